@@ -1,0 +1,14 @@
+// How long to wait before the next try.
+
+export interface BackoffOptions {
+  /** The first pause, ms. */
+  readonly first: number
+  /** No pause is longer, ms. */
+  readonly max: number
+}
+
+/** Exponential with equal jitter: between half and all of `first · 2^(tries-1)`, at most `max`. `tries` counts from 1. */
+export function backoff(tries: number, { first, max }: BackoffOptions, random: () => number = Math.random): number {
+  const full = Math.min(max, first * 2 ** Math.min(30, Math.max(0, tries - 1)))
+  return Math.round(full / 2 + (full / 2) * random())
+}

@@ -1,0 +1,26 @@
+// The closed family of errors: each says what is wrong, and ends in what to do about it.
+
+/** Base of every error that this program raises on purpose. `message` is the whole sentence; `remedy` its last part. */
+export abstract class Fault extends Error {
+  readonly remedy: string
+
+  constructor(what: string, remedy: string, options?: { cause?: unknown }) {
+    super(`${what} ${remedy}`, options)
+    this.name = new.target.name
+    this.remedy = remedy
+  }
+}
+
+/** The operator's configuration cannot be used. */
+export class ConfigError extends Fault {}
+
+/** The store cannot be opened, written or understood. */
+export class StoreError extends Fault {}
+
+/** A delivery's body is not what its kind promises. */
+export class PayloadError extends Fault {}
+
+/** Text of anything thrown, without its stack. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,24 @@
+// The daemon's own log: JSON lines by pino, pretty on a terminal. Callers pass facts, never payloads and never secrets.
+import { pino, type Logger } from 'pino'
+import pretty from 'pino-pretty'
+
+export type Log = Logger
+
+export interface LogOptions {
+  readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
+  readonly format: 'json' | 'pretty'
+}
+
+/** Logs go to standard error: standard output belongs to what a command was asked for. */
+export function createLog(options: LogOptions): Log {
+  const settings = { level: options.level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` }
+  const stream =
+    options.format === 'pretty'
+      ? pretty({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss', singleLine: true })
+      : pino.destination({ dest: 2, sync: true })
+  return pino(settings, stream)
+}
+
+export function silentLog(): Log {
+  return pino({ level: 'silent' })
+}

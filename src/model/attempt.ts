@@ -1,0 +1,125 @@
+// What belongs to a run's next attempt, what is a supplement to its last one, and when either is owed. Reads, never freezes.
+//
+//             observation                    terminal, settled,           observation with
+//                 │                       nothing active, enriched          new work after F
+//                 ▼                                │                              │
+//   (unknown) ─► OPEN attempt 1 ───────────────────┴──► FROZEN attempt 1 ─────────┴──► OPEN attempt 2 ─► …
+//                 │   ▲                                    ▲      │
+//                 │   └── any change: settle again         │      └─ a job learnt late, its work before F: SUPPLEMENT
+//                 │                                        │
+//                 └── manual or scheduled, nothing active for `blockedAfter`; silent for `staleAfter`: frozen incomplete
+//
+// OPEN: something is owed that is not frozen yet. FROZEN: nothing is owed until news arrives. F is the finish of the last
+// frozen attempt; all comparisons are at whole seconds.
+import { hasMoved, viewJob, type Job } from './job.ts'
+import { horizonOf } from './stamped.ts'
+import { isActive, isTerminal } from './status.ts'
+import { latest, second, type Millis } from './instant.ts'
+import { lastAttempt, type Run } from './run.ts'
+
+/** True when the run owes an attempt: its first, or one for new work after F. */
+export function isOpen(run: Run): boolean {
+  if (run.pipeline === undefined) return false
+  const last = lastAttempt(run)
+  if (last === undefined) return true
+  for (const job of run.jobs.values()) if (isNewWork(job, last.finish)) return true
+  const { record, times } = run.pipeline
+  if (isTerminal(record.facts.status)) return second(times.finishedAt) > second(last.finish)
+  // A REST answer that is not terminal and newer than all that was frozen proves a retry; a late webhook proves nothing.
+  const [, , fromRest] = record.stamp.split(':')
+  const horizon = horizonOf(record.stamp)
+  return Number(fromRest) === 1 && horizon > second(last.finish) && horizon > last.horizon
+}
+
+/** True when the open attempt has come to its end, as the status says; an old terminal status does not end a new attempt. */
+export function isAtEnd(run: Run): boolean {
+  if (run.pipeline === undefined) return false
+  const { record, times } = run.pipeline
+  if (!isTerminal(record.facts.status)) return false
+  const last = lastAttempt(run)
+  if (last === undefined || second(times.finishedAt) > second(last.finish)) return true
+  // `skipped` has no finish of its own: it ends an attempt when it is newer than what was frozen.
+  return record.facts.status === 'skipped' && horizonOf(record.stamp) > last.horizon
+}
+
+/** F of the attempt that would be frozen now. Never before the F of the attempt before. */
+export function finishOf(run: Run): Millis {
+  const last = lastAttempt(run)
+  const times = run.pipeline?.times
+  const status = run.pipeline?.record.facts.status ?? ''
+  const candidates = [
+    isTerminal(status) ? times?.finishedAt : undefined,
+    latest([...run.jobs.values()].map(job => viewJob(job).finishedAt)),
+    times?.updatedAt,
+    times?.createdAt,
+    latest([...run.jobs.values()].flatMap(job => [job.times.createdAt, job.times.startedAt])),
+  ]
+  const known = candidates.find(time => time !== undefined && (last === undefined || time > last.finish))
+  return known ?? last?.finish ?? 0
+}
+
+/** The jobs of the attempt that would be frozen now: those never frozen, and frozen ones that have moved. */
+export function jobsOfAttempt(run: Run, options: { readonly withActive: boolean }): Job[] {
+  const last = lastAttempt(run)
+  return sorted(run).filter(job => {
+    if (job.frozen !== undefined && !hasMoved(job)) return false
+    if (last !== undefined && job.frozen === undefined && !isAfter(job, last.finish) && isDone(job)) return false
+    return options.withActive || !isActive(job.record.facts.status)
+  })
+}
+
+/** Jobs owed by themselves: learnt after the freeze, done, and their work lies before F. */
+export function supplementsOf(run: Run): Job[] {
+  const last = lastAttempt(run)
+  if (last === undefined) return []
+  return sorted(run).filter(job => {
+    if (!isDone(job) || isAfter(job, last.finish)) return false
+    return job.frozen === undefined || (hasMoved(job) && second(job.times.finishedAt) <= second(last.finish))
+  })
+}
+
+/** Active jobs that delay settling: those that no newer job of the same name supersedes. */
+export function delayingJobs(run: Run): Job[] {
+  const newest = newestByName(run)
+  return sorted(run).filter(job => {
+    const { name } = job.record.facts
+    if (!isActive(job.record.facts.status) || (job.frozen !== undefined && !hasMoved(job))) return false
+    return name === undefined || newest.get(name) === job.id
+  })
+}
+
+/** True while anything runs or queues. */
+export function hasActiveJobs(run: Run): boolean {
+  for (const job of run.jobs.values()) if (isActive(job.record.facts.status)) return true
+  return false
+}
+
+/** The highest job id of each name. */
+export function newestByName(run: Run): Map<string, number> {
+  const newest = new Map<string, number>()
+  for (const job of run.jobs.values()) {
+    const { name } = job.record.facts
+    if (name !== undefined && job.id > (newest.get(name) ?? -1)) newest.set(name, job.id)
+  }
+  return newest
+}
+
+/** A job, frozen or not, that proves that the run went on after F. */
+function isNewWork(job: Job, finish: Millis): boolean {
+  return isAfter(job, finish) && (job.frozen === undefined || hasMoved(job))
+}
+
+/** Created or started after F. */
+function isAfter(job: Job, finish: Millis): boolean {
+  return second(job.times.createdAt) > second(finish) || second(job.times.startedAt) > second(finish)
+}
+
+/** Nothing more is to come of it by itself. */
+function isDone(job: Job): boolean {
+  const { status } = job.record.facts
+  return isTerminal(status) || status === 'manual'
+}
+
+function sorted(run: Run): Job[] {
+  return [...run.jobs.values()].sort((a, b) => a.id - b.id)
+}

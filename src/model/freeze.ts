@@ -1,0 +1,182 @@
+// Freezing: makes the parts that will be sent for an attempt or for supplements, and the run as it is afterwards. Pure.
+import { finishOf, newestByName } from './attempt.ts'
+import { frozenVersion, type FrozenJob, type FrozenPart, type FrozenPipeline } from './frozen.ts'
+import { horizonOf } from './stamped.ts'
+import { isFinished, isTerminal } from './status.ts'
+import { earliest, type Millis } from './instant.ts'
+import { lastAttempt, type FrozenAttempt, type Run, type TraceContext } from './run.ts'
+import { viewJob, type Job, type JobView } from './job.ts'
+
+export interface Frozen {
+  readonly run: Run
+  readonly parts: readonly FrozenPart[]
+  /** The jobs whose marks changed. */
+  readonly jobs: readonly Job[]
+}
+
+export interface FreezeOptions {
+  /** Jobs in one part: what one OTLP request must be able to carry. */
+  readonly partSize: number
+}
+
+/** Freezes the run's next attempt with these jobs. */
+export function freezeAttempt(
+  run: Run,
+  jobs: readonly Job[],
+  trace: TraceContext,
+  incomplete: boolean,
+  options: FreezeOptions,
+): Frozen {
+  const { pipeline } = run
+  if (pipeline === undefined) return { run, parts: [], jobs: [] }
+  const attempt = (lastAttempt(run)?.attempt ?? 0) + 1
+  const finish = finishOf(run)
+  const views = jobs.map(viewJob)
+  const start = startOf(run, views, attempt, finish)
+  const frozenPipeline: FrozenPipeline = {
+    ...portrait(run, start, finish, incomplete),
+    jobCount: views.length,
+  }
+  const chunks = chunked(frozenJobs(run, jobs, attempt, finish), options.partSize)
+  const parts = chunks.map((chunk, index) => partOf(run, attempt, index + 1, 'attempt', trace, frozenPipeline, chunk))
+  const frozenAttempt: FrozenAttempt = {
+    attempt,
+    status: pipeline.record.facts.status,
+    finish,
+    horizon: horizonOf(pipeline.record.stamp),
+    incomplete,
+    parts: parts.length,
+    trace,
+  }
+  const marked = jobs.map(job => mark(job, attempt))
+  return { run: withJobs({ ...run, attempts: [...run.attempts, frozenAttempt] }, marked), parts, jobs: marked }
+}
+
+/** Freezes supplements: each job goes to the earliest attempt that its work belongs to. */
+export function freezeSupplements(run: Run, jobs: readonly Job[], options: FreezeOptions): Frozen {
+  const parts: FrozenPart[] = []
+  const marked: Job[] = []
+  const attempts = run.attempts.map(attempt => {
+    const own = jobs.filter(job => homeOf(run, job) === attempt.attempt)
+    if (own.length === 0) return attempt
+    const pipeline: FrozenPipeline = {
+      ...portrait(run, attempt.finish, attempt.finish, attempt.incomplete),
+      jobCount: own.length,
+    }
+    const chunks = chunked(frozenJobs(run, own, attempt.attempt, attempt.finish), options.partSize)
+    chunks.forEach((chunk, index) => {
+      const number = attempt.parts + index + 1
+      parts.push(partOf(run, attempt.attempt, number, 'supplement', attempt.trace, pipeline, chunk))
+    })
+    marked.push(...own.map(job => mark(job, attempt.attempt)))
+    return { ...attempt, parts: attempt.parts + chunks.length }
+  })
+  return { run: withJobs({ ...run, attempts }, marked), parts, jobs: marked }
+}
+
+function homeOf(run: Run, job: Job): number {
+  const worked = job.times.finishedAt ?? job.times.startedAt ?? job.times.createdAt ?? 0
+  return run.attempts.find(attempt => attempt.finish >= worked)?.attempt ?? lastAttempt(run)?.attempt ?? 1
+}
+
+function startOf(run: Run, jobs: readonly JobView[], attempt: number, finish: Millis): Millis {
+  if (attempt > 1) return earliest(jobs.map(job => job.startedAt)) ?? finish
+  const created = run.pipeline?.times.createdAt
+  return created ?? earliest(jobs.flatMap(job => [job.createdAt, job.startedAt, job.finishedAt])) ?? finish
+}
+
+function portrait(run: Run, start: Millis, finish: Millis, incomplete: boolean): Omit<FrozenPipeline, 'jobCount'> {
+  const { record, times } = run.pipeline ?? { record: { facts: { status: 'unknown' } }, times: {} }
+  return {
+    facts: record.facts,
+    ...(times.createdAt === undefined ? {} : { createdAt: times.createdAt }),
+    start,
+    end: Math.max(start, finish),
+    ...(isTerminal(record.facts.status) && times.finishedAt === finish ? { finishedAt: finish } : {}),
+    incomplete,
+    failures: decisiveFailures(run),
+  }
+}
+
+function decisiveFailures(run: Run): string[] {
+  const newest = newestByName(run)
+  const views = [...run.jobs.values()].map(viewJob)
+  return views
+    .filter(({ id, name, status, allowFailure }) => {
+      if (status !== 'failed' || allowFailure === true) return false
+      return name === undefined || newest.get(name) === id
+    })
+    .sort((a, b) => a.id - b.id)
+    .map(({ failureReason }) => failureReason ?? '')
+}
+
+function frozenJobs(run: Run, jobs: readonly Job[], attempt: number, finish: Millis): FrozenJob[] {
+  const newest = newestByName(run)
+  return jobs.map(job => {
+    const view = viewJob(job)
+    const ran = view.startedAt !== undefined
+    const end = view.finishedAt ?? (isFinished(view.status) ? undefined : finish) ?? finish
+    const start = ran ? view.startedAt : end
+    return {
+      ...view,
+      start,
+      end: Math.max(start, end),
+      retried: view.name !== undefined && newest.get(view.name) !== view.id,
+      ...(job.frozen === undefined ? {} : { salt: saltOf(job, attempt) }),
+    }
+  })
+}
+
+/** A later span of a job is salted by its attempt; a second span within one attempt also by its own number. */
+function saltOf(job: Job, attempt: number): string {
+  const { frozen } = job
+  return frozen === undefined || frozen.attempt < attempt ? String(attempt) : `${attempt}.${frozen.spans + 1}`
+}
+
+function mark(job: Job, attempt: number): Job {
+  const { startedAt, finishedAt } = job.times
+  return {
+    ...job,
+    frozen: {
+      attempt: Math.max(attempt, job.frozen?.attempt ?? 0),
+      spans: (job.frozen?.spans ?? 0) + 1,
+      status: job.record.facts.status,
+      ...(startedAt === undefined ? {} : { startedAt }),
+      ...(finishedAt === undefined ? {} : { finishedAt }),
+    },
+  }
+}
+
+function partOf(
+  run: Run,
+  attempt: number,
+  part: number,
+  kind: FrozenPart['kind'],
+  trace: TraceContext,
+  pipeline: FrozenPipeline,
+  jobs: readonly FrozenJob[],
+): FrozenPart {
+  return {
+    version: frozenVersion,
+    key: run.key,
+    project: run.project.facts,
+    attempt,
+    part,
+    kind,
+    trace,
+    pipeline,
+    jobs,
+  }
+}
+
+function withJobs(run: Run, changed: readonly Job[]): Run {
+  const jobs = new Map(run.jobs)
+  for (const job of changed) jobs.set(job.id, job)
+  return { ...run, jobs }
+}
+
+function chunked<T>(items: readonly T[], size: number): T[][] {
+  const chunks: T[][] = []
+  for (let from = 0; from < items.length || from === 0; from += size) chunks.push(items.slice(from, from + size))
+  return chunks
+}

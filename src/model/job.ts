@@ -1,0 +1,100 @@
+// One job of a run as known so far: how observations of it merge, and how it looks once they have.
+import { canonical, horizonOf, mergeStamped, stamped, stampOf, stampOfField, type Stamped } from './stamped.ts'
+import { later, latest, second, type Millis } from './instant.ts'
+import { isActive, isFinished, rankOf } from './status.ts'
+import type { HeardJob, JobFacts, JobTimes, Observation } from './observation.ts'
+
+/** When a job's span was last frozen, and as what: what a later life of the same job is told apart by. */
+export interface FrozenMark {
+  readonly attempt: number
+  /** How many spans of this job have been frozen. */
+  readonly spans: number
+  readonly status: string
+  readonly startedAt?: Millis | undefined
+  readonly finishedAt?: Millis | undefined
+}
+
+/** A job as the store keeps it. */
+export interface Job {
+  readonly id: number
+  readonly record: Stamped<JobFacts>
+  readonly times: JobTimes
+  readonly frozen?: FrozenMark | undefined
+}
+
+/** A job as everybody else sees it: facts and times of its latest life. */
+export interface JobView extends JobFacts, JobTimes {
+  readonly id: number
+}
+
+/** Later times win over rank; rank over the witness. */
+export function hearJob(heard: HeardJob, witness: Observation['witness']): Job {
+  const horizon = second(later(heard.times.startedAt, heard.times.finishedAt))
+  const stamp = stampOf(horizon, rankOf(heard.facts.status), witness === 'rest' ? 1 : 0, heard.facts.status)
+  return { id: heard.id, record: stamped(stamp, heard.facts), times: known(heard.times) }
+}
+
+/** Commutative, associative, idempotent. Returns `a` itself when `b` adds nothing. `frozen` stays what the store says (a's). */
+export function mergeJob(a: Job, b: Job): Job {
+  const record = mergeStamped(a.record, b.record)
+  const times = mergeTimes(a.times, b.times)
+  if (record === a.record && times === a.times) return a
+  return { ...a, record, times }
+}
+
+/** Every instant of a job only moves forward: a later life has later times, and a more precise time is the later one. */
+function mergeTimes(a: JobTimes, b: JobTimes): JobTimes {
+  const merged = known({
+    createdAt: later(a.createdAt, b.createdAt),
+    startedAt: later(a.startedAt, b.startedAt),
+    finishedAt: later(a.finishedAt, b.finishedAt),
+  })
+  return canonical(merged) === canonical(known(a)) ? a : merged
+}
+
+function known(times: JobTimes): JobTimes {
+  return Object.fromEntries(Object.entries(times).filter(([, time]) => time !== undefined))
+}
+
+/** What belongs to one life of a job and must not survive into the next (a retried skipped job, a played manual job). */
+const ofOneLife = [
+  'duration',
+  'queuedDuration',
+  'failureReason',
+  'runner',
+  'artifacts',
+  'coverage',
+  'downstream',
+] as const
+
+/** The job as its latest life shows it. */
+export function viewJob(job: Job): JobView {
+  const { facts } = job.record
+  const { createdAt, startedAt, finishedAt } = job.times
+  const view: Record<string, unknown> = { ...facts, id: job.id, createdAt, startedAt }
+  for (const field of ofOneLife) {
+    const stamp = stampOfField(job.record, field)
+    if (stamp === undefined) continue
+    const heardAt = horizonOf(stamp)
+    if (heardAt > 0 && heardAt < second(startedAt)) view[field] = undefined
+  }
+  const bornAgain = second(finishedAt) < second(startedAt)
+  view['finishedAt'] = isFinished(facts.status) || (!isActive(facts.status) && !bornAgain) ? finishedAt : undefined
+  if (facts.status !== 'failed') view['failureReason'] = undefined
+  return view as unknown as JobView
+}
+
+/** The latest instant at which this job is known to have done anything. */
+export function workedAt(job: Job): Millis | undefined {
+  return latest([job.times.startedAt, job.times.finishedAt])
+}
+
+/** True when a frozen job has run (again) since: it is owed a second span. */
+export function hasMoved(job: Job): boolean {
+  const { frozen, times } = job
+  if (frozen === undefined) return false
+  if (second(times.startedAt) > second(frozen.startedAt)) return true
+  if (second(times.finishedAt) <= second(frozen.finishedAt)) return false
+  // A finish time that arrives late for a job already frozen as finished is a detail of the same life, not new work.
+  return !(isFinished(frozen.status) && frozen.finishedAt === undefined)
+}

@@ -1,0 +1,79 @@
+// A pipeline's own fields as known so far: which observation is the newest, and who owns the fields that sources spell differently.
+import { canonical, mergeStamped, stamped, stampOf, type Owner, type Stamped } from './stamped.ts'
+import { later, latest, second } from './instant.ts'
+import { isTerminal } from './status.ts'
+import type { Observation, PipelineFacts, PipelineTimes, ProjectFacts } from './observation.ts'
+
+export interface Pipeline {
+  readonly record: Stamped<PipelineFacts>
+  readonly times: PipelineTimes
+}
+
+/** A merge request pipeline's ref: webhooks name the source branch, REST names this. */
+const mergeRequestRef = /^refs\/merge-requests\//
+
+/**
+ * Fields that sources spell differently, and who owns them. All others, `detailedStatus` and `duration` among them, belong
+ * to the newest observation, where REST stands above a webhook of the same second.
+ */
+export const fieldOwners: Readonly<Partial<Record<keyof PipelineFacts, Owner>>> = {
+  /** The source branch, where known. */
+  ref: (a, b) => {
+    const aIsBranch = !mergeRequestRef.test(String(a))
+    const bIsBranch = !mergeRequestRef.test(String(b))
+    return aIsBranch === bIsBranch ? undefined : aIsBranch
+  },
+}
+
+/**
+ * The newest observation is the one with the greatest horizon (the greatest time in it, its jobs' included; from REST also
+ * `updated_at`). Ties: terminal, then REST, then the status by name.
+ */
+export function hearPipeline(observation: Observation): Pipeline | undefined {
+  const { pipeline, witness, jobs } = observation
+  if (pipeline === undefined) return undefined
+  const { facts, times } = pipeline
+  const horizon = second(
+    latest([
+      times.createdAt,
+      times.finishedAt,
+      witness === 'rest' ? times.updatedAt : undefined,
+      ...jobs.flatMap(job => [job.times.createdAt, job.times.startedAt, job.times.finishedAt]),
+    ]),
+  )
+  const stamp = stampOf(horizon, isTerminal(facts.status) ? 1 : 0, witness === 'rest' ? 1 : 0, facts.status)
+  return { record: stamped(stamp, facts), times: known(times) }
+}
+
+/** Commutative, associative, idempotent. Returns `a` itself when `b` adds nothing. */
+export function mergePipeline(a: Pipeline | undefined, b: Pipeline | undefined): Pipeline | undefined {
+  if (a === undefined) return b
+  if (b === undefined) return a
+  const record = mergeStamped(a.record, b.record, fieldOwners)
+  const merged = known({
+    createdAt: later(a.times.createdAt, b.times.createdAt),
+    finishedAt: later(a.times.finishedAt, b.times.finishedAt),
+    updatedAt: later(a.times.updatedAt, b.times.updatedAt),
+  })
+  const times = canonical(merged) === canonical(a.times) ? a.times : merged
+  return record === a.record && times === a.times ? a : { record, times }
+}
+
+/** A project's name and path follow the newest observation that names them: a renamed project shows its latest path. */
+export function hearProject(observation: Observation): Stamped<ProjectFacts> {
+  const { pipeline, jobs } = observation
+  const horizon = second(
+    latest([
+      pipeline?.times.createdAt,
+      pipeline?.times.finishedAt,
+      pipeline?.times.updatedAt,
+      ...jobs.flatMap(job => [job.times.createdAt, job.times.startedAt, job.times.finishedAt]),
+    ]),
+  )
+  // A pipeline's payload spells the project out; a job's may not ("Owner / project").
+  return stamped(stampOf(pipeline === undefined ? 0 : 1, horizon), observation.project)
+}
+
+function known(times: PipelineTimes): PipelineTimes {
+  return Object.fromEntries(Object.entries(times).filter(([, time]) => time !== undefined))
+}

@@ -1,0 +1,100 @@
+// The run: what is known of one pipeline. Merging is pure and commutative; what is frozen and when is `settle.ts`.
+import { hearJob, mergeJob, type Job } from './job.ts'
+import { hearPipeline, hearProject, mergePipeline, type Pipeline } from './pipeline.ts'
+import { mergeStamped, type Stamped } from './stamped.ts'
+import type { Millis } from './instant.ts'
+import type { Observation, ProjectFacts, RunKey } from './observation.ts'
+
+/** What is remembered of a frozen attempt: enough to tell new work from old and to link to it. */
+export interface FrozenAttempt {
+  readonly attempt: number
+  readonly status: string
+  /** F, the finish that was exported. */
+  readonly finish: Millis
+  /** How new the pipeline's record was when it was frozen, in seconds. */
+  readonly horizon: number
+  readonly incomplete: boolean
+  /** Number of the parts frozen for it so far, supplements included. */
+  readonly parts: number
+  /** The ids it went out under: every later send of this attempt and its supplements uses them. */
+  readonly trace: TraceContext
+}
+
+/**
+ * All that trace and span ids are derived from, fixed when the first attempt is frozen. Ids themselves are a matter of
+ * `telemetry/ids.ts`.
+ */
+export interface TraceContext {
+  readonly scheme: 'instance' | 'platform'
+  readonly profile: string
+  /** The trace is this pipeline's: the run itself, or the root of its family. */
+  readonly rootPipelineId: number
+  /** Takes the trace id and the pipeline span's parent from here, where a TRACEPARENT variable is honoured. */
+  readonly traceparent?: string | undefined
+  /** The pipeline span's parent: the bridge that triggered it. */
+  readonly parent?: ParentSpan | undefined
+  /** A pipeline that triggered this one where it cannot be the parent: joined by a link. */
+  readonly linked?: { readonly pipelineId: number; readonly rootPipelineId: number } | undefined
+}
+
+export interface ParentSpan {
+  readonly jobId: number
+  readonly kind: 'job' | 'bridge'
+}
+
+/** A run without its jobs: one row of the store. */
+export interface RunHead {
+  readonly key: RunKey
+  readonly project: Stamped<ProjectFacts>
+  /** Undefined while only job events were heard. */
+  readonly pipeline?: Pipeline | undefined
+  readonly attempts: readonly FrozenAttempt[]
+}
+
+/** A run with the jobs that were loaded: all of them, or those that an observation names. */
+export interface Run extends RunHead {
+  readonly jobs: ReadonlyMap<number, Job>
+}
+
+/** What one observation alone tells. */
+export function hearRun(observation: Observation): Run {
+  const pipeline = hearPipeline(observation)
+  const jobs = new Map<number, Job>()
+  for (const heard of observation.jobs) {
+    const job = hearJob(heard, observation.witness)
+    const twin = jobs.get(job.id)
+    jobs.set(job.id, twin === undefined ? job : mergeJob(twin, job))
+  }
+  return {
+    key: observation.key,
+    project: hearProject(observation),
+    ...(pipeline === undefined ? {} : { pipeline }),
+    attempts: [],
+    jobs,
+  }
+}
+
+/**
+ * Merges two pictures of one run: `merge(known, heard) → known'`. Commutative in everything heard; what was frozen is
+ * `known`'s. Returns `known` itself when nothing is new.
+ */
+export function mergeRun(known: Run, heard: Run): Run {
+  const project = mergeStamped(known.project, heard.project)
+  const pipeline = mergePipeline(known.pipeline, heard.pipeline)
+  const jobs = new Map(known.jobs)
+  let moved = false
+  for (const [id, job] of heard.jobs) {
+    const before = jobs.get(id)
+    const after = before === undefined ? job : mergeJob(before, job)
+    if (after === before) continue
+    jobs.set(id, after)
+    moved = true
+  }
+  if (!moved && project === known.project && pipeline === known.pipeline) return known
+  return { ...known, project, ...(pipeline === undefined ? {} : { pipeline }), jobs }
+}
+
+/** The last frozen attempt, undefined before the first. */
+export function lastAttempt(run: RunHead): FrozenAttempt | undefined {
+  return run.attempts.at(-1)
+}

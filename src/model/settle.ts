@@ -1,0 +1,74 @@
+// When a run is settled, and what is frozen then. Pure: `plan(run, rules, clock) → what to do now, or when to look again`.
+import { delayingJobs, hasActiveJobs, isAtEnd, isOpen, jobsOfAttempt, supplementsOf } from './attempt.ts'
+import { freezeAttempt, freezeSupplements, type Frozen, type FreezeOptions } from './freeze.ts'
+import { isBlocked } from './status.ts'
+import type { Millis } from './instant.ts'
+import type { Run, TraceContext } from './run.ts'
+
+/** All in milliseconds. */
+export interface SettleRules extends FreezeOptions {
+  /** How long a finished run may still change before it is exported. */
+  readonly settle: number
+  /** How long an active job or a missing enrichment may delay the export of a finished run. */
+  readonly deadline: number
+  readonly blockedAfter: number
+  readonly staleAfter: number
+}
+
+/** What the store remembers of a run's timing, on the database's clock. */
+export interface RunClock {
+  readonly now: Millis
+  /** The last change. */
+  readonly changedAt: Millis
+  /** When the open attempt was first seen at its end; undefined while it is not. */
+  readonly endedAt?: Millis | undefined
+  /** Enrichment is under way; it may delay until then at most. Undefined: done, off or given up. */
+  readonly enrichingUntil?: Millis | undefined
+}
+
+export type Plan =
+  /** Nothing is owed until news arrives. */
+  | { readonly step: 'rest' }
+  /** Look again at `due`. */
+  | { readonly step: 'wait'; readonly due: Millis; readonly endedAt?: Millis | undefined }
+  | { readonly step: 'freeze'; readonly why: 'settled' | 'blocked' | 'stale' | 'supplement'; readonly frozen: Frozen }
+
+/** `trace` is the context for a first attempt; later attempts keep that of the first. */
+export function plan(run: Run, trace: TraceContext, rules: SettleRules, clock: RunClock): Plan {
+  if (run.pipeline === undefined) return { step: 'rest' }
+  const open = isOpen(run) ? planAttempt(run, run.attempts[0]?.trace ?? trace, rules, clock) : undefined
+  if (open?.step === 'freeze') return open
+  const supplements = supplementsOf(run)
+  if (supplements.length === 0) return open ?? { step: 'rest' }
+  const due = clock.changedAt + rules.settle
+  if (clock.now < due) return { step: 'wait', due: Math.min(due, open?.due ?? due), endedAt: open?.endedAt }
+  return { step: 'freeze', why: 'supplement', frozen: freezeSupplements(run, supplements, rules) }
+}
+
+function planAttempt(
+  run: Run,
+  trace: TraceContext,
+  rules: SettleRules,
+  clock: RunClock,
+): Exclude<Plan, { step: 'rest' }> {
+  const status = run.pipeline?.record.facts.status ?? ''
+  if (isAtEnd(run)) {
+    const endedAt = clock.endedAt ?? clock.now
+    const settled = clock.changedAt + rules.settle
+    const enriched = clock.enrichingUntil ?? 0
+    const idle = delayingJobs(run).length === 0 ? 0 : endedAt + rules.deadline
+    const due = Math.max(settled, enriched, idle)
+    if (clock.now < due) return { step: 'wait', due, endedAt }
+    const jobs = jobsOfAttempt(run, { withActive: false })
+    return { step: 'freeze', why: 'settled', frozen: freezeAttempt(run, jobs, trace, false, rules) }
+  }
+  const blocked = isBlocked(status) && !hasActiveJobs(run)
+  const due = clock.changedAt + (blocked ? rules.blockedAfter : rules.staleAfter)
+  if (clock.now < due) return { step: 'wait', due }
+  const jobs = jobsOfAttempt(run, { withActive: true })
+  return {
+    step: 'freeze',
+    why: blocked ? 'blocked' : 'stale',
+    frozen: freezeAttempt(run, jobs, trace, true, rules),
+  }
+}

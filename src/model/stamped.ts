@@ -1,0 +1,88 @@
+// The merging of records: every field remembers which observation told it, so that any order of merging ends the same.
+//
+// A stamp is a string that sorts by how new an observation is. Of two observations of one record the greater stamp wins
+// each field that it knows; a field that it does not know keeps its older value and that value's stamp. Of two equal
+// stamps the greater value (as JSON) wins. So merging is commutative, associative and idempotent.
+
+export type Stamp = string
+
+/** A record merged from observations. `older` holds the stamps of fields that the newest observation did not know. */
+export interface Stamped<F extends object> {
+  readonly stamp: Stamp
+  readonly facts: F
+  readonly older?: Readonly<Record<string, Stamp>> | undefined
+}
+
+/** Lets one field follow a law of its own: true when `a` must be kept over `b`, undefined when the stamps decide. */
+export type Owner = (a: unknown, b: unknown) => boolean | undefined
+
+/** Builds a stamp from parts in order of weight; numbers are padded so that they sort as numbers. */
+export function stampOf(...parts: readonly (number | string)[]): Stamp {
+  return parts.map(part => (typeof part === 'number' ? String(part).padStart(12, '0') : part)).join(':')
+}
+
+/** The first part of a stamp, as a number: the horizon, in seconds. */
+export function horizonOf(stamp: Stamp): number {
+  return Number(stamp.slice(0, 12))
+}
+
+/** The stamp of the observation that told this field; undefined when no one has. */
+export function stampOfField<F extends object>(record: Stamped<F>, field: keyof F & string): Stamp | undefined {
+  if (record.facts[field] === undefined) return undefined
+  return record.older?.[field] ?? record.stamp
+}
+
+/** Wraps what one observation told. Fields that are undefined are dropped: they are unknown. */
+export function stamped<F extends object>(stamp: Stamp, facts: F): Stamped<F> {
+  const known: Record<string, unknown> = {}
+  for (const [field, value] of Object.entries(facts)) if (value !== undefined) known[field] = value
+  return { stamp, facts: known as F }
+}
+
+/** Merges two records. Returns `known` itself when `heard` adds nothing. */
+export function mergeStamped<F extends object>(
+  known: Stamped<F>,
+  heard: Stamped<F>,
+  owners?: Readonly<Partial<Record<keyof F, Owner>>>,
+): Stamped<F> {
+  const stamp = known.stamp >= heard.stamp ? known.stamp : heard.stamp
+  const facts: Record<string, unknown> = {}
+  const older: Record<string, Stamp> = {}
+  const fields = new Set([...Object.keys(known.facts), ...Object.keys(heard.facts)]) as Set<keyof F & string>
+  for (const field of fields) {
+    const a = known.facts[field]
+    const b = heard.facts[field]
+    const aStamp = stampOfField(known, field)
+    const bStamp = stampOfField(heard, field)
+    const keepA = aStamp !== undefined && (bStamp === undefined || wins(a, aStamp, b, bStamp, owners?.[field]))
+    facts[field] = keepA ? a : b
+    const from = (keepA ? aStamp : bStamp) ?? stamp
+    if (from !== stamp) older[field] = from
+  }
+  const merged: Stamped<F> = {
+    stamp,
+    facts: facts as F,
+    ...(Object.keys(older).length > 0 ? { older } : {}),
+  }
+  return canonical(merged) === canonical(known) ? known : merged
+}
+
+function wins(a: unknown, aStamp: Stamp, b: unknown, bStamp: Stamp, owner: Owner | undefined): boolean {
+  const owned = owner?.(a, b)
+  if (owned !== undefined) return owned
+  if (aStamp !== bStamp) return aStamp > bStamp
+  return canonical(a) >= canonical(b)
+}
+
+/** JSON with sorted keys: equal for equal values, whatever order they were built in. */
+export function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) => {
+    if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner
+    const source = inner as Record<string, unknown>
+    return Object.fromEntries(
+      Object.keys(source)
+        .sort()
+        .map(key => [key, source[key]]),
+    )
+  })
+}
