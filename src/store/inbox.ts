@@ -1,0 +1,72 @@
+// The inbox: deliveries accepted and not yet understood. The durable line runs through `put`.
+
+/** One delivery as a door hands it over: verified, not parsed. */
+export interface Delivery {
+  /** The sender's idempotency key; undefined when it sent none. */
+  readonly key?: string | undefined
+  /** The event header's text; empty when there was none. */
+  readonly event: string
+  /** The instance header's text. */
+  readonly instance?: string | undefined
+  readonly source: 'webhook' | 'redelivery'
+  readonly body: Uint8Array
+}
+
+export type PutOutcome = 'accepted' | 'duplicate' | 'full'
+
+export interface InboxItem extends Delivery {
+  readonly id: number
+  /** Milliseconds of Unix time. */
+  readonly receivedAt: number
+}
+
+/** Items held for a while; a lease that was lost can settle nothing. */
+export interface InboxLease {
+  readonly token: string
+  readonly items: readonly InboxItem[]
+}
+
+/** A delivery that could not be understood. */
+export interface KeptDelivery {
+  readonly id: number
+  readonly event: string
+  readonly instance?: string | undefined
+  readonly source: Delivery['source']
+  readonly receivedAt: number
+  readonly reason: string
+  /** The version that could not understand it. */
+  readonly version: string
+  /** Size of what is kept, bytes. */
+  readonly size: number
+}
+
+export interface InboxState {
+  readonly waiting: number
+  readonly waitingBytes: number
+  /** When the oldest waiting delivery came, undefined when none waits. */
+  readonly oldest?: number | undefined
+  readonly kept: number
+}
+
+export interface Inbox {
+  /**
+   * Writes all of them in one durable transaction. `duplicate`: a delivery of that key is known (7 days); `full`: the store
+   * has reached its size limit. Throws StoreError when the store cannot write.
+   */
+  put(deliveries: readonly Delivery[]): Promise<readonly PutOutcome[]>
+  /** Leases the oldest waiting deliveries: at most `limit`, and no more than one beyond `maxBytes`. */
+  lease(limit: number, maxBytes: number, holdMs: number): Promise<InboxLease>
+  /** Erases deliveries that are understood and tell nothing of a run. Those that do are erased with the run's change. */
+  erase(token: string, ids: readonly number[]): Promise<void>
+  /** Moves a delivery out of the way: kept for inspection with its reason. Its key does not block a resend. */
+  keep(token: string, id: number, why: { reason: string; body: Uint8Array; version: string }): Promise<void>
+  listKept(limit: number): Promise<readonly KeptDelivery[]>
+  showKept(id: number): Promise<{ delivery: KeptDelivery; body: Uint8Array } | undefined>
+  /** Puts kept deliveries back into the inbox: those named, or all. Returns how many. */
+  retryKept(ids: readonly number[] | 'all'): Promise<number>
+  /** Puts back what another version could not understand, each once per version. Returns how many. */
+  retryKeptOfOtherVersions(version: string): Promise<number>
+  /** Forgets idempotency keys heard before `before`. Returns how many. */
+  pruneKeys(before: number): Promise<number>
+  state(): Promise<InboxState>
+}

@@ -1,0 +1,27 @@
+// The store as the rooms see it. `open-store.ts` chooses the database by URL; both keep the same promises (one exercise tests both).
+import type { Exports } from './exports.ts'
+import type { Inbox } from './inbox.ts'
+import type { Runs } from './runs.ts'
+
+export interface StoreOptions {
+  /** Milliseconds of Unix time; the database's clock where it has one. */
+  readonly now: () => number
+  /** Bytes the store may hold before it takes no more deliveries. */
+  readonly maxSize: number
+}
+
+export interface Store {
+  readonly inbox: Inbox
+  readonly runs: Runs
+  readonly exports: Exports
+  readonly counters: Counters
+  /** Writes and reads back a row: throws StoreError when the store does not take writes. */
+  proveWritable(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Totals that outlive the process: what was dropped, rejected, pruned. Never silent. */
+export interface Counters {
+  add(name: string, by: number): Promise<void>
+  all(): Promise<ReadonlyMap<string, number>>
+}
