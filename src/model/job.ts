@@ -79,8 +79,8 @@ export function viewJob(job: Job): JobView {
     if (heardAt > 0 && heardAt < second(startedAt)) view[field] = undefined
   }
   const bornAgain = second(finishedAt) < second(startedAt)
-  view['finishedAt'] = isFinished(facts.status) || (!isActive(facts.status) && !bornAgain) ? finishedAt : undefined
-  if (facts.status !== 'failed') view['failureReason'] = undefined
+  view.finishedAt = isFinished(facts.status) || (!isActive(facts.status) && !bornAgain) ? finishedAt : undefined
+  if (facts.status !== 'failed') view.failureReason = undefined
   return view as unknown as JobView
 }
 

@@ -19,8 +19,8 @@ const mergeRequestRef = /^refs\/merge-requests\//
 export const fieldOwners: Readonly<Partial<Record<keyof PipelineFacts, Owner>>> = {
   /** The source branch, where known. */
   ref: (a, b) => {
-    const aIsBranch = !mergeRequestRef.test(String(a))
-    const bIsBranch = !mergeRequestRef.test(String(b))
+    const aIsBranch = !String(a).startsWith('refs/merge-requests/')
+    const bIsBranch = !String(b).startsWith('refs/merge-requests/')
     return aIsBranch === bIsBranch ? undefined : aIsBranch
   },
 }

@@ -26,7 +26,13 @@ export interface ExportLease {
 export type Settlement =
   | { readonly id: number; readonly as: 'delivered' }
   /** Stays owed. `error`: what the backend said. `counted`: this try counts against the item itself. */
-  | { readonly id: number; readonly as: 'later'; readonly due: Millis; readonly error: string; readonly counted: boolean }
+  | {
+      readonly id: number
+      readonly as: 'later'
+      readonly due: Millis
+      readonly error: string
+      readonly counted: boolean
+    }
   /** Handed back untouched: it was never sent. */
   | { readonly id: number; readonly as: 'unsent' }
   /** Dead letter. */

@@ -1,0 +1,131 @@
+// One connection to an SQLite file: its pragmas, its migrations, its transactions. SQL of the rooms is in the files beside.
+import { chmodSync, mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { reasonOf, StoreError } from '../../lib/fault.ts'
+import { sqliteMigrations } from './migrations.ts'
+
+export interface Database {
+  /** A prepared statement, kept for the next time. */
+  readonly prepare: (sql: string) => StatementSync
+  /** Runs `work` in one durable transaction: all of it, or nothing. Not reentrant. */
+  readonly transaction: <T>(work: () => T) => T
+  readonly now: () => number
+  /** Bytes that hold something: pages in use times their size. */
+  readonly size: () => number
+  readonly close: () => void
+}
+
+export type Row = Record<string, SQLInputValue>
+
+/** How long a statement waits for another process (a command beside the daemon) to finish writing, ms. */
+const busyTimeout = 10_000
+
+/** Opens or creates the file (folder 0700, file 0600) and brings it to this version's schema. */
+export function openDatabase(file: string, now: () => number): Database {
+  const inMemory = file === ':memory:'
+  let connection: DatabaseSync
+  try {
+    if (!inMemory) mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+    connection = new DatabaseSync(file)
+    if (!inMemory) chmodSync(file, 0o600)
+    configure(connection)
+    migrate(connection, file)
+  } catch (error) {
+    if (error instanceof StoreError) throw error
+    throw new StoreError(
+      `The store ${file} cannot be opened: ${reasonOf(error)}.`,
+      'Check that PIPESPAN_STORE_URL names a file in a folder this user may write to.',
+      { cause: error },
+    )
+  }
+  const statements = new Map<string, StatementSync>()
+  const prepare = (sql: string): StatementSync => {
+    let statement = statements.get(sql)
+    if (statement === undefined) {
+      statement = connection.prepare(sql)
+      statements.set(sql, statement)
+    }
+    return statement
+  }
+  const begin = connection.prepare('BEGIN IMMEDIATE')
+  const commit = connection.prepare('COMMIT')
+  return {
+    prepare,
+    now,
+    size: () => {
+      const page = Number(prepare('PRAGMA page_size').get()?.page_size)
+      const pages = Number(prepare('PRAGMA page_count').get()?.page_count)
+      const free = Number(prepare('PRAGMA freelist_count').get()?.freelist_count)
+      return page * (pages - free)
+    },
+    transaction: work => {
+      try {
+        begin.run()
+        const result = work()
+        commit.run()
+        return result
+      } catch (error) {
+        if (connection.isTransaction) connection.exec('ROLLBACK')
+        if (isSqliteError(error)) throw writeFault(error)
+        throw error
+      }
+    },
+    close: () => {
+      statements.clear()
+      if (connection.isOpen) connection.close()
+    },
+  }
+}
+
+function configure(connection: DatabaseSync): void {
+  // auto_vacuum only takes effect on an empty file, so it comes before the first table.
+  connection.exec(`
+    PRAGMA busy_timeout = ${busyTimeout};
+    PRAGMA auto_vacuum = INCREMENTAL;
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    PRAGMA foreign_keys = ON;
+    PRAGMA secure_delete = ON;
+    PRAGMA temp_store = MEMORY;
+    PRAGMA cache_size = -16384;
+    PRAGMA journal_size_limit = 67108864;
+  `)
+}
+
+function migrate(connection: DatabaseSync, file: string): void {
+  const versionOf = (): number => Number(connection.prepare('PRAGMA user_version').get()?.user_version)
+  const newest = sqliteMigrations.length
+  if (versionOf() === newest) return
+  connection.exec('BEGIN IMMEDIATE')
+  try {
+    const version = versionOf()
+    if (version > newest + 1) {
+      throw new StoreError(
+        `The store ${file} has schema ${version}; this version knows schemas up to ${newest} and runs on ${newest + 1} at most.`,
+        'Run the Pipespan version that wrote it, or a newer one.',
+      )
+    }
+    for (let step = version; step < newest; step += 1) {
+      connection.exec(sqliteMigrations[step] ?? '')
+      connection.exec(`PRAGMA user_version = ${step + 1}`)
+    }
+    connection.exec('COMMIT')
+  } catch (error) {
+    connection.exec('ROLLBACK')
+    throw error
+  }
+}
+
+function isSqliteError(error: unknown): error is Error & { code: string } {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
+}
+
+function writeFault(error: Error): StoreError {
+  const full = /full/i.test(error.message)
+  return new StoreError(
+    `The store cannot be written: ${error.message}.`,
+    full ? 'Free disk space, or move the store to a larger disk.' : 'See whether another process holds the file.',
+    { cause: error },
+  )
+}

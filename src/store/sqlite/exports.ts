@@ -1,0 +1,141 @@
+// What is owed to destinations, on SQLite.
+import { randomUUID } from 'node:crypto'
+import type { Database, Row } from './database.ts'
+import type { FrozenPart } from '../../model/frozen.ts'
+import type { DeadLetter, ExportItem, Exports, Lane, LaneState, Settlement } from '../exports.ts'
+
+export function sqliteExports(db: Database): Exports {
+  return {
+    lease: async (lane, limit, holdMs) => {
+      const token = randomUUID()
+      return { token, items: db.transaction(() => lease(db, lane, token, limit, holdMs)) }
+    },
+    settle: async (token, settlements) => ({
+      lost: db.transaction(() => settlements.filter(one => !settle(db, token, one)).length),
+    }),
+    nextDue: async lane => {
+      const row = db
+        .prepare(`SELECT min(due_at) AS due FROM exports WHERE state = 'owed' AND destination = ? AND signal = ?`)
+        .get(lane.destination, lane.signal) as { due: number | null }
+      return row.due ?? undefined
+    },
+    lanes: async () => lanes(db),
+    deadLetters: async limit =>
+      (db.prepare(`${selectDead} ORDER BY e.id DESC LIMIT ?`).all(limit) as Row[]).map(deadLetterOf),
+    deadLetter: async id => {
+      const row = db.prepare(`${selectDead} AND e.id = ?`).get(id) as Row | undefined
+      if (row === undefined) return undefined
+      return { letter: deadLetterOf(row), part: JSON.parse(row.view as string) as FrozenPart }
+    },
+    retryDead: async ids => {
+      const now = db.now()
+      const sql = `UPDATE exports SET state = 'owed', due_at = ?, lease = NULL, tries = 0, settled_at = NULL WHERE state = 'dead'`
+      return change(db, sql, [now], ids)
+    },
+    dropDead: async ids => {
+      const sql = `UPDATE exports SET state = 'dropped', settled_at = ? WHERE state = 'dead'`
+      return change(db, sql, [db.now()], ids)
+    },
+  }
+}
+
+function lease(db: Database, lane: Lane, token: string, limit: number, holdMs: number): ExportItem[] {
+  const now = db.now()
+  const ids = (order: 'ASC' | 'DESC', count: number): number[] =>
+    (
+      db
+        .prepare(
+          `SELECT id FROM exports WHERE state = 'owed' AND destination = ? AND signal = ? AND due_at <= ?
+           ORDER BY due_at ${order}, id ${order} LIMIT ?`,
+        )
+        .all(lane.destination, lane.signal, now, count) as { id: number }[]
+    ).map(({ id }) => id)
+  const oldest = ids('ASC', limit)
+  const half = Math.floor(limit / 2)
+  // The oldest alone would let a long backlog starve fresh pipelines; the newest alone would never finish it.
+  const chosen = oldest.length < limit ? oldest : [...new Set([...oldest.slice(0, limit - half), ...ids('DESC', half)])]
+  // A lease is a due time in the future: whoever dies gives it back by the clock alone.
+  const hold = db.prepare('UPDATE exports SET lease = ?, due_at = ? WHERE id = ? RETURNING part_id, tries, owed_at')
+  const view = db.prepare('SELECT view FROM parts WHERE id = ?')
+  return chosen.map(id => {
+    const row = hold.get(token, now + holdMs, id) as { part_id: number; tries: number; owed_at: number }
+    const part = JSON.parse((view.get(row.part_id) as { view: string }).view) as FrozenPart
+    return { id, part, tries: row.tries, owedAt: row.owed_at }
+  })
+}
+
+/** False when the lease was lost. */
+function settle(db: Database, token: string, settlement: Settlement): boolean {
+  const now = db.now()
+  const where = `WHERE id = ? AND lease = ? AND state = 'owed'`
+  const result = ((): { changes: number | bigint } => {
+    switch (settlement.as) {
+      case 'delivered':
+        return db
+          .prepare(`UPDATE exports SET state = 'delivered', lease = NULL, settled_at = ?, error = NULL ${where}`)
+          .run(now, settlement.id, token)
+      case 'later':
+        return db
+          .prepare(`UPDATE exports SET lease = NULL, due_at = ?, error = ?, tries = tries + ? ${where}`)
+          .run(settlement.due, settlement.error, settlement.counted ? 1 : 0, settlement.id, token)
+      case 'unsent':
+        return db.prepare(`UPDATE exports SET lease = NULL, due_at = ? ${where}`).run(now, settlement.id, token)
+      case 'rejected':
+        return db
+          .prepare(
+            `UPDATE exports SET state = 'dead', lease = NULL, settled_at = ?, answer_status = ?, error = ? ${where}`,
+          )
+          .run(now, settlement.status, settlement.error, settlement.id, token)
+    }
+  })()
+  return Number(result.changes) === 1
+}
+
+function lanes(db: Database): LaneState[] {
+  const rows = db
+    .prepare(
+      `SELECT destination, signal, count(*) FILTER (WHERE state = 'owed') AS owed,
+              min(owed_at) FILTER (WHERE state = 'owed') AS oldest, count(*) FILTER (WHERE state = 'dead') AS dead,
+              max(error) FILTER (WHERE state = 'owed') AS error
+       FROM exports WHERE state IN ('owed', 'dead') GROUP BY destination, signal ORDER BY destination, signal`,
+    )
+    .all() as Row[]
+  return rows.map(row => ({
+    destination: row.destination as string,
+    signal: row.signal as Lane['signal'],
+    owed: row.owed as number,
+    oldest: (row.oldest ?? undefined) as number | undefined,
+    dead: row.dead as number,
+    lastError: (row.error ?? undefined) as string | undefined,
+  }))
+}
+
+const selectDead = `
+  SELECT e.id, e.destination, e.signal, e.answer_status, e.error, e.tries, e.owed_at, e.settled_at,
+         r.instance, r.pipeline_id, p.attempt, p.part, p.view
+  FROM exports e JOIN parts p ON p.id = e.part_id JOIN runs r ON r.id = p.run_id
+  WHERE e.state = 'dead'`
+
+function deadLetterOf(row: Row): DeadLetter {
+  return {
+    id: row.id as number,
+    destination: row.destination as string,
+    signal: row.signal as Lane['signal'],
+    instance: row.instance as string,
+    pipelineId: row.pipeline_id as number,
+    attempt: row.attempt as number,
+    part: row.part as number,
+    status: row.answer_status as number,
+    error: row.error as string,
+    tries: row.tries as number,
+    owedAt: row.owed_at as number,
+    settledAt: row.settled_at as number,
+  }
+}
+
+function change(db: Database, sql: string, values: number[], ids: readonly number[] | 'all'): number {
+  return db.transaction(() => {
+    if (ids === 'all') return Number(db.prepare(sql).run(...values).changes)
+    return ids.reduce((sum, id) => sum + Number(db.prepare(`${sql} AND id = ?`).run(...values, id).changes), 0)
+  })
+}

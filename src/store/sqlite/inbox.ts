@@ -1,0 +1,142 @@
+// The inbox on SQLite.
+import { randomUUID } from 'node:crypto'
+import type { Database, Row } from './database.ts'
+import type { Delivery, Inbox, InboxItem, InboxState, KeptDelivery, PutOutcome } from '../inbox.ts'
+
+/** How long an idempotency key is remembered, ms. */
+export const keyMemory = 7 * 24 * 3_600_000
+
+export function sqliteInbox(db: Database, maxSize: number): Inbox {
+  return {
+    put: async deliveries => put(db, deliveries, maxSize),
+    lease: async (limit, maxBytes, holdMs) => {
+      const token = randomUUID()
+      return { token, items: db.transaction(() => lease(db, token, limit, maxBytes, holdMs)) }
+    },
+    erase: async (token, ids) => {
+      db.transaction(() => ids.forEach(id => db.prepare('DELETE FROM inbox WHERE id = ? AND lease = ?').run(id, token)))
+    },
+    keep: async (token, id, why) => {
+      db.transaction(() => {
+        const row = db
+          .prepare('DELETE FROM inbox WHERE id = ? AND lease = ? RETURNING key, event, instance, source, received_at')
+          .get(id, token) as Row | undefined
+        if (row === undefined) return
+        db.prepare('DELETE FROM delivery_keys WHERE key = ?').run(row.key ?? null)
+        db.prepare(
+          `INSERT INTO kept_deliveries (key, event, instance, source, received_at, body, reason, version)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+        ).run(...columns(row, 'key', 'event', 'instance', 'source', 'received_at'), why.body, why.reason, why.version)
+      })
+    },
+    listKept: async limit =>
+      db
+        .prepare(
+          `SELECT id, event, instance, source, received_at, reason, version, length(body) AS size
+           FROM kept_deliveries ORDER BY id DESC LIMIT ?`,
+        )
+        .all(limit)
+        .map(row => keptOf(row as Row)),
+    showKept: async id => {
+      const row = db.prepare('SELECT *, length(body) AS size FROM kept_deliveries WHERE id = ?').get(id) as
+        Row | undefined
+      return row === undefined ? undefined : { delivery: keptOf(row), body: row.body as Uint8Array }
+    },
+    retryKept: async ids =>
+      db.transaction(() =>
+        ids === 'all'
+          ? requeue(db, 'id > ?', 0)
+          : ids.map(id => requeue(db, 'id = ?', id)).reduce((sum, count) => sum + count, 0),
+      ),
+    retryKeptOfOtherVersions: async version => db.transaction(() => requeue(db, 'version <> ?', version)),
+    pruneKeys: async before =>
+      Number(db.transaction(() => db.prepare('DELETE FROM delivery_keys WHERE heard_at < ?').run(before)).changes),
+    state: async () => state(db),
+  }
+}
+
+function put(db: Database, deliveries: readonly Delivery[], maxSize: number): PutOutcome[] {
+  return db.transaction(() => {
+    if (db.size() >= maxSize) return deliveries.map(() => 'full')
+    const now = db.now()
+    const remember = db.prepare(
+      `INSERT INTO delivery_keys (key, heard_at) VALUES (?1, ?2)
+       ON CONFLICT (key) DO UPDATE SET heard_at = ?2 WHERE heard_at < ?2 - ${keyMemory}`,
+    )
+    const insert = db.prepare(
+      'INSERT INTO inbox (key, event, instance, source, received_at, body) VALUES (?, ?, ?, ?, ?, ?)',
+    )
+    return deliveries.map(({ key, event, instance, source, body }) => {
+      if (key !== undefined && remember.run(key, now).changes === 0) return 'duplicate'
+      insert.run(key ?? null, event, instance ?? null, source, now, body)
+      return 'accepted'
+    })
+  })
+}
+
+function lease(db: Database, token: string, limit: number, maxBytes: number, holdMs: number): InboxItem[] {
+  const now = db.now()
+  const candidates = db
+    .prepare('SELECT id, length(body) AS size FROM inbox WHERE leased_until <= ? ORDER BY id LIMIT ?')
+    .all(now, limit) as { id: number; size: number }[]
+  const hold = db.prepare('UPDATE inbox SET lease = ?, leased_until = ? WHERE id = ? RETURNING *')
+  const items: InboxItem[] = []
+  let bytes = 0
+  for (const { id, size } of candidates) {
+    if (bytes >= maxBytes) break
+    bytes += size
+    const row = hold.get(token, now + holdMs, id) as Row
+    items.push({
+      id,
+      key: (row.key ?? undefined) as string | undefined,
+      event: row.event as string,
+      instance: (row.instance ?? undefined) as string | undefined,
+      source: row.source as Delivery['source'],
+      receivedAt: row.received_at as number,
+      body: row.body as Uint8Array,
+    })
+  }
+  return items
+}
+
+function requeue(db: Database, which: string, value: number | string): number {
+  // Keys stay free: what is retried must not be refused as a duplicate of itself.
+  const rows = db.prepare(`DELETE FROM kept_deliveries WHERE ${which} RETURNING *`).all(value) as Row[]
+  const insert = db.prepare(
+    'INSERT INTO inbox (key, event, instance, source, received_at, body) VALUES (?, ?, ?, ?, ?, ?)',
+  )
+  for (const row of rows) insert.run(...columns(row, 'key', 'event', 'instance', 'source', 'received_at', 'body'))
+  return rows.length
+}
+
+function state(db: Database): InboxState {
+  const waiting = db
+    .prepare(
+      'SELECT count(*) AS waiting, coalesce(sum(length(body)), 0) AS bytes, min(received_at) AS oldest FROM inbox',
+    )
+    .get() as { waiting: number; bytes: number; oldest: number | null }
+  const kept = db.prepare('SELECT count(*) AS kept FROM kept_deliveries').get() as { kept: number }
+  return {
+    waiting: waiting.waiting,
+    waitingBytes: waiting.bytes,
+    oldest: waiting.oldest ?? undefined,
+    kept: kept.kept,
+  }
+}
+
+function keptOf(row: Row): KeptDelivery {
+  return {
+    id: row.id as number,
+    event: row.event as string,
+    instance: (row.instance ?? undefined) as string | undefined,
+    source: row.source as Delivery['source'],
+    receivedAt: row.received_at as number,
+    reason: row.reason as string,
+    version: row.version as string,
+    size: row.size as number,
+  }
+}
+
+function columns(row: Row, ...names: string[]): Row[string][] {
+  return names.map(name => row[name] ?? null)
+}

@@ -1,0 +1,104 @@
+// SQLite's schema, as numbered steps that are never edited once released. `user_version` says how far a file has come.
+
+export const sqliteMigrations: readonly string[] = [
+  // 1: the inbox, the runs, what was frozen of them and what is owed for it.
+  `
+  CREATE TABLE inbox (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    key          TEXT,
+    event        TEXT    NOT NULL,
+    instance     TEXT,
+    source       TEXT    NOT NULL,
+    received_at  INTEGER NOT NULL,
+    body         BLOB    NOT NULL,
+    lease        TEXT,
+    leased_until INTEGER NOT NULL DEFAULT 0
+  );
+
+  -- Keys of deliveries, remembered for a week so that a resend is answered as a duplicate.
+  CREATE TABLE delivery_keys (
+    key      TEXT PRIMARY KEY,
+    heard_at INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE INDEX delivery_keys_by_age ON delivery_keys (heard_at);
+
+  -- Deliveries that could not be understood.
+  CREATE TABLE kept_deliveries (
+    id          INTEGER PRIMARY KEY,
+    key         TEXT,
+    event       TEXT    NOT NULL,
+    instance    TEXT,
+    source      TEXT    NOT NULL,
+    received_at INTEGER NOT NULL,
+    body        BLOB    NOT NULL,
+    reason      TEXT    NOT NULL,
+    version     TEXT    NOT NULL
+  );
+
+  CREATE TABLE runs (
+    id              INTEGER PRIMARY KEY,
+    instance        TEXT    NOT NULL,
+    pipeline_id     INTEGER NOT NULL,
+    project_id      INTEGER NOT NULL,
+    status          TEXT,
+    project         TEXT    NOT NULL,
+    pipeline        TEXT,
+    attempts        TEXT    NOT NULL,
+    heard_from      TEXT    NOT NULL,
+    changed_at      INTEGER NOT NULL,
+    ended_at        INTEGER,
+    enriching_until INTEGER,
+    due_at          INTEGER,
+    UNIQUE (instance, pipeline_id)
+  );
+  CREATE INDEX runs_due ON runs (due_at) WHERE due_at IS NOT NULL;
+
+  CREATE TABLE jobs (
+    run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    job_id INTEGER NOT NULL,
+    record TEXT    NOT NULL,
+    times  TEXT    NOT NULL,
+    frozen TEXT,
+    PRIMARY KEY (run_id, job_id)
+  ) WITHOUT ROWID;
+
+  -- What was frozen: sent as it is, whatever the run becomes.
+  CREATE TABLE parts (
+    id        INTEGER PRIMARY KEY,
+    run_id    INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    attempt   INTEGER NOT NULL,
+    part      INTEGER NOT NULL,
+    view      TEXT    NOT NULL,
+    frozen_at INTEGER NOT NULL,
+    UNIQUE (run_id, attempt, part)
+  );
+
+  CREATE TABLE exports (
+    id            INTEGER PRIMARY KEY,
+    part_id       INTEGER NOT NULL REFERENCES parts (id) ON DELETE CASCADE,
+    signal        TEXT    NOT NULL,
+    destination   TEXT    NOT NULL,
+    state         TEXT    NOT NULL CHECK (state IN ('owed', 'delivered', 'dead', 'dropped')),
+    owed_at       INTEGER NOT NULL,
+    due_at        INTEGER NOT NULL,
+    lease         TEXT,
+    tries         INTEGER NOT NULL DEFAULT 0,
+    answer_status INTEGER,
+    error         TEXT,
+    settled_at    INTEGER,
+    UNIQUE (part_id, signal, destination)
+  );
+  CREATE INDEX exports_owed ON exports (destination, signal, due_at, id) WHERE state = 'owed';
+  CREATE INDEX exports_dead ON exports (id) WHERE state = 'dead';
+
+  CREATE TABLE counters (
+    name  TEXT PRIMARY KEY,
+    value INTEGER NOT NULL
+  ) WITHOUT ROWID;
+
+  CREATE TABLE heartbeat (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    at INTEGER NOT NULL
+  );
+  `,
+]

@@ -1,0 +1,187 @@
+// Runs, their jobs and what was frozen of them, on SQLite.
+import type { Database, Row } from './database.ts'
+import type { Job } from '../../model/job.ts'
+import type { RunKey } from '../../model/observation.ts'
+import type { Run, RunHead } from '../../model/run.ts'
+import type { Owed, RunChange, Runs, RunWork, SourceName, StoredRun, Understood } from '../runs.ts'
+
+export function sqliteRuns(db: Database): Runs {
+  return {
+    transact: async (work, understood) => transact(db, work, understood),
+    takeDue: async (limit, holdMs) =>
+      db.transaction(() => {
+        const now = db.now()
+        const rows = db
+          .prepare(
+            `UPDATE runs SET due_at = ?
+             WHERE id IN (SELECT id FROM runs WHERE due_at <= ? ORDER BY due_at LIMIT ?)
+             RETURNING instance, pipeline_id`,
+          )
+          .all(now + holdMs, now, limit) as { instance: string; pipeline_id: number }[]
+        return rows.map(row => ({ instance: row.instance, pipelineId: row.pipeline_id }))
+      }),
+    nextDue: async () =>
+      (
+        db.prepare('SELECT min(due_at) AS due FROM runs WHERE due_at IS NOT NULL').get() as {
+          due: number | null
+        }
+      ).due ?? undefined,
+    get: async key => {
+      const row = select(db, key)
+      return row === undefined ? undefined : storedRun(key, row, loadJobs(db, row.id as number, 'all'))
+    },
+    ancestor: async (key, jobId) => {
+      const row = select(db, key)
+      if (row === undefined) return undefined
+      const trigger = jobId === undefined ? undefined : loadJobs(db, row.id as number, [jobId]).get(jobId)
+      return { head: headOf(key, row), ...(trigger === undefined ? {} : { trigger }) }
+    },
+    count: async () =>
+      db
+        .prepare(
+          `SELECT count(*) AS runs, count(*) FILTER (WHERE pipeline IS NULL) AS onlyJobs,
+                  count(*) FILTER (WHERE due_at IS NOT NULL) AS open FROM runs`,
+        )
+        .get() as unknown as { runs: number; onlyJobs: number; open: number },
+  }
+}
+
+function transact(db: Database, work: readonly RunWork[], understood: Understood | undefined): boolean {
+  return db.transaction(() => {
+    if (understood !== undefined && !erase(db, understood)) return false
+    const now = db.now()
+    for (const item of work) {
+      const row = select(db, item.key)
+      const known = row === undefined ? undefined : storedRun(item.key, row, loadJobs(db, row.id as number, item.jobs))
+      const change = item.decide(known, now)
+      if (change !== undefined) {
+        write(db, row?.id as number | undefined, known, change, item.source, now)
+      } else if (row !== undefined && item.source !== undefined && known?.heardFrom[item.source] === undefined) {
+        const heardFrom = { ...known?.heardFrom, [item.source]: now }
+        db.prepare('UPDATE runs SET heard_from = ? WHERE id = ?').run(JSON.stringify(heardFrom), row.id as number)
+      }
+    }
+    return true
+  })
+}
+
+/** False when any row is no longer ours: then somebody else has its news. */
+function erase(db: Database, { token, ids }: Understood): boolean {
+  const statement = db.prepare('SELECT 1 FROM inbox WHERE id = ? AND lease = ?')
+  if (!ids.every(id => statement.get(id, token) !== undefined)) return false
+  for (const id of ids) db.prepare('DELETE FROM inbox WHERE id = ?').run(id)
+  return true
+}
+
+function select(db: Database, key: RunKey): Row | undefined {
+  return db.prepare('SELECT * FROM runs WHERE instance = ? AND pipeline_id = ?').get(key.instance, key.pipelineId)
+}
+
+function write(
+  db: Database,
+  rowId: number | undefined,
+  known: StoredRun | undefined,
+  change: RunChange,
+  source: SourceName | undefined,
+  now: number,
+): void {
+  const { run, timing } = change
+  const heardFrom = source === undefined ? known?.heardFrom : { [source]: now, ...known?.heardFrom }
+  const values = [
+    run.project.facts.id,
+    run.pipeline?.record.facts.status ?? null,
+    JSON.stringify(run.project),
+    run.pipeline === undefined ? null : JSON.stringify(run.pipeline),
+    JSON.stringify(run.attempts),
+    JSON.stringify(heardFrom ?? {}),
+    timing.changedAt,
+    timing.endedAt ?? null,
+    timing.enrichingUntil ?? null,
+    timing.dueAt ?? null,
+  ]
+  let id = rowId
+  if (id === undefined) {
+    const inserted = db
+      .prepare(
+        `INSERT INTO runs (project_id, status, project, pipeline, attempts, heard_from, changed_at, ended_at,
+                           enriching_until, due_at, instance, pipeline_id)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      )
+      .run(...values, run.key.instance, run.key.pipelineId)
+    id = Number(inserted.lastInsertRowid)
+  } else {
+    db.prepare(
+      `UPDATE runs SET project_id = ?, status = ?, project = ?, pipeline = ?, attempts = ?, heard_from = ?,
+              changed_at = ?, ended_at = ?, enriching_until = ?, due_at = ? WHERE id = ?`,
+    ).run(...values, id)
+  }
+  const job = db.prepare(
+    `INSERT INTO jobs (run_id, job_id, record, times, frozen) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (run_id, job_id) DO UPDATE SET record = excluded.record, times = excluded.times, frozen = excluded.frozen`,
+  )
+  for (const { id: jobId, record, times, frozen } of change.jobs) {
+    job.run(
+      id,
+      jobId,
+      JSON.stringify(record),
+      JSON.stringify(times),
+      frozen === undefined ? null : JSON.stringify(frozen),
+    )
+  }
+  for (const owed of change.owed ?? []) owe(db, id, owed, now)
+}
+
+function owe(db: Database, runId: number, { part, to }: Owed, now: number): void {
+  const { lastInsertRowid } = db
+    .prepare('INSERT INTO parts (run_id, attempt, part, view, frozen_at) VALUES (?, ?, ?, ?, ?)')
+    .run(runId, part.attempt, part.part, JSON.stringify(part), now)
+  const insert = db.prepare(
+    `INSERT INTO exports (part_id, signal, destination, state, owed_at, due_at) VALUES (?, ?, ?, 'owed', ?, ?)`,
+  )
+  for (const { signal, destination } of to) insert.run(lastInsertRowid, signal, destination, now, now)
+}
+
+function loadJobs(db: Database, runId: number, which: RunWork['jobs']): Map<number, Job> {
+  const rows =
+    which === 'all'
+      ? (db.prepare('SELECT * FROM jobs WHERE run_id = ?').all(runId) as Row[])
+      : which.flatMap(id => {
+          const row = db.prepare('SELECT * FROM jobs WHERE run_id = ? AND job_id = ?').get(runId, id) as Row | undefined
+          return row === undefined ? [] : [row]
+        })
+  return new Map(rows.map(row => [row.job_id as number, jobOf(row)]))
+}
+
+function jobOf(row: Row): Job {
+  const frozen = row.frozen
+  return {
+    id: row.job_id as number,
+    record: JSON.parse(row.record as string) as Job['record'],
+    times: JSON.parse(row.times as string) as Job['times'],
+    ...(frozen == null ? {} : { frozen: JSON.parse(frozen as string) as NonNullable<Job['frozen']> }),
+  }
+}
+
+function headOf(key: RunKey, row: Row): RunHead {
+  const pipeline = row.pipeline
+  return {
+    key,
+    project: JSON.parse(row.project as string) as RunHead['project'],
+    ...(pipeline == null ? {} : { pipeline: JSON.parse(pipeline as string) as NonNullable<RunHead['pipeline']> }),
+    attempts: JSON.parse(row.attempts as string) as RunHead['attempts'],
+  }
+}
+
+function storedRun(key: RunKey, row: Row, jobs: ReadonlyMap<number, Job>): StoredRun {
+  const run: Run = { ...headOf(key, row), jobs }
+  return {
+    run,
+    timing: {
+      changedAt: row.changed_at as number,
+      endedAt: (row.ended_at ?? undefined) as number | undefined,
+      enrichingUntil: (row.enriching_until ?? undefined) as number | undefined,
+      dueAt: (row.due_at ?? undefined) as number | undefined,
+    },
+    heardFrom: JSON.parse(row.heard_from as string) as StoredRun['heardFrom'],
+  }
+}
