@@ -1,0 +1,76 @@
+// What a webhook delivery is about: told by its event header, else judged from its body.
+
+/** Kinds that become observations. */
+const wanted = ['pipeline', 'job'] as const
+
+/** Kinds that the platform is known to send and that tell nothing of pipelines. `system`: of the whole instance. */
+const others = [
+  'push',
+  'tag_push',
+  'issue',
+  'confidential_issue',
+  'work_item',
+  'note',
+  'confidential_note',
+  'merge_request',
+  'wiki_page',
+  'deployment',
+  'feature_flag',
+  'release',
+  'milestone',
+  'emoji',
+  'access_token',
+  'resource_access_token',
+  'member',
+  'subgroup',
+  'project',
+  'vulnerability',
+  'repository_update',
+  'system',
+] as const
+
+/** A closed set, fit for counting. `unknown`: an event that this version has not heard of. */
+export type HookKind = (typeof wanted)[number] | (typeof others)[number] | 'unknown'
+
+const kinds: ReadonlySet<string> = new Set([...wanted, ...others])
+
+/** True for the kinds that go to the inbox. */
+export function isWanted(kind: HookKind): kind is 'pipeline' | 'job' {
+  return kind === 'pipeline' || kind === 'job'
+}
+
+/**
+ * The kind that an event header tells (`Pipeline Hook`, `Job Hook`, …). Undefined where the body must tell: `System Hook` is
+ * said of many kinds, and a relay may have lost the header.
+ */
+export function hookKindOfEvent(event: string | undefined): HookKind | undefined {
+  const name = event
+    ?.trim()
+    .toLowerCase()
+    .replace(/ hook$/, '')
+    .replaceAll(' ', '_')
+  return name === undefined || name === '' || name === 'system' ? undefined : named(name)
+}
+
+/** The kind that a body shows: by `object_kind`, else `event_name`, else its shape. */
+export function hookKindOfBody(body: unknown): HookKind {
+  if (!isRecord(body)) return 'unknown'
+  const { object_kind: objectKind, event_name: eventName, object_attributes: attributes, builds, jobs } = body
+  if (typeof objectKind === 'string') return named(objectKind)
+  if (typeof eventName === 'string') {
+    const kind = named(eventName)
+    return kind === 'unknown' ? 'system' : kind
+  }
+  if (isRecord(attributes) && (Array.isArray(builds) || Array.isArray(jobs))) return 'pipeline'
+  return 'build_id' in body && 'build_status' in body ? 'job' : 'unknown'
+}
+
+/** On the wire a job is a build, in old headers too. */
+function named(name: string): HookKind {
+  if (name === 'build') return 'job'
+  return kinds.has(name) ? (name as HookKind) : 'unknown'
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

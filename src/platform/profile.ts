@@ -1,0 +1,51 @@
+// The one table of vendor words. Nothing else in the code knows a vendor's name.
+
+export interface Profile {
+  readonly name: ProfileName
+  /** Prefix of the vendor's own attributes, with its dot. */
+  readonly namespace: string
+  /** Value of `vcs.provider.name`. */
+  readonly provider: string
+  /** Prefix of the webhook headers, with its dash. */
+  readonly headerPrefix: string
+  /** Names of the two CI/CD variables. */
+  readonly variables: { readonly export: string; readonly token: string }
+}
+
+export type ProfileName = 'generic' | 'gitlab'
+
+export const profiles: Readonly<Record<ProfileName, Profile>> = {
+  generic: {
+    name: 'generic',
+    namespace: 'platform.',
+    provider: 'platform',
+    headerPrefix: 'X-Service-',
+    variables: { export: 'SERVICE_OBSERVABILITY_EXPORT', token: 'SERVICE_OBSERVABILITY_TOKEN' },
+  },
+  gitlab: {
+    name: 'gitlab',
+    namespace: 'gitlab.',
+    provider: 'gitlab',
+    headerPrefix: 'X-Gitlab-',
+    variables: { export: 'GITLAB_OBSERVABILITY_EXPORT', token: 'GITLAB_OBSERVABILITY_TOKEN' },
+  },
+}
+
+/** What comes after the prefix of a webhook header. */
+export type HookHeader = 'Event' | 'Token' | 'Instance' | 'Event-UUID' | 'Webhook-UUID'
+
+/** Headers as Node's HTTP server gives them: names in lower case. */
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/**
+ * A webhook header's value, undefined when it is absent or blank. Every spelling of the table is accepted whatever the
+ * profile, the profile's own first: a platform is renamed more easily than its webhooks.
+ */
+export function headerOf(headers: Headers, header: HookHeader, profile: Profile): string | undefined {
+  for (const { headerPrefix } of [profile, ...Object.values(profiles)]) {
+    const value = headers[(headerPrefix + header).toLowerCase()]
+    const first = typeof value === 'string' ? value : value?.[0]
+    if (first !== undefined && first.trim() !== '') return first
+  }
+  return undefined
+}
