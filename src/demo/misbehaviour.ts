@@ -1,0 +1,85 @@
+// The faults an OTLP backend can show, as tests order them: which requests they hit, and what happens to those.
+import type { ServerResponse } from 'node:http'
+import { exportResponse, rpcStatus } from './otlp-messages.ts'
+import type { ReceivedRequest } from './received-request.ts'
+
+/** What happens to a request that a misbehaviour hits. */
+export type Fault =
+  | {
+      readonly kind: 'status'
+      readonly status: number
+      readonly headers?: Readonly<Record<string, string>> | undefined
+      /** Sent as it is; without it the body is a google.rpc.Status with `message`. */
+      readonly body?: string | Uint8Array | undefined
+      readonly message?: string | undefined
+    }
+  /** 2xx, the data kept, and this said in `partial_success`. */
+  | { readonly kind: 'partial'; readonly rejected: number; readonly message: string }
+  /** The request is read and never answered. */
+  | { readonly kind: 'hang' }
+  /** The request is read and the connection is cut. */
+  | { readonly kind: 'drop' }
+  /** The data is kept, and the connection is cut before the answer: the sender cannot know. */
+  | { readonly kind: 'lost-answer' }
+  /** Answered as usual, after `delay`. */
+  | { readonly kind: 'slow' }
+
+export interface Misbehaviour {
+  readonly fault: Fault
+  /** Waits before the fault (or the answer) happens, ms. */
+  readonly delay?: number | undefined
+  /** Ends after so many requests; without it, when it is cancelled. */
+  readonly times?: number | undefined
+  /** Hits only requests for which this holds. */
+  readonly when?: ((request: ReceivedRequest) => boolean) | undefined
+}
+
+interface Entry {
+  readonly order: Misbehaviour
+  left: number
+}
+
+/** The misbehaviours in force; the first one ordered that hits a request decides. */
+export class Misbehaviours {
+  readonly #ordered: Entry[] = []
+
+  /** Returns the function that ends it. */
+  add(order: Misbehaviour): () => void {
+    const entry = { order, left: order.times ?? Infinity }
+    this.#ordered.push(entry)
+    return () => this.#remove(entry)
+  }
+
+  take(request: ReceivedRequest): Misbehaviour | undefined {
+    const entry = this.#ordered.find(({ order }) => order.when?.(request) ?? true)
+    if (entry === undefined) return undefined
+    entry.left -= 1
+    if (entry.left <= 0) this.#remove(entry)
+    return entry.order
+  }
+
+  clear(): void {
+    this.#ordered.length = 0
+  }
+
+  #remove(entry: Entry): void {
+    const index = this.#ordered.indexOf(entry)
+    if (index >= 0) this.#ordered.splice(index, 1)
+  }
+}
+
+const protobufType = 'application/x-protobuf'
+
+/** Answers a request that was accepted, wholly or in part (OTLP specification, "OTLP/HTTP Response"). */
+export function answerAccepted(response: ServerResponse, partial?: { rejected: number; message: string }): void {
+  const message =
+    partial === undefined ? {} : { partialSuccess: { rejected: partial.rejected, errorMessage: partial.message } }
+  response.writeHead(200, { 'content-type': protobufType }).end(exportResponse.encode(message).finish())
+}
+
+export function answerStatus(response: ServerResponse, fault: Extract<Fault, { kind: 'status' }>): void {
+  const { status, headers, body, message } = fault
+  const type = typeof body === 'string' ? 'text/plain' : protobufType
+  const content = body ?? rpcStatus.encode({ message: message ?? '' }).finish()
+  response.writeHead(status, { 'content-type': type, ...headers }).end(content)
+}

@@ -1,0 +1,254 @@
+// An OTLP/HTTP backend in memory: takes traces, metrics and logs, keeps them in plain form, and misbehaves on demand.
+// It knows nothing of pipelines. Tests, benchmarks and the demo use it.
+import { EventEmitter } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { reasonOf } from '../lib/fault.ts'
+import { Secret } from '../lib/secret.ts'
+import { answerAccepted, answerStatus, Misbehaviours, type Fault, type Misbehaviour } from './misbehaviour.ts'
+import { decodeTelemetry, type ReceivedRequest, type Signal, type Telemetry } from './received-request.ts'
+import type { ReceivedLogRecord } from './otlp-logs.ts'
+import type { ReceivedMetric } from './otlp-metrics.ts'
+import type { ReceivedSpan } from './otlp-traces.ts'
+
+export interface ReceiverOptions {
+  /** Default 0: a free one. */
+  readonly port?: number | undefined
+  /** Demands `Authorization: Bearer …` of every request, 401 otherwise. */
+  readonly token?: string | undefined
+  /** False keeps counts only, for long loads. Default true. */
+  readonly keep?: boolean | undefined
+}
+
+/** How much was received so far, refused requests left out. */
+export interface ReceivedCounts {
+  readonly requests: number
+  readonly spans: number
+  readonly points: number
+  readonly logs: number
+}
+
+const signals: ReadonlyMap<string, Signal> = new Map([
+  ['/v1/traces', 'traces'],
+  ['/v1/metrics', 'metrics'],
+  ['/v1/logs', 'logs'],
+])
+const unzip = promisify(gunzip)
+
+type Events = Record<'request' | 'received', [ReceivedRequest]>
+
+/**
+ * Emits `request` for every request that could be read, answered well or not, and `received` for those whose data was
+ * kept. The arrays grow in the order of arrival.
+ */
+export class OtlpReceiver extends EventEmitter<Events> {
+  readonly spans: ReceivedSpan[] = []
+  readonly metrics: ReceivedMetric[] = []
+  readonly logs: ReceivedLogRecord[] = []
+  readonly requests: ReceivedRequest[] = []
+  readonly #server: Server
+  readonly #options: ReceiverOptions
+  readonly #misbehaviours = new Misbehaviours()
+  #token: Secret | undefined
+  #counts: ReceivedCounts = noCounts
+
+  private constructor(options: ReceiverOptions) {
+    super()
+    this.setMaxListeners(0)
+    this.#options = options
+    this.demandToken(options.token)
+    this.#server = createServer((request, response) => {
+      this.#take(request, response).catch((error: unknown) => {
+        if (response.headersSent || response.destroyed) return
+        answerStatus(response, { kind: 'status', status: 400, message: reasonOf(error) })
+      })
+    })
+  }
+
+  /** Listens on the loopback address. */
+  static async start(options: ReceiverOptions = {}): Promise<OtlpReceiver> {
+    const receiver = new OtlpReceiver(options)
+    await new Promise<void>((resolve, reject) => {
+      receiver.#server.once('error', reject).listen(options.port ?? 0, '127.0.0.1', resolve)
+    })
+    return receiver
+  }
+
+  /** The base URL for `OTEL_EXPORTER_OTLP_ENDPOINT`. */
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`
+  }
+
+  get port(): number {
+    const address = this.#server.address()
+    return typeof address === 'object' && address !== null ? address.port : 0
+  }
+
+  get counts(): ReceivedCounts {
+    return this.#counts
+  }
+
+  /** From now on; undefined demands none. */
+  demandToken(token: string | undefined): void {
+    this.#token = token === undefined ? undefined : new Secret(`Bearer ${token}`)
+  }
+
+  /** Returns the function that ends it. */
+  misbehave(order: Misbehaviour): () => void {
+    return this.#misbehaviours.add(order)
+  }
+
+  /** Ends every misbehaviour. */
+  behave(): void {
+    this.#misbehaviours.clear()
+  }
+
+  /**
+   * Resolves as soon as `holds` is true of what was received; looks again after every request. Rejects after `timeout` ms
+   * with a count of what is there.
+   */
+  async until(
+    holds: (spans: readonly ReceivedSpan[], receiver: OtlpReceiver) => boolean,
+    timeout = 10_000,
+  ): Promise<void> {
+    if (holds(this.spans, this)) return
+    await new Promise<void>((resolve, reject) => {
+      const settle = (): void => {
+        clearTimeout(timer)
+        this.off('request', look)
+      }
+      const look = (): void => {
+        try {
+          if (!holds(this.spans, this)) return
+          settle()
+          resolve()
+        } catch (error) {
+          settle()
+          reject(error instanceof Error ? error : new Error(String(error)))
+        }
+      }
+      const timer = setTimeout(() => {
+        settle()
+        const { requests, spans, points, logs } = this.#counts
+        const received = `${requests} requests, ${spans} spans, ${points} metric points, ${logs} log records`
+        reject(new Error(`Not received within ${timeout} ms. Until now: ${received}.`))
+      }, timeout)
+      this.on('request', look)
+    })
+  }
+
+  /** Forgets what was received; misbehaviours stay. */
+  clear(): void {
+    for (const list of [this.spans, this.metrics, this.logs, this.requests]) list.length = 0
+    this.#counts = noCounts
+  }
+
+  /** Cuts every connection. */
+  async close(): Promise<void> {
+    await new Promise<void>(resolve => {
+      this.#server.close(() => resolve())
+      this.#server.closeAllConnections()
+    })
+  }
+
+  async #take(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await bytesOf(incoming)
+    const path = (incoming.url ?? '').split('?', 1)[0] ?? ''
+    const signal = signals.get(path)
+    const problem = problemOf(incoming, signal)
+    if (signal === undefined || problem !== undefined) {
+      answerStatus(response, problem ?? notFound)
+      return
+    }
+    const plain = incoming.headers['content-encoding'] === 'gzip' ? await unzip(body) : body
+    const telemetry = decodeTelemetry(signal, plain)
+    const request: Mutable<ReceivedRequest> = {
+      ...telemetry,
+      path,
+      signal,
+      headers: incoming.headers,
+      size: body.length,
+      plainSize: plain.length,
+      spanIds: telemetry.spans.map(({ spanId }) => spanId),
+      at: Date.now(),
+      status: undefined,
+      kept: false,
+    }
+    if (this.#options.keep !== false) this.requests.push(request)
+    await this.#answer(request, response)
+    this.emit('request', request)
+  }
+
+  async #answer(request: Mutable<ReceivedRequest>, response: ServerResponse): Promise<void> {
+    const order = this.#misbehaviours.take(request)
+    if (order?.delay !== undefined) await new Promise(resolve => setTimeout(resolve, order.delay))
+    const fault = order?.fault
+    if (fault?.kind === 'hang') return
+    if (fault?.kind === 'drop') {
+      response.destroy()
+      return
+    }
+    if (fault?.kind === 'status') {
+      request.status = fault.status
+      if (fault.status < 300) this.#keep(request)
+      answerStatus(response, fault)
+      return
+    }
+    if (this.#token?.equals(request.headers.authorization ?? '') === false) {
+      request.status = 401
+      answerStatus(response, { kind: 'status', status: 401, message: 'a valid bearer token is needed' })
+      return
+    }
+    this.#keep(request)
+    if (fault?.kind === 'lost-answer') {
+      response.destroy()
+      return
+    }
+    request.status = 200
+    answerAccepted(response, fault?.kind === 'partial' ? fault : undefined)
+  }
+
+  #keep(request: Mutable<ReceivedRequest>): void {
+    request.kept = true
+    this.#counts = {
+      requests: this.#counts.requests + 1,
+      spans: this.#counts.spans + request.spans.length,
+      points: this.#counts.points + pointsOf(request),
+      logs: this.#counts.logs + request.logs.length,
+    }
+    if (this.#options.keep !== false) {
+      for (const span of request.spans) this.spans.push(span)
+      for (const metric of request.metrics) this.metrics.push(metric)
+      for (const log of request.logs) this.logs.push(log)
+    }
+    this.emit('received', request)
+  }
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+type StatusFault = Extract<Fault, { kind: 'status' }>
+
+const notFound: StatusFault = { kind: 'status', status: 404, message: 'only /v1/traces, /v1/metrics and /v1/logs' }
+const noCounts: ReceivedCounts = { requests: 0, spans: 0, points: 0, logs: 0 }
+
+function pointsOf({ metrics }: Telemetry): number {
+  return metrics.reduce((sum, { points }) => sum + points.length, 0)
+}
+
+/** What is wrong with a request before its body is looked at. */
+function problemOf(incoming: IncomingMessage, signal: Signal | undefined): StatusFault | undefined {
+  if (signal === undefined) return notFound
+  if (incoming.method !== 'POST') return { kind: 'status', status: 405, message: 'only POST is served' }
+  const type = incoming.headers['content-type']?.split(';', 1)[0]?.trim()
+  const encoding = incoming.headers['content-encoding'] ?? 'identity'
+  if (type === 'application/x-protobuf' && (encoding === 'gzip' || encoding === 'identity')) return undefined
+  return { kind: 'status', status: 415, message: 'only application/x-protobuf is read, plain or gzip' }
+}
+
+async function bytesOf(incoming: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of incoming) chunks.push(chunk as Buffer)
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
+}
