@@ -9,8 +9,8 @@ export interface Pipeline {
   readonly times: PipelineTimes
 }
 
-/** A merge request pipeline's ref: webhooks name the source branch, REST names this. */
-const mergeRequestRef = /^refs\/merge-requests\//
+/** How REST names a merge request pipeline's ref, where webhooks name the source branch. */
+const mergeRequestRefs = 'refs/merge-requests/'
 
 /**
  * Fields that sources spell differently, and who owns them. All others, `detailedStatus` and `duration` among them, belong
@@ -19,8 +19,8 @@ const mergeRequestRef = /^refs\/merge-requests\//
 export const fieldOwners: Readonly<Partial<Record<keyof PipelineFacts, Owner>>> = {
   /** The source branch, where known. */
   ref: (a, b) => {
-    const aIsBranch = !String(a).startsWith('refs/merge-requests/')
-    const bIsBranch = !String(b).startsWith('refs/merge-requests/')
+    const aIsBranch = !String(a).startsWith(mergeRequestRefs)
+    const bIsBranch = !String(b).startsWith(mergeRequestRefs)
     return aIsBranch === bIsBranch ? undefined : aIsBranch
   },
 }

@@ -17,6 +17,11 @@ export interface Store {
   readonly counters: Counters
   /** Writes and reads back a row: throws StoreError when the store does not take writes. */
   proveWritable(): Promise<void>
+  /**
+   * Gives back at once what a dead process had leased. Only where one process is known to serve the store alone (SQLite);
+   * elsewhere leases run out by themselves.
+   */
+  reclaim(): Promise<void>
   close(): Promise<void>
 }
 

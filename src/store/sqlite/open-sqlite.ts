@@ -32,6 +32,14 @@ export function openSqlite(file: string, options: StoreOptions): Store {
       const now = db.now()
       db.transaction(() => db.prepare('INSERT OR REPLACE INTO heartbeat VALUES (1, ?)').run(now))
     },
+    reclaim: async () => {
+      db.transaction(() => {
+        db.prepare('UPDATE inbox SET leased_until = 0, lease = NULL WHERE leased_until > 0').run()
+        db.prepare(`UPDATE exports SET due_at = ?, lease = NULL WHERE state = 'owed' AND lease IS NOT NULL`).run(
+          db.now(),
+        )
+      })
+    },
     close: async () => db.close(),
   }
 }

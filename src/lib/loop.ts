@@ -1,0 +1,71 @@
+// A background loop: one turn after another, woken early when there is news, stopped without cutting a turn short.
+import { backoff } from './backoff.ts'
+import { reasonOf } from './fault.ts'
+import type { Clock } from './clock.ts'
+import type { Log } from './log.ts'
+
+export interface Loop {
+  start(): void
+  /** Ends the pause, if there is one. Cheap; may be called as often as there is news. */
+  wake(): void
+  /** Resolves when the turn under way has ended. */
+  stop(): Promise<void>
+}
+
+export interface LoopOptions {
+  readonly name: string
+  readonly clock: Clock
+  readonly log: Log
+  /** Does what there is to do; answers how many ms may pass until the next turn (0: at once). */
+  readonly turn: () => Promise<number>
+}
+
+/** A turn that throws is told once per series of failures and tried again after a growing pause, a minute at most. */
+export function createLoop({ name, clock, log, turn }: LoopOptions): Loop {
+  let stopping = false
+  let wakes = 0
+  let pause: AbortController | undefined
+  let running: Promise<void> | undefined
+
+  async function run(): Promise<void> {
+    let failures = 0
+    while (!stopping) {
+      const before = wakes
+      let rest: number
+      try {
+        rest = await turn()
+        if (failures > 0) log.info({ loop: name, failures }, `${name} works again`)
+        failures = 0
+      } catch (error) {
+        failures += 1
+        rest = backoff(failures, { first: 250, max: 60_000 })
+        const level = failures === 1 ? 'error' : 'debug'
+        log[level]({ loop: name, failures, reason: reasonOf(error) }, `${name} failed and will try again`)
+      }
+      if (wakes !== before && failures === 0) rest = 0
+      if (rest <= 0) {
+        // Even without a pause others get their turn: timers, sockets, signals.
+        await new Promise(resolve => setImmediate(resolve))
+        continue
+      }
+      pause = new AbortController()
+      await clock.sleep(rest, pause.signal)
+      pause = undefined
+    }
+  }
+
+  return {
+    start: () => {
+      running ??= run()
+    },
+    wake: () => {
+      wakes += 1
+      pause?.abort()
+    },
+    stop: async () => {
+      stopping = true
+      pause?.abort()
+      await running
+    },
+  }
+}

@@ -1,0 +1,67 @@
+// How news enters a run: merge it, write what changed, say when to look at the run again. Pure; the store runs it under a lock.
+import { hearRun, mergeRun, type Run } from '../model/run.ts'
+import { isAtEnd } from '../model/attempt.ts'
+import { isBlocked } from '../model/status.ts'
+import type { Millis } from '../model/instant.ts'
+import type { Observation, RunKey } from '../model/observation.ts'
+import type { RunChange, RunTiming, RunWork, SourceName, StoredRun } from '../store/runs.ts'
+
+/** All in milliseconds. */
+export interface AbsorbRules {
+  readonly settle: number
+  readonly blockedAfter: number
+  readonly staleAfter: number
+  /** How long enrichment may delay a finished run; undefined: enrichment is off. */
+  readonly enrichDeadline?: number | undefined
+}
+
+/** One piece of work per run: all observations of it are merged before anything is written. */
+export function absorbing(observations: readonly Observation[], source: SourceName, rules: AbsorbRules): RunWork[] {
+  const byRun = new Map<string, { key: RunKey; heard: Run }>()
+  for (const observation of observations) {
+    const { key } = observation
+    const name = `${key.instance}\n${key.pipelineId}`
+    const heard = hearRun(observation)
+    const before = byRun.get(name)
+    byRun.set(name, { key, heard: before === undefined ? heard : mergeRun(before.heard, heard) })
+  }
+  return [...byRun.values()].map(({ key, heard }) => ({
+    key,
+    jobs: [...heard.jobs.keys()],
+    source,
+    decide: (known, now) => absorb(known, heard, now, rules),
+  }))
+}
+
+/** Nothing new, nothing to write. */
+export function absorb(
+  known: StoredRun | undefined,
+  heard: Run,
+  now: Millis,
+  rules: AbsorbRules,
+): RunChange | undefined {
+  const run = known === undefined ? heard : mergeRun(known.run, heard)
+  if (known !== undefined && run === known.run) return undefined
+  const jobs = [...heard.jobs.keys()].flatMap(id => {
+    const job = run.jobs.get(id)
+    return job === undefined || job === known?.run.jobs.get(id) ? [] : [job]
+  })
+  return { run, jobs, timing: timingAfter(run, known?.timing, now, rules) }
+}
+
+/**
+ * When to look next. A run that has come to its end, or that owes or may owe something beyond its last attempt, after the
+ * settle delay: `settle.ts` then decides with all jobs at hand. A running one only when it has been silent for too long.
+ */
+function timingAfter(run: Run, before: RunTiming | undefined, now: Millis, rules: AbsorbRules): RunTiming {
+  if (run.pipeline === undefined) return { changedAt: now }
+  if (isAtEnd(run)) {
+    const settled = now + rules.settle
+    if (before?.endedAt !== undefined) return { ...before, changedAt: now, dueAt: settled }
+    const enrichingUntil = rules.enrichDeadline === undefined ? undefined : now + rules.enrichDeadline
+    return { changedAt: now, endedAt: now, enrichingUntil, dueAt: settled }
+  }
+  if (run.attempts.length > 0) return { changedAt: now, dueAt: now + rules.settle }
+  const silence = isBlocked(run.pipeline.record.facts.status) ? rules.blockedAfter : rules.staleAfter
+  return { changedAt: now, dueAt: now + silence }
+}

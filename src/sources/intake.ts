@@ -1,0 +1,118 @@
+// Behind the durable line: takes deliveries from the inbox, has them parsed, and merges what they tell into the runs.
+import { absorbing, type AbsorbRules } from './absorb.ts'
+import { createLoop, type Loop } from '../lib/loop.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Inbox, InboxItem, InboxLease } from '../store/inbox.ts'
+import type { Log } from '../lib/log.ts'
+import type { Observation } from '../model/observation.ts'
+import type { Parsed } from '../platform/parse-delivery.ts'
+import type { Runs } from '../store/runs.ts'
+import type { Selection } from './selection.ts'
+
+export interface IntakeOptions {
+  readonly inbox: Inbox
+  readonly runs: Runs
+  readonly rules: AbsorbRules
+  readonly selection: Selection
+  /** Never throws. */
+  readonly parse: (delivery: InboxItem) => Parsed
+  /** What may be kept of a body that could not be understood. */
+  readonly redact: (body: Uint8Array) => Uint8Array
+  readonly version: string
+  /** Called after runs changed: the settler may have something to do. */
+  readonly onChange: () => void
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Counted since start. */
+export interface IntakeCounters {
+  understood: number
+  /** Deliveries that tell nothing of a pipeline or a job. */
+  ignored: number
+  unparseable: number
+  /** Of projects that the configuration leaves out. */
+  excluded: number
+  /** Single jobs left out of an otherwise understood delivery. */
+  droppedJobs: number
+}
+
+export interface Intake extends Loop {
+  readonly counters: Readonly<IntakeCounters>
+  /** Takes in all that waits now. */
+  drain(): Promise<void>
+}
+
+const batch = { deliveries: 256, bytes: 16 * 1024 * 1024, holdMs: 60_000 }
+/** Deliveries that other processes put back (`pipespan inbox retry`) are seen after this long, ms. */
+const idle = 1_000
+
+export function createIntake(options: IntakeOptions): Intake {
+  const counters: IntakeCounters = { understood: 0, ignored: 0, unparseable: 0, excluded: 0, droppedJobs: 0 }
+  const takeIn = async (): Promise<boolean> => {
+    const lease = await options.inbox.lease(batch.deliveries, batch.bytes, batch.holdMs)
+    if (lease.items.length === 0) return false
+    await digest(lease, counters, options)
+    return true
+  }
+  let retriedOthers = false
+  const loop = createLoop({
+    name: 'intake',
+    clock: options.clock,
+    log: options.log,
+    turn: async () => {
+      if (!retriedOthers) {
+        // What an older version could not understand gets one try by this one.
+        const back = await options.inbox.retryKeptOfOtherVersions(options.version)
+        if (back > 0) options.log.info({ deliveries: back }, 'trying again what another version could not understand')
+        retriedOthers = true
+      }
+      return (await takeIn()) ? 0 : idle
+    },
+  })
+  return {
+    ...loop,
+    counters,
+    drain: async () => {
+      while (await takeIn());
+    },
+  }
+}
+
+async function digest(lease: InboxLease, counters: IntakeCounters, options: IntakeOptions): Promise<void> {
+  const { inbox, runs, log } = options
+  const bySource = { webhook: [] as Observation[], redelivery: [] as Observation[] }
+  const understood: number[] = []
+  const silent: number[] = []
+  for (const item of lease.items) {
+    const parsed = options.parse(item)
+    if (parsed.outcome === 'unparseable') {
+      counters.unparseable += 1
+      log.warn({ delivery: item.id, event: item.event, reason: parsed.reason }, 'a delivery could not be understood')
+      await inbox.keep(lease.token, item.id, {
+        reason: parsed.reason,
+        body: options.redact(item.body),
+        version: options.version,
+      })
+    } else if (parsed.outcome === 'ignored') {
+      counters.ignored += 1
+      silent.push(item.id)
+    } else if (!options.selection.project(parsed.observation.project.path)) {
+      counters.excluded += 1
+      silent.push(item.id)
+    } else {
+      counters.understood += 1
+      counters.droppedJobs += parsed.dropped
+      bySource[item.source].push(parsed.observation)
+      understood.push(item.id)
+    }
+  }
+  if (silent.length > 0) await inbox.erase(lease.token, silent)
+  if (understood.length === 0) return
+  const work = [
+    ...absorbing(bySource.webhook, 'webhook', options.rules),
+    ...absorbing(bySource.redelivery, 'redelivery', options.rules),
+  ]
+  const held = await runs.transact(work, { token: lease.token, ids: understood })
+  if (held) options.onChange()
+}

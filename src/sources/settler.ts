@@ -1,0 +1,140 @@
+// Looks at runs when they are due, freezes what has settled, and writes what is then owed: one transaction per batch.
+import { createLoop, type Loop } from '../lib/loop.ts'
+import { maxGenerations, parentOf, traceContextOf, type Ancestor, type FamilyOptions } from '../model/family.ts'
+import { plan, type SettleRules } from '../model/settle.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Job } from '../model/job.ts'
+import type { Log } from '../lib/log.ts'
+import type { Millis } from '../model/instant.ts'
+import type { Run, TraceContext } from '../model/run.ts'
+import type { Owed, RunChange, Runs, RunTiming, RunWork, StoredRun } from '../store/runs.ts'
+import type { RunKey } from '../model/observation.ts'
+import type { Selection } from './selection.ts'
+
+export interface SettlerOptions {
+  readonly runs: Runs
+  readonly rules: SettleRules
+  readonly family: FamilyOptions
+  readonly selection: Selection
+  /** Who is owed what: destinations with the signals that are on for them. */
+  readonly to: Owed['to']
+  /** Called after something was frozen: the exporter has something to send. */
+  readonly onFrozen: () => void
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Counted since start. */
+export interface SettlerCounters {
+  attempts: number
+  supplements: number
+  /** Attempts frozen while their pipeline waited for a person or a clock. */
+  blocked: number
+  /** Attempts frozen because their pipeline went silent. */
+  stale: number
+  /** Attempts that the configuration's refs or sources leave out. */
+  excluded: number
+}
+
+export interface Settler extends Loop {
+  readonly counters: Readonly<SettlerCounters>
+  /** Freezes all that is due now. */
+  drain(): Promise<void>
+}
+
+const batch = { runs: 64, holdMs: 15_000 }
+/** No pause is longer, so that a clock that jumps or another process's news is noticed, ms. */
+const longestPause = 1_000
+
+export function createSettler(options: SettlerOptions): Settler {
+  const counters: SettlerCounters = { attempts: 0, supplements: 0, blocked: 0, stale: 0, excluded: 0 }
+  const settleDue = async (): Promise<boolean> => {
+    const keys = await options.runs.takeDue(batch.runs, batch.holdMs)
+    if (keys.length === 0) return false
+    const work: RunWork[] = []
+    const told: Told[][] = []
+    for (const key of keys) {
+      const steps: Told[] = []
+      told.push(steps)
+      work.push(settling(key, await traceOf(key, options), steps, options))
+    }
+    await options.runs.transact(work)
+    for (const step of told.flat()) counters[step] += 1
+    if (told.some(steps => steps.length > 0)) options.onFrozen()
+    return true
+  }
+  const loop = createLoop({
+    name: 'settler',
+    clock: options.clock,
+    log: options.log,
+    turn: async () => {
+      if (await settleDue()) return 0
+      const next = await options.runs.nextDue()
+      const pause = next === undefined ? longestPause : next - options.clock.now()
+      return Math.min(longestPause, Math.max(1, pause))
+    },
+  })
+  return {
+    ...loop,
+    counters,
+    drain: async () => {
+      while (await settleDue());
+    },
+  }
+}
+
+/** The trace of a first attempt: follows the chain of parents as far as the store knows it. */
+async function traceOf(key: RunKey, { runs, family }: SettlerOptions): Promise<TraceContext> {
+  const self = await runs.ancestor(key, undefined)
+  if (self === undefined) return { scheme: family.scheme, profile: family.profile, rootPipelineId: key.pipelineId }
+  const frozen = self.head.attempts[0]?.trace
+  if (frozen !== undefined) return frozen
+  const chain: Ancestor[] = []
+  let parent = parentOf(self.head)
+  while (parent !== undefined && chain.length < maxGenerations) {
+    const found = await runs.ancestor({ instance: key.instance, pipelineId: parent.pipelineId }, parent.jobId)
+    if (found === undefined) break
+    chain.push(found)
+    parent = parentOf(found.head)
+  }
+  return traceContextOf(self.head, chain, family)
+}
+
+/** What a decision did, for the counters: told only when it was committed. */
+type Told = keyof SettlerCounters
+
+function settling(key: RunKey, trace: TraceContext, told: Told[], options: SettlerOptions): RunWork {
+  return {
+    key,
+    jobs: 'all',
+    decide: (known, now) => {
+      told.length = 0
+      return known === undefined ? undefined : settle(known, trace, now, told, options)
+    },
+  }
+}
+
+/** Freezes until nothing more is owed now; answers what to write, always with the time of the next look. */
+function settle(known: StoredRun, trace: TraceContext, now: Millis, told: Told[], options: SettlerOptions): RunChange {
+  const { rules, selection, to } = options
+  let { run, timing } = known
+  const jobs = new Map<number, Job>()
+  const owed: Owed[] = []
+  const changed = (next: RunTiming): RunChange => ({ run, jobs: [...jobs.values()], owed, timing: next })
+  for (;;) {
+    const next = plan(run, trace, rules, { now, ...timing })
+    if (next.step === 'rest') return changed({ changedAt: timing.changedAt })
+    if (next.step === 'wait') return changed({ ...timing, endedAt: next.endedAt ?? timing.endedAt, dueAt: next.due })
+    run = next.frozen.run
+    timing = { changedAt: timing.changedAt }
+    for (const job of next.frozen.jobs) jobs.set(job.id, job)
+    told.push(next.why === 'supplement' ? 'supplements' : 'attempts')
+    if (next.why === 'blocked' || next.why === 'stale') told.push(next.why)
+    if (!isWanted(run, selection)) told.push('excluded')
+    else if (to.length > 0) owed.push(...next.frozen.parts.map(part => ({ part, to })))
+  }
+}
+
+function isWanted(run: Run, selection: Selection): boolean {
+  return run.pipeline !== undefined && selection.pipeline(run.pipeline.record.facts)
+}

@@ -1,0 +1,148 @@
+// A store on real SQLite under a clock that the test moves, with the rooms that stand between an observation and an export.
+import { absorbing } from '../../src/sources/absorb.ts'
+import { createSelection } from '../../src/sources/selection.ts'
+import { createSettler } from '../../src/sources/settler.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { FrozenPart } from '../../src/model/frozen.ts'
+import type {
+  HeardJob,
+  JobFacts,
+  JobTimes,
+  Observation,
+  PipelineFacts,
+  PipelineTimes,
+} from '../../src/model/observation.ts'
+
+export const instance = 'https://git.example.com'
+export const second = 1_000
+export const minute = 60 * second
+export const hour = 60 * minute
+export const day = 24 * hour
+
+/** When the stories begin: a round instant. */
+export const t0 = Date.UTC(2026, 5, 1, 12, 0, 0)
+
+export const rules = {
+  settle: 5 * second,
+  deadline: 2 * minute,
+  blockedAfter: hour,
+  staleAfter: 7 * day,
+  partSize: 500,
+}
+
+export interface World {
+  /** Sources tell something; nothing else moves. */
+  hear(...observations: Observation[]): Promise<void>
+  /** Lets time pass and whatever is due happen, second by second where something is due. */
+  pass(ms: number): Promise<void>
+  /** All parts frozen since the last call. */
+  sent(): Promise<FrozenPart[]>
+  readonly store: ReturnType<typeof openSqlite>
+}
+
+export function openWorld(): World {
+  let now = t0
+  const store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
+  const settler = createSettler({
+    runs: store.runs,
+    rules,
+    family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+    selection: createSelection({
+      projectsInclude: [],
+      projectsExclude: [],
+      refsInclude: [],
+      refsExclude: [],
+      sourcesExclude: [],
+    }),
+    to: [{ destination: 'default', signal: 'traces' }],
+    onFrozen: () => undefined,
+    clock: { now: () => now, sleep: async () => undefined },
+    log: silentLog(),
+  })
+  return {
+    store,
+    hear: async (...observations) => {
+      for (const one of observations) await store.runs.transact(absorbing([one], 'webhook', rules))
+    },
+    pass: async ms => {
+      const end = now + ms
+      for (;;) {
+        const due = await store.runs.nextDue()
+        if (due === undefined || due > end) break
+        now = Math.max(now, due)
+        await settler.drain()
+      }
+      now = end
+    },
+    sent: async () => {
+      const { token, items } = await store.exports.lease({ destination: 'default', signal: 'traces' }, 10_000, minute)
+      await store.exports.settle(
+        token,
+        items.map(({ id }) => ({ id, as: 'delivered' as const })),
+      )
+      return items.map(({ part }) => part).sort((a, b) => a.attempt - b.attempt || a.part - b.part)
+    },
+  }
+}
+
+/** A pipeline event of pipeline 7. */
+export function event(
+  status: string,
+  times: PipelineTimes,
+  jobs: HeardJob[],
+  facts: Partial<PipelineFacts> = {},
+  pipelineId = 7,
+): Observation {
+  return {
+    key: { instance, pipelineId },
+    witness: 'webhook',
+    project: { id: 3, name: 'shop', path: 'acme/shop', webUrl: 'https://git.example.com/acme/shop' },
+    pipeline: {
+      facts: { status, ref: 'main', sha: 'abc', source: 'push', ...facts },
+      times: { createdAt: t0, ...times },
+    },
+    jobs,
+  }
+}
+
+/** The same pipeline as REST tells it. */
+export function rest(observation: Observation): Observation {
+  return { ...observation, witness: 'rest' }
+}
+
+/** A job event of pipeline 7. */
+export function jobEvent(...jobs: HeardJob[]): Observation {
+  return { key: { instance, pipelineId: 7 }, witness: 'webhook', project: { id: 3 }, jobs }
+}
+
+/** A job; times in seconds after `t0`. */
+export function job(
+  id: number,
+  name: string,
+  status: string,
+  times: { created?: number; started?: number; finished?: number } = {},
+  facts: Partial<JobFacts> = {},
+): HeardJob {
+  const at = (seconds: number | undefined) => (seconds === undefined ? undefined : t0 + seconds * second)
+  const heard: JobTimes = {
+    createdAt: at(times.created ?? 0),
+    startedAt: at(times.started),
+    finishedAt: at(times.finished),
+  }
+  return { id, facts: { kind: 'job', name, stage: name, status, ...facts }, times: heard }
+}
+
+/** `t0` plus seconds. */
+export function at(seconds: number): number {
+  return t0 + seconds * second
+}
+
+/** What was frozen, short enough to read in an assertion. */
+export function told(parts: readonly FrozenPart[]): string[] {
+  return parts.map(({ attempt, kind, pipeline, jobs }) => {
+    const spans = jobs.map(one => `${one.id}:${one.status}${one.salt === undefined ? '' : `~${one.salt}`}`)
+    const head = kind === 'attempt' ? `attempt ${attempt} ${pipeline.facts.status}` : `supplement to ${attempt}`
+    return `${head}${pipeline.incomplete ? ' incomplete' : ''} [${spans.join(' ')}]`
+  })
+}

@@ -1,0 +1,47 @@
+// Observations of one run as fast-check makes them: small ranges, so that times and ids collide often.
+import fc from 'fast-check'
+import { knownStatuses } from '../../src/model/status.ts'
+import type { HeardJob, Observation } from '../../src/model/observation.ts'
+
+const base = Date.UTC(2026, 0, 1)
+
+/** Some instants cut to the second, as webhooks do, some with milliseconds, as REST does. */
+const instant = fc
+  .tuple(fc.integer({ min: 0, max: 40 }), fc.constantFrom(0, 0, 123, 987))
+  .map(([seconds, millis]) => base + seconds * 1000 + millis)
+
+const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined })
+
+const status = fc.constantFrom(...knownStatuses, 'a_status_of_tomorrow')
+
+export const heardJob: fc.Arbitrary<HeardJob> = fc.record({
+  id: fc.integer({ min: 1, max: 5 }),
+  facts: fc.record({
+    kind: fc.constant('job' as const),
+    status,
+    name: maybe(fc.constantFrom('build', 'test')),
+    stage: maybe(fc.constantFrom('one', 'two')),
+    duration: maybe(fc.integer({ min: 0, max: 3 })),
+    failureReason: maybe(fc.constantFrom('script_failure', 'runner_system_failure')),
+    user: maybe(fc.constantFrom({ id: 1, username: 'ada' }, { username: 'ada' })),
+  }),
+  times: fc.record({ createdAt: maybe(instant), startedAt: maybe(instant), finishedAt: maybe(instant) }),
+})
+
+export const observation: fc.Arbitrary<Observation> = fc.record({
+  key: fc.constant({ instance: 'https://git.example.com', pipelineId: 7 }),
+  witness: fc.constantFrom('webhook' as const, 'rest' as const),
+  project: fc.record({ id: fc.constant(3), name: maybe(fc.constantFrom('old', 'new')) }),
+  pipeline: maybe(
+    fc.record({
+      facts: fc.record({
+        status,
+        ref: maybe(fc.constantFrom('main', 'topic', 'refs/merge-requests/1/head')),
+        duration: maybe(fc.integer({ min: 0, max: 5 })),
+        detailedStatus: maybe(fc.constantFrom('passed', 'passed with warnings')),
+      }),
+      times: fc.record({ createdAt: maybe(instant), finishedAt: maybe(instant), updatedAt: maybe(instant) }),
+    }),
+  ),
+  jobs: fc.array(heardJob, { maxLength: 4 }),
+})

@@ -1,0 +1,75 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { canonical } from '../../src/model/stamped.ts'
+import { hearRun, mergeRun, type Run } from '../../src/model/run.ts'
+import { viewJob } from '../../src/model/job.ts'
+import { observation } from './arbitraries.ts'
+import type { Observation } from '../../src/model/observation.ts'
+
+function told(observations: readonly Observation[]): Run {
+  return observations.map(hearRun).reduce(mergeRun)
+}
+
+function picture(run: Run): string {
+  const jobs = [...run.jobs.values()].sort((a, b) => a.id - b.id)
+  return canonical({ project: run.project, pipeline: run.pipeline, jobs })
+}
+
+describe('merging observations', () => {
+  it('gives the same run for every order and repetition', () => {
+    const shuffled = fc
+      .array(observation, { minLength: 1, maxLength: 8 })
+      .chain(some =>
+        fc.tuple(fc.constant(some), fc.shuffledSubarray([...some, ...some], { minLength: some.length * 2 })),
+      )
+    fc.assert(
+      fc.property(shuffled, ([some, again]) => {
+        expect(picture(told(again))).toBe(picture(told(some)))
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('gives the same run however the observations are grouped before they meet', () => {
+    fc.assert(
+      fc.property(observation, observation, observation, (a, b, c) => {
+        const [x, y, z] = [hearRun(a), hearRun(b), hearRun(c)]
+        expect(picture(mergeRun(mergeRun(x, y), z))).toBe(picture(mergeRun(x, mergeRun(y, z))))
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('returns the known run itself when nothing is new', () => {
+    fc.assert(
+      fc.property(fc.array(observation, { minLength: 1, maxLength: 5 }), some => {
+        const run = told(some)
+        for (const again of some) expect(mergeRun(run, hearRun(again))).toBe(run)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('never replaces a known field by an unknown one', () => {
+    fc.assert(
+      fc.property(observation, observation, (a, b) => {
+        const merged = told([a, b])
+        const known = { ...a.pipeline?.facts, ...b.pipeline?.facts }
+        for (const [field, value] of Object.entries(known)) {
+          if (value !== undefined) expect(merged.pipeline?.record.facts).toHaveProperty(field)
+        }
+      }),
+    )
+  })
+
+  it('shows no job that ends before it starts as running', () => {
+    fc.assert(
+      fc.property(fc.array(observation, { minLength: 1, maxLength: 5 }), some => {
+        for (const job of told(some).jobs.values()) {
+          const view = viewJob(job)
+          if (view.status === 'running') expect(view.finishedAt).toBeUndefined()
+        }
+      }),
+    )
+  })
+})
