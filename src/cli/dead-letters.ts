@@ -1,0 +1,106 @@
+// `pipespan dead-letters list|show|retry|drop`: what a backend refused for good.
+import { complain, exitCode, print, table, type Terminal } from './terminal.ts'
+import type { DeadLetter, Exports } from '../store/exports.ts'
+import type { FrozenPart } from '../model/frozen.ts'
+
+const shown = 200
+
+export async function deadLettersList(
+  exports: Exports,
+  terminal: Terminal,
+  options: { json: boolean },
+): Promise<number> {
+  const letters = await exports.deadLetters(shown)
+  if (options.json) {
+    print(terminal, JSON.stringify(letters.map(asJson)))
+    return exitCode.done
+  }
+  if (letters.length === 0) {
+    print(terminal, 'No dead letters: no backend has refused anything for good.')
+    return exitCode.done
+  }
+  const rows = letters.map(letter => [
+    String(letter.id),
+    new Date(letter.settledAt).toISOString(),
+    letter.destination,
+    letter.signal,
+    pipelineOf(letter),
+    letter.status === 0 ? '-' : String(letter.status),
+    letter.error,
+  ])
+  print(
+    terminal,
+    table([['ID', 'REFUSED', 'DESTINATION', 'SIGNAL', 'PIPELINE', 'STATUS', 'THE BACKEND SAID'], ...rows]),
+  )
+  print(terminal, '\nSend again with `pipespan dead-letters retry ID` or `--all`; give up with `drop`.')
+  return exitCode.done
+}
+
+/** `render` shows what would be sent, as OTLP/JSON. */
+export async function deadLettersShow(
+  exports: Exports,
+  terminal: Terminal,
+  id: number,
+  render: (found: { letter: DeadLetter; part: FrozenPart }) => string,
+): Promise<number> {
+  const found = await exports.deadLetter(id)
+  if (found === undefined) return unknown(terminal, id)
+  const { letter } = found
+  print(
+    terminal,
+    [
+      `Dead letter ${letter.id}: ${letter.signal} of pipeline ${pipelineOf(letter)} for ${letter.destination}`,
+      `Refused ${new Date(letter.settledAt).toISOString()} with ${letter.status === 0 ? 'no answer' : `HTTP ${letter.status}`}: ${letter.error}`,
+      '',
+      render(found),
+    ].join('\n'),
+  )
+  return exitCode.done
+}
+
+export async function deadLettersRetry(
+  exports: Exports,
+  terminal: Terminal,
+  ids: readonly number[] | 'all',
+): Promise<number> {
+  const missing = await firstMissing(exports, ids)
+  if (missing !== undefined) return unknown(terminal, missing)
+  print(terminal, `${await exports.retryDead(ids)} owed again. A running daemon sends them within a second.`)
+  return exitCode.done
+}
+
+export async function deadLettersDrop(
+  exports: Exports,
+  terminal: Terminal,
+  ids: readonly number[] | 'all',
+): Promise<number> {
+  const missing = await firstMissing(exports, ids)
+  if (missing !== undefined) return unknown(terminal, missing)
+  print(terminal, `${await exports.dropDead(ids)} given up.`)
+  return exitCode.done
+}
+
+async function firstMissing(exports: Exports, ids: readonly number[] | 'all'): Promise<number | undefined> {
+  if (ids === 'all') return undefined
+  for (const id of ids) if ((await exports.deadLetter(id)) === undefined) return id
+  return undefined
+}
+
+function unknown(terminal: Terminal, id: number): number {
+  complain(terminal, `There is no dead letter ${id}. See \`pipespan dead-letters list\`.`)
+  return exitCode.failed
+}
+
+function pipelineOf(letter: DeadLetter): string {
+  const attempt = letter.attempt > 1 ? `, attempt ${letter.attempt}` : ''
+  const part = letter.part > 1 ? `, part ${letter.part}` : ''
+  return `${letter.instance} ${letter.pipelineId}${attempt}${part}`
+}
+
+function asJson(letter: DeadLetter): object {
+  return {
+    ...letter,
+    owedAt: new Date(letter.owedAt).toISOString(),
+    settledAt: new Date(letter.settledAt).toISOString(),
+  }
+}

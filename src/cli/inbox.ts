@@ -1,0 +1,73 @@
+// `pipespan inbox list|show|retry`: deliveries that could not be understood.
+import { complain, exitCode, print, table, type Terminal } from './terminal.ts'
+import type { Inbox } from '../store/inbox.ts'
+
+const shown = 200
+
+export async function inboxList(inbox: Inbox, terminal: Terminal, options: { json: boolean }): Promise<number> {
+  const kept = await inbox.listKept(shown)
+  const { waiting } = await inbox.state()
+  if (options.json) {
+    print(terminal, JSON.stringify({ waiting, kept: kept.map(one => ({ ...one, receivedAt: iso(one.receivedAt) })) }))
+    return exitCode.done
+  }
+  print(terminal, `${waiting} waiting to be read, ${kept.length} could not be understood.`)
+  if (kept.length === 0) return exitCode.done
+  const rows = kept.map(({ id, receivedAt, event, size, version, reason }) => [
+    String(id),
+    iso(receivedAt),
+    event === '' ? '(no event header)' : event,
+    `${size} B`,
+    version,
+    reason,
+  ])
+  print(terminal, table([['ID', 'RECEIVED', 'EVENT', 'SIZE', 'VERSION', 'REASON'], ...rows]))
+  print(terminal, '\nLook at one with `pipespan inbox show ID`; try again with `pipespan inbox retry ID` or `--all`.')
+  return exitCode.done
+}
+
+export async function inboxShow(inbox: Inbox, terminal: Terminal, id: number): Promise<number> {
+  const found = await inbox.showKept(id)
+  if (found === undefined) return unknown(terminal, id)
+  const { delivery, body } = found
+  print(
+    terminal,
+    [
+      `Delivery ${delivery.id}, received ${iso(delivery.receivedAt)} from ${delivery.instance ?? 'an unnamed instance'}`,
+      `Event: ${delivery.event === '' ? '(no event header)' : delivery.event}`,
+      `Not understood by version ${delivery.version}: ${delivery.reason}`,
+      '',
+      readable(body),
+    ].join('\n'),
+  )
+  return exitCode.done
+}
+
+export async function inboxRetry(inbox: Inbox, terminal: Terminal, ids: readonly number[] | 'all'): Promise<number> {
+  if (ids !== 'all') {
+    for (const id of ids) if ((await inbox.showKept(id)) === undefined) return unknown(terminal, id)
+  }
+  const count = await inbox.retryKept(ids)
+  print(terminal, `${count} back in the inbox. A running daemon takes them in within a second.`)
+  return exitCode.done
+}
+
+function unknown(terminal: Terminal, id: number): number {
+  complain(terminal, `There is no delivery ${id} among those kept. See \`pipespan inbox list\`.`)
+  return exitCode.failed
+}
+
+/** JSON is laid out; anything else is shown as text with control characters made visible. */
+function readable(body: Uint8Array): string {
+  const text = Buffer.from(body).toString('utf8')
+  try {
+    return JSON.stringify(JSON.parse(text), undefined, 2)
+  } catch {
+    // eslint-disable-next-line no-control-regex -- a terminal must not be driven by what somebody posted
+    return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\ufffd')
+  }
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString()
+}

@@ -1,0 +1,20 @@
+#!/usr/bin/env node
+// argv in, exit code out. It runs on any Node that can import, so that an old one is told what is needed.
+import { readFileSync } from 'node:fs'
+
+const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+const args = process.argv.slice(2)
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+
+if (args.includes('--version') || args[0] === '-V') {
+  process.stdout.write(`${manifest.version}\n`)
+} else if (major < 22 || (major === 22 && minor < 19)) {
+  process.stderr.write(
+    `pipespan ${manifest.version} needs Node.js 22.19 or newer; this is ${process.versions.node}. ` +
+      'In a checkout, `npm ci` brings Node 24: start it with `npx pipespan` or an npm script.\n',
+  )
+  process.exitCode = 2
+} else {
+  const { runProgram } = await import('./cli/program.ts')
+  process.exitCode = await runProgram(args)
+}

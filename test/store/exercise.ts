@@ -1,0 +1,303 @@
+// What every store promises, as one function: run against each database.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { absorbing } from '../../src/sources/absorb.ts'
+import { event, instance, job, at, rules } from '../flow/world.ts'
+import { freezeAttempt } from '../../src/model/freeze.ts'
+import type { Delivery } from '../../src/store/inbox.ts'
+import type { Lane } from '../../src/store/exports.ts'
+import type { RunWork } from '../../src/store/runs.ts'
+import type { Store } from '../../src/store/store.ts'
+
+/** Opens a store over the same data at each call, on a clock the test moves. */
+export interface Bench {
+  open(options?: { maxSize?: number }): Promise<Store>
+  now(): number
+  move(ms: number): void
+  /** Removes the data. */
+  dispose(): Promise<void>
+}
+
+const lane: Lane = { destination: 'default', signal: 'traces' }
+const key = { instance, pipelineId: 7 }
+
+export function delivery(name: string | undefined, body = `{"name":"${name}"}`): Delivery {
+  return { key: name, event: 'Pipeline Hook', instance, source: 'webhook', body: Buffer.from(body) }
+}
+
+function finished(pipelineId = 7): RunWork[] {
+  const jobs = [job(1, 'build', 'success', { started: 5, finished: 50 }), job(2, 'test', 'failed', { finished: 55 })]
+  return absorbing([event('failed', { finishedAt: at(60) }, jobs, {}, pipelineId)], 'webhook', rules)
+}
+
+/** Freezes the run's next attempt, owed to these lanes. */
+function freezing(pipelineId: number, to: readonly Lane[] = [lane]): RunWork {
+  return {
+    key: { instance, pipelineId },
+    jobs: 'all',
+    decide: (known, now) => {
+      if (known === undefined) return undefined
+      const { run } = known
+      const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
+      const frozen = freezeAttempt(run, [...run.jobs.values()], trace, false, rules)
+      const owed = frozen.parts.map(part => ({ part, to }))
+      return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, owed }
+    },
+  }
+}
+
+export function exercise(name: string, bench: () => Promise<Bench>): void {
+  describe(`the store on ${name}`, () => {
+    let here: Bench
+    let store: Store
+
+    beforeEach(async () => {
+      here = await bench()
+      store = await here.open()
+    })
+    afterEach(async () => {
+      await store.close()
+      await here.dispose()
+    })
+
+    async function oweExports(count: number, to?: readonly Lane[]): Promise<void> {
+      for (let id = 1; id <= count; id += 1) {
+        await store.runs.transact(finished(id))
+        await store.runs.transact([freezing(id, to)])
+        here.move(1)
+      }
+    }
+
+    describe('inbox', () => {
+      it('keeps what it accepted when it is opened again', async () => {
+        expect(await store.inbox.put([delivery('a'), delivery('b')])).toEqual(['accepted', 'accepted'])
+        const other = await here.open()
+        const { items } = await other.inbox.lease(10, 1e6, 1_000)
+        await other.close()
+        expect(items.map(item => [item.key, item.event, item.instance, Buffer.from(item.body).toString()])).toEqual([
+          ['a', 'Pipeline Hook', instance, '{"name":"a"}'],
+          ['b', 'Pipeline Hook', instance, '{"name":"b"}'],
+        ])
+      })
+
+      it('accepts a key once, also within one batch, and again after a week', async () => {
+        expect(await store.inbox.put([delivery('a'), delivery('a')])).toEqual(['accepted', 'duplicate'])
+        here.move(6 * 24 * 3_600_000)
+        expect(await store.inbox.put([delivery('a')])).toEqual(['duplicate'])
+        here.move(8 * 24 * 3_600_000)
+        expect(await store.inbox.put([delivery('a')])).toEqual(['accepted'])
+      })
+
+      it('accepts every delivery that has no key', async () => {
+        expect(await store.inbox.put([delivery(undefined), delivery(undefined)])).toEqual(['accepted', 'accepted'])
+      })
+
+      it('says full, and writes nothing, when the store has reached its size', async () => {
+        const small = await here.open({ maxSize: 1 })
+        expect(await small.inbox.put([delivery('a')])).toEqual(['full'])
+        await small.close()
+        expect(await store.inbox.state()).toMatchObject({ waiting: 0 })
+      })
+
+      it('hands a delivery to one reader at a time, and to the next one when the lease has run out', async () => {
+        await store.inbox.put([delivery('a'), delivery('b')])
+        const first = await store.inbox.lease(1, 1e6, 1_000)
+        const second = await store.inbox.lease(10, 1e6, 1_000)
+        expect([first, second].map(({ items }) => items.map(item => item.key))).toEqual([['a'], ['b']])
+        here.move(1_001)
+        const third = await store.inbox.lease(10, 1e6, 1_000)
+        expect(third.items.map(item => item.key)).toEqual(['a', 'b'])
+      })
+
+      it('leases no more bytes than asked, but always something', async () => {
+        await store.inbox.put([delivery('a', 'x'.repeat(600)), delivery('b', 'x'.repeat(600)), delivery('c', 'x')])
+        expect((await store.inbox.lease(10, 100, 1_000)).items.map(item => item.key)).toEqual(['a'])
+      })
+
+      it('keeps what cannot be understood with its reason, and lets it be sent again', async () => {
+        await store.inbox.put([delivery('a')])
+        const { token, items } = await store.inbox.lease(10, 1e6, 1_000)
+        await store.inbox.keep(token, items[0]!.id, { reason: 'no id', body: Buffer.from('{}'), version: '1.0.0' })
+        const [kept] = await store.inbox.listKept(10)
+        expect(kept).toMatchObject({ event: 'Pipeline Hook', instance, reason: 'no id', version: '1.0.0', size: 2 })
+        const shown = await store.inbox.showKept(kept!.id)
+        expect(Buffer.from(shown!.body).toString()).toBe('{}')
+        expect(await store.inbox.put([delivery('a')])).toEqual(['accepted'])
+      })
+
+      it('puts kept deliveries back when asked, and those of another version once', async () => {
+        await store.inbox.put([delivery('a'), delivery('b')])
+        const { token, items } = await store.inbox.lease(10, 1e6, 1_000)
+        for (const [index, { id }] of items.entries()) {
+          await store.inbox.keep(token, id, { reason: 'no id', body: Buffer.from('{}'), version: `${index}.0.0` })
+        }
+        expect(await store.inbox.retryKeptOfOtherVersions('1.0.0')).toBe(1)
+        expect(await store.inbox.retryKeptOfOtherVersions('1.0.0')).toBe(0)
+        expect(await store.inbox.retryKept('all')).toBe(1)
+        expect(await store.inbox.state()).toMatchObject({ waiting: 2, kept: 0 })
+      })
+
+      it('forgets old keys in pruning', async () => {
+        await store.inbox.put([delivery('a')])
+        here.move(10)
+        await store.inbox.put([delivery('b')])
+        expect(await store.inbox.pruneKeys(here.now())).toBe(1)
+        expect(await store.inbox.put([delivery('a'), delivery('b')])).toEqual(['accepted', 'duplicate'])
+      })
+    })
+
+    describe('runs', () => {
+      it('gives back what was written, jobs and all', async () => {
+        await store.runs.transact(finished())
+        const found = await store.runs.get(key)
+        expect(found?.run.pipeline?.record.facts).toMatchObject({ status: 'failed', ref: 'main' })
+        expect([...(found?.run.jobs.values() ?? [])].map(one => [one.id, one.times.finishedAt])).toEqual([
+          [1, at(50)],
+          [2, at(55)],
+        ])
+        expect(found?.heardFrom).toEqual({ webhook: here.now() })
+        expect(found?.timing).toMatchObject({ changedAt: here.now(), dueAt: here.now() + rules.settle })
+      })
+
+      it('changes a run and erases the delivery that told of it in one transaction', async () => {
+        await store.inbox.put([delivery('a')])
+        const { token, items } = await store.inbox.lease(10, 1e6, 1_000)
+        const ids = items.map(({ id }) => id)
+        expect(await store.runs.transact(finished(), { token, ids })).toBe(true)
+        expect(await store.inbox.state()).toMatchObject({ waiting: 0 })
+      })
+
+      it('changes nothing when the lease of the delivery was lost', async () => {
+        await store.inbox.put([delivery('a')])
+        const { token, items } = await store.inbox.lease(10, 1e6, 1_000)
+        here.move(1_001)
+        await store.inbox.lease(10, 1e6, 1_000)
+        expect(await store.runs.transact(finished(), { token, ids: items.map(({ id }) => id) })).toBe(false)
+        expect(await store.runs.get(key)).toBeUndefined()
+        expect(await store.inbox.state()).toMatchObject({ waiting: 1 })
+      })
+
+      it('writes nothing at all when a decision throws', async () => {
+        const fails: RunWork = {
+          key: { instance, pipelineId: 8 },
+          jobs: 'all',
+          decide: () => {
+            throw new Error('broken')
+          },
+        }
+        await expect(store.runs.transact([...finished(), fails])).rejects.toThrow('broken')
+        expect(await store.runs.get(key)).toBeUndefined()
+      })
+
+      it('hands a due run to one taker, and to another when it was not dealt with', async () => {
+        await store.runs.transact(finished())
+        expect(await store.runs.takeDue(10, 1_000)).toEqual([])
+        expect(await store.runs.nextDue()).toBe(here.now() + rules.settle)
+        here.move(rules.settle)
+        expect(await store.runs.takeDue(10, 1_000)).toEqual([key])
+        expect(await store.runs.takeDue(10, 1_000)).toEqual([])
+        here.move(1_000)
+        expect(await store.runs.takeDue(10, 1_000)).toEqual([key])
+      })
+
+      it('shows a child what it needs to know of its parent', async () => {
+        await store.runs.transact(finished())
+        const parent = await store.runs.ancestor(key, 2)
+        expect(parent?.head.pipeline?.record.facts.status).toBe('failed')
+        expect(parent?.trigger?.id).toBe(2)
+        expect(await store.runs.ancestor({ instance, pipelineId: 99 }, 2)).toBeUndefined()
+      })
+    })
+
+    describe('exports', () => {
+      it('owes a frozen part once to each lane', async () => {
+        const logs: Lane = { destination: 'default', signal: 'logs' }
+        await oweExports(1, [lane, logs])
+        for (const one of [lane, logs]) {
+          const { items } = await store.exports.lease(one, 10, 1_000)
+          expect(items.map(({ part }) => [part.key.pipelineId, part.attempt, part.jobs.length])).toEqual([
+            [7 - 6, 1, 2],
+          ])
+        }
+      })
+
+      it('leases an item once, and again when the lease has run out', async () => {
+        await oweExports(1)
+        expect((await store.exports.lease(lane, 10, 1_000)).items).toHaveLength(1)
+        expect((await store.exports.lease(lane, 10, 1_000)).items).toHaveLength(0)
+        here.move(1_000)
+        expect((await store.exports.lease(lane, 10, 1_000)).items).toHaveLength(1)
+      })
+
+      it('takes the oldest and the newest when there is a backlog', async () => {
+        await oweExports(10)
+        const { items } = await store.exports.lease(lane, 4, 1_000)
+        expect(items.map(({ part }) => part.key.pipelineId).sort((a, b) => a - b)).toEqual([1, 2, 9, 10])
+      })
+
+      it('lets a lost lease settle nothing', async () => {
+        await oweExports(1)
+        const first = await store.exports.lease(lane, 10, 1_000)
+        here.move(1_000)
+        const second = await store.exports.lease(lane, 10, 1_000)
+        const id = first.items[0]!.id
+        expect(await store.exports.settle(first.token, [{ id, as: 'rejected', status: 400, error: 'no' }])).toEqual({
+          lost: 1,
+        })
+        expect(await store.exports.settle(second.token, [{ id, as: 'delivered' }])).toEqual({ lost: 0 })
+        expect(await store.exports.deadLetters(10)).toEqual([])
+        expect(await store.exports.nextDue(lane)).toBeUndefined()
+      })
+
+      it('owes again, later, what could not be sent, and counts its tries where told', async () => {
+        await oweExports(2)
+        const { token, items } = await store.exports.lease(lane, 10, 1_000)
+        const due = here.now() + 500
+        await store.exports.settle(token, [
+          { id: items[0]!.id, as: 'later', due, error: 'HTTP 503', counted: true },
+          { id: items[1]!.id, as: 'unsent' },
+        ])
+        const now = await store.exports.lease(lane, 10, 1_000)
+        expect(now.items.map(({ id, tries }) => [id, tries])).toEqual([[items[1]!.id, 0]])
+        here.move(500)
+        const then = await store.exports.lease(lane, 10, 1_000)
+        expect(then.items.map(({ id, tries }) => [id, tries])).toEqual([[items[0]!.id, 1]])
+      })
+
+      it('keeps dead letters in the words of the backend, to be sent again or dropped', async () => {
+        await oweExports(2)
+        const { token, items } = await store.exports.lease(lane, 10, 1_000)
+        await store.exports.settle(
+          token,
+          items.map(({ id }) => ({ id, as: 'rejected' as const, status: 400, error: 'bad attribute' })),
+        )
+        const letters = await store.exports.deadLetters(10)
+        expect(letters).toHaveLength(2)
+        expect(letters[0]).toMatchObject({ ...lane, instance, status: 400, error: 'bad attribute', attempt: 1 })
+        expect((await store.exports.deadLetter(letters[0]!.id))?.part.key).toEqual({ instance, pipelineId: 2 })
+        expect(await store.exports.retryDead([letters[0]!.id])).toBe(1)
+        expect(await store.exports.dropDead('all')).toBe(1)
+        expect((await store.exports.lease(lane, 10, 1_000)).items).toHaveLength(1)
+        expect(await store.exports.deadLetters(10)).toEqual([])
+      })
+
+      it('tells of each lane what it owes and since when', async () => {
+        await oweExports(3)
+        expect(await store.exports.lanes()).toEqual([
+          { ...lane, owed: 3, oldest: expect.any(Number) as number, dead: 0, lastError: undefined },
+        ])
+      })
+    })
+
+    it('adds up counters over restarts', async () => {
+      await store.counters.add('pruned', 2)
+      await store.counters.add('pruned', 3)
+      const other = await here.open()
+      expect(await other.counters.all()).toEqual(new Map([['pruned', 5]]))
+      await other.close()
+    })
+
+    it('proves that it takes writes', async () => {
+      await expect(store.proveWritable()).resolves.toBeUndefined()
+    })
+  })
+}

@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync, statSync, existsSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { exercise, delivery } from './exercise.ts'
+import { lockForServing } from '../../src/store/sqlite/serve-lock.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { t0 } from '../flow/world.ts'
+
+exercise('SQLite', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-store-'))
+  let now = t0
+  return {
+    open: async ({ maxSize = 2 ** 30 } = {}) =>
+      openSqlite(path.join(folder, 'data', 'pipespan.db'), { now: () => now, maxSize }),
+    now: () => now,
+    move: ms => {
+      now += ms
+    },
+    dispose: async () => rmSync(folder, { recursive: true }),
+  }
+})
+
+describe('an SQLite file', () => {
+  let folder: string
+  let file: string
+  const options = { now: () => t0, maxSize: 2 ** 30 }
+
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'pipespan-store-'))
+    file = path.join(folder, 'data', 'pipespan.db')
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  it('is for its user alone: folder 0700, file 0600', async () => {
+    const store = openSqlite(file, options)
+    expect(statSync(path.dirname(file)).mode & 0o777).toBe(0o700)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    await store.close()
+  })
+
+  it('of a much newer version is refused with what to do', async () => {
+    await openSqlite(file, options).close()
+    const raw = new DatabaseSync(file)
+    raw.exec('PRAGMA user_version = 99')
+    raw.close()
+    expect(() => openSqlite(file, options)).toThrow(/schema 99.*Run the Pipespan version that wrote it, or a newer one/)
+  })
+
+  it('that is no database is refused with what to check', () => {
+    expect(() => openSqlite(path.join('/proc', 'version'), options)).toThrow(/cannot be opened.*PIPESPAN_STORE_URL/)
+  })
+
+  it('holds nothing of a delivery any more once it is erased', async () => {
+    const store = openSqlite(file, options)
+    await store.inbox.put([delivery('a', '{"variables":"planted-value-4711"}')])
+    const { token, items } = await store.inbox.lease(1, 1e6, 1_000)
+    await store.inbox.erase(token, [items[0]!.id])
+    await store.close()
+    expect(existsSync(`${file}-wal`)).toBe(false)
+    expect(readFileSync(file).includes('planted-value-4711')).toBe(false)
+  })
+
+  it('is served by one process: the second is told who the first is', () => {
+    const store = openSqlite(file, options)
+    const lock = lockForServing(file)
+    expect(() => lockForServing(file)).toThrow(new RegExp(`Another pipespan serves .*process ${process.pid} on `))
+    lock.release()
+    lockForServing(file).release()
+    void store.close()
+  })
+
+  it('gives back at once what a dead process had leased', async () => {
+    const store = openSqlite(file, options)
+    await store.inbox.put([delivery('a')])
+    await store.inbox.lease(1, 1e6, 60_000)
+    expect((await store.inbox.lease(1, 1e6, 60_000)).items).toEqual([])
+    await store.reclaim()
+    expect((await store.inbox.lease(1, 1e6, 60_000)).items).toHaveLength(1)
+    await store.close()
+  })
+})
