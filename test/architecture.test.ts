@@ -1,0 +1,108 @@
+// The rooms and what each may import: the table of ARCHITECTURE.md, held against the code.
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const source = path.join(import.meta.dirname, '..', 'src')
+
+/** Room → rooms it may import. `types:` allows `import type` only. */
+const mayImport: Record<string, readonly string[]> = {
+  lib: [],
+  model: [],
+  platform: ['model', 'lib'],
+  sources: ['platform', 'model', 'lib', 'types:store'],
+  telemetry: ['model', 'lib'],
+  store: ['model', 'lib'],
+  export: ['telemetry', 'model', 'lib', 'types:store'],
+  tokens: ['lib'],
+  web: ['lib', 'types:model'],
+  config: ['lib'],
+  demo: ['lib', 'telemetry'],
+  cli: ['config', 'daemon', 'demo', 'export', 'lib', 'model', 'platform', 'sources', 'store', 'telemetry', 'tokens'],
+  daemon: ['config', 'export', 'lib', 'model', 'platform', 'sources', 'store', 'telemetry', 'tokens', 'web'],
+  main: ['cli'],
+}
+
+interface Import {
+  readonly from: string
+  readonly to: string
+  readonly typeOnly: boolean
+}
+
+function sourceFiles(): string[] {
+  return readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.ts'))
+}
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(path.join(source, file), 'utf8')
+  const found = text.matchAll(/^(import|export)\s+(type\s)?[^'"]*?from\s+'(\.[^']+)'|import\(\s*'(\.[^']+)'\s*\)/gm)
+  return [...found].map(([, , type, target, dynamic]) => ({
+    from: file,
+    to: path.join(path.dirname(file), target ?? dynamic ?? ''),
+    typeOnly: type !== undefined,
+  }))
+}
+
+function roomOf(file: string): string {
+  const [first = ''] = file.split(path.sep)
+  return first.endsWith('.ts') ? first.replace('.ts', '') : first
+}
+
+const files = sourceFiles()
+const imports = files.flatMap(importsOf)
+
+describe('the architecture', () => {
+  it('has a rule for every room', () => {
+    expect([...new Set(files.map(roomOf))].sort()).toEqual(Object.keys(mayImport).sort())
+  })
+
+  it('lets every room import only what its row allows', () => {
+    const breaches = imports
+      .filter(({ from, to, typeOnly }) => {
+        const [room, target] = [roomOf(from), roomOf(to)]
+        if (room === target) return false
+        const row = mayImport[room] ?? []
+        return !row.includes(target) && !(typeOnly && row.includes(`types:${target}`))
+      })
+      .map(({ from, to }) => `${from} imports ${to}`)
+    expect(breaches).toEqual([])
+  })
+
+  it('has no import cycles, types included', () => {
+    const targets = new Map(files.map(file => [file, imports.filter(one => one.from === file).map(one => one.to)]))
+    const done = new Set<string>()
+    const cycles: string[] = []
+    const walk = (file: string, trail: readonly string[]): void => {
+      if (trail.includes(file)) {
+        cycles.push([...trail.slice(trail.indexOf(file)), file].join(' → '))
+        return
+      }
+      if (done.has(file)) return
+      for (const next of targets.get(file) ?? []) walk(next, [...trail, file])
+      done.add(file)
+    }
+    for (const file of files) walk(file, [])
+    expect(cycles).toEqual([])
+  })
+
+  it('opens every file with a sentence on what it knows', () => {
+    const silent = files.filter(file => {
+      const [first = '', second = ''] = readFileSync(path.join(source, file), 'utf8').split('\n')
+      return !(first.startsWith('#!') ? second : first).startsWith('// ')
+    })
+    expect(silent).toEqual([])
+  })
+
+  it('names no file for a bucket', () => {
+    const buckets = /(^|\/)(utils?|types|common|helpers?|misc|index)\.ts$/
+    expect(files.filter(file => buckets.test(file))).toEqual([])
+  })
+
+  it('knows vendor words in one file of the product only', () => {
+    // The simulated platform of the demo speaks as the vendor does; that is its subject.
+    const knowing = files.filter(
+      file => roomOf(file) !== 'demo' && /gitlab/i.test(readFileSync(path.join(source, file), 'utf8').replace(/GitLab-like/g, '')),
+    )
+    expect(knowing).toEqual([path.join('platform', 'profile.ts')])
+  })
+})
