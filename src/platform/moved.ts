@@ -1,0 +1,54 @@
+// Where projects and groups have moved to, as the platform's 301 and 308 answers told. Bounded, and forgotten when it proves wrong.
+
+/** Addresses remembered; the oldest goes first. */
+const capacity = 10_000
+
+export interface Moves {
+  /** The path to ask, for a path that was asked for. Both are whole paths of an address, without its query. */
+  current(path: string): string
+  remember(from: string, to: string): void
+  /** Forgets what is remembered for this path; false when nothing was. */
+  forget(path: string): boolean
+}
+
+export function createMoves(): Moves {
+  const moved = new Map<string, string>()
+  return {
+    current: path => {
+      const found = entryFor(moved, path)
+      return found === undefined ? path : found.to + path.slice(found.from.length)
+    },
+    remember: (from, to) => {
+      const [oldHome, newHome] = homesOf(from, to)
+      if (oldHome === newHome) return
+      moved.delete(oldHome)
+      moved.set(oldHome, newHome)
+      const [oldest] = moved.keys()
+      if (moved.size > capacity && oldest !== undefined) moved.delete(oldest)
+    },
+    forget: path => {
+      const found = entryFor(moved, path)
+      return found !== undefined && moved.delete(found.from)
+    },
+  }
+}
+
+/** `…/projects/:id` or `…/groups/:id`: what moves as a whole. */
+const home = /^.*?\/api\/v4\/(?:projects|groups)\/[^/]+/
+
+/** When both paths say the same of two homes, then everything of that home has moved; else this one path. */
+function homesOf(from: string, to: string): [string, string] {
+  const oldHome = home.exec(from)?.[0]
+  const newHome = home.exec(to)?.[0]
+  const isWhole =
+    oldHome !== undefined && newHome !== undefined && from.slice(oldHome.length) === to.slice(newHome.length)
+  return isWhole ? [oldHome, newHome] : [from, to]
+}
+
+function entryFor(moved: ReadonlyMap<string, string>, path: string): { from: string; to: string } | undefined {
+  const exact = moved.get(path)
+  if (exact !== undefined) return { from: path, to: exact }
+  const from = home.exec(path)?.[0]
+  const to = from === undefined ? undefined : moved.get(from)
+  return from === undefined || to === undefined ? undefined : { from, to }
+}

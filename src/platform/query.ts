@@ -1,0 +1,52 @@
+// How ids and parameters are spelled in the address of a request (the platform's REST document, "Request rules").
+
+type Scalar = string | number | boolean
+
+/** What a parameter may be: a value, an array of values, a hash, or an array of hashes. Undefined ones are left out. */
+export type QueryValue = Scalar | undefined | readonly Scalar[] | Hash | readonly Hash[]
+
+type Hash = Readonly<Record<string, Scalar | undefined>>
+
+export type Query = Readonly<Record<string, QueryValue>>
+
+/** A project or a group: its number, or its full path as people write it (`group/sub/project`). */
+export type ResourceId = number | string
+
+/**
+ * The id as a path segment: a path is URL-encoded (`/` as `%2F`). Throws a RangeError for what cannot be an id, which
+ * would address something else (`..`).
+ */
+export function segmentOf(id: ResourceId): string {
+  if (typeof id === 'number') {
+    if (!Number.isSafeInteger(id) || id < 0) throw new RangeError(`Not an id: ${id}`)
+    return String(id)
+  }
+  const path = id.replace(/^\/+|\/+$/g, '')
+  if (path === '' || path === '.' || path === '..')
+    throw new RangeError(`Not the path of a project or a group: "${id}"`)
+  return encodeURIComponent(path)
+}
+
+/** `name=a`, `name[]=a&name[]=b`, `name[key]=a`, `name[0][key]=a`; a `+` goes as `%2B`. No leading `?`. */
+export function encodeQuery(query: Query): string {
+  return Object.entries(query)
+    .flatMap(([name, value]) => pairs(encodeURIComponent(name), value))
+    .join('&')
+}
+
+function pairs(name: string, value: QueryValue): string[] {
+  if (value === undefined) return []
+  if (isList(value)) {
+    return value.flatMap((item, index) =>
+      typeof item === 'object' ? pairs(`${name}[${index}]`, item) : pairs(`${name}[]`, item),
+    )
+  }
+  if (typeof value === 'object') {
+    return Object.entries(value).flatMap(([key, inner]) => pairs(`${name}[${encodeURIComponent(key)}]`, inner))
+  }
+  return [`${name}=${encodeURIComponent(value)}`]
+}
+
+function isList(value: QueryValue): value is readonly Scalar[] | readonly Hash[] {
+  return Array.isArray(value)
+}

@@ -1,0 +1,111 @@
+// What the API's answers look like: only the fields that are used, read tolerantly. Unknown fields and statuses pass, an
+// optional field of a wrong type is as good as absent, and null booleans are false.
+import { z } from 'zod'
+import {
+  maybe,
+  wireCount,
+  wireId,
+  wireMessage,
+  wireSeconds,
+  wireStatus,
+  wireText,
+  wireTexts,
+  wireTime,
+  wireUrl,
+} from './wire-field.ts'
+
+const text = maybe(wireText)
+const time = maybe(wireTime)
+const seconds = maybe(wireSeconds)
+/** "A boolean field in a response may be null; null is treated as false" (REST document, conventions). */
+const flag = maybe(
+  z
+    .boolean()
+    .nullable()
+    .transform(value => value ?? false),
+)
+/** Percent, as a number or as the digits that a pipeline spells it in. */
+const percent = maybe(
+  z
+    .union([
+      z.number(),
+      z
+        .string()
+        .regex(/^\d+(\.\d+)?$/)
+        .transform(Number),
+    ])
+    .pipe(z.number().nonnegative()),
+)
+
+const person = maybe(z.object({ id: maybe(wireId), username: text }))
+
+/** `GET /projects/:id/pipelines/:pipeline_id` and `…/latest`. */
+export const restPipeline = z.object({
+  id: wireId,
+  iid: maybe(wireId),
+  project_id: wireId,
+  name: text,
+  status: wireStatus,
+  source: text,
+  ref: text,
+  sha: text,
+  before_sha: text,
+  tag: flag,
+  web_url: maybe(wireUrl),
+  user: person,
+  created_at: time,
+  updated_at: time,
+  finished_at: time,
+  duration: seconds,
+  queued_duration: seconds,
+  coverage: percent,
+  detailed_status: maybe(z.object({ label: text })),
+})
+export type RestPipeline = z.infer<typeof restPipeline>
+
+const processable = {
+  id: wireId,
+  status: wireStatus,
+  name: text,
+  stage: text,
+  allow_failure: flag,
+  coverage: percent,
+  created_at: time,
+  started_at: time,
+  finished_at: time,
+  duration: seconds,
+  queued_duration: seconds,
+  failure_reason: text,
+  web_url: maybe(wireUrl),
+  user: person,
+  commit: maybe(z.object({ id: wireText, message: maybe(wireMessage) })),
+}
+
+const archive = z.object({ filename: wireText, size: maybe(wireCount) })
+
+/** `GET /projects/:id/pipelines/:pipeline_id/jobs`. */
+export const restJob = z.object({
+  ...processable,
+  runner: maybe(
+    z.object({ id: wireId, description: text, runner_type: text, active: flag, paused: flag, is_shared: flag }),
+  ),
+  tag_list: maybe(wireTexts),
+  artifacts_file: maybe(archive),
+  artifacts: maybe(
+    z
+      .array(z.unknown())
+      .transform(items =>
+        items
+          .map(item => archive.extend({ file_type: z.string() }).safeParse(item).data)
+          .filter(artifact => artifact !== undefined),
+      ),
+  ),
+})
+export type RestJob = z.infer<typeof restJob>
+
+/** `GET /projects/:id/pipelines/:pipeline_id/bridges`. */
+export const restBridge = z.object({
+  ...processable,
+  downstream_pipeline: maybe(z.object({ id: wireId, project_id: maybe(wireId) })),
+})
+export type RestBridge = z.infer<typeof restBridge>
