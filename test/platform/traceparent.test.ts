@@ -1,0 +1,50 @@
+// The one variable that may pass, and all that is refused in its place.
+import { describe, expect, it } from 'vitest'
+import { traceparentOf, validTraceparent } from '../../src/platform/traceparent.ts'
+
+const good = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+
+describe('a traceparent', () => {
+  it('of version 00 with ids that are not zero is valid', () => {
+    expect(validTraceparent(good)).toBe(good)
+    expect(validTraceparent(` ${good}\n`)).toBe(good)
+  })
+
+  it.each([
+    '',
+    '00',
+    '01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    'ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    '00-00000000000000000000000000000000-b7ad6b7169203331-01',
+    '00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01',
+    '00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01',
+    '00-0af7651916cd43dd8448eb211c80319-b7ad6b7169203331-01',
+    `${good}-extra`,
+  ])('%o is refused', text => {
+    expect(validTraceparent(text)).toBeUndefined()
+  })
+})
+
+describe('the variables of a pipeline event', () => {
+  it.each([
+    [
+      [
+        { key: 'OTHER', value: 'x' },
+        { key: 'TRACEPARENT', value: good },
+      ],
+      good,
+    ],
+    [[null, 7, { key: 'TRACEPARENT', value: good }], good],
+    [[{ key: 'traceparent', value: good }], undefined],
+    [[{ key: 'TRACEPARENT', value: 'not one' }], undefined],
+    [[{ key: 'TRACEPARENT', value: 7 }], undefined],
+    [{ TRACEPARENT: good }, undefined],
+    [undefined, undefined],
+  ])('%j tell the traceparent %s', (variables, told) => {
+    expect(traceparentOf({ object_attributes: { variables } })).toBe(told)
+  })
+
+  it.each([null, 7, 'text', [], {}, { object_attributes: null }])('a body like %j tells none', body => {
+    expect(traceparentOf(body)).toBeUndefined()
+  })
+})

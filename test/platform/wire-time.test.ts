@@ -1,0 +1,92 @@
+// Every spelling of a time that the platform uses, and what is no time.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { parseWireTime } from '../../src/platform/wire-time.ts'
+
+const quarterPast = Date.UTC(2016, 7, 12, 15, 23, 28)
+
+describe('a time on the wire', () => {
+  it.each([
+    ['2016-08-12 15:23:28 UTC', quarterPast],
+    ['2016-08-12T15:23:28Z', quarterPast],
+    ['2016-08-12t15:23:28z', quarterPast],
+    ['2016-08-12T15:23:28.000Z', quarterPast],
+    ['2016-08-12T15:23:28.819Z', quarterPast + 819],
+    ['2016-08-12T15:23:28.8Z', quarterPast + 800],
+    ['2016-08-12T15:23:28.819999Z', quarterPast + 819],
+    ['2016-08-12 17:23:28 +0200', quarterPast],
+    ['2016-08-12T17:23:28+02:00', quarterPast],
+    ['2016-08-12T17:23:28+0200', quarterPast],
+    ['2016-08-12T17:23:28.250+02:00', quarterPast + 250],
+    ['2016-08-12T10:53:28-04:30', quarterPast],
+    ['2016-08-13T00:23:28+09:00', quarterPast],
+    ['2016-08-12T15:23:28+00:00', quarterPast],
+    ['2016-08-12T15:23:28', quarterPast],
+    [' 2016-08-12 15:23:28 UTC\n', quarterPast],
+    ['2024-02-29 00:00:00 UTC', Date.UTC(2024, 1, 29)],
+    ['1971-01-01 00:00:00 UTC', Date.UTC(1971, 0, 1)],
+    ['2261-12-31 23:59:59 UTC', Date.UTC(2261, 11, 31, 23, 59, 59)],
+  ])('%s is read', (text, millis) => {
+    expect(parseWireTime(text)).toBe(millis)
+  })
+
+  it.each([
+    '',
+    'yesterday',
+    'NaN',
+    '2016-08-12',
+    '1471015408',
+    '2023-02-29 00:00:00 UTC',
+    '2016-02-30 10:00:00 UTC',
+    '2016-13-01 10:00:00 UTC',
+    '2016-00-10 10:00:00 UTC',
+    '2016-08-12 24:00:00 UTC',
+    '2016-08-12 15:60:00 UTC',
+    '2016-08-12 15:23:60 UTC',
+    '2016-08-12 15:23:28 CEST',
+    '2016-08-12T15:23:28+24:00',
+    '2016-08-12T15:23:28+02:60',
+    '1970-12-31 23:59:59 UTC',
+    '1971-01-01T00:00:00+01:00',
+    '2262-01-01 00:00:00 UTC',
+    '2261-12-31T23:59:59-01:00',
+    '0000-00-00 00:00:00 UTC',
+    '+012016-08-12T15:23:28Z',
+    '2016-08-12 15:23:28 UTC and more',
+  ])('%o is no time', text => {
+    expect(parseWireTime(text)).toBeUndefined()
+  })
+
+  it.each([undefined, null, 0, quarterPast, Number.NaN, true, {}, [], ['2016-08-12 15:23:28 UTC']])(
+    '%o is no time',
+    value => {
+      expect(parseWireTime(value)).toBeUndefined()
+    },
+  )
+
+  it('reads back whatever instant is written in any spelling and zone', () => {
+    const instant = fc.date({ min: new Date('1971-01-02'), max: new Date('2261-12-30'), noInvalidDate: true })
+    fc.assert(
+      fc.property(instant, fc.integer({ min: -14 * 60, max: 14 * 60 }), fc.boolean(), (date, zone, spaced) => {
+        const local = new Date(date.getTime() + zone * 60_000).toISOString().slice(0, -1)
+        const hours = String(Math.trunc(Math.abs(zone) / 60)).padStart(2, '0')
+        const minutes = String(Math.abs(zone) % 60).padStart(2, '0')
+        const sign = zone < 0 ? '-' : '+'
+        const text = spaced
+          ? `${local.replace('T', ' ')} ${sign}${hours}${minutes}`
+          : `${local}${sign}${hours}:${minutes}`
+        expect(parseWireTime(text)).toBe(date.getTime())
+      }),
+    )
+  })
+
+  it('is undefined or in range for any text at all', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.stringMatching(/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(Z| UTC)?$/)), text => {
+        const time = parseWireTime(text)
+        if (time === undefined) return
+        expect(new Date(time).toISOString().slice(0, 19)).toBe(text.replace(' ', 'T').slice(0, 19))
+      }),
+    )
+  })
+})
