@@ -2,7 +2,9 @@
 
 /** The record without its undefined fields. */
 export function known<T extends object>(fields: T): T {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
+  const said: Partial<T> = {}
+  for (const field in fields) if (fields[field] !== undefined) said[field] = fields[field]
+  return said as T
 }
 
 /** The same; undefined when the source said nothing at all. */

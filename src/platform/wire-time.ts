@@ -17,15 +17,17 @@ export function parseWireTime(text: unknown): Millis | undefined {
   if (typeof text !== 'string') return undefined
   const match = spelling.exec(text.trim())
   if (match === null) return undefined
-  const [, year, month, day, hour, minute, s, fraction = '', , sign, offsetHours = '0', offsetMinutes = '0'] = match
-  const local = new Date(0)
-  local.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
-  local.setUTCHours(Number(hour), Number(minute), Number(s), Number(fraction.slice(0, 3).padEnd(3, '0')))
-  // A date that does not exist rolls over into another one, and so reads differently afterwards.
-  const exists = local.toISOString().startsWith(`${year}-${month}-${day}T${hour}:${minute}:${s}`)
-  if (!exists || Number(offsetHours) > 23 || Number(offsetMinutes) > 59) return undefined
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, seconds = 0] = match.slice(1, 7).map(Number)
+  const [fraction = '', , sign, offsetHours = '0', offsetMinutes = '0'] = match.slice(7)
+  const millis = Number(fraction.slice(0, 3).padEnd(3, '0'))
+  const local = Date.UTC(year, month - 1, day, hour, minute, seconds, millis)
+  const date = new Date(local)
+  // A date that does not exist rolls over into another one.
+  const exists = date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day
+  if (!exists || hour > 23 || minute > 59 || seconds > 59) return undefined
+  if (Number(offsetHours) > 23 || Number(offsetMinutes) > 59) return undefined
   const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000
-  const time = sign === '-' ? local.getTime() + offset : local.getTime() - offset
+  const time = sign === '-' ? local + offset : local - offset
   const utcYear = new Date(time).getUTCFullYear()
   return utcYear < earliestYear || utcYear > latestYear ? undefined : time
 }
