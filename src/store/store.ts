@@ -1,6 +1,7 @@
 // The store as the rooms see it. `open-store.ts` chooses the database by URL; both keep the same promises (one exercise tests both).
 import type { Exports } from './exports.ts'
 import type { Inbox } from './inbox.ts'
+import type { Leases, Notes } from './notes.ts'
 import type { Runs } from './runs.ts'
 
 export interface StoreOptions {
@@ -14,6 +15,8 @@ export interface Store {
   readonly inbox: Inbox
   readonly runs: Runs
   readonly exports: Exports
+  readonly notes: Notes
+  readonly leases: Leases
   readonly counters: Counters
   /** Writes and reads back a row: throws StoreError when the store does not take writes. */
   proveWritable(): Promise<void>

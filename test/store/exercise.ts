@@ -288,6 +288,38 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
       })
     })
 
+    describe('notes and leases', () => {
+      it('keep documents by name, change them under a lock and list them', async () => {
+        const count = (value: unknown) => ({ value: (typeof value === 'number' ? value : 0) + 1, result: value })
+        expect(await store.notes.change('cursor/a', count)).toBeUndefined()
+        expect(await store.notes.change('cursor/a', count)).toBe(1)
+        await Promise.all(Array.from({ length: 5 }, () => store.notes.change('cursor/b', count)))
+        expect(await store.notes.list('cursor/')).toEqual(
+          new Map([
+            ['cursor/a', 2],
+            ['cursor/b', 5],
+          ]),
+        )
+        await store.notes.change('cursor/a', () => ({ value: undefined, result: undefined }))
+        expect(await store.notes.read('cursor/a')).toBeUndefined()
+      })
+
+      it('let one holder have a lease, until it runs out or is given back', async () => {
+        expect(await store.leases.take('poller', 'one', 1_000)).toBe(true)
+        expect(await store.leases.take('poller', 'two', 1_000)).toBe(false)
+        here.move(900)
+        expect(await store.leases.take('poller', 'one', 1_000)).toBe(true)
+        here.move(900)
+        expect(await store.leases.take('poller', 'two', 1_000)).toBe(false)
+        here.move(100)
+        expect(await store.leases.take('poller', 'two', 1_000)).toBe(true)
+        await store.leases.release('poller', 'one')
+        expect(await store.leases.take('poller', 'one', 1_000)).toBe(false)
+        await store.leases.release('poller', 'two')
+        expect(await store.leases.take('poller', 'one', 1_000)).toBe(true)
+      })
+    })
+
     it('adds up counters over restarts', async () => {
       await store.counters.add('pruned', 2)
       await store.counters.add('pruned', 3)

@@ -96,6 +96,17 @@ export const sqliteMigrations: readonly string[] = [
     value INTEGER NOT NULL
   ) WITHOUT ROWID;
 
+  CREATE TABLE notes (
+    name  TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+  ) WITHOUT ROWID;
+
+  CREATE TABLE leases (
+    name   TEXT PRIMARY KEY,
+    holder TEXT    NOT NULL,
+    until  INTEGER NOT NULL
+  ) WITHOUT ROWID;
+
   CREATE TABLE heartbeat (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     at INTEGER NOT NULL

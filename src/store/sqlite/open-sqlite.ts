@@ -2,6 +2,7 @@
 import { openDatabase } from './database.ts'
 import { sqliteExports } from './exports.ts'
 import { sqliteInbox } from './inbox.ts'
+import { sqliteNotes } from './notes.ts'
 import { sqliteRuns } from './runs.ts'
 import type { Store, StoreOptions } from '../store.ts'
 
@@ -12,22 +13,7 @@ export function openSqlite(file: string, options: StoreOptions): Store {
     inbox: sqliteInbox(db, options.maxSize),
     runs: sqliteRuns(db),
     exports: sqliteExports(db),
-    counters: {
-      add: async (name, by) => {
-        db.transaction(() =>
-          db
-            .prepare('INSERT INTO counters VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = value + ?2')
-            .run(name, by),
-        )
-      },
-      all: async () =>
-        new Map(
-          db
-            .prepare('SELECT name, value FROM counters ORDER BY name')
-            .all()
-            .map(row => [row.name as string, row.value as number]),
-        ),
-    },
+    ...sqliteNotes(db),
     proveWritable: async () => {
       const now = db.now()
       db.transaction(() => db.prepare('INSERT OR REPLACE INTO heartbeat VALUES (1, ?)').run(now))
