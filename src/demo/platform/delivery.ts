@@ -1,0 +1,70 @@
+// One webhook as the platform would send it: an event in bytes, and the headers around it.
+import { createHmac } from 'node:crypto'
+import { jobPayload, pipelinePayload, type PayloadOptions } from './payloads.ts'
+import type { News } from './lifecycle.ts'
+import type { Random } from './random.ts'
+
+export interface Delivery {
+  readonly kind: 'pipeline' | 'job'
+  /** When it happened on the simulated platform, Unix ms. */
+  readonly at: number
+  readonly pipelineId: number
+  readonly jobId: number | undefined
+  /** The Idempotency-Key: a resend has the same. */
+  readonly key: string
+  /** JSON. */
+  readonly body: string
+}
+
+export interface SecretOptions {
+  /** Sent as it is. */
+  readonly token?: string | undefined
+  /** `whsec_` and the key in base64: the delivery is signed (Standard Webhooks). */
+  readonly signingToken?: string | undefined
+}
+
+export interface HeaderOptions extends SecretOptions {
+  /** `X-Service-` or `X-Gitlab-`. */
+  readonly headerPrefix: string
+  readonly instance: string
+}
+
+/** Takes down how things stand now: the state moves on. */
+export function deliveryOf(news: News, options: PayloadOptions, random: Random): Delivery {
+  const { kind, at, pipeline, job } = news
+  const payload = job === undefined ? pipelinePayload(pipeline, options, random) : jobPayload(job, pipeline, options)
+  return { kind, at, pipelineId: pipeline.id, jobId: job?.id, key: random.uuid(), body: JSON.stringify(payload) }
+}
+
+/** The headers of one send at `now`, real Unix ms: signatures are checked against the real time. */
+export function headersOf(
+  { kind, key, body }: Delivery,
+  options: HeaderOptions,
+  now: number,
+  random: Random,
+): Record<string, string> {
+  const { headerPrefix, instance, token, signingToken } = options
+  const timestamp = String(Math.floor(now / 1000))
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'Brightwater/18.5',
+    'idempotency-key': key,
+    [`${headerPrefix}Event`]: kind === 'pipeline' ? 'Pipeline Hook' : 'Job Hook',
+    [`${headerPrefix}Instance`]: instance,
+    [`${headerPrefix}Webhook-UUID`]: random.uuid(),
+    [`${headerPrefix}Event-UUID`]: random.uuid(),
+    ...(token === undefined ? {} : { [`${headerPrefix}Token`]: token }),
+    ...(signingToken === undefined
+      ? {}
+      : {
+          'webhook-id': key,
+          'webhook-timestamp': timestamp,
+          'webhook-signature': `v1,${signatureOf(`${key}.${timestamp}.${body}`, signingToken)}`,
+        }),
+  }
+}
+
+function signatureOf(content: string, signingToken: string): string {
+  const key = Buffer.from(signingToken.replace(/^whsec_/, ''), 'base64')
+  return createHmac('sha256', key).update(content).digest('base64')
+}

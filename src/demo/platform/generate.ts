@@ -1,0 +1,65 @@
+// Webhooks without time: whole lives of pipelines played through at once, for tests and loads. The same seed gives the same
+// deliveries.
+import { deliveryOf, type Delivery } from './delivery.ts'
+import { Lifecycle } from './lifecycle.ts'
+import { Random } from './random.ts'
+import { scenarios, type ScenarioName } from './scenarios.ts'
+import { PlatformState, type FirstIds } from './state.ts'
+import { Timeline } from './timeline.ts'
+import { truthOf, type PipelineTruth } from './truth.ts'
+import { defaultInstance } from './world.ts'
+
+export interface GenerateOptions {
+  readonly seed: number
+  /** Taken in turn. */
+  readonly scenarios: readonly [ScenarioName, ...ScenarioName[]]
+  /** How many to start; triggered ones come on top. */
+  readonly pipelines: number
+  /** When the first one starts, Unix ms. */
+  readonly start?: number | undefined
+  /** Seconds between the end of one and the start of the next. Default 5. */
+  readonly pause?: number | undefined
+  readonly firstIds?: FirstIds | undefined
+  readonly instance?: string | undefined
+  /** See `PayloadOptions.newest`. Default true. */
+  readonly newest?: boolean | undefined
+}
+
+/** A pipeline with all that it triggered. */
+export interface GeneratedFamily {
+  /** In the order of their happening. */
+  readonly deliveries: readonly Delivery[]
+  /** The one that was started first. */
+  readonly pipelines: readonly PipelineTruth[]
+}
+
+const defaultStart = Date.UTC(2025, 2, 3, 9, 0, 0)
+
+/** One family after the other, each made when it is asked for: a load of any size needs no more memory than its taker. */
+export function* generate(options: GenerateOptions): Generator<GeneratedFamily, void, undefined> {
+  const random = new Random(options.seed)
+  const state = new PlatformState(options.firstIds)
+  const timeline = new Timeline(options.start ?? defaultStart)
+  const payload = { instance: options.instance ?? defaultInstance, newest: options.newest ?? true }
+  let deliveries: Delivery[] = []
+  const lifecycle = new Lifecycle(state, timeline, random, news => deliveries.push(deliveryOf(news, payload, random)))
+  for (let count = 0; count < options.pipelines; count += 1) {
+    const name = options.scenarios[count % options.scenarios.length] ?? options.scenarios[0]
+    lifecycle.create(scenarios[name](random))
+    timeline.runAll()
+    yield { deliveries, pipelines: [...state.pipelines.values()].map(truthOf) }
+    deliveries = []
+    state.pipelines.clear()
+    timeline.runUntil(timeline.now + (options.pause ?? 5) * 1000)
+  }
+}
+
+/** The whole life of one pipeline and its family. */
+export function generatePipeline(
+  seed: number,
+  scenario: ScenarioName,
+  options: Omit<GenerateOptions, 'seed' | 'scenarios' | 'pipelines'> = {},
+): GeneratedFamily {
+  const [family] = generate({ ...options, seed, scenarios: [scenario], pipelines: 1 })
+  return family ?? { deliveries: [], pipelines: [] }
+}

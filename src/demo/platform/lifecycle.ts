@@ -1,0 +1,272 @@
+// How the simulated platform moves pipelines: what starts when, what a failure stops, what retrying and canceling do.
+//
+//   job       created ─► pending ─► running ─► success | failed | canceled
+//                │ └─► manual ─(played)─► pending
+//                └─► skipped ─(pipeline retried)─► created      a failed or canceled job is retried under a new id,
+//                                                               a skipped one under its own, a bridge is reset under its own
+//   pipeline  whatever its latest jobs make of it (`composite-status.ts`); every change of it is news
+import { compositeStatus } from './composite-status.ts'
+import { isOver, latestJobs, type PlatformState, type SimJob, type SimPipeline, type SimStatus } from './state.ts'
+import { commitMessage, runnerFor } from './world.ts'
+import type { JobPlan, PipelinePlan } from './plan.ts'
+import type { Random } from './random.ts'
+import type { Timeline } from './timeline.ts'
+
+/** Something a webhook tells of. */
+export interface News {
+  readonly kind: 'pipeline' | 'job'
+  readonly at: number
+  readonly pipeline: SimPipeline
+  /** The job of a job event. */
+  readonly job?: SimJob | undefined
+}
+
+/** Failures the platform retries by itself where the job asks for it. */
+const systemFailures = new Set(['runner_system_failure', 'stuck_or_timeout_failure', 'api_failure'])
+
+export class Lifecycle {
+  readonly state: PlatformState
+  readonly timeline: Timeline
+  readonly #random: Random
+  readonly #tell: (news: News) => void
+
+  /** `tell` is called at every change a webhook would tell of, when the state shows just that change. */
+  constructor(state: PlatformState, timeline: Timeline, random: Random, tell: (news: News) => void) {
+    this.state = state
+    this.timeline = timeline
+    this.#random = random
+    this.#tell = tell
+  }
+
+  /** Creates a pipeline, which starts by itself a moment later. */
+  create(plan: PipelinePlan, trigger?: SimPipeline['trigger']): SimPipeline {
+    const { state, timeline } = this
+    const random = this.#random
+    const sameCommit = trigger !== undefined && plan.source === 'parent_pipeline'
+    const iid = state.iid(plan.project.id)
+    const pipeline: SimPipeline = {
+      id: state.pipelineId(),
+      iid,
+      plan,
+      project: plan.project,
+      user: trigger?.pipeline.user ?? plan.user,
+      ref: sameCommit ? trigger.pipeline.ref : plan.ref,
+      sha: sameCommit ? trigger.pipeline.sha : random.hex(40),
+      beforeSha: plan.source === 'push' && plan.tag !== true ? random.hex(40) : '0'.repeat(40),
+      commitMessage: sameCommit ? trigger.pipeline.commitMessage : plan.commitMessage,
+      mergeRequest: plan.source === 'merge_request_event' ? this.#mergeRequest(plan, iid) : undefined,
+      trigger,
+      createdAt: timeline.now,
+      status: 'created',
+      startedAt: undefined,
+      finishedAt: undefined,
+      updatedAt: timeline.now,
+      jobs: [],
+      history: [{ at: timeline.now, status: 'created' }],
+    }
+    state.pipelines.set(pipeline.id, pipeline)
+    for (const job of plan.jobs) this.#addJob(pipeline, job)
+    timeline.after(random.between(0.4, 1.5), () => this.#process(pipeline))
+    return pipeline
+  }
+
+  /** Runs its failed and canceled jobs again, and those that were skipped because of them. */
+  retry(pipeline: SimPipeline): void {
+    for (const job of latestJobs(pipeline)) {
+      if (job.status === 'skipped') this.#turn(pipeline, job, 'created')
+      if (job.status !== 'failed' && job.status !== 'canceled') continue
+      if (job.downstream === undefined) this.#addJob(pipeline, job.plan, job)
+      else if (isOver(job.downstream.status)) this.retry(job.downstream)
+    }
+    this.#resetTrigger(pipeline)
+    this.#process(pipeline)
+  }
+
+  /** Stops everything of it that has not ended. */
+  cancel(pipeline: SimPipeline): void {
+    for (const job of latestJobs(pipeline)) {
+      if (isOver(job.status)) continue
+      if (job.downstream !== undefined) this.cancel(job.downstream)
+      if (!isOver(job.status)) this.#turn(pipeline, job, 'canceled')
+    }
+    this.#process(pipeline)
+  }
+
+  /** Starts the manual jobs it waits for. */
+  play(pipeline: SimPipeline): void {
+    for (const job of latestJobs(pipeline)) if (job.status === 'manual') this.#enqueue(pipeline, job)
+    this.#process(pipeline)
+  }
+
+  #addJob(pipeline: SimPipeline, plan: JobPlan, replaced?: SimJob): SimJob {
+    if (replaced !== undefined) replaced.retried = true
+    const job: SimJob = {
+      id: this.state.jobId(),
+      plan,
+      kind: plan.triggers === undefined ? 'job' : 'bridge',
+      createdAt: this.timeline.now,
+      status: 'created',
+      retried: false,
+      user: pipeline.user,
+      queuedAt: undefined,
+      startedAt: undefined,
+      finishedAt: undefined,
+      runner: undefined,
+      failureReason: undefined,
+      coverage: undefined,
+      artifactsSize: undefined,
+      downstream: undefined,
+      history: [{ at: this.timeline.now, status: 'created' }],
+    }
+    pipeline.jobs.push(job)
+    this.#tellJob(pipeline, job)
+    return job
+  }
+
+  /** Starts or skips what is due, then lets the pipeline follow its jobs. */
+  #process(pipeline: SimPipeline): void {
+    for (const stage of pipeline.plan.stages) {
+      const before = compositeStatus(this.#jobsBefore(pipeline, stage))
+      const first = pipeline.plan.stages[0] === stage
+      if (!first && !isOver(before)) break
+      const wentWell = first || before === 'success' || before === 'skipped'
+      for (const job of latestJobs(pipeline)) {
+        if (job.plan.stage === stage && job.status === 'created') this.#decide(pipeline, job, wentWell)
+      }
+    }
+    this.#follow(pipeline)
+  }
+
+  #jobsBefore(pipeline: SimPipeline, stage: string): SimJob[] {
+    const earlier = pipeline.plan.stages.slice(0, pipeline.plan.stages.indexOf(stage))
+    return latestJobs(pipeline).filter(({ plan }) => earlier.includes(plan.stage))
+  }
+
+  #decide(pipeline: SimPipeline, job: SimJob, wentWell: boolean): void {
+    const when = job.plan.when ?? 'on_success'
+    const runs = when === 'always' || wentWell !== (when === 'on_failure')
+    if (!runs) this.#turn(pipeline, job, 'skipped')
+    else if (when === 'manual') this.#turn(pipeline, job, 'manual')
+    else this.#enqueue(pipeline, job)
+  }
+
+  #enqueue(pipeline: SimPipeline, job: SimJob): void {
+    job.queuedAt = this.timeline.now
+    this.#turn(pipeline, job, 'pending')
+    this.timeline.after(this.#random.between(0.8, 9), () => this.#start(pipeline, job))
+  }
+
+  #start(pipeline: SimPipeline, job: SimJob): void {
+    if (job.status !== 'pending') return
+    job.startedAt = this.timeline.now
+    const { triggers, tags, seconds } = job.plan
+    if (triggers === undefined) job.runner = runnerFor(tags, this.#random)
+    this.#turn(pipeline, job, 'running')
+    this.#follow(pipeline)
+    if (triggers !== undefined) {
+      this.#trigger(pipeline, job, triggers.plan, triggers.depend)
+      return
+    }
+    this.timeline.after(this.#random.between(...seconds), () => {
+      if (job.status !== 'running') return
+      const reason = this.#fate(pipeline, job)
+      this.#finish(pipeline, job, reason)
+    })
+  }
+
+  /** Why it fails, undefined when it succeeds: what the plan says for this run of it. */
+  #fate(pipeline: SimPipeline, job: SimJob): string | undefined {
+    const runsBefore = pipeline.jobs.filter(({ id, plan, startedAt }) => {
+      return plan.name === job.plan.name && id < job.id && startedAt !== undefined
+    }).length
+    return job.plan.fails?.[runsBefore]
+  }
+
+  #finish(pipeline: SimPipeline, job: SimJob, failure: string | undefined): void {
+    const { coverage, artifacts, retries = 0 } = job.plan
+    job.failureReason = failure
+    if (failure === undefined && coverage === true) job.coverage = Math.round(this.#random.between(780, 930)) / 10
+    if (failure === undefined && artifacts === true) job.artifactsSize = this.#random.whole(40_000, 90_000_000)
+    this.#turn(pipeline, job, failure === undefined ? 'success' : 'failed')
+    const tries = pipeline.jobs.filter(({ plan }) => plan.name === job.plan.name).length
+    if (failure !== undefined && systemFailures.has(failure) && tries <= retries) {
+      this.#addJob(pipeline, job.plan, job)
+    }
+    this.#process(pipeline)
+  }
+
+  #trigger(pipeline: SimPipeline, bridge: SimJob, plan: PipelinePlan, depend: boolean): void {
+    bridge.downstream = this.create(plan, { pipeline, bridge })
+    if (depend) return
+    this.#turn(pipeline, bridge, 'success')
+    this.#process(pipeline)
+  }
+
+  /** A bridge that waits for a pipeline runs again when that does. */
+  #resetTrigger(pipeline: SimPipeline): void {
+    const { trigger } = pipeline
+    if (trigger?.bridge.plan.triggers?.depend !== true || !isOver(trigger.bridge.status)) return
+    const { pipeline: parent, bridge } = trigger
+    bridge.startedAt = this.timeline.now
+    bridge.finishedAt = undefined
+    bridge.failureReason = undefined
+    this.#turn(parent, bridge, 'running')
+    for (const job of latestJobs(parent)) if (job.status === 'skipped') this.#turn(parent, job, 'created')
+    this.#resetTrigger(parent)
+    this.#process(parent)
+  }
+
+  /** Takes over the status that the jobs make; tells of it; lets a waiting bridge and waiting people act. */
+  #follow(pipeline: SimPipeline): void {
+    const { now } = this.timeline
+    const status = compositeStatus(latestJobs(pipeline))
+    if (status === pipeline.status) return
+    pipeline.status = status
+    pipeline.updatedAt = now
+    pipeline.history.push({ at: now, status })
+    if (status === 'running') pipeline.startedAt ??= now
+    if (isOver(status) && status !== 'skipped') pipeline.finishedAt = now
+    this.#tell({ kind: 'pipeline', at: now, pipeline })
+    this.#act(pipeline)
+    const { trigger } = pipeline
+    if (!isOver(status) || trigger?.bridge.plan.triggers?.depend !== true || trigger.bridge.status !== 'running') return
+    trigger.bridge.failureReason = status === 'failed' ? 'downstream_pipeline_failed' : undefined
+    this.#turn(trigger.pipeline, trigger.bridge, status === 'skipped' ? 'success' : status)
+    this.#process(trigger.pipeline)
+  }
+
+  #act(pipeline: SimPipeline): void {
+    for (const act of pipeline.plan.acts ?? []) {
+      const times = pipeline.history.filter(({ status }) => status === act.on).length
+      if (act.on !== pipeline.status || times > 1) continue
+      this.timeline.after(act.after, () => {
+        if (pipeline.status === act.on) this[act.does](pipeline)
+      })
+    }
+  }
+
+  #turn(pipeline: SimPipeline, job: SimJob, status: SimStatus): void {
+    const { now } = this.timeline
+    job.status = status
+    job.history.push({ at: now, status })
+    pipeline.updatedAt = now
+    if (status === 'success' || status === 'failed' || status === 'canceled') job.finishedAt = now
+    this.#tellJob(pipeline, job)
+  }
+
+  /** Bridges have no job events; skipping and waiting for a person are none either. */
+  #tellJob(pipeline: SimPipeline, job: SimJob): void {
+    if (job.kind === 'bridge' || job.status === 'skipped' || job.status === 'manual') return
+    this.#tell({ kind: 'job', at: this.timeline.now, pipeline, job })
+  }
+
+  #mergeRequest(plan: PipelinePlan, iid: number): NonNullable<SimPipeline['mergeRequest']> {
+    return {
+      id: 88_000 + iid,
+      iid: Math.floor(iid / 3),
+      title: (plan.commitMessage || commitMessage(this.#random)).split('\n', 1)[0] ?? '',
+      sourceBranch: plan.ref,
+      targetBranch: plan.project.defaultBranch,
+    }
+  }
+}

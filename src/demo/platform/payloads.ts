@@ -1,0 +1,193 @@
+// From state to webhook: the pipeline event and the job event as the platform writes them.
+import { hasWarnings } from './composite-status.ts'
+import { durationOf, latestJobs, rootOf, type SimJob, type SimPipeline } from './state.ts'
+import {
+  maybeTime,
+  namespaceOf,
+  secondsBetween,
+  wireCommit,
+  wireProject,
+  wireRunner,
+  wireTime,
+  wireUser,
+} from './wire-words.ts'
+import type { Random } from './random.ts'
+
+export interface PayloadOptions {
+  /** Base URL of the platform. */
+  readonly instance: string
+  /** True for the newest platforms: `bridges[]`, `root_pipeline_id`, `source_pipeline.bridge_id`. */
+  readonly newest: boolean
+}
+
+const detailedStatuses: Readonly<Record<string, string>> = { success: 'passed', manual: 'waiting for manual action' }
+
+/** `builds` are the latest attempts only, and in no order. */
+export function pipelinePayload(pipeline: SimPipeline, options: PayloadOptions, random: Random): object {
+  const { instance, newest } = options
+  const { plan, project, mergeRequest, trigger } = pipeline
+  const latest = latestJobs(pipeline)
+  return {
+    object_kind: 'pipeline',
+    object_attributes: {
+      id: pipeline.id,
+      iid: pipeline.iid,
+      name: plan.name ?? null,
+      ref: pipeline.ref,
+      tag: plan.tag ?? false,
+      sha: pipeline.sha,
+      before_sha: pipeline.beforeSha,
+      source: plan.source,
+      status: pipeline.status,
+      detailed_status:
+        pipeline.status === 'success' && hasWarnings(latest)
+          ? 'passed with warnings'
+          : (detailedStatuses[pipeline.status] ?? pipeline.status),
+      stages: plan.stages,
+      created_at: wireTime(pipeline.createdAt),
+      finished_at: maybeTime(pipeline.finishedAt),
+      duration: durationOf(pipeline) ?? null,
+      queued_duration: wholeSeconds(pipeline.createdAt, pipeline.startedAt),
+      protected_ref: plan.tag === true || pipeline.ref === project.defaultBranch,
+      variables: plan.variables ?? [],
+      url: `${instance}/${project.path}/-/pipelines/${pipeline.id}`,
+      ...(newest ? { root_pipeline_id: rootOf(pipeline).id } : {}),
+    },
+    merge_request:
+      mergeRequest === undefined
+        ? null
+        : {
+            id: mergeRequest.id,
+            iid: mergeRequest.iid,
+            title: mergeRequest.title,
+            source_branch: mergeRequest.sourceBranch,
+            source_project_id: project.id,
+            target_branch: mergeRequest.targetBranch,
+            target_project_id: project.id,
+            state: 'opened',
+            merge_status: 'can_be_merged',
+            detailed_merge_status: 'mergeable',
+            url: `${instance}/${project.path}/-/merge_requests/${mergeRequest.iid}`,
+          },
+    user: wireUser(pipeline.user),
+    project: wireProject(project, instance),
+    commit: wireCommit(pipeline, instance),
+    builds: random.shuffle(latest.filter(({ kind }) => kind === 'job')).map(job => wireJob(job)),
+    ...(newest ? { bridges: random.shuffle(latest.filter(({ kind }) => kind === 'bridge')).map(wireBridge) } : {}),
+    ...(trigger === undefined ? {} : { source_pipeline: sourcePipeline(trigger, options) }),
+  }
+}
+
+/** The job event: flat, with the platform's oddities (a failure reason even on success, `commit.id` the pipeline's). */
+export function jobPayload(job: SimJob, pipeline: SimPipeline, options: PayloadOptions): object {
+  const { instance } = options
+  const { plan, project, ref, sha, beforeSha, user, commitMessage } = pipeline
+  return {
+    object_kind: 'build',
+    ref,
+    tag: plan.tag ?? false,
+    before_sha: beforeSha,
+    sha,
+    retries_count: pipeline.jobs.filter(({ id, plan: { name } }) => id < job.id && name === job.plan.name).length,
+    build_id: job.id,
+    build_name: job.plan.name,
+    build_stage: job.plan.stage,
+    build_status: job.status,
+    build_created_at: wireTime(job.createdAt),
+    build_started_at: maybeTime(job.startedAt),
+    build_finished_at: maybeTime(job.finishedAt),
+    build_duration: secondsBetween(job.startedAt, job.finishedAt),
+    build_queued_duration: secondsBetween(job.queuedAt, job.startedAt),
+    build_allow_failure: job.plan.allowFailure ?? false,
+    build_failure_reason: job.failureReason ?? 'unknown_failure',
+    pipeline_id: pipeline.id,
+    runner: wireRunner(job.runner),
+    project_id: project.id,
+    project_name: `${namespaceOf(project.path)} / ${project.name}`,
+    user: wireUser(job.user),
+    commit: {
+      id: pipeline.id,
+      name: plan.name ?? null,
+      sha,
+      message: commitMessage,
+      author_name: user.name,
+      author_email: user.email,
+      status: pipeline.status,
+      duration: durationOf(pipeline) ?? null,
+      started_at: maybeTime(pipeline.startedAt),
+      finished_at: maybeTime(pipeline.finishedAt),
+    },
+    repository: {
+      name: project.name,
+      description: project.description,
+      homepage: `${instance}/${project.path}`,
+      git_http_url: `${instance}/${project.path}.git`,
+      visibility_level: 0,
+    },
+    project: wireProject(project, instance),
+    environment: wireEnvironment(job),
+  }
+}
+
+function wireJob(job: SimJob): object {
+  return {
+    ...wireTask(job),
+    runner: wireRunner(job.runner),
+    artifacts_file: {
+      filename: job.artifactsSize === undefined ? null : 'artifacts.zip',
+      size: job.artifactsSize ?? null,
+    },
+    environment: wireEnvironment(job),
+  }
+}
+
+function wireBridge(job: SimJob): object {
+  const { downstream } = job
+  return {
+    ...wireTask(job),
+    downstream_pipeline:
+      downstream === undefined
+        ? null
+        : { id: downstream.id, project_id: downstream.project.id, status: downstream.status },
+  }
+}
+
+/** What jobs and bridges have in common. */
+function wireTask(job: SimJob): object {
+  const { plan } = job
+  return {
+    id: job.id,
+    stage: plan.stage,
+    name: plan.name,
+    status: job.status,
+    created_at: wireTime(job.createdAt),
+    started_at: maybeTime(job.startedAt),
+    finished_at: maybeTime(job.finishedAt),
+    duration: secondsBetween(job.startedAt, job.finishedAt),
+    queued_duration: secondsBetween(job.queuedAt, job.startedAt),
+    failure_reason: job.failureReason ?? null,
+    when: plan.when ?? 'on_success',
+    manual: plan.when === 'manual',
+    allow_failure: plan.allowFailure ?? false,
+    user: wireUser(job.user),
+  }
+}
+
+function wireEnvironment({ plan: { environment } }: SimJob): object | null {
+  if (environment === undefined) return null
+  return { name: environment.name, action: 'start', deployment_tier: environment.tier }
+}
+
+function sourcePipeline({ pipeline, bridge }: NonNullable<SimPipeline['trigger']>, options: PayloadOptions): object {
+  const { id, path } = pipeline.project
+  return {
+    project: { id, web_url: `${options.instance}/${path}`, path_with_namespace: path },
+    job_id: bridge.id,
+    pipeline_id: pipeline.id,
+    ...(options.newest ? { bridge_id: bridge.id } : {}),
+  }
+}
+
+function wholeSeconds(from: number, to: number | undefined): number | null {
+  return to === undefined ? null : Math.round((to - from) / 1000)
+}

@@ -1,0 +1,251 @@
+// The kinds of pipelines the simulated company has: what their CI files say, and how this run of them goes.
+import { branchName, commitMessage, projects, robot, users } from './world.ts'
+import type { JobPlan, PipelinePlan } from './plan.ts'
+import type { Random } from './random.ts'
+
+const stages = ['build', 'test', 'deploy'] as const
+const linux = ['linux', 'docker']
+
+/** Every kind of pipeline, by name. Each call draws its own branch, commit and author. */
+export const scenarios = {
+  branch: random => ({
+    ...pushed(random, projects.storefront),
+    ref: branchName(random),
+    jobs: [
+      ...storefrontJobs(),
+      job('browser tests', 'test', [35, 70], { allowFailure: true, fails: failsOften(random) }),
+    ],
+  }),
+
+  mergeRequest: random => ({
+    ...pushed(random, projects.checkout),
+    source: 'merge_request_event',
+    name: 'Merge request checks',
+    ref: branchName(random),
+    jobs: [
+      ...checkoutJobs(),
+      job('license scan', 'test', [12, 25], { allowFailure: true, fails: ['script_failure'] }),
+      job('review app', 'deploy', [15, 30], { environment: { name: 'review/cart', tier: 'development' } }),
+    ],
+  }),
+
+  /** A test fails, the deployment is skipped; somebody retries: the test gets a new id, the deployment keeps its own. */
+  retried: random => ({
+    ...pushed(random, projects.checkout),
+    name: 'Main',
+    jobs: [
+      ...checkoutJobs({ fails: ['script_failure'] }),
+      job('deploy staging', 'deploy', [20, 40], { environment: { name: 'staging', tier: 'staging' } }),
+      job('tell the team', 'deploy', [3, 6], { when: 'on_failure' }),
+    ],
+    acts: [{ on: 'failed', after: 50, does: 'retry' }],
+  }),
+
+  /** A runner breaks down; the platform runs its job again by itself. */
+  flakyRunner: random => ({
+    ...pushed(random, projects.app),
+    name: 'App',
+    ref: branchName(random),
+    jobs: [
+      job('build android', 'build', [40, 80], { artifacts: true }),
+      job('build ios', 'build', [50, 90], {
+        tags: ['macos', 'xcode'],
+        fails: ['runner_system_failure'],
+        retries: 2,
+        artifacts: true,
+      }),
+      job('unit tests', 'test', [20, 35], { coverage: true }),
+    ],
+  }),
+
+  /** Bridges to two child pipelines, one of which triggers a pipeline of another project: three generations. */
+  family: random => ({
+    ...pushed(random, projects.storefront),
+    name: 'Monorepo',
+    jobs: [
+      job('detect changes', 'build', [5, 10]),
+      bridge('frontend', 'test', childPlan(random, 'Frontend'), true),
+      bridge('backend', 'test', { ...childPlan(random, 'Backend'), ...withRollout(random) }, true),
+      job('deploy preview', 'deploy', [12, 24], { environment: { name: 'preview', tier: 'development' } }),
+    ],
+  }),
+
+  /** The child fails and is retried; the parent's bridge runs again under its id. */
+  retriedChild: random => ({
+    ...pushed(random, projects.storefront),
+    name: 'Monorepo',
+    jobs: [
+      job('detect changes', 'build', [5, 10]),
+      bridge(
+        'frontend',
+        'test',
+        { ...childPlan(random, 'Frontend', ['script_failure']), acts: [{ on: 'failed', after: 45, does: 'retry' }] },
+        true,
+      ),
+      job('deploy preview', 'deploy', [12, 24]),
+    ],
+  }),
+
+  /** A tag; production waits for a person, then a pipeline of another project is triggered and not waited for. */
+  release: random => ({
+    ...pushed(random, projects.checkout),
+    name: 'Release',
+    ref: `v${random.whole(2, 6)}.${random.whole(0, 30)}.${random.whole(0, 9)}`,
+    tag: true,
+    stages: [...stages, 'rollout'],
+    jobs: [
+      ...checkoutJobs(),
+      job('deploy production', 'deploy', [25, 45], {
+        when: 'manual',
+        tags: ['linux', 'deploy'],
+        environment: { name: 'production', tier: 'production' },
+      }),
+      bridge('roll out', 'rollout', rolloutPlan(random), false),
+    ],
+    acts: [{ on: 'manual', after: 70, does: 'play' }],
+  }),
+
+  nightly: random => ({
+    ...pushed(random, projects.reports),
+    source: 'schedule',
+    name: 'Nightly',
+    user: robot,
+    variables: [
+      { key: 'SCOPE', value: 'full' },
+      { key: 'WAREHOUSE_PASSWORD', value: `hunter-${random.hex(8)}` },
+    ],
+    jobs: [
+      job('extract', 'build', [30, 60]),
+      job('figures: sales', 'test', [40, 70], { tags: ['large'] }),
+      job('figures: returns', 'test', [40, 70], { tags: ['large'], fails: ['job_execution_timeout'] }),
+      job('publish', 'deploy', [8, 14]),
+    ],
+  }),
+
+  /** Somebody stops it half-way. */
+  canceled: random => ({
+    ...pushed(random, projects.app),
+    source: 'web',
+    ref: branchName(random),
+    jobs: [
+      job('build android', 'build', [90, 120]),
+      job('unit tests', 'test', [20, 35]),
+      job('beta', 'deploy', [9, 20]),
+    ],
+    acts: [{ on: 'running', after: 30, does: 'cancel' }],
+  }),
+
+  /** Waits for a person who never comes. */
+  blocked: random => ({
+    ...pushed(random, projects.infra),
+    name: 'Plan and apply',
+    jobs: [
+      job('plan', 'build', [15, 30], { artifacts: true }),
+      job('apply', 'deploy', [30, 50], { when: 'manual', tags: ['linux', 'deploy'] }),
+    ],
+  }),
+
+  /** The smallest: for loads, where only the number counts. */
+  small: random => ({
+    ...pushed(random, projects.storefront),
+    jobs: [
+      job('build', 'build', [10, 20]),
+      job('unit tests', 'test', [10, 20], { fails: failsOften(random) }),
+      job('lint', 'test', [5, 9]),
+      job('deploy', 'deploy', [5, 9]),
+    ],
+  }),
+} as const satisfies Record<string, Scenario>
+
+export type Scenario = (random: Random) => PipelinePlan
+export type ScenarioName = keyof typeof scenarios
+
+/** In this order they follow each other: the first six make ten pipelines. */
+export const allScenarios = [
+  'branch',
+  'retried',
+  'family',
+  'mergeRequest',
+  'release',
+  'flakyRunner',
+  'canceled',
+  'nightly',
+  'retriedChild',
+] as const satisfies readonly ScenarioName[]
+
+type Frame = Omit<PipelinePlan, 'jobs'>
+
+function pushed(random: Random, project: PipelinePlan['project']): Frame {
+  return {
+    project,
+    source: 'push',
+    ref: project.defaultBranch,
+    user: random.pick(users),
+    commitMessage: commitMessage(random),
+    stages,
+  }
+}
+
+function job(name: string, stage: string, seconds: JobPlan['seconds'], rest: Partial<JobPlan> = {}): JobPlan {
+  return { name, stage, seconds, tags: linux, ...rest }
+}
+
+function bridge(name: string, stage: string, plan: PipelinePlan, depend: boolean): JobPlan {
+  return { name, stage, seconds: [0, 0], tags: [], triggers: { plan, depend } }
+}
+
+function storefrontJobs(): JobPlan[] {
+  return [
+    job('install', 'build', [18, 30], { artifacts: true }),
+    job('lint', 'test', [8, 16]),
+    job('unit tests 1/3', 'test', [20, 40], { coverage: true }),
+    job('unit tests 2/3', 'test', [20, 40], { coverage: true }),
+    job('unit tests 3/3', 'test', [20, 40], { coverage: true }),
+  ]
+}
+
+function checkoutJobs(integration: Partial<JobPlan> = {}): JobPlan[] {
+  return [
+    job('image', 'build', [25, 45], { tags: ['large'], artifacts: true }),
+    job('unit tests', 'test', [15, 30], { coverage: true }),
+    job('integration tests', 'test', [30, 55], integration),
+  ]
+}
+
+function childPlan(random: Random, name: string, fails?: readonly string[]): PipelinePlan {
+  return {
+    ...pushed(random, projects.storefront),
+    source: 'parent_pipeline',
+    name,
+    jobs: [job('build', 'build', [12, 24]), job('tests', 'test', [15, 35], { fails, coverage: true })],
+  }
+}
+
+function withRollout(random: Random): Pick<PipelinePlan, 'jobs'> {
+  return {
+    jobs: [
+      job('build', 'build', [12, 24]),
+      job('contract tests', 'test', [15, 30]),
+      bridge('sandbox', 'deploy', rolloutPlan(random), true),
+    ],
+  }
+}
+
+function rolloutPlan(random: Random): PipelinePlan {
+  return {
+    ...pushed(random, projects.infra),
+    source: 'pipeline',
+    name: 'Roll out',
+    jobs: [
+      job('render manifests', 'build', [6, 12]),
+      job('apply', 'deploy', [14, 26], {
+        tags: ['linux', 'deploy'],
+        environment: { name: 'eu-west', tier: 'production' },
+      }),
+    ],
+  }
+}
+
+function failsOften(random: Random): readonly string[] {
+  return random.chance(0.4) ? ['script_failure'] : []
+}

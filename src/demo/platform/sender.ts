@@ -1,0 +1,147 @@
+// The simulated platform's way out: webhooks over HTTP with keep-alive. It never sends again what failed, as the platform;
+// on demand it loses, repeats and delays.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Pool } from 'undici'
+import { reasonOf } from '../../lib/fault.ts'
+import { headersOf, type Delivery, type HeaderOptions } from './delivery.ts'
+import { Random } from './random.ts'
+import { defaultInstance } from './world.ts'
+
+export interface SendOptions extends Partial<HeaderOptions> {
+  /** Where the webhook goes, path included. */
+  readonly url: string
+  /** Of what is left to chance here. Default 1. */
+  readonly seed?: number | undefined
+  /** The share of deliveries that are never sent, 0 to 1. */
+  readonly loss?: number | undefined
+  /** The share of deliveries that are sent twice with the same key, 0 to 1. */
+  readonly duplicates?: number | undefined
+  /** 2: a project hook and a group hook tell of every event, each with keys of its own. Default 1. */
+  readonly hooks?: 1 | 2 | undefined
+  /** Every send waits for a random time up to this, ms: so they overtake each other. */
+  readonly delay?: number | undefined
+  /** Requests at a time, each on a connection of its own. Default 10. */
+  readonly concurrency?: number | undefined
+  /** Called after every send. */
+  readonly onSent?: ((delivery: Delivery, outcome: SendOutcome) => void) | undefined
+}
+
+export type SendOutcome =
+  | { readonly kind: 'answered'; readonly status: number; readonly body: string }
+  | { readonly kind: 'failed'; readonly reason: string }
+
+export interface SendCounts {
+  readonly sent: number
+  /** Answered 2xx. */
+  readonly accepted: number
+  /** Answered anything else. */
+  readonly refused: number
+  /** Not answered. */
+  readonly failed: number
+  /** Not sent, by chance or while switched off. */
+  readonly lost: number
+}
+
+/** The platform gives up after 10 s. */
+const patience = 10_000
+
+export class WebhookSender {
+  readonly #options: SendOptions
+  readonly #headers: HeaderOptions
+  readonly #path: string
+  readonly #pool: Pool
+  readonly #random: Random
+  readonly #underWay = new Set<Promise<void>>()
+  #counts: SendCounts = { sent: 0, accepted: 0, refused: 0, failed: 0, lost: 0 }
+  /** False while the hook is switched off: all its events are lost. */
+  enabled = true
+
+  constructor(options: SendOptions) {
+    const url = new URL(options.url)
+    this.#options = options
+    this.#headers = {
+      ...options,
+      headerPrefix: options.headerPrefix ?? 'X-Service-',
+      instance: options.instance ?? defaultInstance,
+    }
+    this.#path = url.pathname + url.search
+    this.#pool = new Pool(url.origin, {
+      connections: options.concurrency ?? 10,
+      headersTimeout: patience,
+      bodyTimeout: patience,
+    })
+    this.#random = new Random(options.seed ?? 1)
+  }
+
+  get counts(): SendCounts {
+    return this.#counts
+  }
+
+  /** Hands a delivery over; it goes out when its turn comes. Never rejects. */
+  async send(delivery: Delivery): Promise<void> {
+    const { loss = 0, duplicates = 0, hooks = 1 } = this.#options
+    const random = this.#random
+    const copies = [delivery, ...(hooks === 2 ? [{ ...delivery, key: random.uuid() }] : [])].flatMap(copy => {
+      if (!this.enabled || random.chance(loss)) {
+        this.#count({ lost: 1 })
+        return []
+      }
+      return random.chance(duplicates) ? [copy, copy] : [copy]
+    })
+    const work = Promise.all(copies.map(copy => this.#sendOne(copy))).then(() => undefined)
+    this.#underWay.add(work)
+    await work
+    this.#underWay.delete(work)
+  }
+
+  /** Sends them all, as many at a time as there are connections. */
+  async sendAll(deliveries: Iterable<Delivery>): Promise<void> {
+    const left = deliveries[Symbol.iterator]()
+    const worker = async (): Promise<void> => {
+      for (let next = left.next(); next.done !== true; next = left.next()) await this.send(next.value)
+    }
+    await Promise.all(Array.from({ length: this.#options.concurrency ?? 10 }, worker))
+  }
+
+  /** Waits for what is under way, then closes the connections. */
+  async close(): Promise<void> {
+    await Promise.all(this.#underWay)
+    await this.#pool.close()
+  }
+
+  async #sendOne(delivery: Delivery): Promise<void> {
+    const { delay = 0, onSent } = this.#options
+    if (delay > 0) await sleep(this.#random.between(0, delay))
+    const outcome = await this.#post(delivery)
+    const accepted = outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300
+    const failed = outcome.kind === 'failed'
+    this.#count({ sent: 1, accepted: accepted ? 1 : 0, failed: failed ? 1 : 0, refused: accepted || failed ? 0 : 1 })
+    onSent?.(delivery, outcome)
+  }
+
+  async #post(delivery: Delivery): Promise<SendOutcome> {
+    try {
+      const headers = headersOf(delivery, this.#headers, Date.now(), this.#random)
+      const { statusCode, body } = await this.#pool.request({
+        method: 'POST',
+        path: this.#path,
+        headers,
+        body: delivery.body,
+      })
+      return { kind: 'answered', status: statusCode, body: await body.text() }
+    } catch (error) {
+      return { kind: 'failed', reason: reasonOf(error) }
+    }
+  }
+
+  #count(more: Partial<SendCounts>): void {
+    const { sent, accepted, refused, failed, lost } = this.#counts
+    this.#counts = {
+      sent: sent + (more.sent ?? 0),
+      accepted: accepted + (more.accepted ?? 0),
+      refused: refused + (more.refused ?? 0),
+      failed: failed + (more.failed ?? 0),
+      lost: lost + (more.lost ?? 0),
+    }
+  }
+}

@@ -1,0 +1,148 @@
+// What the simulated platform knows: projects' pipelines with every job that ever was in them. The rules that move it are
+// `lifecycle.ts`; how it looks in a webhook is `payloads.ts`.
+import type { SimProject, SimRunner, SimUser } from './world.ts'
+import type { JobPlan, PipelinePlan } from './plan.ts'
+
+export type SimStatus = 'created' | 'pending' | 'running' | 'success' | 'failed' | 'canceled' | 'skipped' | 'manual'
+
+/** One turn in the life of a job or pipeline. */
+export interface Turn {
+  /** Unix ms of the simulated platform, as all times here. */
+  readonly at: number
+  readonly status: SimStatus
+}
+
+export interface SimJob {
+  readonly id: number
+  readonly plan: JobPlan
+  readonly kind: 'job' | 'bridge'
+  readonly createdAt: number
+  status: SimStatus
+  /** True when a newer job of the same name took its place. */
+  retried: boolean
+  /** Whoever played it, else whoever started the pipeline. */
+  user: SimUser
+  queuedAt: number | undefined
+  startedAt: number | undefined
+  finishedAt: number | undefined
+  runner: SimRunner | undefined
+  failureReason: string | undefined
+  /** Percent. */
+  coverage: number | undefined
+  /** Bytes. */
+  artifactsSize: number | undefined
+  /** A bridge's child. */
+  downstream: SimPipeline | undefined
+  readonly history: Turn[]
+}
+
+export interface SimMergeRequest {
+  readonly id: number
+  readonly iid: number
+  readonly title: string
+  readonly sourceBranch: string
+  readonly targetBranch: string
+}
+
+export interface SimPipeline {
+  readonly id: number
+  readonly iid: number
+  readonly plan: PipelinePlan
+  readonly project: SimProject
+  readonly user: SimUser
+  readonly ref: string
+  readonly sha: string
+  readonly beforeSha: string
+  readonly commitMessage: string
+  readonly mergeRequest: SimMergeRequest | undefined
+  /** The bridge that started it, and that bridge's pipeline. */
+  readonly trigger: { readonly pipeline: SimPipeline; readonly bridge: SimJob } | undefined
+  readonly createdAt: number
+  status: SimStatus
+  startedAt: number | undefined
+  /** Of the last success, failure or cancellation; a retried pipeline keeps it while it runs again. */
+  finishedAt: number | undefined
+  updatedAt: number
+  /** All of them, replaced ones too, by id. */
+  readonly jobs: SimJob[]
+  readonly history: Turn[]
+}
+
+export interface FirstIds {
+  readonly pipeline: number
+  readonly job: number
+}
+
+/** Everything that exists, by id, and the next ids. */
+export class PlatformState {
+  readonly pipelines = new Map<number, SimPipeline>()
+  readonly #iids = new Map<number, number>()
+  #nextPipeline: number
+  #nextJob: number
+
+  constructor(first: FirstIds = { pipeline: 48_210_001, job: 312_400_001 }) {
+    this.#nextPipeline = first.pipeline
+    this.#nextJob = first.job
+  }
+
+  pipelineId(): number {
+    return this.#nextPipeline++
+  }
+
+  /** Jobs and bridges share one sequence. */
+  jobId(): number {
+    return this.#nextJob++
+  }
+
+  /** The next number of a project's own count. */
+  iid(projectId: number): number {
+    const iid = (this.#iids.get(projectId) ?? 4_000) + 1
+    this.#iids.set(projectId, iid)
+    return iid
+  }
+
+  /** Keeps the latest `count` pipelines, and older ones that are not over. */
+  forget(count: number): void {
+    let surplus = this.pipelines.size - count
+    for (const [id, { status }] of this.pipelines) {
+      if (surplus <= 0) return
+      if (!isOver(status)) continue
+      this.pipelines.delete(id)
+      surplus -= 1
+    }
+  }
+}
+
+/** Success, failure, cancellation or skipped: nothing more comes by itself. */
+export function isOver(status: SimStatus): boolean {
+  return status === 'success' || status === 'failed' || status === 'canceled' || status === 'skipped'
+}
+
+/** The jobs that count: the latest of each name, bridges too. */
+export function latestJobs(pipeline: SimPipeline): SimJob[] {
+  return pipeline.jobs.filter(({ retried }) => !retried)
+}
+
+/** The top of a pipeline's family; itself when nothing triggered it. */
+export function rootOf(pipeline: SimPipeline): SimPipeline {
+  let root = pipeline
+  while (root.trigger !== undefined) root = root.trigger.pipeline
+  return root
+}
+
+/** Seconds in which anything of it ran, over all its attempts (overlapping jobs count once); undefined when nothing did. */
+export function durationOf(pipeline: SimPipeline): number | undefined {
+  const spans = pipeline.jobs
+    .flatMap(({ startedAt, finishedAt }) =>
+      startedAt === undefined || finishedAt === undefined ? [] : [[startedAt, finishedAt] as const],
+    )
+    .sort((a, b) => a[0] - b[0])
+  if (spans.length === 0) return undefined
+  let busy = 0
+  let reached = 0
+  for (const [start, end] of spans) {
+    busy += Math.max(0, end - Math.max(start, reached))
+    reached = Math.max(reached, end)
+  }
+  return Math.round(busy / 1000)
+}

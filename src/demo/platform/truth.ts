@@ -1,0 +1,50 @@
+// What really happened on the simulated platform, in plain form: what a test compares with what arrived.
+import { isOver, rootOf, type SimPipeline, type SimStatus } from './state.ts'
+
+export interface PipelineTruth {
+  readonly id: number
+  readonly projectId: number
+  readonly rootId: number
+  readonly parent: { readonly pipelineId: number; readonly bridgeId: number } | undefined
+  readonly status: SimStatus
+  readonly finishedAt: number | undefined
+  /** Every time it came to an end, in order: one more than it was reopened. */
+  readonly ends: readonly { readonly at: number; readonly status: SimStatus }[]
+  /** All jobs and bridges, replaced ones too, by id. */
+  readonly jobs: readonly JobTruth[]
+}
+
+export interface JobTruth {
+  readonly id: number
+  readonly kind: 'job' | 'bridge'
+  readonly name: string
+  readonly status: SimStatus
+  readonly retried: boolean
+  readonly startedAt: number | undefined
+  readonly finishedAt: number | undefined
+  /** How often it ran under this id. */
+  readonly runs: number
+}
+
+export function truthOf(pipeline: SimPipeline): PipelineTruth {
+  const { id, project, status, finishedAt, trigger, history, jobs } = pipeline
+  return {
+    id,
+    projectId: project.id,
+    rootId: rootOf(pipeline).id,
+    parent: trigger && { pipelineId: trigger.pipeline.id, bridgeId: trigger.bridge.id },
+    status,
+    finishedAt,
+    ends: history.filter(turn => isOver(turn.status)),
+    jobs: jobs.map(job => ({
+      id: job.id,
+      kind: job.kind,
+      name: job.plan.name,
+      status: job.status,
+      retried: job.retried,
+      startedAt: job.startedAt,
+      finishedAt: job.finishedAt,
+      runs: job.history.filter(turn => turn.status === 'running').length,
+    })),
+  }
+}

@@ -1,0 +1,102 @@
+// The make-believe company whose pipelines the simulated platform runs: people, projects, runners, what they write.
+import type { Random } from './random.ts'
+
+export interface SimUser {
+  readonly id: number
+  readonly name: string
+  readonly username: string
+  readonly email: string
+}
+
+export interface SimRunner {
+  readonly id: number
+  readonly description: string
+  readonly type: 'instance_type' | 'group_type' | 'project_type'
+  readonly isShared: boolean
+  readonly tags: readonly string[]
+}
+
+export interface SimProject {
+  readonly id: number
+  readonly name: string
+  /** Full path. */
+  readonly path: string
+  readonly description: string
+  readonly defaultBranch: string
+}
+
+/** The address the simulated platform gives itself. Nothing listens there (RFC 2606). */
+export const defaultInstance = 'https://git.brightwater.example'
+
+export const users: readonly [SimUser, ...SimUser[]] = [
+  user(11, 'Amina Okafor', 'amina'),
+  user(12, 'Jonas Lindqvist', 'jlindqvist'),
+  user(14, 'Mei Tanaka', 'mei.tanaka'),
+  user(17, 'Rafael Duarte', 'rduarte'),
+  user(21, 'Sofie Claes', 'sofie'),
+]
+
+/** Who starts scheduled pipelines. */
+export const robot: SimUser = user(40, 'Release Robot', 'release-robot')
+
+export const runners: readonly [SimRunner, ...SimRunner[]] = [
+  { id: 501, description: 'linux-small-1', type: 'instance_type', isShared: true, tags: ['linux', 'docker'] },
+  { id: 502, description: 'linux-small-2', type: 'instance_type', isShared: true, tags: ['linux', 'docker'] },
+  { id: 503, description: 'linux-large-1', type: 'group_type', isShared: false, tags: ['linux', 'docker', 'large'] },
+  { id: 520, description: 'mac-mini-3', type: 'group_type', isShared: false, tags: ['macos', 'xcode'] },
+  { id: 544, description: 'deploy-gateway', type: 'project_type', isShared: false, tags: ['linux', 'deploy'] },
+]
+
+export const projects = {
+  storefront: project(301, 'Storefront', 'brightwater/shop/storefront', 'The web shop'),
+  checkout: project(302, 'Checkout API', 'brightwater/shop/checkout-api', 'Baskets, payments, receipts'),
+  app: project(310, 'Mobile App', 'brightwater/mobile/app', 'The shop on phones'),
+  infra: project(320, 'Infrastructure', 'brightwater/platform/infrastructure', 'Clusters and everything on them'),
+  reports: project(333, 'Reports', 'brightwater/data/reports', 'Nightly figures'),
+} as const
+
+const commitMessages = [
+  'Round prices once, at the end\n\nThe cart and the receipt disagreed by a cent.',
+  'Cache the category tree for five minutes',
+  'Let the retry button work on slow phones',
+  'Upgrade the payment client to 4.2',
+  'Remove the old coupon form',
+  'Fix flaky basket test: wait for the badge, not for a second',
+  'Show delivery dates in the shopper’s own time zone',
+  'Move feature flags into the database',
+  'Say sorry properly when a payment is declined',
+  'Drop Python 3.9',
+  'Add an index on orders.placed_at',
+  'Translate the receipts into Dutch',
+] as const
+
+const branches = [
+  'fix/receipt-rounding',
+  'feature/gift-cards',
+  'mei/faster-search',
+  'chore/upgrade-payment-client',
+  'feature/dark-mode',
+  'jl/order-index',
+] as const
+
+export function commitMessage(random: Random): string {
+  return random.pick(commitMessages)
+}
+
+export function branchName(random: Random): string {
+  return random.pick(branches)
+}
+
+/** A runner that has all these tags. */
+export function runnerFor(tags: readonly string[], random: Random): SimRunner {
+  const [first, ...rest] = runners.filter(runner => tags.every(tag => runner.tags.includes(tag)))
+  return first === undefined ? runners[0] : random.pick([first, ...rest])
+}
+
+function user(id: number, name: string, username: string): SimUser {
+  return { id, name, username, email: `${username}@brightwater.example` }
+}
+
+function project(id: number, name: string, path: string, description: string): SimProject {
+  return { id, name, path, description, defaultBranch: 'main' }
+}
