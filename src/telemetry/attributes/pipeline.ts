@@ -1,0 +1,112 @@
+// The attributes of a pipeline: one table, carried by its span and by its log record alike.
+import type { Attributes } from '@opentelemetry/api'
+import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
+import type { FrozenPart } from '../../model/frozen.ts'
+import { changeStateOf, errorTypeOf, outcomeOfPipeline, stateOf } from '../mapping.ts'
+import {
+  ATTR_CICD_PIPELINE_NAME,
+  ATTR_CICD_PIPELINE_RESULT,
+  ATTR_CICD_PIPELINE_RUN_ID,
+  ATTR_CICD_PIPELINE_RUN_STATE,
+  ATTR_CICD_PIPELINE_RUN_URL_FULL,
+  ATTR_VCS_CHANGE_ID,
+  ATTR_VCS_CHANGE_STATE,
+  ATTR_VCS_CHANGE_TITLE,
+  ATTR_VCS_REF_BASE_NAME,
+  ATTR_VCS_REF_BASE_REVISION,
+  ATTR_VCS_REF_HEAD_NAME,
+  ATTR_VCS_REF_HEAD_REVISION,
+  ATTR_VCS_REF_HEAD_TYPE,
+  VCS_REF_HEAD_TYPE_VALUE_BRANCH,
+  VCS_REF_HEAD_TYPE_VALUE_TAG,
+} from '../semconv.ts'
+import { styleOf, type TelemetrySettings } from '../settings.ts'
+import { pipelineUrl } from '../urls.ts'
+import { attributesOf, milliseconds, notBlank, type AttributeRow } from './table.ts'
+
+const always = 'always'
+const known = 'known'
+const emptyWhenNull = "always, `''` when null"
+const zeroWhenNull = 'always, 0 when null'
+
+/** Prettier would give each row eight lines; a table reads better with one or two. */
+// prettier-ignore
+export const pipelineAttributes: readonly AttributeRow<FrozenPart>[] = [
+  { keys: ['pipeline.id'], type: 'int', when: always, value: part => part.key.pipelineId },
+  { keys: [ATTR_CICD_PIPELINE_RUN_ID], type: 'string', when: always, value: part => String(part.key.pipelineId) },
+  { keys: ['pipeline.iid'], type: 'int', when: known, value: ({ pipeline }) => pipeline.facts.iid },
+  { keys: ['pipeline.name'], type: 'string', when: emptyWhenNull, value: ({ pipeline }) => pipeline.facts.name ?? '' },
+  { keys: [ATTR_CICD_PIPELINE_NAME], type: 'string', when: 'not blank', value: ({ pipeline }) => notBlank(pipeline.facts.name) },
+  { keys: ['pipeline.ref', ATTR_VCS_REF_HEAD_NAME], type: 'string', when: always, note: 'the source branch in a merge request pipeline',
+    value: ({ pipeline }) => pipeline.facts.ref ?? '' },
+  { keys: ['pipeline.sha', ATTR_VCS_REF_HEAD_REVISION], type: 'string', when: always, value: ({ pipeline }) => pipeline.facts.sha ?? '' },
+  { keys: ['pipeline.status'], type: 'string', when: always, note: 'as the platform says it', value: ({ pipeline }) => pipeline.facts.status },
+  { keys: [ATTR_CICD_PIPELINE_RUN_STATE], type: 'string', when: 'the status is known', note: 'mapped, below',
+    value: ({ pipeline }) => stateOf(pipeline.facts.status) },
+  { keys: [ATTR_CICD_PIPELINE_RESULT], type: 'string', when: 'the pipeline ended', note: 'mapped, below', value: part => pipelineOutcome(part).result },
+  { keys: ['pipeline.detailed_status'], type: 'string', when: "always, `''` when unknown", value: ({ pipeline }) => pipeline.facts.detailedStatus ?? '' },
+  { keys: ['pipeline.duration', 'platform.cicd.pipeline.run.duration'], type: 'int', when: zeroWhenNull, note: 'ms; adds up over attempts',
+    value: ({ pipeline }) => milliseconds(pipeline.facts.duration) ?? 0 },
+  { keys: ['pipeline.queued_duration', 'platform.cicd.pipeline.run.queued_duration'], type: 'int', when: zeroWhenNull, note: 'ms',
+    value: ({ pipeline }) => milliseconds(pipeline.facts.queuedDuration) ?? 0 },
+  { keys: ['pipeline.protected_ref', 'platform.vcs.ref.head.protected'], type: 'bool', when: 'always, false when unknown',
+    value: ({ pipeline }) => pipeline.facts.protectedRef ?? false },
+  { keys: ['pipeline.url', ATTR_CICD_PIPELINE_RUN_URL_FULL], type: 'string', when: always, value: part => pipelineUrl(part) },
+  { keys: ['pipeline.tag'], type: 'bool', when: known, value: ({ pipeline }) => pipeline.facts.tag },
+  { keys: [ATTR_VCS_REF_HEAD_TYPE], type: 'string', when: known, note: '`tag` or `branch`', value: ({ pipeline }) => refTypeOf(pipeline.facts.tag) },
+  { keys: ['pipeline.before_sha', ATTR_VCS_REF_BASE_REVISION], type: 'string', when: 'present and not all zeros',
+    value: ({ pipeline }) => realRevision(pipeline.facts.beforeSha) },
+  { keys: ['pipeline.stages', 'platform.cicd.pipeline.stages'], type: 'string[]', when: known, note: "else the jobs' stages in order", value: stagesOf },
+  { keys: ['platform.cicd.pipeline.trigger.type'], type: 'string', when: known, note: "the pipeline's source",
+    value: ({ pipeline }) => pipeline.facts.source },
+  { keys: ['pipeline.user.id', 'platform.cicd.pipeline.user.id'], type: 'int', when: known, value: ({ pipeline }) => pipeline.facts.user?.id },
+  { keys: ['pipeline.user.username', 'platform.cicd.pipeline.user.username'], type: 'string', when: known,
+    value: ({ pipeline }) => pipeline.facts.user?.username },
+  { keys: ['pipeline.commit.id'], type: 'string', when: known, value: ({ pipeline }) => pipeline.facts.commit?.id },
+  { keys: ['pipeline.commit.message', 'platform.vcs.ref.head.revision.message'], type: 'string', when: known,
+    value: ({ pipeline }) => pipeline.facts.commit?.message },
+  { keys: ['pipeline.merge_request.id'], type: 'int', when: 'merge request pipeline', value: ({ pipeline }) => pipeline.facts.mergeRequest?.id },
+  { keys: ['pipeline.merge_request.iid'], type: 'int', when: 'merge request pipeline', value: ({ pipeline }) => pipeline.facts.mergeRequest?.iid },
+  { keys: [ATTR_VCS_CHANGE_ID], type: 'string', when: 'merge request pipeline', note: 'the iid',
+    value: ({ pipeline }) => pipeline.facts.mergeRequest?.iid.toString() },
+  { keys: [ATTR_VCS_CHANGE_TITLE], type: 'string', when: known, value: ({ pipeline }) => pipeline.facts.mergeRequest?.title },
+  { keys: [ATTR_VCS_CHANGE_STATE], type: 'string', when: known, note: 'mapped, below',
+    value: ({ pipeline }) => changeStateOf(pipeline.facts.mergeRequest?.state) },
+  { keys: [ATTR_VCS_REF_BASE_NAME], type: 'string', when: known, note: 'the target branch',
+    value: ({ pipeline }) => pipeline.facts.mergeRequest?.targetBranch },
+  { keys: ['pipeline.source_pipeline.pipeline_id', 'platform.cicd.pipeline.source_pipeline.id'], type: 'int', when: 'child or multi-project pipeline',
+    value: ({ pipeline }) => pipeline.facts.sourcePipeline?.pipelineId },
+  { keys: ['platform.cicd.pipeline.run.attempt'], type: 'int', when: 'attempt 2 and later', value: ({ attempt }) => (attempt > 1 ? attempt : undefined) },
+  { keys: ['platform.cicd.pipeline.run.incomplete'], type: 'bool', when: 'exported before it ended',
+    note: 'always true: the pipeline waits at a manual gate or for a clock, or went silent', value: ({ pipeline }) => pipeline.incomplete || undefined },
+  { keys: [ATTR_ERROR_TYPE], type: 'string', when: 'result `failure`, `error` or `timeout`', note: 'the failure reason, else `_OTHER`',
+    value: part => errorTypeOf(pipelineOutcome(part)) },
+]
+
+export function pipelineAttributesOf(part: FrozenPart, settings: TelemetrySettings): Attributes {
+  return attributesOf(pipelineAttributes, part, styleOf(part, settings))
+}
+
+/** Result and failure reason of the pipeline as it was frozen. */
+export function pipelineOutcome({ pipeline }: Pick<FrozenPart, 'pipeline'>): ReturnType<typeof outcomeOfPipeline> {
+  return outcomeOfPipeline(pipeline.facts.status, pipeline.failures)
+}
+
+/** `vcs.ref.head.type`. */
+export function refTypeOf(tag: boolean | undefined): string | undefined {
+  if (tag === undefined) return undefined
+  return tag ? VCS_REF_HEAD_TYPE_VALUE_TAG : VCS_REF_HEAD_TYPE_VALUE_BRANCH
+}
+
+/** The stages as told, else those of this part's jobs: job ids follow the order of the stages. */
+function stagesOf({ pipeline, jobs }: FrozenPart): readonly string[] | undefined {
+  const told = pipeline.facts.stages ?? []
+  if (told.length > 0) return told
+  const inOrder = jobs.toSorted((a, b) => a.id - b.id).flatMap(({ stage }) => notBlank(stage) ?? [])
+  return inOrder.length === 0 ? undefined : [...new Set(inOrder)]
+}
+
+/** A branch's first pipeline has a revision of zeros before it. */
+function realRevision(sha: string | undefined): string | undefined {
+  return sha === undefined || /^0*$/.test(sha.trim()) ? undefined : sha
+}

@@ -1,0 +1,88 @@
+// How attributes are declared: a table a signal's subject, from which both the attributes and their reference are made.
+import type { Attributes } from '@opentelemetry/api'
+import type { AttributePolicy, AttributeValue } from './policy.ts'
+
+interface RowOf<S, T extends string, V> {
+  /**
+   * The names that carry this value: the legacy one first where there is one, then those of the conventions or the vendor.
+   * Vendor names are written under `platform.`; a profile's namespace takes its place.
+   */
+  readonly keys: readonly [string, ...string[]]
+  readonly type: T
+  /** Presence, and what a reader must know beyond the name, for the reference. */
+  readonly when: string
+  readonly note?: string
+  readonly value: (subject: S) => V | undefined
+}
+
+export type AttributeRow<S> =
+  | RowOf<S, 'string', string>
+  | RowOf<S, 'string[]', readonly string[]>
+  | RowOf<S, 'int', number>
+  | RowOf<S, 'double', number>
+  | RowOf<S, 'bool', boolean>
+
+/** How a table's names and values leave: under whose vendor namespace, and what the operator leaves out. */
+export interface AttributeStyle {
+  /** With its dot. */
+  readonly namespace: string
+  readonly policy: AttributePolicy
+}
+
+/** The prefix that vendor names have in the tables. */
+export const vendorPrefix = 'platform.'
+
+/** A name of a table under the profile's namespace. */
+export function keyUnder(namespace: string, key: string): string {
+  return key.startsWith(vendorPrefix) ? namespace + key.slice(vendorPrefix.length) : key
+}
+
+/** The attributes of a subject, in the table's order; what is unknown or not of the row's type is left out. */
+export function attributesOf<S>(rows: readonly AttributeRow<S>[], subject: S, style: AttributeStyle): Attributes {
+  const attributes: Attributes = {}
+  for (const row of rows) {
+    const value = valueOf(row, subject)
+    if (value === undefined) continue
+    for (const key of row.keys) {
+      const name = keyUnder(style.namespace, key)
+      const allowed = style.policy(name, value)
+      if (allowed !== undefined) attributes[name] = allowed
+    }
+  }
+  return attributes
+}
+
+/** Whole milliseconds of a number of seconds. */
+export function milliseconds(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * 1000
+}
+
+/** The text where there is any. */
+export function notBlank(text: string | undefined): string | undefined {
+  return text === undefined || text.trim() === '' ? undefined : text
+}
+
+function valueOf<S>(row: AttributeRow<S>, subject: S): AttributeValue | undefined {
+  switch (row.type) {
+    case 'int':
+      return int(row.value(subject))
+    case 'double':
+      return double(row.value(subject))
+    case 'string[]':
+    case 'string':
+    case 'bool':
+      return row.value(subject)
+  }
+}
+
+/** A whole number within 64 bits: what the serializer writes as an integer. */
+function int(value: number | undefined): number | undefined {
+  if (value === undefined) return undefined
+  const whole = Math.round(value) + 0
+  return whole >= -(2 ** 63) && whole < 2 ** 63 ? whole : undefined
+}
+
+/** A number that can be written as a double even when it is whole (see `whole-doubles.ts`): above 2^52 all doubles are whole. */
+function double(value: number | undefined): number | undefined {
+  return value !== undefined && Math.abs(value) < 2 ** 52 ? value : undefined
+}

@@ -1,0 +1,128 @@
+// Trace and span ids, and which span is whose parent or linked to whose. Deterministic: whoever sees a pipeline, at any
+// time and on any replica, gives it the same ids.
+//
+// Scheme `instance` hashes names under the instance's base URL. Scheme `platform` makes the ids that the platform itself
+// uses and injects into jobs as TRACEPARENT. Both are SHA-256 over UTF-8, cut to the length of the id.
+import { createHash } from 'node:crypto'
+import { isSpanContextValid, TraceFlags, type SpanContext } from '@opentelemetry/api'
+import { parseTraceParent } from '@opentelemetry/core'
+import type { FrozenJob, FrozenPart } from '../model/frozen.ts'
+import type { TraceContext } from '../model/run.ts'
+
+/** What of a part its ids are made from. */
+export type Identified = Pick<FrozenPart, 'key' | 'trace' | 'attempt'>
+
+export type IdentifiedJob = Pick<FrozenJob, 'id' | 'kind' | 'salt'>
+
+/** Why a span points at another one that is not its parent. */
+export type LinkType = 'previous_attempt' | 'same_job' | 'upstream_pipeline'
+
+export interface SpanLink {
+  readonly type: LinkType
+  readonly context: SpanContext
+}
+
+/** 32 lower-case hex digits, never all zero. An honoured traceparent's own, else derived from the root pipeline. */
+export function traceIdOf(trace: TraceContext, instance: string): string {
+  return honoured(trace)?.traceId ?? traceIdOfRoot(trace, instance, trace.rootPipelineId)
+}
+
+/** The id of this attempt's pipeline span, or of another attempt's: 16 lower-case hex digits, never all zero. */
+export function pipelineSpanId({ key, trace, attempt }: Identified, ofAttempt: number = attempt): string {
+  const salt = ofAttempt > 1 ? String(ofAttempt) : undefined
+  return firstPipelineSpanId(trace, key.instance, trace.rootPipelineId, key.pipelineId, salt)
+}
+
+/** The id of a job's or bridge's span, as the job's salt says. */
+export function jobSpanId(
+  { key, trace }: Pick<Identified, 'key' | 'trace'>,
+  { id, kind, salt }: IdentifiedJob,
+): string {
+  if (trace.scheme === 'instance') return hashed(8, salted(`${key.instance}\njob\n${id}`, '\n', salt))
+  if (kind === 'bridge' && salt === undefined) return padded(8, id)
+  return hashed(8, salted(`${trace.rootPipelineId}:${id}:export`, ':', salt))
+}
+
+/**
+ * The pipeline span's parent: the first span of the bridge (or job) that triggered it, else the span of an honoured
+ * traceparent, else none.
+ */
+export function parentOfPipeline(part: Identified): SpanContext | undefined {
+  const { key, trace } = part
+  if (trace.parent === undefined) return honoured(trace)
+  const { jobId, kind } = trace.parent
+  return { ...contextOf(traceIdOf(trace, key.instance), jobSpanId(part, { id: jobId, kind })), isRemote: true }
+}
+
+/** To the attempt before, and to the pipeline that triggered this one where that cannot be its parent. */
+export function linksOfPipeline(part: Identified): SpanLink[] {
+  const { key, trace, attempt } = part
+  const links: SpanLink[] = []
+  if (attempt > 1) {
+    const context = contextOf(traceIdOf(trace, key.instance), pipelineSpanId(part, attempt - 1))
+    links.push({ type: 'previous_attempt', context })
+  }
+  if (trace.linked !== undefined) {
+    const { pipelineId, rootPipelineId } = trace.linked
+    const traceId = traceIdOfRoot(trace, key.instance, rootPipelineId)
+    const spanId = firstPipelineSpanId(trace, key.instance, rootPipelineId, pipelineId)
+    links.push({ type: 'upstream_pipeline', context: { ...contextOf(traceId, spanId), isRemote: true } })
+  }
+  return links
+}
+
+/** A later span of a job points at the job's first. */
+export function linksOfJob(part: Identified, { id, kind, salt }: IdentifiedJob): SpanLink[] {
+  if (salt === undefined) return []
+  return [
+    { type: 'same_job', context: contextOf(traceIdOf(part.trace, part.key.instance), jobSpanId(part, { id, kind })) },
+  ]
+}
+
+/** A sampled span's context. */
+export function contextOf(traceId: string, spanId: string): SpanContext {
+  return { traceId, spanId, traceFlags: TraceFlags.SAMPLED }
+}
+
+function traceIdOfRoot({ scheme }: TraceContext, instance: string, root: number): string {
+  return scheme === 'instance' ? hashed(16, `${instance}\n${root}`) : padded(16, root)
+}
+
+function firstPipelineSpanId(
+  { scheme }: TraceContext,
+  instance: string,
+  root: number,
+  pipelineId: number,
+  salt?: string,
+): string {
+  if (scheme === 'instance') return hashed(8, salted(`${instance}\npipeline\n${pipelineId}`, '\n', salt))
+  return hashed(8, salted(`pipeline:${root}:${pipelineId}`, ':', salt))
+}
+
+/** The context of a traceparent that is valid: sampled, because what is exported is. */
+function honoured({ traceparent }: TraceContext): SpanContext | undefined {
+  const parsed = traceparent === undefined ? null : parseTraceParent(traceparent)
+  if (parsed === null || !isSpanContextValid(parsed)) return undefined
+  return { ...contextOf(parsed.traceId, parsed.spanId), isRemote: true }
+}
+
+function salted(input: string, separator: string, salt: string | undefined): string {
+  return salt === undefined ? input : input + separator + salt
+}
+
+/** The first bytes of the SHA-256, as hex; hashed again while they are all zero, which the specification forbids. */
+function hashed(bytes: number, input: string | Buffer): string {
+  const digest = createHash('sha256').update(input).digest()
+  const id = digest.toString('hex', 0, bytes)
+  return isZero(id) ? hashed(bytes, digest) : id
+}
+
+/** A whole number as an id of so many bytes. */
+function padded(bytes: number, number: number): string {
+  const id = number.toString(16).padStart(bytes * 2, '0')
+  return isZero(id) ? hashed(bytes, Buffer.from(id, 'hex')) : id
+}
+
+function isZero(id: string): boolean {
+  return /^0+$/.test(id)
+}

@@ -1,0 +1,140 @@
+// What the platform's statuses, failure reasons and merge request states mean in the words of the CI/CD conventions.
+import { ERROR_TYPE_VALUE_OTHER } from '@opentelemetry/semantic-conventions'
+import { carriesPipeline, type FrozenPart } from '../model/frozen.ts'
+import { isKnownStatus, type KnownStatus, type Status } from '../model/status.ts'
+import {
+  CICD_PIPELINE_RESULT_VALUE_CANCELLATION,
+  CICD_PIPELINE_RESULT_VALUE_ERROR,
+  CICD_PIPELINE_RESULT_VALUE_FAILURE,
+  CICD_PIPELINE_RESULT_VALUE_SKIP,
+  CICD_PIPELINE_RESULT_VALUE_SUCCESS,
+  CICD_PIPELINE_RESULT_VALUE_TIMEOUT,
+  CICD_PIPELINE_RUN_STATE_VALUE_EXECUTING,
+  CICD_PIPELINE_RUN_STATE_VALUE_FINALIZING,
+  CICD_PIPELINE_RUN_STATE_VALUE_PENDING,
+  VCS_CHANGE_STATE_VALUE_CLOSED,
+  VCS_CHANGE_STATE_VALUE_MERGED,
+  VCS_CHANGE_STATE_VALUE_OPEN,
+  VCS_CHANGE_STATE_VALUE_WIP,
+} from './semconv.ts'
+
+export type Result = 'success' | 'failure' | 'error' | 'timeout' | 'cancellation' | 'skip'
+export type RunState = 'pending' | 'executing' | 'finalizing'
+
+/** How a pipeline or a job ended. No result: it has not ended, or says so in a word that this version does not know. */
+export interface Outcome {
+  readonly result?: Result | undefined
+  /** The platform's failure reason that decided; undefined where none is known. */
+  readonly reason?: string | undefined
+}
+
+const pending = { state: CICD_PIPELINE_RUN_STATE_VALUE_PENDING } as const
+const executing = { state: CICD_PIPELINE_RUN_STATE_VALUE_EXECUTING } as const
+const finalizing = CICD_PIPELINE_RUN_STATE_VALUE_FINALIZING
+
+/** Every status the platform documents. The result of `failed` is that of a failure without a known reason. */
+export const statusMeanings: Readonly<Record<KnownStatus, { readonly state: RunState; readonly result?: Result }>> = {
+  success: { state: finalizing, result: CICD_PIPELINE_RESULT_VALUE_SUCCESS },
+  failed: { state: finalizing, result: CICD_PIPELINE_RESULT_VALUE_FAILURE },
+  canceled: { state: finalizing, result: CICD_PIPELINE_RESULT_VALUE_CANCELLATION },
+  skipped: { state: finalizing, result: CICD_PIPELINE_RESULT_VALUE_SKIP },
+  created: pending,
+  waiting_for_resource: pending,
+  preparing: pending,
+  waiting_for_callback: pending,
+  pending,
+  scheduled: pending,
+  manual: pending,
+  running: executing,
+  canceling: executing,
+}
+
+/** Failure reasons that are not the user's own failure. Any reason that is not here and matches no pattern is `failure`. */
+export const reasonResults: Readonly<Record<'timeout' | 'error', readonly string[]>> = {
+  timeout: ['job_execution_timeout', 'stuck_or_timeout_failure', 'stale_schedule'],
+  error: [
+    'runner_system_failure',
+    'runner_unsupported',
+    'no_matching_runner',
+    'scheduler_failure',
+    'data_integrity_failure',
+    'api_failure',
+    'archived_failure',
+    'unmet_prerequisites',
+    'environment_creation_failure',
+    'secrets_provider_not_found',
+    'ci_quota_exceeded',
+    'user_blocked',
+    'project_deleted',
+    'ip_restriction_failure',
+    'builds_disabled',
+    'trace_size_exceeded',
+    'job_token_expired',
+    'missing_dependency_failure',
+    'pipeline_loop_detected',
+  ],
+}
+
+/** Families of reasons that are `error`: the platform keeps adding to them. */
+export const errorReasons = /^(?:downstream|upstream|insufficient|reached)_|._bridge_./
+
+/** States of a merge request; a state that is not here passes through. */
+export const changeStates: Readonly<Record<string, string>> = {
+  opened: VCS_CHANGE_STATE_VALUE_OPEN,
+  closed: VCS_CHANGE_STATE_VALUE_CLOSED,
+  merged: VCS_CHANGE_STATE_VALUE_MERGED,
+  locked: VCS_CHANGE_STATE_VALUE_WIP,
+}
+
+/** Undefined for a status that this version does not know. */
+export function stateOf(status: Status): RunState | undefined {
+  return isKnownStatus(status) ? statusMeanings[status].state : undefined
+}
+
+export function resultOfReason(reason: string): 'failure' | 'timeout' | 'error' {
+  if (reasonResults.timeout.includes(reason)) return CICD_PIPELINE_RESULT_VALUE_TIMEOUT
+  if (reasonResults.error.includes(reason) || errorReasons.test(reason)) return CICD_PIPELINE_RESULT_VALUE_ERROR
+  return CICD_PIPELINE_RESULT_VALUE_FAILURE
+}
+
+export function outcomeOfJob(job: { readonly status: Status; readonly failureReason?: string | undefined }): Outcome {
+  const { status } = job
+  if (status !== 'failed') return isKnownStatus(status) ? { result: statusMeanings[status].result } : {}
+  const reason = named(job.failureReason)
+  return { result: resultOfReason(reason ?? ''), reason }
+}
+
+/**
+ * A failed pipeline's outcome is that of the job that decides: `failure` over `timeout` over `error`, and of equals the
+ * first that names a reason. `failures` are the reasons in order of job id, an empty string where there is none.
+ */
+export function outcomeOfPipeline(status: Status, failures: readonly string[]): Outcome {
+  if (status !== 'failed') return outcomeOfJob({ status })
+  for (const result of ['failure', 'timeout', 'error'] as const) {
+    const deciding = failures.filter(reason => resultOfReason(reason) === result)
+    if (deciding.length > 0) return { result, reason: deciding.find(reason => named(reason) !== undefined) }
+  }
+  return { result: CICD_PIPELINE_RESULT_VALUE_FAILURE }
+}
+
+/** `error.type`: the reason, else `_OTHER`; undefined for what is no error. */
+export function errorTypeOf({ result, reason }: Outcome): string | undefined {
+  if (result !== 'failure' && result !== 'error' && result !== 'timeout') return undefined
+  return reason ?? ERROR_TYPE_VALUE_OTHER
+}
+
+export function changeStateOf(state: string | undefined): string | undefined {
+  if (state === undefined) return undefined
+  return Object.hasOwn(changeStates, state) ? changeStates[state] : state
+}
+
+/** Statuses in this part that only a newer platform knows, each once: for the caller to count. */
+export function unknownStatusesOf(part: FrozenPart): string[] {
+  const statuses = part.jobs.map(({ status }) => status)
+  if (carriesPipeline(part)) statuses.unshift(part.pipeline.facts.status)
+  return [...new Set(statuses)].filter(status => !isKnownStatus(status))
+}
+
+function named(reason: string | undefined): string | undefined {
+  return reason === undefined || reason.trim() === '' ? undefined : reason
+}

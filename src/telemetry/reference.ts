@@ -1,0 +1,129 @@
+// The reference of all attributes, docs/ATTRIBUTES.md, written from the tables that make them.
+import { jobAttributes } from './attributes/job.ts'
+import { linkAttributes, linkMeanings } from './attributes/link.ts'
+import { pipelineAttributes } from './attributes/pipeline.ts'
+import { defaultValueLengthLimit } from './attributes/policy.ts'
+import { resourceAttributes } from './attributes/resource.ts'
+import { changeStates, reasonResults, statusMeanings } from './mapping.ts'
+import { schemaUrl } from './semconv.ts'
+
+/** What the reference shows of a row, whatever its subject. */
+interface ReferenceRow {
+  readonly keys: readonly string[]
+  readonly type: string
+  readonly when: string
+  readonly note?: string
+}
+
+const legacy = /^(?:pipeline|job)\./
+
+/** Markdown, ending in a line feed. */
+export function attributesReference(): string {
+  return `${[
+    '# Attributes',
+    'Written from the tables in `src/telemetry/attributes` by `npm run docs`; a test holds it against them.',
+    introduction,
+    '## Resource',
+    plainTable(resourceAttributes),
+    ownAttributes,
+    '## Pipeline span and log record',
+    pipelineSpan,
+    pairedTable(pipelineAttributes),
+    '## Job span and log record',
+    jobSpan,
+    pairedTable(jobAttributes),
+    '## Links',
+    plainTable(linkAttributes),
+    table(
+      ['value', 'the link goes'],
+      Object.entries(linkMeanings).map(([type, meaning]) => [code(type), meaning]),
+    ),
+    '## Values',
+    '### Statuses',
+    'A status that is not in this table comes from a newer platform: it passes through in `pipeline.status` or `job.status`, has neither state nor result, and is counted.',
+    table(
+      ['status', 'run state', 'result'],
+      Object.entries(statusMeanings).map(([status, { state, result }]) => [
+        code(status),
+        code(state),
+        status === 'failed' ? 'by failure reason' : result === undefined ? '' : code(result),
+      ]),
+    ),
+    '### Failure reasons',
+    reasons,
+    table(
+      ['result', 'failure reasons'],
+      [
+        ['`timeout`', reasonResults.timeout.map(code).join(', ')],
+        [
+          '`error`',
+          `${reasonResults.error.map(code).join(', ')}, and every \`downstream_…\`, \`upstream_…\`, \`insufficient_…\`, \`reached_…\` and \`…_bridge_…\``,
+        ],
+        ['`failure`', 'any other, or none'],
+      ],
+    ),
+    '### States of a merge request',
+    table(
+      ['platform', '`vcs.change.state`'],
+      Object.entries(changeStates).map(([state, value]) => [code(state), code(value)]),
+    ),
+  ].join('\n\n')}\n`
+}
+
+const introduction = `Names and types are a contract: dashboards and alerts may rely on them. Names below \`platform.\` are the vendor's; the platform's
+profile decides on that prefix (\`platform.\` for \`generic\`, \`gitlab.\` for \`gitlab\`). Names of the conventions follow
+<${schemaUrl}>.
+
+Every name and value, the resource's included, is subject to \`PIPESPAN_ATTRIBUTES_DROP\` and \`PIPESPAN_ATTRIBUTES_HASH\`: names or glob
+patterns (\`pipeline.user.*\`, \`*.username\`) of attributes that are left out, or whose value is replaced by the first 16 bytes of its
+SHA-256 as hex. Dropping wins over hashing. Names of spans and status messages are no attributes: a pipeline's name and ref, a job's name
+and its failure reason stay readable there. Strings are cut at ${defaultValueLengthLimit} UTF-16 code units.`
+
+const ownAttributes = `Your own attributes (\`OTEL_RESOURCE_ATTRIBUTES\`, or the configuration file) come after these. They may set \`service.name\` (where
+\`OTEL_SERVICE_NAME\` does not), \`service.namespace\` and \`deployment.environment\` or \`deployment.environment.name\`; \`vcs.*\`, the
+vendor's names and \`service.version\` stay as above.`
+
+const pipelineSpan = `Span name \`pipeline: {name or ref}\`, kind SERVER. Status OK for \`success\`, ERROR for \`failed\` (with the failure reason that decided
+as its message, where there is one) and for \`canceled\`, else UNSET.`
+
+const jobSpan = `Span name \`job: {name}\`, kind INTERNAL, child of the pipeline's span; status as above. A job that never ran starts and ends at its finish,
+else at the pipeline's.`
+
+const reasons = `A failed job's result follows from its failure reason. A failed pipeline's is taken over the latest job of each name that failed and was not
+allowed to: \`failure\` over \`timeout\` over \`error\`. \`error.type\` and the span's status message are the reason of the job that decides.`
+
+/** Legacy names beside those of the conventions and the vendor. */
+function pairedTable(rows: readonly ReferenceRow[]): string {
+  return table(
+    ['legacy', 'conventions, vendor', 'type', 'when', 'note'],
+    rows.map(({ keys, type, when, note }) => [
+      keys
+        .filter(key => legacy.test(key))
+        .map(code)
+        .join(', '),
+      keys
+        .filter(key => !legacy.test(key))
+        .map(code)
+        .join(', '),
+      type,
+      when,
+      note ?? '',
+    ]),
+  )
+}
+
+function plainTable(rows: readonly ReferenceRow[]): string {
+  return table(
+    ['attribute', 'type', 'when', 'note'],
+    rows.map(({ keys, type, when, note }) => [keys.map(code).join(', '), type, when, note ?? '']),
+  )
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+function code(text: string): string {
+  return `\`${text}\``
+}

@@ -1,0 +1,59 @@
+// What the operator decides about the look of the telemetry, made ready once and used for every pipeline.
+import {
+  attributePolicy,
+  type AttributePolicy,
+  type AttributePolicyOptions,
+  type AttributeValue,
+} from './attributes/policy.ts'
+import { vendorPrefix, type AttributeStyle } from './attributes/table.ts'
+import type { FrozenPart } from '../model/frozen.ts'
+
+/** A platform's own words in the telemetry. */
+export interface TelemetryProfile {
+  /** Prefix of the vendor's own attributes, with its dot. */
+  readonly namespace: string
+  /** `vcs.provider.name`. */
+  readonly provider: string
+}
+
+export interface TelemetryOptions extends AttributePolicyOptions {
+  /** By name: a part is sent under the profile it was frozen with, whatever the profile is now. */
+  readonly profiles?: Readonly<Record<string, TelemetryProfile>> | undefined
+  /** `service.name`; unless told the project's name. */
+  readonly serviceName?: string | undefined
+  /** The user's own resource attributes. Names that belong to the contract are left to the contract. */
+  readonly resourceAttributes?: Readonly<Record<string, AttributeValue>> | undefined
+  /** How pipeline spans are named: `pipeline: {name or ref}`, or `RUN {name}` as the conventions say. */
+  readonly spanNames?: 'legacy' | 'conventions' | undefined
+}
+
+export interface TelemetrySettings {
+  readonly profiles: Readonly<Record<string, TelemetryProfile>>
+  readonly serviceName?: string | undefined
+  readonly resourceAttributes: Readonly<Record<string, AttributeValue>>
+  readonly spanNames: 'legacy' | 'conventions'
+  readonly policy: AttributePolicy
+}
+
+/** Of a part frozen under a profile that this version does not have: the names as the tables write them. */
+const unnamedProfile: TelemetryProfile = { namespace: vendorPrefix, provider: 'platform' }
+
+export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySettings {
+  return {
+    profiles: options.profiles ?? {},
+    serviceName: options.serviceName,
+    resourceAttributes: options.resourceAttributes ?? {},
+    spanNames: options.spanNames ?? 'legacy',
+    policy: attributePolicy(options),
+  }
+}
+
+export function profileOf({ trace }: Pick<FrozenPart, 'trace'>, settings: TelemetrySettings): TelemetryProfile {
+  const { profiles } = settings
+  return (Object.hasOwn(profiles, trace.profile) ? profiles[trace.profile] : undefined) ?? unnamedProfile
+}
+
+/** How this part's attributes are written. */
+export function styleOf(part: Pick<FrozenPart, 'trace'>, settings: TelemetrySettings): AttributeStyle {
+  return { namespace: profileOf(part, settings).namespace, policy: settings.policy }
+}

@@ -1,0 +1,60 @@
+// The drawing of time in a line of text: bars on a common axis, the axis itself, and durations in words.
+
+/** The time that all bars of a waterfall share, ms, and how many columns it has. */
+export interface Axis {
+  readonly start: number
+  readonly end: number
+  readonly columns: number
+}
+
+/** A bar in three pieces: nothing, queued, ran. */
+export interface Bar {
+  readonly before: string
+  readonly queued: string
+  readonly ran: string
+}
+
+/** A bar that ran from `start` to `end` after it queued for `queued` ms. What ran has a column at least. */
+export function barOf(axis: Axis, start: number, end: number, queued: number): Bar {
+  const last = axis.columns - 1
+  const from = Math.min(last, column(axis, start))
+  const to = Math.min(axis.columns, Math.max(from + 1, column(axis, end)))
+  const waiting = Math.min(from, column(axis, start - queued))
+  return { before: ' '.repeat(waiting), queued: '░'.repeat(from - waiting), ran: '█'.repeat(to - from) }
+}
+
+/** A single point, for what took no time. */
+export function pointOf(axis: Axis, at: number): Bar {
+  return { before: ' '.repeat(Math.min(axis.columns - 1, column(axis, at))), queued: '', ran: '·' }
+}
+
+/** The axis in words: its beginning, its middle where there is room, its end. */
+export function axisText({ start, end, columns }: Axis): string {
+  const total = durationText(end - start)
+  const middle = durationText((end - start) / 2)
+  const left = '0s'
+  const half = Math.floor(columns / 2)
+  const hasMiddle = half > left.length + 2 && columns - half - middle.length > total.length + 2
+  const begun = hasMiddle ? left.padEnd(half) + middle : left
+  return begun + total.padStart(Math.max(total.length + 1, columns - begun.length))
+}
+
+/** Two units at most: `850ms`, `12s`, `1m 03s`, `2h 05m`, `8d 3h`. */
+export function durationText(ms: number): string {
+  if (ms > 0 && ms < 1000) return `${Math.round(ms)}ms`
+  const seconds = Math.round(ms / 1000)
+  if (seconds < 60) return `${seconds}s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes}m ${padded(seconds % 60)}s`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours}h ${padded(minutes % 60)}m` : `${Math.floor(hours / 24)}d ${hours % 24}h`
+}
+
+function column({ start, end, columns }: Axis, at: number): number {
+  const share = end > start ? (at - start) / (end - start) : 0
+  return Math.round(Math.min(1, Math.max(0, share)) * columns)
+}
+
+function padded(number: number): string {
+  return String(number).padStart(2, '0')
+}

@@ -1,0 +1,57 @@
+// A span as the waterfall draws it: plain data, made from spans of this process or from a request that was received.
+import { SpanKind, SpanStatusCode } from '@opentelemetry/api'
+import { hrTimeToMilliseconds } from '@opentelemetry/core'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace'
+
+export interface WaterfallSpan {
+  readonly name: string
+  readonly kind: 'pipeline' | 'job'
+  /** 32 hex digits. */
+  readonly traceId: string
+  readonly spanId: string
+  readonly parentSpanId?: string | undefined
+  /** Milliseconds of Unix time. */
+  readonly start: number
+  readonly end: number
+  readonly status: 'ok' | 'error' | 'unset'
+  readonly attributes: Readonly<Record<string, unknown>>
+}
+
+export function waterfallSpanOf(span: ReadableSpan): WaterfallSpan {
+  const { traceId, spanId } = span.spanContext()
+  return {
+    name: span.name,
+    kind: span.kind === SpanKind.SERVER ? 'pipeline' : 'job',
+    traceId,
+    spanId,
+    parentSpanId: span.parentSpanContext?.spanId,
+    start: hrTimeToMilliseconds(span.startTime),
+    end: hrTimeToMilliseconds(span.endTime),
+    status: statusWord(span.status.code),
+    attributes: span.attributes,
+  }
+}
+
+function statusWord(code: SpanStatusCode): WaterfallSpan['status'] {
+  if (code === SpanStatusCode.OK) return 'ok'
+  return code === SpanStatusCode.ERROR ? 'error' : 'unset'
+}
+
+/** The status as the platform said it, else what the span's own status tells. */
+export function statusOfSpan({ attributes, kind, status }: WaterfallSpan): string {
+  const told = attributes[`${kind}.status`]
+  if (typeof told === 'string') return told
+  return { ok: 'success', error: 'failed', unset: 'unknown' }[status]
+}
+
+/** True for a job that waited for ever: a point in time, and not because it was quick. */
+export function neverRan(span: WaterfallSpan): boolean {
+  const status = statusOfSpan(span)
+  return span.kind === 'job' && span.start === span.end && status !== 'success' && status !== 'failed'
+}
+
+/** How long it queued before it ran, ms. */
+export function queuedFor({ attributes, kind }: WaterfallSpan): number {
+  const queued = attributes[`${kind}.queued_duration`]
+  return kind === 'job' && typeof queued === 'number' && queued > 0 ? queued : 0
+}
