@@ -2,7 +2,7 @@
 
 /**
  * Normalises an instance's base URL: lower-case scheme and host, no default port, no trailing slash, no query; a relative
- * root (`/gitlab`) stays. Returns undefined for what is no http(s) URL.
+ * root (`/ci`) stays. Returns undefined for what is no http(s) URL.
  */
 export function normalizeInstance(url: string): string | undefined {
   let parsed: URL

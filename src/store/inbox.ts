@@ -1,5 +1,8 @@
 // The inbox: deliveries accepted and not yet understood. The durable line runs through `put`.
 
+/** How long an idempotency key is remembered, ms. */
+export const keyMemory = 7 * 24 * 3_600_000
+
 /** One delivery as a door hands it over: verified, not parsed. */
 export interface Delivery {
   /** The sender's idempotency key; undefined when it sent none. */

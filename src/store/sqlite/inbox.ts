@@ -1,10 +1,15 @@
 // The inbox on SQLite.
 import { randomUUID } from 'node:crypto'
 import type { Database, Row } from './database.ts'
-import type { Delivery, Inbox, InboxItem, InboxState, KeptDelivery, PutOutcome } from '../inbox.ts'
-
-/** How long an idempotency key is remembered, ms. */
-export const keyMemory = 7 * 24 * 3_600_000
+import {
+  keyMemory,
+  type Delivery,
+  type Inbox,
+  type InboxItem,
+  type InboxState,
+  type KeptDelivery,
+  type PutOutcome,
+} from '../inbox.ts'
 
 export function sqliteInbox(db: Database, maxSize: number): Inbox {
   return {

@@ -1,0 +1,147 @@
+// What is owed to destinations, on PostgreSQL: replicas lease past each other with SKIP LOCKED.
+import { randomUUID } from 'node:crypto'
+import type { Database, Row, Session } from './database.ts'
+import type { DeadLetter, ExportItem, Exports, Lane, Settlement } from '../exports.ts'
+import type { FrozenPart } from '../../model/frozen.ts'
+
+export function postgresExports(db: Database): Exports {
+  return {
+    lease: async (lane, limit, holdMs) => {
+      const token = randomUUID()
+      return {
+        token,
+        items: await db.transaction(async (session, now) => lease(session, now, lane, token, limit, holdMs)),
+      }
+    },
+    settle: async (token, settlements) => {
+      if (settlements.length === 0) return { lost: 0 }
+      const settled = await db.transaction(async (session, now) => settle(session, now, token, settlements))
+      return { lost: settlements.length - settled }
+    },
+    nextDue: async lane => {
+      const [row] = await db.query(
+        `SELECT min(due_at) AS due FROM exports WHERE state = 'owed' AND destination = $1 AND signal = $2`,
+        [lane.destination, lane.signal],
+      )
+      return (row?.due ?? undefined) as number | undefined
+    },
+    lanes: async () =>
+      (
+        await db.query(
+          `SELECT destination, signal, count(*) FILTER (WHERE state = 'owed') AS owed,
+                  min(owed_at) FILTER (WHERE state = 'owed') AS oldest, count(*) FILTER (WHERE state = 'dead') AS dead,
+                  max(error) FILTER (WHERE state = 'owed') AS error
+           FROM exports WHERE state IN ('owed', 'dead') GROUP BY destination, signal ORDER BY destination, signal`,
+        )
+      ).map(row => ({
+        destination: row.destination as string,
+        signal: row.signal as Lane['signal'],
+        owed: row.owed as number,
+        oldest: (row.oldest ?? undefined) as number | undefined,
+        dead: row.dead as number,
+        lastError: (row.error ?? undefined) as string | undefined,
+      })),
+    deadLetters: async limit =>
+      (await db.query(`${selectDead} ORDER BY e.id DESC LIMIT $1`, [limit])).map(deadLetterOf),
+    deadLetter: async id => {
+      const [row] = await db.query(`${selectDead} AND e.id = $1`, [id])
+      if (row === undefined) return undefined
+      return { letter: deadLetterOf(row), part: JSON.parse(row.view as string) as FrozenPart }
+    },
+    retryDead: async ids =>
+      change(db, `state = 'owed', due_at = $1::bigint, lease = NULL, tries = 0, settled_at = NULL`, ids),
+    dropDead: async ids => change(db, `state = 'dropped', settled_at = $1::bigint`, ids),
+  }
+}
+
+async function lease(
+  session: Session,
+  now: number,
+  lane: Lane,
+  token: string,
+  limit: number,
+  holdMs: number,
+): Promise<ExportItem[]> {
+  const take = async (order: 'ASC' | 'DESC', count: number): Promise<Row[]> =>
+    session.query(
+      // A lease is a due time in the future: whoever dies gives it back by the clock alone.
+      `WITH taken AS (
+         SELECT id FROM exports WHERE state = 'owed' AND destination = $1 AND signal = $2 AND due_at <= $3::bigint
+         ORDER BY due_at ${order}, id ${order} LIMIT $4 FOR UPDATE SKIP LOCKED
+       )
+       UPDATE exports e SET lease = $5, due_at = $6::bigint FROM taken, parts p
+       WHERE e.id = taken.id AND p.id = e.part_id RETURNING e.id, e.tries, e.owed_at, p.view`,
+      [lane.destination, lane.signal, now, count, token, now + holdMs],
+    )
+  // The oldest alone would let a long backlog starve fresh pipelines; the newest alone would never finish it.
+  const half = Math.floor(limit / 2)
+  const oldest = await take('ASC', limit - half)
+  const newest = oldest.length < limit - half ? [] : await take('DESC', half)
+  return [...oldest, ...newest].map(row => ({
+    id: row.id as number,
+    part: JSON.parse(row.view as string) as FrozenPart,
+    tries: row.tries as number,
+    owedAt: row.owed_at as number,
+  }))
+}
+
+/** Answers how many were settled: the others' lease was lost. */
+async function settle(
+  session: Session,
+  now: number,
+  token: string,
+  settlements: readonly Settlement[],
+): Promise<number> {
+  const rows = await session.query(
+    `UPDATE exports e SET
+       state = s.state, lease = NULL, due_at = coalesce(s.due, e.due_at), error = s.error, tries = e.tries + s.tries,
+       answer_status = s.status, settled_at = CASE WHEN s.state = 'owed' THEN NULL ELSE $3::bigint END
+     FROM unnest($1::bigint[], $4::text[], $5::bigint[], $6::text[], $7::int[], $8::int[]) AS s (id, state, due, error, tries, status)
+     WHERE e.id = s.id AND e.lease = $2 AND e.state = 'owed' RETURNING e.id`,
+    [
+      settlements.map(({ id }) => id),
+      token,
+      now,
+      settlements.map(stateOf),
+      settlements.map(one => (one.as === 'later' ? one.due : one.as === 'unsent' ? now : null)),
+      settlements.map(one => (one.as === 'later' || one.as === 'rejected' ? one.error.replaceAll('\u0000', '') : null)),
+      settlements.map(one => (one.as === 'later' && one.counted ? 1 : 0)),
+      settlements.map(one => (one.as === 'rejected' ? one.status : null)),
+    ],
+  )
+  return rows.length
+}
+
+function stateOf(settlement: Settlement): 'owed' | 'delivered' | 'dead' {
+  if (settlement.as === 'delivered') return 'delivered'
+  return settlement.as === 'rejected' ? 'dead' : 'owed'
+}
+
+const selectDead = `
+  SELECT e.id, e.destination, e.signal, e.answer_status, e.error, e.tries, e.owed_at, e.settled_at,
+         r.instance, r.pipeline_id, p.attempt, p.part, p.view
+  FROM exports e JOIN parts p ON p.id = e.part_id JOIN runs r ON r.id = p.run_id
+  WHERE e.state = 'dead'`
+
+function deadLetterOf(row: Row): DeadLetter {
+  return {
+    id: row.id as number,
+    destination: row.destination as string,
+    signal: row.signal as Lane['signal'],
+    instance: row.instance as string,
+    pipelineId: row.pipeline_id as number,
+    attempt: row.attempt as number,
+    part: row.part as number,
+    status: row.answer_status as number,
+    error: row.error as string,
+    tries: row.tries as number,
+    owedAt: row.owed_at as number,
+    settledAt: row.settled_at as number,
+  }
+}
+
+async function change(db: Database, set: string, ids: readonly number[] | 'all'): Promise<number> {
+  const now = await db.now()
+  const [which, values] = ids === 'all' ? ['', [now]] : ['AND id = ANY ($2)', [now, ids]]
+  return (await db.query(`UPDATE exports SET ${set} WHERE state = 'dead' ${which} RETURNING id`, values)).length
+}

@@ -1,0 +1,108 @@
+// PostgreSQL's schema, as numbered steps that are never edited once released. Times are milliseconds of Unix time.
+
+export const postgresMigrations: readonly string[] = [
+  // 1: the same tables as SQLite's first step. JSON is kept as text: it is never queried, and text keeps it as it came.
+  `
+  CREATE TABLE inbox (
+    id           bigserial PRIMARY KEY,
+    key          text,
+    event        text    NOT NULL,
+    instance     text,
+    source       text    NOT NULL,
+    received_at  bigint  NOT NULL,
+    body         bytea   NOT NULL,
+    lease        text,
+    leased_until bigint  NOT NULL DEFAULT 0
+  );
+  CREATE INDEX inbox_waiting ON inbox (id, leased_until);
+
+  CREATE TABLE delivery_keys (
+    key      text PRIMARY KEY,
+    heard_at bigint NOT NULL
+  );
+  CREATE INDEX delivery_keys_by_age ON delivery_keys (heard_at);
+
+  CREATE TABLE kept_deliveries (
+    id          bigserial PRIMARY KEY,
+    key         text,
+    event       text   NOT NULL,
+    instance    text,
+    source      text   NOT NULL,
+    received_at bigint NOT NULL,
+    body        bytea  NOT NULL,
+    reason      text   NOT NULL,
+    version     text   NOT NULL
+  );
+
+  CREATE TABLE runs (
+    id              bigserial PRIMARY KEY,
+    instance        text   NOT NULL,
+    pipeline_id     bigint NOT NULL,
+    project_id      bigint NOT NULL,
+    status          text,
+    project         text   NOT NULL,
+    pipeline        text,
+    attempts        text   NOT NULL,
+    heard_from      text   NOT NULL,
+    changed_at      bigint NOT NULL,
+    ended_at        bigint,
+    enriching_until bigint,
+    due_at          bigint,
+    UNIQUE (instance, pipeline_id)
+  );
+  CREATE INDEX runs_due ON runs (due_at) WHERE due_at IS NOT NULL;
+
+  CREATE TABLE jobs (
+    run_id bigint NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    job_id bigint NOT NULL,
+    record text   NOT NULL,
+    times  text   NOT NULL,
+    frozen text,
+    PRIMARY KEY (run_id, job_id)
+  );
+
+  CREATE TABLE parts (
+    id        bigserial PRIMARY KEY,
+    run_id    bigint  NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    attempt   integer NOT NULL,
+    part      integer NOT NULL,
+    view      text    NOT NULL,
+    frozen_at bigint  NOT NULL,
+    UNIQUE (run_id, attempt, part)
+  );
+
+  CREATE TABLE exports (
+    id            bigserial PRIMARY KEY,
+    part_id       bigint  NOT NULL REFERENCES parts (id) ON DELETE CASCADE,
+    signal        text    NOT NULL,
+    destination   text    NOT NULL,
+    state         text    NOT NULL CHECK (state IN ('owed', 'delivered', 'dead', 'dropped')),
+    owed_at       bigint  NOT NULL,
+    due_at        bigint  NOT NULL,
+    lease         text,
+    tries         integer NOT NULL DEFAULT 0,
+    answer_status integer,
+    error         text,
+    settled_at    bigint,
+    UNIQUE (part_id, signal, destination)
+  );
+  CREATE INDEX exports_owed ON exports (destination, signal, due_at, id) WHERE state = 'owed';
+  CREATE INDEX exports_dead ON exports (id) WHERE state = 'dead';
+
+  CREATE TABLE counters (
+    name  text PRIMARY KEY,
+    value bigint NOT NULL
+  );
+
+  CREATE TABLE notes (
+    name  text PRIMARY KEY,
+    value text NOT NULL
+  );
+
+  CREATE TABLE leases (
+    name   text PRIMARY KEY,
+    holder text   NOT NULL,
+    until  bigint NOT NULL
+  );
+  `,
+]

@@ -1,0 +1,69 @@
+// Notes, leases and counters on PostgreSQL.
+import type { Database } from './database.ts'
+import type { Json } from '../notes.ts'
+import type { Store } from '../store.ts'
+
+export function postgresNotes(db: Database): Pick<Store, 'notes' | 'leases' | 'counters'> {
+  return {
+    notes: {
+      read: async name => {
+        const [row] = await db.query('SELECT value FROM notes WHERE name = $1', [name])
+        return row === undefined ? undefined : (JSON.parse(row.value as string) as Json)
+      },
+      change: async (name, change) =>
+        db.transaction(async (session, now) => {
+          // A document that does not exist yet cannot be locked by its row, so its name is.
+          await session.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [name])
+          const [row] = await session.query('SELECT value FROM notes WHERE name = $1', [name])
+          const { value, result } = change(
+            row === undefined ? undefined : (JSON.parse(row.value as string) as Json),
+            now,
+          )
+          if (value === undefined) await session.query('DELETE FROM notes WHERE name = $1', [name])
+          else {
+            await session.query(
+              'INSERT INTO notes VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+              [name, JSON.stringify(value)],
+            )
+          }
+          return result
+        }),
+      list: async prefix => {
+        const rows = await db.query('SELECT name, value FROM notes WHERE starts_with(name, $1) ORDER BY name', [prefix])
+        return new Map(rows.map(row => [row.name as string, JSON.parse(row.value as string) as Json]))
+      },
+    },
+    leases: {
+      take: async (name, holder, ms) => {
+        const now = await db.now()
+        const rows = await db.query(
+          `INSERT INTO leases VALUES ($1, $2, $3::bigint)
+           ON CONFLICT (name) DO UPDATE SET holder = $2, until = $3::bigint
+             WHERE leases.holder = $2 OR leases.until <= $4::bigint
+           RETURNING 1`,
+          [name, holder, now + ms, now],
+        )
+        return rows.length === 1
+      },
+      release: async (name, holder) => {
+        await db.query('DELETE FROM leases WHERE name = $1 AND holder = $2', [name, holder])
+      },
+    },
+    counters: {
+      add: async (name, by) => {
+        await db.query(
+          `INSERT INTO counters VALUES ($1, $2::bigint)
+           ON CONFLICT (name) DO UPDATE SET value = counters.value + $2::bigint`,
+          [name, by],
+        )
+      },
+      all: async () =>
+        new Map(
+          (await db.query('SELECT name, value FROM counters ORDER BY name')).map(row => [
+            row.name as string,
+            row.value as number,
+          ]),
+        ),
+    },
+  }
+}

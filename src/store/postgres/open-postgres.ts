@@ -1,0 +1,31 @@
+// The store of several replicas: one PostgreSQL database, every room's tables on one pool.
+import { openDatabase, type DatabaseOptions } from './database.ts'
+import { postgresExports } from './exports.ts'
+import { postgresInbox } from './inbox.ts'
+import { postgresNotes } from './notes.ts'
+import { postgresRuns } from './runs.ts'
+import type { Store } from '../store.ts'
+
+export interface PostgresOptions extends DatabaseOptions {
+  /** Bytes the database may hold before it takes no more deliveries. */
+  readonly maxSize: number
+}
+
+/** `url` is a PostgreSQL connection URI; TLS as its parameters say. Throws StoreError with a remedy. */
+export async function openPostgres(url: string, options: PostgresOptions): Promise<Store> {
+  const db = await openDatabase(url, options)
+  return {
+    inbox: postgresInbox(db, options.maxSize),
+    runs: postgresRuns(db),
+    exports: postgresExports(db),
+    ...postgresNotes(db),
+    proveWritable: async () => {
+      await db.query(
+        `INSERT INTO notes VALUES ('heartbeat', to_json(now())::text) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+      )
+    },
+    // Leases of replicas that died run out by themselves: nobody can know that they are dead.
+    reclaim: async () => undefined,
+    close: async () => db.close(),
+  }
+}

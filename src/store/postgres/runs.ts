@@ -1,0 +1,287 @@
+// Runs, their jobs and what was frozen of them, on PostgreSQL: each step of a transaction is one statement for all runs.
+import { Again, type Database, type Row, type Session } from './database.ts'
+import type { Job } from '../../model/job.ts'
+import type { RunKey } from '../../model/observation.ts'
+import type { RunHead } from '../../model/run.ts'
+import type { RunChange, Runs, RunWork, StoredRun, Understood } from '../runs.ts'
+
+export function postgresRuns(db: Database): Runs {
+  return {
+    transact: async (work, understood) => {
+      try {
+        await db.transaction(async (session, now) => {
+          await erase(session, understood)
+          for (const wave of waves(work)) await transact(session, now, wave)
+        })
+        return true
+      } catch (error) {
+        if (error instanceof Lost) return false
+        throw error
+      }
+    },
+    takeDue: async (limit, holdMs) => {
+      const rows = await db.transaction(async (session, now) =>
+        session.query(
+          `UPDATE runs SET due_at = $1::bigint
+           WHERE id IN (SELECT id FROM runs WHERE due_at <= $2::bigint ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+           RETURNING instance, pipeline_id`,
+          [now + holdMs, now, limit],
+        ),
+      )
+      return rows.map(keyOf)
+    },
+    nextDue: async () => {
+      const [row] = await db.query('SELECT min(due_at) AS due FROM runs WHERE due_at IS NOT NULL')
+      return (row?.due ?? undefined) as number | undefined
+    },
+    get: async key => {
+      const [row] = await selectRuns(db, [key], '')
+      if (row === undefined) return undefined
+      return storedRun(row, await loadJobs(db, [{ id: row.id as number, jobs: 'all' }]))
+    },
+    ancestor: async (key, jobId) => {
+      const [row] = await selectRuns(db, [key], '')
+      if (row === undefined) return undefined
+      const id = row.id as number
+      const jobs = jobId === undefined ? undefined : await loadJobs(db, [{ id, jobs: [jobId] }])
+      const trigger = jobs?.get(id)?.get(jobId ?? 0)
+      return { head: headOf(row), ...(trigger === undefined ? {} : { trigger }) }
+    },
+    count: async () => {
+      const [row] = await db.query(
+        `SELECT count(*) AS runs, count(*) FILTER (WHERE pipeline IS NULL) AS only_jobs,
+                count(*) FILTER (WHERE due_at IS NOT NULL) AS open FROM runs`,
+      )
+      return { runs: row?.runs as number, onlyJobs: row?.only_jobs as number, open: row?.open as number }
+    },
+  }
+}
+
+/** Work on one run follows the order it was given in; what concerns different runs goes together. */
+function waves(work: readonly RunWork[]): RunWork[][] {
+  const found: RunWork[][] = []
+  const seen = new Map<string, number>()
+  for (const item of work) {
+    const name = nameOf(item.key)
+    const wave = seen.get(name) ?? 0
+    seen.set(name, wave + 1)
+    ;(found[wave] ??= []).push(item)
+  }
+  return found
+}
+
+async function erase(session: Session, understood: Understood | undefined): Promise<void> {
+  if (understood === undefined) return
+  const gone = await session.query('DELETE FROM inbox WHERE id = ANY ($1) AND lease = $2 RETURNING id', [
+    understood.ids,
+    understood.token,
+  ])
+  if (gone.length !== understood.ids.length) throw new Lost()
+}
+
+async function transact(session: Session, now: number, work: readonly RunWork[]): Promise<void> {
+  const keys = work.map(({ key }) => key)
+  // Locked in one order by everybody, so that two replicas never wait for each other.
+  const rows = await selectRuns(session, keys, 'ORDER BY r.instance, r.pipeline_id FOR UPDATE OF r')
+  const byKey = new Map(rows.map(row => [nameOf(keyOf(row)), row]))
+  const jobs = await loadJobs(
+    session,
+    work.flatMap(item => {
+      const row = byKey.get(nameOf(item.key))
+      return row === undefined ? [] : [{ id: row.id as number, jobs: item.jobs }]
+    }),
+  )
+  const changes = work.flatMap(item => {
+    const row = byKey.get(nameOf(item.key))
+    const known = row === undefined ? undefined : storedRun(row, jobs)
+    const change = item.decide(known, now)
+    const heardFrom = item.source === undefined ? (known?.heardFrom ?? {}) : { [item.source]: now, ...known?.heardFrom }
+    const news = item.source !== undefined && known !== undefined && known.heardFrom[item.source] === undefined
+    if (change === undefined && !(news && known !== undefined)) return []
+    const same = known === undefined ? undefined : { run: known.run, jobs: [], timing: known.timing }
+    const written = change ?? same
+    return written === undefined ? [] : [{ id: row?.id as number | undefined, change: written, heardFrom }]
+  })
+  if (changes.length === 0) return
+  const ids = await writeRuns(session, changes)
+  await writeJobs(session, changes, ids)
+  await writeParts(session, changes, ids, now)
+}
+
+interface Written {
+  readonly id: number | undefined
+  readonly change: RunChange
+  readonly heardFrom: StoredRun['heardFrom']
+}
+
+/** Another replica has the deliveries: everything is rolled back. */
+class Lost extends Error {}
+
+async function selectRuns(session: Session, keys: readonly RunKey[], tail: string): Promise<Row[]> {
+  return session.query(
+    `SELECT r.* FROM runs r
+     JOIN unnest($1::text[], $2::bigint[]) AS k (instance, pipeline_id)
+       ON r.instance = k.instance AND r.pipeline_id = k.pipeline_id ${tail}`,
+    [keys.map(key => key.instance), keys.map(key => key.pipelineId)],
+  )
+}
+
+async function loadJobs(
+  session: Session,
+  wanted: readonly { id: number; jobs: RunWork['jobs'] }[],
+): Promise<Map<number, Map<number, Job>>> {
+  const whole = wanted.filter(one => one.jobs === 'all').map(one => one.id)
+  const some = wanted.flatMap(({ id, jobs }) => (jobs === 'all' ? [] : jobs.map(job => [id, job] as const)))
+  const rows = await session.query(
+    `SELECT * FROM jobs WHERE run_id = ANY ($1::bigint[])
+     UNION ALL
+     SELECT j.* FROM jobs j JOIN unnest($2::bigint[], $3::bigint[]) AS w (run_id, job_id)
+       ON j.run_id = w.run_id AND j.job_id = w.job_id`,
+    [whole, some.map(([run]) => run), some.map(([, job]) => job)],
+  )
+  const found = new Map<number, Map<number, Job>>(wanted.map(({ id }) => [id, new Map()]))
+  for (const row of rows) found.get(row.run_id as number)?.set(row.job_id as number, jobOf(row))
+  return found
+}
+
+async function writeRuns(session: Session, changes: readonly Written[]): Promise<number[]> {
+  const columns = (some: readonly Written[]): unknown[] => [
+    some.map(({ change }) => change.run.project.facts.id),
+    some.map(({ change }) => plain(change.run.pipeline?.record.facts.status)),
+    some.map(({ change }) => JSON.stringify(change.run.project)),
+    some.map(({ change }) => (change.run.pipeline === undefined ? null : JSON.stringify(change.run.pipeline))),
+    some.map(({ change }) => JSON.stringify(change.run.attempts)),
+    some.map(({ heardFrom }) => JSON.stringify(heardFrom)),
+    some.map(({ change }) => change.timing.changedAt),
+    some.map(({ change }) => change.timing.endedAt ?? null),
+    some.map(({ change }) => change.timing.enrichingUntil ?? null),
+    some.map(({ change }) => change.timing.dueAt ?? null),
+  ]
+  const arrays = `$1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[]`
+  const names =
+    'project_id, status, project, pipeline, attempts, heard_from, changed_at, ended_at, enriching_until, due_at'
+  const fresh = changes.filter(({ id }) => id === undefined)
+  const known = changes.filter(({ id }) => id !== undefined)
+  const idOf = new Map<string, number>()
+  if (fresh.length > 0) {
+    const rows = await session.query(
+      `INSERT INTO runs (${names}, instance, pipeline_id)
+       SELECT * FROM unnest(${arrays}, $11::text[], $12::bigint[])
+       ON CONFLICT (instance, pipeline_id) DO NOTHING RETURNING id, instance, pipeline_id`,
+      [
+        ...columns(fresh),
+        fresh.map(({ change }) => change.run.key.instance),
+        fresh.map(({ change }) => change.run.key.pipelineId),
+      ],
+    )
+    // Another replica heard of one of them at the same moment: everything is decided anew, with its row locked.
+    if (rows.length < fresh.length) throw new Again()
+    for (const row of rows) idOf.set(nameOf(keyOf(row)), row.id as number)
+  }
+  if (known.length > 0) {
+    const set = names
+      .split(', ')
+      .map(name => `${name} = v.${name}`)
+      .join(', ')
+    await session.query(
+      `UPDATE runs r SET ${set} FROM unnest(${arrays}, $11::bigint[]) AS v (${names}, id) WHERE r.id = v.id`,
+      [...columns(known), known.map(({ id }) => id)],
+    )
+  }
+  return changes.map(({ id, change }) => id ?? idOf.get(nameOf(change.run.key)) ?? 0)
+}
+
+async function writeJobs(session: Session, changes: readonly Written[], ids: readonly number[]): Promise<void> {
+  const jobs = changes.flatMap(({ change }, index) => change.jobs.map(job => ({ run: ids[index], job })))
+  if (jobs.length === 0) return
+  await session.query(
+    `INSERT INTO jobs (run_id, job_id, record, times, frozen)
+     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[])
+     ON CONFLICT (run_id, job_id) DO UPDATE SET record = excluded.record, times = excluded.times, frozen = excluded.frozen`,
+    [
+      jobs.map(({ run }) => run),
+      jobs.map(({ job }) => job.id),
+      jobs.map(({ job }) => JSON.stringify(job.record)),
+      jobs.map(({ job }) => JSON.stringify(job.times)),
+      jobs.map(({ job }) => (job.frozen === undefined ? null : JSON.stringify(job.frozen))),
+    ],
+  )
+}
+
+async function writeParts(
+  session: Session,
+  changes: readonly Written[],
+  ids: readonly number[],
+  now: number,
+): Promise<void> {
+  const owed = changes.flatMap(({ change }, index) => (change.owed ?? []).map(one => ({ run: ids[index], ...one })))
+  if (owed.length === 0) return
+  const rows = await session.query(
+    `INSERT INTO parts (run_id, attempt, part, view, frozen_at)
+     SELECT *, $5::bigint FROM unnest($1::bigint[], $2::int[], $3::int[], $4::text[])
+     RETURNING id, run_id, attempt, part`,
+    [
+      owed.map(({ run }) => run),
+      owed.map(({ part }) => part.attempt),
+      owed.map(({ part }) => part.part),
+      owed.map(({ part }) => JSON.stringify(part)),
+      now,
+    ],
+  )
+  const nameOfPart = (run: unknown, attempt: unknown, part: unknown): string => JSON.stringify([run, attempt, part])
+  const idOf = new Map(rows.map(row => [nameOfPart(row.run_id, row.attempt, row.part), row.id as number]))
+  const lanes = owed.flatMap(({ run, part, to }) =>
+    to.map(lane => ({ id: idOf.get(nameOfPart(run, part.attempt, part.part)), ...lane })),
+  )
+  await session.query(
+    `INSERT INTO exports (part_id, signal, destination, state, owed_at, due_at)
+     SELECT p, s, d, 'owed', $4::bigint, $4::bigint FROM unnest($1::bigint[], $2::text[], $3::text[]) AS o (p, s, d)`,
+    [lanes.map(({ id }) => id), lanes.map(({ signal }) => signal), lanes.map(({ destination }) => destination), now],
+  )
+}
+
+function keyOf(row: Row): RunKey {
+  return { instance: row.instance as string, pipelineId: row.pipeline_id as number }
+}
+
+function nameOf(key: RunKey): string {
+  return `${key.instance}\n${key.pipelineId}`
+}
+
+/** PostgreSQL's text holds no NUL; in JSON it is escaped, in a plain column it must go. */
+function plain(text: string | undefined): string | null {
+  return text?.replaceAll('\u0000', '') ?? null
+}
+
+function jobOf(row: Row): Job {
+  return {
+    id: row.job_id as number,
+    record: JSON.parse(row.record as string) as Job['record'],
+    times: JSON.parse(row.times as string) as Job['times'],
+    ...(row.frozen == null ? {} : { frozen: JSON.parse(row.frozen as string) as NonNullable<Job['frozen']> }),
+  }
+}
+
+function headOf(row: Row): RunHead {
+  return {
+    key: keyOf(row),
+    project: JSON.parse(row.project as string) as RunHead['project'],
+    ...(row.pipeline == null
+      ? {}
+      : { pipeline: JSON.parse(row.pipeline as string) as NonNullable<RunHead['pipeline']> }),
+    attempts: JSON.parse(row.attempts as string) as RunHead['attempts'],
+  }
+}
+
+function storedRun(row: Row, jobs: ReadonlyMap<number, ReadonlyMap<number, Job>>): StoredRun {
+  return {
+    run: { ...headOf(row), jobs: jobs.get(row.id as number) ?? new Map<number, Job>() },
+    timing: {
+      changedAt: row.changed_at as number,
+      endedAt: (row.ended_at ?? undefined) as number | undefined,
+      enrichingUntil: (row.enriching_until ?? undefined) as number | undefined,
+      dueAt: (row.due_at ?? undefined) as number | undefined,
+    },
+    heardFrom: JSON.parse(row.heard_from as string) as StoredRun['heardFrom'],
+  }
+}

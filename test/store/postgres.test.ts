@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { exercise } from './exercise.ts'
+import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { startPostgres, type PostgresServer } from './postgres-server.ts'
+import { t0 } from '../flow/world.ts'
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(async () => server.dispose())
+
+exercise('PostgreSQL', async () => {
+  const url = await server.newDatabase()
+  let now = t0
+  return {
+    open: async ({ maxSize = 2 ** 30 } = {}) => openPostgres(url, { now: () => now, maxSize }),
+    now: () => now,
+    move: ms => {
+      now += ms
+    },
+    dispose: async () => undefined,
+  }
+})
+
+describe('a PostgreSQL database', () => {
+  it('is migrated once, however many replicas open it at the same moment', async () => {
+    const url = await server.newDatabase()
+    const stores = await Promise.all(Array.from({ length: 4 }, async () => openPostgres(url, { maxSize: 2 ** 30 })))
+    for (const store of stores) await store.proveWritable()
+    await Promise.all(stores.map(async store => store.close()))
+  })
+
+  it('that cannot be reached is told with what to check, and without its password', async () => {
+    const url = (await server.newDatabase()).replace(/pipespan_\d+$/, 'no_such_database')
+    const told = await openPostgres(url, { maxSize: 1 }).catch((error: unknown) => String(error))
+    expect(told).toMatch(/PostgreSQL store cannot be opened: .*no_such_database.*PIPESPAN_STORE_URL/)
+    expect(told).not.toContain('only-for-this-test')
+  })
+})
