@@ -1,0 +1,93 @@
+// What a backend says in a body, as one short line in its own words: google.rpc.Status, JSON, a web page or plain text.
+import protobuf from 'protobufjs/minimal.js'
+
+/** Longer words are cut. */
+const longest = 300
+
+/** The words in a body; undefined when there are none. `secrets` are blotted out wherever they stand. */
+export function wordsOf(
+  body: Uint8Array,
+  contentType: string | undefined,
+  secrets: readonly string[] = [],
+): string | undefined {
+  if (body.length === 0) return undefined
+  const text = new TextDecoder().decode(body)
+  const said = isProtobuf(contentType) || isBinary(text) ? rpcMessage(body) : textWords(text, contentType)
+  return shorten(said ?? '', secrets)
+}
+
+/** One line, without the secrets, not too long; undefined when nothing is left. */
+export function shorten(text: string, secrets: readonly string[]): string | undefined {
+  let line = text
+  for (const secret of secrets) if (secret !== '') line = line.replaceAll(secret, '[secret]')
+  line = line.replace(/[\s\p{Cc}]+/gu, ' ').trim()
+  if (line === '') return undefined
+  return line.length > longest ? `${line.slice(0, longest)}…` : line
+}
+
+export function isJson(contentType: string | undefined): boolean {
+  return /^application\/([\w.-]+\+)?json\b/i.test(contentType ?? '')
+}
+
+export function isWebPage(contentType: string | undefined): boolean {
+  return /^(text\/html|application\/xhtml)/i.test(contentType ?? '')
+}
+
+function isProtobuf(contentType: string | undefined): boolean {
+  return /^application\/(x-|vnd\.google\.)?protobuf\b/i.test(contentType ?? '')
+}
+
+function isBinary(text: string): boolean {
+  return /[^\P{Cc}\t\r\n]|\uFFFD/u.test(text)
+}
+
+/**
+ * `message` of a google.rpc.Status, which is what an OTLP/HTTP error body holds (OTLP specification, "Failures";
+ * status.proto: `int32 code = 1; string message = 2; repeated Any details = 3`).
+ */
+function rpcMessage(body: Uint8Array): string | undefined {
+  try {
+    const reader = protobuf.Reader.create(body)
+    while (reader.pos < reader.len) {
+      const tag = reader.uint32()
+      if (tag === ((2 << 3) | 2)) return reader.string()
+      reader.skipType(tag & 7)
+    }
+  } catch {
+    // Not that message; nothing can be read from it.
+  }
+  return undefined
+}
+
+function textWords(text: string, contentType: string | undefined): string {
+  if (isWebPage(contentType) || /^\s*<(!doctype|html|head|body)/i.test(text)) return pageWords(text)
+  try {
+    return jsonWords(JSON.parse(text)) ?? text
+  } catch {
+    return text
+  }
+}
+
+/** The title, which is where proxies put their reason; else the page without its tags. */
+function pageWords(page: string): string {
+  const title = /<title[^>]*>([^<]*)</i.exec(page)?.[1]?.trim()
+  if (title !== undefined && title !== '') return title
+  return page.replace(/<(script|style)\b[\s\S]*?<\/\1>/gi, ' ').replace(/<[^>]*>/g, ' ')
+}
+
+/** Where backends put their words, best first. */
+const wordFields = ['message', 'error_description', 'detail', 'error', 'errors', 'reason', 'msg', 'title']
+
+function jsonWords(value: unknown, depth = 0): string | undefined {
+  if (typeof value === 'string') return value
+  if (typeof value !== 'object' || value === null || depth > 4) return undefined
+  if (Array.isArray(value)) {
+    const all = value.map(inner => jsonWords(inner, depth + 1)).filter(words => words !== undefined)
+    return all.length > 0 ? all.join('; ') : undefined
+  }
+  for (const field of wordFields) {
+    const words = jsonWords((value as Record<string, unknown>)[field], depth + 1)
+    if (words !== undefined && words !== '') return words
+  }
+  return undefined
+}

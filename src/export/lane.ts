@@ -1,0 +1,185 @@
+// One lane: a destination's queue for one signal. Its loop leases, its shipments send and settle.
+//
+// A turn of the loop: is there room in flight? does the pace (`pace.ts`) allow it? does the destination's gate (`gate.ts`)?
+// Then one lease goes off as a shipment (`shipment.ts`), and the next turn comes at once; an empty lease lets the loop rest
+// until the next item is due, something new is frozen, a shipment ends or the gate opens. Lanes share nothing but the gate
+// of their destination, so one that is down delays no other.
+import { createLedger, type ExportMeters, type LaneCounters, type LastError } from './ledger.ts'
+import { createLoop } from '../lib/loop.ts'
+import { createPace, type Pace } from './pace.ts'
+import { reasonOf } from '../lib/fault.ts'
+import { Shipment, type Cargo, type Road } from './shipment.ts'
+import type { BackoffOptions } from '../lib/backoff.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Encode } from './parcel.ts'
+import type { Exports, ExportLease, Lane } from '../store/exports.ts'
+import type { Gate, GateState } from './gate.ts'
+import type { Log } from '../lib/log.ts'
+import type { Millis } from '../model/instant.ts'
+import type { Sender } from './sender.ts'
+
+export interface LaneLimits {
+  /** Items in one lease. */
+  readonly batchItems: number
+  /** Bytes of one request before compression; a single larger item still goes, alone. */
+  readonly batchBytes: number
+  /** Leases under way at a time. */
+  readonly inFlight: number
+  /** Pauses of the lane after failures, and of an item that is set apart. */
+  readonly pauses: BackoffOptions
+}
+
+export interface LaneOptions {
+  readonly lane: Lane
+  readonly exports: Exports
+  readonly encode: Encode
+  readonly sender: Sender
+  /** The endpoint's time-out, ms. */
+  readonly timeoutMs: number
+  readonly gate: Gate
+  readonly limits: LaneLimits
+  readonly clock: Clock
+  readonly log: Log
+  readonly meters?: ExportMeters | undefined
+}
+
+export interface LaneView {
+  readonly state: Pace['state'] | GateState
+  /** When it will try again, while it backs off or its gate is closed. */
+  readonly nextTry?: Millis | undefined
+  readonly lastError?: LastError | undefined
+  readonly lastSuccess?: Millis | undefined
+  readonly counters: Readonly<LaneCounters>
+}
+
+export interface RunningLane {
+  readonly lane: Lane
+  start(): void
+  /** Something new is owed, or the gate opened. */
+  wake(): void
+  /** Resolves when nothing more can be sent now: nothing is due, or the backend does not take it. */
+  rest(): Promise<void>
+  /** Leases no more; resolves when what is in flight is settled. After `deadlineMs` requests are cut. */
+  stop(deadlineMs: number): Promise<void>
+  view(): LaneView
+}
+
+/** Enough to learn whether the backend takes anything. */
+const smallBatch = 8
+const probeBatch = 4
+/** Without news the store is asked at least this often, ms: leases of others run out. */
+const longestRest = 30_000
+/** And at most this often. */
+const shortestRest = 100
+/** For settling what was cut, ms. */
+const grace = 2_000
+
+export function createLane(options: LaneOptions): RunningLane {
+  const { lane, exports, encode, sender, gate, limits, clock, timeoutMs } = options
+  const log = options.log.child({ destination: lane.destination, signal: lane.signal })
+  const pace = createPace(limits.pauses, clock, log)
+  const ledger = createLedger(lane, clock, log, options.meters)
+  const inFlight = new Set<Promise<void>>()
+  /** A send may take two time-outs; a lease leaves room for more than one send. */
+  const longestSend = 2 * timeoutMs + 5_000
+  const holdMs = 2 * longestSend + 20_000
+  let stopping = false
+  let resting: (() => void)[] = []
+
+  const { batchBytes, pauses } = limits
+  const isStopping = (): boolean => stopping
+  const road: Road = {
+    ...{ exports, encode, sender, gate, pace, ledger, batchBytes, pauses, longestSend, isStopping, clock, log },
+  }
+
+  const loop = createLoop({
+    name: `export of ${lane.signal} to ${lane.destination}`,
+    clock,
+    log,
+    turn: async () => {
+      // Those who ask for rest during the turn may know of something that it did not see.
+      const waiting = resting
+      resting = []
+      const rest = await turn().catch((error: unknown) => {
+        resting.push(...waiting)
+        throw error
+      })
+      if (rest === 0 || inFlight.size > 0) resting.push(...waiting)
+      else for (const resolve of waiting) resolve()
+      return rest
+    },
+  })
+
+  /** Leases and sends off one batch, if it may; answers how long there is nothing to do, ms. */
+  async function turn(): Promise<number> {
+    const isOpen = gate.state === 'open' && pace.state === 'open'
+    if (stopping || inFlight.size >= (isOpen ? limits.inFlight : 1)) return longestRest
+    const pause = pace.pausedUntil - clock.now()
+    if (pause > 0) return Math.min(pause, longestRest)
+    const admission = await gate.admit()
+    if (admission.go === 'wait') return Math.min(admission.ms, longestRest)
+    const isProbe = admission.go === 'probe'
+    const size = isProbe ? probeBatch : isOpen ? limits.batchItems : Math.min(smallBatch, limits.batchItems)
+    const leaseEnd = clock.now() + holdMs
+    let lease: ExportLease | undefined
+    try {
+      lease = await exports.lease(lane, size, holdMs)
+    } finally {
+      if (isProbe && (lease === undefined || lease.items.length === 0)) gate.probed(false)
+    }
+    if (lease.items.length > 0) {
+      ship({ lease, leaseEnd, isProbe })
+      return 0
+    }
+    const due = await exports.nextDue(lane)
+    return Math.min(longestRest, Math.max(shortestRest, (due ?? Infinity) - clock.now()))
+  }
+
+  function ship(cargo: Cargo): void {
+    const shipment = new Shipment(road, cargo)
+    const done = shipment
+      .run()
+      .catch((error: unknown) => {
+        log.error({ reason: reasonOf(error) }, 'what became of exports could not be noted: they may be sent again')
+      })
+      .finally(() => {
+        inFlight.delete(done)
+        if (cargo.isProbe) gate.probed(shipment.hasSent)
+        loop.wake()
+      })
+    inFlight.add(done)
+  }
+
+  async function drain(): Promise<void> {
+    await loop.stop()
+    await Promise.all(inFlight)
+  }
+
+  return {
+    lane,
+    start: () => loop.start(),
+    wake: () => loop.wake(),
+    rest: () =>
+      new Promise(resolve => {
+        resting.push(resolve)
+        loop.wake()
+      }),
+    stop: async deadlineMs => {
+      stopping = true
+      const drained = new AbortController()
+      void drain().then(() => drained.abort())
+      await clock.sleep(deadlineMs, drained.signal)
+      sender.abort()
+      await clock.sleep(grace, drained.signal)
+      await sender.close()
+      for (const resolve of resting.splice(0)) resolve()
+    },
+    view: () => ({
+      state: gate.state === 'open' ? pace.state : gate.state,
+      nextTry: gate.probeAt ?? (pace.state === 'backing off' ? pace.pausedUntil : undefined),
+      lastError: ledger.lastError,
+      lastSuccess: ledger.lastSuccess,
+      counters: { ...ledger.counters },
+    }),
+  }
+}

@@ -1,0 +1,164 @@
+// One OTLP/HTTP POST and what came of it: connections, TLS, proxies, headers, the deadline. Judges nothing.
+import { readFileSync } from 'node:fs'
+import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici'
+import { ConfigError, reasonOf } from '../lib/fault.ts'
+import { version } from '../lib/version.ts'
+import type { Answer } from './verdict.ts'
+import type { Endpoint, Proxies, TlsFiles } from './destination.ts'
+import type { Secret } from '../lib/secret.ts'
+
+/** Longer answers are cut: they are a few hundred bytes, or not from a backend. */
+const maxAnswerBytes = 64 * 1024
+
+export interface OtlpHttp {
+  /**
+   * Sends one body. Never rejects. Ends by the endpoint's time-out whatever the backend does, and at once when `stop` is
+   * aborted. Redirects are not followed.
+   */
+  post(body: Uint8Array, token: Secret | undefined, stop: AbortSignal): Promise<Answer>
+  /** Cuts the connections. */
+  close(): Promise<void>
+}
+
+/** `body` of `post` must be encoded as the endpoint's compression says. Throws ConfigError when a TLS file cannot be read. */
+export function createOtlpHttp(endpoint: Endpoint, proxies: Proxies | undefined, connections: number): OtlpHttp {
+  const url = new URL(endpoint.url)
+  const dispatcher = dispatcherFor(url, endpoint, proxies, connections)
+  const target = { origin: url.origin, path: url.pathname + url.search, method: 'POST' as const }
+  return {
+    post: (body, token, stop) => {
+      const headers = headersFor(endpoint, body, token)
+      return exchange(dispatcher, { ...target, headers, body }, endpoint.timeoutMs, stop)
+    },
+    close: () => dispatcher.destroy(),
+  }
+}
+
+function headersFor(endpoint: Endpoint, body: Uint8Array, token: Secret | undefined): Record<string, string> {
+  const configured = Object.entries(endpoint.headers).map(([name, value]) => [name.toLowerCase(), value.reveal()])
+  return {
+    'user-agent': `pipespan/${version}`,
+    ...(Object.fromEntries(configured) as Record<string, string>),
+    ...(token === undefined ? {} : { authorization: `Bearer ${token.reveal()}` }),
+    'content-type': 'application/x-protobuf',
+    'content-length': String(body.length),
+    'accept-encoding': 'identity',
+    ...(endpoint.compression === 'gzip' ? { 'content-encoding': 'gzip' } : {}),
+  }
+}
+
+function dispatcherFor(
+  url: URL,
+  { timeoutMs, tls }: Endpoint,
+  proxies: Proxies | undefined,
+  connections: number,
+): Dispatcher {
+  const files = tls === undefined ? {} : readTls(tls)
+  // The deadline is ours: a time-out between two bytes would never end a dripping answer.
+  const options = { connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 }
+  const connect = { ...files, allowH2: false, timeout: timeoutMs }
+  const proxy = url.protocol === 'https:' ? proxies?.https : proxies?.http
+  if (proxy === undefined || proxy === '') return new Agent({ ...options, connect })
+  return new EnvHttpProxyAgent({
+    ...options,
+    connect,
+    requestTls: connect,
+    proxyTls: { ...(files.ca === undefined ? {} : { ca: files.ca }), timeout: timeoutMs },
+    // Both given, and the exceptions too, so that undici never looks at the environment.
+    httpProxy: proxy,
+    httpsProxy: proxy,
+    noProxy: proxies?.no ?? '',
+  })
+}
+
+function readTls(files: TlsFiles): { ca?: Buffer; cert?: Buffer; key?: Buffer } {
+  return {
+    ...(files.caFile === undefined ? {} : { ca: readPem(files.caFile, 'CA certificate') }),
+    ...(files.certFile === undefined ? {} : { cert: readPem(files.certFile, 'client certificate') }),
+    ...(files.keyFile === undefined ? {} : { key: readPem(files.keyFile, 'client key') }),
+  }
+}
+
+function readPem(path: string, what: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error'
+    const remedy = 'Name a PEM file that this process may read.'
+    throw new ConfigError(`The OTLP ${what} ${path} cannot be read (${code}).`, remedy, { cause })
+  }
+}
+
+/**
+ * undici's own `request` would leave a request that waits for a connection in its queue after the deadline; here the
+ * deadline ends the wait, and what comes to the front later is withdrawn before a byte of it is written.
+ */
+function exchange(
+  dispatcher: Dispatcher,
+  request: Dispatcher.DispatchOptions,
+  timeoutMs: number,
+  stop: AbortSignal,
+): Promise<Answer> {
+  return new Promise(resolve => {
+    const chunks: Buffer[] = []
+    let size = 0
+    let head: { status: number; contentType?: string | undefined; retryAfter?: string | undefined } | undefined
+    let begun: Dispatcher.DispatchController | undefined
+    let over = false
+
+    /** A status that was heard decides, even when the body's end was not. */
+    function finish(reason: string): void {
+      if (over) return
+      over = true
+      clearTimeout(timer)
+      stop.removeEventListener('abort', onStop)
+      resolve(
+        head === undefined
+          ? { kind: 'failed', reason, outcomeUnknown: begun !== undefined }
+          : { kind: 'answered', ...head, body: Buffer.concat(chunks) },
+      )
+    }
+    function cut(reason: string): void {
+      finish(reason)
+      begun?.abort(new Error(reason))
+    }
+    const onStop = (): void => cut('stopped before the answer came')
+    const timer = setTimeout(() => cut(`no answer within ${timeoutMs / 1000} s`), timeoutMs)
+    if (stop.aborted) {
+      onStop()
+      return
+    }
+    stop.addEventListener('abort', onStop, { once: true })
+
+    dispatcher.dispatch(request, {
+      onRequestStart: controller => {
+        if (over) controller.abort(new Error('withdrawn'))
+        else begun = controller
+      },
+      onResponseStart: (_controller, status, headers) => {
+        if (status < 200) return
+        head = { status, contentType: first(headers['content-type']), retryAfter: first(headers['retry-after']) }
+      },
+      onResponseData: (_controller, chunk) => {
+        size += chunk.length
+        if (size > maxAnswerBytes) cut('the answer is too long')
+        else chunks.push(chunk)
+      },
+      onResponseEnd: () => finish('no answer'),
+      onResponseError: (_controller, error) => finish(networkReason(error)),
+    })
+  })
+}
+
+function first(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header
+}
+
+/** Of several addresses tried, the first one's error says most. */
+function networkReason(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return networkReason(error.errors[0])
+  const message = reasonOf(error)
+  const code = (error as NodeJS.ErrnoException).code
+  if (message === '') return code ?? 'the connection failed'
+  return code === undefined || message.includes(code) ? message : `${message} (${code})`
+}

@@ -1,0 +1,228 @@
+// One lease's way: encoded, packed into requests, sent, divided where the backend refuses, settled by verdict.
+//
+// Items that were sent again five times for a 5xx or an unknown outcome are suspects: they travel alone, after the others,
+// and back off apart. A batch that is refused for its content is halved until the refused stand alone. Whatever ends the
+// shipment early (a failure, refused credentials, the lease's time), the rest is handed back unsent.
+import { backoff, type BackoffOptions } from '../lib/backoff.ts'
+import { blames, sentenceOf, type Later, type Unacceptable } from './verdict.ts'
+import { encoded, joined, type Encode, type Parcel } from './parcel.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { ExportItem, ExportLease, Exports, Settlement } from '../store/exports.ts'
+import type { Gate } from './gate.ts'
+import type { Ledger } from './ledger.ts'
+import type { Log } from '../lib/log.ts'
+import type { Millis } from '../model/instant.ts'
+import type { Pace } from './pace.ts'
+import type { Sender } from './sender.ts'
+
+/** What every shipment of a lane shares. */
+export interface Road {
+  readonly exports: Pick<Exports, 'settle'>
+  readonly encode: Encode
+  readonly sender: Pick<Sender, 'send'>
+  readonly gate: Gate
+  readonly pace: Pace
+  readonly ledger: Ledger
+  /** Bytes of one request before compression; a single larger item still goes, alone. */
+  readonly batchBytes: number
+  /** Pauses of an item that is set apart. */
+  readonly pauses: BackoffOptions
+  /** No send takes longer, ms. */
+  readonly longestSend: number
+  /** The lane stops: no other request begins. */
+  readonly isStopping: () => boolean
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface Cargo {
+  readonly lease: ExportLease
+  /** Until then the items are this process's, ms of Unix time. */
+  readonly leaseEnd: Millis
+  /** Admitted through a closed gate. */
+  readonly isProbe: boolean
+}
+
+/** From this many tries on an item is a suspect. */
+const suspectAfter = 5
+/** So many suspects in a row without success speak of the backend rather than of them. */
+const strikesOut = 3
+
+export class Shipment {
+  readonly #road: Road
+  readonly #cargo: Cargo
+  /** Ids that are not settled yet. */
+  readonly #open: Set<number>
+  readonly #refused: { item: ExportItem; verdict: Unacceptable }[] = []
+  #strikes = 0
+  #lost = false
+  #sent = false
+
+  constructor(road: Road, cargo: Cargo) {
+    this.#road = road
+    this.#cargo = cargo
+    this.#open = new Set(cargo.lease.items.map(({ id }) => id))
+  }
+
+  /** True when a request was begun. */
+  get hasSent(): boolean {
+    return this.#sent
+  }
+
+  /** Resolves when every item is settled. Rejects when the store does not take the settlements while the lease lasts. */
+  async run(): Promise<void> {
+    const { items } = this.#cargo.lease
+    const arrived =
+      (await this.#deliverPacked(items.filter(({ tries }) => tries < suspectAfter))) &&
+      (await this.#deliverSuspects(items.filter(({ tries }) => tries >= suspectAfter)))
+    await this.#settleRefused(arrived)
+    await this.#settle([...this.#open].map(id => ({ id, as: 'unsent' })))
+  }
+
+  /** False, as everywhere below: the shipment ends here. */
+  async #deliverPacked(items: readonly ExportItem[]): Promise<boolean> {
+    let pack: Parcel[] = []
+    let size = 0
+    for await (const parcel of this.#parcels(items)) {
+      if (pack.length > 0 && size + parcel.bytes.length > this.#road.batchBytes) {
+        if (!(await this.#deliver(pack))) return false
+        pack = []
+        size = 0
+      }
+      pack.push(parcel)
+      size += parcel.bytes.length
+    }
+    return pack.length === 0 || this.#deliver(pack)
+  }
+
+  async #deliverSuspects(items: readonly ExportItem[]): Promise<boolean> {
+    for await (const parcel of this.#parcels(items)) if (!(await this.#deliver([parcel], true))) return false
+    return true
+  }
+
+  /** An item that cannot be encoded is a dead letter by itself; one that has nothing to tell is done. */
+  async *#parcels(items: readonly ExportItem[]): AsyncGenerator<Parcel> {
+    for await (const found of encoded(items, this.#road.encode)) {
+      if ('reason' in found) await this.#reject(found.item, 0, found.reason)
+      else if (found.bytes.length > 0) yield found
+      else await this.#settle([{ id: found.item.id, as: 'delivered' }])
+    }
+  }
+
+  async #deliver(parcels: readonly Parcel[], alone = false): Promise<boolean> {
+    if (!this.#mayGoOn()) return false
+    const { pace, sender, gate, ledger, clock } = this.#road
+    const body = joined(parcels)
+    this.#sent = true
+    const sent = await sender.send(body)
+    ledger.answered(sent, parcels.length, body.length)
+    const { verdict, startedAt } = sent
+    switch (verdict.as) {
+      case 'delivered':
+        gate.accepted(startedAt)
+        pace.accepted(startedAt)
+        this.#strikes = 0
+        await this.#settle(parcels.map(({ item }) => ({ id: item.id, as: 'delivered' })))
+        return true
+      case 'unauthorized':
+        gate.unauthorized(sentenceOf(verdict), sent.token)
+        await this.#putOff(parcels, clock.now(), sentenceOf(verdict), false)
+        return false
+      case 'unacceptable':
+        gate.authorized(startedAt)
+        return this.#divide(parcels, verdict)
+      case 'later':
+        return this.#fail(parcels, verdict, startedAt, alone)
+    }
+  }
+
+  async #divide(parcels: readonly Parcel[], verdict: Unacceptable): Promise<boolean> {
+    const [only, ...others] = parcels
+    if (only !== undefined && others.length === 0) {
+      this.#refused.push({ item: only.item, verdict })
+      return true
+    }
+    const middle = Math.ceil(parcels.length / 2)
+    return (await this.#deliver(parcels.slice(0, middle))) && (await this.#deliver(parcels.slice(middle)))
+  }
+
+  async #fail(parcels: readonly Parcel[], verdict: Later, startedAt: Millis, alone: boolean): Promise<boolean> {
+    const { pace, pauses, clock, log } = this.#road
+    const [suspect] = parcels
+    if (!alone || suspect === undefined || !blames(verdict)) {
+      await this.#putOff(parcels, pace.failed(verdict, startedAt), sentenceOf(verdict), blames(verdict))
+      return false
+    }
+    // Retry-After speaks for all; without it only several suspects in a row stop the lane.
+    this.#strikes += 1
+    const stops = this.#strikes >= strikesOut || verdict.retryAfterMs !== undefined
+    const laneDue = stops ? pace.failed(verdict, startedAt) : 0
+    const { id, tries, part } = suspect.item
+    const due = Math.max(laneDue, clock.now() + backoff(tries - suspectAfter + 1, pauses))
+    if (tries === suspectAfter) {
+      log.warn({ export: id, ...part.key, reason: sentenceOf(verdict) }, 'an export keeps failing and is set apart')
+    }
+    await this.#putOff(parcels, due, sentenceOf(verdict), true)
+    return !stops
+  }
+
+  /** Refused singles are dead letters, unless this destination refuses everything: then it is held, and they wait. */
+  async #settleRefused(arrived: boolean): Promise<void> {
+    const { gate, clock } = this.#road
+    const [first] = this.#refused
+    if (first === undefined) return
+    if (gate.hasAccepted) {
+      for (const { item, verdict } of this.#refused) await this.#reject(item, verdict.status, verdict.words)
+      return
+    }
+    const due = arrived ? gate.hold(sentenceOf(first.verdict)) : clock.now()
+    await this.#settle(
+      this.#refused.map(({ item, verdict }) => ({
+        id: item.id,
+        as: 'later',
+        due,
+        error: sentenceOf(verdict),
+        counted: false,
+      })),
+    )
+  }
+
+  #mayGoOn(): boolean {
+    const { gate, pace, clock, longestSend, isStopping } = this.#road
+    const { leaseEnd, isProbe } = this.#cargo
+    const now = clock.now()
+    if (this.#lost || isStopping() || now < pace.pausedUntil || now + longestSend > leaseEnd) return false
+    return isProbe || gate.state === 'open'
+  }
+
+  async #reject(item: ExportItem, status: number, error: string): Promise<void> {
+    const { log } = this.#road
+    log.error({ export: item.id, ...item.part.key, status, reason: error }, 'an export was refused: a dead letter')
+    await this.#settle([{ id: item.id, as: 'rejected', status, error }])
+  }
+
+  async #putOff(parcels: readonly Parcel[], due: Millis, error: string, counted: boolean): Promise<void> {
+    await this.#settle(parcels.map(({ item }) => ({ id: item.id, as: 'later', due, error, counted })))
+  }
+
+  /** Tried again while the lease lasts: what is delivered and not noted would be sent twice. All of one kind. */
+  async #settle(settlements: readonly Settlement[]): Promise<void> {
+    const [first] = settlements
+    if (first === undefined) return
+    const { exports, ledger, clock } = this.#road
+    const { lease, leaseEnd } = this.#cargo
+    for (const { id } of settlements) this.#open.delete(id)
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const { lost } = await exports.settle(lease.token, settlements)
+        if (lost > 0) this.#lost = true
+        ledger.count('lost', lost)
+        if (first.as !== 'unsent') ledger.count(first.as, settlements.length - lost)
+        return
+      } catch (error) {
+        if (clock.now() >= leaseEnd) throw error
+        await clock.sleep(backoff(tries, { first: 100, max: 5_000 }))
+      }
+    }
+  }
+}

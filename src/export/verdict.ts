@@ -1,0 +1,142 @@
+// What a backend's answer means for what was sent: the one table of verdicts. Pure.
+import { STATUS_CODES } from 'node:http'
+import {
+  JsonLogsSerializer,
+  JsonMetricsSerializer,
+  JsonTraceSerializer,
+  ProtobufLogsSerializer,
+  ProtobufMetricsSerializer,
+  ProtobufTraceSerializer,
+} from '@opentelemetry/otlp-transformer'
+import { isJson, isWebPage, shorten, wordsOf } from './backend-words.ts'
+import { retryAfter } from '../lib/retry-after.ts'
+import type { Millis } from '../model/instant.ts'
+import type { Signal } from '../store/runs.ts'
+
+/** What came of one POST. */
+export type Answer =
+  | {
+      readonly kind: 'answered'
+      readonly status: number
+      readonly contentType?: string | undefined
+      readonly retryAfter?: string | undefined
+      readonly body: Uint8Array
+    }
+  | {
+      readonly kind: 'failed'
+      readonly reason: string
+      /** The request was under way: the backend may have taken it. */
+      readonly outcomeUnknown: boolean
+    }
+
+/** `words` are the backend's own, shortened; where it had none, the meaning of its status. */
+export type Verdict =
+  /** Accepted. `rejected` spans, points or records of it were not; OTLP forbids to send those again. */
+  | { readonly as: 'delivered'; readonly rejected: number; readonly words?: string | undefined }
+  | Later
+  | { readonly as: 'unauthorized'; readonly status: number; readonly words: string }
+  | Unacceptable
+
+export interface Later {
+  readonly as: 'later'
+  readonly kind: 'unreachable' | 'throttled' | 'server' | 'other'
+  readonly status?: number | undefined
+  readonly words: string
+  readonly retryAfterMs?: number | undefined
+  readonly outcomeUnknown: boolean
+}
+
+/** Nothing but another content would be accepted. */
+export interface Unacceptable {
+  readonly as: 'unacceptable'
+  readonly status: number
+  readonly words: string
+}
+
+/** A longer Retry-After is a mistake of the backend rather than a plan. */
+const longestRetryAfter = 24 * 3600 * 1000
+
+/**
+ * 2xx is delivered, 401 and 403 are about the sender, 400, 413 and 422 about the content; everything else may pass and is
+ * sent again: the backend's redirects and 404s are mended by an operator, not by giving up.
+ */
+export function verdictOf(answer: Answer, signal: Signal, now: Millis, secrets: readonly string[] = []): Verdict {
+  if (answer.kind === 'failed') {
+    const words = shorten(answer.reason, secrets) ?? 'no answer'
+    return { as: 'later', kind: 'unreachable', words, outcomeUnknown: answer.outcomeUnknown }
+  }
+  const { status, body, contentType } = answer
+  if (status >= 200 && status < 300) return deliveredBy(answer, signal, secrets)
+  const words = wordsOf(body, contentType, secrets) ?? STATUS_CODES[status] ?? 'no reason given'
+  if (status === 401 || status === 403) return { as: 'unauthorized', status, words }
+  if (status === 400 || status === 413 || status === 422) return { as: 'unacceptable', status, words }
+  const wait = retryAfter(answer.retryAfter, now)
+  return {
+    as: 'later',
+    kind: status === 429 ? 'throttled' : status >= 500 ? 'server' : 'other',
+    status,
+    words,
+    ...(wait === undefined ? {} : { retryAfterMs: Math.min(wait, longestRetryAfter) }),
+    outcomeUnknown: false,
+  }
+}
+
+/** A verdict's words as one sentence, e.g. `HTTP 503: overloaded`. */
+export function sentenceOf(verdict: { readonly status?: number | undefined; readonly words: string }): string {
+  return verdict.status === undefined ? verdict.words : `HTTP ${verdict.status}: ${verdict.words}`
+}
+
+/** True when an item may itself be the reason: five such answers in a row and it is set apart. */
+export function blames(verdict: Later): boolean {
+  return verdict.kind === 'server' || verdict.outcomeUnknown
+}
+
+function deliveredBy(
+  answer: Extract<Answer, { kind: 'answered' }>,
+  signal: Signal,
+  secrets: readonly string[],
+): Extract<Verdict, { as: 'delivered' }> {
+  if (isWebPage(answer.contentType)) {
+    const words = `HTTP ${answer.status} came with a web page: the endpoint may not be an OTLP receiver`
+    return { as: 'delivered', rejected: 0, words }
+  }
+  const { rejected, message } = partialSuccess(answer, signal)
+  const words = shorten(message, secrets)
+  return { as: 'delivered', rejected, ...(words === undefined ? {} : { words }) }
+}
+
+/** What the answer tells of a partial success; nothing, when it cannot be read: a 2xx is a 2xx. */
+function partialSuccess(
+  { body, contentType }: { readonly body: Uint8Array; readonly contentType?: string | undefined },
+  signal: Signal,
+): { rejected: number; message: string } {
+  try {
+    const told = readPartialSuccess[signal](body, isJson(contentType))
+    const rejected = Number(told?.rejected ?? 0)
+    const message = typeof told?.message === 'string' ? told.message : ''
+    return { rejected: Number.isSafeInteger(rejected) && rejected > 0 ? rejected : 0, message }
+  } catch {
+    return { rejected: 0, message: '' }
+  }
+}
+
+/** In JSON a 64-bit number may come as a string; and all of it is what somebody else wrote. */
+interface PartialSuccess {
+  readonly rejected: unknown
+  readonly message: unknown
+}
+
+const readPartialSuccess: Readonly<Record<Signal, (body: Uint8Array, json: boolean) => PartialSuccess | undefined>> = {
+  traces: (body, json) => {
+    const told = (json ? JsonTraceSerializer : ProtobufTraceSerializer).deserializeResponse(body).partialSuccess
+    return told && { rejected: told.rejectedSpans, message: told.errorMessage }
+  },
+  metrics: (body, json) => {
+    const told = (json ? JsonMetricsSerializer : ProtobufMetricsSerializer).deserializeResponse(body).partialSuccess
+    return told && { rejected: told.rejectedDataPoints, message: told.errorMessage }
+  },
+  logs: (body, json) => {
+    const told = (json ? JsonLogsSerializer : ProtobufLogsSerializer).deserializeResponse(body).partialSuccess
+    return told && { rejected: told.rejectedLogRecords, message: told.errorMessage }
+  },
+}
