@@ -1,0 +1,187 @@
+// Webhooks on the wire, from the simulated platform to a real HTTP server.
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import { Webhook } from 'standardwebhooks'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { generate, generatePipeline } from '../../src/demo/platform/generate.ts'
+import { LivePlatform } from '../../src/demo/platform/live.ts'
+import { WebhookSender, type SendOptions, type SendOutcome } from '../../src/demo/platform/sender.ts'
+
+interface Arrival {
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+  readonly socket: number
+}
+
+let server: Server
+let arrivals: Arrival[]
+let status: number
+
+beforeEach(async () => {
+  arrivals = []
+  status = 202
+  server = createServer((request, response) => {
+    let body = ''
+    request.setEncoding('utf8')
+    request.on('data', chunk => (body += String(chunk)))
+    request.on('end', () => {
+      arrivals.push({ headers: request.headers, body, socket: request.socket.remotePort ?? 0 })
+      response.writeHead(status).end('{"message":"thanks"}')
+    })
+  })
+  await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve))
+})
+afterEach(async () => {
+  await new Promise(resolve => server.close(resolve))
+})
+
+function url(): string {
+  const address = server.address()
+  return `http://127.0.0.1:${typeof address === 'object' ? (address?.port ?? 0) : 0}/webhooks`
+}
+
+const { deliveries } = generatePipeline(5, 'family')
+
+async function sendAll(options: Partial<SendOptions>): Promise<WebhookSender> {
+  const sender = new WebhookSender({ url: url(), ...options })
+  await sender.sendAll(deliveries)
+  await sender.close()
+  return sender
+}
+
+const keys = (): (string | undefined)[] => arrivals.map(({ headers }) => headers['idempotency-key'] as string)
+
+describe('the sender', () => {
+  it('posts every delivery once, with its headers, over kept connections', async () => {
+    const sender = await sendAll({ token: 'open sesame', concurrency: 2 })
+    expect(arrivals.map(({ body }) => body).sort()).toEqual(deliveries.map(({ body }) => body).sort())
+    expect(new Set(arrivals.map(({ socket }) => socket)).size).toBeLessThanOrEqual(2)
+    expect(arrivals[0]?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-service-event': expect.stringMatching(/^(Pipeline|Job) Hook$/) as string,
+      'x-service-instance': 'https://git.brightwater.example',
+      'x-service-token': 'open sesame',
+      'idempotency-key': expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+    })
+    expect(sender.counts).toEqual({
+      sent: deliveries.length,
+      accepted: deliveries.length,
+      refused: 0,
+      failed: 0,
+      lost: 0,
+    })
+  })
+
+  it('spells the headers as the other platform does', async () => {
+    await sendAll({ headerPrefix: 'X-Gitlab-', token: 't' })
+    expect(arrivals[0]?.headers).toHaveProperty('x-gitlab-event')
+    expect(arrivals[0]?.headers).toHaveProperty('x-gitlab-token', 't')
+    expect(arrivals[0]?.headers).not.toHaveProperty('x-service-event')
+  })
+
+  it('signs as Standard Webhooks do, with the Idempotency-Key as id', async () => {
+    const signingToken = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+    await sendAll({ signingToken })
+    const webhook = new Webhook(signingToken)
+    for (const { headers, body } of arrivals) {
+      expect(headers['webhook-id']).toBe(headers['idempotency-key'])
+      expect(() => webhook.verify(body, headers as Record<string, string>)).not.toThrow()
+    }
+  })
+
+  it('loses a share of the deliveries, the same ones for the same seed', async () => {
+    const first = await sendAll({ loss: 0.3, seed: 4, concurrency: 1 })
+    const kept = keys()
+    expect(first.counts.lost).toBeGreaterThan(0)
+    expect(first.counts.lost + first.counts.sent).toBe(deliveries.length)
+    arrivals = []
+    await sendAll({ loss: 0.3, seed: 4, concurrency: 1 })
+    expect(keys()).toEqual(kept)
+  })
+
+  it('repeats a share with the same key, and all with keys of their own when two hooks tell', async () => {
+    await sendAll({ duplicates: 1 })
+    expect([arrivals.length, new Set(keys()).size]).toEqual([2 * deliveries.length, deliveries.length])
+    arrivals = []
+    await sendAll({ hooks: 2 })
+    expect([arrivals.length, new Set(keys()).size]).toEqual([2 * deliveries.length, 2 * deliveries.length])
+  })
+
+  it('lets deliveries overtake each other', async () => {
+    await sendAll({ delay: 30, concurrency: 20 })
+    expect(keys()).not.toEqual(deliveries.map(({ key }) => key))
+    expect(keys().sort()).toEqual(deliveries.map(({ key }) => key).sort())
+  })
+
+  it('does not send again what was refused or not answered, and tells of every outcome', async () => {
+    status = 503
+    const outcomes: SendOutcome[] = []
+    const refused = await sendAll({ onSent: (_, outcome) => outcomes.push(outcome) })
+    expect(refused.counts).toMatchObject({ sent: deliveries.length, refused: deliveries.length, accepted: 0 })
+    expect(outcomes[0]).toEqual({ kind: 'answered', status: 503, body: '{"message":"thanks"}' })
+    const failed = await sendAll({ url: 'http://127.0.0.1:9/webhooks' })
+    expect(failed.counts).toMatchObject({ failed: deliveries.length, accepted: 0 })
+  })
+
+  it('loses everything while its hook is switched off', async () => {
+    const sender = new WebhookSender({ url: url() })
+    sender.enabled = false
+    await sender.sendAll(deliveries.slice(0, 3))
+    sender.enabled = true
+    await sender.sendAll(deliveries.slice(3, 5))
+    await sender.close()
+    expect([sender.counts.lost, arrivals.length]).toEqual([3, 2])
+  })
+})
+
+describe('the live platform', () => {
+  it('plays the pipelines it was asked for to their end and sends all of it', async () => {
+    const platform = new LivePlatform({
+      url: url(),
+      speed: 2_000,
+      seed: 9,
+      pipelines: 3,
+      scenarios: ['retried', 'small'],
+    })
+    await platform.finished()
+    const truth = platform.truth()
+    expect(truth.map(({ status }) => status)).toEqual(['success', expect.any(String), 'success'])
+    expect(truth.map(({ ends }) => ends.length)).toEqual([2, expect.any(Number), 2])
+    expect(platform.counts.accepted).toBe(arrivals.length)
+    expect(new Set(keys()).size).toBe(arrivals.length)
+  })
+
+  it('stops at once when told to, and sends nothing afterwards', async () => {
+    const platform = new LivePlatform({ url: url(), speed: 500, seed: 9 })
+    await new Promise<void>(resolve => {
+      const look = (): void => (arrivals.length > 3 ? resolve() : void setTimeout(look, 5))
+      look()
+    })
+    await platform.stop()
+    const { sent } = platform.counts
+    expect(sent).toBe(arrivals.length)
+  })
+
+  it('remembers no more pipelines than it is told to', async () => {
+    const options = {
+      url: url(),
+      speed: 20_000,
+      scenarios: ['small'],
+      pipelines: 12,
+      remembered: 4,
+      every: 90,
+    } as const
+    const platform = new LivePlatform(options)
+    await platform.finished()
+    expect(platform.truth().length).toBeLessThanOrEqual(5)
+  })
+})
+
+describe('a load', () => {
+  it('is made much faster than anything can take it', () => {
+    let count = 0
+    const before = performance.now()
+    for (const family of generate({ seed: 3, scenarios: ['small'], pipelines: 500 })) count += family.deliveries.length
+    expect(count).toBeGreaterThan(8_000)
+    expect(count / (performance.now() - before)).toBeGreaterThan(1)
+  })
+})
