@@ -1,0 +1,115 @@
+// The kinds that name a place: URLs, listen addresses, proxies, the store, the path behind a reverse proxy.
+import { BlockList, isIP } from 'node:net'
+import { Secret } from '../lib/secret.ts'
+import { quoted, type Wrong } from './config-fault.ts'
+import { scalar, type Kind } from './kind.ts'
+
+/** An http or https URL, as it was written. Credentials do not belong in it: it is logged and shown. */
+export const httpUrl: Kind<string> = scalar<string>({
+  noun: 'an http or https URL',
+  remedy: 'Write it in full, such as https://example.com.',
+  schema: { type: 'string', format: 'uri', pattern: '^https?://' },
+  read: given => {
+    const url = parseUrl(given, ['http:', 'https:'])
+    if (url === undefined || /\s/.test(given)) return undefined
+    if (url.username === '' && url.password === '') return given
+    return {
+      what: `${quoted(given)} carries credentials.`,
+      remedy: 'Take them out of the URL; use a header or a token.',
+    }
+  },
+})
+
+export interface ListenAddress {
+  /** A host name or an IP address without brackets. */
+  readonly host: string
+  /** 0 lets the system choose a free one. */
+  readonly port: number
+}
+
+export const listenAddress: Kind<ListenAddress> = scalar({
+  noun: 'a listen address',
+  remedy: 'Write host and port, such as 127.0.0.1:8080, or "[::]:8080" in quotes for every address.',
+  read: given => {
+    const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(given) ?? []
+    const host = bracketed ?? plain
+    const port = Number(digits)
+    if (host === undefined || port > 65_535) return undefined
+    const fits = bracketed === undefined ? isHostName(host) : isIP(host) === 6
+    return fits ? { host, port } : undefined
+  },
+  show: ({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`,
+})
+
+const loopback = new BlockList()
+loopback.addSubnet('127.0.0.0', 8, 'ipv4')
+loopback.addAddress('::1', 'ipv6')
+
+/** Whether only this machine can reach the address: 127.0.0.0/8, ::1 or localhost. */
+export function isLoopback({ host }: ListenAddress): boolean {
+  if (host.toLowerCase() === 'localhost') return true
+  const family = isIP(host)
+  return family !== 0 && loopback.check(host, family === 4 ? 'ipv4' : 'ipv6')
+}
+
+/** A proxy may need a user and a password in its URL, so the whole of it is a secret. */
+export const proxyUrl: Kind<Secret> = scalar({
+  noun: 'the URL of a proxy',
+  remedy: 'Write it as http://proxy.example.com:3128, with user:password@ before the host if the proxy asks for it.',
+  read: given => {
+    const full = given.includes('://') ? given : `http://${given}`
+    return parseUrl(full, ['http:', 'https:']) === undefined ? undefined : new Secret(full)
+  },
+  show: proxy => {
+    const url = new URL(proxy.reveal())
+    return `${url.protocol}//${url.username === '' ? '' : '[secret]@'}${url.host}`
+  },
+})
+
+export type StoreUrl =
+  { readonly engine: 'sqlite'; readonly path: string } | { readonly engine: 'postgres'; readonly url: Secret }
+
+/** `sqlite:` and a path (relative, or absolute with or without two slashes before it), or a PostgreSQL URL. */
+export const storeUrl: Kind<StoreUrl> = scalar({
+  noun: 'the URL of a store',
+  remedy: 'Write sqlite:./data/pipespan.db or postgres://user@host/database.',
+  read: given => {
+    if (given.startsWith('sqlite:')) return sqliteFile(given.slice('sqlite:'.length))
+    const url = parseUrl(given, ['postgres:', 'postgresql:'])
+    return url === undefined ? undefined : { engine: 'postgres', url: new Secret(given) }
+  },
+  show: store => {
+    if (store.engine === 'sqlite') return `sqlite:${store.path}`
+    const { protocol, host, pathname } = new URL(store.url.reveal())
+    return `${protocol}//${host}${pathname}`
+  },
+})
+
+function sqliteFile(rest: string): StoreUrl | Wrong | undefined {
+  if (rest === ':memory:') {
+    return { what: 'A store in memory forgets what was acknowledged.', remedy: 'Write sqlite: and the path of a file.' }
+  }
+  const path = rest.replace(/^\/\/(?=\/)/, '')
+  return path === '' || path.startsWith('//') ? undefined : { engine: 'sqlite', path }
+}
+
+/** The path under which a reverse proxy publishes the daemon, without a slash at its end; empty at the root. */
+export const basePath: Kind<string> = scalar({
+  noun: 'a path that starts with /',
+  remedy: 'Write it as /pipespan.',
+  schema: { type: 'string', pattern: '^/' },
+  read: given => (/^(?:\/[\w.~-]+)*\/?$/.test(given) && given !== '' ? given.replace(/\/$/, '') : undefined),
+  show: path => (path === '' ? '/' : path),
+})
+
+function parseUrl(text: string, protocols: readonly string[]): URL | undefined {
+  const url = URL.parse(text)
+  const slashes = /^[a-z]+:\/\//i.test(text)
+  return url !== null && slashes && protocols.includes(url.protocol) ? url : undefined
+}
+
+/** An IPv4 address or a DNS name; digits and dots alone are an address or nothing. */
+function isHostName(host: string): boolean {
+  if (/^[\d.]+$/.test(host)) return isIP(host) === 4
+  return /^[a-z\d]([a-z\d-]*[a-z\d])?(\.[a-z\d]([a-z\d-]*[a-z\d])?)*\.?$/i.test(host)
+}

@@ -1,0 +1,134 @@
+// What settings must say together. Each check speaks only when the settings it needs could be read.
+import { describeSource, type ConfigFault, type Source, type Wrong } from './config-fault.ts'
+import { isLoopback, listenAddress } from './address-kinds.ts'
+import { hasDefaultDestination } from './destinations.ts'
+import { signals } from './otlp-options.ts'
+import type { Config } from './options.ts'
+import type { Setting } from './reader.ts'
+
+export interface Checked {
+  readonly config: Config
+  readonly settings: readonly Setting[]
+  /** Paths whose values could not be read. */
+  readonly faulty: ReadonlySet<string>
+  /** Whether all that the file says is known. */
+  readonly whole: boolean
+}
+
+interface Check {
+  /** The settings it reads; the fault is shown at the first of them that was given. */
+  readonly of: readonly string[]
+  readonly find: (config: Config) => Wrong | undefined
+}
+
+const checks: readonly Check[] = [
+  {
+    of: ['tls.cert_file', 'tls.key_file'],
+    find: ({ tls }) => oneWithoutOther(['tls.cert_file', tls.certFile], ['tls.key_file', tls.keyFile]),
+  },
+  {
+    of: ['webhook.require_signature', 'webhook.signing_token'],
+    find: ({ webhook }) => {
+      if (!webhook.requireSignature || webhook.signingToken.current() !== undefined) return undefined
+      return {
+        what: 'Signatures are required, but there is no signing token to verify them with.',
+        remedy: 'Set webhook.signing_token (PIPESPAN_WEBHOOK_SIGNING_TOKEN).',
+      }
+    },
+  },
+  {
+    of: ['listen', 'webhook.token', 'webhook.signing_token'],
+    find: ({ listen, webhook }) => {
+      if (isLoopback(listen)) return undefined
+      if (webhook.token.current() !== undefined || webhook.signingToken.current() !== undefined) return undefined
+      return {
+        what: `Anybody who reaches ${listenAddress.show(listen)} could post webhooks: there is no webhook secret.`,
+        remedy:
+          'Set webhook.signing_token (PIPESPAN_WEBHOOK_SIGNING_TOKEN) or webhook.token (PIPESPAN_WEBHOOK_TOKEN), ' +
+          'or listen on a loopback address such as 127.0.0.1:8080.',
+      }
+    },
+  },
+  {
+    of: ['admin.listen', 'listen'],
+    find: ({ listen, admin }) => {
+      const same = listen.port !== 0 && listen.port === admin.listen.port && listen.host === admin.listen.host
+      return same
+        ? { what: 'Both listeners have the same address.', remedy: 'Give one of them another port.' }
+        : undefined
+    },
+  },
+  {
+    of: ['otlp.client_key', 'otlp.client_certificate'],
+    find: ({ otlp }) =>
+      oneWithoutOther(['otlp.client_key', otlp.clientKey], ['otlp.client_certificate', otlp.clientCertificate]),
+  },
+  ...signals.map((signal): Check => ({
+    of: [`otlp.${signal}.client_key`, `otlp.${signal}.client_certificate`],
+    find: ({ otlp }) => {
+      const { clientKey, clientCertificate } = otlp[signal]
+      if (clientKey === undefined && clientCertificate === undefined) return undefined
+      return oneWithoutOther(
+        [`otlp.${signal}.client_key`, clientKey ?? otlp.clientKey],
+        [`otlp.${signal}.client_certificate`, clientCertificate ?? otlp.clientCertificate],
+      )
+    },
+  })),
+]
+
+/** Faults, and sentences about what is allowed and yet probably not meant. */
+export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings: string[] } {
+  const { config, settings, faulty, whole } = checked
+  if (!whole) return { faults: [], warnings: [] }
+  const sources = new Map(settings.map(({ path, source }) => [path, source]))
+  const faults = checks.flatMap(({ of, find }) => {
+    const wrong = of.some(path => faulty.has(path)) ? undefined : find(config)
+    return wrong === undefined ? [] : [{ ...placeOf(of, sources), ...wrong }]
+  })
+  const warnings = [...noSecret(checked), ...unusedToken(config, sources)]
+  return { faults: [...faults, ...repeatedNames(config, sources)], warnings }
+}
+
+/** The first setting of them that the operator gave, else the first. */
+function placeOf(paths: readonly string[], sources: ReadonlyMap<string, Source>): { setting: string; source: Source } {
+  const given = paths.find(path => (sources.get(path)?.from ?? 'default') !== 'default')
+  const setting = given ?? paths[0] ?? ''
+  return { setting, source: sources.get(setting) ?? { from: 'default' } }
+}
+
+function oneWithoutOther(one: readonly [string, unknown], other: readonly [string, unknown]): Wrong | undefined {
+  const [given, missing] = one[1] === undefined ? [other, one] : [one, other]
+  if (given[1] === undefined || missing[1] !== undefined) return undefined
+  return { what: `${given[0]} is of no use without ${missing[0]}.`, remedy: 'Set both, or neither.' }
+}
+
+function repeatedNames({ destinations }: Config, sources: ReadonlyMap<string, Source>): ConfigFault[] {
+  // A name that could not be read is undefined here, whatever its type says, and has its own fault.
+  const names: (string | undefined)[] = destinations.map(({ name }) => name)
+  return names.flatMap((name, index) => {
+    if (name === undefined || names.indexOf(name) === index) return []
+    const setting = `destinations[${index}].name`
+    const source = sources.get(setting) ?? { from: 'default' }
+    return [{ setting, source, what: `The name ${name} is taken by an earlier one.`, remedy: 'Choose another name.' }]
+  })
+}
+
+/** On a loopback address that is allowed, and yet every user and process of the machine can reach it. */
+function noSecret({ config: { listen, webhook }, faulty }: Checked): string[] {
+  const unsure = ['listen', 'webhook.token', 'webhook.signing_token'].some(path => faulty.has(path))
+  if (unsure || !isLoopback(listen)) return []
+  if (webhook.token.current() !== undefined || webhook.signingToken.current() !== undefined) return []
+  return [
+    `webhook.token: There is no webhook secret, so whatever runs on this machine can post webhooks to ` +
+      `${listenAddress.show(listen)}. Set webhook.signing_token or webhook.token.`,
+  ]
+}
+
+function unusedToken(config: Config, sources: ReadonlyMap<string, Source>): string[] {
+  const source = sources.get('observability.token')
+  if (source === undefined || source.from === 'default' || hasDefaultDestination(config)) return []
+  return [
+    `${describeSource(source)}: observability.token goes to the destination "default" only, and there is none. ` +
+      'Set otlp.endpoint (OTEL_EXPORTER_OTLP_ENDPOINT), or give destinations their own token_file.',
+  ]
+}

@@ -1,0 +1,44 @@
+// Where a setting came from, and what is wrong with one: the sentences that the operator reads.
+
+/** Where a value was given. Lines and columns count from 1. */
+export type Source =
+  | { readonly from: 'default' }
+  | { readonly from: 'environment'; readonly variable: string }
+  | { readonly from: 'file'; readonly file: string; readonly line: number; readonly column: number }
+
+/** What is wrong with a value, as one sentence, and what to do about it, as another. */
+export interface Wrong {
+  readonly what: string
+  readonly remedy: string
+}
+
+export interface ConfigFault extends Wrong {
+  readonly source: Source
+  /** The setting's key path such as `webhook.token`; absent when the file itself is at fault. */
+  readonly setting?: string
+}
+
+/** One line: `pipespan.yaml:3:9: settle: "soon" is not a duration. Write a number …`. */
+export function describeFault({ source, setting, what, remedy }: ConfigFault): string {
+  const named = source.from === 'environment' || setting === undefined ? [] : [setting]
+  const place = source.from === 'default' ? [] : [describeSource(source)]
+  return [...place, ...named, `${what} ${remedy}`].join(': ')
+}
+
+/** `default`, the variable's name, or `file:line:column`. */
+export function describeSource(source: Source): string {
+  switch (source.from) {
+    case 'default':
+      return 'default'
+    case 'environment':
+      return source.variable
+    case 'file':
+      return `${source.file}:${source.line}:${source.column}`
+  }
+}
+
+/** The operator's own words in quotes, shortened, and without the credentials that a URL may carry. */
+export function quoted(text: string): string {
+  const safe = text.replace(/\/\/.*@/s, '//[secret]@')
+  return JSON.stringify(safe.length > 80 ? `${safe.slice(0, 80)}…` : safe)
+}

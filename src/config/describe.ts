@@ -1,0 +1,18 @@
+// The effective settings in the operator's own notation, each with its source. Secrets show as [secret].
+import type { LoadedConfig } from './load.ts'
+import type { Setting } from './reader.ts'
+import { describeSource } from './config-fault.ts'
+import { LiveSecret } from './live-secret.ts'
+
+/** A line for every setting: `settle = 5s (default)`. */
+export function describeConfig({ settings }: LoadedConfig): string {
+  const lines = settings.map(setting => `${setting.path} = ${shown(setting)} (${describeSource(setting.source)})`)
+  return `${lines.join('\n')}\n`
+}
+
+/** The value in the operator's notation; what holds instead when there is none. */
+export function shown({ option: { kind, spec }, value }: Pick<Setting, 'option' | 'value'>): string {
+  const current = value instanceof LiveSecret ? (value as LiveSecret<unknown>).current() : value
+  if (current !== undefined) return kind.show(current)
+  return spec.unset === undefined ? 'none' : `none: ${spec.unset.replaceAll('`', '')}`
+}

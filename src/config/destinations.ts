@@ -1,0 +1,102 @@
+// Where telemetry goes: the OTLP settings resolved into destinations, each with its signals. The `otlp` settings make
+// the destination `default`. It exists when one of their endpoints is set, or when no others are listed; beside others
+// it takes the signals that it has an endpoint for. Time-out, compression and TLS files of `otlp` hold for all
+// destinations; headers and the bearer token go to the destination they were given for, and nowhere else.
+import type { Secret } from '../lib/secret.ts'
+import { signals, type Signal } from './otlp-options.ts'
+import type { Config } from './options.ts'
+import type { Headers } from './pair-kinds.ts'
+
+export const defaultDestination = 'default'
+
+/** What the OpenTelemetry specification has for OTLP over HTTP. */
+const defaultEndpoint = 'http://localhost:4318'
+
+export interface ConfiguredDestination {
+  readonly name: string
+  /** The bearer token of this moment, in place of an Authorization among the headers. */
+  readonly token: () => Secret | undefined
+  /** The signals it takes. */
+  readonly targets: Readonly<Partial<Record<Signal, ConfiguredTarget>>>
+}
+
+export interface ConfiguredTarget {
+  readonly url: string
+  /** The headers of this moment, names in lower case. */
+  readonly headers: () => Headers
+  /** For one request, ms. */
+  readonly timeout: number
+  readonly compression: 'gzip' | 'none'
+  /** PEM files. */
+  readonly tls: {
+    readonly certificate: string | undefined
+    readonly clientKey: string | undefined
+    readonly clientCertificate: string | undefined
+  }
+}
+
+/** All destinations, `default` first. One that takes no signal that is on is left out. */
+export function destinationsOf(config: Config): ConfiguredDestination[] {
+  const { destinations, observability, otlp } = config
+  const listed = destinations.map((destination): ConfiguredDestination => {
+    const takes = observability.export.filter(signal => destination.signals?.includes(signal) ?? true)
+    const headers = (): Headers => destination.headers.current() ?? new Map()
+    return {
+      name: destination.name,
+      token: () => destination.token.current(),
+      targets: targetsOf(takes, signal => ({
+        ...common(config),
+        url: withPath(destination.endpoint, signal),
+        headers,
+      })),
+    }
+  })
+  const first: ConfiguredDestination = {
+    name: defaultDestination,
+    token: () => observability.token.current(),
+    targets: targetsOf(
+      observability.export.filter(signal => defaultTakes(config, signal)),
+      signal => ({
+        ...common(config, signal),
+        url: otlp[signal].endpoint ?? withPath(otlp.endpoint ?? defaultEndpoint, signal),
+        headers: () => otlp[signal].headers.current() ?? otlp.headers.current() ?? new Map(),
+      }),
+    ),
+  }
+  return [first, ...listed].filter(({ targets }) => Object.keys(targets).length > 0)
+}
+
+export function hasDefaultDestination(config: Config): boolean {
+  return signals.some(signal => defaultTakes(config, signal))
+}
+
+function defaultTakes({ destinations, otlp }: Config, signal: Signal): boolean {
+  return destinations.length === 0 || (otlp[signal].endpoint ?? otlp.endpoint) !== undefined
+}
+
+function targetsOf(
+  takes: readonly Signal[],
+  target: (signal: Signal) => ConfiguredTarget,
+): ConfiguredDestination['targets'] {
+  return Object.fromEntries(takes.map(signal => [signal, target(signal)]))
+}
+
+function common({ otlp }: Config, signal?: Signal): Omit<ConfiguredTarget, 'url' | 'headers'> {
+  const own = signal === undefined ? undefined : otlp[signal]
+  return {
+    timeout: own?.timeout ?? otlp.timeout,
+    compression: own?.compression ?? otlp.compression,
+    tls: {
+      certificate: own?.certificate ?? otlp.certificate,
+      clientKey: own?.clientKey ?? otlp.clientKey,
+      clientCertificate: own?.clientCertificate ?? otlp.clientCertificate,
+    },
+  }
+}
+
+/** As the specification says for the general endpoint: `v1/…` below its path, whether or not that ends with a slash. */
+function withPath(endpoint: string, signal: Signal): string {
+  const url = new URL(endpoint)
+  url.pathname = `${url.pathname.replace(/\/$/, '')}/v1/${signal}`
+  return url.href
+}

@@ -1,0 +1,32 @@
+// The section of --help on environment variables, made from the table of options.
+import { optionTable } from './options.ts'
+import { rowsOf, variablesOf, type Group, type ProfileVariables, type Profiles, type Row } from './option.ts'
+import { signals } from './otlp-options.ts'
+
+const opening = `Environment variables, stronger than the configuration file; a blank one counts as unset.
+A secret (marked *) can be given as a file: NAME_FILE.`
+
+/** Plain text, under the names of one profile. The forms for single signals are named, not listed. */
+export function environmentHelp(profiles: Profiles, profile: ProfileVariables): string {
+  const sections = Object.entries<Group>(optionTable(profiles)).map(([heading, group]) => {
+    const lines = rowsOf(group)
+      .filter(isGeneral)
+      .flatMap(row => linesOf(row, profile))
+    return [`${heading}:`, ...lines].join('\n')
+  })
+  const perSignal = signals.map(signal => `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_…`).join(', ')
+  return [opening, ...sections, `Every OTEL_EXPORTER_OTLP_… setting for one signal alone:\n  ${perSignal}`].join('\n\n')
+}
+
+function isGeneral({ path }: Row): boolean {
+  return !signals.some(signal => path.startsWith(`otlp.${signal}.`))
+}
+
+function linesOf({ option }: Row, profile: ProfileVariables): string[] {
+  const [name] = variablesOf(option, profile).slice(-1)
+  if (name === undefined) return []
+  const { default: standard, unset, says } = option.spec
+  const holds = standard ?? unset
+  const text = `${says}${holds === undefined ? '' : ` Default: ${holds}.`}`.replaceAll('`', '')
+  return [`  ${name}${option.kind.secret ? ' *' : ''}`, `      ${text}`]
+}

@@ -1,0 +1,48 @@
+// The JSON Schema (draft 2020-12) of the YAML file, for editors. The loader itself is stricter than a schema can be.
+import { allOptions } from './options.ts'
+import { Each, Option, yamlKey, type Group, type Profiles } from './option.ts'
+import type { JsonSchema } from './kind.ts'
+
+/** config/pipespan.schema.json. */
+export function jsonSchema(profiles: Profiles): JsonSchema {
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Configuration of Pipespan',
+    ...schemaOf(allOptions(profiles)),
+  }
+}
+
+function schemaOf(group: Group): JsonSchema {
+  const properties = Object.entries(group).flatMap(([name, entry]): [string, JsonSchema][] => {
+    const key = yamlKey(name)
+    if (entry instanceof Each) {
+      return [[key, { description: entry.says, type: 'array', items: schemaOf(entry.item) }]]
+    }
+    if (!(entry instanceof Option)) return [[key, schemaOf(entry)]]
+    if (entry.spec.variableOnly === true) return []
+    const own: [string, JsonSchema] = [key, schemaOfOption(entry)]
+    if (!entry.kind.secret) return [own]
+    return [own, [`${key}_file`, { description: `A file that holds ${key}.`, type: 'string' }]]
+  })
+  const required = Object.entries(group).flatMap(([name, entry]) =>
+    entry instanceof Option && entry.spec.required === true ? [yamlKey(name)] : [],
+  )
+  return {
+    type: 'object',
+    additionalProperties: false,
+    properties: Object.fromEntries(properties),
+    ...(required.length === 0 ? {} : { required }),
+  }
+}
+
+function schemaOfOption({ kind, spec }: Option): JsonSchema {
+  const { default: text, example } = spec
+  const parsed = text === undefined ? undefined : kind.parse(text)
+  const isSwitch = parsed !== undefined && 'value' in parsed && typeof parsed.value === 'boolean'
+  return {
+    description: spec.says,
+    ...kind.schema,
+    ...(text === undefined ? {} : { default: isSwitch ? text === 'true' : text }),
+    ...(example === undefined ? {} : { examples: [example] }),
+  }
+}

@@ -1,0 +1,54 @@
+// What a kind of setting is: one parser for the variable's text and for the YAML value, and how its values are shown.
+import { quoted, type Wrong } from './config-fault.ts'
+
+/** A value as the operator wrote it, blanks already left out: a text, a YAML list or a YAML mapping of texts. */
+export type Raw = string | readonly string[] | ReadonlyMap<string, string>
+
+export type Parsed<T> = { readonly value: T } | { readonly wrong: Wrong }
+
+/** A fragment of JSON Schema, draft 2020-12. */
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+export interface Kind<T> {
+  /** What a value is called, with its article: `a duration`. */
+  readonly noun: string
+  /** A secret is never shown, and can also be given as a file. */
+  readonly secret: boolean
+  /** How the YAML value may look, for editors. */
+  readonly schema: JsonSchema
+  parse(raw: Raw): Parsed<T>
+  /** The value in the operator's own notation; a secret part of it is masked. */
+  show(value: T): string
+}
+
+export interface ScalarKind<T> {
+  readonly noun: string
+  /** A whole sentence: `Write a number with its unit, such as 5s or 1h.` */
+  readonly remedy: string
+  /** The value, or undefined when the text is not one, or what else is wrong with it. */
+  read(text: string): T | Wrong | undefined
+  readonly schema?: JsonSchema
+  show?(value: T): string
+}
+
+/** A kind whose values are single texts, in a variable as in YAML. */
+export function scalar<T extends string | number | boolean | object>(spec: ScalarKind<T>): Kind<T> {
+  const { noun, remedy } = spec
+  return {
+    noun,
+    secret: false,
+    schema: spec.schema ?? { type: 'string' },
+    parse: raw => {
+      if (typeof raw !== 'string')
+        return { wrong: { what: `${raw instanceof Map ? 'A mapping' : 'A list'} is not ${noun}.`, remedy } }
+      const read = spec.read(raw.trim())
+      if (read === undefined) return { wrong: { what: `${quoted(raw)} is not ${noun}.`, remedy } }
+      return isWrong(read) ? { wrong: read } : { value: read }
+    },
+    show: value => spec.show?.(value) ?? (typeof value === 'object' ? noun : String(value)),
+  }
+}
+
+function isWrong(read: unknown): read is Wrong {
+  return typeof read === 'object' && read !== null && 'what' in read && 'remedy' in read
+}

@@ -1,0 +1,90 @@
+// The kinds of many values: lists and patterns, separated by commas in a variable, a list or the same text in YAML.
+import picomatch from 'picomatch'
+import { quoted } from './config-fault.ts'
+import { type Kind, type Parsed, type Raw } from './kind.ts'
+
+/** A list of texts. */
+export const list: Kind<readonly string[]> = {
+  noun: 'a list',
+  secret: false,
+  schema: listSchema({ type: 'string' }),
+  parse: raw => itemsOf(raw),
+  show: items => items.join(','),
+}
+
+/** One or more of a few words, each once; capitals do not matter. */
+export function someOf<const W extends string>(words: readonly W[]): Kind<readonly W[]> {
+  const noun = `a list of ${words.map(word => `\`${word}\``).join(', ')}`
+  const remedy = `Name one or more of ${words.join(', ')}.`
+  return {
+    noun,
+    secret: false,
+    schema: listSchema({ enum: words }),
+    parse: raw => {
+      const items = itemsOf(raw)
+      if ('wrong' in items) return items
+      const found = items.value.map(item => words.find(word => word === item.toLowerCase()))
+      const unknown = items.value.find((_, index) => found[index] === undefined)
+      if (unknown !== undefined) return { wrong: { what: `${quoted(unknown)} is not one of them.`, remedy } }
+      if (found.length === 0) return { wrong: { what: 'The list is empty.', remedy } }
+      return { value: words.filter(word => found.includes(word)) }
+    },
+    show: items => items.join(','),
+  }
+}
+
+/** Glob patterns as picomatch reads them. A comma within brackets, or after a backslash, is part of its pattern. */
+export const patterns: Kind<readonly string[]> = {
+  noun: 'a list of patterns',
+  secret: false,
+  schema: listSchema({ type: 'string' }),
+  parse: raw => {
+    const items = itemsOf(raw, splitPatterns)
+    if ('wrong' in items) return items
+    const bad = items.value.find(pattern => !compiles(pattern))
+    if (bad === undefined) return items
+    return { wrong: { what: `${quoted(bad)} is not a pattern.`, remedy: 'Close its brackets: a glob such as team/*.' } }
+  },
+  show: items => items.join(','),
+}
+
+/** The items of a YAML list, or of a text that `split` takes apart; blank ones are left out. */
+export function itemsOf(raw: Raw, split: (text: string) => string[] = atCommas): Parsed<readonly string[]> {
+  if (raw instanceof Map) return { wrong: { what: 'A mapping is not a list.', remedy: 'Write a list: [one, two].' } }
+  const items = typeof raw === 'string' ? split(raw) : [...(raw as readonly string[])]
+  return { value: items.map(item => item.trim()).filter(item => item !== '') }
+}
+
+export function listSchema(items: object): { anyOf: object[] } {
+  return { anyOf: [{ type: 'string' }, { type: 'array', items }] }
+}
+
+function atCommas(text: string): string[] {
+  return text.split(',')
+}
+
+function splitPatterns(text: string): string[] {
+  const items: string[] = []
+  let item = ''
+  let depth = 0
+  for (const [token] of text.matchAll(/\\.|[^]/g)) {
+    if ('{(['.includes(token)) depth++
+    if ('})]'.includes(token)) depth--
+    if (token === ',' && depth <= 0) {
+      items.push(item)
+      item = ''
+    } else {
+      item += token
+    }
+  }
+  return [...items, item]
+}
+
+function compiles(pattern: string): boolean {
+  try {
+    picomatch.makeRe(pattern, { strictBrackets: true })
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,113 @@
+// A secret that follows its file: read again when the file changes, the last good value kept while it cannot be read.
+import { readFileSync, statSync } from 'node:fs'
+import { systemClock, type Clock } from '../lib/clock.ts'
+import { quoted, type Wrong } from './config-fault.ts'
+import type { Parsed } from './kind.ts'
+
+/** The file is looked at most this often, ms. */
+const lookEvery = 1000
+/** No secret is larger; whatever is, is another file. */
+const maxBytes = 64 * 1024
+
+export interface SecretFileOptions<T> {
+  readonly path: string
+  readonly parse: (text: string) => Parsed<T>
+  /** Hears a sentence when the file was read again, or can no longer be used. Never a secret. */
+  readonly onNews?: ((sentence: string) => void) | undefined
+  readonly clock?: Clock | undefined
+}
+
+export class LiveSecret<T> {
+  #value: T | undefined
+  #file: SecretFile<T> | undefined
+
+  private constructor(value: T | undefined, file?: SecretFile<T>) {
+    this.#value = value
+    this.#file = file
+  }
+
+  /** A secret given as a value, or not at all: it stays as it is. */
+  static fixed<T>(value: T | undefined): LiveSecret<T> {
+    return new LiveSecret(value)
+  }
+
+  /** A secret given as a file, which must be readable now. */
+  static fromFile<T>(options: SecretFileOptions<T>): Parsed<LiveSecret<T>> {
+    const file = new SecretFile(options)
+    const wrong = file.read()
+    return wrong === undefined ? { value: new LiveSecret<T>(undefined, file) } : { wrong }
+  }
+
+  /** The secret of this moment; undefined when none is configured. Cheap enough to be asked at every use. */
+  current(): T | undefined {
+    return this.#file === undefined ? this.#value : this.#file.current()
+  }
+
+  /** Looks at the file now, for instance after a backend refused the secret. What is wrong, if anything, is returned. */
+  reload(): Wrong | undefined {
+    return this.#file?.read()
+  }
+
+  /** Takes over where another one comes from: the configuration was read again. */
+  adopt(other: LiveSecret<T>): void {
+    this.#value = other.#value
+    this.#file = other.#file
+  }
+}
+
+class SecretFile<T> {
+  readonly #options: SecretFileOptions<T>
+  readonly #clock: Clock
+  #value: T | undefined
+  #stamp: string | undefined
+  #lookedAt = -Infinity
+  #problem: string | undefined
+
+  constructor(options: SecretFileOptions<T>) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+  }
+
+  current(): T | undefined {
+    const sinceLook = this.#clock.now() - this.#lookedAt
+    if (sinceLook >= lookEvery || sinceLook < 0) this.read()
+    return this.#value
+  }
+
+  read(): Wrong | undefined {
+    this.#lookedAt = this.#clock.now()
+    const first = this.#value === undefined
+    const wrong = this.#readIfChanged()
+    if (wrong !== undefined && !first && wrong.what !== this.#problem) {
+      this.#options.onNews?.(`${wrong.what} The last good value stays in use. ${wrong.remedy}`)
+    }
+    this.#problem = wrong?.what
+    return wrong
+  }
+
+  #readIfChanged(): Wrong | undefined {
+    const { path, parse, onNews } = this.#options
+    const named = `The secret file ${quoted(path)}`
+    try {
+      // Symbolic links are followed: Kubernetes swaps a link to a new directory, so the inode tells.
+      const stats = statSync(path, { bigint: true })
+      if (!stats.isFile() || stats.size > maxBytes) {
+        return { what: `${named} is not a regular file of at most 64 KiB.`, remedy: 'Name the file of the secret.' }
+      }
+      const stamp = [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join()
+      if (stamp === this.#stamp && this.#problem === undefined) return undefined
+      const text = readFileSync(path, 'utf8').replace(/[\r\n]+$/, '')
+      if (text.trim() === '') return { what: `${named} is empty.`, remedy: 'Write the secret into it.' }
+      const parsed = parse(text)
+      if ('wrong' in parsed) return { ...parsed.wrong, what: `${named}: ${parsed.wrong.what}` }
+      const again = this.#value !== undefined && stamp !== this.#stamp
+      this.#value = parsed.value
+      this.#stamp = stamp
+      if (again) onNews?.(`${named} has changed and was read again.`)
+      return undefined
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code ?? 'unknown error'
+      return { what: `${named} cannot be read (${code}).`, remedy: 'Name a file that this process may read.' }
+    }
+  }
+}

@@ -1,0 +1,108 @@
+// Loads the configuration: environment over file over default, everything that is wrong found at once.
+import { readFileSync, statSync } from 'node:fs'
+import type { Clock } from '../lib/clock.ts'
+import { allOptions, type Config } from './options.ts'
+import { crossChecks } from './checks.ts'
+import { firstSet, foreignVariables, knownVariables, unknownVariables, type Environment } from './variables.ts'
+import { parseYamlFile, type FileMap } from './yaml-file.ts'
+import { quoted, type ConfigFault, type Source, type Wrong } from './config-fault.ts'
+import { Reader, type Setting } from './reader.ts'
+import type { Profiles } from './option.ts'
+
+/** Far more than any sensible file: a wrong path must not fill the memory. */
+const maxFileBytes = 1024 * 1024
+
+export interface LoadOptions<P extends string> {
+  readonly env: Environment
+  /** The YAML file; else `PIPESPAN_CONFIG` names it, else there is none. */
+  readonly file?: string | undefined
+  /** The profiles by name, among them `generic`, the default. */
+  readonly profiles: Profiles<P>
+  /** Hears when a secret's file has changed or can no longer be used. Never a secret itself. */
+  readonly onSecretNews?: ((sentence: string) => void) | undefined
+  readonly clock?: Clock | undefined
+}
+
+export interface LoadedConfig<P extends string = string> {
+  readonly ok: true
+  readonly config: Config<P>
+  /** Every setting with its value and where it came from, in the table's order. */
+  readonly settings: readonly Setting[]
+  readonly warnings: readonly string[]
+}
+
+export interface FaultyConfig {
+  readonly ok: false
+  readonly faults: readonly ConfigFault[]
+  readonly warnings: readonly string[]
+}
+
+/** Reads, checks and merges everything the operator has said. Reads files, and nothing else outside of its arguments. */
+export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedConfig<P> | FaultyConfig {
+  const { env, profiles } = options
+  const table = allOptions(profiles)
+  const file = readFile(options)
+  const profile = activeProfile(options, file.root)
+  const reader = new Reader({
+    env,
+    profile: profiles[profile],
+    onSecretNews: options.onSecretNews,
+    clock: options.clock,
+  })
+  const config = reader.readGroup(table, file.root) as Config<P>
+  const checked = crossChecks({ config, settings: reader.settings, faulty: reader.faulty, whole: file.whole })
+  const faults = [...file.faults, ...reader.faults, ...checked.faults]
+  const warnings = [
+    ...file.warnings,
+    ...unknownVariables(env, knownVariables(table, profiles)),
+    ...foreignVariables(env, profiles, profile),
+    ...checked.warnings,
+  ]
+  return faults.length > 0 ? { ok: false, faults, warnings } : { ok: true, config, settings: reader.settings, warnings }
+}
+
+interface ReadFile {
+  readonly root?: FileMap
+  /** Whether all that the file says is known. */
+  readonly whole: boolean
+  readonly faults: readonly ConfigFault[]
+  readonly warnings: readonly string[]
+}
+
+function readFile({ env, file }: Pick<LoadOptions<string>, 'env' | 'file'>): ReadFile {
+  const named = firstSet(env, ['PIPESPAN_CONFIG'])
+  const path = file ?? named?.text.trim()
+  if (path === undefined) return { whole: true, faults: [], warnings: [] }
+  const text = readText(path)
+  if (typeof text === 'object') {
+    const source: Source =
+      file === undefined ? { from: 'environment', variable: 'PIPESPAN_CONFIG' } : { from: 'default' }
+    return { whole: false, faults: [{ source, ...text }], warnings: [] }
+  }
+  const { root, faults } = parseYamlFile(text, path)
+  const warnings = root === undefined && faults.length === 0 ? [`${path}: The file holds no settings.`] : []
+  return { ...(root === undefined ? {} : { root }), whole: faults.length === 0, faults, warnings }
+}
+
+function readText(path: string): string | Wrong {
+  const remedy = 'Name a YAML file that this process may read.'
+  try {
+    const stats = statSync(path)
+    if (!stats.isFile() || stats.size > maxFileBytes) {
+      return { what: `The configuration file ${quoted(path)} is not a regular file of at most 1 MiB.`, remedy }
+    }
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error'
+    return { what: `The configuration file ${quoted(path)} cannot be read (${code}).`, remedy }
+  }
+}
+
+/** Needed first, because it names other variables; a wrong one becomes a fault when its own setting is read. */
+function activeProfile<P extends string>({ env, profiles }: LoadOptions<P>, root: FileMap | undefined): P {
+  const group = root?.entries.get('platform')?.value
+  const entry = group?.is === 'map' ? group.entries.get('profile')?.value : undefined
+  const said = firstSet(env, ['PIPESPAN_PLATFORM_PROFILE'])?.text ?? (entry?.is === 'text' ? entry.text : undefined)
+  const names = Object.keys(profiles) as P[]
+  return names.find(name => name === said?.trim().toLowerCase()) ?? ('generic' as P)
+}

@@ -1,0 +1,109 @@
+// The rows of the OTLP exporter, by the names of the OpenTelemetry specification ("OpenTelemetry Protocol Exporter",
+// configuration options): one set for all signals, and one for each.
+import { headers } from './pair-kinds.ts'
+import { httpUrl } from './address-kinds.ts'
+import { oneOf, readableFile, timeout } from './plain-kinds.ts'
+import { scalar, type Kind } from './kind.ts'
+import { secretSetting, setting } from './option.ts'
+
+export const signals = ['traces', 'metrics', 'logs'] as const
+
+export type Signal = (typeof signals)[number]
+
+const protocol: Kind<'http/protobuf'> = scalar<'http/protobuf'>({
+  noun: 'the protocol `http/protobuf`',
+  remedy: 'Write http/protobuf, or leave it out.',
+  schema: { const: 'http/protobuf' },
+  read: given => {
+    if (given === 'http/protobuf') return given
+    if (given !== 'grpc' && given !== 'http/json') return undefined
+    return {
+      what: `Pipespan speaks http/protobuf only, not ${given}.`,
+      remedy: 'Leave it out, and name an endpoint that takes OTLP over HTTP (port 4318 of a collector).',
+    }
+  },
+})
+
+/** For all signals, where a signal's own setting does not say otherwise. */
+export const otlpOptions = {
+  endpoint: setting(httpUrl, {
+    variable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    unset: '`http://localhost:4318`; with `destinations`: no `default` destination',
+    says: 'Base URL of the OTLP backend; `/v1/traces`, `/v1/metrics` and `/v1/logs` are appended.',
+    example: 'https://otlp.example.com',
+  }),
+  protocol: setting(protocol, {
+    variable: 'OTEL_EXPORTER_OTLP_PROTOCOL',
+    default: 'http/protobuf',
+    says: 'The OTLP transport; there is one.',
+  }),
+  headers: secretSetting(headers, {
+    variable: 'OTEL_EXPORTER_OTLP_HEADERS',
+    says: 'Headers of every request: `key=value` pairs, values percent-encoded; in YAML a mapping of plain values.',
+    example: 'x-api-key=abc%20def',
+  }),
+  timeout: setting(timeout, {
+    variable: 'OTEL_EXPORTER_OTLP_TIMEOUT',
+    default: '10s',
+    says: 'How long one request may take; a bare number is milliseconds.',
+  }),
+  compression: setting(oneOf(['gzip', 'none']), {
+    variable: 'OTEL_EXPORTER_OTLP_COMPRESSION',
+    default: 'gzip',
+    says: 'Compression of the requests.',
+  }),
+  certificate: setting(readableFile, {
+    variable: 'OTEL_EXPORTER_OTLP_CERTIFICATE',
+    unset: "Node's own certificate authorities",
+    says: 'PEM file of the authorities that the backend’s certificate is checked against.',
+  }),
+  clientKey: setting(readableFile, {
+    variable: 'OTEL_EXPORTER_OTLP_CLIENT_KEY',
+    says: 'PEM file of the private key for mutual TLS.',
+  }),
+  clientCertificate: setting(readableFile, {
+    variable: 'OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE',
+    says: 'PEM file of the certificate chain for mutual TLS.',
+  }),
+  traces: signalOptions('traces'),
+  metrics: signalOptions('metrics'),
+  logs: signalOptions('logs'),
+}
+
+/** One signal's own settings; each one replaces the general setting for that signal. */
+function signalOptions(signal: Signal) {
+  const variable = (name: string): string => `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_${name}`
+  const own = (key: string): string => `\`otlp.${key}\` for ${signal} alone.`
+  const unset = (key: string): string => `\`otlp.${key}\``
+  return {
+    endpoint: setting(httpUrl, {
+      variable: variable('ENDPOINT'),
+      unset: '`otlp.endpoint`, completed',
+      says: `Where ${signal} go: the whole URL, used as it is.`,
+      example: `https://otlp.example.com/v1/${signal}`,
+    }),
+    protocol: setting(protocol, { variable: variable('PROTOCOL'), unset: unset('protocol'), says: own('protocol') }),
+    headers: secretSetting(headers, { variable: variable('HEADERS'), unset: unset('headers'), says: own('headers') }),
+    timeout: setting(timeout, { variable: variable('TIMEOUT'), unset: unset('timeout'), says: own('timeout') }),
+    compression: setting(oneOf(['gzip', 'none']), {
+      variable: variable('COMPRESSION'),
+      unset: unset('compression'),
+      says: own('compression'),
+    }),
+    certificate: setting(readableFile, {
+      variable: variable('CERTIFICATE'),
+      unset: unset('certificate'),
+      says: own('certificate'),
+    }),
+    clientKey: setting(readableFile, {
+      variable: variable('CLIENT_KEY'),
+      unset: unset('client_key'),
+      says: own('client_key'),
+    }),
+    clientCertificate: setting(readableFile, {
+      variable: variable('CLIENT_CERTIFICATE'),
+      unset: unset('client_certificate'),
+      says: own('client_certificate'),
+    }),
+  }
+}

@@ -1,0 +1,129 @@
+// The plain kinds: text, numbers, switches, choices, durations, sizes, files.
+import { accessSync, constants, statSync } from 'node:fs'
+import { quoted } from './config-fault.ts'
+import { scalar, type Kind } from './kind.ts'
+
+export const text: Kind<string> = scalar({
+  noun: 'a text',
+  remedy: 'Write it on one line.',
+  read: given => (/\p{Cc}/u.test(given) ? undefined : given),
+})
+
+/** The path of a file that is read later. */
+export const path: Kind<string> = scalar({
+  noun: 'the path of a file',
+  remedy: 'Write one path.',
+  read: given => given,
+})
+
+/** `default` is the destination of the OTEL_* variables. */
+export const destinationName: Kind<string> = scalar({
+  noun: 'the name of a destination',
+  remedy: 'Write letters, digits, dots, dashes and underscores, at most 64; default is taken by the otlp settings.',
+  schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$', not: { const: 'default' } },
+  read: given => (/^[\w.-]{1,64}$/.test(given) && given !== 'default' ? given : undefined),
+})
+
+export const boolean: Kind<boolean> = scalar({
+  noun: 'a switch',
+  remedy: 'Write true or false.',
+  schema: { type: 'boolean' },
+  read: given => ({ true: true, false: false })[given.toLowerCase()],
+})
+
+/** A whole number within bounds, both included. */
+export function integer({ min, max }: { min: number; max: number }): Kind<number> {
+  return scalar({
+    noun: `a whole number from ${min} to ${max}`,
+    remedy: `Write digits alone, such as ${min}.`,
+    schema: { type: 'integer', minimum: min, maximum: max },
+    read: given => {
+      const number = Number(given)
+      return /^-?\d+$/.test(given) && number >= min && number <= max ? number : undefined
+    },
+  })
+}
+
+/** One of a few words; capitals do not matter. */
+export function oneOf<const W extends string>(words: readonly W[]): Kind<W> {
+  const listed = words.map(word => `\`${word}\``).join(', ')
+  return scalar({
+    noun: `one of ${listed}`,
+    remedy: `Write one of ${words.join(', ')}.`,
+    schema: { enum: words },
+    read: given => words.find(word => word === given.toLowerCase()),
+  })
+}
+
+const durationUnits = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+
+/** In milliseconds. Parts add up: `1h30m`. */
+export const duration: Kind<number> = scalar({
+  noun: 'a duration',
+  remedy: 'Write a number with its unit, such as 250ms, 5s, 1h or 7d.',
+  schema: { type: 'string', pattern: '^([0-9]+(ms|s|m|h|d))+$' },
+  read: readDuration,
+  show: showDuration,
+})
+
+/** In milliseconds; a bare number is milliseconds too, as in the OpenTelemetry specification. At least 1. */
+export const timeout: Kind<number> = scalar({
+  noun: 'a time-out',
+  remedy: 'Write milliseconds as OpenTelemetry does, such as 10000, or a duration such as 10s; at least 1 ms.',
+  schema: { anyOf: [{ type: 'integer', minimum: 1 }, duration.schema] },
+  read: given => {
+    const ms = /^\d+$/.test(given) ? Number(given) : readDuration(given)
+    return ms !== undefined && ms >= 1 && Number.isSafeInteger(ms) ? ms : undefined
+  },
+  show: showDuration,
+})
+
+const sizeUnits = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 } as const
+
+/** In bytes. */
+export const byteSize: Kind<number> = scalar({
+  noun: 'a size',
+  remedy: 'Write a whole number with its unit: B, KiB, MiB, GiB or TiB, such as 512MiB.',
+  schema: { type: 'string', pattern: '^[0-9]+ ?(B|KiB|MiB|GiB|TiB)$' },
+  read: given => {
+    const [, count, unit] = /^(\d+) ?(B|KiB|MiB|GiB|TiB)$/.exec(given) ?? []
+    return safe(Number(count) * sizeUnits[unit as keyof typeof sizeUnits])
+  },
+  show: bytes => inLargestUnit(bytes, sizeUnits) ?? `${bytes}B`,
+})
+
+/** The path of a file that can be read now; a relative one starts at the working directory. */
+export const readableFile: Kind<string> = scalar<string>({
+  noun: 'a file',
+  remedy: 'Name a file that this process may read.',
+  read: path => {
+    try {
+      accessSync(path, constants.R_OK)
+      if (statSync(path).isFile()) return path
+      return { what: `${quoted(path)} is not a regular file.`, remedy: 'Name a file that this process may read.' }
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code ?? 'unknown error'
+      return { what: `${quoted(path)} cannot be read (${code}).`, remedy: 'Name a file that this process may read.' }
+    }
+  },
+})
+
+function readDuration(given: string): number | undefined {
+  if (!/^(?:\d+(?:ms|s|m|h|d))+$/.test(given)) return undefined
+  const parts = given.matchAll(/(\d+)(ms|s|m|h|d)/g)
+  return safe([...parts].reduce((sum, [, n, unit]) => sum + Number(n) * durationUnits[unit as 's'], 0))
+}
+
+function showDuration(ms: number): string {
+  return inLargestUnit(ms, durationUnits) ?? `${ms}ms`
+}
+
+/** Without a remainder: 90 s is 90s, not 1.5m. */
+function inLargestUnit(amount: number, units: Readonly<Record<string, number>>): string | undefined {
+  const unit = Object.entries(units).findLast(([, size]) => amount >= size && amount % size === 0)
+  return unit === undefined ? undefined : `${amount / unit[1]}${unit[0]}`
+}
+
+function safe(amount: number): number | undefined {
+  return Number.isSafeInteger(amount) ? amount : undefined
+}

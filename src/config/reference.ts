@@ -1,0 +1,79 @@
+// The reference page: every option as a row of Markdown, made from the table.
+import { Each, rowsOf, variablesOf, type Group, type Option, type Profiles, type Row } from './option.ts'
+import { optionTable } from './options.ts'
+
+const introduction = `# Configuration reference
+
+Generated from the table of options in the code; change it there.
+
+- Settings are environment variables, keys of a YAML file (\`PIPESPAN_CONFIG\`), or both. A variable is stronger than the
+  file, the file is stronger than the default. A blank variable counts as unset.
+- \`pipespan config check [FILE]\` shows everything that is wrong at once, and with \`--show\` what is in effect and where
+  it comes from.
+- A secret can be given as a file instead: the variable with \`_FILE\` at its end, or the key with \`_file\`. The file
+  holds what the variable would hold, and is read again when it changes.
+- SIGHUP checks the configuration and reloads secrets. Everything else needs a restart, and the log names it.
+- Unknown keys are errors. Unknown \`PIPESPAN_…\` variables are warnings.
+- A list is a YAML list, or one text with commas. A variable replaces the file's whole list or mapping.
+- Durations are whole numbers with a unit (\`ms\`, \`s\`, \`m\`, \`h\`, \`d\`), sizes likewise (\`KiB\`, \`MiB\`, \`GiB\`). Patterns are
+  globs: \`*\` within a path segment, \`**\` across segments, \`{a,b}\` for alternatives.
+- Relative paths of files start at the working directory.
+- YAML anchors and aliases are not read.
+`
+
+const afterwards = `## Destinations
+
+The \`otlp\` settings make the destination \`default\`. It exists when one of their endpoints is set, or when no
+\`destinations\` are listed. Beside listed destinations it takes only the signals that it has an endpoint for. The
+time-outs, the compression and the TLS files of \`otlp\` hold for every destination; headers and bearer tokens go to the
+destination they were given for, and nowhere else.
+`
+
+/** config/REFERENCE.md. */
+export function reference(profiles: Profiles): string {
+  const sections = Object.entries<Group>(optionTable(profiles)).map(([heading, group]) => {
+    const lists = Object.entries(group).flatMap(([key, entry]) =>
+      entry instanceof Each ? eachSection(key, entry) : [],
+    )
+    const rows = rowsOf(group).filter(({ path }) => !path.includes('[]'))
+    return [`## ${heading}\n`, tableOf(rows, profiles), ...lists].join('\n')
+  })
+  return [introduction, ...sections, afterwards].join('\n')
+}
+
+function eachSection(key: string, each: Each): string[] {
+  const header = '| key | value | default | meaning |\n|---|---|---|---|'
+  const rows = rowsOf(each.item).map(({ path, option }) => {
+    const fallback = option.spec.required === true ? 'required' : defaultOf(option)
+    return `| ${keysOf(path, option)} | ${option.kind.noun} | ${fallback} | ${option.spec.says} |`
+  })
+  return [`### ${key}\n`, `${each.says} In YAML only, a list of mappings:\n`, header, ...rows, '']
+}
+
+function tableOf(rows: readonly Row[], profiles: Profiles): string {
+  const lines = rows.map(({ path, option }) => {
+    const { kind, spec } = option
+    const key = spec.variableOnly === true ? '' : keysOf(path, option)
+    const example = spec.example === undefined ? '' : ` Example: \`${spec.example}\`.`
+    return `| ${key} | ${variableCell(option, profiles)} | ${kind.noun} | ${defaultOf(option)} | ${spec.says}${example} |`
+  })
+  return ['| key | variable | value | default | meaning |', '|---|---|---|---|---|', ...lines, ''].join('\n')
+}
+
+function keysOf(path: string, { kind }: Option): string {
+  return kind.secret ? `\`${path}\`, \`${path}_file\`` : `\`${path}\``
+}
+
+function variableCell(option: Option, profiles: Profiles): string {
+  const namesUnder = Object.entries(profiles).map(([name, profile]) => {
+    const names = variablesOf(option, profile).flatMap(own => (option.kind.secret ? [own, `${own}_FILE`] : [own]))
+    return { name, listed: names.map(own => `\`${own}\``).join(', ') }
+  })
+  const general = namesUnder.find(({ name }) => name === 'generic')?.listed ?? ''
+  const others = namesUnder.filter(({ listed }) => listed !== general)
+  return [general, ...others.map(({ name, listed }) => `${listed} under profile ${name}`)].join('; ')
+}
+
+function defaultOf({ spec }: Option): string {
+  return spec.default === undefined ? (spec.unset ?? 'none') : `\`${spec.default}\``
+}

@@ -1,0 +1,60 @@
+// What SIGHUP does: the configuration is read and checked again, secrets are taken over at once, and whatever else
+// differs from the running settings is named, because it needs a restart.
+import { describeSource } from './config-fault.ts'
+import { LiveSecret } from './live-secret.ts'
+import { loadConfig, type FaultyConfig, type LoadedConfig, type LoadOptions } from './load.ts'
+import { Secret } from '../lib/secret.ts'
+import type { Setting } from './reader.ts'
+import { shown } from './describe.ts'
+
+export interface ReloadedConfig {
+  readonly ok: true
+  /** A sentence for each setting that differs from the running one. */
+  readonly restart: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+/** Pass the options that the running configuration was loaded with. With faults, nothing changes. */
+export function reloadConfig<P extends string>(
+  running: LoadedConfig<P>,
+  options: LoadOptions<P>,
+): ReloadedConfig | FaultyConfig {
+  const loaded = loadConfig(options)
+  if (!loaded.ok) return loaded
+  const before = new Map(running.settings.map(setting => [setting.path, setting]))
+  const after = new Map(loaded.settings.map(setting => [setting.path, setting]))
+  const restart: string[] = []
+  if (destinationsDiffer(before, after)) {
+    restart.push('destinations: They differ from the running ones, which stay in use until a restart.')
+  }
+  for (const [path, setting] of after) {
+    const old = before.get(path)
+    const ofChangedDestinations = restart[0]?.startsWith('destinations:') === true && path.startsWith('destinations[')
+    if (old === undefined || ofChangedDestinations) continue
+    if (old.value instanceof LiveSecret && setting.value instanceof LiveSecret) old.value.adopt(setting.value)
+    else if (!same(old.value, setting.value)) restart.push(needsRestart(old, setting))
+  }
+  return { ok: true, restart, warnings: loaded.warnings }
+}
+
+function needsRestart(old: Setting, now: Setting): string {
+  const value = shown(now) === shown(old) ? 'another value' : shown(now)
+  return `${now.path}: ${value} (${describeSource(now.source)}) needs a restart; ${shown(old)} stays in use until then.`
+}
+
+/** Whether the lists differ in more than their secrets, so that old and new items cannot be told to be the same. */
+function destinationsDiffer(before: ReadonlyMap<string, Setting>, after: ReadonlyMap<string, Setting>): boolean {
+  const paths = new Set([...before.keys(), ...after.keys()].filter(path => path.startsWith('destinations[')))
+  return [...paths].some(path => {
+    const [old, now] = [before.get(path), after.get(path)]
+    if (old === undefined || now === undefined) return true
+    return !(old.value instanceof LiveSecret) && !same(old.value, now.value)
+  })
+}
+
+function same(a: unknown, b: unknown): boolean {
+  if (a instanceof Secret && b instanceof Secret) return a.equals(b.reveal())
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b
+  const [left, right] = [Object.entries(a), Object.entries(b)]
+  return left.length === right.length && left.every(([key, value]) => same(value, (b as Record<string, unknown>)[key]))
+}

@@ -1,0 +1,72 @@
+// The environment as settings: which variable speaks for an option, and which ones were probably mistyped.
+import { nearest } from './nearest.ts'
+import { rowsOf, variablesOf, type Group, type Profiles } from './option.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** The first of these variables that is set and not blank. */
+export function firstSet(env: Environment, names: readonly string[]): { variable: string; text: string } | undefined {
+  for (const variable of names) {
+    const text = env[variable]
+    if (text !== undefined && text.trim() !== '') return { variable, text }
+  }
+  return undefined
+}
+
+/** Every variable that speaks for an option under some profile, with the `_FILE` form of secrets. */
+export function knownVariables(options: Group, profiles: Profiles): Set<string> {
+  const names = rowsOf(options).flatMap(({ option }) =>
+    Object.values(profiles)
+      .flatMap(profile => variablesOf(option, profile))
+      .flatMap(name => (option.kind.secret ? [name, `${name}_FILE`] : [name])),
+  )
+  return new Set(names)
+}
+
+/** Variables that Kubernetes sets for each service of a namespace, here one whose name starts with `pipespan`. */
+const serviceLink = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/
+
+/** Sentences about `PIPESPAN_…` variables that nothing reads. */
+export function unknownVariables(env: Environment, known: ReadonlySet<string>): string[] {
+  const unknown = Object.keys(env)
+    .filter(name => name.startsWith('PIPESPAN_') && !known.has(name) && firstSet(env, [name]) !== undefined)
+    .sort()
+  const links = unknown.filter(name => serviceLink.test(name) || isServicePort(name, env[name] ?? ''))
+  const own = [...known].filter(name => name.startsWith('PIPESPAN_'))
+  const warnings = unknown
+    .filter(name => !links.includes(name))
+    .map(name => {
+      const meant = nearest(name, own)
+      const remedy = meant === undefined ? 'Remove it; config/REFERENCE.md lists all.' : `Did you mean ${meant}?`
+      return `${name}: No setting has this variable. ${remedy}`
+    })
+  if (links.length === 0) return warnings
+  const sentence = 'Kubernetes service links, which are not settings. Set enableServiceLinks: false to be rid of them.'
+  return [...warnings, `${links.join(', ')}: ${sentence}`]
+}
+
+function isServicePort(name: string, value: string): boolean {
+  return name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value)
+}
+
+/** Sentences about variables that another profile reads. */
+export function foreignVariables<P extends string>(env: Environment, profiles: Profiles<P>, active: P): string[] {
+  const own = profiles[active].variables
+  return (Object.keys(profiles) as P[])
+    .filter(name => name !== active)
+    .flatMap(name => {
+      const { variables } = profiles[name]
+      const pairs = [
+        [variables.export, own.export],
+        [variables.token, own.token],
+        [`${variables.token}_FILE`, `${own.token}_FILE`],
+      ] as const
+      return pairs
+        .filter(([variable]) => firstSet(env, [variable]) !== undefined)
+        .map(
+          ([variable, instead]) =>
+            `${variable}: Read under the platform profile ${name} only, and ${active} is in use. ` +
+            `Set PIPESPAN_PLATFORM_PROFILE=${name}, or use ${instead}.`,
+        )
+    })
+}

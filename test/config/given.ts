@@ -1,0 +1,40 @@
+// Configurations for tests: loaded from variables and the text of a YAML file.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { onTestFinished } from 'vitest'
+import path from 'node:path'
+import { tmpdir } from 'node:os'
+import { describeFault } from '../../src/config/config-fault.ts'
+import { loadConfig, type FaultyConfig, type LoadedConfig } from '../../src/config/load.ts'
+import { profiles, type ProfileName } from '../../src/platform/profile.ts'
+import type { Environment } from '../../src/config/variables.ts'
+
+/** A folder that is gone after the test. */
+export function folder(): string {
+  const made = mkdtempSync(path.join(tmpdir(), 'pipespan-config-'))
+  onTestFinished(() => rmSync(made, { recursive: true }))
+  return made
+}
+
+/** The path of a new file with this text. */
+export function fileWith(text: string, name = 'pipespan.yaml'): string {
+  const file = path.join(folder(), name)
+  writeFileSync(file, text)
+  return file
+}
+
+export function load(env: Environment, yaml?: string): LoadedConfig<ProfileName> | FaultyConfig {
+  return loadConfig({ env, profiles, file: yaml === undefined ? undefined : fileWith(yaml) })
+}
+
+/** The configuration, which must be without faults. */
+export function good(env: Environment, yaml?: string): LoadedConfig<ProfileName> {
+  const loaded = load(env, yaml)
+  if (loaded.ok) return loaded
+  throw new Error(loaded.faults.map(describeFault).join('\n'))
+}
+
+/** The faults as the operator reads them, the name of the file left out. */
+export function faults(env: Environment, yaml?: string): string[] {
+  const loaded = load(env, yaml)
+  return loaded.ok ? [] : loaded.faults.map(fault => describeFault(fault).replace(/^\/\S*\/pipespan\.yaml:/, ''))
+}

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest'
+import { attributes, headers } from '../../src/config/pair-kinds.ts'
+import { basePath, httpUrl, listenAddress, proxyUrl, storeUrl } from '../../src/config/address-kinds.ts'
+import { boolean, byteSize, duration, integer, oneOf, timeout } from '../../src/config/plain-kinds.ts'
+import { list, patterns, someOf } from '../../src/config/list-kinds.ts'
+import type { Kind, Raw } from '../../src/config/kind.ts'
+
+/** The value, or `wrong`. */
+function parsed(kind: Kind<unknown>, raw: Raw): unknown {
+  const result = kind.parse(raw)
+  return 'value' in result ? result.value : 'wrong'
+}
+
+describe('what is written becomes a value, or is wrong', () => {
+  it.each<[string, Kind<unknown>, Raw, unknown]>([
+    ['duration', duration, '250ms', 250],
+    ['duration', duration, '1h30m', 5_400_000],
+    ['duration', duration, ' 7d ', 604_800_000],
+    ['duration', duration, '0s', 0],
+    ['duration', duration, '5', 'wrong'],
+    ['duration', duration, '-5s', 'wrong'],
+    ['duration', duration, '1.5h', 'wrong'],
+    ['duration', duration, '5 s', 'wrong'],
+    ['duration', duration, '5S', 'wrong'],
+    ['duration', duration, `${'9'.repeat(400)}d`, 'wrong'],
+    ['time-out', timeout, '10000', 10_000],
+    ['time-out', timeout, '10s', 10_000],
+    ['time-out', timeout, '0', 'wrong'],
+    ['size', byteSize, '512MiB', 536_870_912],
+    ['size', byteSize, '0B', 0],
+    ['size', byteSize, '25 MiB', 26_214_400],
+    ['size', byteSize, '512MB', 'wrong'],
+    ['size', byteSize, '512', 'wrong'],
+    ['whole number', integer({ min: 1, max: 9 }), '9', 9],
+    ['whole number', integer({ min: 1, max: 9 }), '10', 'wrong'],
+    ['whole number', integer({ min: -3, max: 9 }), '-3', -3],
+    ['whole number', integer({ min: 1, max: 9 }), '1e0', 'wrong'],
+    ['switch', boolean, 'TRUE', true],
+    ['switch', boolean, '1', 'wrong'],
+    ['switch', boolean, 'constructor', 'wrong'],
+    ['choice', oneOf(['json', 'pretty']), 'JSON', 'json'],
+    ['URL', httpUrl, 'https://git.example.com/sub/', 'https://git.example.com/sub/'],
+    ['URL', httpUrl, 'ftp://git.example.com', 'wrong'],
+    ['URL', httpUrl, 'http:git.example.com', 'wrong'],
+    ['URL', httpUrl, 'http://a b', 'wrong'],
+    ['listen address', listenAddress, '[::]:8080', { host: '::', port: 8080 }],
+    ['listen address', listenAddress, 'localhost:0', { host: 'localhost', port: 0 }],
+    ['listen address', listenAddress, '0.0.0.0:65535', { host: '0.0.0.0', port: 65_535 }],
+    ['listen address', listenAddress, ':8080', 'wrong'],
+    ['listen address', listenAddress, '::1:8080', 'wrong'],
+    ['listen address', listenAddress, '[127.0.0.1]:80', 'wrong'],
+    ['listen address', listenAddress, '256.0.0.1:80', 'wrong'],
+    ['listen address', listenAddress, '127.0.0.1:65536', 'wrong'],
+    ['listen address', listenAddress, '127.0.0.1', 'wrong'],
+    ['store', storeUrl, 'sqlite:./data/a.db', { engine: 'sqlite', path: './data/a.db' }],
+    ['store', storeUrl, 'sqlite:/var/a.db', { engine: 'sqlite', path: '/var/a.db' }],
+    ['store', storeUrl, 'sqlite:///var/a.db', { engine: 'sqlite', path: '/var/a.db' }],
+    ['store', storeUrl, 'sqlite://a.db', 'wrong'],
+    ['store', storeUrl, 'sqlite:', 'wrong'],
+    ['store', storeUrl, './a.db', 'wrong'],
+    ['store', storeUrl, 'postgres:db', 'wrong'],
+    ['base path', basePath, '/', ''],
+    ['base path', basePath, '/ci/pipespan/', '/ci/pipespan'],
+    ['base path', basePath, '/a//b', 'wrong'],
+    ['base path', basePath, '/a?b', 'wrong'],
+    ['list', list, 'a, b,,c', ['a', 'b', 'c']],
+    ['list', list, ['a,b', ' c '], ['a,b', 'c']],
+    ['list', list, new Map(), 'wrong'],
+    ['patterns', patterns, 'main,release/{1,2},@(a|b,c)', ['main', 'release/{1,2}', '@(a|b,c)']],
+    ['patterns', patterns, String.raw`a\,b,c`, [String.raw`a\,b`, 'c']],
+    ['patterns', patterns, '[a-z', 'wrong'],
+    ['choices', someOf(['traces', 'logs']), 'Logs,traces,logs', ['traces', 'logs']],
+    ['choices', someOf(['traces', 'logs']), ',', 'wrong'],
+    ['attributes', attributes, 'a=1,b%2C=x%20y=z, c = d ', { a: '1', 'b,': 'x y=z', c: 'd' }],
+    ['attributes', attributes, new Map([['a', '100%']]), { a: '100%' }],
+    ['attributes', attributes, 'a', 'wrong'],
+    ['attributes', attributes, '=a', 'wrong'],
+  ])('%s %#: %s %j', (_, kind, raw, expected) => {
+    expect(parsed(kind, raw)).toEqual(expected)
+  })
+})
+
+describe('headers', () => {
+  const revealed = (raw: Raw): unknown => {
+    const result = headers.parse(raw)
+    return 'value' in result
+      ? Object.fromEntries([...result.value].map(([name, value]) => [name, value.reveal()]))
+      : result.wrong.what
+  }
+
+  it('are percent-decoded as key=value pairs, and taken as they are from a mapping', () => {
+    expect(revealed('Authorization=Basic%20YTpi,x-key=a=b')).toEqual({ authorization: 'Basic YTpi', 'x-key': 'a=b' })
+    expect(revealed(new Map([['X-Key', '100%20']]))).toEqual({ 'x-key': '100%20' })
+  })
+
+  it.each([
+    ['x-key=a%0D%0AHost: evil', 'The header x-key holds a control character.'],
+    ['x key=a', 'A header has a name that HTTP does not allow.'],
+    ['content-length=5', 'The header content-length is set by Pipespan itself.'],
+    ['x-key=%C3%BC', 'The header x-key holds a character outside ASCII.'],
+  ])('that would break a request are wrong: %s', (raw, what) => {
+    expect(revealed(raw)).toBe(what)
+  })
+})
+
+it.each([
+  ['proxy:3128', 'http://proxy:3128'],
+  ['http://user:pass@proxy:3128', 'http://user:pass@proxy:3128'],
+])('a proxy may leave out its scheme: %s', (given, url) => {
+  const result = proxyUrl.parse(given)
+  expect('value' in result && result.value.reveal()).toBe(url)
+})

@@ -1,0 +1,254 @@
+import { describe, expect, it } from 'vitest'
+import { inspect } from 'node:util'
+import { writeFileSync } from 'node:fs'
+import { faults, fileWith, good, load } from './given.ts'
+import { describeConfig } from '../../src/config/describe.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { profiles } from '../../src/platform/profile.ts'
+
+const noSecret =
+  'webhook.token: There is no webhook secret, so whatever runs on this machine can post webhooks to 127.0.0.1:8080. ' +
+  'Set webhook.signing_token or webhook.token.'
+
+describe('precedence', () => {
+  it('takes the default without a file and without variables', () => {
+    const { config, warnings } = good({})
+    expect(config.listen).toEqual({ host: '127.0.0.1', port: 8080 })
+    expect(config.settle).toBe(5000)
+    expect(config.observability.export).toEqual(['traces', 'metrics', 'logs'])
+    expect(config.store.url).toEqual({ engine: 'sqlite', path: './data/pipespan.db' })
+    expect(config.webhook.token.current()).toBeUndefined()
+    expect(warnings).toEqual([noSecret])
+  })
+
+  it('puts the file over the default and the variable over the file', () => {
+    const yaml = 'settle: 6s\nblocked_after: 2h\n'
+    const { config, settings } = good({ PIPESPAN_SETTLE: '7s' }, yaml)
+    expect([config.settle, config.blockedAfter, config.staleAfter]).toEqual([7000, 7_200_000, 604_800_000])
+    const sources = Object.fromEntries(settings.map(({ path, source }) => [path, source]))
+    expect(sources['settle']).toEqual({ from: 'environment', variable: 'PIPESPAN_SETTLE' })
+    expect(sources['blocked_after']).toMatchObject({ from: 'file', line: 2, column: 16 })
+    expect(sources['stale_after']).toEqual({ from: 'default' })
+  })
+
+  it.each(['', '  ', '\t'])('counts a blank variable (%j) as unset', blank => {
+    expect(good({ PIPESPAN_SETTLE: blank, PIPESPAN_CONFIG: blank }, 'settle: 6s').config.settle).toBe(6000)
+    expect(good({ SERVICE_OBSERVABILITY_TOKEN: blank }).config.observability.token.current()).toBeUndefined()
+  })
+
+  it.each(['settle:', 'settle: ""', 'settle: null', 'webhook:', 'destinations:'])(
+    'counts a blank key (%s) as unset',
+    yaml => {
+      expect(good({}, yaml).config).toMatchObject({ settle: 5000, destinations: [] })
+    },
+  )
+
+  it('finds a wrong value in the file though a variable hides it', () => {
+    expect(faults({ PIPESPAN_SETTLE: '7s' }, 'settle: soon')).toEqual([
+      '1:9: settle: "soon" is not a duration. Write a number with its unit, such as 250ms, 5s, 1h or 7d.',
+    ])
+  })
+
+  it('reads the file that PIPESPAN_CONFIG names', () => {
+    const loaded = loadConfig({ env: { PIPESPAN_CONFIG: fileWith('settle: 8s') }, profiles })
+    expect(loaded).toMatchObject({ ok: true, config: { settle: 8000 } })
+  })
+
+  it.each([
+    ['https_proxy', 'HTTPS_PROXY', 'http://lower:1'],
+    ['HTTPS_PROXY', 'https_proxy', 'http://upper:1'],
+  ])('reads %s, and the lower-case spelling is the stronger one', (set, other, url) => {
+    const { config } = good({ [set]: url, [other]: '' })
+    expect(config.httpsProxy?.reveal()).toBe(url)
+    expect(good({ HTTP_PROXY: 'upper:1', http_proxy: 'lower:1' }).config.httpProxy?.reveal()).toBe('http://lower:1')
+  })
+
+  it('keeps what YAML would take for a number or a switch as the text that was written', () => {
+    const { config } = good({}, 'webhook: { token: [0123, 1e5, yes] }\nresource: { attributes: { zip: 01234 } }')
+    expect(config.webhook.token.current()?.map(token => token.reveal())).toEqual(['0123', '1e5', 'yes'])
+    expect(config.resource.attributes).toEqual({ zip: '01234' })
+  })
+})
+
+describe('faults', () => {
+  it('come all at once, from the file and from the environment', () => {
+    const yaml = 'settle: soon\nlog: { level: loud }\nwebhok: {}\n'
+    expect(faults({ PIPESPAN_LISTEN: 'nowhere', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, yaml)).toEqual([
+      '3:1: webhok: There is no such setting. Did you mean webhook?',
+      'PIPESPAN_LISTEN: "nowhere" is not a listen address. Write host and port, such as 127.0.0.1:8080, or "[::]:8080" in quotes for every address.',
+      '1:9: settle: "soon" is not a duration. Write a number with its unit, such as 250ms, 5s, 1h or 7d.',
+      'OTEL_EXPORTER_OTLP_PROTOCOL: Pipespan speaks http/protobuf only, not grpc. Leave it out, and name an endpoint that takes OTLP over HTTP (port 4318 of a collector).',
+      '2:15: log.level: "loud" is not one of `trace`, `debug`, `info`, `warn`, `error`, `fatal`, `silent`. Write one of trace, debug, info, warn, error, fatal, silent.',
+    ])
+  })
+
+  it.each([
+    ['/no/such/file.yaml', 'The configuration file "/no/such/file.yaml" cannot be read (ENOENT).'],
+    ['/', 'The configuration file "/" is not a regular file of at most 1 MiB.'],
+  ])('name a configuration file that cannot be used: %s', (file, message) => {
+    const remedy = 'Name a YAML file that this process may read.'
+    expect(loadConfig({ env: {}, file, profiles })).toMatchObject({ ok: false, faults: [{ what: message, remedy }] })
+    expect(faults({ PIPESPAN_CONFIG: file })).toEqual([`PIPESPAN_CONFIG: ${message} ${remedy}`])
+  })
+
+  it('say that a file is nested too deeply, instead of failing on it', () => {
+    expect(faults({}, `refs: ${'['.repeat(10_000)}${']'.repeat(10_000)}`)).toEqual([
+      '1:1: The file is not YAML (Maximum call stack size exceeded). Write it anew.',
+    ])
+  })
+
+  it('do not follow from a file that could not be read as YAML', () => {
+    expect(faults({ PIPESPAN_LISTEN: '[::]:8080' }, 'webhook: { token: abc')).toHaveLength(1)
+  })
+
+  it.each([
+    ['127.0.0.1:1', 0],
+    ['127.9.8.7:1', 0],
+    ['localhost:1', 0],
+    ['[::1]:1', 0],
+    ['0.0.0.0:1', 1],
+    ['[::]:1', 1],
+    ['10.0.0.1:1', 1],
+    ['example.com:1', 1],
+  ])('refuse %s without a webhook secret only where others can reach it', (listen, count) => {
+    expect(faults({ PIPESPAN_LISTEN: listen })).toHaveLength(count)
+    expect(faults({ PIPESPAN_LISTEN: listen, PIPESPAN_WEBHOOK_TOKEN: 'abc' })).toEqual([])
+    expect(faults({ PIPESPAN_LISTEN: listen, PIPESPAN_WEBHOOK_SIGNING_TOKEN: 'whsec_c2VjcmV0' })).toEqual([])
+  })
+
+  it('take no empty list of tokens for a webhook secret', () => {
+    expect(faults({ PIPESPAN_LISTEN: '[::]:1', PIPESPAN_WEBHOOK_TOKEN: ' , ' })).toEqual([
+      'PIPESPAN_WEBHOOK_TOKEN: No secret is given. Copy it again, as one line of printable ASCII.',
+    ])
+  })
+
+  it('ask for a client certificate and its key together, also where they meet from two levels', () => {
+    const pem = fileWith('pem', 'some.pem')
+    const both = { OTEL_EXPORTER_OTLP_CLIENT_KEY: pem, OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: pem }
+    expect(faults({ ...both, OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: pem })).toEqual([])
+    expect(faults({ OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: pem })).toHaveLength(1)
+    expect(faults({ OTEL_EXPORTER_OTLP_CLIENT_KEY: pem })).toEqual([
+      'OTEL_EXPORTER_OTLP_CLIENT_KEY: otlp.client_key is of no use without otlp.client_certificate. Set both, or neither.',
+    ])
+  })
+})
+
+describe('secrets', () => {
+  it('are read from a file, without the line break at its end', () => {
+    const file = fileWith('abc,def\r\n', 'token')
+    const { config } = good({ PIPESPAN_WEBHOOK_TOKEN_FILE: file })
+    expect(config.webhook.token.current()?.map(token => token.reveal())).toEqual(['abc', 'def'])
+  })
+
+  it('given as a value and as a file are a fault that names both', () => {
+    expect(faults({ SERVICE_OBSERVABILITY_TOKEN: 'abc', SERVICE_OBSERVABILITY_TOKEN_FILE: '/x' })).toEqual([
+      'SERVICE_OBSERVABILITY_TOKEN: Both SERVICE_OBSERVABILITY_TOKEN and SERVICE_OBSERVABILITY_TOKEN_FILE are given. Keep one of the two.',
+    ])
+  })
+
+  it('of a variable win over a file that the YAML names, which is then not read', () => {
+    const { config } = good({ PIPESPAN_WEBHOOK_TOKEN: 'abc' }, 'webhook: { token_file: /no/such/file }')
+    expect(config.webhook.token.current()?.[0]?.equals('abc')).toBe(true)
+  })
+
+  it.each(['hunter2\n', 'hun\tter2', 'hunter2\u0000', 'hunter2\u007f', 'hunter2\u0085'])(
+    'with a control character (%j) are a fault',
+    token => {
+      expect(faults({ SERVICE_OBSERVABILITY_TOKEN: token })).toEqual([
+        'SERVICE_OBSERVABILITY_TOKEN: The secret holds a control character. Copy it again, as one line of printable ASCII.',
+      ])
+      expect(faults({ PIPESPAN_WEBHOOK_TOKEN: token })).toHaveLength(1)
+    },
+  )
+
+  it('never print, wherever the configuration is printed', () => {
+    const file = fileWith('hunter2', 'secret')
+    const loaded = good({
+      PIPESPAN_WEBHOOK_TOKEN: 'hunter2',
+      PIPESPAN_WEBHOOK_SIGNING_TOKEN: 'whsec_hunter2h',
+      SERVICE_OBSERVABILITY_TOKEN_FILE: file,
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=hunter2',
+      HTTPS_PROXY: 'http://user:hunter2@proxy:3128',
+      PIPESPAN_STORE_URL: 'postgres://user:hunter2@db/pipespan?password=hunter2',
+    })
+    loaded.config.observability.token.current()
+    const printed = [inspect(loaded, { depth: 20, showHidden: true }), JSON.stringify(loaded), describeConfig(loaded)]
+    for (const text of printed) expect(text).not.toContain('hunter2')
+    expect(printed[2]).toContain('https_proxy = http://[secret]@proxy:3128 (HTTPS_PROXY)')
+    expect(printed[2]).toContain('store.url = postgres://db/pipespan (PIPESPAN_STORE_URL)')
+    expect(printed[2]).toContain('otlp.headers = x-api-key=[secret] (OTEL_EXPORTER_OTLP_HEADERS)')
+    expect(printed[2]).toContain('webhook.token = [secret] (PIPESPAN_WEBHOOK_TOKEN)')
+  })
+})
+
+describe('variables', () => {
+  it.each([
+    ['PIPESPAN_SETLE', 'PIPESPAN_SETLE: No setting has this variable. Did you mean PIPESPAN_SETTLE?'],
+    ['PIPESPAN_PORT', 'PIPESPAN_PORT: No setting has this variable. Remove it; config/REFERENCE.md lists all.'],
+    [
+      'PIPESPAN_WEBHOOK_TOKENS',
+      'PIPESPAN_WEBHOOK_TOKENS: No setting has this variable. Did you mean PIPESPAN_WEBHOOK_TOKEN?',
+    ],
+    [
+      'PIPESPAN_XYZZY_FROBNICATE',
+      'PIPESPAN_XYZZY_FROBNICATE: No setting has this variable. Remove it; config/REFERENCE.md lists all.',
+    ],
+  ])('that nothing reads give a warning: %s', (name, warning) => {
+    const { warnings } = good({ [name]: '9090', PIPESPAN_WEBHOOK_TOKEN: 'abc' })
+    expect(warnings).toEqual([warning])
+  })
+
+  it('that nothing reads are left alone when they are blank, or not ours', () => {
+    expect(good({ PIPESPAN_SETLE: ' ', OTEL_BSP_SCHEDULE_DELAY: '1', PIPE: '1' }).warnings).toEqual([noSecret])
+  })
+
+  it('of Kubernetes service links give one warning in all', () => {
+    const { warnings } = good({
+      PIPESPAN_WEBHOOK_TOKEN: 'abc',
+      PIPESPAN_SERVICE_HOST: '10.0.0.1',
+      PIPESPAN_SERVICE_PORT_HTTP: '8080',
+      PIPESPAN_PORT: 'tcp://10.0.0.1:8080',
+      PIPESPAN_PORT_8080_TCP: 'tcp://10.0.0.1:8080',
+      PIPESPAN_ADMIN_PORT_8081_TCP_ADDR: '10.0.0.1',
+    })
+    expect(warnings).toEqual([
+      'PIPESPAN_ADMIN_PORT_8081_TCP_ADDR, PIPESPAN_PORT, PIPESPAN_PORT_8080_TCP, PIPESPAN_SERVICE_HOST, ' +
+        'PIPESPAN_SERVICE_PORT_HTTP: Kubernetes service links, which are not settings. ' +
+        'Set enableServiceLinks: false to be rid of them.',
+    ])
+  })
+
+  it.each([
+    [{ PIPESPAN_PLATFORM_PROFILE: 'gitlab' }, undefined],
+    [{}, 'platform: { profile: gitlab }'],
+  ])('of the platform have the names of its profile, whoever set that: %j', (env, yaml) => {
+    const { config } = good({ ...env, GITLAB_OBSERVABILITY_EXPORT: 'logs', GITLAB_OBSERVABILITY_TOKEN: 'abc' }, yaml)
+    expect(config.platform.profile).toBe('gitlab')
+    expect(config.observability.export).toEqual(['logs'])
+    expect(config.observability.token.current()?.reveal()).toBe('abc')
+  })
+
+  it('of another profile are not read, and the warning says under which they are', () => {
+    const { config, warnings } = good({ GITLAB_OBSERVABILITY_EXPORT: 'logs', PIPESPAN_WEBHOOK_TOKEN: 'abc' })
+    expect(config.observability.export).toHaveLength(3)
+    expect(warnings).toEqual([
+      'GITLAB_OBSERVABILITY_EXPORT: Read under the platform profile gitlab only, and generic is in use. ' +
+        'Set PIPESPAN_PLATFORM_PROFILE=gitlab, or use SERVICE_OBSERVABILITY_EXPORT.',
+    ])
+  })
+})
+
+it.each(['', '# settle: 5s\n', '---\n'])('an empty file (%j) gives a warning', yaml => {
+  const loaded = load({ PIPESPAN_WEBHOOK_TOKEN: 'abc' }, yaml)
+  expect(loaded.warnings).toEqual([expect.stringMatching(/pipespan\.yaml: The file holds no settings\.$/)])
+  expect(loaded.ok).toBe(true)
+})
+
+it('a byte order mark and Windows line ends are read over', () => {
+  const file = fileWith('')
+  writeFileSync(file, '\uFEFFsettle: 6s\r\nlog:\r\n  level: warn\r\n')
+  expect(loadConfig({ env: {}, file, profiles })).toMatchObject({
+    ok: true,
+    config: { settle: 6000, log: { level: 'warn' } },
+  })
+})

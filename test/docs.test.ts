@@ -1,0 +1,14 @@
+// Pages and schemas that are made from tables in the code: `npm run docs` writes them, a drift fails here.
+import { expect, it } from 'vitest'
+import { jsonSchema } from '../src/config/json-schema.ts'
+import { profiles } from '../src/platform/profile.ts'
+import { reference } from '../src/config/reference.ts'
+
+const generated: readonly [file: string, content: () => string][] = [
+  ['config/REFERENCE.md', () => reference(profiles)],
+  ['config/pipespan.schema.json', () => `${JSON.stringify(jsonSchema(profiles), null, 2)}\n`],
+]
+
+it.each(generated)('%s says what the code says', async (file, content) => {
+  await expect(content()).toMatchFileSnapshot(`../${file}`)
+})
