@@ -1,0 +1,70 @@
+// `pipespan enforcement status | on | off`: whether the observability instance drops telemetry without a valid token.
+import type { Secret } from '../lib/secret.ts'
+import type { IngestTokens } from '../tokens/client.ts'
+import type { Proof, Prove } from '../tokens/otlp-proof.ts'
+import { print, type Terminal } from './terminal.ts'
+import { printJson, refuse, reporting, tokensExit } from './tokens-output.ts'
+
+export interface EnforcementSetup {
+  readonly instance: IngestTokens
+  /** Against the OTLP endpoint that the daemon exports to. */
+  readonly prove: Prove
+  /** The daemon's token of the moment, as its variable or file holds it. */
+  readonly currentToken: () => Secret | undefined | Promise<Secret | undefined>
+}
+
+export interface EnforcementAction {
+  readonly action: 'status' | 'on' | 'off'
+  /** Turn it on although the daemon's token is not seen to be accepted. */
+  readonly force: boolean
+  readonly json: boolean
+}
+
+/** Runs one of the commands; answers its exit code (`tokensExit`). */
+export async function enforcementCommand(
+  { action, force, json }: EnforcementAction,
+  setup: EnforcementSetup,
+  terminal: Terminal,
+): Promise<number> {
+  const { instance } = setup
+  return await reporting(terminal, async () => {
+    if (action === 'on' && !force) {
+      const refusal = await turnOnSafely(setup)
+      return refusal === undefined ? tell(true, json, terminal) : refuse(terminal, refusal)
+    }
+    const enabled = action === 'status' ? await instance.enforcement() : await instance.setEnforcement(action === 'on')
+    return tell(enabled, json, terminal)
+  })
+}
+
+function tell(enabled: boolean, json: boolean, terminal: Terminal): number {
+  const meaning = enabled ? 'on: telemetry without a valid token is dropped' : 'off: telemetry needs no token'
+  if (json) printJson(terminal, { enabled })
+  else print(terminal, `Enforcement is ${meaning}.`)
+  return tokensExit.done
+}
+
+/**
+ * Answers why not, if it is not turned on. While enforcement is off an endpoint may take any token, so that the proof
+ * before says little: the token is proved again right after, and enforcement is turned off again if it is not accepted.
+ */
+async function turnOnSafely({ instance, prove, currentToken }: EnforcementSetup): Promise<string | undefined> {
+  const token = await currentToken()
+  if (token === undefined) {
+    return 'Enforcement stays as it was: the daemon has no token, and all it sends would be dropped. Create one with `pipespan tokens create --target`, or repeat with --force.'
+  }
+  const before = await prove(token)
+  if (before.kind !== 'accepted') return `Enforcement stays as it was: ${reasonOf(before)}`
+  const wasOn = await instance.enforcement()
+  await instance.setEnforcement(true)
+  const after = await prove(token)
+  if (after.kind === 'accepted' || wasOn) return undefined
+  await instance.setEnforcement(false)
+  return `Enforcement was turned on and at once off again: ${reasonOf(after)}`
+}
+
+function reasonOf(proof: Exclude<Proof, { kind: 'accepted' }>): string {
+  return proof.kind === 'refused'
+    ? `the OTLP endpoint does not accept the daemon's token (${proof.status}). Rotate it with \`pipespan tokens rotate\`, or repeat with --force.`
+    : `the OTLP endpoint does not say whether it accepts the daemon's token (${proof.reason}). Check the endpoint, or repeat with --force.`
+}

@@ -1,0 +1,65 @@
+// `pipespan tokens rotate`: from what was asked to a rotation, and from its outcome to words and an exit code.
+import { openTarget } from '../tokens/open-target.ts'
+import { rotateToken } from '../tokens/rotation.ts'
+import { planRotation } from '../tokens/rotation-plan.ts'
+import type { RotationOptions, RotationOutcome, RotationParts } from '../tokens/rotation-session.ts'
+import { complain, print, type Terminal } from './terminal.ts'
+import { printJson, tokensExit } from './tokens-output.ts'
+import type { TokensSetup } from './tokens-setup.ts'
+
+export interface RotateAction extends RotationOptions {
+  readonly action: 'rotate'
+  /** `file:/path` or `kubernetes:NAMESPACE/SECRET/KEY`. */
+  readonly target: string
+  readonly dryRun: boolean
+  readonly json: boolean
+}
+
+/** Progress goes to standard error, the outcome to standard output. Throws a Fault when the rotation cannot go on. */
+export async function rotateCommand(action: RotateAction, setup: TokensSetup, terminal: Terminal): Promise<number> {
+  const { instance, prove, store, clock, timeoutMs } = setup
+  const parts: RotationParts = {
+    instance,
+    prove,
+    store,
+    clock,
+    target: openTarget(action.target, { clock, env: terminal.env, timeoutMs }),
+    progress: (point, text) => {
+      complain(terminal, point === 'warning' ? `Warning: ${text}` : text)
+    },
+  }
+  if (action.dryRun) {
+    const plan = await planRotation(parts, action)
+    if (action.json) printJson(terminal, { outcome: 'planned', plan })
+    else for (const line of plan) print(terminal, line)
+    return tokensExit.done
+  }
+  const outcome = await rotateToken(parts, action)
+  const { kind, ...facts } = outcome
+  if (action.json) printJson(terminal, { outcome: kind, ...facts })
+  else print(terminal, sentenceOf(outcome))
+  return codeOf(outcome)
+}
+
+function codeOf({ kind }: RotationOutcome): number {
+  if (kind === 'kept') return tokensExit.kept
+  return kind === 'busy' ? tokensExit.busy : tokensExit.done
+}
+
+function sentenceOf(outcome: RotationOutcome): string {
+  switch (outcome.kind) {
+    case 'rotated': {
+      const revoked = outcome.revoked.length === 0 ? 'nothing revoked' : `revoked: ${outcome.revoked.join(', ')}`
+      return `Token ${outcome.tokenId} (${outcome.fingerprint}) is in use; ${revoked}.`
+    }
+    case 'young':
+      return `Nothing to do: the current token is ${Math.round(outcome.ageMs / 60_000)} min old.`
+    case 'kept':
+      return (
+        `The target holds the new token, but the older ones stay valid: ${outcome.missing.join(', ')} did not report it in time. ` +
+        'Run again when they have read it, or with --force.'
+      )
+    case 'busy':
+      return outcome.reason
+  }
+}

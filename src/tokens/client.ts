@@ -1,0 +1,123 @@
+// The observability instance's ingest-token API: create, list, revoke, and the state of enforcement
+// (the platform's REST document, "Pipeline telemetry export (observability instance)").
+import type { Dispatcher } from 'undici'
+import { Secret } from '../lib/secret.ts'
+import { errorOfAnswer, errorOfBody, errorOfKey, InstanceError } from './instance-error.ts'
+import { readCreated, readList, readState, type ListedToken } from './listed-token.ts'
+import { dispatcherFor, isSendable, parsed, send, type Call } from './request.ts'
+
+export interface InstanceOptions {
+  /** The instance's own address; a path before `/api/v1` stays. */
+  readonly url: string
+  /** Read anew for every request. */
+  readonly apiKey: () => Secret | undefined
+  /** PEM of the authority to trust. */
+  readonly ca?: string
+  /** Goes before `ca`. */
+  readonly dispatcher?: Dispatcher
+  readonly timeoutMs: number
+}
+
+export interface CreatedToken {
+  readonly value: Secret
+  /** The documents promise none. */
+  readonly id: string | undefined
+}
+
+/** `last`: refused, since it is the last valid token and enforcement is on. `gone`: there was no such token (404). */
+export type Revocation = 'revoked' | 'gone' | 'last'
+
+/** Every function throws an InstanceError when the instance does not do as asked. */
+export interface IngestTokens {
+  /** As configured; tells one instance from another. */
+  readonly url: string
+  create(name: string): Promise<CreatedToken>
+  list(): Promise<readonly ListedToken[]>
+  revoke(id: string): Promise<Revocation>
+  /** True: telemetry without a valid token is dropped. */
+  enforcement(): Promise<boolean>
+  /** Effective at once. Answers the state afterwards. */
+  setEnforcement(enabled: boolean): Promise<boolean>
+  close(): Promise<void>
+}
+
+export function createIngestTokens(options: InstanceOptions): IngestTokens {
+  const base = new URL(options.url)
+  const own = options.dispatcher === undefined ? dispatcherFor(options.ca) : undefined
+
+  async function ask(method: Call['method'], path: string, asked: string, body?: object) {
+    const key = options.apiKey()?.reveal()
+    if (key === undefined) throw errorOfKey('missing')
+    if (!isSendable(key)) throw errorOfKey('unsendable')
+    const answer = await send({
+      method,
+      url: new URL(`${base.origin}${base.pathname.replace(/\/+$/, '')}/api/v1/ingest_auth/${path}`),
+      headers: {
+        accept: 'application/json',
+        'observability-api-key': key,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      timeoutMs: options.timeoutMs,
+      dispatcher: options.dispatcher ?? own,
+    })
+    if (answer.kind === 'answered' && answer.status >= 200 && answer.status < 300) return answer
+    throw errorOfAnswer(answer, asked, key)
+  }
+
+  async function list(): Promise<readonly ListedToken[]> {
+    const asked = 'list the ingest tokens'
+    const answer = await ask('GET', 'tokens', asked)
+    const tokens = readList(parsed(answer.text), Date.now())
+    if (tokens === undefined) throw errorOfBody(answer, asked, 'the answer is not whole, or not a list of tokens')
+    return tokens
+  }
+
+  async function enforcement(): Promise<boolean> {
+    const asked = 'read the state of enforcement'
+    const answer = await ask('GET', 'state', asked)
+    const enabled = readState(parsed(answer.text))
+    if (enabled === undefined) throw errorOfBody(answer, asked, 'the answer is not whole, or does not tell the state')
+    return enabled
+  }
+
+  /** Which status refuses the last token is not documented, so the reason is found by looking. */
+  async function isLast(id: string): Promise<boolean> {
+    if (!(await enforcement())) return false
+    const valid = (await list()).filter(token => token.valid)
+    return valid.length === 1 && valid[0]?.id === id
+  }
+
+  return {
+    url: options.url,
+    list,
+    enforcement,
+    create: async name => {
+      const asked = `create an ingest token named "${name}"`
+      const answer = await ask('POST', 'tokens', asked, { name })
+      const token = readCreated(parsed(answer.text))
+      if (token === undefined) throw errorOfBody(answer, asked, 'the answer is not whole, or holds no token')
+      if (!isSendable(token.value)) throw errorOfBody(answer, asked, 'the token in the answer fits no HTTP header')
+      return { value: new Secret(token.value), id: token.id }
+    },
+    revoke: async id => {
+      try {
+        await ask('DELETE', `tokens/${encodeURIComponent(id)}`, `revoke the ingest token ${id}`)
+        return 'revoked'
+      } catch (error) {
+        if (!(error instanceof InstanceError)) throw error
+        if (error.kind === 'not-found') return 'gone'
+        const refused = error.kind === 'refused' || error.kind === 'forbidden'
+        if (refused && (await isLast(id).catch(() => error.status === 409))) return 'last'
+        throw error
+      }
+    },
+    setEnforcement: async enabled => {
+      const asked = `turn enforcement ${enabled ? 'on' : 'off'}`
+      const answer = await ask('PUT', 'state', asked, { enabled })
+      // An answer without the state (204) is followed by a look.
+      return readState(parsed(answer.text)) ?? (await enforcement())
+    },
+    close: async () => own?.close(),
+  }
+}

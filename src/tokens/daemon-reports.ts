@@ -1,0 +1,44 @@
+// Waits until every running daemon reports that it sends the new token, or the grace period is over.
+import type { RotationSession } from './rotation-session.ts'
+import type { TokenReport } from './rotation-store.ts'
+
+/** `seen`: every daemon uses it, or none can be asked and the whole grace period has passed. */
+export type Waited = { readonly kind: 'seen' } | { readonly kind: 'missing'; readonly daemons: readonly string[] }
+
+/**
+ * `fingerprint` is the new token's, `older` those of the tokens before it, `since` when the target was written (Unix ms).
+ * A store that does not answer counts as a missing report; a store that knows no running daemon as no store.
+ */
+export async function waitForDaemons(
+  { parts, pace, options, target }: RotationSession,
+  fingerprint: string,
+  older: readonly string[],
+  since: number,
+): Promise<Waited> {
+  const { clock, store } = parts
+  const blindUntil = since + Math.max(options.graceMs, parts.target.leastGraceMs)
+  const until = since + options.graceMs
+  for (;;) {
+    const reports = await store?.tokenReports().catch(() => undefined)
+    const missing =
+      store === undefined ? [] : reports === undefined ? ['the store'] : lagging(reports, fingerprint, older)
+    const blind = store === undefined || reports?.length === 0
+    if (!blind && missing.length === 0) return { kind: 'seen' }
+    const end = blind ? blindUntil : until
+    const now = clock.now()
+    if (now >= end) return missing.length === 0 ? { kind: 'seen' } : { kind: 'missing', daemons: missing }
+    await clock.sleep(Math.min(pace.pollMs, end - now))
+    await target.renew()
+  }
+}
+
+/** A daemon may have other destinations with tokens of their own; it lags while one of its tokens is an older one. */
+function lagging(reports: readonly TokenReport[], fingerprint: string, older: readonly string[]): readonly string[] {
+  const daemons = Map.groupBy(reports, report => report.daemon)
+  return [...daemons]
+    .filter(([, own]) => {
+      const used = own.map(report => report.tokenFingerprint)
+      return !used.includes(fingerprint) || used.some(token => older.includes(token))
+    })
+    .map(([daemon]) => daemon)
+}

@@ -1,0 +1,8 @@
+// A token's fingerprint: enough to tell tokens apart in journals, reports and tables, and no way back to the value.
+import { createHash } from 'node:crypto'
+import type { Secret } from '../lib/secret.ts'
+
+/** SHA-256 of the value, its first 12 hexadecimal digits. */
+export function fingerprintOf(token: Secret): string {
+  return createHash('sha256').update(token.reveal()).digest('hex').slice(0, 12)
+}

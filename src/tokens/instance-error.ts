@@ -1,0 +1,112 @@
+// The one error of the observability instance's token API: what was asked, what came back, what to do about it.
+import { Fault } from '../lib/fault.ts'
+import { wordsOf, type Answer } from './request.ts'
+
+export type InstanceErrorKind =
+  /** 401, or an API key that is missing or cannot be sent. */
+  | 'unauthorized'
+  /** 403: the key's role does not suffice. */
+  | 'forbidden'
+  /** 404: no such API at this address. */
+  | 'not-found'
+  /** 409 and any other 4xx. */
+  | 'refused'
+  /** 429, 5xx, no connection, no answer in time. */
+  | 'unavailable'
+  /** A redirect, HTML, truncated JSON, or JSON of another shape. */
+  | 'unreadable'
+
+export interface InstanceErrorFacts {
+  readonly kind: InstanceErrorKind
+  readonly what: string
+  readonly remedy: string
+  readonly status?: number | undefined
+  /** True when the instance may have done what was asked although no good answer came. */
+  readonly uncertain: boolean
+}
+
+/** The token API cannot be reached, refuses, or answers what is no answer. Never holds the API key or a token. */
+export class InstanceError extends Fault {
+  readonly kind: InstanceErrorKind
+  readonly status: number | undefined
+  readonly uncertain: boolean
+
+  constructor(facts: InstanceErrorFacts) {
+    super(facts.what, facts.remedy)
+    this.kind = facts.kind
+    this.status = facts.status
+    this.uncertain = facts.uncertain
+  }
+}
+
+const checkAddress =
+  'Check PIPESPAN_OBSERVABILITY_URL: it must be the address of the observability instance itself, not of its OTLP endpoint, and no proxy or login page may stand before it.'
+
+/** The API key is not there, or no header can carry it. */
+export function errorOfKey(problem: 'missing' | 'unsendable'): InstanceError {
+  const what =
+    problem === 'missing'
+      ? 'There is no API key for the observability instance.'
+      : 'The API key holds blanks, line breaks or characters that no HTTP header can carry.'
+  const remedy =
+    problem === 'missing'
+      ? 'Set PIPESPAN_OBSERVABILITY_API_KEY or PIPESPAN_OBSERVABILITY_API_KEY_FILE.'
+      : 'Check PIPESPAN_OBSERVABILITY_API_KEY or its file: it must hold the key alone.'
+  return new InstanceError({ kind: 'unauthorized', what, remedy, uncertain: false })
+}
+
+/** The error for anything but a 2xx. `asked` reads like "list the tokens"; `key` is blotted out of the instance's words. */
+export function errorOfAnswer(answer: Answer, asked: string, key: string): InstanceError {
+  if (answer.kind === 'failed') return errorOfFailure(answer, asked)
+  const { status } = answer
+  const words = isHtml(answer) ? undefined : wordsOf(answer.text, [key])
+  const said = words === undefined ? `${status}` : `${status}: "${words}"`
+  const uncertain = status >= 500
+  const fault = (kind: InstanceErrorKind, what: string, remedy: string) =>
+    new InstanceError({ kind, what: `Could not ${asked}: ${what} (${said}).`, remedy, status, uncertain })
+  if (status === 401) {
+    const remedy = 'Check PIPESPAN_OBSERVABILITY_API_KEY (or its file): the key may have expired or been revoked.'
+    return fault('unauthorized', 'the observability instance does not accept the API key', remedy)
+  }
+  if (status === 429 || status >= 500) {
+    const what = status === 429 ? 'there were too many requests' : 'the observability instance cannot answer now'
+    return fault('unavailable', what, 'Try again in a while; if it lasts, look at the health of the instance.')
+  }
+  if (isHtml(answer) || (status >= 300 && status < 400)) {
+    return fault('unreadable', 'what answers is not the token API', checkAddress)
+  }
+  if (status === 403) {
+    const remedy = 'Use a key of a user with the Editor role, or of an administrator.'
+    return fault('forbidden', 'the API key may not do this', remedy)
+  }
+  if (status === 404) return fault('not-found', 'there is no token API at this address', checkAddress)
+  const remedy = 'Its own words say why; the instance may be older than this request.'
+  return fault('refused', 'the observability instance refused', remedy)
+}
+
+function errorOfFailure(answer: Answer & { kind: 'failed' }, asked: string): InstanceError {
+  return new InstanceError({
+    kind: 'unavailable',
+    what: `Could not ${asked}: the observability instance gave no answer (${answer.reason}).`,
+    remedy: answer.certificate
+      ? 'Set PIPESPAN_OBSERVABILITY_CA_FILE to the certificate authority that signed the certificate of the instance.'
+      : 'Check PIPESPAN_OBSERVABILITY_URL and the network, and try again.',
+    uncertain: answer.sent,
+  })
+}
+
+/** A 2xx whose body cannot be used. The body itself is never shown: it may hold a token. */
+export function errorOfBody(answer: Answer & { kind: 'answered' }, asked: string, problem: string): InstanceError {
+  const html = isHtml(answer)
+  return new InstanceError({
+    kind: 'unreadable',
+    what: `Could not ${asked}: ${html ? 'a web page answered instead of the token API' : problem} (${answer.status}).`,
+    remedy: html ? checkAddress : 'A proxy may be cutting or changing answers; check PIPESPAN_OBSERVABILITY_URL too.',
+    status: answer.status,
+    uncertain: true,
+  })
+}
+
+function isHtml({ contentType, text }: { contentType: string; text: string }): boolean {
+  return /^text\/html\b/i.test(contentType) || /^\s*<(!doctype|html)/i.test(text)
+}

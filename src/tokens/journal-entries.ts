@@ -1,0 +1,75 @@
+// What each event of a rotation changes in the journal: journal and event in, journal out. Pure.
+import type { HeldToken, Journal, NewToken, RotationStep } from './journal.ts'
+
+export interface Beginning {
+  readonly id: string
+  readonly name: string
+  readonly at: number
+  /** Ids of every token listed now. */
+  readonly before: readonly string[]
+  readonly shared: boolean
+}
+
+/** The operator declares these tokens to be this target's. */
+export function adopted(journal: Journal, ids: readonly string[], at: number): Journal {
+  return { ...journal, older: [...journal.older, ...ids.map(id => ({ id, since: at }))] }
+}
+
+export function begun(journal: Journal, { id, name, at, before, shared }: Beginning): Journal {
+  return {
+    ...journal,
+    rotation: {
+      id,
+      name,
+      startedAt: at,
+      step: 'creating',
+      before: [...before],
+      shared,
+      history: [{ step: 'creating', at }],
+    },
+  }
+}
+
+export function created(journal: Journal, token: NewToken, at: number): Journal {
+  const { rotation } = stepped(journal, 'created', at)
+  return rotation === undefined ? journal : { ...journal, rotation: { ...rotation, token } }
+}
+
+/** The new token is in the target; the one before it becomes an older one. */
+export function written(journal: Journal, at: number): Journal {
+  const { rotation } = stepped(journal, 'written', at)
+  if (rotation?.token === undefined) return journal
+  return { ...retired(journal), current: rotation.token, rotation: { ...rotation, writtenAt: at } }
+}
+
+/** Any other step of the sequence. */
+export function stepped(journal: Journal, step: RotationStep, at: number): Journal {
+  const { rotation } = journal
+  if (rotation === undefined) return journal
+  return { ...journal, rotation: { ...rotation, step, history: [...rotation.history, { step, at }] } }
+}
+
+export function revoked(journal: Journal, id: string): Journal {
+  return { ...journal, older: journal.older.filter(token => token.id !== id) }
+}
+
+/** The rotation is over: done, or rolled back with nothing left behind. */
+export function over(journal: Journal): Journal {
+  const { rotation: _, ...rest } = journal
+  return rest
+}
+
+/** Rolled back, but its token could not be revoked yet: it is when the next rotation ends. */
+export function deferred(journal: Journal, token: HeldToken): Journal {
+  return { ...over(journal), older: [...journal.older, token] }
+}
+
+/** Somebody else changed the target, or revoked its token: what it held is an older token now, and no rotation runs. */
+export function disowned(journal: Journal): Journal {
+  return over(retired(journal))
+}
+
+function retired(journal: Journal): Journal {
+  const { current, ...rest } = journal
+  return current === undefined ? rest : { ...rest, older: [...journal.older, current] }
+}

@@ -1,0 +1,81 @@
+// How the token API's answers are read: the documents leave their shapes open, so every plausible one is taken.
+import { z } from 'zod'
+
+/** A token as the instance lists it; its value is never shown again after its creation. */
+export interface ListedToken {
+  readonly id: string
+  /** Undefined when the list does not name it. */
+  readonly name?: string
+  /** Unix ms. */
+  readonly createdAt?: number
+  /** Unix ms. */
+  readonly lastUsedAt?: number
+  /** False when the list itself says that the token is revoked or has expired. */
+  readonly valid: boolean
+}
+
+const id = z.union([z.string().min(1), z.number()]).transform(String)
+const text = z.string().nullish().catch(undefined)
+
+const listed = z.looseObject({
+  id,
+  name: text,
+  created_at: text,
+  last_used_at: text,
+  revoked_at: text,
+  expires_at: text,
+  revoked: z.boolean().nullish().catch(undefined),
+  status: text,
+})
+
+const list = z.union([
+  z.array(listed),
+  z.looseObject({ tokens: z.array(listed) }).transform(body => body.tokens),
+  z.looseObject({ data: z.array(listed) }).transform(body => body.data),
+  z.looseObject({ data: z.looseObject({ tokens: z.array(listed) }) }).transform(body => body.data.tokens),
+])
+
+const creation = z.looseObject({ token: z.string().min(1), id: id.nullish().catch(undefined) })
+
+const created = z.union([creation, z.looseObject({ data: creation }).transform(body => body.data)])
+
+const enabled = z.looseObject({ enabled: z.boolean() })
+
+const state = z.union([
+  enabled,
+  z.looseObject({ data: enabled }).transform(body => body.data),
+  z.looseObject({ state: enabled }).transform(body => body.state),
+])
+
+/** A bare array, or an object with `tokens` or `data`; ids are numbers or strings. Undefined: none of these. */
+export function readList(json: unknown, now: number): readonly ListedToken[] | undefined {
+  const { data } = list.safeParse(json)
+  return data?.map(entry => {
+    const expires = time(entry.expires_at)
+    const createdAt = time(entry.created_at)
+    const lastUsedAt = time(entry.last_used_at)
+    const over = entry.revoked === true || entry.revoked_at != null || /^(revoked|expired)$/i.test(entry.status ?? '')
+    return {
+      id: entry.id,
+      valid: !over && !(expires !== undefined && expires <= now),
+      ...(entry.name == null ? {} : { name: entry.name }),
+      ...(createdAt === undefined ? {} : { createdAt }),
+      ...(lastUsedAt === undefined ? {} : { lastUsedAt }),
+    }
+  })
+}
+
+/** The value, and the id where the answer holds one. Undefined: no value in it. */
+export function readCreated(json: unknown): { readonly value: string; readonly id: string | undefined } | undefined {
+  const { data } = created.safeParse(json)
+  return data === undefined ? undefined : { value: data.token, id: data.id ?? undefined }
+}
+
+export function readState(json: unknown): boolean | undefined {
+  return state.safeParse(json).data?.enabled
+}
+
+function time(value: string | null | undefined): number | undefined {
+  const ms = value == null ? NaN : Date.parse(value)
+  return Number.isNaN(ms) ? undefined : ms
+}

@@ -1,0 +1,132 @@
+// The first steps of a rotation: a new token is created, its id is found, and the endpoint is seen to accept it.
+import { randomUUID } from 'node:crypto'
+import type { Secret } from '../lib/secret.ts'
+import type { CreatedToken } from './client.ts'
+import { fingerprintOf } from './fingerprint.ts'
+import { InstanceError } from './instance-error.ts'
+import type { HeldToken, Journal } from './journal.ts'
+import { adopted, begun, created, deferred, over } from './journal-entries.ts'
+import type { ListedToken } from './listed-token.ts'
+import { provePatiently } from './patience.ts'
+import { RotationError } from './rotation-error.ts'
+import type { RotationSession } from './rotation-session.ts'
+
+/** The value lives in this process alone until it is written to the target. Throws, rolled back, when it cannot be used. */
+export async function makeToken(session: RotationSession): Promise<Secret> {
+  const { value, id } = await createAndIdentify(session)
+  const { log, parts } = session
+  const token = { id, fingerprint: fingerprintOf(value), since: parts.clock.now() }
+  await log.advance(
+    created(log.journal, token, token.since),
+    'created',
+    `Token ${id} (${token.fingerprint}) is created.`,
+  )
+  const proof = await provePatiently(session, value)
+  if (proof.kind !== 'accepted') {
+    await discard(session, token)
+    const reason = proof.kind === 'refused' ? `it answers ${proof.status}` : proof.reason
+    throw new RotationError(
+      `The OTLP endpoint does not accept the new token (${reason}); the target is as it was, and the new token is revoked.`,
+      'Check that the OTLP endpoint belongs to the instance at PIPESPAN_OBSERVABILITY_URL, and that it can be reached.',
+    )
+  }
+  await log.tell('tried', 'The OTLP endpoint accepts it.')
+  return value
+}
+
+async function createAndIdentify(session: RotationSession): Promise<{ value: Secret; id: string }> {
+  const { log, parts, options } = session
+  const { name } = options
+  const listed = await parts.instance.list()
+  const others = notHeld(listed, name, log.journal)
+  if (others.length > 0 && !options.adopt) {
+    await log.warn(
+      `Tokens named "${name}" that this target is not known to have held stay valid: ${others.join(', ')}. ` +
+        'If they are this target’s, rotate with --adopt; if not, give every target a name of its own.',
+    )
+  }
+  const at = parts.clock.now()
+  const before = listed.filter(token => mayBeNamed(token, name)).map(token => token.id)
+  const beginning = { id: randomUUID(), name, at, before, shared: others.length > 0 && !options.adopt }
+  const owner = options.adopt ? adopted(log.journal, others, at) : log.journal
+  await log.advance(begun(owner, beginning), 'creating', `Creating a token named "${name}".`)
+  const answer = await create(session)
+  await log.tell('answered', 'The instance has answered.')
+  return { value: answer.value, id: answer.id ?? (await identify(session, before)) }
+}
+
+async function create(session: RotationSession): Promise<CreatedToken> {
+  const { log, parts, options } = session
+  try {
+    return await parts.instance.create(options.name)
+  } catch (error) {
+    if (error instanceof InstanceError && !error.uncertain) {
+      await log.advance(over(log.journal), 'over', 'No token was created.')
+    } else {
+      await log.warn('The token may have been created nevertheless: the next run looks for it and revokes it.')
+    }
+    throw error
+  }
+}
+
+/** The answer to the creation held no id: the new token is what the list did not show before. */
+async function identify(session: RotationSession, before: readonly string[]): Promise<string> {
+  const { log, parts, pace, options, target } = session
+  const until = parts.clock.now() + pace.creationMs
+  let fresh: readonly ListedToken[] = []
+  for (;;) {
+    fresh = appearedSince(await parts.instance.list(), options.name, before)
+    const [first] = fresh
+    if (first !== undefined && fresh.length === 1) return first.id
+    if (fresh.length > 1 || parts.clock.now() >= until) break
+    await parts.clock.sleep(pace.pollMs)
+    await target.renew()
+  }
+  if (fresh.length === 0) {
+    throw new RotationError(
+      'The instance answered with a new token, but its list does not show it; the target is as it was.',
+      'Run again: the next run looks for it and revokes it.',
+    )
+  }
+  const ids = fresh.map(token => token.id)
+  await log.advance(over(log.journal), 'over', 'The new token cannot be told from others.')
+  throw new RotationError(
+    `Several tokens named "${options.name}" appeared at once (${ids.join(', ')}), and the instance does not say which one was created here; the target is as it was.`,
+    'Revoke the one that nobody uses, and give every target a name of its own.',
+  )
+}
+
+/** Ids of the tokens of this name that the journal does not know: another target may hold them. */
+export function notHeld(listed: readonly ListedToken[], name: string, journal: Journal): readonly string[] {
+  const { older, current, rotation } = journal
+  const known = new Set([...older, current, rotation?.token].map(token => token?.id))
+  return listed.filter(token => token.valid && token.name === name && !known.has(token.id)).map(token => token.id)
+}
+
+/** Tokens that may bear this name and were not listed before. */
+export function appearedSince(
+  listed: readonly ListedToken[],
+  name: string,
+  before: readonly string[],
+): readonly ListedToken[] {
+  return listed.filter(token => token.valid && mayBeNamed(token, name) && !before.includes(token.id))
+}
+
+function mayBeNamed(token: ListedToken, name: string): boolean {
+  return token.name === undefined || token.name === name
+}
+
+/** Rolls back: revokes a token that has never been in the target. */
+export async function discard({ log, parts }: RotationSession, token: HeldToken): Promise<void> {
+  const revocation = await parts.instance.revoke(token.id)
+  if (revocation === 'last') {
+    // Every other one is gone, so that this one must stay until there is a newer one.
+    await log.advance(
+      deferred(log.journal, token),
+      'over',
+      `Token ${token.id} is the last valid one and stays for now.`,
+    )
+  } else {
+    await log.advance(over(log.journal), 'over', `Token ${token.id} was never used and is revoked.`)
+  }
+}

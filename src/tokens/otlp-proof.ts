@@ -1,0 +1,63 @@
+// Whether the OTLP endpoint accepts a token: an export of nothing, authenticated, and what is answered to it.
+import type { Dispatcher } from 'undici'
+import type { Secret } from '../lib/secret.ts'
+import { dispatcherFor, isSendable, send } from './request.ts'
+
+export interface ProofOptions {
+  /** The whole address of the traces endpoint, e.g. `https://otel.example:4318/v1/traces`. */
+  readonly url: string
+  /** Sent besides, as the daemon sends them. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly ca?: string
+  readonly dispatcher?: Dispatcher
+  readonly timeoutMs: number
+}
+
+export type Proof =
+  | { readonly kind: 'accepted' }
+  /** 401 or 403: the endpoint does not take this token. */
+  | { readonly kind: 'refused'; readonly status: number }
+  /** Nothing can be said about the token: no answer, or one about something else. */
+  | { readonly kind: 'unclear'; readonly reason: string }
+
+/** Proves one token; without one, whether the endpoint takes exports that carry none. */
+export type Prove = (token: Secret | undefined) => Promise<Proof>
+
+/**
+ * An empty ExportTraceServiceRequest is 0 bytes of protobuf (OTLP, "Binary Protobuf Encoding"; proto3 leaves out what
+ * is empty), and an empty request is to be answered with success (OTLP, "Full Success").
+ */
+export function createProver(options: ProofOptions): { readonly prove: Prove; close(): Promise<void> } {
+  const own = options.dispatcher === undefined ? dispatcherFor(options.ca) : undefined
+  return {
+    close: async () => own?.close(),
+    prove: async token => {
+      const value = token?.reveal()
+      if (value !== undefined && !isSendable(value)) {
+        return { kind: 'unclear', reason: 'the token holds characters that no HTTP header can carry' }
+      }
+      const answer = await send({
+        method: 'POST',
+        url: new URL(options.url),
+        headers: {
+          ...lowered(options.headers ?? {}),
+          'content-type': 'application/x-protobuf',
+          ...(value === undefined ? {} : { authorization: `Bearer ${value}` }),
+        },
+        body: new Uint8Array(0),
+        timeoutMs: options.timeoutMs,
+        dispatcher: options.dispatcher ?? own,
+      })
+      if (answer.kind === 'failed') return { kind: 'unclear', reason: answer.reason }
+      const { status } = answer
+      if (status >= 200 && status < 300) return { kind: 'accepted' }
+      if (status === 401 || status === 403) return { kind: 'refused', status }
+      return { kind: 'unclear', reason: `the endpoint answered ${status}` }
+    },
+  }
+}
+
+/** Names in small letters, so that the token's own header replaces one of that name instead of standing beside it. */
+function lowered(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+}

@@ -1,0 +1,105 @@
+// One HTTP request with a time limit and a bounded answer; what came of it is told as a union, never thrown.
+import { Agent, request, type Dispatcher } from 'undici'
+
+/** No answer that this room reads is longer, bytes. */
+const longest = 4 * 1024 * 1024
+
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array
+  /** From the first byte sent to the last one read, ms. */
+  readonly timeoutMs: number
+  readonly dispatcher?: Dispatcher | undefined
+}
+
+export type Answer =
+  | { readonly kind: 'answered'; readonly status: number; readonly contentType: string; readonly text: string }
+  /** No whole answer. `sent`: the other side may have seen the request, and done what it asks. */
+  | { readonly kind: 'failed'; readonly reason: string; readonly sent: boolean; readonly certificate: boolean }
+
+/** Sends one request. Redirects are answers like any other: a credential must not follow them. */
+export async function send(call: Call): Promise<Answer> {
+  try {
+    const response = await request(call.url, {
+      method: call.method,
+      headers: { ...call.headers },
+      signal: AbortSignal.timeout(call.timeoutMs),
+      ...(call.body === undefined ? {} : { body: call.body }),
+      ...(call.dispatcher === undefined ? {} : { dispatcher: call.dispatcher }),
+    })
+    const text = await bounded(response.body)
+    if (text === undefined) return failed(`the answer is larger than ${longest} bytes`, true)
+    const type = response.headers['content-type']
+    const contentType = (Array.isArray(type) ? type[0] : type) ?? ''
+    return { kind: 'answered', status: response.statusCode, contentType, text }
+  } catch (error) {
+    return failure(error, call.timeoutMs)
+  }
+}
+
+async function bounded(body: Dispatcher.ResponseData['body']): Promise<string | undefined> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > longest) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** Failures that come before the request has left. */
+const unsent: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
+function failure(error: unknown, timeoutMs: number): Answer {
+  if (!(error instanceof Error)) return failed(String(error), true)
+  if (error.name === 'TimeoutError') return failed(`no answer within ${timeoutMs / 1000} s`, true)
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const certificate = /CERT|SELF_SIGNED|ALTNAME|UNABLE_TO/.test(code)
+  const message = error.message === '' ? code : error.message
+  return failed(message, !certificate && !unsent.has(code), certificate)
+}
+
+function failed(reason: string, sent: boolean, certificate = false): Answer {
+  return { kind: 'failed', reason, sent, certificate }
+}
+
+/** A dispatcher that trusts `ca` (PEM) alone; undefined without one: undici's own is used then. */
+export function dispatcherFor(ca: string | undefined): Agent | undefined {
+  return ca === undefined ? undefined : new Agent({ connect: { ca } })
+}
+
+/** The characters that a credential may have in a header (RFC 9110, 5.5, without blanks). */
+export function isSendable(value: string): boolean {
+  return /^[\x21-\x7e]+$/.test(value)
+}
+
+/** The other side's own words in an error's JSON body (`message` or `error`), on one line, without these secrets. */
+export function wordsOf(text: string, secrets: readonly string[]): string | undefined {
+  const json = parsed(text)
+  if (typeof json !== 'object' || json === null) return undefined
+  const { message, error } = json as { message?: unknown; error?: unknown }
+  const words = typeof message === 'string' ? message : typeof error === 'string' ? error : undefined
+  if (words === undefined) return undefined
+  let clean = words
+  for (const secret of secrets) if (secret !== '') clean = clean.replaceAll(secret, '[secret]')
+  return clean.replace(/\s+/g, ' ').trim().slice(0, 200)
+}
+
+/** JSON or undefined: the parser's own message quotes the text, which may hold a token. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}

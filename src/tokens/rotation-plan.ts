@@ -1,0 +1,60 @@
+// What a rotation would do now, without doing any of it (`--dry-run`): no lock, no journal, no request that changes anything.
+import { fingerprintOf } from './fingerprint.ts'
+import { blankJournal } from './journal.ts'
+import { newestJournal } from './logbook.ts'
+import { notHeld } from './new-token.ts'
+import type { RotationOptions, RotationParts } from './rotation-session.ts'
+
+/** The plan, a sentence a line. Throws a Fault when the target or the instance cannot be read. */
+export async function planRotation(parts: RotationParts, options: RotationOptions): Promise<readonly string[]> {
+  const { instance, target, store, clock } = parts
+  const { value, journal: beside } = await target.peek()
+  const found = await newestJournal(beside, target.address, store)
+  const journal = found?.instance === instance.url ? found : undefined
+  const listed = await instance.list()
+  const enforced = await instance.enforcement()
+  const inTarget = value === undefined ? undefined : fingerprintOf(value)
+  const { rotation, current } = journal ?? {}
+  const lines = [
+    `The instance lists ${listed.filter(token => token.valid).length} valid tokens; enforcement is ${enforced ? 'on' : 'off'}.`,
+    inTarget === undefined ? `${target.address} holds no token yet.` : `${target.address} holds a token (${inTarget}).`,
+  ]
+  if (value !== undefined) lines.push(`The OTLP endpoint: ${(await parts.prove(value)).kind}.`)
+
+  if (rotation !== undefined) {
+    const goesOn = rotation.token !== undefined && rotation.token.fingerprint === inTarget
+    const end = goesOn ? 'finish it' : 'roll it back, revoking what it left, and start anew'
+    lines.push(`A rotation stopped at "${rotation.step}": this run would ${end}.`)
+    if (goesOn) return [...lines, revocations(journal?.older.map(token => token.id) ?? [])]
+  } else if (current !== undefined && current.fingerprint === inTarget && options.maxAgeMs !== undefined) {
+    const age = clock.now() - current.since
+    const alive = listed.some(token => token.id === current.id && token.valid)
+    if (alive && age < options.maxAgeMs) return [...lines, 'The current token is young enough: nothing to do.']
+  }
+
+  const held = [...(journal?.older ?? []), ...(current === undefined ? [] : [current])].map(token => token.id)
+  const others = notHeld(listed, options.name, journal ?? blankJournal(target.address, instance.url))
+  lines.push(`Create a token named "${options.name}", and see that the OTLP endpoint accepts it.`)
+  lines.push(`Write it to ${target.address}, and see that the endpoint accepts what is read from there.`)
+  if (options.keepOlder === true) return [...lines, 'Leave the older tokens for the next rotation.']
+  lines.push(await waiting(parts, options))
+  lines.push(revocations(options.adopt ? [...held, ...others] : held))
+  if (others.length > 0 && !options.adopt) {
+    lines.push(`Leave valid, since this target is not known to have held them (see --adopt): ${others.join(', ')}.`)
+  }
+  return lines
+}
+
+async function waiting({ store, target }: RotationParts, { graceMs, force }: RotationOptions): Promise<string> {
+  const reports = await store?.tokenReports().catch(() => [])
+  const daemons = new Set(reports?.map(report => report.daemon))
+  if (daemons.size === 0) {
+    return `Wait ${Math.max(graceMs, target.leastGraceMs) / 1000} s: no daemon can be asked whether it uses the new token.`
+  }
+  const end = force ? 'revoke anyway' : 'keep the older tokens (exit code 3)'
+  return `Wait until ${[...daemons].join(', ')} report the new token; if one does not within ${graceMs / 1000} s, ${end}.`
+}
+
+function revocations(ids: readonly string[]): string {
+  return ids.length === 0 ? 'Revoke nothing.' : `Then revoke ${ids.join(', ')}.`
+}

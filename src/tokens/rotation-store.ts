@@ -1,0 +1,36 @@
+// What rotation asks of the store, where one is reachable: a second copy of the journals, and what the daemons report.
+import type { Journal } from './journal.ts'
+
+/** Which token a running daemon sends. One row per daemon and destination. */
+export interface TokenReport {
+  /** Names the daemon, e.g. host and process. */
+  readonly daemon: string
+  /** From `fingerprintOf`; never the value. */
+  readonly tokenFingerprint: string
+  /** Unix ms. */
+  readonly at: number
+}
+
+/** A rotation as it is remembered: one row per rotation, replaced as it goes on. */
+export interface RotationRecord {
+  readonly id: string
+  readonly target: string
+  readonly name: string
+  readonly startedAt: number
+  readonly updatedAt: number
+  /** The journal's step, or how it ended. */
+  readonly state: string
+  readonly tokenId?: string
+  readonly fingerprint?: string
+}
+
+export interface RotationStore {
+  /** Every target's latest copy. */
+  journals(): Promise<readonly Journal[]>
+  /** Replaces the copy of `journal.target`. */
+  saveJournal(journal: Journal): Promise<void>
+  /** Inserts or replaces by `id`. */
+  recordRotation(record: RotationRecord): Promise<void>
+  /** Of the daemons that run now: those that have ended or gone silent are left out. */
+  tokenReports(): Promise<readonly TokenReport[]>
+}

@@ -1,0 +1,208 @@
+// Rotation: a new token takes the place of the one in the target, and no request meets a dead one.
+//
+//            create           write            prove           wait            revoke
+//   (idle) ─ creating ─ created ─ writing ─ written ─ proved ─ waiting ─ seen ─ revoking ─ (idle)
+//               │           │         │        └──────────────┴── kept: the next run waits on ──┘
+//               └───────────┴─────────┴── rolled back: the new token is revoked ─ (idle)
+//
+// Each word is a step in the journal. A step that ends in -ing is written down before the act, the others after it, so
+// that whatever kills a run, the next one knows what may have been done: see recovery.ts.
+//
+// 1. creating: the ids listed now are noted, then the token is created; an answer without an id is the difference of the lists.
+// 2. created: its id and fingerprint are noted. The endpoint must accept it before it goes anywhere near the target.
+// 3. writing, written: the target is replaced in one go. Which of the two values is in it is told by the fingerprint.
+// 4. proved: the endpoint accepts what is now read from the target.
+// 5. waiting, seen: every running daemon reports the new token. If one does not, the older tokens stay: nothing is lost.
+// 6. revoking: the endpoint is asked once more, then every older token that this target has held is revoked.
+//
+// The value itself is in no journal. So a run killed before "written" cannot be continued, only rolled back. From the
+// first step to the last the target holds a token that is valid: the old one is revoked after the new one is in use.
+import type { Secret } from '../lib/secret.ts'
+import { waitForDaemons } from './daemon-reports.ts'
+import { fingerprintOf } from './fingerprint.ts'
+import { blankJournal, hasReached, type HeldToken } from './journal.ts'
+import { adopted, disowned, over, revoked, stepped, written } from './journal-entries.ts'
+import { createLogbook, newestJournal } from './logbook.ts'
+import { makeToken, notHeld } from './new-token.ts'
+import { provePatiently } from './patience.ts'
+import { recover } from './recovery.ts'
+import { RotationBusy, RotationError } from './rotation-error.ts'
+import {
+  defaultPace,
+  type RotationOptions,
+  type RotationOutcome,
+  type RotationParts,
+  type RotationSession,
+} from './rotation-session.ts'
+import type { LockedTarget } from './target.ts'
+
+/** Rotates, or finishes what an earlier run began. Throws a Fault when it cannot go on; the next run then takes over. */
+export async function rotateToken(parts: RotationParts, options: RotationOptions): Promise<RotationOutcome> {
+  let target: LockedTarget
+  try {
+    target = await parts.target.lock(holder => {
+      void parts.progress('watching', `A rotation holds the lock (${holder}); watching whether it lives.`)
+    })
+  } catch (error) {
+    if (error instanceof RotationBusy) return { kind: 'busy', reason: error.message }
+    throw error
+  }
+  try {
+    return await underLock(parts, options, target)
+  } finally {
+    // A lock that cannot be given back is taken over when it has stood still long enough.
+    await target.release().catch(() => undefined)
+  }
+}
+
+async function underLock(
+  parts: RotationParts,
+  options: RotationOptions,
+  target: LockedTarget,
+): Promise<RotationOutcome> {
+  const { value, journal } = await target.read()
+  const { address } = parts.target
+  const newest = (await newestJournal(journal, address, parts.store)) ?? blankJournal(address, parts.instance.url)
+  const foreign = newest.instance !== parts.instance.url
+  // The ids of another instance mean nothing here, or somebody else's tokens.
+  const opened = foreign ? { ...blankJournal(address, parts.instance.url), revision: newest.revision } : newest
+  const log = createLogbook(opened, target, parts.store, parts.clock, parts.progress)
+  const session: RotationSession = { parts, options, target, log, pace: { ...defaultPace, ...parts.pace } }
+  if (foreign) await log.warn(`The tokens of the former instance (${newest.instance}) are left as they are.`)
+
+  if ((await recover(session, value)) === 'unfinished') {
+    if (await isAccepted(session)) return await finish(session, true)
+    await log.warn('The token in the target was revoked by somebody else; a new one takes its place.')
+    await log.advance(disowned(log.journal), 'over', 'A new rotation begins.')
+  } else {
+    const age = await youth(session, value)
+    if (age !== undefined) return { kind: 'young', ageMs: age, warnings: log.warnings }
+  }
+  await replace(session)
+  if (await isAccepted(session)) return await finish(session, false)
+  throw new RotationError(
+    'The OTLP endpoint refuses the token that it had accepted before it was written to the target.',
+    'Somebody else may have revoked it: run again, and a new one takes its place.',
+  )
+}
+
+/** The age of the current token if that is reason enough to leave everything as it is, ms. */
+async function youth({ parts, options, log }: RotationSession, value: Secret | undefined): Promise<number | undefined> {
+  const { current } = log.journal
+  if (options.maxAgeMs === undefined || current === undefined || value === undefined) return undefined
+  const age = parts.clock.now() - current.since
+  if (age >= options.maxAgeMs) return undefined
+  // A dead token is replaced however young it is.
+  const listed = await parts.instance.list()
+  if (!listed.some(token => token.id === current.id && token.valid)) return undefined
+  return (await parts.prove(value)).kind === 'refused' ? undefined : age
+}
+
+/** Steps 1 to 3. */
+async function replace(session: RotationSession): Promise<void> {
+  const { log, parts, target } = session
+  const value = await makeToken(session)
+  const now = () => parts.clock.now()
+  await log.advance(stepped(log.journal, 'writing', now()), 'writing', `Writing it to ${parts.target.address}.`)
+  await target.write(value)
+  await log.tell('replaced', 'The target is replaced.')
+  await log.advance(written(log.journal, now()), 'written', 'The target holds the new token.')
+}
+
+/** Whether the endpoint accepts what a daemon would read from the target now. Throws when that cannot be told. */
+async function isAccepted(session: RotationSession): Promise<boolean> {
+  const { value } = await session.target.read()
+  if (value === undefined || fingerprintOf(value) !== session.log.journal.current?.fingerprint) {
+    throw new RotationError(
+      'The target was changed by somebody else during the rotation.',
+      'Let nobody else write it, and run again.',
+    )
+  }
+  const proof = await provePatiently(session, value)
+  if (proof.kind !== 'unclear') return proof.kind === 'accepted'
+  throw new RotationError(
+    `The OTLP endpoint does not say whether it accepts the new token (${proof.reason}); the older tokens stay valid.`,
+    'Run again when the endpoint can be reached: the rotation goes on from here.',
+  )
+}
+
+/** Steps 4 to 6; the endpoint has just accepted the token in the target. */
+async function finish(session: RotationSession, resumed: boolean): Promise<RotationOutcome> {
+  const { log, parts, options } = session
+  const now = () => parts.clock.now()
+  const { rotation, current } = log.journal
+  if (rotation?.token === undefined || current === undefined) {
+    throw new RotationError('The journal holds no rotation to finish.', 'Run again.')
+  }
+  if (!hasReached(rotation, 'proved')) {
+    await log.advance(
+      stepped(log.journal, 'proved', now()),
+      'proved',
+      'The OTLP endpoint accepts what the target holds.',
+    )
+  }
+  if (resumed && options.adopt) await adopt(session)
+  const older = options.keepOlder === true ? [] : log.journal.older
+  if (older.length > 0) {
+    const missing = hasReached(rotation, 'seen') ? [] : await wait(session, rotation.token.fingerprint, older)
+    if (missing.length > 0 && !options.force) return { kind: 'kept', missing, warnings: log.warnings }
+    if (missing.length > 0) await log.warn(`Forced although a report is missing: ${missing.join(', ')}.`)
+    await revokeAll(session, older)
+  }
+  await log.advance(over(log.journal), 'over', 'Done.')
+  const { id: tokenId, fingerprint } = rotation.token
+  return {
+    kind: 'rotated',
+    tokenId,
+    fingerprint,
+    revoked: older.map(token => token.id),
+    resumed,
+    warnings: log.warnings,
+  }
+}
+
+/** A new rotation adopts before it creates; one that goes on has that behind it. */
+async function adopt({ log, parts, options }: RotationSession): Promise<void> {
+  const others = notHeld(await parts.instance.list(), options.name, log.journal)
+  if (others.length === 0) return
+  const step = log.journal.rotation?.step ?? 'proved'
+  await log.advance(adopted(log.journal, others, parts.clock.now()), step, `Adopted: ${others.join(', ')}.`)
+}
+
+/** Answers who is missing. */
+async function wait(
+  session: RotationSession,
+  fingerprint: string,
+  older: readonly HeldToken[],
+): Promise<readonly string[]> {
+  const { log, parts } = session
+  const now = () => parts.clock.now()
+  const since = log.journal.rotation?.writtenAt ?? now()
+  await log.advance(stepped(log.journal, 'waiting', now()), 'waiting', 'Waiting until every daemon uses it.')
+  const former = older.flatMap(token => token.fingerprint ?? [])
+  const waited = await waitForDaemons(session, fingerprint, former, since)
+  if (waited.kind === 'missing') return waited.daemons
+  await log.advance(stepped(log.journal, 'seen', now()), 'seen', 'The new token is in use.')
+  return []
+}
+
+async function revokeAll(session: RotationSession, older: readonly HeldToken[]): Promise<void> {
+  const { log, parts } = session
+  if (!(await isAccepted(session))) {
+    throw new RotationError(
+      'The OTLP endpoint refuses the new token by now; the older tokens stay valid.',
+      'Somebody else may have revoked it: run again, and a new one takes its place.',
+    )
+  }
+  const ids = older.map(token => token.id).join(', ')
+  await log.advance(stepped(log.journal, 'revoking', parts.clock.now()), 'revoking', `Revoking ${ids}.`)
+  for (const { id } of older) {
+    if ((await parts.instance.revoke(id)) === 'last') {
+      throw new RotationError(
+        `The instance refuses to revoke ${id}: it counts it as the last valid token.`,
+        'Run again: if the new token was revoked by somebody else, another takes its place.',
+      )
+    }
+    await log.advance(revoked(log.journal, id), 'revoked', `Token ${id} is revoked.`)
+  }
+}
