@@ -1,0 +1,22 @@
+// Warnings that many requests could cause: one line per reason and minute, with a count of what was left out.
+import type { Log } from './log.ts'
+
+const minute = 60_000
+
+/** Logs the first warning of a reason at once; the next line of that reason, a minute later at the earliest, says how many came between. */
+export type SparseWarnings = (reason: string, message: string, facts?: object) => void
+
+/** `now`: milliseconds of Unix time. Reasons must be of a closed set: each is remembered. */
+export function sparseWarnings(log: Log, now: () => number): SparseWarnings {
+  const reasons = new Map<string, { nextAt: number; leftOut: number }>()
+  return (reason, message, facts) => {
+    const known = reasons.get(reason)
+    const at = now()
+    if (known !== undefined && at < known.nextAt) {
+      known.leftOut += 1
+      return
+    }
+    reasons.set(reason, { nextAt: at + minute, leftOut: 0 })
+    log.warn({ ...facts, reason, leftOut: known?.leftOut ?? 0 }, message)
+  }
+}

@@ -1,0 +1,89 @@
+// Whether a delivery comes from who knows the secret: a token compared, or a signature verified (Standard Webhooks 1.0.0).
+import { isUtf8 } from 'node:buffer'
+import { Webhook } from 'standardwebhooks'
+import type { Secret } from '../lib/secret.ts'
+import { headerOf, type Headers, type Profile } from '../platform/profile.ts'
+
+/** Several of each are valid at once, so that a secret can be changed without a gap. */
+export interface DoorSecrets {
+  readonly tokens: readonly Secret[]
+  /** `whsec_…` */
+  readonly signing: readonly Secret[]
+}
+
+export interface DoorPolicy {
+  readonly requireSignature: boolean
+  readonly profile: Profile
+}
+
+export type SecretFault = 'token' | 'signature' | 'timestamp'
+
+/** What the headers alone tell. `verify`: the signature covers the body, which must be read first. */
+export type Admission =
+  { readonly admitted: true } | { readonly verify: (body: Buffer) => boolean } | { readonly refused: SecretFault }
+
+/** Seconds that a signature's timestamp may differ from this machine's clock; the library allows as many. */
+const signatureWindow = 300
+
+/**
+ * The rules, in order:
+ * - No secret is configured: open. (The daemon allows that on loopback addresses only.)
+ * - A signature that is present is verified, and never falls back to the token: a wrong one is a forgery or a wrong secret,
+ *   and either must be seen. It passes whatever the token is.
+ * - Unless there is no signing secret to verify it with. The sender signs because of its own settings, which are not ours
+ *   to know; the secret that both sides do share then decides, which is the token.
+ * - Without a signature the token decides, unless a signature is required.
+ *
+ * `now`: milliseconds of Unix time.
+ */
+export function admit(headers: Headers, secrets: DoorSecrets, policy: DoorPolicy, now: number): Admission {
+  const { tokens, signing } = secrets
+  const { requireSignature, profile } = policy
+  if (tokens.length === 0 && signing.length === 0 && !requireSignature) return { admitted: true }
+  if (headers['webhook-signature'] !== undefined && signing.length > 0) return signatureOf(headers, signing, now)
+  if (requireSignature || tokens.length === 0) return { refused: 'signature' }
+  const token = headerOf(headers, 'Token', profile)
+  return token !== undefined && isOneOf(tokens, token) ? { admitted: true } : { refused: 'token' }
+}
+
+/** Every token is compared, the matching one not excepted: the time taken tells nothing. */
+function isOneOf(tokens: readonly Secret[], header: string): boolean {
+  // Node reads header bytes as Latin-1; a token beyond ASCII is sent as UTF-8.
+  const candidate = Buffer.from(header, 'latin1').toString()
+  return tokens.reduce((found, token) => token.equals(candidate) || found, false)
+}
+
+/** What can be told before the body is read: headers that cannot be right need no body. */
+function signatureOf(headers: Headers, signing: readonly Secret[], now: number): Admission {
+  const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = headers
+  // "It's important that both the message id and the timestamp not […] include any `.`" (Signature scheme): what is signed
+  // is "id.timestamp.body", and a full stop in the id could move the borders between the three.
+  if (typeof id !== 'string' || id === '' || id.includes('.')) return { refused: 'signature' }
+  if (typeof signature !== 'string' || !/(^| )v1,\S/.test(signature)) return { refused: 'signature' }
+  if (typeof timestamp !== 'string' || !/^[1-9]\d{0,11}$/.test(timestamp)) return { refused: 'timestamp' }
+  if (Math.abs(Math.floor(now / 1000) - Number(timestamp)) > signatureWindow) return { refused: 'timestamp' }
+  const signed = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature }
+  return { verify: body => isUtf8(body) && signing.some(secret => verifies(secret, body, signed)) }
+}
+
+/** The library hashes the body as text. Only UTF-8 stays what it was on the way through text, hence `isUtf8` above. */
+function verifies(secret: Secret, body: Buffer, headers: Record<string, string>): boolean {
+  try {
+    verifierOf(secret).verify(body, headers, { jsonParse: false })
+    return true
+  } catch {
+    return false
+  }
+}
+
+const verifiers = new WeakMap<Secret, Webhook>()
+
+/** Throws when the secret is not base64. */
+function verifierOf(secret: Secret): Webhook {
+  let verifier = verifiers.get(secret)
+  if (verifier === undefined) {
+    verifier = new Webhook(secret.reveal())
+    verifiers.set(secret, verifier)
+  }
+  return verifier
+}

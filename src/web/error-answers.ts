@@ -1,0 +1,48 @@
+// The answers that no route gives: unknown path, wrong method, and errors, as short JSON without details.
+import type { FastifyError, FastifyInstance } from 'fastify'
+import type { Log } from '../lib/log.ts'
+
+const messages: Readonly<Record<number, string>> = {
+  400: 'The request is malformed.',
+  413: 'The body is too large.',
+  415: 'The content type is not supported.',
+}
+
+/** Call before routes are registered: what is allowed on a path is learnt from them. */
+export function answerErrors(app: FastifyInstance, log: Log): void {
+  const methodsOf = new Map<string, Set<string>>()
+  app.addHook('onRoute', ({ url, method }) => {
+    const methods = methodsOf.get(url) ?? new Set()
+    methodsOf.set(url, methods)
+    for (const each of [method].flat()) methods.add(each)
+  })
+  app.setNotFoundHandler((request, reply) => {
+    const path = (request.url.split('?', 1)[0] ?? '').replace(/(?<=.)\/$/, '')
+    const allowed = [...methodsOf].filter(([route]) => leadsTo(route, path)).flatMap(([, methods]) => [...methods])
+    if (allowed.length === 0) return reply.code(404).send({ message: 'There is nothing at this address.' })
+    return reply
+      .code(405)
+      .header('allow', [...new Set(allowed)].sort().join(', '))
+      .send({ message: `${request.method} is not possible here.` })
+  })
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const status = error.statusCode ?? 500
+    if (status >= 400 && status < 500) {
+      return reply.code(status).send({ message: messages[status] ?? 'The request cannot be answered.' })
+    }
+    log.error({ err: error, requestId: request.id, route: request.routeOptions.url }, 'a request failed')
+    return reply.code(500).send({ message: 'Something went wrong here; the log says more.' })
+  })
+}
+
+/** Whether a path is one of the route's, by fastify's `:name` and `*`. */
+function leadsTo(route: string, path: string): boolean {
+  const wanted = route.split('/')
+  const given = path.split('/')
+  if (wanted.at(-1) === '*') return given.length >= wanted.length && wanted.slice(0, -1).every(fits)
+  return wanted.length === given.length && wanted.every(fits)
+
+  function fits(part: string, at: number): boolean {
+    return part === given[at] || (part.startsWith(':') && given[at] !== '')
+  }
+}

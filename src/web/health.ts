@@ -1,0 +1,77 @@
+// Health as orchestrators ask for it: alive (the process answers) and ready (the store takes writes, and nobody is stopping).
+import type { FastifyPluginAsync } from 'fastify'
+import { reasonOf } from '../lib/fault.ts'
+import type { Log } from '../lib/log.ts'
+
+/** How long an answer of the store is believed, ms. */
+const believed = 10_000
+/** A store that has not answered by then does not take writes, ms. */
+const patience = 5_000
+
+export interface HealthOptions {
+  /** Throws when the store does not take writes. */
+  readonly proveWritable: () => Promise<void>
+  /** True from the moment the daemon was told to stop. */
+  readonly stopping: () => boolean
+  /** Milliseconds of Unix time. */
+  readonly now: () => number
+  readonly log: Log
+}
+
+export type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string }
+
+/** One for all listeners: they share what the store answered. */
+export interface Health {
+  readonly routes: FastifyPluginAsync
+  readonly readiness: () => Promise<Readiness>
+}
+
+export function createHealth(options: HealthOptions): Health {
+  const { now, log } = options
+  let last: { readonly at: number; readonly answer: Promise<Readiness> } | undefined
+
+  async function ask(): Promise<Readiness> {
+    try {
+      await inTime(options.proveWritable())
+      return { ready: true }
+    } catch (error) {
+      // The store's own words name files and hosts: they are for the log, not for whoever asks.
+      log.warn({ cause: reasonOf(error) }, 'not ready: the store does not take writes')
+      return { ready: false, reason: 'The store does not take writes.' }
+    }
+  }
+
+  async function readiness(): Promise<Readiness> {
+    if (options.stopping()) return { ready: false, reason: 'The daemon is stopping.' }
+    if (last === undefined || now() - last.at >= believed) last = { at: now(), answer: ask() }
+    return last.answer
+  }
+
+  return {
+    readiness,
+    routes: async app => {
+      app.get('/healthz', async (_request, reply) =>
+        reply.header('cache-control', 'no-store').send({ message: 'Alive.' }),
+      )
+      app.get('/readyz', async (_request, reply) => {
+        const state = await readiness()
+        return reply
+          .code(state.ready ? 200 : 503)
+          .header('cache-control', 'no-store')
+          .send({ message: state.ready ? 'Ready.' : state.reason })
+      })
+    },
+  }
+}
+
+async function inTime(work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${patience / 1000} s`)), patience)
+  })
+  try {
+    await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

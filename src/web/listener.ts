@@ -1,0 +1,193 @@
+// One HTTP listener: an address, its limits, and the routes that other rooms bring. It knows nothing of what they answer.
+import { randomUUID } from 'node:crypto'
+import { createServer, type Server } from 'node:http'
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { fastify, type FastifyInstance, type FastifyPluginAsync, type FastifyReply } from 'fastify'
+import { ConfigError, reasonOf } from '../lib/fault.ts'
+import type { Log } from '../lib/log.ts'
+import { sparseWarnings } from '../lib/sparse-warnings.ts'
+import { answerErrors } from './error-answers.ts'
+import type { Health } from './health.ts'
+import { answerMalformed } from './malformed.ts'
+import { openSockets } from './open-sockets.ts'
+import { closeWhatIsUnread } from './unread-body.ts'
+
+export interface Limits {
+  /** Until the headers must have come, ms. A sender needs one round trip; who takes longer holds a connection for nothing. */
+  readonly headers: number
+  /** Until the whole request must have come, ms. The platform gives a delivery up after 10 s; this is twice that. */
+  readonly request: number
+  /** How long an idle connection is kept, ms: longer than proxies keep theirs (60 s), so that none sends into a closing one. */
+  readonly keepAlive: number
+  /** Connections at once; more are dropped. A connection without a body costs some 20 kB. */
+  readonly connections: number
+}
+
+export const defaultLimits: Limits = { headers: 10_000, request: 20_000, keepAlive: 75_000, connections: 2_048 }
+
+/** Certificate chain and private key, PEM. */
+export interface TlsFiles {
+  readonly cert: string | Buffer
+  readonly key: string | Buffer
+}
+
+export interface ListenerOptions {
+  /** For the log: `public` or `admin`. */
+  readonly name: string
+  /** An address or host name, IPv6 without brackets; `::` is dual stack. */
+  readonly host: string
+  /** 0: a free one is chosen. */
+  readonly port: number
+  readonly tls?: TlsFiles | undefined
+  /** Prefix of every route, such as `/pipespan`, when a reverse proxy passes it on. */
+  readonly basePath?: string | undefined
+  /** Whether `X-Forwarded-*` is believed: by all, or by the addresses named. */
+  readonly trustProxy: boolean | string
+  readonly health: Health
+  readonly log: Log
+  readonly limits?: Partial<Limits> | undefined
+}
+
+/** Routes of another room: `async app => { app.get('/runs', …) }`. Paths are relative to the base path; a body is only parsed if the plugin adds a parser. */
+export type Routes = FastifyPluginAsync
+
+export interface Listener {
+  /** Before `start` only. */
+  register(routes: Routes): void
+  /** Throws ConfigError when the address cannot be had. `url` ends with the base path, without a slash. */
+  start(): Promise<{ readonly host: string; readonly port: number; readonly url: string }>
+  /** Stops accepting, closes idle connections, lets requests in flight finish, and cuts off what is left after `withinMs`. */
+  stop(withinMs: number): Promise<void>
+  /** Takes a renewed certificate for new connections. Throws ConfigError, and keeps the old one, when it cannot be used. */
+  renewTls(tls: TlsFiles): void
+}
+
+export function createListener(options: ListenerOptions): Listener {
+  const { name, log } = options
+  const basePath = pathOf(options.basePath)
+  const server = createNodeServer(options.tls, { ...defaultLimits, ...options.limits })
+  const warn = sparseWarnings(log, Date.now)
+  server.on('drop', () => warn('connections', 'connection dropped: too many are open', { listener: name }))
+  const sockets = openSockets(server)
+  const app = createApp(options, server)
+  let stopping = false
+  app.addHook('onSend', (request, reply, payload, done) => {
+    // A connection that stays open after its last answer would hold up the stop.
+    if (stopping) void reply.header('connection', 'close')
+    done(null, closeWhatIsUnread(request, reply, payload))
+  })
+  void app.register(options.health.routes)
+  if (basePath !== '') void app.register(options.health.routes, { prefix: basePath })
+
+  return {
+    register: routes => void app.register(routes, { prefix: basePath }),
+    start: async () => {
+      try {
+        await app.listen({ host: options.host, port: options.port })
+      } catch (error) {
+        await app.close()
+        if (!isSystemError(error)) throw error
+        throw new ConfigError(
+          `The ${name} listener cannot have ${authority(options.host, options.port)}: ${reasonOf(error)}.`,
+          'Choose another address, or stop what uses it.',
+          { cause: error },
+        )
+      }
+      const { port } = server.address() as AddressInfo
+      const url = `${options.tls === undefined ? 'http' : 'https'}://${authority(options.host, port)}${basePath}`
+      log.info({ listener: name, url }, 'listening')
+      return { host: options.host, port, url }
+    },
+    stop: async withinMs => {
+      stopping = true
+      sockets.closeUnused()
+      const cut = setTimeout(() => server.closeAllConnections(), withinMs)
+      try {
+        await app.close()
+      } finally {
+        clearTimeout(cut)
+      }
+    },
+    renewTls: tls => {
+      if ('setSecureContext' in server) usable(() => server.setSecureContext({ ...tls }))
+    },
+  }
+}
+
+/** A fastify application over the server: JSON errors, no parsers, request ids of its own. */
+function createApp({ name, log, trustProxy }: ListenerOptions, server: Server | TlsServer): FastifyInstance {
+  const app = fastify({
+    serverFactory: handler => {
+      server.on('request', handler)
+      // Whoever asks before sending a body is told to go on only once a route wants it.
+      server.on('checkContinue', handler)
+      return server
+    },
+    trustProxy,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    routerOptions: { ignoreTrailingSlash: true },
+    genReqId: () => randomUUID(),
+    clientErrorHandler: answerMalformed,
+    frameworkErrors: (error, _request, reply: FastifyReply) => {
+      void reply.code(error.statusCode ?? 400).send({ message: 'The request is malformed.' })
+    },
+  })
+  app.removeAllContentTypeParsers()
+  answerErrors(app, log)
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    if (request.headers.expect?.toLowerCase() === '100-continue' && !request.is404) reply.raw.writeContinue()
+    done(null, payload)
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    const { id: requestId, method, routeOptions } = request
+    log.debug(
+      { listener: name, requestId, method, route: routeOptions.url, status: reply.statusCode, ms: reply.elapsedTime },
+      'answered',
+    )
+    done()
+  })
+  return app
+}
+
+function createNodeServer(tls: TlsFiles | undefined, limits: Limits): Server | TlsServer {
+  const settings = {
+    headersTimeout: limits.headers,
+    requestTimeout: limits.request,
+    keepAliveTimeout: limits.keepAlive,
+    connectionsCheckingInterval: Math.min(1_000, limits.headers, limits.request),
+  }
+  const server =
+    tls === undefined
+      ? createServer(settings)
+      : usable(() => createTlsServer({ ...settings, ...tls, handshakeTimeout: limits.headers }))
+  server.maxConnections = limits.connections
+  return server
+}
+
+/** Runs what reads a certificate; what OpenSSL throws becomes a sentence. */
+function usable<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw new ConfigError(
+      `The TLS certificate and key cannot be used: ${reasonOf(error)}.`,
+      'Give a PEM certificate chain and the unencrypted PEM key that belongs to it.',
+      { cause: error },
+    )
+  }
+}
+
+function pathOf(basePath: string | undefined): string {
+  const bare = basePath?.replace(/^\/+|\/+$/g, '') ?? ''
+  return bare === '' ? '' : `/${bare}`
+}
+
+function authority(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error
+}

@@ -1,0 +1,88 @@
+// Alive and ready: what is asked of the store, how often, and what is told.
+import { pino } from 'pino'
+import { request } from 'undici'
+import { expect, onTestFinished, test } from 'vitest'
+import { StoreError } from '../../src/lib/fault.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { createHealth, type HealthOptions } from '../../src/web/health.ts'
+import { createListener } from '../../src/web/listener.ts'
+
+async function run(options: Partial<HealthOptions>): Promise<(path: string) => Promise<readonly [number, unknown]>> {
+  const store = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
+  const log = silentLog()
+  const health = createHealth({
+    proveWritable: () => store.proveWritable(),
+    stopping: () => false,
+    now: Date.now,
+    log,
+    ...options,
+  })
+  const listener = createListener({ name: 'test', host: '127.0.0.1', port: 0, trustProxy: false, health, log })
+  const { url } = await listener.start()
+  onTestFinished(async () => {
+    await listener.stop(0)
+    await store.close()
+  })
+  return async path => {
+    const answer = await request(url + path)
+    expect(answer.headers['cache-control']).toBe('no-store')
+    return [answer.statusCode, await answer.body.json()]
+  }
+}
+
+test('alive and ready while the store takes writes', async () => {
+  const ask = await run({})
+  expect(await ask('/healthz')).toEqual([200, { message: 'Alive.' }])
+  expect(await ask('/readyz')).toEqual([200, { message: 'Ready.' }])
+})
+
+test('the store is asked at most every 10 s, and once for all who ask at the same time', async () => {
+  let now = 1_000_000
+  let asked = 0
+  const ask = await run({ now: () => now, proveWritable: async () => void (asked += 1) })
+  await Promise.all(Array.from({ length: 20 }, () => ask('/readyz')))
+  now += 9_999
+  await ask('/readyz')
+  expect(asked).toBe(1)
+  now += 1
+  await ask('/readyz')
+  expect(asked).toBe(2)
+  await ask('/healthz')
+  expect(asked).toBe(2)
+})
+
+test('a store that takes no writes: not ready, but alive; its own words go to the log only; it may heal', async () => {
+  let now = 1_000_000
+  let broken = true
+  const lines: string[] = []
+  const ask = await run({
+    now: () => now,
+    log: pino({ level: 'warn' }, { write: line => lines.push(line) }),
+    proveWritable: async () => {
+      if (broken) throw new StoreError('The disk /var/db is full.', 'Free some space.')
+    },
+  })
+  expect(await ask('/readyz')).toEqual([503, { message: 'The store does not take writes.' }])
+  expect(await ask('/healthz')).toEqual([200, { message: 'Alive.' }])
+  expect(lines.join()).toContain('/var/db')
+  broken = false
+  now += 10_000
+  expect(await ask('/readyz')).toEqual([200, { message: 'Ready.' }])
+})
+
+test('a daemon that stops: not ready at once, whatever the store said, but alive', async () => {
+  let stopping = false
+  const ask = await run({ stopping: () => stopping })
+  expect((await ask('/readyz'))[0]).toBe(200)
+  stopping = true
+  expect(await ask('/readyz')).toEqual([503, { message: 'The daemon is stopping.' }])
+  expect((await ask('/healthz'))[0]).toBe(200)
+})
+
+test('a closed store is not ready', async () => {
+  const store = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
+  await store.close()
+  const ask = await run({ proveWritable: () => store.proveWritable() })
+  expect((await ask('/readyz'))[0]).toBe(503)
+})

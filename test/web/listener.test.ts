@@ -1,0 +1,318 @@
+// What a listener promises whatever its routes are: limits, errors, an orderly end.
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { pino } from 'pino'
+import { request } from 'undici'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { ConfigError } from '../../src/lib/fault.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { createHealth } from '../../src/web/health.ts'
+import { createListener, type Listener, type ListenerOptions, type Routes } from '../../src/web/listener.ts'
+import { exchange, openRaw } from './raw-exchange.ts'
+
+const health = createHealth({
+  proveWritable: async () => undefined,
+  stopping: () => false,
+  now: Date.now,
+  log: silentLog(),
+})
+
+interface Running {
+  readonly listener: Listener
+  readonly port: number
+  readonly url: string
+}
+
+async function run(options: Partial<ListenerOptions> = {}, routes?: Routes): Promise<Running> {
+  const listener = createListener({
+    name: 'test',
+    host: '127.0.0.1',
+    port: 0,
+    trustProxy: false,
+    health,
+    log: silentLog(),
+    ...options,
+  })
+  if (routes !== undefined) listener.register(routes)
+  const { port, url } = await listener.start()
+  onTestFinished(() => listener.stop(0))
+  return { listener, port, url }
+}
+
+const get = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${more}\r\n`
+
+describe('answers that no route gives', () => {
+  const routes: Routes = async app => {
+    app.get('/runs/:id', async () => ({ message: 'a run' }))
+    app.delete('/runs/:id', async () => ({ message: 'gone' }))
+    app.get('/files/*', async () => ({ message: 'a file' }))
+    app.get('/boom', async () => {
+      throw new Error('the password is swordfish')
+    })
+  }
+
+  test('an unknown path: 404, whatever the method, the body and its type', async () => {
+    const { url } = await run({}, routes)
+    for (const path of ['/', '/runs', '/runs/1/2', '/runs/', '/webhooks?x=1', '/__proto__', '/..%2f..%2fetc']) {
+      const answer = await request(url + path, {
+        method: 'POST',
+        body: '{broken',
+        headers: { 'content-type': 'application/json' },
+      })
+      expect(answer.statusCode).toBe(404)
+      expect(await answer.body.json()).toEqual({ message: 'There is nothing at this address.' })
+    }
+  })
+
+  test.each([
+    ['POST', '/healthz', 'GET, HEAD'],
+    ['PUT', '/runs/7', 'DELETE, GET, HEAD'],
+    ['PUT', '/runs/7/?x=/', 'DELETE, GET, HEAD'],
+    ['POST', '/files/a/b', 'GET, HEAD'],
+    ['OPTIONS', '/readyz', 'GET, HEAD'],
+  ])('a wrong method (%s %s): 405, and which are possible', async (method, path, allow) => {
+    const { port } = await run({}, routes)
+    const answer = await exchange(port, get(path).replace('GET', method))
+    expect(answer).toMatch(/^HTTP\/1\.1 405 /)
+    expect(answer).toContain(`\r\nallow: ${allow}\r\n`)
+  })
+
+  test('a huge body to nowhere is not read', async () => {
+    const { port } = await run()
+    const connection = await openRaw(port)
+    connection.socket.write('POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 25000000\r\n\r\n')
+    expect(await connection.until(/nothing/)).toMatch(/^HTTP\/1\.1 404 [^]*connection: close/)
+    await connection.closed()
+  })
+
+  test('a route that throws: 500 without its words, which are in the log with the request id', async () => {
+    const lines: string[] = []
+    const { url } = await run({ log: pino({ level: 'error' }, { write: line => lines.push(line) }) }, routes)
+    const answer = await request(`${url}/boom`)
+    expect(answer.statusCode).toBe(500)
+    expect(await answer.body.json()).toEqual({ message: 'Something went wrong here; the log says more.' })
+    expect(JSON.parse(lines[0]!)).toMatchObject({ route: '/boom', requestId: expect.any(String) as string })
+    expect(lines.join()).toContain('swordfish')
+  })
+
+  test.each([
+    ['no HTTP at all', 'hello\r\n\r\n', 400],
+    ['a TLS greeting to a plain port', '\x16\x03\x01\x02\x00\x01\x00', 400],
+    ['an unknown method', 'BREW /pot HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+    ['a header without a colon', 'GET /healthz HTTP/1.1\r\nHost a\r\n\r\n', 400],
+    ['two lengths', 'POST /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab', 400],
+    [
+      'a length and chunks',
+      'POST /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      400,
+    ],
+    ['a bad escape in the path', get('/runs/%zz'), 400],
+    ['20 kB of headers', get('/healthz', `X-Long: ${'x'.repeat(20_000)}\r\n`), 431],
+  ])('%s: refused with a JSON message', async (_name, text, status) => {
+    const { port } = await run({}, routes)
+    const answer = await exchange(port, text)
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+    expect(answer).toMatch(/\r\n\r\n\{"message":"[^"]+"\}$/)
+    expect(answer).toMatch(/connection: close/i)
+  })
+
+  test('a malformed request behind a good one closes the connection and adds nothing to the good answer', async () => {
+    const { port } = await run()
+    const connection = await openRaw(port)
+    connection.socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
+    await connection.until(/Alive/)
+    connection.socket.write('nonsense\r\n\r\n')
+    expect((await connection.closed()).match(/HTTP\/1\.1/g)).toHaveLength(1)
+  })
+
+  test('no answer tells what it runs on', async () => {
+    const { port } = await run({}, routes)
+    for (const text of [get('/healthz'), get('/nowhere'), get('/boom'), 'nonsense\r\n\r\n']) {
+      expect(await exchange(port, text)).not.toMatch(/^(server|x-powered-by|via):|fastify|node|pipespan/im)
+    }
+  })
+})
+
+describe('limits', () => {
+  test('headers that do not come in time: 408', async () => {
+    const { port } = await run({ limits: { headers: 100, request: 5_000 } })
+    const connection = await openRaw(port)
+    connection.socket.write('GET /healthz HTTP/1.1\r\nHost:')
+    expect(await connection.closed()).toMatch(/^HTTP\/1\.1 408 [^]*\{"message":"The request did not come in time\."\}$/)
+  })
+
+  test('a body that does not come in time: 408', async () => {
+    const read: Routes = async app => {
+      app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+      app.post('/read', async () => ({ message: 'read' }))
+    }
+    const { port } = await run({ limits: { headers: 100, request: 200 } }, read)
+    const connection = await openRaw(port)
+    connection.socket.write('POST /read HTTP/1.1\r\nHost: a\r\nContent-Type: a/b\r\nContent-Length: 9\r\n\r\nhalf')
+    expect(await connection.closed()).toMatch(/^HTTP\/1\.1 408 /)
+  })
+
+  test('a connection on which nothing is ever sent is closed', async () => {
+    const { port } = await run({ limits: { headers: 100, request: 200 } })
+    const connection = await openRaw(port)
+    await connection.closed()
+  })
+
+  test('an idle connection is closed after the keep-alive time', async () => {
+    const { port } = await run({ limits: { keepAlive: 100 } })
+    const connection = await openRaw(port)
+    connection.socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
+    expect(await connection.closed()).toContain('Alive')
+  })
+
+  test('connections beyond the limit are dropped; those there are go on', async () => {
+    const { port } = await run({ limits: { connections: 2 } })
+    const first = await openRaw(port)
+    const second = await openRaw(port)
+    const third = connect(port, '127.0.0.1')
+    third.on('error', () => undefined)
+    await once(third, 'close')
+    second.socket.write(get('/healthz'))
+    expect(await second.closed()).toContain('Alive')
+    first.socket.destroy()
+  })
+})
+
+describe('the end', () => {
+  test('a request in flight is finished; idle and unused connections are closed at once; nobody new gets in', async () => {
+    let finish: (() => void) | undefined
+    const slow: Routes = async app => {
+      app.get('/slow', async () => {
+        await new Promise<void>(resolve => (finish = resolve))
+        return { message: 'done' }
+      })
+    }
+    const { listener, port } = await run({}, slow)
+    const inFlight = await openRaw(port)
+    const idle = await openRaw(port)
+    const unused = await openRaw(port)
+    idle.socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
+    await idle.until(/Alive/)
+    inFlight.socket.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n')
+    await expect.poll(() => finish).toBeDefined()
+
+    const stopped = listener.stop(60_000)
+    await idle.closed()
+    await unused.closed()
+    await expect(openRaw(port)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+    finish?.()
+    expect(await inFlight.closed()).toMatch(/^HTTP\/1\.1 200 [^]*connection: close[^]*done/)
+    await stopped
+  })
+
+  test('what does not finish in time is cut off', async () => {
+    let asked = false
+    const never: Routes = async app => {
+      app.get('/never', () => {
+        asked = true
+        return new Promise(() => undefined)
+      })
+    }
+    const { listener, port } = await run({}, never)
+    const connection = await openRaw(port)
+    connection.socket.write(get('/never'))
+    await expect.poll(() => asked).toBe(true)
+    await listener.stop(50)
+    expect(await connection.closed()).toBe('')
+  })
+
+  test('a listener that never started stops as well', async () => {
+    const listener = createListener({
+      name: 'test',
+      host: '127.0.0.1',
+      port: 0,
+      trustProxy: false,
+      health,
+      log: silentLog(),
+    })
+    await listener.stop(0)
+  })
+})
+
+describe('addresses', () => {
+  test('one that is taken is a configuration error that says so', async () => {
+    const { port } = await run()
+    await expect(run({ port })).rejects.toThrow(
+      new RegExp(`^The test listener cannot have 127\\.0\\.0\\.1:${port}: .*EADDRINUSE.* Choose another address`),
+    )
+    await expect(run({ port })).rejects.toBeInstanceOf(ConfigError)
+  })
+
+  test('one that this machine does not have is a configuration error', async () => {
+    await expect(run({ host: '203.0.113.7' })).rejects.toBeInstanceOf(ConfigError)
+  })
+
+  test.skipIf(
+    !Object.values(networkInterfaces())
+      .flat()
+      .some(address => address?.family === 'IPv6'),
+  )(':: listens on both families', async () => {
+    const { port, url } = await run({ host: '::' })
+    expect(url).toBe(`http://[::]:${port}`)
+    for (const host of ['127.0.0.1', '::1']) {
+      const connection = await openRaw(port, host)
+      connection.socket.write(get('/healthz'))
+      expect(await connection.closed()).toContain('Alive')
+    }
+  })
+
+  test.each(['/ci', 'ci/', '/ci/'])(
+    'routes are below the base path %s, health below it and at the root',
+    async basePath => {
+      const { port, url } = await run(
+        { basePath },
+        async app => void app.get('/page', async () => ({ message: 'page' })),
+      )
+      expect(url).toBe(`http://127.0.0.1:${port}/ci`)
+      const status = async (path: string): Promise<number> =>
+        (await request(`http://127.0.0.1:${port}${path}`)).statusCode
+      expect(await Promise.all(['/ci/page', '/page', '/healthz', '/ci/healthz', '/ci/readyz'].map(status))).toEqual([
+        200, 404, 200, 200, 200,
+      ])
+    },
+  )
+})
+
+describe('TLS', () => {
+  const pem = (name: string) => ({
+    cert: readFileSync(new URL(`../fixtures/tls/${name}.cert.pem`, import.meta.url)),
+    key: readFileSync(new URL(`../fixtures/tls/${name}.key.pem`, import.meta.url)),
+  })
+  async function dial(port: number): Promise<TLSSocket> {
+    const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
+    await once(socket, 'secureConnect')
+    return socket
+  }
+
+  test('a request is answered, malformed ones too, and a renewed certificate is shown to the next', async () => {
+    const { listener, port, url } = await run({ tls: pem('first') })
+    expect(url).toBe(`https://127.0.0.1:${port}`)
+    const socket = await dial(port)
+    expect(socket.getPeerCertificate().subject.CN).toBe('first.example')
+    socket.write('nonsense\r\n\r\n')
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 400 /)
+
+    listener.renewTls(pem('second'))
+    const next = await dial(port)
+    expect(next.getPeerCertificate().subject.CN).toBe('second.example')
+    expect(() => listener.renewTls({ ...pem('first'), key: pem('second').key })).toThrow(ConfigError)
+    next.write(get('/healthz'))
+    expect(String(await once(next, 'data'))).toContain('Alive')
+  })
+
+  test('a certificate that cannot be used is a configuration error', () => {
+    const tls = { cert: 'nonsense', key: 'nonsense' }
+    expect(() =>
+      createListener({ name: 'test', host: '::1', port: 0, trustProxy: false, health, log: silentLog(), tls }),
+    ).toThrow(/^The TLS certificate and key cannot be used: .* Give a PEM certificate chain/)
+  })
+})

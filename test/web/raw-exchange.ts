@@ -1,0 +1,44 @@
+// Bytes to a port and bytes back: for what no well-behaved HTTP client would send.
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+
+export interface RawConnection {
+  readonly socket: Socket
+  /** All that came so far. */
+  text(): string
+  /** Resolves when the text so far matches, or the connection has closed. */
+  until(pattern: RegExp): Promise<string>
+  /** Resolves with all that came once the other side has closed. */
+  closed(): Promise<string>
+}
+
+export async function openRaw(port: number, host = '127.0.0.1'): Promise<RawConnection> {
+  const socket = connect(port, host)
+  await once(socket, 'connect')
+  const chunks: Buffer[] = []
+  let gone = false
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+  socket.on('error', () => undefined)
+  socket.once('close', () => (gone = true))
+  const text = (): string => Buffer.concat(chunks).toString()
+  async function until(done: () => boolean): Promise<string> {
+    while (!gone && !done()) {
+      await new Promise<void>(resolve => {
+        socket.once('data', go).once('close', go)
+        function go(): void {
+          socket.off('data', go).off('close', go)
+          resolve()
+        }
+      })
+    }
+    return text()
+  }
+  return { socket, text, until: pattern => until(() => pattern.test(text())), closed: () => until(() => false) }
+}
+
+/** Sends one text and waits until the server closes. */
+export async function exchange(port: number, text: string): Promise<string> {
+  const connection = await openRaw(port)
+  connection.socket.write(text)
+  return connection.closed()
+}
