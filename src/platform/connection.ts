@@ -18,6 +18,9 @@ export function connectRules(ca: string | undefined, timeout: number): ConnectRu
   return { ...(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }), timeout }
 }
 
-/** Straight to the platform. Idle connections stay open for longer than a poller's usual pause between its requests. */
+/**
+ * Straight to the platform. Idle connections stay open for half a minute, unless the platform closes them sooner. HTTP/1.1
+ * only: with few requests at once a second protocol gains nothing.
+ */
 export const directDispatcher: DispatcherFactory = ({ ca, timeout }) =>
-  new Agent({ connect: { ...(ca && { ca }), timeout }, keepAliveTimeout: 30_000 })
+  new Agent({ connect: { ...(ca && { ca }), timeout }, keepAliveTimeout: 30_000, allowH2: false })

@@ -98,7 +98,8 @@ export function createRequester(options: RequesterOptions): Requester {
     log.debug({ endpoint: endpointOf(url), status, ms: now - sentAt, priority: call.priority }, 'platform request')
     if (outcome.outcome === 'answer') {
       const facts = budgetFactsOf(outcome.status, outcome.headers, now, backoff(refusals + 1, retry))
-      await budget.observed(facts)
+      // Most answers tell nothing: then whoever keeps the budget need not write.
+      if (Object.keys(facts).length > 0) await budget.observed(facts)
       if (facts.pause !== undefined && now + facts.pause > pausedUntil) {
         if (pausedUntil <= now) log.warn({ pauseMs: facts.pause }, 'the platform asks for a pause: all requests wait')
         pausedUntil = now + facts.pause

@@ -1,0 +1,206 @@
+// The budget: never more than is allowed, and the urgent first.
+import { describe, expect, it } from 'vitest'
+import fc from 'fast-check'
+import { leapingClock } from './platform-server.ts'
+import { createMemoryBudget } from '../../../src/platform/memory-budget.ts'
+import {
+  freshBudget,
+  grant,
+  longestPause,
+  observe,
+  priorities,
+  snapshotOf,
+  type BudgetState,
+} from '../../../src/platform/budget.ts'
+
+const minute = 60_000
+const perMinute = fc.integer({ min: 1, max: 400 })
+const priority = fc.constantFrom(...priorities)
+
+/** Times at which everybody asks as often as the budget lets them, with pauses in between. */
+function grantedAt(limit: number, pauses: readonly number[], who: readonly (typeof priorities)[number][]): number[] {
+  const rules = { perMinute: limit }
+  let state = freshBudget(rules, 0)
+  let now = 0
+  const granted: number[] = []
+  for (const [turn, pause] of pauses.entries()) {
+    now += pause
+    for (const one of who) {
+      for (let ask = 0; ask < limit + (turn % 3); ask++) {
+        const { state: after, waitMs } = grant(rules, state, now, one)
+        state = after
+        if (waitMs === 0) granted.push(now)
+      }
+    }
+  }
+  return granted
+}
+
+describe('the budget', () => {
+  it('grants no more than the limit in any minute, whoever asks and however they pause', () => {
+    const pauses = fc.array(fc.oneof(fc.integer({ min: 0, max: 500 }), fc.integer({ min: 0, max: minute })), {
+      maxLength: 60,
+    })
+    fc.assert(
+      fc.property(perMinute, pauses, fc.array(priority, { minLength: 1, maxLength: 3 }), (limit, times, who) => {
+        const granted = grantedAt(limit, times, who)
+        granted.forEach((at, index) => {
+          const limitLater = granted[index + limit]
+          if (limitLater !== undefined) expect(limitLater - at).toBeGreaterThanOrEqual(minute)
+        })
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  it('lets the more urgent wait no longer than the less urgent, in every state', () => {
+    const state: fc.Arbitrary<BudgetState> = fc.record(
+      {
+        tokens: fc.double({ min: 0, max: 60, noNaN: true }),
+        at: fc.integer({ min: 0, max: 2 * minute }),
+        pausedUntil: fc.integer({ min: 0, max: 3 * minute }),
+        announced: fc.record({ remaining: fc.integer({ min: 0, max: 50 }), until: fc.integer({ max: 3 * minute }) }),
+      },
+      { requiredKeys: ['tokens', 'at'] },
+    )
+    fc.assert(
+      fc.property(perMinute, state, fc.integer({ min: 0, max: 2 * minute }), (limit, before, now) => {
+        const [enrich, poll, backfill] = priorities.map(one => grant({ perMinute: limit }, before, now, one).waitMs)
+        expect(enrich).toBeLessThanOrEqual(poll!)
+        expect(poll).toBeLessThanOrEqual(backfill!)
+      }),
+    )
+  })
+
+  it('serves enrichment at once while a backfill takes all it can get, from 15 requests a minute on', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 15, max: 400 }), fc.integer({ min: 1, max: 200 }), (limit, rounds) => {
+        const rules = { perMinute: limit }
+        let state = freshBudget(rules, 0)
+        let now = 0
+        for (let round = 0; round < rounds; round++) {
+          const { state: after, waitMs } = grant(rules, state, now, 'backfill')
+          state = after
+          now += waitMs
+        }
+        expect(grant(rules, state, now, 'enrich').waitMs).toBe(0)
+      }),
+    )
+  })
+
+  it('gives a tiny budget to the more urgent alone while both wait', () => {
+    const rules = { perMinute: 1 }
+    let state = freshBudget(rules, 0)
+    const served: string[] = []
+    for (let now = 0; now < 10 * minute; now += 1_000) {
+      for (const one of ['backfill', 'poll', 'enrich'] as const) {
+        const { state: after, waitMs } = grant(rules, state, now, one)
+        state = after
+        if (waitMs === 0) served.push(one)
+      }
+    }
+    // The first came alone; since then enrichment has been waiting too.
+    expect(served.slice(1)).toEqual(served.slice(1).map(() => 'enrich'))
+    expect(served.length).toBeGreaterThan(4)
+  })
+
+  it('is granted after the time it said, when nobody else asks', () => {
+    const tokens = fc.double({ min: 0, max: 60, noNaN: true })
+    fc.assert(
+      fc.property(perMinute, tokens, fc.integer({ min: 0, max: minute }), priority, (limit, left, now, who) => {
+        const rules = { perMinute: limit }
+        const first = grant(rules, { tokens: left, at: 0 }, now, who)
+        if (first.waitMs > 0) expect(grant(rules, first.state, now + first.waitMs, who).waitMs).toBe(0)
+      }),
+    )
+  })
+
+  it('uses up most of the limit when it is asked for', () => {
+    const granted = grantedAt(300, Array<number>(3_000).fill(100), ['enrich'])
+    const inFiveMinutes = granted.filter(at => at < 5 * minute).length
+    expect(inFiveMinutes).toBeGreaterThan(5 * 300 * 0.8)
+  })
+
+  it('lets everybody wait while the platform asks for a pause', () => {
+    const rules = { perMinute: 300 }
+    const state = observe(freshBudget(rules, 0), { pause: 7_000 }, 1_000)
+    for (const one of priorities) expect(grant(rules, state, 2_000, one).waitMs).toBe(6_000)
+    expect(grant(rules, state, 8_000, 'backfill').waitMs).toBe(0)
+    expect(snapshotOf(rules, state, 2_000)).toEqual({ perMinute: 300, available: 0, pausedFor: 6_000 })
+  })
+
+  it('keeps the longer of two pauses, whichever is heard first', () => {
+    const rules = { perMinute: 300 }
+    const short = { pause: 1_000 }
+    const long = { pause: 9_000 }
+    const fresh = freshBudget(rules, 0)
+    expect(observe(observe(fresh, short, 0), long, 0)).toEqual(observe(observe(fresh, long, 0), short, 0))
+  })
+
+  it('believes no pause for longer than an hour', () => {
+    const rules = { perMinute: 300 }
+    const state = observe(freshBudget(rules, 0), { pause: 1e15 }, 0)
+    expect(grant(rules, state, 0, 'enrich').waitMs).toBe(longestPause)
+  })
+
+  it('sends no more than the platform says remains, and leaves the last of it to the urgent', () => {
+    const rules = { perMinute: 300 }
+    let state = observe(freshBudget(rules, 0), { remaining: 20, resetIn: 30_000 }, 0)
+    let granted = 0
+    for (const one of ['backfill', 'poll', 'enrich'] as const) {
+      for (;;) {
+        const { state: after, waitMs } = grant(rules, state, 0, one)
+        state = after
+        if (waitMs > 0) {
+          expect(waitMs).toBe(30_000)
+          break
+        }
+        granted++
+      }
+      expect(granted).toBe({ backfill: 0, poll: 3, enrich: 20 }[one])
+    }
+    expect(snapshotOf(rules, state, 0)).toMatchObject({ available: 0, remaining: 0 })
+    expect(grant(rules, state, 30_000, 'backfill').waitMs).toBe(0)
+  })
+
+  it('is not talked up by an answer that was overtaken', () => {
+    const rules = { perMinute: 300 }
+    const tight = observe(freshBudget(rules, 0), { remaining: 3, resetIn: 30_000 }, 0)
+    expect(observe(tight, { remaining: 40, resetIn: 30_000 }, 10).announced?.remaining).toBe(3)
+  })
+
+  it('survives a clock that is set back, by a little or by a lot', () => {
+    const rules = { perMinute: 60 }
+    const spent: BudgetState = { tokens: 0, at: 10 * minute }
+    const littleBack = grant(rules, spent, 10 * minute - 5_000, 'enrich')
+    expect(littleBack.state).toEqual(spent)
+    const muchBack = grant(rules, spent, minute, 'enrich')
+    expect(grant(rules, muchBack.state, minute + muchBack.waitMs, 'enrich').waitMs).toBe(0)
+  })
+
+  it('is plain JSON', () => {
+    const rules = { perMinute: 300 }
+    const told = observe(freshBudget(rules, 0), { pause: 10, remaining: 4, resetIn: 100 }, 0)
+    const kept = JSON.parse(JSON.stringify(told)) as BudgetState
+    expect(grant(rules, kept, 10, 'enrich')).toEqual(grant(rules, told, 10, 'enrich'))
+  })
+})
+
+describe('the budget of one process', () => {
+  it('makes callers wait for their turn, and serves them all', async () => {
+    const clock = leapingClock()
+    const start = clock.now()
+    const budget = createMemoryBudget({ perMinute: 60 }, clock)
+    await Promise.all(Array.from({ length: 130 }, () => budget.take('enrich')))
+    expect(clock.now() - start).toBeGreaterThan(minute)
+    expect((await budget.snapshot()).available).toBe(0)
+  })
+
+  it('stops waiting when the caller gives up', async () => {
+    const clock = leapingClock()
+    const budget = createMemoryBudget({ perMinute: 1 }, clock)
+    await budget.take('enrich')
+    const leaving = AbortSignal.abort(new Error('shutting down'))
+    await expect(budget.take('enrich', leaving)).rejects.toThrow('shutting down')
+  })
+})

@@ -1,0 +1,240 @@
+// The calls of the client: what they ask, and what they make of the answers.
+import { describe, expect, it } from 'vitest'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { answer, clientOf, fixture, json, poll, rejection, startPlatform } from './platform-server.ts'
+import { allOf } from '../../../src/platform/pages.ts'
+import { ConfigError } from '../../../src/lib/fault.ts'
+import { directDispatcher } from '../../../src/platform/connection.ts'
+
+const at = Date.UTC(2025, 2, 11, 7, 30)
+
+describe('pipelines', () => {
+  it('of a project are asked for by their change, the oldest change first', async () => {
+    await using platform = await startPlatform(json(fixture('project-pipelines.json')))
+    await using test = clientOf(platform.url)
+    const query = { updatedAfter: at, source: 'parent_pipeline' }
+    const found = await allOf(test.client.projectPipelines('harbour/tools/crane', query, poll))
+    expect(platform.asked[0]!.path).toBe('/api/v4/projects/harbour%2Ftools%2Fcrane/pipelines')
+    expect(Object.fromEntries(platform.asked[0]!.query)).toEqual({
+      per_page: '100',
+      updated_after: '2025-03-11T07:30:00.000Z',
+      order_by: 'updated_at',
+      sort: 'asc',
+      source: 'parent_pipeline',
+    })
+    expect(found).toMatchObject([
+      { id: 88120, projectId: 4711, status: 'success', updatedAt: Date.parse('2025-03-11T08:00:33.890Z') },
+      { id: 88121, status: 'quarantined', source: 'schedule' },
+    ])
+    expect(found[0]).not.toHaveProperty('mergeRequest')
+  })
+
+  it('of the token’s own user come from all projects, with their project and merge request', async () => {
+    await using platform = await startPlatform(json(fixture('own-pipelines.json')))
+    await using test = clientOf(platform.url)
+    const [found] = await allOf(test.client.ownPipelines({ createdAfter: at }, poll))
+    expect(platform.asked[0]!.url).toBe('/api/v4/pipelines?per_page=100&created_after=2025-03-11T07%3A30%3A00.000Z')
+    expect(found).toMatchObject({
+      id: 88130,
+      mergeRequest: { iid: 17, title: 'Lift heavier crates' },
+      project: { id: 4711, name: 'Crane', path: 'harbour/tools/crane' },
+    })
+  })
+
+  it('are read one by one, with their jobs of all attempts and their bridges', async () => {
+    await using platform = await startPlatform((asked, response) => {
+      const name = { jobs: 'jobs', bridges: 'bridges' }[asked.path.split('/').at(-1) ?? ''] ?? 'pipeline'
+      json(fixture(`${name}-retried.json`))(asked, response)
+    })
+    await using test = clientOf(platform.url)
+    await expect(test.client.pipeline(4711, 88120, poll)).resolves.toMatchObject({
+      id: 88120,
+      tag: false,
+      coverage: 83.4,
+    })
+    await expect(allOf(test.client.pipelineJobs(4711, 88120, poll))).resolves.toHaveLength(4)
+    await expect(allOf(test.client.pipelineBridges(4711, 88120, poll))).resolves.toHaveLength(2)
+    expect(platform.asked.map(({ url }) => url)).toEqual([
+      '/api/v4/projects/4711/pipelines/88120',
+      '/api/v4/projects/4711/pipelines/88120/jobs?per_page=100&include_retried=true',
+      '/api/v4/projects/4711/pipelines/88120/bridges?per_page=100',
+    ])
+  })
+
+  it('have a latest one, or none where the platform answers 403', async () => {
+    await using platform = await startPlatform(json(fixture('pipeline-retried.json')))
+    await using test = clientOf(platform.url)
+    await expect(test.client.latestPipeline(4711, 'feature/a+b', poll)).resolves.toMatchObject({ id: 88120 })
+    expect(platform.asked[0]!.url).toBe('/api/v4/projects/4711/pipelines/latest?ref=feature%2Fa%2Bb')
+    platform.reply = answer(403, '{"message":"403 Forbidden"}')
+    await expect(test.client.latestPipeline(4711, undefined, poll)).resolves.toBeUndefined()
+    expect(platform.asked[1]!.url).toBe('/api/v4/projects/4711/pipelines/latest')
+    platform.reply = answer(403, '{"error":"insufficient_scope","error_description":"no"}')
+    await expect(test.client.latestPipeline(4711, undefined, poll)).rejects.toMatchObject({ kind: 'forbidden' })
+  })
+
+  it('give away their traceparent and no other variable', async () => {
+    await using platform = await startPlatform(json(fixture('variables.json')))
+    await using test = clientOf(platform.url)
+    await expect(test.client.pipelineTraceparent(4711, 88120, poll)).resolves.toBe(
+      '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    )
+    platform.reply = json([{ key: 'TRACEPARENT', value: 's3cr3t-value' }, { key: 'OTHER' }, null])
+    await expect(test.client.pipelineTraceparent(4711, 88120, poll)).resolves.toBeUndefined()
+    platform.reply = json({ key: 'DEPLOY_KEY', value: 's3cr3t-value' })
+    const error = await rejection(test.client.pipelineTraceparent(4711, 88120, poll))
+    expect([error.message, error.stack, JSON.stringify(error), ...test.logged].join()).not.toContain('s3cr3t-value')
+  })
+})
+
+describe('projects', () => {
+  it('of a group come with those of its subgroups, by their activity', async () => {
+    await using platform = await startPlatform(json(fixture('group-projects.json')))
+    await using test = clientOf(platform.url)
+    const found = await allOf(test.client.groupProjects('harbour', { activeAfter: at }, poll))
+    expect(platform.asked[0]!.path).toBe('/api/v4/groups/harbour/projects')
+    expect(Object.fromEntries(platform.asked[0]!.query)).toEqual({
+      per_page: '100',
+      include_subgroups: 'true',
+      order_by: 'last_activity_at',
+      sort: 'desc',
+      last_activity_after: '2025-03-11T07:30:00.000Z',
+    })
+    expect(found).toEqual([
+      {
+        id: 4711,
+        name: 'Crane',
+        path: 'harbour/tools/crane',
+        webUrl: 'https://git.example.com/harbour/tools/crane',
+        defaultBranch: 'main',
+        lastActivityAt: Date.parse('2025-03-11T08:00:12.345Z'),
+        archived: false,
+      },
+      expect.objectContaining({ id: 4712, archived: true }),
+    ])
+  })
+})
+
+describe('hooks', () => {
+  it('of a project or a group tell what they send and whether they are off', async () => {
+    await using platform = await startPlatform(json(fixture('hooks.json')))
+    await using test = clientOf(platform.url)
+    const expected = [
+      {
+        id: 31,
+        url: 'https://pipespan.example.com/hooks/gate',
+        pipelineEvents: true,
+        jobEvents: false,
+        alertStatus: 'disabled',
+        disabledUntil: Date.parse('2025-03-11T10:00:00.000Z'),
+      },
+    ]
+    await expect(allOf(test.client.hooks({ project: 4711 }, poll))).resolves.toEqual(expected)
+    await expect(allOf(test.client.hooks({ group: 'harbour/tools' }, poll))).resolves.toEqual(expected)
+    expect(platform.asked.map(({ path }) => path)).toEqual([
+      '/api/v4/projects/4711/hooks',
+      '/api/v4/groups/harbour%2Ftools/hooks',
+    ])
+  })
+
+  it('have deliveries with their payload, unless it was too large to be kept', async () => {
+    await using platform = await startPlatform(json(fixture('hook-deliveries.json')))
+    await using test = clientOf(platform.url)
+    const owner = { project: 4711 }
+    const found = await allOf(test.client.hookDeliveries(owner, 31, { status: 'server_failure' }, poll))
+    await allOf(test.client.hookDeliveries({ group: 9 }, 31, {}, poll))
+    expect(platform.asked.map(({ url }) => url)).toEqual([
+      '/api/v4/projects/4711/hooks/31/events?per_page=100&status=server_failure',
+      '/api/v4/groups/9/hooks/31/events?per_page=100',
+    ])
+    expect(found).toMatchObject([
+      {
+        id: 9001,
+        trigger: 'pipeline_hooks',
+        isOversize: false,
+        requestHeaders: { 'idempotency-key': '6f1c0000-9001', 'x-service-event': 'Pipeline Hook' },
+        requestData: { object_kind: 'pipeline', object_attributes: { id: 88120 } },
+        responseStatus: '503',
+      },
+      { id: 9002, responseStatus: 'internal error' },
+      { id: 9003, responseStatus: '502', isOversize: true },
+    ])
+    expect(found[2]).not.toHaveProperty('requestData')
+  })
+})
+
+describe('the client', () => {
+  it('finds the API below a relative root', async () => {
+    await using platform = await startPlatform(json(fixture('pipeline-retried.json')))
+    await using test = clientOf(`${platform.url}/git/`)
+    expect(test.client.instance).toBe(`${platform.url}/git`)
+    await test.client.pipeline(1, 2, poll)
+    expect(platform.asked[0]!.path).toBe('/git/api/v4/projects/1/pipelines/2')
+    platform.reply = answer(404, '{}')
+    expect(await rejection(test.client.pipeline(1, 2, poll))).toMatchObject({ endpoint: 'GET /projects/1/pipelines/2' })
+  })
+
+  it('refuses an address that is none', () => {
+    expect(() => clientOf('git.example.com')).toThrow(ConfigError)
+    expect(() => clientOf('ftp://git.example.com')).toThrow(/PIPESPAN_PLATFORM_URL is no http\(s\) address/)
+  })
+
+  it('keeps its connections for the next requests', async () => {
+    const ports = new Set<number | undefined>()
+    await using platform = await startPlatform((asked, response) => {
+      ports.add(response.socket?.remotePort)
+      json(fixture('pipeline-retried.json'))(asked, response)
+    })
+    await using test = clientOf(platform.url)
+    for (let call = 0; call < 20; call++) await test.client.pipeline(1, 2, poll)
+    // A second one may be opened while the first is being put back.
+    expect(ports.size).toBeLessThanOrEqual(2)
+  })
+
+  it('goes the way it is given, made with the trusted authorities, and closes it', async () => {
+    await using platform = await startPlatform(json(fixture('pipeline-retried.json')))
+    const made: unknown[] = []
+    const { client } = clientOf(platform.url, {
+      ca: 'PEM',
+      timeouts: { connect: 123, answer: 1_000 },
+      dispatcher: rules => {
+        const way = directDispatcher({ timeout: rules.timeout })
+        made.push(rules, way)
+        return way
+      },
+    })
+    await client.pipeline(1, 2, poll)
+    await client.close()
+    const [rules, way] = made as [{ ca: string[]; timeout: number }, { destroyed: boolean }]
+    expect(rules.ca.at(-1)).toBe('PEM')
+    expect(rules.ca.length).toBeGreaterThan(1)
+    expect(rules.timeout).toBe(123)
+    expect(way.destroyed).toBe(true)
+  })
+
+  it('trusts the operator’s own authority, and says what to do where it is missing', async () => {
+    const [key, cert] = ['key', 'crt'].map(kind =>
+      readFileSync(new URL(`../../fixtures/tls/localhost.${kind}`, import.meta.url), 'utf8'),
+    )
+    const https = createServer({ key, cert }, (_request, response) => {
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify(fixture('pipeline-retried.json')))
+    })
+    await new Promise<void>(resolve => https.listen(0, '127.0.0.1', resolve))
+    const url = `https://localhost:${(https.address() as AddressInfo).port}`
+    try {
+      await using trusting = clientOf(url, { ca: cert })
+      await expect(trusting.client.pipeline(1, 2, poll)).resolves.toMatchObject({ id: 88120 })
+      await using wary = clientOf(url)
+      const error = await rejection(wary.client.pipeline(1, 2, poll))
+      expect(error).toMatchObject({ kind: 'network' })
+      expect(error.message).toMatch(/Set PIPESPAN_PLATFORM_CA_FILE/)
+    } finally {
+      https.closeAllConnections()
+      https.close()
+    }
+  })
+})

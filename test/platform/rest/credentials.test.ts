@@ -1,0 +1,118 @@
+// Who the platform is told we are, and that nobody else is told.
+import { describe, expect, it } from 'vitest'
+import { answer, clientOf, fixture, inTurn, json, poll, rejection, startPlatform, token } from './platform-server.ts'
+import { allOf } from '../../../src/platform/pages.ts'
+import { PlatformError } from '../../../src/platform/platform-error.ts'
+
+const project = (fixture('group-projects.json') as unknown[])[0]
+
+describe('the token', () => {
+  it.each([
+    ['private', { 'private-token': token }],
+    ['bearer', { authorization: `Bearer ${token}` }],
+    ['job', { 'job-token': token }],
+  ] as const)('of type %s goes in its own header', async (tokenType, expected) => {
+    await using platform = await startPlatform(json(project))
+    await using test = clientOf(platform.url, { tokenType })
+    await test.client.project(4711, poll)
+    const { headers } = platform.asked[0]!
+    expect(headers).toMatchObject({ ...expected, 'user-agent': 'Pipespan/test', accept: 'application/json' })
+    const others = ['private-token', 'authorization', 'job-token'].filter(name => !(name in expected))
+    for (const name of others) expect(headers).not.toHaveProperty(name)
+  })
+
+  it('is read again for every request, without the line break of its file', async () => {
+    await using platform = await startPlatform(json(project))
+    const tokens = ['first\n', 'second\n', '\n', undefined]
+    await using test = clientOf(platform.url, { token: () => tokens[platform.asked.length] })
+    for (let call = 0; call < 4; call++) await test.client.project(4711, poll)
+    expect(platform.asked.map(({ headers }) => headers['private-token'])).toEqual([
+      'first',
+      'second',
+      undefined,
+      undefined,
+    ])
+  })
+
+  it('that was renewed while a request was on its way is tried at once', async () => {
+    await using platform = await startPlatform(inTurn(answer(401, '{"message":"401 Unauthorized"}'), json(project)))
+    await using test = clientOf(platform.url, { token: () => (platform.asked.length === 0 ? 'old' : 'new') })
+    await expect(test.client.project(4711, poll)).resolves.toMatchObject({ id: 4711 })
+    expect(platform.asked.map(({ headers }) => headers['private-token'])).toEqual(['old', 'new'])
+  })
+
+  it('that is refused is not tried again', async () => {
+    await using platform = await startPlatform(answer(401, '{"message":"401 Unauthorized"}'))
+    await using test = clientOf(platform.url)
+    const error = await rejection(test.client.project(4711, poll))
+    expect(error).toMatchObject({ kind: 'unauthorized', status: 401 })
+    expect(error.message).toBe(
+      'The platform does not accept the token (401 at GET /projects/4711: "401 Unauthorized"). ' +
+        'Check PIPESPAN_PLATFORM_TOKEN and PIPESPAN_PLATFORM_TOKEN_TYPE: the token may have expired or been revoked.',
+    )
+    expect(platform.asked).toHaveLength(1)
+  })
+
+  it('that no header can carry is never sent and never shown', async () => {
+    await using platform = await startPlatform(json(project))
+    await using test = clientOf(platform.url, { token: () => 'two\nlines' })
+    const error = await rejection(test.client.project(4711, poll))
+    expect(error).toBeInstanceOf(PlatformError)
+    expect(error.message).not.toContain('two')
+    expect(platform.asked).toHaveLength(0)
+  })
+
+  it('never goes to another host: not by a redirect, not by a next page', async () => {
+    await using foreign = await startPlatform(json([]))
+    await using platform = await startPlatform(answer(301, '', { location: `${foreign.url}/api/v4/projects/1` }))
+    await using test = clientOf(platform.url)
+    const redirected = await rejection(test.client.project(4711, poll))
+    expect(redirected).toMatchObject({ kind: 'foreign-host' })
+    expect(redirected.message).toBe(
+      `The platform's redirect leads to another host, ${foreign.url} (GET /projects/4711); the token was not sent there. ` +
+        `If that is the platform's own address, set PIPESPAN_PLATFORM_URL to it.`,
+    )
+    platform.reply = json([], { link: `<${foreign.url}/api/v4/pipelines?cursor=1>; rel="next"` })
+    const paged = await rejection(allOf(test.client.ownPipelines({}, poll)))
+    expect(paged).toMatchObject({ kind: 'foreign-host' })
+    expect(paged.message).toContain(`next page leads to another host, ${foreign.url} (GET /pipelines)`)
+    expect(foreign.asked).toHaveLength(0)
+  })
+
+  it.each(['//evil.example', 'https://evil.example/api/v4/pipelines', '/\\evil.example', '@evil.example'])(
+    'does not follow a stored page address that leads away: %s',
+    async from => {
+      await using platform = await startPlatform(json([]))
+      await using test = clientOf(platform.url)
+      await expect(allOf(test.client.ownPipelines({}, { ...poll, from }))).resolves.toEqual([])
+      expect(platform.asked).toHaveLength(1)
+    },
+  )
+
+  it('never appears in an error or a log, even when the platform repeats it', async () => {
+    const echo = `you sent ${token} and ${encodeURIComponent(token)}`
+    const replies = [
+      answer(400, JSON.stringify({ message: { token: [echo] } })),
+      answer(401, JSON.stringify({ error: echo })),
+      answer(403, JSON.stringify({ error: 'insufficient_scope', error_description: echo })),
+      answer(404, echo),
+      answer(500, `<html><title>${echo}</title>${echo}`, { 'content-type': 'text/html' }),
+      answer(200, `<html><title>${echo}</title>`, { 'content-type': 'text/html' }),
+      answer(200, echo, { 'content-type': 'text/plain' }),
+      answer(200, `["${echo}`, { 'content-type': 'application/json' }),
+      json({ id: echo }),
+      answer(302, '', { location: `https://login.example.com/?token=${token}` }),
+      answer(301, '', { location: `https://${token.slice(0, 4)}.example.com/?token=${token}` }),
+      (_asked: unknown, response: { destroy: () => void }) => response.destroy(),
+    ]
+    for (const reply of replies) {
+      await using platform = await startPlatform(reply)
+      await using test = clientOf(platform.url)
+      const error = await rejection(test.client.project(4711, poll))
+      const seen = [error.message, error.stack, JSON.stringify(error), String(error.cause), ...test.logged].join('\n')
+      expect(error).toBeInstanceOf(PlatformError)
+      expect(seen).not.toContain(token)
+      expect(seen).not.toContain(encodeURIComponent(token))
+    }
+  })
+})

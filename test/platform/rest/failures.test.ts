@@ -1,0 +1,199 @@
+// What goes wrong between us and the platform, and what is said of it.
+import { describe, expect, it } from 'vitest'
+import {
+  answer,
+  clientOf,
+  fixture,
+  inTurn,
+  json,
+  poll,
+  rejection,
+  startPlatform,
+  type Reply,
+} from './platform-server.ts'
+import { allOf } from '../../../src/platform/pages.ts'
+import { saidBy } from '../../../src/platform/error-body.ts'
+
+const project = (fixture('group-projects.json') as unknown[])[0]
+const html = { 'content-type': 'text/html; charset=utf-8' }
+const isJson = { 'content-type': 'application/json' }
+const reset: Reply = (_asked, response) => response.destroy()
+const cutShort: Reply = (_asked, response) => {
+  response.writeHead(200, { ...isJson, 'content-length': '1000' }).write('{"id": 4711,')
+  setTimeout(() => response.destroy(), 5)
+}
+
+describe('a request', () => {
+  it.each([
+    ['a 500', answer(500, '')],
+    ['a 502 with a page of a proxy', answer(502, '<html><title>502 Bad Gateway</title></html>', html)],
+    ['a 503', answer(503, 'down')],
+    ['a connection that is reset', reset],
+    ['an answer that breaks off', cutShort],
+    ['JSON that is cut short', answer(200, '{"id": 4711, "name": "Cra', isJson)],
+  ])('is repeated after %s, with a pause', async (_what, reply) => {
+    await using platform = await startPlatform(inTurn(reply, reply, json(project)))
+    await using test = clientOf(platform.url)
+    await expect(test.client.project(4711, poll)).resolves.toMatchObject({ id: 4711 })
+    expect(platform.asked).toHaveLength(3)
+    const [first, second] = test.clock.slept
+    expect(first).toBeGreaterThanOrEqual(500)
+    expect(second).toBeGreaterThanOrEqual(1_000)
+  })
+
+  it('is not repeated for ever', async () => {
+    await using platform = await startPlatform(answer(502, '<html><title>Bad Gateway</title>', html))
+    await using test = clientOf(platform.url)
+    const error = await rejection(test.client.project(4711, poll))
+    expect(error).toMatchObject({ kind: 'unavailable', status: 502, passing: true, endpoint: 'GET /projects/4711' })
+    expect(error.message).toContain('(502 at GET /projects/4711: "Bad Gateway")')
+    expect(platform.asked).toHaveLength(4)
+  })
+
+  it.each([400, 401, 403, 404, 405, 414, 422])('is not repeated after a %d', async status => {
+    await using platform = await startPlatform(answer(status, '{"message":"no"}', isJson))
+    await using test = clientOf(platform.url)
+    expect(await rejection(test.client.project(4711, poll))).toMatchObject({ status, said: 'no', passing: false })
+    expect(platform.asked).toHaveLength(1)
+  })
+
+  it('that nobody answers names the reason and what to check', async () => {
+    const platform = await startPlatform(json(project))
+    await platform[Symbol.asyncDispose]()
+    await using test = clientOf(platform.url)
+    const error = await rejection(test.client.project(4711, poll))
+    expect(error).toMatchObject({ kind: 'network', said: 'ECONNREFUSED' })
+    expect(error.message).toMatch(
+      /cannot be reached \(GET \/projects\/4711: ECONNREFUSED\)\. Check PIPESPAN_PLATFORM_URL/,
+    )
+  })
+
+  it('that is not answered in time is given up and repeated', async () => {
+    const silent: Reply = (_asked, response) => response.flushHeaders()
+    await using platform = await startPlatform(inTurn(silent, json(project)))
+    await using test = clientOf(platform.url, { timeouts: { connect: 1_000, answer: 50 } })
+    await expect(test.client.project(4711, poll)).resolves.toMatchObject({ id: 4711 })
+    platform.reply = silent
+    const error = await rejection(test.client.project(4711, poll))
+    expect(error).toMatchObject({ kind: 'timeout', said: 'no answer within 50 ms' })
+  })
+
+  it('stops when its signal is aborted, with the reason of it', async () => {
+    const leaving = new AbortController()
+    await using platform = await startPlatform(() => leaving.abort(new Error('shutting down')))
+    await using test = clientOf(platform.url)
+    await expect(test.client.project(4711, { ...poll, signal: leaving.signal })).rejects.toThrow('shutting down')
+  })
+
+  it('stops when the client is closed, queued or under way', async () => {
+    const { promise: arrived, resolve: arrive } = Promise.withResolvers<true>()
+    await using platform = await startPlatform(() => arrive(true))
+    await using test = clientOf(platform.url, { concurrency: 1 })
+    const calls = [1, 2, 3].map(id => rejection(test.client.project(id, poll)))
+    await arrived
+    await test.client.close()
+    for (const error of await Promise.all(calls)) expect(error.message).toBe('the platform client was closed')
+    await expect(test.client.project(4, poll)).rejects.toThrow('closed')
+  })
+
+  it('reads no more than it must of an answer without end', async () => {
+    const { promise: gone, resolve: leave } = Promise.withResolvers<true>()
+    await using platform = await startPlatform((_asked, response) => {
+      response.writeHead(200, isJson).on('close', () => leave(true))
+      const pour = (): void => {
+        while (!response.destroyed && response.write('['.repeat(65_536)));
+      }
+      response.on('drain', pour)
+      pour()
+    })
+    await using test = clientOf(platform.url, { maxBytes: 100_000 })
+    const error = await rejection(test.client.project(4711, poll))
+    expect(error).toMatchObject({ kind: 'too-large', said: 'more than 100000 bytes' })
+    await gone
+    expect(platform.asked).toHaveLength(1)
+  })
+})
+
+describe('an answer that is no answer', () => {
+  it.each<[string, Reply, RegExp]>([
+    [
+      'a login page',
+      answer(200, '<!DOCTYPE html><title>Sign in</title>', html),
+      /\(200 at GET \/projects\/4711: "Sign in"\)/,
+    ],
+    ['a page that says it is JSON', answer(200, '<html>', isJson), /not the platform's API/],
+    ['plain text', answer(200, 'It works!', { 'content-type': 'text/plain' }), /"It works!"/],
+    ['a redirect to a login page', answer(302, '', { location: '/users/sign_in' }), /\(302 at/],
+    ['a redirect without a target', answer(301, ''), /\(301 at/],
+    ['a page that says 404', answer(404, '<html><title>Not here</title>', html), /A web page answered.*"Not here"/],
+  ])('is told from the API: %s', async (_what, reply, message) => {
+    await using platform = await startPlatform(reply)
+    await using test = clientOf(platform.url)
+    const error = await rejection(test.client.project(4711, poll))
+    expect(error).toMatchObject({ kind: 'not-the-api', passing: false })
+    expect(error.message).toMatch(message)
+    expect(error.message).toMatch(/Check PIPESPAN_PLATFORM_URL: .*login page/)
+  })
+
+  it('names the fields that are missing, and none of their values', async () => {
+    await using platform = await startPlatform(json({ id: 'seven', name: 'Crane' }))
+    await using test = clientOf(platform.url)
+    const error = await rejection(test.client.pipeline(4711, 7, poll))
+    expect(error).toMatchObject({ kind: 'unexpected-answer', said: 'not as documented: id, project_id, status' })
+  })
+
+  it('is an object where a list was expected', async () => {
+    await using platform = await startPlatform(json({ message: 'hello' }))
+    await using test = clientOf(platform.url)
+    const error = await rejection(allOf(test.client.pipelineJobs(4711, 7, poll)))
+    expect(error).toMatchObject({ kind: 'unexpected-answer', said: 'a list was expected' })
+  })
+})
+
+describe('what the platform says of an error', () => {
+  it.each([
+    ['{"message":"404 Project Not Found"}', '404 Project Not Found'],
+    [
+      '{"message":{"name":["is too short","is taken"],"sha":["is missing"]}}',
+      'name is too short, is taken; sha is missing',
+    ],
+    ['{"error":"404 Not Found"}', '404 Not Found'],
+    ['{"error":"insufficient_scope","error_description":"needs more","scope":"api"}', 'insufficient_scope: needs more'],
+    ['{"message":null,"error":"scope is invalid"}', 'scope is invalid'],
+    ['{"odd":["thing",3]}', 'odd thing, 3'],
+    ['"just words"', 'just words'],
+    ['Retry later\n', 'Retry later'],
+    ['<html>\n<title> 502 </title>', '502'],
+    ['<html>nothing', 'a web page'],
+    ['', undefined],
+    ['null', undefined],
+    ['{}', undefined],
+  ])('is understood: %s', (body, said) => {
+    expect(saidBy(body, undefined, []).said).toBe(said)
+  })
+
+  it('is shortened to one line', () => {
+    const { said } = saidBy(`a\n\nb ${'x'.repeat(10_000)}`, undefined, [])
+    expect(said).toMatch(/^a b x+…$/)
+    expect(said!.length).toBeLessThan(210)
+  })
+
+  it('carries a code when it is one word', () => {
+    expect(saidBy('{"error":"insufficient_scope","error_description":"x"}', undefined, []).code).toBe(
+      'insufficient_scope',
+    )
+    expect(saidBy('{"error":"404 Not Found"}', undefined, []).code).toBeUndefined()
+  })
+
+  it('tells a missing scope from a missing role', async () => {
+    await using platform = await startPlatform(
+      answer(403, '{"error":"insufficient_scope","error_description":"needs more"}'),
+    )
+    await using test = clientOf(platform.url)
+    const scope = await rejection(test.client.project(1, poll))
+    expect(scope.message).toMatch(/scope does not suffice \(403 .*Make a token that may read the API/)
+    platform.reply = answer(403, '{"message":"403 Forbidden"}')
+    const role = await rejection(test.client.project(1, poll))
+    expect(role.message).toMatch(/may not read this \(403 .*Give the token's user a role/)
+  })
+})

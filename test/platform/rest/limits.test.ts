@@ -1,0 +1,161 @@
+// The platform's own limits: one answer slows the whole client down.
+import { describe, expect, it } from 'vitest'
+import {
+  answer,
+  clientOf,
+  fixture,
+  inTurn,
+  json,
+  leapingClock,
+  poll,
+  rejection,
+  startPlatform,
+} from './platform-server.ts'
+import { budgetFactsOf } from '../../../src/platform/rate-limit.ts'
+import type { Clock } from '../../../src/lib/clock.ts'
+import { createMemoryBudget } from '../../../src/platform/memory-budget.ts'
+
+const project = (fixture('group-projects.json') as unknown[])[0]
+const later = (headers: Record<string, string>) => answer(429, 'Retry later\n', headers)
+
+describe('a 429', () => {
+  it('is obeyed for as long as Retry-After says, and the request is repeated', async () => {
+    await using platform = await startPlatform(inTurn(later({ 'retry-after': '42' }), json(project)))
+    await using test = clientOf(platform.url)
+    await expect(test.client.project(4711, poll)).resolves.toMatchObject({ id: 4711 })
+    expect(test.clock.slept).toEqual([42_000])
+    expect(platform.asked).toHaveLength(2)
+  })
+
+  it('pauses every request of the client, not only its own', async () => {
+    await using platform = await startPlatform(inTurn(later({ 'retry-after': '42' }), json(project)))
+    await using test = clientOf(platform.url, { retry: { tries: 1, refusals: 1, first: 1, max: 1 } })
+    await rejection(test.client.project(1, poll))
+    const before = test.clock.now()
+    await test.client.project(2, { priority: 'enrich' })
+    expect(test.clock.now() - before).toBe(42_000)
+    expect(test.logged.filter(line => line.includes('asks for a pause'))).toHaveLength(1)
+  })
+
+  it('pauses those who share the budget', async () => {
+    await using platform = await startPlatform(inTurn(later({ 'retry-after': '42' }), json(project)))
+    const clock = leapingClock()
+    const budget = createMemoryBudget({ perMinute: 300 }, clock)
+    await using one = clientOf(platform.url, { budget, clock, retry: { tries: 1, refusals: 1, first: 1, max: 1 } })
+    await using other = clientOf(platform.url, { budget, clock })
+    await rejection(one.client.project(1, poll))
+    await other.client.project(2, poll)
+    expect(clock.slept).toEqual([42_000])
+  })
+
+  it('that names no time waits longer from time to time, and ends with an error', async () => {
+    await using platform = await startPlatform(later({}))
+    await using test = clientOf(platform.url, { retry: { tries: 1, refusals: 4, first: 1_000, max: 60_000 } })
+    const error = await rejection(test.client.project(4711, poll))
+    expect(error).toMatchObject({ kind: 'limited', status: 429, said: 'Retry later', passing: true })
+    expect(error.message).toMatch(/Lower PIPESPAN_PLATFORM_BUDGET/)
+    expect(platform.asked).toHaveLength(4)
+    const [first, second, third] = test.clock.slept
+    expect(first).toBeGreaterThanOrEqual(500)
+    expect(second).toBeGreaterThanOrEqual(1_000)
+    expect(third).toBeGreaterThanOrEqual(2_000)
+  })
+
+  it('stops waiting when the caller gives up', async () => {
+    await using platform = await startPlatform(later({ 'retry-after': '42' }))
+    const leaving = new AbortController()
+    const clock: Clock = { now: () => 0, sleep: async () => leaving.abort(new Error('shutting down')) }
+    const budget = createMemoryBudget({ perMinute: 300 }, clock)
+    await using test = clientOf(platform.url, { budget })
+    await expect(test.client.project(4711, { ...poll, signal: leaving.signal })).rejects.toThrow('shutting down')
+  })
+})
+
+describe('the platform’s announcements', () => {
+  it('lower the budget before a 429 comes', async () => {
+    const soon = { 'ratelimit-limit': '600', 'ratelimit-remaining': '1', 'ratelimit-reset': '30' }
+    await using platform = await startPlatform(json(project, soon))
+    await using test = clientOf(platform.url)
+    await test.client.project(1, { priority: 'enrich' })
+    await test.client.project(2, { priority: 'enrich' })
+    expect(test.clock.slept).toEqual([])
+    await test.client.project(3, { priority: 'enrich' })
+    expect(test.clock.slept).toEqual([30_000])
+  })
+
+  it('are read by the platform’s clock, however wrong ours is', () => {
+    const date = 'Tue, 11 Mar 2025 08:00:00 GMT'
+    const reset = String(Date.parse(date) / 1000 + 25)
+    const headers = { date, 'ratelimit-remaining': '7', 'ratelimit-reset': reset }
+    const hoursOff = Date.parse(date) + 5 * 3_600_000
+    expect(budgetFactsOf(200, headers, hoursOff, 1)).toEqual({ remaining: 7, resetIn: 25_000 })
+    expect(budgetFactsOf(429, headers, hoursOff, 1)).toEqual({ remaining: 7, resetIn: 25_000, pause: 25_000 })
+    const until = { date, 'retry-after': 'Tue, 11 Mar 2025 08:00:10 GMT' }
+    expect(budgetFactsOf(429, until, hoursOff, 1)).toEqual({ pause: 10_000 })
+  })
+
+  it('pause all at a 503 that says when to come back, and not at one that does not', () => {
+    expect(budgetFactsOf(503, { 'retry-after': '9' }, 0, 1)).toEqual({ pause: 9_000 })
+    expect(budgetFactsOf(503, {}, 0, 1)).toEqual({})
+    expect(budgetFactsOf(200, { 'retry-after': '9' }, 0, 1)).toEqual({})
+  })
+
+  it.each(['', 'soon', '-1', '1e9', '9'.repeat(40)])('are ignored when they make no sense: %j', value => {
+    expect(budgetFactsOf(200, { 'ratelimit-remaining': value, 'ratelimit-reset': value }, 0, 1)).toEqual({})
+  })
+})
+
+describe('the budget of the client', () => {
+  it('counts every request that is sent, repeats and redirects too', async () => {
+    await using platform = await startPlatform(
+      inTurn(answer(500, ''), answer(301, '', { location: '/api/v4/projects/9' }), json(project)),
+    )
+    const clock = leapingClock()
+    const budget = createMemoryBudget({ perMinute: 300 }, clock)
+    const counted: string[] = []
+    await using test = clientOf(platform.url, {
+      clock,
+      budget: { ...budget, take: async who => void counted.push(who) },
+    })
+    let sent = 0
+    await test.client.project('a', { priority: 'backfill', onSend: () => sent++ })
+    expect(counted).toEqual(['backfill', 'backfill', 'backfill'])
+    expect(sent).toBe(3)
+    expect(platform.asked).toHaveLength(3)
+  })
+
+  it('does not let a backfill that waits hold up enrichment', async () => {
+    await using platform = await startPlatform(json(project))
+    const clock = leapingClock()
+    const free = createMemoryBudget({ perMinute: 300 }, clock)
+    const closing = new AbortController()
+    const never = (signal?: AbortSignal) =>
+      new Promise<void>((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('stopped'))))
+    await using test = clientOf(platform.url, {
+      clock,
+      concurrency: 2,
+      budget: { ...free, take: (who, signal) => (who === 'backfill' ? never(signal) : free.take(who)) },
+    })
+    const stuck = Array.from({ length: 10 }, () =>
+      rejection(test.client.project(1, { priority: 'backfill', signal: closing.signal })),
+    )
+    await expect(test.client.project(2, { priority: 'enrich' })).resolves.toMatchObject({ id: 4711 })
+    closing.abort(new Error('stopped'))
+    await Promise.all(stuck)
+  })
+
+  it('keeps no more requests of a priority under way than it was told', async () => {
+    let open = 0
+    let most = 0
+    await using platform = await startPlatform((asked, response) => {
+      most = Math.max(most, ++open)
+      setTimeout(() => {
+        open--
+        json(project)(asked, response)
+      }, 5)
+    })
+    await using test = clientOf(platform.url, { concurrency: 3 })
+    await Promise.all(Array.from({ length: 12 }, () => test.client.project(1, poll)))
+    expect(most).toBe(3)
+  })
+})

@@ -1,0 +1,101 @@
+// Projects and groups that moved: followed, remembered, and forgotten when that proves wrong.
+import { describe, expect, it } from 'vitest'
+import { answer, clientOf, fixture, json, poll, rejection, startPlatform, type Reply } from './platform-server.ts'
+import { allOf } from '../../../src/platform/pages.ts'
+import { createMoves } from '../../../src/platform/moved.ts'
+
+const project = (fixture('group-projects.json') as unknown[])[0]
+const old = '/api/v4/projects/harbour%2Fcrane'
+
+/** Every address below the old path is answered with a redirect to the new one. */
+const moved =
+  (status: number, to: string, withQuery = true): Reply =>
+  (asked, response) => {
+    if (!asked.path.startsWith(old)) {
+      json(asked.path.endsWith('s') ? [] : project)(asked, response)
+      return
+    }
+    const location = to + asked.path.slice(old.length) + (withQuery ? asked.url.slice(asked.path.length) : '')
+    answer(status, '', { location })(asked, response)
+  }
+
+describe('a project that moved', () => {
+  it.each([301, 308])('is followed after a %d, and found at once from then on, in all its parts', async status => {
+    await using platform = await startPlatform(moved(status, '/api/v4/projects/81'))
+    await using test = clientOf(platform.url)
+    await allOf(test.client.projectPipelines('harbour/crane', { source: 'parent_pipeline' }, poll))
+    await test.client.project('harbour/crane', poll)
+    await allOf(test.client.pipelineJobs('harbour/crane', 7, poll))
+    expect(platform.asked.map(({ path }) => path)).toEqual([
+      `${old}/pipelines`,
+      '/api/v4/projects/81/pipelines',
+      '/api/v4/projects/81',
+      '/api/v4/projects/81/pipelines/7/jobs',
+    ])
+    expect(platform.asked[1]!.query.get('source')).toBe('parent_pipeline')
+    expect(platform.asked.every(({ headers }) => headers['private-token'] !== undefined)).toBe(true)
+  })
+
+  it('keeps its query where the new address names none', async () => {
+    await using platform = await startPlatform(moved(301, '/api/v4/projects/81', false))
+    await using test = clientOf(platform.url)
+    await allOf(test.client.pipelineJobs('harbour/crane', 7, poll))
+    expect(platform.asked[1]!.query.get('include_retried')).toBe('true')
+  })
+
+  it('and moved back is found again by one further request', async () => {
+    await using platform = await startPlatform(moved(301, '/api/v4/projects/81'))
+    await using test = clientOf(platform.url)
+    await test.client.project('harbour/crane', poll)
+    platform.reply = (asked, response) => {
+      const reply = asked.path.endsWith('81') ? answer(404, '{"message":"404 Project Not Found"}') : json(project)
+      reply(asked, response)
+    }
+    platform.asked.length = 0
+    await test.client.project('harbour/crane', poll)
+    await test.client.project('harbour/crane', poll)
+    expect(platform.asked.map(({ path }) => path)).toEqual(['/api/v4/projects/81', old, old])
+  })
+
+  it('does not move another one with it', async () => {
+    await using platform = await startPlatform(moved(301, '/api/v4/projects/81'))
+    await using test = clientOf(platform.url)
+    await test.client.project('harbour/crane', poll)
+    await test.client.project('harbour/other', poll)
+    expect(platform.asked.at(-1)!.path).toBe('/api/v4/projects/harbour%2Fother')
+  })
+
+  it('in circles ends with an error', async () => {
+    await using platform = await startPlatform((asked, response) => {
+      answer(301, '', { location: asked.path.endsWith('/1') ? 'projects/2' : '1' })(asked, response)
+    })
+    await using test = clientOf(platform.url)
+    const error = await rejection(test.client.project(1, poll))
+    expect(error).toMatchObject({ kind: 'not-the-api', said: 'redirects without end' })
+    expect(platform.asked.length).toBeLessThan(10)
+  })
+})
+
+describe('the memory of moves', () => {
+  it('is bounded: the oldest is forgotten', () => {
+    const moves = createMoves()
+    for (let id = 0; id <= 10_000; id++) moves.remember(`/api/v4/projects/p${id}`, `/api/v4/projects/${id}`)
+    expect(moves.current('/api/v4/projects/p0/hooks')).toBe('/api/v4/projects/p0/hooks')
+    expect(moves.current('/api/v4/projects/p1/hooks')).toBe('/api/v4/projects/1/hooks')
+  })
+
+  it('keeps a single address where more than its project changed', () => {
+    const moves = createMoves()
+    moves.remember('/api/v4/projects/1/hooks', '/api/v4/elsewhere')
+    expect(moves.current('/api/v4/projects/1/hooks')).toBe('/api/v4/elsewhere')
+    expect(moves.current('/api/v4/projects/1')).toBe('/api/v4/projects/1')
+    expect(moves.forget('/api/v4/projects/1/hooks')).toBe(true)
+    expect(moves.forget('/api/v4/projects/1/hooks')).toBe(false)
+  })
+
+  it('follows a platform whose root changed', () => {
+    const moves = createMoves()
+    moves.remember('/api/v4/projects/1/hooks', '/git/api/v4/projects/1/hooks')
+    expect(moves.current('/api/v4/projects/1')).toBe('/git/api/v4/projects/1')
+  })
+})

@@ -1,0 +1,215 @@
+// What REST answers become in the model.
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { fixture } from './platform-server.ts'
+import { normalizeRest, projectOfPipeline } from '../../../src/platform/normalize-rest.ts'
+import { restBridge, restJob, restPipeline } from '../../../src/platform/rest-schemas.ts'
+
+const instance = 'https://git.example.com'
+const pipelineJson = fixture('pipeline-retried.json') as Record<string, unknown>
+const pipeline = restPipeline.parse(pipelineJson)
+const jobs = z.array(restJob).parse(fixture('jobs-retried.json'))
+const bridges = z.array(restBridge).parse(fixture('bridges-retried.json'))
+const job = (fixture('jobs-retried.json') as Record<string, unknown>[])[0]!
+
+function heardJob(fields: Record<string, unknown>) {
+  return normalizeRest({ instance, pipeline, jobs: [restJob.parse({ ...job, ...fields })] }).jobs[0]!
+}
+
+describe('a pipeline that was retried eight days later', () => {
+  const observation = normalizeRest({ instance, pipeline, jobs, bridges })
+
+  it('is one observation with all that REST tells', () => {
+    expect(observation.key).toEqual({ instance, pipelineId: 88120 })
+    expect(observation.witness).toBe('rest')
+    expect(observation.pipeline).toEqual({
+      facts: {
+        status: 'success',
+        iid: 604,
+        ref: 'main',
+        sha: '5c1f0c2a9be84d0f6a1a7f6f7a1f9f3c2d7e4b10',
+        beforeSha: '0'.repeat(40),
+        tag: false,
+        source: 'push',
+        detailedStatus: 'passed with warnings',
+        duration: 243,
+        url: 'https://git.example.com/harbour/tools/crane/-/pipelines/88120',
+        user: { id: 311, username: 'mira.holt' },
+        coverage: 83.4,
+        stages: ['build', 'test', 'deploy', 'downstream'],
+        commit: {
+          id: '5c1f0c2a9be84d0f6a1a7f6f7a1f9f3c2d7e4b10',
+          message: 'Lift heavier crates\n\nThe old limit was a guess.\n',
+        },
+      },
+      times: {
+        createdAt: Date.parse('2025-03-03T09:12:40.344Z'),
+        finishedAt: Date.parse('2025-03-11T08:00:33.876Z'),
+        updatedAt: Date.parse('2025-03-11T08:00:33.890Z'),
+      },
+    })
+  })
+
+  it('has the jobs of both attempts, by id, in their own words', () => {
+    expect(observation.jobs.map(({ id, facts }) => [id, facts.kind, facts.name, facts.status])).toEqual([
+      [700101, 'job', 'image', 'success'],
+      [700102, 'job', 'unit', 'failed'],
+      [700103, 'job', 'pages', 'manual'],
+      [700104, 'bridge', 'notify-docs', 'success'],
+      [700105, 'bridge', 'notify-site', 'created'],
+      [700950, 'job', 'unit', 'success'],
+    ])
+    expect(observation.jobs[0]).toEqual({
+      id: 700101,
+      facts: {
+        kind: 'job',
+        status: 'success',
+        name: 'image',
+        stage: 'build',
+        duration: 58.94445,
+        queuedDuration: 0.575741,
+        allowFailure: false,
+        user: { id: 311, username: 'mira.holt' },
+        runner: {
+          id: 90017,
+          description: 'blue-4.shared-amd64.example.com',
+          type: 'instance_type',
+          active: true,
+          isShared: true,
+        },
+        artifacts: { filename: 'artifacts.zip', size: 20480 },
+        url: 'https://git.example.com/harbour/tools/crane/-/jobs/700101',
+      },
+      times: {
+        createdAt: Date.parse('2025-03-03T09:12:40.381Z'),
+        startedAt: Date.parse('2025-03-03T09:12:51.708Z'),
+        finishedAt: Date.parse('2025-03-03T09:13:50.653Z'),
+      },
+    })
+    expect(observation.jobs[1]!.facts.failureReason).toBe('script_failure')
+    expect(observation.jobs[2]!.times).toEqual({ createdAt: Date.parse('2025-03-03T09:12:40.410Z') })
+    expect(observation.jobs[5]!.facts.coverage).toBe(83.4)
+  })
+
+  it('knows the pipeline that a bridge triggered, once there is one', () => {
+    expect(observation.jobs[3]!.facts.downstream).toEqual({ pipelineId: 88977, projectId: 5120 })
+    expect(observation.jobs[4]!.facts).not.toHaveProperty('downstream')
+  })
+
+  it('takes its project from its address, and from who knows better', () => {
+    expect(observation.project).toEqual({
+      id: 4711,
+      path: 'harbour/tools/crane',
+      webUrl: 'https://git.example.com/harbour/tools/crane',
+    })
+    const told = normalizeRest({ instance, pipeline, project: { id: 4711, name: 'Crane', path: undefined } })
+    expect(told.project).toMatchObject({ name: 'Crane', path: 'harbour/tools/crane' })
+  })
+})
+
+describe('a pipeline', () => {
+  it('without its jobs says nothing of stages and commit', () => {
+    const { pipeline: heard } = normalizeRest({ instance, pipeline })
+    expect(heard!.facts).not.toHaveProperty('stages')
+    expect(heard!.facts).not.toHaveProperty('commit')
+  })
+
+  it('does not take the commit of another revision for its own', () => {
+    const merged = restPipeline.parse({ ...pipelineJson, sha: 'f'.repeat(40) })
+    expect(normalizeRest({ instance, pipeline: merged, jobs }).pipeline!.facts).not.toHaveProperty('commit')
+  })
+
+  it('carries what other answers told of it', () => {
+    const besides = {
+      sourcePipeline: { pipelineId: 88000, jobId: 5 },
+      rootPipelineId: 88000,
+      mergeRequest: { iid: 17 },
+    }
+    expect(normalizeRest({ instance, pipeline, besides }).pipeline!.facts).toMatchObject(besides)
+  })
+
+  it('keeps a status that this version does not know', () => {
+    const odd = restPipeline.parse({ ...pipelineJson, status: 'quarantined' })
+    expect(normalizeRest({ instance, pipeline: odd }).pipeline!.facts.status).toBe('quarantined')
+  })
+
+  it('survives wrong types in everything but what it is known by', () => {
+    const { id, project_id, status, ...others } = pipelineJson
+    const spoilt = Object.fromEntries(Object.keys(others).map(name => [name, { wrong: [name] }]))
+    const { pipeline: heard, project } = normalizeRest({
+      instance,
+      pipeline: restPipeline.parse({ id, project_id, status, ...spoilt }),
+    })
+    expect(heard).toEqual({ facts: { status: 'success' }, times: {} })
+    expect(project).toEqual({ id: 4711 })
+  })
+
+  it('only known from elsewhere is completed by its jobs alone', () => {
+    const project = { id: 4711, name: 'Crane' }
+    const observation = normalizeRest({ instance, pipelineId: 88120, project, bridges })
+    expect(observation).toMatchObject({ key: { instance, pipelineId: 88120 }, witness: 'rest', project })
+    expect(observation.pipeline).toBeUndefined()
+    expect(observation.jobs).toHaveLength(2)
+  })
+})
+
+describe('a job', () => {
+  it.each([
+    [null, undefined],
+    [0, 0],
+    [98.29, 98.29],
+    ['98.29', 98.29],
+    ['98,29', undefined],
+    [-1, undefined],
+  ])('with the coverage %j covers %j', (coverage, expected) => {
+    expect(heardJob({ coverage }).facts.coverage).toBe(expected)
+  })
+
+  it('has the archive among its artifacts, and neither its log nor its reports', () => {
+    const archive = { file_type: 'archive', filename: 'out.zip', size: 7, file_format: 'zip' }
+    const log = { file_type: 'trace', filename: 'job.log', size: 5 }
+    expect(heardJob({ artifacts: [log, null, archive] }).facts.artifacts).toEqual({ filename: 'out.zip', size: 7 })
+    expect(heardJob({ artifacts: [log] }).facts).not.toHaveProperty('artifacts')
+  })
+
+  it('takes a null boolean for false and a missing one for unknown', () => {
+    expect(heardJob({ allow_failure: null }).facts.allowFailure).toBe(false)
+    expect(heardJob({ allow_failure: undefined }).facts).not.toHaveProperty('allowFailure')
+    expect(heardJob({ runner: { id: 1, active: null, is_shared: null } }).facts.runner).toEqual({
+      id: 1,
+      active: false,
+      isShared: false,
+    })
+    expect(heardJob({ runner: { id: 1, paused: true } }).facts.runner).toEqual({ id: 1, active: false })
+  })
+
+  it('has no failure reason unless it failed', () => {
+    expect(heardJob({ failure_reason: 'unknown_failure' }).facts).not.toHaveProperty('failureReason')
+  })
+
+  it('takes times with any zone', () => {
+    expect(heardJob({ finished_at: '2025-03-11T09:00:33.380+01:00' }).times.finishedAt).toBe(
+      Date.parse('2025-03-11T08:00:33.380Z'),
+    )
+  })
+})
+
+describe('the project of a pipeline', () => {
+  it.each([
+    ['https://git.example.com/a/b/-/pipelines/1', instance, 'a/b', 'https://git.example.com/a/b'],
+    ['https://git.example.com/a/b/pipelines/1', instance, 'a/b', 'https://git.example.com/a/b'],
+    ['https://git.example.com/root/a/b/-/pipelines/1', `${instance}/root`, 'a/b', 'https://git.example.com/root/a/b'],
+    ['https://public.example.org/a/b/-/pipelines/1', instance, 'a/b', 'https://public.example.org/a/b'],
+    [
+      'https://git.example.com/a/pipelines/-/pipelines/1',
+      instance,
+      'a/pipelines',
+      'https://git.example.com/a/pipelines',
+    ],
+    ['https://git.example.com/elsewhere', instance, undefined, undefined],
+    [undefined, instance, undefined, undefined],
+  ])('%s below %s is %s', (web_url, base, path, webUrl) => {
+    const found = projectOfPipeline({ project_id: 1, web_url }, base)
+    expect([found.path, found.webUrl]).toEqual([path, webUrl])
+  })
+})

@@ -1,0 +1,116 @@
+// Lists: every page, in order, as far as the platform has them.
+import { describe, expect, it } from 'vitest'
+import { clientOf, fixture, json, poll, rejection, startPlatform, type Reply } from './platform-server.ts'
+import { allOf, nextLink } from '../../../src/platform/pages.ts'
+
+const [item] = fixture('project-pipelines.json') as [Record<string, unknown>]
+const items = (...ids: number[]) => ids.map(id => ({ ...item, id }))
+
+/** Keyset pages: 1-2, an empty one in between, 3, and an empty end without a link. */
+const keyset: Reply = (asked, response) => {
+  const pages: Record<string, [unknown[], string?]> = {
+    '': [items(1, 2), 'b'],
+    b: [[], 'c'],
+    c: [items(3), 'd'],
+    d: [[]],
+  }
+  const [page, cursor] = pages[asked.query.get('cursor') ?? ''] ?? [[]]
+  const next = `<http://${asked.headers.host}/api/v4/pipelines?cursor=${cursor}&per_page=100&source=push>; rel="next"`
+  json(page, cursor === undefined ? {} : { link: next })(asked, response)
+}
+
+describe('a list', () => {
+  it('is followed by its cursors through short and empty pages to its end', async () => {
+    await using platform = await startPlatform(keyset)
+    await using test = clientOf(platform.url)
+    const found = await allOf(test.client.ownPipelines({ source: 'push' }, poll))
+    expect(found.map(({ id }) => id)).toEqual([1, 2, 3])
+    expect(platform.asked.map(({ query }) => query.get('cursor'))).toEqual([null, 'b', 'c', 'd'])
+    expect(platform.asked[0]!.query.get('per_page')).toBe('100')
+  })
+
+  it('is followed by its links as they are, without any total', async () => {
+    await using platform = await startPlatform((asked, response) => {
+      const page = Number(asked.query.get('page') ?? 1)
+      const to = (at: number, rel: string) =>
+        `<http://${asked.headers.host}${asked.path}?page=${at}&odd=%2B,;x>; rel="${rel}"`
+      const links = [to(1, 'first'), ...(page < 3 ? [to(page + 1, 'next')] : []), to(3, 'last')]
+      json(items(page), { link: links.join(', ') })(asked, response)
+    })
+    await using test = clientOf(platform.url)
+    const found = await allOf(test.client.projectPipelines(4711, {}, poll))
+    expect(found.map(({ id }) => id)).toEqual([1, 2, 3])
+    expect(platform.asked[1]!.url).toBe('/api/v4/projects/4711/pipelines?page=2&odd=%2B,;x')
+  })
+
+  it('asks for a page only when the one before has been dealt with', async () => {
+    await using platform = await startPlatform(keyset)
+    await using test = clientOf(platform.url)
+    for await (const { items: page } of test.client.ownPipelines({}, poll)) {
+      expect(page).toHaveLength(2)
+      break
+    }
+    expect(platform.asked).toHaveLength(1)
+  })
+
+  it('is continued after a restart where its last page left off', async () => {
+    await using platform = await startPlatform(keyset)
+    let from: string | undefined
+    {
+      await using test = clientOf(platform.url)
+      for await (const { next } of test.client.ownPipelines({ source: 'push' }, poll)) {
+        from = next
+        break
+      }
+    }
+    expect(from).toBe('/api/v4/pipelines?cursor=b&per_page=100&source=push')
+    await using test = clientOf(platform.url)
+    const rest = await allOf(test.client.ownPipelines({ source: 'push' }, { ...poll, from }))
+    expect(rest.map(({ id }) => id)).toEqual([3])
+  })
+
+  it('whose next page is itself ends with an error, not never', async () => {
+    await using platform = await startPlatform((asked, response) => {
+      json(items(1), { link: `<http://${asked.headers.host}${asked.url}>; rel="next"` })(asked, response)
+    })
+    await using test = clientOf(platform.url)
+    const error = await rejection(allOf(test.client.projectPipelines(4711, {}, poll)))
+    expect(error).toMatchObject({ kind: 'unexpected-answer', said: 'its next page is itself' })
+  })
+
+  it('leaves out what it cannot read, and says so once', async () => {
+    await using platform = await startPlatform(json([{ id: 'x' }, null, 7, ...items(4)]))
+    await using test = clientOf(platform.url)
+    for (let round = 0; round < 2; round++) {
+      const found = await allOf(test.client.projectPipelines(4711, {}, poll))
+      expect(found.map(({ id }) => id)).toEqual([4])
+    }
+    const said = test.logged.filter(line => line.includes('cannot be read'))
+    expect(said).toHaveLength(1)
+    expect(said[0]).toContain('"count":3')
+  })
+
+  it('tells the platform’s clock, which the next look goes by', async () => {
+    await using platform = await startPlatform(json([], { date: 'Tue, 11 Mar 2025 08:00:00 GMT' }))
+    await using test = clientOf(platform.url)
+    for await (const page of test.client.projectPipelines(4711, {}, poll)) {
+      expect(page.servedAt).toBe(Date.UTC(2025, 2, 11, 8))
+    }
+  })
+})
+
+describe('the Link header', () => {
+  it.each([
+    [undefined, undefined],
+    ['', undefined],
+    ['<https://a/?p=1>; rel="prev"', undefined],
+    ['<https://a/?p=2>; rel="next"', 'https://a/?p=2'],
+    ['<https://a/?p=1>; rel="first", <https://a/?p=2>; rel="next"', 'https://a/?p=2'],
+    ['<https://a/?x=a,b;c>; title="rel"; REL=next', 'https://a/?x=a,b;c'],
+    ['<https://a/?p=2>; rel="last next"', 'https://a/?p=2'],
+    ['<https://a/?p=2>; rel="nextish"', undefined],
+    ['no link at all; rel="next"', undefined],
+  ])('%s → %s', (header, next) => {
+    expect(nextLink(header)).toBe(next)
+  })
+})

@@ -1,0 +1,125 @@
+// A platform for tests: a real HTTP server that answers as it is told and remembers what it was asked.
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { readFileSync } from 'node:fs'
+import { pino } from 'pino'
+import { createMemoryBudget } from '../../../src/platform/memory-budget.ts'
+import { createPlatformClient, type PlatformClient, type PlatformClientOptions } from '../../../src/platform/client.ts'
+import type { AddressInfo } from 'node:net'
+import type { Clock } from '../../../src/lib/clock.ts'
+
+export interface Asked {
+  /** Path and query as they came. */
+  readonly url: string
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly headers: IncomingMessage['headers']
+}
+
+export type Reply = (asked: Asked, response: ServerResponse) => void
+
+export interface PlatformServer extends AsyncDisposable {
+  readonly url: string
+  readonly asked: Asked[]
+  /** How the next and all further requests are answered. */
+  reply: Reply
+}
+
+export async function startPlatform(reply: Reply): Promise<PlatformServer> {
+  const asked: Asked[] = []
+  const listener: RequestListener = (request, response) => {
+    const url = request.url ?? ''
+    const [path = '', query = ''] = url.split('?')
+    const one = { url, path, query: new URLSearchParams(query), headers: request.headers }
+    asked.push(one)
+    server.reply(one, response)
+  }
+  const http = createServer(listener)
+  await new Promise<void>(resolve => http.listen(0, '127.0.0.1', resolve))
+  const server: PlatformServer = {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    asked,
+    reply,
+    [Symbol.asyncDispose]: async () => {
+      http.closeAllConnections()
+      await new Promise(resolve => http.close(resolve))
+    },
+  }
+  return server
+}
+
+/** Answers in turn; the last one answers for ever. */
+export function inTurn(...replies: Reply[]): Reply {
+  let turn = 0
+  return (asked, response) => replies[Math.min(turn++, replies.length - 1)]?.(asked, response)
+}
+
+export function json(value: unknown, headers: Record<string, string> = {}): Reply {
+  return answer(200, JSON.stringify(value), { 'content-type': 'application/json', ...headers })
+}
+
+export function answer(status: number, body: string, headers: Record<string, string> = {}): Reply {
+  return (_asked, response) => {
+    response.writeHead(status, headers).end(body)
+  }
+}
+
+export function fixture(name: string): unknown {
+  return JSON.parse(readFileSync(new URL(`../../fixtures/api/${name}`, import.meta.url), 'utf8'))
+}
+
+/** A clock on which sleeping takes no time: it is noted, and the hands move on. */
+export function leapingClock(): Clock & { readonly slept: number[] } {
+  let now = Date.UTC(2025, 2, 11)
+  const slept: number[] = []
+  return {
+    slept,
+    now: () => now,
+    sleep: async (ms, signal) => {
+      if (signal?.aborted === true) return
+      slept.push(ms)
+      now += ms
+      await new Promise(resolve => setImmediate(resolve))
+    },
+  }
+}
+
+export const token = 'pat-4f9d-very+secret/token'
+
+export interface TestClient extends AsyncDisposable {
+  readonly client: PlatformClient
+  readonly clock: ReturnType<typeof leapingClock>
+  /** Everything that was logged. */
+  readonly logged: string[]
+}
+
+/** A client of the platform at `url`, on a clock of its own. */
+export function clientOf(url: string, options: Partial<PlatformClientOptions> = {}): TestClient {
+  const clock = leapingClock()
+  const logged: string[] = []
+  const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) })
+  const client = createPlatformClient({
+    url,
+    token: () => token,
+    tokenType: 'private',
+    budget: createMemoryBudget({ perMinute: 6_000 }, clock),
+    concurrency: 4,
+    userAgent: 'Pipespan/test',
+    clock,
+    log,
+    ...options,
+  })
+  return { client, clock, logged, [Symbol.asyncDispose]: () => client.close() }
+}
+
+/** What a call rejects with; fails when it does not. */
+export async function rejection(call: Promise<unknown>): Promise<Error> {
+  try {
+    await call
+  } catch (error) {
+    if (error instanceof Error) return error
+    throw error
+  }
+  throw new Error('The call was expected to fail.')
+}
+
+export const poll = { priority: 'poll' } as const

@@ -1,0 +1,58 @@
+// How requests are addressed.
+import { describe, expect, it } from 'vitest'
+import fc from 'fast-check'
+import { encodeQuery, segmentOf, type Query } from '../../../src/platform/query.ts'
+
+describe('the query of a request', () => {
+  it('sends a + as %2B, so that a time keeps its zone', () => {
+    expect(encodeQuery({ updated_after: '2025-03-11T08:00:00+01:00' })).toBe(
+      'updated_after=2025-03-11T08%3A00%3A00%2B01%3A00',
+    )
+  })
+
+  it('spells arrays, hashes and arrays of hashes as the platform documents them', () => {
+    expect(encodeQuery({ a: ['x', 'y'], h: { k: 1, gone: undefined }, l: [{ k: true }, { k: false }] })).toBe(
+      'a[]=x&a[]=y&h[k]=1&l[0][k]=true&l[1][k]=false',
+    )
+  })
+
+  it('leaves out what is undefined and keeps what is empty', () => {
+    expect(encodeQuery({ a: undefined, b: '', c: [] })).toBe('b=')
+  })
+
+  it('decodes back to what was meant, whatever the names and values', () => {
+    const name = fc.string({ unit: 'grapheme', minLength: 1 }).filter(text => !/[[\]]/.test(text))
+    const scalar = fc.oneof(fc.string({ unit: 'grapheme' }), fc.integer(), fc.boolean())
+    const value = fc.oneof(scalar, fc.array(scalar, { minLength: 1 }), fc.dictionary(name, scalar, { minKeys: 1 }))
+    fc.assert(
+      fc.property(fc.dictionary(name, value), query => {
+        expect([...new URLSearchParams(encodeQuery(query))]).toEqual(documented(query))
+      }),
+    )
+  })
+})
+
+/** The pairs that the platform's document names for a query. */
+function documented(query: Query): [string, string][] {
+  return Object.entries(query).flatMap(([name, value]): [string, string][] => {
+    if (Array.isArray(value)) return value.map(item => [`${name}[]`, String(item)])
+    if (typeof value === 'object') return Object.entries(value).map(([key, item]) => [`${name}[${key}]`, String(item)])
+    return [[name, String(value)]]
+  })
+}
+
+describe('the id of a project or group', () => {
+  it('is a number, or the encoded path', () => {
+    expect(segmentOf(4711)).toBe('4711')
+    expect(segmentOf('harbour/tools/crane')).toBe('harbour%2Ftools%2Fcrane')
+    expect(segmentOf('/harbour/crane+1/')).toBe('harbour%2Fcrane%2B1')
+  })
+
+  it.each(['', '/', '.', '..'])('is not %j, which would address something else', id => {
+    expect(() => segmentOf(id)).toThrow(RangeError)
+  })
+
+  it.each([-1, 1.5, Number.NaN, 2 ** 60])('is not %d', id => {
+    expect(() => segmentOf(id)).toThrow(RangeError)
+  })
+})
