@@ -36,7 +36,7 @@ const signals: ReadonlyMap<string, Signal> = new Map([
 ])
 const unzip = promisify(gunzip)
 
-type Events = Record<'request' | 'received', [ReceivedRequest]>
+type Events = Record<'request' | 'received', [ReceivedRequest]> & { close: [] }
 
 /**
  * Emits `request` for every request that could be read, answered well or not, and `received` for those whose data was
@@ -105,8 +105,8 @@ export class OtlpReceiver extends EventEmitter<Events> {
   }
 
   /**
-   * Resolves as soon as `holds` is true of what was received; looks again after every request. Rejects after `timeout` ms
-   * with a count of what is there.
+   * Resolves as soon as `holds` is true of what was received; looks again after every request. Rejects after `timeout` ms,
+   * and when the receiver is closed, with a count of what is there.
    */
   async until(
     holds: (spans: readonly ReceivedSpan[], receiver: OtlpReceiver) => boolean,
@@ -116,8 +116,15 @@ export class OtlpReceiver extends EventEmitter<Events> {
     await new Promise<void>((resolve, reject) => {
       const settle = (): void => {
         clearTimeout(timer)
-        this.off('request', look)
+        this.off('request', look).off('close', closed)
       }
+      const fail = (why: string): void => {
+        settle()
+        const { requests, spans, points, logs } = this.#counts
+        const received = `${requests} requests, ${spans} spans, ${points} metric points, ${logs} log records`
+        reject(new Error(`${why}. Until now: ${received}.`))
+      }
+      const closed = (): void => fail('The receiver was closed')
       const look = (): void => {
         try {
           if (!holds(this.spans, this)) return
@@ -128,13 +135,8 @@ export class OtlpReceiver extends EventEmitter<Events> {
           reject(error instanceof Error ? error : new Error(String(error)))
         }
       }
-      const timer = setTimeout(() => {
-        settle()
-        const { requests, spans, points, logs } = this.#counts
-        const received = `${requests} requests, ${spans} spans, ${points} metric points, ${logs} log records`
-        reject(new Error(`Not received within ${timeout} ms. Until now: ${received}.`))
-      }, timeout)
-      this.on('request', look)
+      const timer = setTimeout(() => fail(`Not received within ${timeout} ms`), timeout)
+      this.on('request', look).on('close', closed)
     })
   }
 
@@ -146,6 +148,7 @@ export class OtlpReceiver extends EventEmitter<Events> {
 
   /** Cuts every connection. */
   async close(): Promise<void> {
+    this.emit('close')
     await new Promise<void>(resolve => {
       this.#server.close(() => resolve())
       this.#server.closeAllConnections()

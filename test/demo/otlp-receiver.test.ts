@@ -110,6 +110,12 @@ describe('until', () => {
     await expect(receiver.until(() => false, 20)).rejects.toThrow(/within 20 ms.*1 requests, 1 spans/)
   })
 
+  it('rejects when the receiver is closed', async () => {
+    const rejected = expect(receiver.until(() => false)).rejects.toThrow(/closed.*0 requests/)
+    await receiver.close()
+    await rejected
+  })
+
   it('rejects with what the condition throws', async () => {
     const waiting = receiver.until(received => {
       if (received.length > 0) throw new Error('twice')

@@ -1,0 +1,186 @@
+// `pipespan demo`: the shipped daemon between a simulated platform and an OTLP receiver that draws what arrives.
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { DaemonProcess, freePorts } from '../demo/daemon-process.ts'
+import { LivePlatform } from '../demo/platform/live.ts'
+import { defaultInstance } from '../demo/platform/world.ts'
+import { OtlpReceiver } from '../demo/otlp-receiver.ts'
+import { TraceBook } from '../demo/trace-book.ts'
+import { waterfall } from '../telemetry/waterfall.ts'
+import { complain, exitCode, print, type Terminal } from './terminal.ts'
+import type { WaterfallSpan } from '../telemetry/waterfall-span.ts'
+
+export interface DemoOptions {
+  /** Ends after the first ten pipelines. */
+  readonly once?: boolean | undefined
+  /** Another seed, another day at the simulated company. Default 1. */
+  readonly seed?: number | undefined
+  /** Default: when standard output is a terminal and `NO_COLOR` is not set. */
+  readonly color?: boolean | undefined
+  /** Ends it, as Ctrl-C does. */
+  readonly signal?: AbortSignal | undefined
+  /** The program's main file. Default: this program's own. */
+  readonly main?: string | undefined
+}
+
+/** Six pipelines that are started make ten: one triggers three, one triggers one. */
+const startedOnce = 6
+const readyWithin = 20_000
+const onceWithin = 55_000
+/** The platform's seconds in a real one. */
+const speed = 30
+
+/** Runs until it is stopped. The exit code: 1 when the daemon died, or `once` did not come to its end in time. */
+export async function demo(options: DemoOptions, terminal: Terminal): Promise<number> {
+  const stopping = new AbortController()
+  const stop = (): void => stopping.abort()
+  for (const name of signals) process.once(name, stop)
+  options.signal?.addEventListener('abort', stop, { once: true })
+  if (options.signal?.aborted === true) stop()
+  const closers: (() => Promise<void>)[] = []
+  try {
+    return await play(options, terminal, closers, stopping.signal)
+  } finally {
+    for (const close of closers.toReversed()) await close()
+    for (const name of signals) process.off(name, stop)
+    options.signal?.removeEventListener('abort', stop)
+  }
+}
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** What is started is written into `closers`, to be closed backwards. */
+async function play(
+  options: DemoOptions,
+  terminal: Terminal,
+  closers: (() => Promise<void>)[],
+  stopping: AbortSignal,
+): Promise<number> {
+  const { once = false, seed = 1 } = options
+  const folder = await mkdtemp(path.join(tmpdir(), 'pipespan-demo-'))
+  closers.push(() => rm(folder, { recursive: true, force: true }))
+  const receiver = await OtlpReceiver.start({ keep: false })
+  closers.push(() => receiver.close())
+  const [port = 0, adminPort = 0] = await freePorts(2)
+  const token = randomBytes(24).toString('hex')
+  const daemon = new DaemonProcess({
+    main: options.main ?? ownMain(),
+    args: ['serve'],
+    env: {
+      ...inherited(terminal.env),
+      PIPESPAN_LISTEN: `127.0.0.1:${port}`,
+      PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
+      PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'pipespan.db')}`,
+      PIPESPAN_WEBHOOK_TOKEN: token,
+      PIPESPAN_PLATFORM_URL: defaultInstance,
+      PIPESPAN_SETTLE: '500ms',
+      PIPESPAN_LOG_LEVEL: 'warn',
+      PIPESPAN_LOG_FORMAT: 'pretty',
+      SERVICE_OBSERVABILITY_EXPORT: 'traces',
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    },
+  })
+  closers.push(() => daemon.stop())
+  const stopped = new Promise<'stopped'>(resolve => {
+    if (stopping.aborted) resolve('stopped')
+    stopping.addEventListener('abort', () => resolve('stopped'), { once: true })
+  })
+  const readiness = await Promise.race([daemon.ready(`http://127.0.0.1:${adminPort}/readyz`, readyWithin), stopped])
+  if (readiness === 'stopped') return exitCode.done
+  if (readiness !== 'ready') {
+    const what = readiness === 'died' ? 'The daemon ended before it was ready.' : 'The daemon is not ready after 20 s.'
+    return mourn(what, daemon, terminal)
+  }
+
+  const webhooks = `http://127.0.0.1:${port}/webhooks`
+  print(terminal, introduction(webhooks, receiver.url, once))
+  const draw = drawer(options, terminal)
+  const book = new TraceBook()
+  receiver.on('received', ({ spans }) => book.add(spans).forEach(draw))
+  const platform = new LivePlatform({
+    url: webhooks,
+    token,
+    seed,
+    speed,
+    every: once ? 20 : 35,
+    ...(once ? { pipelines: startedOnce } : {}),
+  })
+  closers.push(() => platform.stop())
+
+  const end = await Promise.race([
+    stopped,
+    daemon.exited.then(() => 'died' as const),
+    ...(once ? [allArrived(platform, receiver, book)] : []),
+  ])
+  if (end === 'died') return mourn('The daemon ended by itself.', daemon, terminal)
+  book.rest().forEach(draw)
+  const { sent, accepted } = platform.counts
+  const truth = platform.truth()
+  print(
+    terminal,
+    `\n${book.statuses.size} pipelines drawn, from ${accepted} webhooks. ${once ? tryNext : ''}`.trimEnd(),
+  )
+  if (end !== 'too-late') return exitCode.done
+  const missing = truth.filter(({ id, status }) => book.statuses.get(id) !== status).map(({ id }) => id)
+  const what = `After 55 s pipelines ${missing.join(', ')} have not arrived; ${sent - accepted} webhooks were not accepted.`
+  return mourn(what, daemon, terminal)
+}
+
+/** Every pipeline of the platform has come to its end and arrived as it ended. */
+async function allArrived(
+  platform: LivePlatform,
+  receiver: OtlpReceiver,
+  book: TraceBook,
+): Promise<'arrived' | 'too-late'> {
+  const deadline = Date.now() + onceWithin
+  const timeout = new Promise<'too-late'>(resolve => setTimeout(() => resolve('too-late'), onceWithin).unref())
+  const over = await Promise.race([platform.finished(), timeout])
+  if (over === 'too-late') return over
+  const truth = platform.truth()
+  const arrived = (): boolean => truth.every(({ id, status }) => book.statuses.get(id) === status)
+  return receiver.until(arrived, Math.max(0, deadline - Date.now())).then(
+    () => 'arrived',
+    () => 'too-late',
+  )
+}
+
+function drawer({ color }: DemoOptions, { stdout, env }: Terminal): (spans: readonly WaterfallSpan[]) => void {
+  const isTerminal = stdout.isTTY === true
+  const colored = color ?? (isTerminal && (env.NO_COLOR ?? '') === '')
+  return spans => {
+    const width = Math.min(stdout.columns ?? 100, 140)
+    stdout.write(`\n${waterfall(spans, { width, color: colored })}\n`)
+  }
+}
+
+function introduction(webhooks: string, receiver: string, once: boolean): string {
+  return [
+    `A simulated platform sends webhooks to the daemon at ${webhooks}; a minute there takes 2 seconds here.`,
+    `What the daemon exports arrives at an OTLP receiver, ${receiver}, and is drawn below${once ? '.' : '. Ctrl-C ends it.'}`,
+    ...(once ? [] : [tryNext]),
+  ].join('\n')
+}
+
+const tryNext =
+  'Try next: PIPESPAN_WEBHOOK_TOKEN=… OTEL_EXPORTER_OTLP_ENDPOINT=… npx pipespan serve, behind a webhook of your own.'
+
+function mourn(what: string, daemon: DaemonProcess, terminal: Terminal): number {
+  const lines = daemon.lastLines
+  complain(terminal, lines.length === 0 ? `${what} It said nothing.` : `${what} Its last lines:`)
+  for (const line of lines) complain(terminal, `  ${line}`)
+  return exitCode.failed
+}
+
+/** main.ts beside src/cli, main.js beside dist/cli. */
+function ownMain(): string {
+  return fileURLToPath(new URL(`../main${path.extname(import.meta.url)}`, import.meta.url))
+}
+
+/** The user's environment without what would configure the demo's daemon, or lead its exports through a proxy. */
+function inherited(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const foreign = /^(PIPESPAN_|OTEL_|(SERVICE|GITLAB)_OBSERVABILITY_)|^(HTTPS?|ALL|NO)_PROXY$/i
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !foreign.test(name)))
+}

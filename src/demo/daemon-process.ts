@@ -1,0 +1,99 @@
+// The shipped daemon as a child process: started with variables alone, watched, and stopped by signal.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface DaemonProcessOptions {
+  /** The program's main file. */
+  readonly main: string
+  readonly args: readonly string[]
+  /** All its variables: nothing is inherited. */
+  readonly env: NodeJS.ProcessEnv
+}
+
+export type Readiness = 'ready' | 'died' | 'too-late'
+
+/** How many lines of its output are kept. */
+const keptLines = 20
+/** How long it may take to stop, ms. */
+const patience = 25_000
+
+export class DaemonProcess {
+  /** Resolves when it has ended, for whatever reason. */
+  readonly exited: Promise<void>
+  readonly #child: ChildProcess
+  #lines: string[] = []
+  #ended = false
+
+  constructor({ main, args, env }: DaemonProcessOptions) {
+    // A process group of its own: Ctrl-C reaches whoever started it, who then stops things in their order.
+    const child = spawn(process.execPath, [main, ...args], { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+    this.#child = child
+    const orphaned = (): void => void child.kill('SIGKILL')
+    process.once('exit', orphaned)
+    this.exited = new Promise(resolve => {
+      child.once('error', error => {
+        this.#keep(error.message)
+        resolve()
+      })
+      child.once('close', () => resolve())
+    })
+    void this.exited.then(() => {
+      this.#ended = true
+      process.off('exit', orphaned)
+    })
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => this.#keep(text))
+    }
+  }
+
+  /** The last lines it wrote. */
+  get lastLines(): string[] {
+    return this.#lines.filter(line => line.trim() !== '')
+  }
+
+  /** Waits until `url` answers 200. */
+  async ready(url: string, timeout: number): Promise<Readiness> {
+    const deadline = Date.now() + timeout
+    while (Date.now() < deadline) {
+      if (this.#ended) return 'died'
+      const answer = await fetch(url, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined)
+      if (answer?.ok === true) return 'ready'
+      await sleep(50)
+    }
+    return 'too-late'
+  }
+
+  /** Asks it to stop, and insists when it does not. */
+  async stop(): Promise<void> {
+    this.#child.kill('SIGTERM')
+    const insist = setTimeout(() => this.#child.kill('SIGKILL'), patience)
+    await this.exited
+    clearTimeout(insist)
+  }
+
+  #keep(text: string): void {
+    const [first = '', ...rest] = text.split('\n')
+    const last = this.#lines.pop() ?? ''
+    this.#lines = [...this.#lines, last + first, ...rest].slice(-keptLines)
+  }
+}
+
+/** So many free ports of the loopback address. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer()
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject).listen(0, '127.0.0.1', resolve)
+      })
+      return server
+    }),
+  )
+  const ports = servers.map(server => {
+    const address = server.address()
+    return typeof address === 'object' && address !== null ? address.port : 0
+  })
+  await Promise.all(servers.map(server => new Promise(resolve => server.close(resolve))))
+  return ports
+}

@@ -1,0 +1,70 @@
+// Which spans are drawn together: a pipeline waits for the pipeline that triggered it, until its trace has its root.
+import type { ReceivedSpan } from './otlp-traces.ts'
+import type { WaterfallSpan } from '../telemetry/waterfall-span.ts'
+
+/** How many traces are remembered: what comes later to an older one is drawn as a trace of its own. */
+const remembered = 1_000
+
+interface Trace {
+  rooted: boolean
+  held: WaterfallSpan[]
+}
+
+export class TraceBook {
+  readonly #traces = new Map<string, Trace>()
+  /** The last status of every pipeline that arrived, by its id. */
+  readonly statuses = new Map<number, string>()
+  /** How many job spans arrived. */
+  jobs = 0
+
+  /** Takes in what one request brought; returns what can be drawn now, a list for each trace. */
+  add(received: readonly ReceivedSpan[]): WaterfallSpan[][] {
+    const drawable: WaterfallSpan[][] = []
+    for (const [traceId, spans] of Map.groupBy(received, span => span.traceId)) {
+      const trace = this.#trace(traceId)
+      for (const span of spans.map(waterfallSpanOf)) {
+        trace.held.push(span)
+        if (span.kind === 'job') {
+          this.jobs += 1
+          continue
+        }
+        trace.rooted ||= span.parentSpanId === undefined
+        this.statuses.set(Number(span.attributes['pipeline.id']), String(span.attributes['pipeline.status']))
+      }
+      if (!trace.rooted) continue
+      drawable.push(trace.held)
+      trace.held = []
+    }
+    return drawable
+  }
+
+  /** What waits for a root still. */
+  rest(): WaterfallSpan[][] {
+    return [...this.#traces.values()].map(({ held }) => held).filter(held => held.length > 0)
+  }
+
+  #trace(traceId: string): Trace {
+    const known = this.#traces.get(traceId)
+    if (known !== undefined) return known
+    const trace: Trace = { rooted: false, held: [] }
+    this.#traces.set(traceId, trace)
+    const [oldest] = this.#traces.keys()
+    if (this.#traces.size > remembered && oldest !== undefined) this.#traces.delete(oldest)
+    return trace
+  }
+}
+
+function waterfallSpanOf(span: ReceivedSpan): WaterfallSpan {
+  const { name, kind, traceId, spanId, parentSpanId, start, end, status, attributes } = span
+  return {
+    name,
+    kind: kind === 'server' ? 'pipeline' : 'job',
+    traceId,
+    spanId,
+    parentSpanId,
+    start,
+    end,
+    status,
+    attributes,
+  }
+}
