@@ -1,10 +1,9 @@
 // The one table of options. The YAML file, the variables, --help, the reference and the editors' schema all come from
 // it. A key's place here is its YAML path in snake case; PIPESPAN_ and that path in capitals is its variable.
-import { attributes } from './pair-kinds.ts'
 import { basePath, httpUrl, listenAddress, proxyUrl, storeUrl } from './address-kinds.ts'
-import { boolean, destinationName, duration, oneOf, path, readableFile, text } from './plain-kinds.ts'
+import { boolean, byteSize, destinationName, duration, oneOf, path, readableFile, text } from './plain-kinds.ts'
 import { Each, secretSetting, setting, type ConfigOf, type Group, type Profiles } from './option.ts'
-import { headers } from './pair-kinds.ts'
+import { attributes, headers } from './pair-kinds.ts'
 import { list, patterns, someOf } from './list-kinds.ts'
 import { otlpOptions, signals } from './otlp-options.ts'
 import { secret, secretList, signingTokens } from './secret-kinds.ts'
@@ -62,6 +61,11 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
           variable: 'PIPESPAN_STORE_URL',
           default: 'sqlite:./data/pipespan.db',
           says: 'Where deliveries, runs and what is owed are kept.',
+        }),
+        maxSize: setting(byteSize, {
+          variable: 'PIPESPAN_STORE_MAX_SIZE',
+          default: '10GiB',
+          says: 'How much the store may hold before webhooks are answered with 503.',
         }),
       },
     },

@@ -20,7 +20,7 @@ export const path: Kind<string> = scalar({
 export const destinationName: Kind<string> = scalar({
   noun: 'the name of a destination',
   remedy: 'Write letters, digits, dots, dashes and underscores, at most 64; default is taken by the otlp settings.',
-  schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$', not: { const: 'default' } },
+  schema: { type: 'string', pattern: '^(?!default$)[A-Za-z0-9._-]{1,64}$' },
   read: given => (/^[\w.-]{1,64}$/.test(given) && given !== 'default' ? given : undefined),
 })
 
@@ -28,7 +28,10 @@ export const boolean: Kind<boolean> = scalar({
   noun: 'a switch',
   remedy: 'Write true or false.',
   schema: { type: 'boolean' },
-  read: given => ({ true: true, false: false })[given.toLowerCase()],
+  read: given => {
+    const lower = given.toLowerCase()
+    return lower === 'true' || lower === 'false' ? lower === 'true' : undefined
+  },
 })
 
 /** A whole number within bounds, both included. */

@@ -34,6 +34,7 @@ const plainer: Readonly<Record<string, { what: string; remedy: string }>> = {
   DUPLICATE_KEY: { what: 'The key is given twice.', remedy: 'Keep one of the two.' },
   TAB_AS_INDENT: { what: 'A tab indents this line.', remedy: 'Indent with spaces.' },
   MULTIPLE_DOCS: { what: 'A second document starts here.', remedy: 'Keep one document, without --- inside.' },
+  RESOURCE_EXHAUSTION: { what: 'The file is nested too deeply.', remedy: 'No setting needs that: write it anew.' },
   BAD_ALIAS: aliasFault,
   TAG_RESOLVE_FAILED: {
     what: 'A tag stands here, and tags are not read.',

@@ -26,9 +26,9 @@ describe('precedence', () => {
     const { config, settings } = good({ PIPESPAN_SETTLE: '7s' }, yaml)
     expect([config.settle, config.blockedAfter, config.staleAfter]).toEqual([7000, 7_200_000, 604_800_000])
     const sources = Object.fromEntries(settings.map(({ path, source }) => [path, source]))
-    expect(sources['settle']).toEqual({ from: 'environment', variable: 'PIPESPAN_SETTLE' })
-    expect(sources['blocked_after']).toMatchObject({ from: 'file', line: 2, column: 16 })
-    expect(sources['stale_after']).toEqual({ from: 'default' })
+    expect(sources.settle).toEqual({ from: 'environment', variable: 'PIPESPAN_SETTLE' })
+    expect(sources.blocked_after).toMatchObject({ from: 'file', line: 2, column: 16 })
+    expect(sources.stale_after).toEqual({ from: 'default' })
   })
 
   it.each(['', '  ', '\t'])('counts a blank variable (%j) as unset', blank => {
@@ -93,7 +93,7 @@ describe('faults', () => {
 
   it('say that a file is nested too deeply, instead of failing on it', () => {
     expect(faults({}, `refs: ${'['.repeat(10_000)}${']'.repeat(10_000)}`)).toEqual([
-      '1:1: The file is not YAML (Maximum call stack size exceeded). Write it anew.',
+      expect.stringMatching(/^1:\d+: The file is nested too deeply\. /),
     ])
   })
 

@@ -19,8 +19,13 @@ const glob = fc.array(fc.constantFrom('*', '**', 'a', '/', '{x,y}', '?', '-', '.
   minLength: 1,
   maxLength: 6,
 })
-const choice = (noun: string): fc.Arbitrary<string> =>
-  fc.constantFrom(...[...noun.matchAll(/`([^`]+)`/g)].map(([, found]) => found ?? ''))
+
+/** Kinds whose names say what may be written: one of a few words, or a whole number within bounds. */
+function told(noun: string): fc.Arbitrary<string> {
+  const [, min, max] = /^a whole number from (-?\d+) to (-?\d+)$/.exec(noun) ?? []
+  if (min !== undefined) return fc.integer({ min: Number(min), max: Number(max) }).map(String)
+  return fc.constantFrom(...[...noun.matchAll(/`([^`]+)`/g)].map(([, word]) => word ?? ''))
+}
 
 /** What an operator may write, by what a value of the kind is called. */
 const writings: Record<string, (noun: string) => fc.Arbitrary<string>> = {
@@ -29,6 +34,7 @@ const writings: Record<string, (noun: string) => fc.Arbitrary<string>> = {
   'a duration': () => fc.tuple(fc.nat(10_000), fc.constantFrom('ms', 's', 'm', 'h', 'd')).map(parts => parts.join('')),
   'a time-out': () =>
     fc.tuple(fc.integer({ min: 1, max: 9999 }), fc.constantFrom('', 'ms', 's')).map(parts => parts.join('')),
+  'a size': () => fc.tuple(fc.nat(9999), fc.constantFrom('B', 'KiB', 'MiB', 'GiB')).map(parts => parts.join('')),
   'a file': () => fc.constantFrom('package.json', './tsconfig.json'),
   'an http or https URL': () => url,
   'the URL of a proxy': () => url,
@@ -82,7 +88,7 @@ describe('a value means the same wherever it is written', () => {
 
   it.each(rows.map(row => [row.path, row] as const))('%s', (path, { option }) => {
     const { noun, secret } = option.kind
-    const writing = (writings[noun] ?? choice)(noun)
+    const writing = (writings[noun] ?? told)(noun)
     const [variable = ''] = variablesOf(option, profiles.generic)
     // A signature that is required, or half of a pair, needs its other half.
     const others = {

@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest'
+import { configCheck, type ConfigCheckOptions } from '../../src/cli/config-check.ts'
+import { fileWith } from './given.ts'
+import type { Environment } from '../../src/config/variables.ts'
+
+async function check(
+  options: ConfigCheckOptions,
+  env: Environment = {},
+): Promise<{ code: number; out: string; err: string }> {
+  const written = { out: '', err: '' }
+  const stdout = { write: (text: string) => (written.out += text) }
+  const stderr = { write: (text: string) => (written.err += text) }
+  const code = await configCheck(options, { stdout, stderr, env })
+  return { code, ...written }
+}
+
+it('the example file passes, with nothing to warn of', async () => {
+  const done = await check({ file: 'config/pipespan.example.yaml' })
+  expect(done).toEqual({ code: 0, out: 'The configuration is fine.\n', err: '' })
+})
+
+it('faults and warnings are all printed, a line each, and the exit code is 2', async () => {
+  const file = fileWith('settle: soon\nwebhook: { token: "hunter2\\n" }\n')
+  expect(await check({ file }, { PIPESPAN_SETLE: '1s' })).toEqual({
+    code: 2,
+    out: '',
+    err:
+      'warning: PIPESPAN_SETLE: No setting has this variable. Did you mean PIPESPAN_SETTLE?\n' +
+      `${file}:2:19: webhook.token: The secret holds a control character. Copy it again, as one line of printable ASCII.\n` +
+      `${file}:1:9: settle: "soon" is not a duration. Write a number with its unit, such as 250ms, 5s, 1h or 7d.\n` +
+      '2 faults in the configuration.\n',
+  })
+})
+
+it('shows what is in effect and where it comes from, secrets apart', async () => {
+  const file = fileWith('webhook: { token: hunter2 }\nprojects: { include: [team/*, "shop/{a,b}"] }\n')
+  const { code, out } = await check({ show: true }, { PIPESPAN_CONFIG: file, PIPESPAN_SETTLE: '90s' })
+  expect(code).toBe(0)
+  expect(out.split('\n')).toEqual(
+    expect.arrayContaining([
+      'settle = 90s (PIPESPAN_SETTLE)',
+      'listen = 127.0.0.1:8080 (default)',
+      `webhook.token = [secret] (${file}:1:19)`,
+      `projects.include = team/*,shop/{a,b} (${file}:2:22)`,
+      'refs.include = none: all (default)',
+    ]),
+  )
+  expect(out).not.toContain('hunter2')
+})

@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest'
+import { destinationsOf } from '../../src/config/destinations.ts'
+import { fileWith, good } from './given.ts'
+import type { Environment } from '../../src/config/variables.ts'
+
+/** `name signal url` for each target. */
+function urls(env: Environment, yaml?: string): string[] {
+  return destinationsOf(good(env, yaml).config).flatMap(({ name, targets }) =>
+    Object.entries(targets).map(([signal, { url }]) => `${name} ${signal} ${url}`),
+  )
+}
+
+const listed = 'destinations: [{ name: second, endpoint: https://two.example.com/otlp/, signals: [traces, logs] }]'
+
+describe('endpoints, as the OpenTelemetry specification says', () => {
+  it.each([
+    ['http://localhost:4318', {}],
+    ['http://c:4318', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }],
+    ['http://c:4318', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318/' }],
+    ['https://c/my/path', { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://c/my/path' }],
+  ])('the general one %s gets the path of the signal', (base, env) => {
+    expect(urls(env)).toEqual(['traces', 'metrics', 'logs'].map(signal => `default ${signal} ${base}/v1/${signal}`))
+  })
+
+  it("a signal's own is used as it is", () => {
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://t:4318/own' }
+    expect(urls(env)).toEqual([
+      'default traces http://t:4318/own',
+      'default metrics http://c/v1/metrics',
+      'default logs http://c/v1/logs',
+    ])
+  })
+
+  it('only signals that are on have a target', () => {
+    expect(urls({ SERVICE_OBSERVABILITY_EXPORT: 'logs' })).toEqual(['default logs http://localhost:4318/v1/logs'])
+  })
+})
+
+describe('several destinations', () => {
+  const second = [
+    'second traces https://two.example.com/otlp/v1/traces',
+    'second logs https://two.example.com/otlp/v1/logs',
+  ]
+
+  it('leave out the default one when no endpoint of it is set', () => {
+    expect(urls({}, listed)).toEqual(second)
+  })
+
+  it('come after the default one when its endpoint is set', () => {
+    expect(urls({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c' }, listed)).toEqual([
+      'default traces http://c/v1/traces',
+      'default metrics http://c/v1/metrics',
+      'default logs http://c/v1/logs',
+      ...second,
+    ])
+  })
+
+  it('leave the default one the signals that it has an endpoint for', () => {
+    const env = { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://m/api' }
+    expect(urls(env, listed)).toEqual(['default metrics http://m/api', ...second])
+  })
+
+  it('are without the one that takes no signal that is on', () => {
+    expect(urls({ SERVICE_OBSERVABILITY_EXPORT: 'metrics' }, listed)).toEqual([])
+  })
+
+  it('never see the token and the headers of the default one', () => {
+    const yaml = `${listed.replace(' }]', ', headers: { x-two: two }, token_file: ')}${fileWith('own', 'token')} }]`
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c',
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-one=one',
+      SERVICE_OBSERVABILITY_TOKEN: 'abc',
+    }
+    const seen = destinationsOf(good(env, yaml).config).map(({ token, targets }) => [
+      token()?.reveal(),
+      ...(targets.traces?.headers() ?? []),
+    ])
+    expect(seen).toEqual([
+      ['abc', ['x-one', expect.anything()]],
+      ['own', ['x-two', expect.anything()]],
+    ])
+  })
+
+  it('warn of a token that has nowhere to go', () => {
+    const { warnings } = good({ SERVICE_OBSERVABILITY_TOKEN: 'abc', PIPESPAN_WEBHOOK_TOKEN: 'abc' }, listed)
+    expect(warnings).toEqual([
+      'SERVICE_OBSERVABILITY_TOKEN: observability.token goes to the destination "default" only, and there is none. ' +
+        'Set otlp.endpoint (OTEL_EXPORTER_OTLP_ENDPOINT), or give destinations their own token_file.',
+    ])
+  })
+})
+
+it("a signal's own settings replace the general ones, headers as a whole", () => {
+  const { config } = good({
+    OTEL_EXPORTER_OTLP_TIMEOUT: '3000',
+    OTEL_EXPORTER_OTLP_LOGS_TIMEOUT: '4000',
+    OTEL_EXPORTER_OTLP_COMPRESSION: 'none',
+    OTEL_EXPORTER_OTLP_LOGS_COMPRESSION: 'gzip',
+    OTEL_EXPORTER_OTLP_HEADERS: 'a=1,b=2',
+    OTEL_EXPORTER_OTLP_LOGS_HEADERS: 'c=3',
+    OTEL_EXPORTER_OTLP_CERTIFICATE: 'package.json',
+    OTEL_EXPORTER_OTLP_LOGS_CERTIFICATE: 'tsconfig.json',
+  })
+  const [only] = destinationsOf(config)
+  const said = [only?.targets.traces, only?.targets.logs].map(target => ({
+    ...target,
+    headers: [...(target?.headers() ?? [])].map(([name, value]) => `${name}=${value.reveal()}`),
+  }))
+  expect(said).toMatchObject([
+    { timeout: 3000, compression: 'none', headers: ['a=1', 'b=2'], tls: { certificate: 'package.json' } },
+    { timeout: 4000, compression: 'gzip', headers: ['c=3'], tls: { certificate: 'tsconfig.json' } },
+  ])
+})

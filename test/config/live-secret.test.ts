@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest'
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { LiveSecret } from '../../src/config/live-secret.ts'
+import { folder } from './given.ts'
+import { secret } from '../../src/config/secret-kinds.ts'
+import type { Secret } from '../../src/lib/secret.ts'
+
+interface Given {
+  readonly live: LiveSecret<Secret>
+  readonly value: () => string | undefined
+  readonly news: string[]
+  /** Lets this many ms pass. */
+  readonly wait: (ms: number) => void
+}
+
+function given(file: string): Given {
+  let now = 0
+  const news: string[] = []
+  const opened = LiveSecret.fromFile<Secret>({
+    path: file,
+    parse: text => secret.parse(text),
+    onNews: sentence => news.push(sentence),
+    clock: { now: () => now, sleep: async () => undefined },
+  })
+  if ('wrong' in opened) throw new Error(opened.wrong.what)
+  const live = opened.value
+  return { live, news, value: () => live.current()?.reveal(), wait: ms => (now += ms) }
+}
+
+describe('a secret in a file', () => {
+  it('is read again when the file has changed, but looked at no more than once a second', () => {
+    const file = path.join(folder(), 'token')
+    writeFileSync(file, 'first\n')
+    const { value, wait, news } = given(file)
+    writeFileSync(file, 'second\n')
+    wait(999)
+    expect(value()).toBe('first')
+    wait(1)
+    expect(value()).toBe('second')
+    expect(news).toEqual([`The secret file "${file}" has changed and was read again.`])
+  })
+
+  it('is read again at once when asked', () => {
+    const file = path.join(folder(), 'token')
+    writeFileSync(file, 'first')
+    const { live, value } = given(file)
+    writeFileSync(file, 'second')
+    expect(live.reload()).toBeUndefined()
+    expect(value()).toBe('second')
+  })
+
+  it('is noticed when a symbolic link is swapped, as Kubernetes does', () => {
+    const mount = folder()
+    for (const [version, token] of [
+      ['..v1', 'first'],
+      ['..v2', 'other'],
+    ] as const) {
+      mkdirSync(path.join(mount, version))
+      writeFileSync(path.join(mount, version, 'token'), token)
+    }
+    symlinkSync('..v1', path.join(mount, '..data'))
+    symlinkSync('..data/token', path.join(mount, 'token'))
+    const { value, wait } = given(path.join(mount, 'token'))
+    symlinkSync('..v2', path.join(mount, '..data_tmp'))
+    renameSync(path.join(mount, '..data_tmp'), path.join(mount, '..data'))
+    wait(1000)
+    expect(value()).toBe('other')
+  })
+
+  it('keeps its last good value while the file is gone, and says so once', () => {
+    const file = path.join(folder(), 'token')
+    writeFileSync(file, 'first')
+    const { value, wait, news } = given(file)
+    rmSync(file)
+    for (let second = 0; second < 3; second++) {
+      wait(1000)
+      expect(value()).toBe('first')
+    }
+    expect(news).toEqual([
+      `The secret file "${file}" cannot be read (ENOENT). The last good value stays in use. ` +
+        'Name a file that this process may read.',
+    ])
+    writeFileSync(file, 'second')
+    wait(1000)
+    expect(value()).toBe('second')
+  })
+
+  it.each(['', '\n', 'hun\u0000ter2', 'x'.repeat(70_000)])(
+    'keeps its last good value when the new one is no secret',
+    bad => {
+      const file = path.join(folder(), 'token')
+      writeFileSync(file, 'first')
+      const { live, value, news } = given(file)
+      writeFileSync(file, bad)
+      expect(live.reload()).toBeDefined()
+      expect(live.reload()).toBeDefined()
+      expect(value()).toBe('first')
+      expect(news).toHaveLength(1)
+      expect(news[0]).not.toContain('ter2')
+      writeFileSync(file, 'first')
+      expect(live.reload()).toBeUndefined()
+      expect(value()).toBe('first')
+    },
+  )
+
+  it('must be readable at first', () => {
+    const missing = path.join(folder(), 'token')
+    expect(LiveSecret.fromFile({ path: missing, parse: text => secret.parse(text) })).toEqual({
+      wrong: {
+        what: `The secret file "${missing}" cannot be read (ENOENT).`,
+        remedy: 'Name a file that this process may read.',
+      },
+    })
+  })
+})

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { fromJSONSchema } from 'zod'
+import { parse } from 'yaml'
+import { readFileSync } from 'node:fs'
+import { allOptions } from '../../src/config/options.ts'
+import { environmentHelp } from '../../src/config/environment-help.ts'
+import { faults } from './given.ts'
+import { jsonSchema } from '../../src/config/json-schema.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { rowsOf, variablesOf } from '../../src/config/option.ts'
+
+const rows = rowsOf(allOptions(profiles))
+const example = readFileSync('config/pipespan.example.yaml', 'utf8')
+
+describe('the table of options', () => {
+  it('mirrors the names: PIPESPAN_ and the key path in capitals', () => {
+    const own = rows.flatMap(({ path, option }) => {
+      const [name = ''] = variablesOf(option, profiles.generic)
+      return name.startsWith('PIPESPAN_') ? [[name, `PIPESPAN_${path.toUpperCase().replaceAll('.', '_')}`]] : []
+    })
+    expect(own.length).toBeGreaterThan(20)
+    for (const [name, mirrored] of own) expect(name).toBe(mirrored)
+  })
+
+  it('has every variable once', () => {
+    const names = rows.flatMap(({ option }) => variablesOf(option, profiles.generic))
+    expect(new Set(names).size).toBe(names.length)
+  })
+
+  it('has defaults and examples that are valid', () => {
+    const written = rows.flatMap(({ path, option: { kind, spec } }) =>
+      path === 'config'
+        ? []
+        : [spec.default, spec.example].flatMap(text => (text === undefined ? [] : [kind.parse(text)])),
+    )
+    expect(written.filter(parsed => 'wrong' in parsed)).toEqual([])
+    expect(written.length).toBeGreaterThan(20)
+  })
+
+  it('ends every sentence', () => {
+    for (const { option } of rows) expect(option.spec.says).toMatch(/[.]$/)
+  })
+
+  it('names each of its variables in the help text, single signals apart', () => {
+    const help = environmentHelp(profiles, profiles.gitlab)
+    const names = rows.flatMap(({ option }) => variablesOf(option, profiles.gitlab).slice(-1))
+    for (const name of names)
+      if (!/_(TRACES|METRICS|LOGS)_/.test(name) || name.startsWith('PIPESPAN')) expect(help).toContain(`  ${name}`)
+    expect(help).toContain('GITLAB_OBSERVABILITY_TOKEN *')
+    expect(help).not.toContain('SERVICE_OBSERVABILITY')
+  })
+})
+
+describe('the example file', () => {
+  it('is without faults, also with its commented lines in force', () => {
+    expect(faults({}, example)).toEqual([])
+    expect(faults({}, example.replace('# listen:', 'listen:'))).toEqual([])
+  })
+
+  it('suits the schema for editors, which refuses unknown keys and wrong values', () => {
+    const schema = fromJSONSchema(jsonSchema(profiles))
+    expect(schema.safeParse(parse(example)).success).toBe(true)
+    expect(schema.safeParse({ ...(parse(example) as object), settle: '5s', trust_proxy: true }).success).toBe(true)
+    for (const wrong of [{ webhok: {} }, { settle: 'soon' }, { log: { level: 'loud' } }, { config: 'x' }]) {
+      expect(schema.safeParse(wrong).success).toBe(false)
+    }
+  })
+})
