@@ -63,7 +63,6 @@ function readable(body: Uint8Array): string {
   try {
     return JSON.stringify(JSON.parse(text), undefined, 2)
   } catch {
-    // eslint-disable-next-line no-control-regex -- a terminal must not be driven by what somebody posted
     return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\ufffd')
   }
 }

@@ -2,7 +2,7 @@
 import { canonical, horizonOf, mergeStamped, stamped, stampOf, stampOfField, type Stamped } from './stamped.ts'
 import { later, latest, second, type Millis } from './instant.ts'
 import { isActive, isFinished, rankOf } from './status.ts'
-import type { HeardJob, JobFacts, JobTimes, Observation } from './observation.ts'
+import type { HeardJob, JobFacts, JobTimes, Observation, Runner } from './observation.ts'
 
 /** When a job's span was last frozen, and as what: what a later life of the same job is told apart by. */
 export interface FrozenMark {
@@ -14,10 +14,18 @@ export interface FrozenMark {
   readonly finishedAt?: Millis | undefined
 }
 
+/**
+ * A job's facts as they are merged. REST tells no runner tags: they are merged apart from their runner, and shown again
+ * with that runner only.
+ */
+export interface JobRecord extends JobFacts {
+  readonly runnerTags?: { readonly runner: number; readonly tags: readonly string[] } | undefined
+}
+
 /** A job as the store keeps it. */
 export interface Job {
   readonly id: number
-  readonly record: Stamped<JobFacts>
+  readonly record: Stamped<JobRecord>
   readonly times: JobTimes
   readonly frozen?: FrozenMark | undefined
 }
@@ -31,7 +39,14 @@ export interface JobView extends JobFacts, JobTimes {
 export function hearJob(heard: HeardJob, witness: Observation['witness']): Job {
   const horizon = second(later(heard.times.startedAt, heard.times.finishedAt))
   const stamp = stampOf(horizon, rankOf(heard.facts.status), witness === 'rest' ? 1 : 0, heard.facts.status)
-  return { id: heard.id, record: stamped(stamp, heard.facts), times: known(heard.times) }
+  return { id: heard.id, record: stamped(stamp, recordOf(heard.facts)), times: known(heard.times) }
+}
+
+function recordOf(facts: JobFacts): JobRecord {
+  const { runner } = facts
+  if (runner?.tags === undefined) return facts
+  const { tags, ...rest } = runner
+  return { ...facts, runner: rest, runnerTags: { runner: runner.id, tags } }
 }
 
 /** Commutative, associative, idempotent. Returns `a` itself when `b` adds nothing. `frozen` stays what the store says (a's). */
@@ -69,7 +84,7 @@ const ofOneLife = [
 
 /** The job as its latest life shows it. */
 export function viewJob(job: Job): JobView {
-  const { facts } = job.record
+  const { runnerTags, ...facts } = job.record.facts
   const { createdAt, startedAt, finishedAt } = job.times
   const view: Record<string, unknown> = { ...facts, id: job.id, createdAt, startedAt }
   for (const field of ofOneLife) {
@@ -78,6 +93,8 @@ export function viewJob(job: Job): JobView {
     const heardAt = horizonOf(stamp)
     if (heardAt > 0 && heardAt < second(startedAt)) view[field] = undefined
   }
+  const runner = view['runner'] as Runner | undefined
+  if (runner !== undefined && runner.id === runnerTags?.runner) view['runner'] = { ...runner, tags: runnerTags.tags }
   const bornAgain = second(finishedAt) < second(startedAt)
   view.finishedAt = isFinished(facts.status) || (!isActive(facts.status) && !bornAgain) ? finishedAt : undefined
   if (facts.status !== 'failed') view.failureReason = undefined

@@ -1,0 +1,50 @@
+// The configuration as a command needs it: loaded, or complained about and given up.
+import { createLog } from '../lib/log.ts'
+import { describeFault } from '../config/config-fault.ts'
+import { exitCode, type Terminal } from './terminal.ts'
+import { Fault } from '../lib/fault.ts'
+import { loadConfig } from '../config/load.ts'
+import { openStore } from '../store/open-store.ts'
+import { profiles, type ProfileName } from '../platform/profile.ts'
+import type { Config } from '../config/options.ts'
+import type { Log } from '../lib/log.ts'
+import type { Store } from '../store/store.ts'
+
+/** The configuration cannot be used: every fault is in the message, one a line. */
+export class Misconfigured extends Fault {
+  readonly exitCode = exitCode.misused
+}
+
+/** Throws Misconfigured. */
+export function requireConfig(
+  terminal: Terminal,
+  file: string | undefined,
+): { config: Config<ProfileName>; warnings: readonly string[] } {
+  const loaded = loadConfig({ env: terminal.env, file, profiles })
+  if (loaded.ok) return loaded
+  throw new Misconfigured(
+    loaded.faults.map(fault => describeFault(fault)).join('\n'),
+    '\nThe configuration cannot be used like this. See `pipespan config check`.',
+  )
+}
+
+/** Opens the configured store beside a running daemon, for one command. */
+export async function withStore(
+  terminal: Terminal,
+  file: string | undefined,
+  command: (store: Store, config: Config<ProfileName>) => Promise<number>,
+): Promise<number> {
+  const { config } = requireConfig(terminal, file)
+  const store = await openStore(config.store.url, { maxSize: config.store.maxSize })
+  try {
+    return await command(store, config)
+  } finally {
+    await store.close()
+  }
+}
+
+/** A command's log: as configured, on standard error. */
+export function commandLog(terminal: Terminal, config: Config): Log {
+  const format = config.log.format ?? (terminal.stderr.isTTY === true ? 'pretty' : 'json')
+  return createLog({ level: config.log.level, format })
+}

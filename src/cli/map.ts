@@ -1,0 +1,81 @@
+// `pipespan map FILE`: what a webhook's payload becomes, without a daemon and without a backend.
+import { readFileSync } from 'node:fs'
+import { complain, exitCode, print, type Terminal } from './terminal.ts'
+import { freezeAttempt } from '../model/freeze.ts'
+import { hearRun, type Run } from '../model/run.ts'
+import { isTerminal } from '../model/status.ts'
+import { parseDelivery } from '../platform/parse-delivery.ts'
+import { profiles, type ProfileName } from '../platform/profile.ts'
+import { reasonOf } from '../lib/fault.ts'
+import { toTraces } from '../telemetry/traces.ts'
+import { traceContextOf } from '../model/family.ts'
+import { tracesAsJson } from '../telemetry/encode.ts'
+import { waterfall } from '../telemetry/waterfall.ts'
+import { waterfallSpanOf } from '../telemetry/waterfall-span.ts'
+import type { Config } from '../config/options.ts'
+import type { FrozenPart } from '../model/frozen.ts'
+import type { TelemetrySettings } from '../telemetry/settings.ts'
+
+export interface MapOptions {
+  readonly file: string
+  /** The event header the payload came with; else the payload tells. */
+  readonly event?: string | undefined
+  /** OTLP/JSON instead of a tree. */
+  readonly json: boolean
+}
+
+/** The whole payload is mapped as it stands, also that of a pipeline which would wait for more. */
+export function mapFile(
+  terminal: Terminal,
+  { file, event, json }: MapOptions,
+  config: Config<ProfileName>,
+  telemetry: TelemetrySettings,
+): number {
+  let body: Uint8Array
+  try {
+    body = readFileSync(file)
+  } catch (error) {
+    complain(terminal, `${file} cannot be read: ${reasonOf(error)}. Name a file with one webhook's JSON body.`)
+    return exitCode.failed
+  }
+  const profile = profiles[config.platform.profile]
+  const { traceparent, platform } = config
+  const parsed = parseDelivery({ event, body }, { profile, traceparent, platformUrl: platform.url })
+  if (parsed.outcome === 'unparseable') {
+    complain(terminal, `${file}: ${parsed.reason}`)
+    return exitCode.failed
+  }
+  if (parsed.outcome === 'ignored') {
+    print(terminal, `${file}: an event of kind "${parsed.kind}": answered with 200 and counted, nothing is exported.`)
+    return exitCode.done
+  }
+  const run = hearRun(parsed.observation)
+  if (run.pipeline === undefined) {
+    const jobs = [...run.jobs.values()].map(
+      ({ id, record }) => `job ${id} ${record.facts.name ?? ''} ${record.facts.status}`,
+    )
+    print(terminal, `${file}: news of pipeline ${run.key.pipelineId}: ${jobs.join(', ')}.`)
+    print(terminal, 'It waits until the pipeline itself is heard of, and is exported with it.')
+    return exitCode.done
+  }
+  const part = frozen(run, config)
+  if (json) {
+    print(terminal, tracesAsJson([part], telemetry))
+    return exitCode.done
+  }
+  const color = terminal.stdout.isTTY === true && terminal.env.NO_COLOR === undefined
+  const width = terminal.stdout.columns ?? 100
+  print(terminal, waterfall(toTraces(part, telemetry).map(waterfallSpanOf), { width, color }))
+  const { status } = part.pipeline.facts
+  if (!isTerminal(status)) print(terminal, `\nStatus ${status}: the daemon would wait for its end.`)
+  if (parsed.dropped > 0) print(terminal, `\n${parsed.dropped} jobs without a usable id or status were left out.`)
+  return exitCode.done
+}
+
+function frozen(run: Run, { traceIds, platform }: Config<ProfileName>): FrozenPart {
+  const trace = traceContextOf(run, [], { scheme: traceIds, profile: platform.profile, bridgesWillCome: false })
+  const { parts } = freezeAttempt(run, [...run.jobs.values()], trace, false, { partSize: Infinity })
+  const [part] = parts
+  if (part === undefined) throw new Error('a run with a pipeline freezes to one part')
+  return part
+}

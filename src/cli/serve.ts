@@ -1,0 +1,65 @@
+// `pipespan serve`: the daemon until a signal ends it.
+import { once } from 'node:events'
+import { complain, exitCode, type Terminal } from './terminal.ts'
+import { describeFault } from '../config/config-fault.ts'
+import { createLog, type Log } from '../lib/log.ts'
+import { Fault } from '../lib/fault.ts'
+import { loadConfig, type LoadedConfig, type LoadOptions } from '../config/load.ts'
+import { profiles, type ProfileName } from '../platform/profile.ts'
+import { reloadConfig } from '../config/reload.ts'
+import { startDaemon, type Daemon } from '../daemon.ts'
+import { version } from '../lib/version.ts'
+
+export async function serve(terminal: Terminal, options: { file?: string | undefined }): Promise<number> {
+  let log: Log | undefined
+  const loading: LoadOptions<ProfileName> = {
+    env: terminal.env,
+    file: options.file,
+    profiles,
+    onSecretNews: sentence => log?.info(sentence),
+  }
+  const loaded = loadConfig(loading)
+  if (!loaded.ok) {
+    for (const fault of loaded.faults) complain(terminal, describeFault(fault))
+    return exitCode.misused
+  }
+  const { config } = loaded
+  log = createLog({
+    level: config.log.level,
+    format: config.log.format ?? (terminal.stderr.isTTY === true ? 'pretty' : 'json'),
+  })
+  for (const warning of loaded.warnings) log.warn(warning)
+  log.info({ version, node: process.versions.node }, 'pipespan starts')
+  let daemon: Daemon
+  try {
+    daemon = await startDaemon({ config, log })
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    log.fatal(error.message)
+    return exitCode.failed
+  }
+  log.info({ webhooks: `${daemon.url}/webhooks`, admin: daemon.adminUrl }, 'ready')
+  const onHangup = (): void => reload(daemon, loaded, loading, log)
+  process.on('SIGHUP', onHangup)
+  const signal = await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]).then(([name]) => String(name))
+  process.off('SIGHUP', onHangup)
+  log.info({ signal }, 'stopping: a second signal ends it at once')
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => process.exit(exitCode.failed))
+  await daemon.stop()
+  log.info('stopped')
+  return exitCode.done
+}
+
+/** SIGHUP: secrets and certificates are used anew; of anything else it is said that it needs a restart. */
+function reload(daemon: Daemon, running: LoadedConfig<ProfileName>, loading: LoadOptions<ProfileName>, log: Log): void {
+  const reloaded = reloadConfig(running, loading)
+  for (const warning of reloaded.warnings) log.warn(warning)
+  if (!reloaded.ok) {
+    for (const fault of reloaded.faults) log.error(describeFault(fault))
+    log.error('the configuration was not reloaded: the running one stays in use')
+    return
+  }
+  for (const sentence of reloaded.restart) log.warn(sentence)
+  daemon.refresh()
+  log.info('configuration checked, secrets reloaded')
+}

@@ -1,0 +1,214 @@
+// The composition root: builds the rooms in the order of the flow and hands each its slice of the configuration; stops them
+// in the reverse order, with a reason per step.
+import { readFileSync } from 'node:fs'
+import { createExporter, type Exporter } from './export/exporter.ts'
+import { createHealth } from './web/health.ts'
+import { createIntake } from './sources/intake.ts'
+import { createListener, type Listener } from './web/listener.ts'
+import { createSelection } from './sources/selection.ts'
+import { createSettler } from './sources/settler.ts'
+import { createUpkeep } from './store/upkeep.ts'
+import { createWebhookDoor } from './sources/webhook.ts'
+import { claimStore, openStore } from './store/open-store.ts'
+import { exportDestinations } from './daemon-export.ts'
+import { normalizeInstance } from './model/instance.ts'
+import { parseDelivery } from './platform/parse-delivery.ts'
+import { profiles, type ProfileName } from './platform/profile.ts'
+import { reasonOf } from './lib/fault.ts'
+import { systemClock, type Clock } from './lib/clock.ts'
+import { version } from './lib/version.ts'
+import { withoutVariables } from './platform/without-variables.ts'
+import type { Config } from './config/options.ts'
+import type { Log } from './lib/log.ts'
+import type { Store } from './store/store.ts'
+
+export interface DaemonOptions {
+  readonly config: Config<ProfileName>
+  readonly log: Log
+  readonly clock?: Clock | undefined
+}
+
+export interface Daemon {
+  /** Where webhooks are taken. */
+  readonly url: string
+  readonly adminUrl: string
+  readonly store: Store
+  readonly exporter: Exporter
+  /** Secrets or certificates may have changed: they are used from the next request on. */
+  refresh(): void
+  /** Stops accepting, finishes intake, sends what is due within `flushMs`; what is not sent waits in the store. */
+  stop(flushMs?: number): Promise<void>
+}
+
+/** How long a stop may spend on sending what is owed, ms. */
+export const flushDeadline = 20_000
+/** How long requests in flight may take at a stop, ms. */
+const drainDeadline = 5_000
+/** How long a finished run waits at most for a job that still runs, or for what REST adds, ms. */
+const enrichDeadline = 120_000
+/** Jobs in one export: some 650 KB of OTLP, far below the limits of backends. */
+const partSize = 500
+
+interface Step {
+  readonly why: string
+  readonly stop: () => Promise<void>
+}
+
+/** Throws a Fault with a remedy when anything that it needs cannot be had; what was built by then is stopped again. */
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { config, log, clock = systemClock } = options
+  const steps: Step[] = []
+  let stopping = false
+  let flushUntil = 0
+  const left = (): number => Math.max(0, flushUntil - clock.now())
+  try {
+    const store = await openStore(config.store.url, { maxSize: config.store.maxSize })
+    steps.push({ why: 'nobody writes any more', stop: async () => store.close() })
+    const claim = claimStore(config.store.url)
+    if (claim !== undefined) {
+      steps.push({ why: 'the next daemon may have the file', stop: async () => claim.release() })
+      await store.reclaim()
+    }
+
+    const { destinations, lanes, encode } = exportDestinations(config, log)
+    const exporter = createExporter({ destinations, exports: store.exports, encode, clock, log })
+    exporter.start()
+    steps.push({
+      why: 'all that could be frozen is owed: send what is due, leave the rest in the store',
+      stop: async () => {
+        await exporter.flush(left())
+        await exporter.stop(Math.max(1_000, left()))
+      },
+    })
+
+    const selection = createSelection({
+      projectsInclude: config.projects.include ?? [],
+      projectsExclude: config.projects.exclude ?? [],
+      refsInclude: config.refs.include ?? [],
+      refsExclude: config.refs.exclude ?? [],
+      sourcesExclude: config.sources.exclude ?? [],
+    })
+    const { settle, blockedAfter, staleAfter } = config
+    const settler = createSettler({
+      runs: store.runs,
+      rules: { settle, blockedAfter, staleAfter, deadline: enrichDeadline, partSize },
+      family: { scheme: config.traceIds, profile: config.platform.profile, bridgesWillCome: false },
+      selection,
+      to: lanes,
+      onFrozen: () => exporter.wake(),
+      clock,
+      log,
+    })
+    settler.start()
+    steps.push({
+      why: 'all news is in the runs: freeze what is due',
+      stop: async () => {
+        await settler.stop()
+        await settler.drain()
+      },
+    })
+
+    const profile = profiles[config.platform.profile]
+    const parseOptions = {
+      profile,
+      platformUrl: config.platform.url === undefined ? undefined : normalizeInstance(config.platform.url),
+      traceparent: config.traceparent,
+    }
+    const intake = createIntake({
+      inbox: store.inbox,
+      runs: store.runs,
+      rules: { settle, blockedAfter, staleAfter },
+      selection,
+      parse: delivery => parseDelivery(delivery, parseOptions),
+      redact: withoutVariables,
+      version,
+      onChange: () => settler.wake(),
+      clock,
+      log,
+    })
+    intake.start()
+    steps.push({
+      why: 'nothing more arrives: take in what is waiting',
+      stop: async () => {
+        await intake.stop()
+        await intake.drain()
+      },
+    })
+
+    const upkeep = createUpkeep({ store, clock, log })
+    upkeep.start()
+    steps.push({ why: 'what is old can wait for the next start', stop: async () => upkeep.stop() })
+
+    const door = createWebhookDoor({
+      inbox: store.inbox,
+      secrets: () => ({
+        tokens: config.webhook.token.current() ?? [],
+        signing: config.webhook.signingToken.current() ?? [],
+      }),
+      requireSignature: config.webhook.requireSignature,
+      profile,
+      onAccepted: () => intake.wake(),
+      now: clock.now,
+      log,
+    })
+    const health = createHealth({
+      proveWritable: async () => store.proveWritable(),
+      stopping: () => stopping,
+      now: clock.now,
+      log,
+    })
+    const common = { basePath: config.basePath, trustProxy: config.trustProxy, health, log }
+    const admin = createListener({ name: 'admin', ...config.admin.listen, ...common })
+    const { url: adminUrl } = await admin.start()
+    steps.push({ why: 'orchestrators may ask until the end', stop: async () => admin.stop(drainDeadline) })
+    const open = createListener({ name: 'public', ...config.listen, ...common, tls: tlsOf(config) })
+    open.register(door.routes)
+    const { url } = await open.start()
+    steps.push({ why: 'accept nothing more', stop: async () => open.stop(drainDeadline) })
+
+    return {
+      url,
+      adminUrl,
+      store,
+      exporter,
+      refresh: () => {
+        renewTls(open, config, log)
+        exporter.wake()
+      },
+      stop: async (flushMs = flushDeadline) => {
+        stopping = true
+        flushUntil = clock.now() + flushMs
+        await stopAll(steps, log)
+      },
+    }
+  } catch (error) {
+    await stopAll(steps, log)
+    throw error
+  }
+}
+
+/** Every step is tried, also after one that failed. */
+async function stopAll(steps: Step[], log: Log): Promise<void> {
+  for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
+    log.debug({ why: step.why }, 'stopping')
+    try {
+      await step.stop()
+    } catch (error) {
+      log.error({ why: step.why, reason: reasonOf(error) }, 'a part of the daemon did not stop cleanly')
+    }
+  }
+}
+
+function tlsOf({ tls }: Config): { cert: Buffer; key: Buffer } | undefined {
+  if (tls.certFile === undefined || tls.keyFile === undefined) return undefined
+  return { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) }
+}
+
+function renewTls(listener: Listener, config: Config, log: Log): void {
+  try {
+    const tls = tlsOf(config)
+    if (tls !== undefined) listener.renewTls(tls)
+  } catch (error) {
+    log.error({ reason: reasonOf(error) }, 'the TLS certificate could not be renewed; the old one stays in use')
+  }
+}
