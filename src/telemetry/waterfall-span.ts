@@ -44,10 +44,11 @@ export function statusOfSpan({ attributes, kind, status }: WaterfallSpan): strin
   return { ok: 'success', error: 'failed', unset: 'unknown' }[status]
 }
 
-/** True for a job that waited for ever: a point in time, and not because it was quick. */
+/** True for a job that took no time because it never ran, and not because it was quick. */
 export function neverRan(span: WaterfallSpan): boolean {
+  if (span.kind === 'pipeline' || span.start !== span.end) return false
   const status = statusOfSpan(span)
-  return span.kind === 'job' && span.start === span.end && status !== 'success' && status !== 'failed'
+  return status === 'failed' ? span.attributes['job.duration'] === 0 : status !== 'success'
 }
 
 /** How long it queued before it ran, ms. */

@@ -22,75 +22,104 @@ interface Line {
   readonly span: WaterfallSpan
 }
 
+/** What the lines of one tree share: how wide each column is. */
+interface Layout {
+  readonly stage: number
+  readonly label: number
+  readonly note: number
+  readonly axis: Axis
+}
+
 type Format = Parameters<typeof styleText>[0]
 type Paint = (format: Format, text: string) => string
+type Children = ReadonlyMap<string | undefined, readonly WaterfallSpan[]>
 
 const marks: Readonly<Record<string, string>> = { success: '✓', failed: '✗', canceled: '■', skipped: '»', running: '●' }
 const durationColumns = 7
 const narrowestBar = 10
+const narrowestLabel = 8
 const longestNote = 40
 
 /** One tree for each span without a parent among `spans`, a blank line between them. Ends without a line feed. */
 export function waterfall(spans: readonly WaterfallSpan[], options: WaterfallOptions = {}): string {
-  const width = options.width ?? 100
-  const paint: Paint = (format, text) =>
-    options.color === true ? styleText(format, text, { validateStream: false }) : text
+  const paint: Paint = (format, plain) =>
+    options.color === true ? styleText(format, plain, { validateStream: false }) : plain
   const ids = new Set(spans.map(({ spanId }) => spanId))
   const children = Map.groupBy(spans, ({ parentSpanId, spanId }) =>
     parentSpanId !== undefined && parentSpanId !== spanId && ids.has(parentSpanId) ? parentSpanId : undefined,
   )
   const roots = (children.get(undefined) ?? []).toSorted((a, b) => a.start - b.start)
-  return roots.map(root => tree(root, children, width, paint).join('\n')).join('\n\n')
+  return roots.map(root => tree(root, children, options.width ?? 100, paint).join('\n')).join('\n\n')
 }
 
-function tree(
-  root: WaterfallSpan,
-  children: ReadonlyMap<string | undefined, WaterfallSpan[]>,
-  width: number,
-  paint: Paint,
-): string[] {
-  const lines: Line[] = []
-  const walk = (span: WaterfallSpan, prefix: string): void => {
-    const below = ordered(span, children.get(span.spanId) ?? [])
-    let stage: string | undefined
-    below.forEach((child, index) => {
-      const isLast = index === below.length - 1
-      const own = child.kind === 'job' ? text(child.attributes['job.stage']) : ''
-      lines.push({ branch: prefix + (isLast ? '└─ ' : '├─ '), stage: own === stage ? '' : own, span: child })
-      stage = own
-      walk(child, prefix + (isLast ? '   ' : '│  '))
-    })
-  }
-  if (root.kind === 'job') lines.push({ branch: '', stage: text(root.attributes['job.stage']), span: root })
-  walk(root, '')
+function tree(root: WaterfallSpan, children: Children, width: number, paint: Paint): string[] {
+  const below = linesBelow(root, children, '')
+  const lines = root.kind === 'job' ? [{ branch: '', stage: stageOf(root), span: root }, ...below] : below
+  const head = root.kind === 'pipeline' ? [headline(root, true, paint)] : []
+  if (lines.length === 0) return head
+  const layout = layoutOf(root, lines, width)
+  return [
+    ...head,
+    `${' '.repeat(layout.label)} ${paint('dim', axisText(layout.axis))}`,
+    ...lines.map(line =>
+      line.span.kind === 'job'
+        ? jobLine(line, layout, paint)
+        : line.branch + headline(line.span, line.span.traceId !== root.traceId, paint),
+    ),
+  ]
+}
 
+function linesBelow(span: WaterfallSpan, children: Children, prefix: string): Line[] {
+  const below = ordered(span, children.get(span.spanId) ?? [])
+  return below.flatMap((child, index) => {
+    const isLast = index === below.length - 1
+    const before = below[index - 1]
+    const stage = before !== undefined && stageOf(before) === stageOf(child) ? '' : stageOf(child)
+    const line = { branch: prefix + (isLast ? '└─ ' : '├─ '), stage, span: child }
+    return [line, ...linesBelow(child, children, prefix + (isLast ? '   ' : '│  '))]
+  })
+}
+
+/** The bar gets what the other columns leave; on a narrow terminal labels and notes give way first. */
+function layoutOf(root: WaterfallSpan, lines: readonly Line[], width: number): Layout {
   const jobs = lines.filter(({ span }) => span.kind === 'job')
-  const stageColumns = Math.max(0, ...jobs.map(({ stage }) => stage.length))
-  const label = (line: Line): string =>
-    `${line.branch}${line.stage.padEnd(stageColumns)}  ${mark(line.span)} ${nameOf(line.span)}`
-  const wanted = Math.max(0, ...jobs.map(line => label(line).length))
-  const noteColumns = Math.min(longestNote, Math.max(0, ...jobs.map(({ span }) => noteOf(span).length)))
-  const others = durationColumns + noteColumns + 4
-  const labelColumns = Math.max(8, Math.min(wanted, width - others - narrowestBar, Math.floor(width / 2)))
+  const stage = longest(jobs.map(line => line.stage))
+  const note = Math.min(longestNote, Math.floor(width / 3), longest(jobs.map(({ span }) => noteOf(span))))
+  const others = durationColumns + note + 4
+  const wanted = longest(jobs.map(line => labelOf(line, stage)))
+  const label = Math.max(narrowestLabel, Math.min(wanted, width - others - narrowestBar, Math.floor(width / 2)))
   const all = [root, ...lines.map(({ span }) => span)]
-  const axis: Axis = {
+  const axis = {
     start: Math.min(...all.map(({ start }) => start)),
     end: Math.max(...all.map(({ end }) => end)),
-    columns: Math.max(narrowestBar, width - labelColumns - others),
+    columns: Math.max(narrowestBar, width - label - others),
   }
+  return { stage, label, note, axis }
+}
 
-  const draw = (line: Line): string => {
-    const { span } = line
-    if (span.kind === 'pipeline') return line.branch + headline(span, span.traceId !== root.traceId, paint)
-    const bar = neverRan(span) ? pointOf(axis, span.end) : barOf(axis, span.start, span.end, queuedFor(span))
-    const took = neverRan(span) ? '' : durationText(span.end - span.start)
-    const note = fitted(noteOf(span), noteColumns)
-    const name = fitted(label(line), labelColumns).padEnd(labelColumns)
-    return `${name} ${drawn(bar, axis, span, paint)} ${took.padStart(durationColumns)}  ${paint(colorOf(span), note)}`.trimEnd()
-  }
-  const axisLine = `${' '.repeat(labelColumns)} ${paint('dim', axisText(axis))}`
-  const head = root.kind === 'pipeline' ? [headline(root, true, paint)] : []
-  return [...head, ...(jobs.length > 0 ? [axisLine] : []), ...lines.map(draw)]
+function jobLine(line: Line, { stage, label, note, axis }: Layout, paint: Paint): string {
+  const { span } = line
+  const bar = neverRan(span) ? pointOf(axis, span.end) : barOf(axis, span.start, span.end, queuedFor(span))
+  const took = neverRan(span) ? '' : durationText(span.end - span.start)
+  const cells = [
+    fitted(labelOf(line, stage), label).padEnd(label),
+    drawn(bar, axis, span, paint),
+    `${took.padStart(durationColumns)} `,
+    paint(colorOf(span), fitted(noteOf(span), note)),
+  ]
+  return cells.join(' ').trimEnd()
+}
+
+function labelOf({ branch, stage, span }: Line, stageColumns: number): string {
+  return `${branch}${stage.padEnd(stageColumns)}  ${mark(span)} ${text(span.name.replace(/^job: /, ''))}`
+}
+
+function stageOf({ kind, attributes }: WaterfallSpan): string {
+  return kind === 'job' ? text(attributes['job.stage']) : ''
+}
+
+function longest(texts: readonly string[]): number {
+  return Math.max(0, ...texts.map(({ length }) => length))
 }
 
 /** By stage, in the pipeline's own order, then by time; what never ran comes last in its stage. */
@@ -123,11 +152,11 @@ function noteOf(span: WaterfallSpan): string {
   const reason = attributes['job.failure_reason']
   const words = [
     statusOfSpan(span),
-    ...(typeof reason === 'string' ? [reason] : []),
     ...(attributes['job.type'] === 'bridge' ? ['bridge'] : []),
     ...(attributes['job.retried'] === true ? ['retried'] : []),
     ...(isAllowedFailure(span) ? ['allowed to fail'] : []),
     ...(neverRan(span) ? ['never ran'] : []),
+    ...(typeof reason === 'string' ? [reason] : []),
   ]
   return text(words.join(', '))
 }
@@ -150,10 +179,6 @@ function colorOf(span: WaterfallSpan): Format {
   if (isAllowedFailure(span) || statusOfSpan(span) === 'canceled') return 'yellow'
   if (span.status === 'error') return 'red'
   return span.status === 'ok' ? 'green' : 'dim'
-}
-
-function nameOf({ name }: WaterfallSpan): string {
-  return text(name.replace(/^job: /, ''))
 }
 
 /** Text that a terminal can be trusted with: names come from outside and may hold escape sequences. */

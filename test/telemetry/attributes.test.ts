@@ -1,0 +1,244 @@
+// The attribute tables: types and presence for whatever is told, and what the operator decides over them.
+import { createHash } from 'node:crypto'
+import type { Attributes } from '@opentelemetry/api'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { profiles } from '../../src/platform/profile.ts'
+import { jobAttributes, jobAttributesOf } from '../../src/telemetry/attributes/job.ts'
+import { pipelineAttributes, pipelineAttributesOf } from '../../src/telemetry/attributes/pipeline.ts'
+import { cut } from '../../src/telemetry/attributes/policy.ts'
+import { resourceAttributes, resourceAttributesOf } from '../../src/telemetry/attributes/resource.ts'
+import { keyUnder } from '../../src/telemetry/attributes/table.ts'
+import { profileOf, telemetrySettings, type TelemetryOptions } from '../../src/telemetry/settings.ts'
+import { toTraces } from '../../src/telemetry/traces.ts'
+import { frozenPart } from './arbitraries.ts'
+import { stories } from './stories.ts'
+import type { FrozenPart } from '../../src/model/frozen.ts'
+
+const settings = telemetrySettings({ profiles })
+const success = stories.success![0]!
+
+function resourceWith(options: TelemetryOptions, part: FrozenPart = success): Attributes {
+  return resourceAttributesOf(part, telemetrySettings({ profiles, ...options }))
+}
+
+function withProject(project: Partial<FrozenPart['project']>): FrozenPart {
+  return { ...success, project: { id: 42, ...project } }
+}
+
+const isOfType: Readonly<Record<string, (value: unknown) => boolean>> = {
+  string: value => typeof value === 'string' && value.isWellFormed(),
+  'string[]': value => Array.isArray(value) && value.every(item => typeof item === 'string' && item.isWellFormed()),
+  int: value => Number.isInteger(value) && (value as number) >= -(2 ** 63) && (value as number) < 2 ** 63,
+  double: value => Number.isFinite(value),
+  bool: value => typeof value === 'boolean',
+}
+
+interface AnyRow {
+  readonly keys: readonly string[]
+  readonly type: string
+  readonly when: string
+}
+
+function expectTable(rows: readonly AnyRow[], attributes: Attributes, part: FrozenPart): void {
+  const { namespace } = profileOf(part, settings)
+  const typeOf = new Map(rows.flatMap(({ keys, type }) => keys.map(key => [keyUnder(namespace, key), type] as const)))
+  for (const [key, value] of Object.entries(attributes)) {
+    expect.soft(isOfType[typeOf.get(key) ?? '']?.(value), `${key} = ${String(value)}`).toBe(true)
+  }
+}
+
+describe('whatever is told', () => {
+  it('every attribute is in its table and of its type', () => {
+    fc.assert(
+      fc.property(frozenPart, part => {
+        expectTable(resourceAttributes, resourceAttributesOf(part, settings), part)
+        expectTable(pipelineAttributes, pipelineAttributesOf(part, settings), part)
+        for (const job of part.jobs) expectTable(jobAttributes, jobAttributesOf(part, job, settings), part)
+      }),
+    )
+  })
+
+  it('what the contract promises always is there, where the project can be found', () => {
+    const placed = frozenPart.map(part => ({ ...part, project: { ...part.project, webUrl: 'https://x.example/a' } }))
+    const promised = (rows: readonly AnyRow[], namespace: string) =>
+      rows
+        .filter(({ when }) => when.startsWith('always'))
+        .flatMap(({ keys }) => keys.map(key => keyUnder(namespace, key)))
+    fc.assert(
+      fc.property(placed, part => {
+        const { namespace } = profileOf(part, settings)
+        // Numbers beyond 64 bits are the one thing that cannot be kept.
+        const sane = {
+          ...part,
+          pipeline: { ...part.pipeline, facts: { ...part.pipeline.facts, duration: 1, queuedDuration: 0 } },
+        }
+        const pipeline = Object.keys(pipelineAttributesOf(sane, settings))
+        expect(pipeline).toEqual(expect.arrayContaining(promised(pipelineAttributes, namespace)))
+        for (const job of part.jobs) {
+          const attributes = jobAttributesOf(sane, { ...job, duration: undefined, queuedDuration: undefined }, settings)
+          expect(Object.keys(attributes)).toEqual(expect.arrayContaining(promised(jobAttributes, namespace)))
+        }
+      }),
+    )
+  })
+
+  it('no name is written twice in one table', () => {
+    for (const rows of [resourceAttributes, pipelineAttributes, jobAttributes]) {
+      const keys = (rows as readonly AnyRow[]).flatMap(row => row.keys)
+      expect(new Set(keys).size).toBe(keys.length)
+    }
+  })
+})
+
+describe('numbers', () => {
+  it('of seconds become whole milliseconds', () => {
+    const facts = { ...success.pipeline.facts, duration: 54.350139, queuedDuration: 0.1362 }
+    const attributes = pipelineAttributesOf({ ...success, pipeline: { ...success.pipeline, facts } }, settings)
+    expect(attributes).toMatchObject({
+      'pipeline.duration': 54350,
+      'platform.cicd.pipeline.run.duration': 54350,
+      'pipeline.queued_duration': 136,
+    })
+  })
+
+  it('of nanoseconds are within 128 of the truth', () => {
+    const job = { ...success.jobs[0]!, createdAt: 1_772_442_001_987 }
+    const told = jobAttributesOf(success, job, settings)['job.created_at'] as number
+    const off = BigInt(told) - 1_772_442_001_987_000_000n
+    expect(off >= -128n && off <= 128n).toBe(true)
+  })
+})
+
+describe('the vendor names', () => {
+  it('follow the profile that the part was frozen with', () => {
+    const part = { ...success, trace: { ...success.trace, profile: 'gitlab' } }
+    const keys = toTraces(part, settings).flatMap(({ attributes, resource }) => [
+      ...Object.keys(attributes),
+      ...Object.keys(resource.attributes),
+    ])
+    expect(keys.filter(key => key.startsWith('platform.'))).toEqual([])
+    expect(keys).toContain('gitlab.vcs.repository.id')
+    expect(keys).toContain('gitlab.cicd.pipeline.task.run.duration')
+    expect(resourceAttributesOf(part, settings)['vcs.provider.name']).toBe('gitlab')
+  })
+})
+
+describe('the resource', () => {
+  it('takes the service name from the configuration, else from the own attributes, else from the project', () => {
+    const own = { 'service.name': 'theirs' }
+    expect(resourceWith({ serviceName: 'ours', resourceAttributes: own })['service.name']).toBe('ours')
+    expect(resourceWith({ serviceName: ' ', resourceAttributes: own })['service.name']).toBe('theirs')
+    expect(resourceWith({})['service.name']).toBe('Checkout')
+    expect(resourceWith({}, withProject({ path: 'shop/till' }))['service.name']).toBe('till')
+    expect(resourceWith({}, withProject({}))['service.name']).toBe('unknown_service')
+  })
+
+  it('carries one environment under both names, whichever is configured', () => {
+    for (const name of ['deployment.environment', 'deployment.environment.name']) {
+      expect(resourceWith({ resourceAttributes: { [name]: 'staging' } })).toMatchObject({
+        'deployment.environment': 'staging',
+        'deployment.environment.name': 'staging',
+      })
+    }
+  })
+
+  it('takes own attributes, and keeps those of the contract', () => {
+    const resource = resourceWith({
+      resourceAttributes: {
+        'service.namespace': 'shop',
+        team: 'payments',
+        tier: 2,
+        'service.version': '9',
+        'vcs.owner.name': 'me',
+        'vcs.mine': 'x',
+        'platform.mine': 'x',
+      },
+    })
+    expect(resource).toMatchObject({
+      'service.namespace': 'shop',
+      team: 'payments',
+      tier: 2,
+      'service.version': '1.0.0',
+    })
+    expect(resource['vcs.owner.name']).toBe('shop/backend')
+    expect(Object.keys(resource)).not.toContain('vcs.mine')
+    expect(Object.keys(resource)).not.toContain('platform.mine')
+  })
+
+  it.each([
+    ['a/b/c', 'a/b'],
+    ['a/c', 'a'],
+    ['c', undefined],
+    [undefined, undefined],
+  ])('of a project at %s has the owner %s', (path, owner) => {
+    expect(resourceWith({}, withProject({ path }))['vcs.owner.name']).toBe(owner)
+  })
+
+  it('builds the URL of a project whose path alone is known', () => {
+    const url = resourceWith({}, withProject({ path: 'shop/till' }))['vcs.repository.url.full']
+    expect(url).toBe('https://git.example.com/shop/till')
+  })
+})
+
+describe('what the operator leaves out', () => {
+  const all = (options: TelemetryOptions) =>
+    toTraces(success, telemetrySettings({ profiles, ...options })).map(({ attributes, resource }) => ({
+      ...resource.attributes,
+      ...attributes,
+    }))
+
+  it('is dropped by name or pattern, from the resource and from every span', () => {
+    const dropped = all({ drop: ['*.user.*', 'vcs.owner.name', '*commit.message', '*.revision.message'] })
+    const keys = dropped.flatMap(attributes => Object.keys(attributes))
+    expect(keys.filter(key => /\.user\.|message|owner/.test(key))).toEqual([])
+    expect(keys).toContain('pipeline.commit.id')
+  })
+
+  it('is hashed over its string form, and equal values stay equal', () => {
+    const sha = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 32)
+    const [pipeline, compile] = all({ hash: ['**.username', '*.user.id', '*.tags', 'service.name'] })
+    expect(pipeline).toMatchObject({
+      'service.name': sha('Checkout'),
+      'pipeline.user.username': sha('ada'),
+      'pipeline.user.id': sha('7'),
+    })
+    expect(compile).toMatchObject({
+      'platform.cicd.pipeline.task.user.username': sha('ada'),
+      'job.runner.tags': sha('["linux","docker"]'),
+    })
+  })
+
+  it('is dropped where a name is both to be dropped and to be hashed', () => {
+    const [pipeline] = all({ drop: ['pipeline.user.*'], hash: ['pipeline.user.username'] })
+    expect(pipeline).not.toHaveProperty('pipeline.user.username')
+  })
+
+  it('covers the attributes of links', () => {
+    const attempt = stories.retry![1]!
+    const [pipeline] = toTraces(attempt, telemetrySettings({ profiles, drop: ['platform.cicd.link.*'] }))
+    expect(pipeline!.links.map(({ attributes }) => attributes)).toEqual([{}])
+  })
+})
+
+describe('long values', () => {
+  it('are cut to 4096 code units unless told otherwise', () => {
+    const facts = { ...success.pipeline.facts, commit: { message: 'm'.repeat(10_000) } }
+    const part = { ...success, pipeline: { ...success.pipeline, facts } }
+    expect(pipelineAttributesOf(part, settings)['pipeline.commit.message']).toHaveLength(4096)
+    const short = telemetrySettings({ profiles, valueLengthLimit: 10 })
+    expect(pipelineAttributesOf(part, short)['pipeline.commit.message']).toHaveLength(10)
+  })
+
+  it('are cut between code points, within the limit, and are valid Unicode', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.nat({ max: 20 }), (text, limit) => {
+        const short = cut(text, limit)
+        expect(short.isWellFormed()).toBe(true)
+        expect(short.length).toBeLessThanOrEqual(limit)
+        expect(text.toWellFormed().startsWith(short)).toBe(true)
+        expect(Math.min(text.length, limit) - short.length).toBeLessThanOrEqual(1)
+      }),
+    )
+  })
+})

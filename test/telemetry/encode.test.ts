@@ -1,0 +1,100 @@
+// Traces as bytes, read back with the protocol's own definitions.
+import protobuf from 'protobufjs'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { profiles } from '../../src/platform/profile.ts'
+import { encodeTraces, tracesAsJson } from '../../src/telemetry/encode.ts'
+import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import { stories } from './stories.ts'
+import type { FrozenPart } from '../../src/model/frozen.ts'
+
+const settings = telemetrySettings({ profiles })
+const success = stories.success![0]!
+
+/** As much of opentelemetry/proto/trace/v1/trace.proto as the questions below need. */
+const { root } = protobuf.parse(`
+  syntax = "proto3";
+  message Request { repeated ResourceSpans resource_spans = 1; }
+  message ResourceSpans { Resource resource = 1; repeated ScopeSpans scope_spans = 2; string schema_url = 3; }
+  message Resource { repeated KeyValue attributes = 1; }
+  message ScopeSpans { Scope scope = 1; repeated Span spans = 2; string schema_url = 3; }
+  message Scope { string name = 1; string version = 2; }
+  message Span { bytes trace_id = 1; bytes span_id = 2; string name = 5; fixed64 start_time_unix_nano = 7; repeated KeyValue attributes = 9; }
+  message KeyValue { string key = 1; AnyValue value = 2; }
+  message AnyValue { oneof value { string string_value = 1; bool bool_value = 2; int64 int_value = 3; double double_value = 4; ArrayValue array_value = 5; } }
+  message ArrayValue { repeated AnyValue values = 1; }
+`)
+
+interface Decoded {
+  readonly resourceSpans: readonly {
+    readonly schemaUrl: string
+    readonly scopeSpans: readonly {
+      readonly spans: readonly {
+        readonly startTimeUnixNano: string
+        readonly attributes: readonly { readonly key: string; readonly value: Readonly<Record<string, unknown>> }[]
+      }[]
+    }[]
+  }[]
+}
+
+function decoded(bytes: Uint8Array): Decoded {
+  const type = root.lookupType('Request')
+  return type.toObject(type.decode(bytes), { longs: String, arrays: true }) as Decoded
+}
+
+function spans({ resourceSpans }: Decoded): Decoded['resourceSpans'][number]['scopeSpans'][number]['spans'] {
+  return resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(scope => scope.spans))
+}
+
+function withCoverage(coverage: number, profile = 'generic'): FrozenPart {
+  const trace = { ...success.trace, profile }
+  return { ...success, trace, jobs: success.jobs.slice(0, 1).map(job => ({ ...job, coverage })) }
+}
+
+function coverageIn(message: Decoded): unknown[] {
+  const attributes = spans(message).flatMap(span => span.attributes)
+  return attributes.filter(({ key }) => key.endsWith('coverage')).map(({ value }) => value)
+}
+
+describe('a request', () => {
+  it('has one ResourceSpans for each part, each with the schema URL', () => {
+    const parts = Object.values(stories).flat()
+    const { resourceSpans } = decoded(encodeTraces(parts, settings))
+    expect(resourceSpans).toHaveLength(parts.length)
+    expect(new Set(resourceSpans.map(({ schemaUrl }) => schemaUrl))).toEqual(
+      new Set(['https://opentelemetry.io/schemas/1.44.0']),
+    )
+  })
+
+  it('carries times to the nanosecond', () => {
+    const starts = spans(decoded(encodeTraces([success], settings))).map(({ startTimeUnixNano }) => startTimeUnixNano)
+    expect(starts).toContain('1772442062250000000')
+  })
+
+  it('has the same content as protobuf and as JSON', () => {
+    const json = JSON.parse(tracesAsJson([success], settings)) as Decoded
+    const names = (message: Decoded) => spans(message).map(({ attributes }) => attributes.map(({ key }) => key))
+    expect(names(json)).toEqual(names(decoded(encodeTraces([success], settings))))
+  })
+
+  it('keeps coverage a double, exact and under every profile, whole or not', () => {
+    const coverage = fc.oneof(fc.integer({ min: -1000, max: 1000 }), fc.double({ min: 0, max: 100, noNaN: true }))
+    fc.assert(
+      fc.property(coverage, fc.constantFrom('generic', 'gitlab'), (value, profile) => {
+        const part = withCoverage(value, profile)
+        // A fraction one bit above a whole number is the only value that is rounded.
+        const near = Math.abs(value - Math.round(value)) < 1e-9 ? Math.round(value) : value
+        for (const message of [
+          decoded(encodeTraces([part], settings)),
+          JSON.parse(tracesAsJson([part], settings)) as Decoded,
+        ]) {
+          const told = coverageIn(message) as { doubleValue?: number }[]
+          expect(told).toHaveLength(2)
+          for (const { doubleValue } of told) expect(doubleValue).toBeCloseTo(near, 9)
+          if (Number.isInteger(value))
+            expect(told.map(({ doubleValue }) => Math.abs(doubleValue! - value))).toEqual([0, 0])
+        }
+      }),
+    )
+  })
+})

@@ -1,0 +1,135 @@
+// How frozen pipelines look as traces: golden files of whole stories, and what must hold whatever is told.
+import { SpanKind } from '@opentelemetry/api'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { profiles } from '../../src/platform/profile.ts'
+import { encodeTraces, tracesAsJson } from '../../src/telemetry/encode.ts'
+import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import { toTraces } from '../../src/telemetry/traces.ts'
+import { unknownStatusesOf } from '../../src/telemetry/mapping.ts'
+import { frozenPart } from './arbitraries.ts'
+import { readable } from './golden.ts'
+import { at, stories } from './stories.ts'
+import type { FrozenPart } from '../../src/model/frozen.ts'
+
+const settings = telemetrySettings({ profiles })
+
+function story(name: string): readonly FrozenPart[] {
+  const parts = stories[name]
+  if (parts === undefined || parts.length === 0) throw new Error(`no story ${name}`)
+  return parts
+}
+
+function spansOf(name: string, part = 0) {
+  return toTraces(story(name)[part]!, settings)
+}
+
+describe('the traces of whole stories', () => {
+  for (const [name, parts] of Object.entries(stories)) {
+    it(`are as the golden file shows: ${name}`, async () => {
+      await expect(readable(tracesAsJson(parts, settings))).toMatchFileSnapshot(`../golden/traces/${name}.json`)
+    })
+  }
+})
+
+describe('a trace', () => {
+  it('begins with the pipeline, followed by its jobs in order of start and id', () => {
+    expect(spansOf('success').map(({ name }) => name)).toEqual([
+      'pipeline: Build and deploy',
+      'job: compile',
+      'job: lint',
+      'job: integration',
+      'job: unit',
+      'job: live',
+    ])
+  })
+
+  it('has one resource and one scope object for all spans of a part, and another resource for the next', () => {
+    const [one, two] = story('family').map(part => toTraces(part, settings))
+    expect(new Set(one!.map(({ resource }) => resource)).size).toBe(1)
+    expect(new Set([...one!, ...two!].map(({ instrumentationScope }) => instrumentationScope)).size).toBe(1)
+    expect(one![0]!.resource).not.toBe(two![0]!.resource)
+  })
+
+  it('carries the pipeline as SERVER and the jobs as INTERNAL spans', () => {
+    const [pipeline, ...jobs] = spansOf('success')
+    expect(pipeline!.kind).toBe(SpanKind.SERVER)
+    expect(new Set(jobs.map(({ kind }) => kind))).toEqual(new Set([SpanKind.INTERNAL]))
+  })
+
+  it('names the pipeline as the conventions do where that is wanted', () => {
+    const conventions = telemetrySettings({ profiles, spanNames: 'conventions' })
+    expect(toTraces(story('success')[0]!, conventions)[0]!.name).toBe('RUN Build and deploy')
+    expect(toTraces(story('failure')[0]!, conventions)[0]!.name).toBe('RUN')
+    expect(toTraces(story('success')[0]!, conventions)[1]!.name).toBe('job: compile')
+  })
+
+  it('keeps milliseconds exactly', () => {
+    const unit = spansOf('success').find(({ name }) => name === 'job: unit')!
+    expect(unit.startTime).toEqual([at(1, 2) / 1000, 250_000_000])
+  })
+
+  it('has no pipeline span in a supplement, whose jobs hang under the span that was sent before', () => {
+    const [pipeline] = spansOf('supplement', 0)
+    const late = spansOf('supplement', 1)
+    expect(late.map(({ name }) => name)).toEqual(['job: unit', 'job: trigger'])
+    expect(late[0]!.parentSpanContext?.spanId).toBe(pipeline!.spanContext().spanId)
+  })
+
+  it('puts a child pipeline under the span of its bridge, in the same trace', () => {
+    const parent = spansOf('family', 0)
+    const child = spansOf('family', 1)
+    const bridge = parent.find(({ name }) => name === 'job: trigger-deployment')!
+    expect(child[0]!.parentSpanContext).toMatchObject(bridge.spanContext())
+    expect(child[0]!.spanContext().traceId).toBe(parent[0]!.spanContext().traceId)
+  })
+
+  it('links a second attempt to the first, and a job that ran again to its first span', () => {
+    const first = spansOf('retry', 0)
+    const second = spansOf('retry', 1)
+    const live = (spans: typeof first) => spans.find(({ name }) => name === 'job: live')!
+    expect(second[0]!.links.map(({ context }) => context.spanId)).toEqual([first[0]!.spanContext().spanId])
+    expect(live(second).links.map(({ context }) => context.spanId)).toEqual([live(first).spanContext().spanId])
+    expect(live(second).spanContext().spanId).not.toBe(live(first).spanContext().spanId)
+  })
+
+  it('counts every status that only a newer platform knows', () => {
+    expect(story('unknown').flatMap(unknownStatusesOf)).toEqual(['awaiting_quota', 'paused_by_policy'])
+    expect(story('success').flatMap(unknownStatusesOf)).toEqual([])
+  })
+})
+
+describe('whatever is told', () => {
+  it('no span starts at the epoch or before it, and none ends before it starts', () => {
+    fc.assert(
+      fc.property(frozenPart, part => {
+        for (const { startTime, endTime } of toTraces(part, settings)) {
+          const [start, end] = [startTime, endTime].map(([s, n]) => BigInt(s) * 1_000_000_000n + BigInt(n))
+          expect(start! > 0n && end! >= start! && end! < 2n ** 63n).toBe(true)
+        }
+      }),
+    )
+  })
+
+  it('every span has valid ids of its own', () => {
+    fc.assert(
+      fc.property(frozenPart, part => {
+        const contexts = toTraces(part, settings).map(span => span.spanContext())
+        for (const { traceId, spanId } of contexts) {
+          expect(traceId).toMatch(/^(?!0{32})[0-9a-f]{32}$/)
+          expect(spanId).toMatch(/^(?!0{16})[0-9a-f]{16}$/)
+        }
+        expect(new Set(contexts.map(({ spanId }) => spanId)).size).toBe(contexts.length)
+      }),
+    )
+  })
+
+  it('the bytes of two parts are the bytes of each, one after the other', () => {
+    fc.assert(
+      fc.property(frozenPart, frozenPart, (a, b) => {
+        const apart = Buffer.concat([encodeTraces([a], settings), encodeTraces([b], settings)])
+        expect(Buffer.from(encodeTraces([a, b], settings)).equals(apart)).toBe(true)
+      }),
+    )
+  })
+})

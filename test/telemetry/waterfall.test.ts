@@ -1,0 +1,77 @@
+// The waterfall of a trace in a terminal: golden pictures of whole stories, and what must hold at every width.
+import { stripVTControlCharacters } from 'node:util'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { profiles } from '../../src/platform/profile.ts'
+import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import { toTraces } from '../../src/telemetry/traces.ts'
+import { waterfall } from '../../src/telemetry/waterfall.ts'
+import { durationText } from '../../src/telemetry/waterfall-bar.ts'
+import { waterfallSpanOf, type WaterfallSpan } from '../../src/telemetry/waterfall-span.ts'
+import { frozenPart } from './arbitraries.ts'
+import { stories } from './stories.ts'
+
+const settings = telemetrySettings({ profiles })
+
+function spansOf(name: string): WaterfallSpan[] {
+  return stories[name]!.flatMap(part => toTraces(part, settings)).map(waterfallSpanOf)
+}
+
+describe('the waterfalls of whole stories', () => {
+  for (const name of Object.keys(stories)) {
+    it(`are as the golden file shows: ${name}`, async () => {
+      await expect(`${waterfall(spansOf(name))}\n`).toMatchFileSnapshot(`../golden/waterfalls/${name}.txt`)
+    })
+  }
+})
+
+describe('a waterfall', () => {
+  it('shows every span, of whatever it is told', () => {
+    fc.assert(
+      fc.property(frozenPart, part => {
+        const spans = toTraces(part, settings).map(waterfallSpanOf)
+        const lines = waterfall(spans).split('\n')
+        expect(lines.filter(line => /\S/.test(line)).length).toBeGreaterThanOrEqual(spans.length)
+      }),
+    )
+  })
+
+  it('keeps within its width where that is 60 or more', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...Object.keys(stories)), fc.integer({ min: 60, max: 200 }), (name, width) => {
+        for (const line of waterfall(spansOf(name), { width }).split('\n')) {
+          if (!line.includes(' trace ')) expect(line.length).toBeLessThanOrEqual(width)
+        }
+      }),
+    )
+  })
+
+  it('says the same in colour as without', () => {
+    const coloured = waterfall(spansOf('family'), { color: true })
+    expect(coloured).toContain('\u001b[')
+    const plain = (text: string) => stripVTControlCharacters(text).replace(/ +$/gm, '')
+    expect(plain(coloured)).toBe(plain(waterfall(spansOf('family'))))
+  })
+
+  it('lets no escape sequence of a name through to the terminal', () => {
+    const spans = spansOf('success').map(span => ({ ...span, name: `${span.name}\u001b[31m\u0007\n` }))
+    expect(waterfall(spans)).not.toMatch(/[\u001b\u0007]/)
+  })
+
+  it('is empty for no spans', () => {
+    expect(waterfall([])).toBe('')
+  })
+})
+
+describe('a duration', () => {
+  it.each([
+    [0, '0s'],
+    [850, '850ms'],
+    [12_000, '12s'],
+    [63_000, '1m 03s'],
+    [7_500_000, '2h 05m'],
+    [702_000_000, '8d 3h'],
+  ])('of %d ms is %s', (ms, text) => {
+    expect(durationText(ms)).toBe(text)
+  })
+})
