@@ -20,6 +20,8 @@ export interface DemoOptions {
   readonly seed?: number | undefined
   /** Default: when standard output is a terminal and `NO_COLOR` is not set. */
   readonly color?: boolean | undefined
+  /** The platform's seconds in a real one. Default 30. */
+  readonly speed?: number | undefined
   /** Ends it, as Ctrl-C does. */
   readonly signal?: AbortSignal | undefined
   /** The program's main file. Default: this program's own. */
@@ -30,8 +32,6 @@ export interface DemoOptions {
 const startedOnce = 6
 const readyWithin = 20_000
 const onceWithin = 55_000
-/** The platform's seconds in a real one. */
-const speed = 30
 
 /** Runs until it is stopped. The exit code: 1 when the daemon died, or `once` did not come to its end in time. */
 export async function demo(options: DemoOptions, terminal: Terminal): Promise<number> {
@@ -59,30 +59,27 @@ async function play(
   closers: (() => Promise<void>)[],
   stopping: AbortSignal,
 ): Promise<number> {
-  const { once = false, seed = 1 } = options
+  const { once = false, seed = 1, speed = 30 } = options
   const folder = await mkdtemp(path.join(tmpdir(), 'pipespan-demo-'))
   closers.push(() => rm(folder, { recursive: true, force: true }))
   const receiver = await OtlpReceiver.start({ keep: false })
   closers.push(() => receiver.close())
   const [port = 0, adminPort = 0] = await freePorts(2)
   const token = randomBytes(24).toString('hex')
-  const daemon = new DaemonProcess({
-    main: options.main ?? ownMain(),
-    args: ['serve'],
-    env: {
-      ...inherited(terminal.env),
-      PIPESPAN_LISTEN: `127.0.0.1:${port}`,
-      PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
-      PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'pipespan.db')}`,
-      PIPESPAN_WEBHOOK_TOKEN: token,
-      PIPESPAN_PLATFORM_URL: defaultInstance,
-      PIPESPAN_SETTLE: '500ms',
-      PIPESPAN_LOG_LEVEL: 'warn',
-      PIPESPAN_LOG_FORMAT: 'pretty',
-      SERVICE_OBSERVABILITY_EXPORT: 'traces',
-      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-    },
-  })
+  const env = {
+    ...inherited(terminal.env),
+    PIPESPAN_LISTEN: `127.0.0.1:${port}`,
+    PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
+    PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'pipespan.db')}`,
+    PIPESPAN_WEBHOOK_TOKEN: token,
+    PIPESPAN_PLATFORM_URL: defaultInstance,
+    PIPESPAN_SETTLE: '500ms',
+    PIPESPAN_LOG_LEVEL: 'warn',
+    PIPESPAN_LOG_FORMAT: 'pretty',
+    SERVICE_OBSERVABILITY_EXPORT: 'traces',
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+  }
+  const daemon = new DaemonProcess({ main: options.main ?? ownMain(), args: ['serve'], env })
   closers.push(() => daemon.stop())
   const stopped = new Promise<'stopped'>(resolve => {
     if (stopping.aborted) resolve('stopped')
@@ -96,7 +93,7 @@ async function play(
   }
 
   const webhooks = `http://127.0.0.1:${port}/webhooks`
-  print(terminal, introduction(webhooks, receiver.url, once))
+  print(terminal, introduction(webhooks, receiver.url, speed, once))
   const draw = drawer(options, terminal)
   const book = new TraceBook()
   receiver.on('received', ({ spans }) => book.add(spans).forEach(draw))
@@ -117,16 +114,13 @@ async function play(
   ])
   if (end === 'died') return mourn('The daemon ended by itself.', daemon, terminal)
   book.rest().forEach(draw)
-  const { sent, accepted } = platform.counts
-  const truth = platform.truth()
-  print(
-    terminal,
-    `\n${book.statuses.size} pipelines drawn, from ${accepted} webhooks. ${once ? tryNext : ''}`.trimEnd(),
-  )
+  const { accepted, sent } = platform.counts
+  print(terminal, `\n${book.statuses.size} pipelines with ${book.jobs} jobs drawn, out of ${accepted} webhooks.`)
+  if (once) print(terminal, tryNext)
   if (end !== 'too-late') return exitCode.done
-  const missing = truth.filter(({ id, status }) => book.statuses.get(id) !== status).map(({ id }) => id)
-  const what = `After 55 s pipelines ${missing.join(', ')} have not arrived; ${sent - accepted} webhooks were not accepted.`
-  return mourn(what, daemon, terminal)
+  const missing = platform.truth().flatMap(({ id, status }) => (book.statuses.get(id) === status ? [] : [id]))
+  const said = `Pipelines ${missing.join(', ')} have not arrived; ${sent - accepted} webhooks were not accepted.`
+  return mourn(said, daemon, terminal)
 }
 
 /** Every pipeline of the platform has come to its end and arrived as it ended. */
@@ -156,9 +150,9 @@ function drawer({ color }: DemoOptions, { stdout, env }: Terminal): (spans: read
   }
 }
 
-function introduction(webhooks: string, receiver: string, once: boolean): string {
+function introduction(webhooks: string, receiver: string, speed: number, once: boolean): string {
   return [
-    `A simulated platform sends webhooks to the daemon at ${webhooks}; a minute there takes 2 seconds here.`,
+    `A simulated platform sends webhooks to the daemon at ${webhooks}; a minute there takes ${Math.round(600 / speed) / 10} s here.`,
     `What the daemon exports arrives at an OTLP receiver, ${receiver}, and is drawn below${once ? '.' : '. Ctrl-C ends it.'}`,
     ...(once ? [] : [tryNext]),
   ].join('\n')

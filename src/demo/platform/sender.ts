@@ -52,6 +52,7 @@ export class WebhookSender {
   readonly #pool: Pool
   readonly #random: Random
   readonly #underWay = new Set<Promise<void>>()
+  #closed: Promise<void> | undefined
   #counts: SendCounts = { sent: 0, accepted: 0, refused: 0, failed: 0, lost: 0 }
   /** False while the hook is switched off: all its events are lost. */
   enabled = true
@@ -105,8 +106,8 @@ export class WebhookSender {
 
   /** Waits for what is under way, then closes the connections. */
   async close(): Promise<void> {
-    await Promise.all(this.#underWay)
-    await this.#pool.close()
+    this.#closed ??= Promise.all(this.#underWay).then(() => this.#pool.close())
+    await this.#closed
   }
 
   async #sendOne(delivery: Delivery): Promise<void> {
