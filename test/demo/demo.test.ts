@@ -1,0 +1,100 @@
+// `pipespan demo` as a whole: the real daemon in a process of its own, ended in every way it can end.
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { demo, type DemoOptions } from '../../src/cli/demo.ts'
+
+const usual = tmpdir()
+let folder: string
+
+/** Temporary folders of the demo land in a folder of the test's own. */
+beforeEach(() => {
+  folder = mkdtempSync(path.join(usual, 'demo-test-'))
+  process.env.TMPDIR = folder
+})
+afterEach(() => {
+  process.env.TMPDIR = usual
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function start(options: DemoOptions, env: NodeJS.ProcessEnv = {}) {
+  const stdout = new PassThrough()
+  const stderr = new PassThrough()
+  const code = demo(options, { stdout, stderr, env: { ...process.env, ...env } })
+  const ended = code.finally(() => {
+    stdout.end()
+    stderr.end()
+  })
+  return { stdout, code: ended, output: text(stdout), errors: text(stderr) }
+}
+
+/** A program that is no daemon, for what the real one does not do on demand. */
+function program(source: string): string {
+  const file = path.join(folder, 'main.mjs')
+  writeFileSync(file, source)
+  return file
+}
+
+async function firstMatch(stream: PassThrough, pattern: RegExp): Promise<RegExpExecArray> {
+  let seen = ''
+  return new Promise((resolve, reject) => {
+    stream.on('data', chunk => {
+      seen += String(chunk)
+      const found = pattern.exec(seen)
+      if (found !== null) resolve(found)
+    })
+    stream.once('end', () => reject(new Error(`ended without ${String(pattern)}`)))
+  })
+}
+
+describe('pipespan demo', () => {
+  it('--once draws the first ten pipelines, counts them in a line, and leaves nothing behind', async () => {
+    const configured = { PIPESPAN_LISTEN: 'nonsense', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }
+    const run = start({ once: true, speed: 90 }, configured)
+    const webhooks = await firstMatch(run.stdout, /http:\/\/[\d.]+:\d+\/webhooks/)
+    expect(await run.code).toBe(0)
+    const output = await run.output
+    expect(output).toMatch(/^10 pipelines with \d+ jobs drawn, out of \d+ webhooks\.$/m)
+    expect(output).toMatch(/✓ pipeline: Monorepo · success .* trace [0-9a-f]{32}/)
+    expect(output).toMatch(/│ +└─ ✓ pipeline: Frontend · success/)
+    expect(output).toMatch(/build ios.*failed.*retried/)
+    expect(output).toContain('Try next')
+    expect(await run.errors).toBe('')
+    expect(output).not.toContain('\u001b[')
+    await expect(fetch(webhooks[0])).rejects.toThrow()
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  it('runs until it is stopped', async () => {
+    const stop = new AbortController()
+    const run = start({ signal: stop.signal, speed: 90, color: true })
+    await firstMatch(run.stdout, /pipeline: .*trace/)
+    stop.abort()
+    expect(await run.code).toBe(0)
+    expect(await run.output).toContain('\u001b[32m')
+    expect(await run.errors).toBe('')
+  })
+
+  it('says so with its last lines when the daemon does not start', async () => {
+    const main = program(`console.error('no room at the inn'); process.exit(3)`)
+    const run = start({ main })
+    expect(await run.code).toBe(1)
+    expect(await run.errors).toBe('The daemon ended before it was ready. Its last lines:\n  no room at the inn\n')
+  })
+
+  it('says so with its last lines when the daemon dies on the way', async () => {
+    const main = program(`
+      import { createServer } from 'node:http'
+      const [host, port] = process.env.PIPESPAN_ADMIN_LISTEN.split(':')
+      createServer((_, response) => {
+        response.end('ok', () => { console.error('out of luck'); process.exit(9) })
+      }).listen(Number(port), host)
+    `)
+    const run = start({ main })
+    expect(await run.code).toBe(1)
+    expect(await run.errors).toBe('The daemon ended by itself. Its last lines:\n  out of luck\n')
+  })
+})

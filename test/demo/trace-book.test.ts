@@ -1,0 +1,74 @@
+// Which spans are drawn together, and when.
+import { describe, expect, it } from 'vitest'
+import { TraceBook } from '../../src/demo/trace-book.ts'
+import type { ReceivedSpan } from '../../src/demo/otlp-traces.ts'
+
+const nothing = { attributes: {}, schemaUrl: '' }
+
+function span(name: string, over: Partial<ReceivedSpan> = {}): ReceivedSpan {
+  return {
+    traceId: 'a'.repeat(32),
+    spanId: name.padEnd(16, '0'),
+    parentSpanId: undefined,
+    traceState: '',
+    flags: 1,
+    name,
+    kind: 'server',
+    startNanos: 0n,
+    endNanos: 1n,
+    start: 0,
+    end: 1,
+    status: 'ok',
+    statusMessage: '',
+    attributes: {},
+    events: [],
+    links: [],
+    resource: nothing,
+    scope: { ...nothing, name: '', version: '' },
+    ...over,
+  }
+}
+
+const names = (drawn: readonly { readonly name: string }[][]): string[][] =>
+  drawn.map(spans => spans.map(({ name }) => name))
+
+describe('the trace book', () => {
+  it('holds a child back until its root arrives, and draws both together', () => {
+    const book = new TraceBook()
+    expect(book.add([span('child', { parentSpanId: 'bridge' })])).toEqual([])
+    expect(names(book.add([span('root'), span('bridge', { kind: 'internal', parentSpanId: 'root' })]))).toEqual([
+      ['child', 'root', 'bridge'],
+    ])
+    expect(book.rest()).toEqual([])
+  })
+
+  it('draws what comes after the root at once, and only that', () => {
+    const book = new TraceBook()
+    book.add([span('root')])
+    expect(names(book.add([span('late child', { parentSpanId: 'bridge' })]))).toEqual([['late child']])
+  })
+
+  it('keeps traces apart', () => {
+    const drawn = new TraceBook().add([span('one'), span('two', { traceId: 'b'.repeat(32) })])
+    expect(names(drawn)).toEqual([['one'], ['two']])
+  })
+
+  it('tells what still waits, and forgets the oldest of too many', () => {
+    const book = new TraceBook()
+    for (let i = 0; i < 1_001; i += 1) {
+      book.add([span('child', { traceId: String(i).padStart(32, '0'), parentSpanId: 'bridge' })])
+    }
+    expect(book.rest()).toHaveLength(1_000)
+  })
+
+  it('knows every pipeline’s last status and counts jobs', () => {
+    const book = new TraceBook()
+    book.add([span('p', { attributes: { 'pipeline.id': 7, 'pipeline.status': 'failed' } })])
+    book.add([
+      span('p2', { attributes: { 'pipeline.id': 7, 'pipeline.status': 'success' } }),
+      span('job', { kind: 'internal' }),
+    ])
+    expect([...book.statuses]).toEqual([[7, 'success']])
+    expect(book.jobs).toBe(1)
+  })
+})
