@@ -43,6 +43,6 @@ export interface Proxies {
 export interface Bearer {
   /** Asked before every request. */
   current(): Secret | undefined
-  /** Reads the token where it comes from; true when it changed. */
-  reload(): Promise<boolean>
+  /** Reads the token where it comes from, for `current` to answer. Never rejects. */
+  reload(): Promise<unknown>
 }

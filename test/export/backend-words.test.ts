@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest'
+import fc from 'fast-check'
+import { rpcStatus } from './backend.ts'
+import { wordsOf } from '../../src/export/backend-words.ts'
+
+const say = (body: string, contentType?: string): string | undefined => wordsOf(Buffer.from(body), contentType)
+
+describe("a backend's words", () => {
+  it('are the message of a google.rpc.Status, even where the content type is not told', () => {
+    const { body } = rpcStatus('no such tenant')
+    expect(wordsOf(body as Uint8Array, 'application/x-protobuf')).toBe('no such tenant')
+    expect(wordsOf(body as Uint8Array, undefined)).toBe('no such tenant')
+  })
+
+  it.each([
+    ['{"code":3,"message":"bad span id","details":[]}', 'bad span id'],
+    ['{"error":{"code":400,"message":"quota exceeded"}}', 'quota exceeded'],
+    ['{"error":"unknown tenant"}', 'unknown tenant'],
+    ['{"errors":[{"detail":"too old"},{"detail":"too big"}]}', 'too old; too big'],
+    ['{"errors":["one","two"]}', 'one; two'],
+    ['"just text"', 'just text'],
+    ['{"status":7}', '{"status":7}'],
+  ])('are found in JSON: %s', (body, words) => {
+    expect(say(body, 'application/json')).toBe(words)
+  })
+
+  it('are the title of a web page, else its text', () => {
+    const page = '<html><head><title>413 Request Entity Too Large</title></head><body><hr>nginx</body></html>'
+    expect(say(page, 'text/html')).toBe('413 Request Entity Too Large')
+    expect(say('<!DOCTYPE html><body><style>p{}</style><p>Bad   <b>gateway</b></p>')).toBe('Bad gateway')
+  })
+
+  it('are plain text on one line, shortened', () => {
+    expect(say('out of\r\n  order\n', 'text/plain')).toBe('out of order')
+    expect(say('x'.repeat(1_000))).toHaveLength(301)
+    expect(say('')).toBeUndefined()
+    expect(say(' \n ')).toBeUndefined()
+  })
+
+  it('hold neither secrets nor control characters nor more than a line, whatever comes', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.uint8Array({ maxLength: 400 }),
+          fc.json().map(text => Buffer.from(text)),
+        ),
+        fc.constantFrom('application/x-protobuf', 'application/json', 'text/html', undefined),
+        (body, contentType) => {
+          const hidden = 'hunter2-secret'
+          const words = wordsOf(Buffer.concat([body, Buffer.from(hidden)]), contentType, [hidden]) ?? ''
+          expect(words).not.toContain(hidden)
+          expect(words.length).toBeLessThanOrEqual(301)
+          expect(words).not.toMatch(/\p{Cc}/u)
+        },
+      ),
+    )
+  })
+})

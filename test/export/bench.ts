@@ -1,0 +1,112 @@
+// Exports owed in a real store, an exporter over it, and what tests ask of both.
+import { createExporter, type Exporter, type ExporterOptions, type LaneStatus } from '../../src/export/exporter.ts'
+import { encode } from './backend.ts'
+import { freezeAttempt } from '../../src/model/freeze.ts'
+import { hearRun } from '../../src/model/run.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { silentLog, type Log } from '../../src/lib/log.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import type { Destination, Endpoint } from '../../src/export/destination.ts'
+import type { Lane } from '../../src/store/exports.ts'
+import type { Signal } from '../../src/store/runs.ts'
+import type { Store } from '../../src/store/store.ts'
+
+export const traces: Lane = { destination: 'default', signal: 'traces' }
+
+/** Short pauses, so that a test sees many of them. */
+export const quick = {
+  limits: { pauses: { first: 20, max: 80 } },
+  probes: { first: 20, max: 80 },
+} satisfies Partial<ExporterOptions>
+
+export interface Bench {
+  readonly store: Store
+  /** Owes one export for each pipeline id. */
+  owe(ids: readonly number[], to?: readonly Lane[]): Promise<void>
+  /** An exporter over the store; stopped with the bench. */
+  exporter(destinations: readonly Destination[], options?: Partial<ExporterOptions>): Exporter
+  dispose(): Promise<void>
+}
+
+export function openBench(): Bench {
+  const store = openSqlite(':memory:', { now: () => Date.now(), maxSize: 2 ** 30 })
+  const exporters: Exporter[] = []
+  return {
+    store,
+    owe: async (ids, to = [traces]) => {
+      await store.runs.transact(ids.map(id => frozen(id, to)))
+    },
+    exporter: (destinations, options = {}) => {
+      const every = { traces: encode, metrics: encode, logs: encode }
+      const base = { destinations, exports: store.exports, encode: every, clock: systemClock, log: silentLog() }
+      const exporter = createExporter({ ...base, ...quick, ...options })
+      exporters.push(exporter)
+      return exporter
+    },
+    dispose: async () => {
+      await Promise.all(exporters.map(exporter => exporter.stop(0)))
+      await store.close()
+    },
+  }
+}
+
+function frozen(pipelineId: number, to: readonly Lane[]): Parameters<Store['runs']['transact']>[0][number] {
+  const key = { instance: 'https://git.example.com', pipelineId }
+  return {
+    key,
+    jobs: 'all',
+    decide: (_known, now) => {
+      const run = hearRun({
+        key,
+        witness: 'webhook',
+        project: { id: 3, name: 'shop', path: 'acme/shop' },
+        pipeline: { facts: { status: 'success' }, times: { createdAt: now - 60_000, finishedAt: now } },
+        jobs: [],
+      })
+      const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
+      const { run: after, parts } = freezeAttempt(run, [], trace, false, { partSize: 500 })
+      return { run: after, jobs: [], timing: { changedAt: now }, owed: parts.map(part => ({ part, to })) }
+    },
+  }
+}
+
+export function endpoint(url: string, options: Partial<Endpoint> = {}): Endpoint {
+  return { url, headers: {}, timeoutMs: 2_000, compression: 'gzip', ...options }
+}
+
+/** A destination that takes traces at one address. */
+export function destination(url: string, options: Partial<Destination & Endpoint> = {}): Destination {
+  const { name = 'default', bearer, proxy, signals, ...rest } = options
+  return {
+    name,
+    signals: signals ?? { traces: endpoint(`${url}/v1/traces`, rest) },
+    ...(bearer === undefined ? {} : { bearer }),
+    ...(proxy === undefined ? {} : { proxy }),
+  }
+}
+
+/** The status of one lane. */
+export async function laneOf(exporter: Exporter, name = 'default', signal: Signal = 'traces'): Promise<LaneStatus> {
+  const found = (await exporter.status()).find(lane => lane.destination === name && lane.signal === signal)
+  if (found === undefined) throw new Error(`no lane ${signal} of ${name}`)
+  return found
+}
+
+/** A log that keeps what it was told. */
+export function listeningLog(): { log: Log; lines: { level: string; message: string }[] } {
+  const lines: { level: string; message: string }[] = []
+  const note = (level: string) => (_facts: unknown, message: string) => lines.push({ level, message })
+  const log = {
+    ...{ error: note('error'), warn: note('warn'), info: note('info'), debug: note('debug') },
+    child: () => log,
+  } as unknown as Log
+  return { log, lines }
+}
+
+export function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index)
+}
+
+export function sorted(ids: readonly number[]): number[] {
+  return [...ids].sort((a, b) => a - b)
+}

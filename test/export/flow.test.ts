@@ -1,0 +1,311 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Backend, encoderWith, ok, partialSuccess, rpcStatus, type Behaviour, type Received } from './backend.ts'
+import { destination, endpoint, laneOf, listeningLog, openBench, range, sorted, traces, type Bench } from './bench.ts'
+
+describe('exports', () => {
+  let bench: Bench
+  let backend: Backend
+
+  beforeEach(async () => {
+    bench = openBench()
+    backend = await Backend.start()
+  })
+  afterEach(async () => {
+    await bench.dispose()
+    await backend.close()
+  })
+
+  const allArrived = (count: number) => (of: Backend) => of.accepted.length >= count
+
+  it('arrive once each, many in one request', async () => {
+    await bench.owe(range(1, 300))
+    const exporter = bench.exporter([destination(backend.url)])
+    exporter.start()
+    await backend.until(allArrived(300))
+    await exporter.flush(5_000)
+    expect(sorted(backend.accepted)).toEqual(range(1, 300))
+    expect(backend.requests.length).toBeLessThan(20)
+    expect(await laneOf(exporter)).toMatchObject({ state: 'open', owed: 0, counters: { delivered: 300, repeated: 0 } })
+  })
+
+  it('go out as soon as they are owed and the lane is woken', async () => {
+    const exporter = bench.exporter([destination(backend.url)])
+    exporter.start()
+    await exporter.flush(5_000)
+    for (const id of range(1, 5)) {
+      await bench.owe([id])
+      const began = performance.now()
+      exporter.wake()
+      await backend.until(allArrived(id))
+      expect(performance.now() - began).toBeLessThan(1_000)
+    }
+  })
+
+  it('are no more than the request limit in one request, and one that is larger goes alone', async () => {
+    await bench.owe(range(1, 30))
+    const encode = { traces: encoderWith(id => (id === 7 ? 50_000 : 900)) }
+    const exporter = bench.exporter([destination(backend.url)], {
+      encode,
+      limits: { batchBytes: 10_000, pauses: { first: 20, max: 80 } },
+    })
+    exporter.start()
+    await backend.until(allArrived(30))
+    expect(sorted(backend.accepted)).toEqual(range(1, 30))
+    const large = backend.requests.filter(({ bytes }) => bytes > 10_000)
+    expect(large.map(({ ids }) => ids)).toEqual([[7]])
+  })
+
+  it('that cannot be encoded are dead letters with the reason; the others arrive', async () => {
+    await bench.owe(range(1, 9))
+    const plain = encoderWith(() => 0)
+    const exporter = bench.exporter([destination(backend.url)], {
+      encode: {
+        traces: parts => {
+          if (parts.some(({ key }) => key.pipelineId === 4)) throw new Error('an id is not hex')
+          return plain(parts)
+        },
+      },
+    })
+    exporter.start()
+    await backend.until(allArrived(8))
+    await exporter.flush(5_000)
+    const dead = await bench.store.exports.deadLetters(10)
+    expect(dead).toMatchObject([{ pipelineId: 4, status: 0, error: 'cannot be encoded: an id is not hex' }])
+  })
+
+  it('that have nothing to tell of a signal are done without a request', async () => {
+    await bench.owe([1])
+    const exporter = bench.exporter([destination(backend.url)], { encode: { traces: () => new Uint8Array() } })
+    exporter.start()
+    await exporter.flush(5_000)
+    expect(await laneOf(exporter)).toMatchObject({ owed: 0, counters: { delivered: 1 } })
+    expect(backend.requests).toEqual([])
+  })
+
+  const passing: [string, Behaviour][] = [
+    ...[301, 307, 404, 405, 408, 415, 429, 500, 502, 503, 504].map((status): [string, Behaviour] => [
+      `HTTP ${status}`,
+      { status, ...rpcStatus('come back later') },
+    ]),
+    ['a cut connection', 'cut'],
+  ]
+  it.each(passing)('wait for the end of %s and then arrive, all', async (_name, behaviour) => {
+    await bench.owe(range(1, 20))
+    backend.behave = (_request, index) => (index < 3 ? behaviour : ok)
+    const exporter = bench.exporter([destination(backend.url)])
+    exporter.start()
+    await backend.until(allArrived(20))
+    await exporter.flush(5_000)
+    expect(sorted(backend.accepted)).toEqual(range(1, 20))
+    const { counters, state } = await laneOf(exporter)
+    expect(state).toBe('open')
+    expect(counters).toMatchObject({ delivered: 20, rejected: 0, lost: 0 })
+    expect(counters.repeated > 0).toBe(behaviour === 'cut')
+    // Only small batches went out while nothing was accepted.
+    expect(backend.requests.slice(0, 4).every(({ ids }) => ids.length <= 8)).toBe(true)
+  })
+
+  it('wait for a backend that is not there', async () => {
+    await bench.owe(range(1, 20))
+    const url = `http://127.0.0.1:${backend.port}`
+    await backend.close()
+    const exporter = bench.exporter([destination(url)])
+    exporter.start()
+    await expect.poll(async () => (await laneOf(exporter)).lastError?.words).toMatch(/ECONNREFUSED/)
+    expect(await laneOf(exporter)).toMatchObject({
+      state: 'backing off',
+      owed: 20,
+      counters: { repeated: 0, delivered: 0 },
+    })
+    backend = await Backend.start()
+  })
+
+  it.each([
+    ['seconds', () => '1'],
+    ['a date', () => new Date(Date.now() + 2_000).toUTCString()],
+  ])('wait as long as Retry-After says, in %s', async (_form, retryAfter) => {
+    await bench.owe(range(1, 3))
+    backend.behave = (_request, index) => (index === 0 ? { status: 503, headers: { 'retry-after': retryAfter() } } : ok)
+    const exporter = bench.exporter([destination(backend.url)])
+    exporter.start()
+    await backend.until(({ requests }) => requests.length === 1)
+    // News does not shorten the pause.
+    await bench.owe([4])
+    exporter.wake()
+    await backend.until(allArrived(4))
+    const [first, second] = backend.requests
+    expect(second!.at - first!.at).toBeGreaterThanOrEqual(990)
+  })
+
+  it('pause longer and longer while the backend fails', async () => {
+    await bench.owe([1])
+    backend.behave = () => ({ status: 503 })
+    const pauses = { first: 120, max: 10_000 }
+    const exporter = bench.exporter([destination(backend.url)], { limits: { pauses } })
+    exporter.start()
+    await backend.until(({ requests }) => requests.length === 4)
+    const at = backend.requests.map(request => request.at)
+    // Equal jitter: the n-th pause is between half and all of 120 · 2^(n-1).
+    expect(at[2]! - at[1]!).toBeGreaterThanOrEqual(119)
+    expect(at[3]! - at[2]!).toBeGreaterThanOrEqual(239)
+  })
+
+  it('whose answer was lost are sent again with identical bytes, and counted', async () => {
+    await bench.owe(range(1, 5))
+    backend.behave = (_request, index) => (index === 0 ? 'cut' : ok)
+    const exporter = bench.exporter([destination(backend.url)])
+    exporter.start()
+    await backend.until(allArrived(5))
+    await exporter.flush(5_000)
+    const [lost, again] = backend.requests
+    expect(again!.body).toEqual(lost!.body)
+    expect((await laneOf(exporter)).counters).toMatchObject({ repeated: 5, delivered: 5 })
+  })
+
+  it('that time out are counted as repeated', async () => {
+    await bench.owe([1])
+    backend.behave = (_request, index) => (index === 0 ? 'hang' : ok)
+    const exporter = bench.exporter([destination(backend.url, { timeoutMs: 150 })])
+    exporter.start()
+    await backend.until(allArrived(1))
+    await exporter.flush(5_000)
+    expect((await laneOf(exporter)).counters).toMatchObject({ repeated: 1, delivered: 1, later: 1 })
+    expect((await laneOf(exporter)).lastError).toMatchObject({ words: 'no answer within 0.15 s' })
+  })
+
+  it('accepted in part are counted, shown, said once and not sent again', async () => {
+    await bench.owe([1])
+    const { log, lines } = listeningLog()
+    backend.behave = () => partialSuccess(2, 'attribute too long')
+    const exporter = bench.exporter([destination(backend.url)], { log })
+    exporter.start()
+    await backend.until(allArrived(1))
+    await bench.owe([2])
+    await exporter.flush(5_000)
+    expect(backend.requests).toHaveLength(2)
+    expect(await laneOf(exporter)).toMatchObject({
+      owed: 0,
+      dead: 0,
+      lastError: { words: 'attribute too long' },
+      counters: { delivered: 2, partiallyRejected: 4 },
+    })
+    expect(lines.filter(({ level }) => level === 'warn')).toHaveLength(1)
+  })
+
+  it('are said to wait once, and to flow again once', async () => {
+    await bench.owe(range(1, 5))
+    const { log, lines } = listeningLog()
+    backend.behave = (_request, index) => (index < 6 ? { status: 503 } : ok)
+    const exporter = bench.exporter([destination(backend.url)], { log })
+    exporter.start()
+    await backend.until(allArrived(5))
+    await exporter.flush(5_000)
+    const said = lines.map(({ message }) => message).filter(message => /wait|flow/.test(message))
+    expect(said).toEqual(['exports wait in the store: the backend does not take them', 'exports flow again'])
+  })
+
+  it('travel at most so many requests at a time', async () => {
+    await bench.owe(range(1, 60))
+    let now = 0
+    let most = 0
+    backend.behave = async (_request: Received) => {
+      now += 1
+      most = Math.max(most, now)
+      await new Promise(resolve => setTimeout(resolve, 20))
+      now -= 1
+      return ok
+    }
+    const limits = { batchItems: 5, inFlight: 3, pauses: { first: 20, max: 80 } }
+    const exporter = bench.exporter([destination(backend.url)], { limits })
+    exporter.start()
+    await backend.until(allArrived(60))
+    expect(most).toBe(3)
+    expect(sorted(backend.accepted)).toEqual(range(1, 60))
+  })
+
+  it('survive a store that does not take a settlement at first', async () => {
+    await bench.owe(range(1, 3))
+    let refusals = 3
+    const exports = {
+      ...bench.store.exports,
+      settle: async (...given: Parameters<typeof bench.store.exports.settle>) => {
+        refusals -= 1
+        if (refusals >= 0) throw new Error('disk full')
+        return bench.store.exports.settle(...given)
+      },
+    }
+    const exporter = bench.exporter([destination(backend.url)], { exports })
+    exporter.start()
+    await backend.until(allArrived(3))
+    await exporter.flush(5_000)
+    expect(await laneOf(exporter)).toMatchObject({ owed: 0, counters: { delivered: 3, repeated: 0 } })
+    expect(backend.requests).toHaveLength(1)
+  })
+
+  it('whose lease was lost are counted and left to whoever has them', async () => {
+    await bench.owe([1])
+    const stolen = { ...bench.store.exports, settle: async () => ({ lost: 1 }) }
+    const exporter = bench.exporter([destination(backend.url)], { exports: stolen })
+    exporter.start()
+    await backend.until(allArrived(1))
+    await exporter.flush(2_000)
+    expect((await laneOf(exporter)).counters).toMatchObject({ lost: 1, delivered: 0 })
+  })
+
+  it('go to each destination and signal on their own: one that is down delays no other', async () => {
+    const down = await Backend.start()
+    down.behave = () => 'hang'
+    const signals = {
+      traces: endpoint(`${backend.url}/v1/traces`),
+      logs: endpoint(`${backend.url}/v1/logs`),
+    }
+    const to = [
+      traces,
+      { destination: 'default', signal: 'logs' as const },
+      { destination: 'other', signal: 'traces' as const },
+    ]
+    await bench.owe(range(1, 40), to)
+    const exporter = bench.exporter([
+      destination(down.url, { name: 'other', timeoutMs: 1_000 }),
+      destination('', { signals }),
+    ])
+    const began = performance.now()
+    exporter.start()
+    await backend.until(allArrived(80))
+    expect(performance.now() - began).toBeLessThan(1_000)
+    const of = (path: string): number[] =>
+      sorted(backend.requests.filter(request => request.path === path).flatMap(({ ids }) => ids))
+    expect(of('/v1/traces')).toEqual(range(1, 40))
+    expect(of('/v1/logs')).toEqual(range(1, 40))
+    expect(await laneOf(exporter, 'other')).toMatchObject({ owed: 40 })
+    await exporter.stop(100)
+    await down.close()
+  })
+
+  it('owed to a destination that is no more are shown', async () => {
+    await bench.owe([1, 2], [{ destination: 'gone', signal: 'logs' }])
+    const exporter = bench.exporter([destination(backend.url)])
+    expect(await laneOf(exporter, 'gone', 'logs')).toMatchObject({ state: 'unserved', owed: 2 })
+  })
+
+  it('are told to the meters', async () => {
+    await bench.owe(range(1, 3))
+    const counted: unknown[] = []
+    const requested: unknown[] = []
+    const exporter = bench.exporter([destination(backend.url)], {
+      meters: {
+        counted: (lane, what, by) => counted.push([lane.signal, what, by]),
+        requested: (lane, { as, items }) => requested.push([lane.destination, as, items]),
+      },
+    })
+    exporter.start()
+    await exporter.flush(5_000)
+    expect(counted).toEqual([['traces', 'delivered', 3]])
+    expect(requested).toEqual([['default', 'delivered', 3]])
+  })
+
+  it('have one lane a name: two destinations of one name are a configuration error', () => {
+    const twice = [destination(backend.url), destination(backend.url)]
+    expect(() => bench.exporter(twice)).toThrow(/Two destinations are named "default"\. Give each its own name/)
+  })
+})

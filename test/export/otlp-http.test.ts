@@ -1,0 +1,250 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createServer, type Server } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { Backend, ok } from './backend.ts'
+import { createOtlpHttp, type OtlpHttp } from '../../src/export/otlp-http.ts'
+import { endpoint as compressed } from './bench.ts'
+import { Secret } from '../../src/lib/secret.ts'
+import { version } from '../../src/lib/version.ts'
+import type { Answer } from '../../src/export/verdict.ts'
+import type { Endpoint, Proxies } from '../../src/export/destination.ts'
+
+const never = new AbortController().signal
+const pem = (name: string): string => fileURLToPath(new URL(`tls/${name}`, import.meta.url))
+const opened: OtlpHttp[] = []
+
+/** What is posted here is empty, and so not compressed. */
+function endpoint(url: string, options: Partial<Endpoint> = {}): Endpoint {
+  return compressed(url, { compression: 'none', ...options })
+}
+
+function http(settings: Endpoint, proxies?: Proxies): OtlpHttp {
+  const made = createOtlpHttp(settings, proxies, 4)
+  opened.push(made)
+  return made
+}
+
+async function post(settings: Endpoint, token?: string, proxies?: Proxies): Promise<Answer> {
+  return http(settings, proxies).post(new Uint8Array(), token === undefined ? undefined : new Secret(token), never)
+}
+
+describe('one OTLP POST', () => {
+  let backend: Backend
+  const plain = (options: Partial<Endpoint> = {}): Endpoint => endpoint(`${backend.url}/v1/traces`, options)
+
+  beforeEach(async () => {
+    backend = await Backend.start()
+  })
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map(async made => made.close()))
+    await backend.close()
+  })
+
+  it('carries the protobuf content type, its length, who sends, and the configured headers', async () => {
+    const headers = { 'X-Scope-OrgID': new Secret('acme'), authorization: new Secret('Basic abc') }
+    await post(plain({ url: `${backend.url}/otlp/v1/traces?env=ci`, headers }))
+    const [request] = backend.requests
+    expect(request?.path).toBe('/otlp/v1/traces?env=ci')
+    expect(request?.method).toBe('POST')
+    expect(request?.headers).toMatchObject({
+      'content-type': 'application/x-protobuf',
+      'content-length': '0',
+      'user-agent': `pipespan/${version}`,
+      'x-scope-orgid': 'acme',
+      authorization: 'Basic abc',
+    })
+    expect(request?.headers).not.toHaveProperty('transfer-encoding')
+    expect(request?.headers).not.toHaveProperty('content-encoding')
+  })
+
+  it('puts a bearer token in place of any Authorization among the headers', async () => {
+    await post(plain({ headers: { Authorization: new Secret('Basic abc') } }), 'tok-1')
+    expect(backend.requests[0]?.headers.authorization).toBe('Bearer tok-1')
+  })
+
+  it('does not follow redirects', async () => {
+    backend.behave = () => ({ status: 307, headers: { location: `${backend.url}/elsewhere` } })
+    expect(await post(plain())).toMatchObject({ kind: 'answered', status: 307 })
+    expect(backend.requests).toHaveLength(1)
+  })
+
+  it('meets its deadline when the answer drips, and knows that the outcome is unknown', async () => {
+    backend.behave = () => 'drip headers'
+    const began = performance.now()
+    expect(await post(plain({ timeoutMs: 200 }))).toEqual({
+      kind: 'failed',
+      reason: 'no answer within 0.2 s',
+      outcomeUnknown: true,
+    })
+    expect(performance.now() - began).toBeLessThan(1_000)
+  })
+
+  it('takes a status for the answer even when its body never ends', async () => {
+    backend.behave = () => 'drip body'
+    const answer = await post(plain({ timeoutMs: 200 }))
+    expect(answer).toMatchObject({ kind: 'answered', status: 200 })
+  })
+
+  it('reads no more than 64 KiB of an answer', async () => {
+    backend.behave = () => ({ status: 500, body: 'x'.repeat(5_000_000) })
+    const answer = await post(plain())
+    expect(answer).toMatchObject({ kind: 'answered', status: 500 })
+    if (answer.kind === 'answered') expect(answer.body.length).toBeLessThanOrEqual(64 * 1024)
+  })
+
+  it('knows that a refused connection carried nothing, and that a cut one may have', async () => {
+    backend.behave = () => 'cut'
+    expect(await post(plain())).toMatchObject({ kind: 'failed', outcomeUnknown: true })
+    const { url } = plain()
+    await backend.close()
+    const refused = await post(endpoint(url))
+    expect(refused).toMatchObject({ kind: 'failed', outcomeUnknown: false })
+    expect(refused.kind === 'failed' && refused.reason).toMatch(/ECONNREFUSED/)
+  })
+
+  it('ends at once when it is stopped', async () => {
+    backend.behave = () => 'hang'
+    const stop = new AbortController()
+    const answer = http(plain()).post(new Uint8Array(), undefined, stop.signal)
+    await backend.until(({ requests }) => requests.length === 1)
+    stop.abort()
+    expect(await answer).toMatchObject({ kind: 'failed', outcomeUnknown: true })
+  })
+
+  it('does not send what waited for a connection beyond its deadline', async () => {
+    backend.behave = () => 'hang'
+    const one = createOtlpHttp(plain({ timeoutMs: 300 }), undefined, 1)
+    opened.push(one)
+    const answers = await Promise.all([1, 2].map(() => one.post(new Uint8Array(), undefined, never)))
+    expect(answers.map(answer => answer.kind === 'failed' && answer.outcomeUnknown)).toEqual([true, false])
+    backend.behave = () => ok
+    expect(await one.post(new Uint8Array(), undefined, never)).toMatchObject({ kind: 'answered' })
+    expect(backend.requests).toHaveLength(2)
+  })
+
+  it('says what is wrong with a TLS file, and what to do', () => {
+    const tls = { caFile: '/nowhere/ca.pem' }
+    expect(() => createOtlpHttp(plain({ tls }), undefined, 1)).toThrow(
+      'The OTLP CA certificate /nowhere/ca.pem cannot be read (ENOENT). Name a PEM file that this process may read.',
+    )
+  })
+})
+
+describe('TLS', () => {
+  let backend: Backend
+  const files = { caFile: pem('ca.crt'), certFile: pem('client.crt'), keyFile: pem('client.key') }
+
+  beforeEach(async () => {
+    backend = await Backend.start({
+      ...{ cert: readFileSync(pem('server.crt')), key: readFileSync(pem('server.key')) },
+      ...{ ca: readFileSync(pem('ca.crt')), requestCert: true, rejectUnauthorized: true },
+    })
+  })
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map(async made => made.close()))
+    await backend.close()
+  })
+
+  it('trusts the configured CA and shows the client certificate', async () => {
+    expect(await post(endpoint(backend.url, { tls: files }))).toMatchObject({ kind: 'answered', status: 200 })
+  })
+
+  it('trusts no unknown CA', async () => {
+    const answer = await post(endpoint(backend.url))
+    expect(answer).toMatchObject({ kind: 'failed', outcomeUnknown: false })
+    expect(answer.kind === 'failed' && answer.reason).toMatch(/certificate/)
+  })
+
+  it('works through a proxy too', async () => {
+    const proxy = await Proxy.start()
+    const proxies = { https: `http://user:word@127.0.0.1:${proxy.port}`, no: 'example.com' }
+    const settings = endpoint(backend.url.replace('127.0.0.1', 'localhost'), { tls: files })
+    expect(await post(settings, undefined, proxies)).toMatchObject({ kind: 'answered', status: 200 })
+    expect(proxy.seen).toEqual([`CONNECT localhost:${backend.port} Basic ${btoa('user:word')}`])
+    await Promise.all(opened.splice(0).map(async made => made.close()))
+    await proxy.close()
+  })
+})
+
+describe('proxies', () => {
+  let backend: Backend
+  let proxy: Proxy
+
+  beforeEach(async () => {
+    backend = await Backend.start()
+    proxy = await Proxy.start()
+  })
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map(async made => made.close()))
+    await backend.close()
+    await proxy.close()
+  })
+
+  it('carry plain requests', async () => {
+    const settings = endpoint(`${backend.url}/v1/traces`)
+    const answer = await post(settings, undefined, { http: `http://127.0.0.1:${proxy.port}` })
+    expect(answer).toMatchObject({ kind: 'answered', status: 200 })
+    expect(proxy.seen).toEqual([`POST ${settings.url}`])
+  })
+
+  it('are passed by for NO_PROXY, and by addresses of the other scheme', async () => {
+    const settings = endpoint(`${backend.url}/v1/traces`)
+    const address = `http://127.0.0.1:${proxy.port}`
+    expect(await post(settings, undefined, { http: address, no: '127.0.0.1' })).toMatchObject({ status: 200 })
+    expect(await post(settings, undefined, { https: address })).toMatchObject({ status: 200 })
+    expect(proxy.seen).toEqual([])
+  })
+
+  it('come from the options alone, never from the environment', async () => {
+    const before = process.env.HTTP_PROXY
+    process.env.HTTP_PROXY = `http://127.0.0.1:${proxy.port}`
+    try {
+      expect(await post(endpoint(`${backend.url}/v1/traces`))).toMatchObject({ status: 200 })
+    } finally {
+      if (before === undefined) delete process.env.HTTP_PROXY
+      else process.env.HTTP_PROXY = before
+    }
+    expect(proxy.seen).toEqual([])
+  })
+})
+
+/** Forwards requests in absolute form and tunnels CONNECT. */
+class Proxy {
+  readonly seen: string[] = []
+  readonly #server: Server
+
+  private constructor() {
+    this.#server = createServer((request, response) => {
+      this.seen.push(`${request.method} ${request.url}`)
+      request.resume().on('end', () => response.end())
+    })
+    this.#server.on('connect', (request, client) => {
+      this.seen.push(`CONNECT ${request.url} ${request.headers['proxy-authorization']}`)
+      const [host, port] = (request.url ?? '').split(':')
+      const upstream = connect(Number(port), host === 'localhost' ? '127.0.0.1' : host, () => {
+        client.write('HTTP/1.1 200 Connection Established\r\n\r\n')
+        upstream.pipe(client).pipe(upstream)
+      })
+      for (const end of [upstream, client]) end.on('error', () => [upstream, client].forEach(other => other.destroy()))
+    })
+  }
+
+  static async start(): Promise<Proxy> {
+    const proxy = new Proxy()
+    await new Promise<void>(resolve => proxy.#server.listen(0, '127.0.0.1', resolve))
+    return proxy
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  async close(): Promise<void> {
+    await new Promise<void>(resolve => {
+      this.#server.close(() => resolve())
+      this.#server.closeAllConnections()
+    })
+  }
+}

@@ -1,0 +1,174 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Backend, ok, rpcStatus, type Behaviour, type Received } from './backend.ts'
+import { destination, laneOf, listeningLog, openBench, range, sorted, type Bench } from './bench.ts'
+
+describe('a poisonous export', () => {
+  let bench: Bench
+  let backend: Backend
+
+  beforeEach(async () => {
+    bench = openBench()
+    backend = await Backend.start()
+  })
+  afterEach(async () => {
+    await bench.dispose()
+    await backend.close()
+  })
+
+  const whenAmong =
+    (ids: readonly number[], then: Behaviour) =>
+    (request: Received): Behaviour =>
+      request.ids.some(id => ids.includes(id)) ? then : ok
+
+  it.each([400, 413, 422])(
+    'that is refused with %i ends alone as a dead letter; the others arrive once',
+    async status => {
+      await bench.owe(range(1, 64))
+      backend.behave = whenAmong([23, 24, 61], { status, ...rpcStatus('attribute ci.x is not allowed') })
+      const exporter = bench.exporter([destination(backend.url)])
+      exporter.start()
+      await backend.until(({ accepted }) => accepted.length === 61)
+      await exporter.flush(5_000)
+      expect(sorted(backend.accepted)).toEqual(range(1, 64).filter(id => ![23, 24, 61].includes(id)))
+      const dead = await bench.store.exports.deadLetters(10)
+      expect(sorted(dead.map(({ pipelineId }) => pipelineId))).toEqual([23, 24, 61])
+      for (const letter of dead) expect(letter).toMatchObject({ status, error: 'attribute ci.x is not allowed' })
+      expect((await laneOf(exporter)).counters).toMatchObject({ delivered: 61, rejected: 3, later: 0 })
+    },
+  )
+
+  it('is sent again when its dead letter is retried, and arrives once it is accepted', async () => {
+    await bench.owe(range(1, 4))
+    backend.behave = whenAmong([3], { status: 400 })
+    const exporter = bench.exporter([destination(backend.url)])
+    exporter.start()
+    await exporter.flush(5_000)
+    backend.behave = () => ok
+    expect(await bench.store.exports.retryDead('all')).toBe(1)
+    await exporter.flush(5_000)
+    expect(sorted(backend.accepted)).toEqual([1, 2, 3, 4])
+  })
+
+  it.each<[string, Behaviour]>([
+    ['a 5xx', { status: 500, ...rpcStatus('panic') }],
+    ['a cut connection', 'cut'],
+  ])('that keeps its batch at %s is set apart after five times; the others arrive once', async (_name, behaviour) => {
+    await bench.owe(range(1, 20))
+    const { log, lines } = listeningLog()
+    backend.behave = whenAmong([5], behaviour)
+    const exporter = bench.exporter([destination(backend.url)], { log })
+    exporter.start()
+    await backend.until(({ accepted }) => accepted.length === 19)
+    await exporter.flush(5_000)
+    expect(sorted(backend.accepted)).toEqual(range(1, 20).filter(id => id !== 5))
+    const withIt = backend.requests.filter(({ ids }) => ids.includes(5))
+    expect(withIt.filter(({ ids }) => ids.length > 1).length).toBeLessThanOrEqual(5)
+
+    // From now on it harms nobody: fresh exports pass while it keeps failing.
+    await bench.owe(range(21, 40))
+    exporter.wake()
+    await backend.until(({ accepted }) => accepted.length === 39)
+    expect(
+      backend.requests
+        .filter(({ ids }) => ids.includes(5))
+        .slice(5)
+        .every(({ ids }) => ids.length === 1),
+    ).toBe(true)
+    await expect.poll(async () => laneOf(exporter)).toMatchObject({ owed: 1, dead: 0 })
+    expect(lines.filter(({ message }) => message.includes('set apart'))).toHaveLength(1)
+
+    backend.behave = () => ok
+    await backend.until(({ accepted }) => accepted.includes(5))
+  })
+
+  it('backs off by itself, longer each time', async () => {
+    await bench.owe(range(1, 3))
+    backend.behave = whenAmong([2], { status: 500 })
+    const pauses = { first: 50, max: 2_000 }
+    const exporter = bench.exporter([destination(backend.url)], { limits: { pauses } })
+    exporter.start()
+    await backend.until(({ requests }) => requests.filter(({ ids }) => ids.join() === '2').length === 5)
+    const alone = backend.requests.filter(({ ids }) => ids.join() === '2').map(({ at }) => at)
+    expect(alone[4]! - alone[3]!).toBeGreaterThanOrEqual(199)
+  })
+
+  it('is not looked for one by one while the whole backend fails', async () => {
+    await bench.owe(range(1, 40))
+    backend.behave = () => ({ status: 503 })
+    const exporter = bench.exporter([destination(backend.url)], { limits: { pauses: { first: 10, max: 100 } } })
+    exporter.start()
+    await backend.until(({ requests }) => requests.length >= 20)
+    const elapsed = backend.requests.at(-1)!.at - backend.requests[0]!.at
+    // Never more than the three suspects that may go between two pauses of at least 100 ms.
+    expect(backend.requests.length).toBeLessThanOrEqual(3 * (elapsed / 100 + 1) + 1)
+    backend.behave = () => ok
+    await backend.until(({ accepted }) => accepted.length === 40)
+    expect(sorted(backend.accepted)).toEqual(range(1, 40))
+  })
+})
+
+describe('a destination that refuses everything', () => {
+  let bench: Bench
+  let backend: Backend
+  const refusal: Behaviour = { status: 400, headers: { 'content-type': 'text/plain' }, body: 'unknown path' }
+
+  beforeEach(async () => {
+    bench = openBench()
+    backend = await Backend.start()
+  })
+  afterEach(async () => {
+    await bench.dispose()
+    await backend.close()
+  })
+
+  it('is held, says so once, probes gently, and loses nothing', async () => {
+    await bench.owe(range(1, 50))
+    const { log, lines } = listeningLog()
+    backend.behave = () => refusal
+    const exporter = bench.exporter([destination(backend.url)], { log })
+    exporter.start()
+    await expect.poll(async () => (await laneOf(exporter)).state).toBe('held')
+    // A batch of eight, halved until each stood alone, and from then on probes of at most four.
+    await backend.until(({ requests }) => requests.length > 15 + 14)
+    expect(backend.requests[0]?.ids).toHaveLength(8)
+    expect(backend.requests.slice(15).every(({ ids }) => ids.length <= 4)).toBe(true)
+    expect(await laneOf(exporter)).toMatchObject({
+      dead: 0,
+      owed: 50,
+      lastError: { words: 'unknown path', status: 400 },
+    })
+    expect(lines.filter(({ level }) => level === 'error')).toHaveLength(1)
+
+    backend.behave = () => ok
+    await backend.until(({ accepted }) => accepted.length === 50)
+    await exporter.flush(5_000)
+    expect(sorted(backend.accepted)).toEqual(range(1, 50))
+    expect(await laneOf(exporter)).toMatchObject({ state: 'open', dead: 0, owed: 0 })
+    expect(lines.filter(({ message }) => message.includes('takes exports again'))).toHaveLength(1)
+  })
+
+  it('is not held for the poison alone: it becomes a dead letter as soon as another export is accepted', async () => {
+    await bench.owe([1])
+    backend.behave = request => (request.ids.includes(1) ? refusal : ok)
+    const exporter = bench.exporter([destination(backend.url)])
+    exporter.start()
+    await expect.poll(async () => (await laneOf(exporter)).state).toBe('held')
+    expect(await laneOf(exporter)).toMatchObject({ dead: 0, owed: 1 })
+    await bench.owe([2])
+    exporter.wake()
+    await backend.until(({ accepted }) => accepted.includes(2))
+    await expect.poll(async () => (await laneOf(exporter)).dead).toBe(1)
+    expect((await bench.store.exports.deadLetters(1))[0]).toMatchObject({ pipelineId: 1, error: 'unknown path' })
+  })
+
+  it('that has accepted something before is not held: what it refuses are dead letters', async () => {
+    await bench.owe(range(1, 3))
+    const exporter = bench.exporter([destination(backend.url)])
+    exporter.start()
+    await exporter.flush(5_000)
+    backend.behave = () => refusal
+    await bench.owe(range(4, 6))
+    await exporter.flush(5_000)
+    expect(await laneOf(exporter)).toMatchObject({ state: 'open', dead: 3, owed: 0 })
+  })
+})

@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Backend, ok } from './backend.ts'
+import { destination, laneOf, openBench, range, sorted, traces, type Bench } from './bench.ts'
+
+describe('stopping', () => {
+  let bench: Bench
+  let backend: Backend
+
+  beforeEach(async () => {
+    bench = openBench()
+    backend = await Backend.start()
+  })
+  afterEach(async () => {
+    await bench.dispose()
+    await backend.close()
+  })
+
+  it('ends within its deadline though the backend hangs, and gives everything back', async () => {
+    backend.behave = () => 'hang'
+    await bench.owe(range(1, 30))
+    const exporter = bench.exporter([destination(backend.url, { timeoutMs: 60_000 })])
+    exporter.start()
+    await backend.until(({ requests }) => requests.length === 1)
+    const began = performance.now()
+    await exporter.stop(300)
+    expect(performance.now() - began).toBeLessThan(1_500)
+    const { counters } = await laneOf(exporter)
+    expect(counters).toMatchObject({ repeated: 8, delivered: 0 })
+    // Nothing is left on a lease: another process could send all of it now.
+    const due = async () => (await bench.store.exports.lease(traces, 100, 0)).items.length
+    await expect.poll(due, { timeout: 2_000 }).toBe(30)
+  })
+
+  it('finishes what is in flight, and begins nothing', async () => {
+    await bench.owe(range(1, 30))
+    let answer: (() => void) | undefined
+    backend.behave = async () => {
+      await new Promise<void>(resolve => (answer = resolve))
+      return ok
+    }
+    const exporter = bench.exporter([destination(backend.url)])
+    exporter.start()
+    await expect.poll(() => answer !== undefined).toBe(true)
+    const stopped = exporter.stop(5_000)
+    answer?.()
+    await stopped
+    expect(backend.requests).toHaveLength(1)
+    expect(await laneOf(exporter)).toMatchObject({ owed: 22, counters: { delivered: 8, repeated: 0 } })
+  })
+
+  it('leaves to the next start exactly what was not delivered', async () => {
+    await bench.owe(range(1, 500))
+    const limits = { batchItems: 10, pauses: { first: 20, max: 80 } }
+    const first = bench.exporter([destination(backend.url)], { limits })
+    first.start()
+    await backend.until(({ accepted }) => accepted.length >= 60)
+    await first.stop(5_000)
+    const second = bench.exporter([destination(backend.url)], { limits })
+    second.start()
+    await backend.until(({ accepted }) => accepted.length >= 500)
+    await second.flush(5_000)
+    expect(sorted(backend.accepted)).toEqual(range(1, 500))
+  })
+
+  it('may be asked of an exporter that never started', async () => {
+    await bench.exporter([destination(backend.url)]).stop(1_000)
+  })
+})
+
+describe('flushing', () => {
+  let bench: Bench
+  let backend: Backend
+
+  beforeEach(async () => {
+    bench = openBench()
+    backend = await Backend.start()
+  })
+  afterEach(async () => {
+    await bench.dispose()
+    await backend.close()
+  })
+
+  it('sends all that is due, and resolves when it has', async () => {
+    const exporter = bench.exporter([destination(backend.url)])
+    exporter.start()
+    await bench.owe(range(1, 250))
+    await exporter.flush(10_000)
+    expect(sorted(backend.accepted)).toEqual(range(1, 250))
+  })
+
+  it('does not wait for a backend that takes nothing', async () => {
+    backend.behave = () => ({ status: 503, headers: { 'retry-after': '600' } })
+    const exporter = bench.exporter([destination(backend.url)])
+    exporter.start()
+    await bench.owe(range(1, 5))
+    const began = performance.now()
+    await exporter.flush(10_000)
+    expect(performance.now() - began).toBeLessThan(2_000)
+    expect(await laneOf(exporter)).toMatchObject({ owed: 5 })
+  })
+
+  it('ends at its deadline', async () => {
+    backend.behave = () => 'hang'
+    const exporter = bench.exporter([destination(backend.url)])
+    exporter.start()
+    await bench.owe([1])
+    const began = performance.now()
+    await exporter.flush(200)
+    expect(performance.now() - began).toBeLessThan(1_000)
+  })
+})

@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest'
+import fc from 'fast-check'
+import { partialSuccess, rpcStatus } from './backend.ts'
+import { blames, sentenceOf, verdictOf, type Answer, type Verdict } from '../../src/export/verdict.ts'
+
+const now = Date.UTC(2026, 5, 1, 12, 0, 0)
+
+function judge(status: number, more: Partial<Extract<Answer, { kind: 'answered' }>> = {}): Verdict {
+  return verdictOf({ kind: 'answered', status, body: new Uint8Array(), ...more }, 'traces', now)
+}
+
+describe('the verdict table', () => {
+  it.each([200, 201, 202, 204, 299])('takes %i for delivered', status => {
+    expect(judge(status)).toEqual({ as: 'delivered', rejected: 0 })
+  })
+
+  it.each([
+    [301, 'other'],
+    [302, 'other'],
+    [307, 'other'],
+    [402, 'other'],
+    [404, 'other'],
+    [405, 'other'],
+    [408, 'other'],
+    [409, 'other'],
+    [415, 'other'],
+    [429, 'throttled'],
+    [500, 'server'],
+    [501, 'server'],
+    [502, 'server'],
+    [503, 'server'],
+    [504, 'server'],
+    [599, 'server'],
+  ])('sends again after %i', (status, kind) => {
+    expect(judge(status)).toMatchObject({ as: 'later', kind, status, outcomeUnknown: false })
+  })
+
+  it.each([401, 403])('takes %i for a matter of credentials', status => {
+    expect(judge(status)).toMatchObject({ as: 'unauthorized', status })
+  })
+
+  it.each([400, 413, 422])('takes %i for a matter of content', status => {
+    expect(judge(status)).toMatchObject({ as: 'unacceptable', status })
+  })
+
+  it('sends again after a network failure and after a time-out, and knows when the backend may have taken it', () => {
+    const refused = verdictOf({ kind: 'failed', reason: 'ECONNREFUSED', outcomeUnknown: false }, 'traces', now)
+    expect(refused).toEqual({ as: 'later', kind: 'unreachable', words: 'ECONNREFUSED', outcomeUnknown: false })
+    const late = verdictOf({ kind: 'failed', reason: 'no answer within 10 s', outcomeUnknown: true }, 'traces', now)
+    expect(late).toMatchObject({ as: 'later', kind: 'unreachable', outcomeUnknown: true })
+  })
+
+  it('gives every status exactly one verdict and never gives up on one it does not know', () => {
+    const dead = new Set([400, 413, 422])
+    fc.assert(
+      fc.property(fc.integer({ min: 200, max: 999 }), fc.uint8Array({ maxLength: 64 }), (status, body) => {
+        const { as } = judge(status, { body })
+        expect(as === 'unacceptable').toBe(dead.has(status))
+        expect(as === 'delivered').toBe(status < 300)
+      }),
+    )
+  })
+
+  it('reads Retry-After in seconds and as a date, and bounds it by a day', () => {
+    expect(judge(503, { retryAfter: '7' })).toMatchObject({ retryAfterMs: 7_000 })
+    expect(judge(429, { retryAfter: 'Mon, 01 Jun 2026 12:00:30 GMT' })).toMatchObject({ retryAfterMs: 30_000 })
+    expect(judge(503, { retryAfter: '99999999' })).toMatchObject({ retryAfterMs: 86_400_000 })
+    expect(judge(503, { retryAfter: 'soon' })).not.toHaveProperty('retryAfterMs')
+  })
+
+  it('blames an item for 5xx and for unknown outcomes alone', () => {
+    const blamed = (verdict: Verdict): boolean => verdict.as === 'later' && blames(verdict)
+    expect(blamed(judge(500))).toBe(true)
+    expect(blamed(verdictOf({ kind: 'failed', reason: 'cut', outcomeUnknown: true }, 'logs', now))).toBe(true)
+    expect(blamed(verdictOf({ kind: 'failed', reason: 'refused', outcomeUnknown: false }, 'logs', now))).toBe(false)
+    expect(blamed(judge(429))).toBe(false)
+    expect(blamed(judge(404))).toBe(false)
+  })
+
+  it('says the status with the words', () => {
+    expect(sentenceOf({ status: 503, words: 'overloaded' })).toBe('HTTP 503: overloaded')
+    expect(sentenceOf({ words: 'connect ECONNREFUSED' })).toBe('connect ECONNREFUSED')
+  })
+})
+
+describe('a partial success', () => {
+  it('is delivered, with its count and message, in protobuf', () => {
+    const { body } = partialSuccess(3, 'span too large')
+    const contentType = 'application/x-protobuf'
+    for (const signal of ['traces', 'metrics', 'logs'] as const) {
+      const answer: Answer = { kind: 'answered', status: 200, contentType, body: body as Uint8Array }
+      expect(verdictOf(answer, signal, now)).toEqual({ as: 'delivered', rejected: 3, words: 'span too large' })
+    }
+  })
+
+  it.each([
+    ['traces', 'rejectedSpans'],
+    ['metrics', 'rejectedDataPoints'],
+    ['logs', 'rejectedLogRecords'],
+  ] as const)('is read in JSON for %s too, its count as text', (signal, field) => {
+    const body = Buffer.from(JSON.stringify({ partialSuccess: { [field]: '12', errorMessage: 'old' } }))
+    const answer: Answer = { kind: 'answered', status: 200, contentType: 'application/json; charset=utf-8', body }
+    expect(verdictOf(answer, signal, now)).toEqual({ as: 'delivered', rejected: 12, words: 'old' })
+  })
+
+  it('that rejects nothing is a remark', () => {
+    const { body } = partialSuccess(0, 'please use gRPC')
+    expect(judge(200, { body: body as Uint8Array, contentType: 'application/x-protobuf' })).toEqual({
+      as: 'delivered',
+      rejected: 0,
+      words: 'please use gRPC',
+    })
+  })
+
+  it('never turns a 2xx into anything else, whatever the body', () => {
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ maxLength: 200 }),
+        fc.constantFrom('application/x-protobuf', 'application/json', 'text/plain', undefined),
+        (body, contentType) => {
+          const verdict = judge(200, { body, contentType })
+          expect(verdict.as).toBe('delivered')
+          if (verdict.as === 'delivered') expect(Number.isSafeInteger(verdict.rejected)).toBe(true)
+        },
+      ),
+    )
+  })
+
+  it('is no web page: a 2xx with one is remarked upon', () => {
+    const verdict = judge(200, { body: Buffer.from('<html></html>'), contentType: 'text/html; charset=utf-8' })
+    expect(verdict).toMatchObject({ as: 'delivered', rejected: 0 })
+    expect('words' in verdict && verdict.words).toMatch(/web page/)
+  })
+})
+
+describe('the words of a verdict', () => {
+  it("are the backend's own, of google.rpc.Status", () => {
+    const { body, headers } = rpcStatus('trace 0af7 is malformed')
+    const more = { body: body as Uint8Array, contentType: headers?.['content-type'] }
+    expect(judge(400, more)).toEqual({ as: 'unacceptable', status: 400, words: 'trace 0af7 is malformed' })
+  })
+
+  it("are the status's meaning where the backend says nothing", () => {
+    expect(judge(413)).toMatchObject({ words: 'Payload Too Large' })
+    expect(judge(499)).toMatchObject({ words: 'no reason given' })
+  })
+
+  it('never hold a secret that the backend repeats', () => {
+    const body = Buffer.from('token tok-123456 is not known')
+    const verdict = verdictOf({ kind: 'answered', status: 401, body }, 'traces', now, ['tok-123456'])
+    expect(verdict).toMatchObject({ words: 'token [secret] is not known' })
+  })
+})
