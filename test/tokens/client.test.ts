@@ -1,0 +1,180 @@
+// The token API's client against an instance: every shape it may answer with, and every way it may refuse.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Secret } from '../../src/lib/secret.ts'
+import { createIngestTokens, type IngestTokens } from '../../src/tokens/client.ts'
+import { InstanceError } from '../../src/tokens/instance-error.ts'
+import { readCreated, readList, readState } from '../../src/tokens/listed-token.ts'
+import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
+
+let instance: ObservabilityInstance
+let client: IngestTokens
+
+function clientWith(key: string | undefined, url = instance.url): IngestTokens {
+  return createIngestTokens({ url, apiKey: () => (key === undefined ? undefined : new Secret(key)), timeoutMs: 300 })
+}
+
+beforeEach(async () => {
+  instance = await startInstance()
+  client = clientWith(instance.apiKey)
+})
+
+afterEach(async () => {
+  await instance.close()
+})
+
+/** What the call throws; the message must not hold the key. */
+async function faultOf(call: Promise<unknown>): Promise<InstanceError> {
+  const error: unknown = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  if (!(error instanceof InstanceError)) throw new Error(`no InstanceError: ${String(error)}`)
+  expect(error.message.endsWith(error.remedy)).toBe(true)
+  expect(error.message).not.toContain(instance.apiKey)
+  return error
+}
+
+describe('the client', () => {
+  it('creates, lists and revokes', async () => {
+    const { value, id } = await client.create('pipespan')
+    expect(value.reveal()).toBe(instance.tokens[0]?.value)
+    await client.create('pipespan')
+    expect(await client.list()).toEqual([
+      { id, name: 'pipespan', valid: true },
+      { id: '102', name: 'pipespan', valid: true },
+    ])
+    expect(await client.revoke(id!)).toBe('revoked')
+    expect(await client.revoke(id!)).toBe('gone')
+    expect(instance.tokens).toHaveLength(1)
+  })
+
+  it('reads and sets enforcement', async () => {
+    expect(await client.enforcement()).toBe(true)
+    expect(await client.setEnforcement(false)).toBe(false)
+    expect(instance.enforced).toBe(false)
+  })
+
+  it('reads the state when the answer to a change does not tell it', async () => {
+    instance.misbehaveOnce('PUT', '/state', { status: 200, body: '' })
+    expect(await client.setEnforcement(true)).toBe(true)
+  })
+
+  it('keeps a path before the API', async () => {
+    const error = await faultOf(clientWith(instance.apiKey, `${instance.url}/o11y/`).list())
+    expect(error.kind).toBe('not-found')
+  })
+
+  it.each([409, 400, 403, 422])('knows the last valid token under enforcement by %i', async lastStatus => {
+    const own = await startInstance({ lastStatus })
+    const { id } = own.add('pipespan')
+    const api = createIngestTokens({ url: own.url, apiKey: () => new Secret(own.apiKey), timeoutMs: 300 })
+    expect(await api.revoke(String(id))).toBe('last')
+    await own.close()
+  })
+})
+
+describe('a refusal becomes a message with a remedy', () => {
+  it('for a key that is missing or that no header can carry, before anything is sent', async () => {
+    expect((await faultOf(clientWith(undefined).list())).message).toContain('PIPESPAN_OBSERVABILITY_API_KEY_FILE')
+    const error = await faultOf(clientWith('two\nlines').list())
+    expect(error.message).toContain('must hold the key alone')
+    expect(error.message).not.toContain('lines\nlines')
+  })
+
+  it('for a wrong key (401), without the key that the instance repeats', async () => {
+    const error = await faultOf(clientWith('a-wrong-key').list())
+    expect(error).toMatchObject({ kind: 'unauthorized', status: 401, uncertain: false })
+    expect(error.message).not.toContain('a-wrong-key')
+    expect(error.message).toContain('invalid api key [secret]')
+  })
+
+  it('for a role that does not suffice (403)', async () => {
+    const error = await faultOf(clientWith(instance.viewerKey).create('pipespan'))
+    expect(error).toMatchObject({ kind: 'forbidden', uncertain: false })
+    expect(error.message).toContain('Editor role')
+  })
+
+  it('for a revocation that is forbidden for another reason than being the last', async () => {
+    instance.add('one')
+    instance.add('two')
+    instance.misbehaveOnce('DELETE', '/tokens/101', { status: 409, body: '{"message":"is in use elsewhere"}' })
+    expect((await faultOf(client.revoke('101'))).message).toContain('409: "is in use elsewhere"')
+  })
+
+  it.each([
+    [500, 'unavailable', true],
+    [503, 'unavailable', true],
+    [429, 'unavailable', false],
+    [404, 'not-found', false],
+    [418, 'refused', false],
+    [302, 'unreadable', false],
+  ])('for %i', async (status, kind, uncertain) => {
+    instance.misbehaveOnce('GET', '/tokens', { status })
+    expect(await faultOf(client.list())).toMatchObject({ kind, status, uncertain })
+  })
+
+  it('for a web page', async () => {
+    const page = { status: 200, type: 'text/html', body: '<!doctype html><title>Sign in</title>' }
+    instance.misbehaveOnce('GET', '/tokens', page)
+    expect((await faultOf(client.list())).message).toContain('a web page answered')
+    instance.misbehaveOnce('GET', '/tokens', { ...page, status: 403 })
+    expect((await faultOf(client.list())).kind).toBe('unreadable')
+  })
+
+  it('for an answer that is not whole, without the token in it', async () => {
+    instance.misbehaveOnce('POST', '/tokens', 'truncated')
+    const error = await faultOf(client.create('pipespan'))
+    expect(error).toMatchObject({ kind: 'unreadable', uncertain: true })
+    expect(error.message).not.toContain(instance.tokens[0]!.value.slice(0, 12))
+  })
+
+  it('for JSON of another shape', async () => {
+    instance.misbehaveOnce('GET', '/tokens', { status: 200, body: '{"items":[]}' })
+    expect((await faultOf(client.list())).message).toContain('not a list of tokens')
+  })
+
+  it('for silence', async () => {
+    instance.misbehaveOnce('GET', '/state', 'silent')
+    expect((await faultOf(client.enforcement())).message).toContain('no answer within 0.3 s')
+  })
+
+  it('for a connection that breaks, and for one that is refused: only the first may have had an effect', async () => {
+    instance.misbehaveOnce('POST', '/tokens', 'lost')
+    expect(await faultOf(client.create('pipespan'))).toMatchObject({ kind: 'unavailable', uncertain: true })
+    const gone = await startInstance()
+    await gone.close()
+    expect(await faultOf(clientWith(instance.apiKey, gone.url).list())).toMatchObject({ uncertain: false })
+  })
+})
+
+describe('the shapes that the documents leave open', () => {
+  it.each([
+    ['a bare array', [{ id: 1 }]],
+    ['an object with tokens', { tokens: [{ id: '1' }] }],
+    ['an object with data', { data: [{ id: 1, name: null }] }],
+    ['an object with data that holds tokens', { data: { tokens: [{ id: 1 }] } }],
+  ])('are read as a list: %s', (_, json) => {
+    expect(readList(json, 0)).toEqual([{ id: '1', valid: true }])
+  })
+
+  it('tell revoked and expired tokens from valid ones', () => {
+    const json = [
+      { id: 1, revoked_at: '2026-01-01T00:00:00Z' },
+      { id: 2, revoked: true },
+      { id: 3, status: 'revoked' },
+      { id: 4, expires_at: '2026-01-01T00:00:00Z' },
+      { id: 5, expires_at: '2027-01-01T00:00:00Z', status: 'active', revoked: false, revoked_at: null },
+    ]
+    const now = Date.parse('2026-06-01T00:00:00Z')
+    expect(readList(json, now)?.filter(token => token.valid)).toEqual([{ id: '5', valid: true }])
+  })
+
+  it('may wrap a creation and a state', () => {
+    expect(readCreated({ data: { token: 'x', id: 7 } })).toEqual({ value: 'x', id: '7' })
+    expect(readCreated({ token: 'x' })).toEqual({ value: 'x', id: undefined })
+    expect(readCreated({ id: 7 })).toBeUndefined()
+    expect(readState({ data: { enabled: true } })).toBe(true)
+    expect(readState({ state: { enabled: false } })).toBe(false)
+    expect(readState({ enabled: 'yes' })).toBeUndefined()
+  })
+})

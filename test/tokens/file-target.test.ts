@@ -1,0 +1,98 @@
+// A file as a target: replaced in one go, for its owner alone, with words for what can go wrong.
+import { chown, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { Secret } from '../../src/lib/secret.ts'
+import { createFileTarget } from '../../src/tokens/file-target.ts'
+import { blankJournal } from '../../src/tokens/journal.ts'
+import { parseTarget, type LockedTarget } from '../../src/tokens/target.ts'
+
+let folder: string
+let file: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'target-'))
+  file = path.join(folder, 'token')
+})
+
+afterEach(async () => {
+  await rm(folder, { recursive: true })
+})
+
+async function locked<T>(work: (target: LockedTarget) => Promise<T>): Promise<T> {
+  const target = await createFileTarget(file).lock(() => undefined)
+  try {
+    return await work(target)
+  } finally {
+    await target.release()
+  }
+}
+
+it('holds the value alone, whatever the mode was before', async () => {
+  await writeFile(file, 'former\n', { mode: 0o644 })
+  expect((await createFileTarget(file).peek()).value?.reveal()).toBe('former')
+  await locked(target => target.write(new Secret('next')))
+  expect(await readFile(file, 'utf8')).toBe('next')
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+})
+
+it('leaves nothing behind but the file, its journal and its lock', async () => {
+  await writeFile(`${file}.new`, 'a value that was never used')
+  await locked(async target => {
+    expect(await readdir(folder)).not.toContain('token.new')
+    await target.write(new Secret('next'))
+    await target.save(blankJournal(`file:${file}`, 'https://o11y.example'))
+  })
+  expect((await readdir(folder)).sort()).toEqual(['token', 'token.rotation.json', 'token.rotation.lock'])
+})
+
+it('replaces what a link leads to, and keeps the link', async () => {
+  const real = path.join(folder, 'real')
+  await writeFile(real, 'former')
+  await symlink(real, file)
+  await locked(target => target.write(new Secret('next')))
+  expect((await lstat(file)).isSymbolicLink()).toBe(true)
+  expect(await readFile(real, 'utf8')).toBe('next')
+})
+
+it.runIf(process.getuid?.() === 0)('keeps the owner, so that the daemon can still read it', async () => {
+  await writeFile(file, 'former')
+  await chown(file, 12345, 12345)
+  await locked(target => target.write(new Secret('next')))
+  expect((await stat(file)).uid).toBe(12345)
+})
+
+it('is empty when there is no file, or nothing but blanks in it', async () => {
+  expect(await createFileTarget(file).peek()).toEqual({ value: undefined, journal: undefined })
+  await writeFile(file, ' \n')
+  expect((await createFileTarget(file).peek()).value).toBeUndefined()
+})
+
+it('says what is wrong when the folder is missing or the path is a folder', async () => {
+  const missing = createFileTarget(path.join(folder, 'no', 'token'))
+  await expect(missing.lock(() => undefined)).rejects.toThrow('Create the folder first.')
+  await mkdir(file)
+  await expect(createFileTarget(file).peek()).rejects.toThrow(`Could not read ${file}`)
+})
+
+it('has one holder at a time', async () => {
+  await locked(async () => {
+    await expect(createFileTarget(file).lock(() => undefined)).rejects.toThrow('Another rotation')
+  })
+  await locked(async target => expect((await target.read()).value).toBeUndefined())
+})
+
+it('is named by its address', () => {
+  expect(parseTarget('file:/run/token')).toEqual({ kind: 'file', path: '/run/token' })
+  expect(parseTarget('file:///run/token')).toEqual({ kind: 'file', path: '/run/token' })
+  const place = { kind: 'kubernetes', namespace: 'ci', secret: 'ingest.v1', key: 'TOKEN_1' }
+  expect(parseTarget('kubernetes:ci/ingest.v1/TOKEN_1')).toEqual(place)
+})
+
+it.each(['', 'file:', 'file:token', 'kubernetes:a/b', 'kubernetes:a/b/c/d', 'kubernetes:../b/c', 'vault:x'])(
+  'is not named by "%s"',
+  text => {
+    expect(() => parseTarget(text)).toThrow('Name one as file:/absolute/path')
+  },
+)

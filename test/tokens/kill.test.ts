@@ -1,0 +1,155 @@
+// Rotations killed by SIGKILL, at every point of the way and in the midst of requests, and run again.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/lib/clock.ts'
+import { createKubernetesTarget } from '../../src/tokens/kubernetes-target.ts'
+import { rotateToken } from '../../src/tokens/rotation.ts'
+import type { RotationParts } from '../../src/tokens/rotation-session.ts'
+import { startKubernetes, type KubernetesSecrets } from './stand-ins/kubernetes-secrets.ts'
+import type { RotationOrder } from './rotating-process.ts'
+import { openWorld, usual, type RotationWorld } from './rotation-world.ts'
+
+const points = [
+  'creating',
+  'answered',
+  'created',
+  'tried',
+  'writing',
+  'replaced',
+  'written',
+  'proved',
+  'waiting',
+  'seen',
+  'revoking',
+  'revoked',
+  'over',
+]
+
+let world: RotationWorld
+
+beforeEach(async () => {
+  world = await openWorld({ hideIds: true })
+})
+
+afterEach(async () => {
+  await world.close()
+})
+
+function start(order: Partial<RotationOrder>): ChildProcess {
+  const { url, otlpUrl, apiKey } = world.instance
+  const whole: RotationOrder = { url, otlpUrl, apiKey, file: world.file, ...order }
+  return spawn(process.execPath, [path.join(import.meta.dirname, 'rotating-process.ts')], {
+    env: { ...process.env, ROTATION_ORDER: JSON.stringify(whole) },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+}
+
+/** Resolves to the signal that ended the process. */
+async function ended(child: ChildProcess): Promise<unknown> {
+  const [, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
+  return signal
+}
+
+/** A daemon that reads the token for every request, from `read`; answers how its exports went. */
+function exportSteadily(read: () => Promise<string>): { stop(): Promise<{ sent: number; refused: number }> } {
+  const stopped = new AbortController()
+  const result = { sent: 0, refused: 0 }
+  const run = (async () => {
+    while (!stopped.signal.aborted) {
+      const headers = { authorization: `Bearer ${await read()}`, 'content-type': 'application/x-protobuf' }
+      const response = await fetch(world.instance.otlpUrl, { method: 'POST', headers, body: new Uint8Array(0) })
+      result.sent += 1
+      if (!response.ok) result.refused += 1
+      await systemClock.sleep(5)
+    }
+  })()
+  return {
+    stop: async () => {
+      stopped.abort()
+      await run
+      return result
+    },
+  }
+}
+
+async function expectOneValidToken(parts: RotationParts, held: () => Promise<string>): Promise<void> {
+  expect(await rotateToken(parts, usual)).toMatchObject({ kind: 'rotated', warnings: [] })
+  expect(world.instance.tokens.map(token => token.value)).toEqual([await held()])
+}
+
+describe('a rotation of a file', () => {
+  const held = () => readFile(world.file, 'utf8')
+
+  it.each(points)(
+    'killed at "%s" is finished or rolled back by the next run, and no export is refused',
+    async point => {
+      await rotateToken(world.parts(), usual)
+      const daemon = exportSteadily(held)
+      expect(await ended(start({ killAt: point }))).toBe('SIGKILL')
+      expect(await world.isHeldValid()).toBe(true)
+      await expectOneValidToken(world.parts(), held)
+      const { sent, refused } = await daemon.stop()
+      expect(sent).toBeGreaterThan(0)
+      expect(refused).toBe(0)
+    },
+  )
+
+  it.each([
+    ['POST', '/tokens'],
+    ['DELETE', '/tokens/'],
+  ])('killed when a %s of %s has taken effect and is not yet answered leaves no orphan', async (method, part) => {
+    await rotateToken(world.parts(), usual)
+    const child = start({})
+    world.instance.onDone = (done, url) => {
+      if (done === method && url.includes(part)) child.kill('SIGKILL')
+    }
+    expect(await ended(child)).toBe('SIGKILL')
+    world.instance.onDone = () => undefined
+    await expectOneValidToken(world.parts(), held)
+  })
+
+  it('that is alive in another process makes this one say so', async () => {
+    const child = start({})
+    let busy: unknown
+    world.instance.onDone = method => {
+      if (method !== 'POST' || busy !== undefined) return
+      child.kill('SIGSTOP')
+      busy = rotateToken(world.parts(), usual).finally(() => child.kill('SIGCONT'))
+    }
+    expect(await ended(child)).toBeNull()
+    expect(await busy).toMatchObject({ kind: 'busy' })
+    expect(world.instance.tokens).toHaveLength(1)
+  })
+})
+
+describe('a rotation of a Kubernetes Secret', () => {
+  let kubernetes: KubernetesSecrets
+
+  beforeEach(async () => {
+    kubernetes = await startKubernetes()
+  })
+
+  afterEach(async () => {
+    await kubernetes.close()
+  })
+
+  it.each(['answered', 'replaced', 'revoking'])(
+    'killed at "%s" is taken over when its lease stands still, and no export is refused',
+    async point => {
+      const { env, accountFolder } = kubernetes
+      const options = { env, accountFolder, leaseMs: 300 }
+      const place = { namespace: 'pipespan', secret: 'ingest', key: 'token' }
+      const target = createKubernetesTarget(place, { ...options, timeoutMs: 2000, clock: systemClock })
+      const parts = world.parts({ target: { ...target, leastGraceMs: 0 } })
+      const held = async () => kubernetes.value('token')
+      await rotateToken(parts, usual)
+      const daemon = exportSteadily(held)
+      expect(await ended(start({ killAt: point, kubernetes: options }))).toBe('SIGKILL')
+      await expectOneValidToken(parts, held)
+      expect((await daemon.stop()).refused).toBe(0)
+    },
+  )
+})

@@ -1,0 +1,161 @@
+// A key of a Kubernetes Secret as a target, against the API's own request and error shapes.
+import { rename, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock, type Clock } from '../../src/lib/clock.ts'
+import { Secret } from '../../src/lib/secret.ts'
+import { createKubernetesTarget } from '../../src/tokens/kubernetes-target.ts'
+import type { ProgressPoint } from '../../src/tokens/logbook.ts'
+import { rotateToken } from '../../src/tokens/rotation.ts'
+import type { Target } from '../../src/tokens/target.ts'
+import { startKubernetes, type KubernetesSecrets } from './stand-ins/kubernetes-secrets.ts'
+import { openWorld, usual, type RotationWorld } from './rotation-world.ts'
+
+let world: RotationWorld
+let kubernetes: KubernetesSecrets
+
+beforeEach(async () => {
+  world = await openWorld()
+  kubernetes = await startKubernetes()
+})
+
+afterEach(async () => {
+  await world.close()
+  await kubernetes.close()
+})
+
+function target(clock: Clock = systemClock, leaseMs = 200): Target {
+  const { env, accountFolder } = kubernetes
+  const place = { namespace: 'pipespan', secret: 'ingest', key: 'token' }
+  return createKubernetesTarget(place, { env, accountFolder, leaseMs, clock, timeoutMs: 2000 })
+}
+
+/** Time passes only where somebody sleeps. */
+function leapingClock(): Clock {
+  let now = Date.now()
+  return { now: () => now, sleep: async ms => void (now += ms) }
+}
+
+/** Parts whose waits take no time. */
+function parts(progress?: (point: ProgressPoint) => void) {
+  const clock = leapingClock()
+  return world.parts({ clock, target: target(clock, 60_000), ...(progress === undefined ? {} : { progress }) })
+}
+
+const annotations = () => kubernetes.secret?.metadata.annotations ?? {}
+const lease = () => Object.entries(annotations()).find(([name]) => name.includes('lease'))
+
+describe('a rotation of a Secret', () => {
+  it('patches one key, keeps its journal in an annotation, and gives the lease back', async () => {
+    kubernetes.secret!.data = { other: 'a2VwdA==' }
+    await rotateToken(parts(), usual)
+    await rotateToken(parts(), usual)
+    expect(world.instance.tokens.map(token => token.value)).toEqual([kubernetes.value('token')])
+    expect(kubernetes.value('other')).toBe('kept')
+    expect(new Set(kubernetes.patchTypes)).toEqual(new Set(['application/merge-patch+json']))
+    expect(lease()).toBeUndefined()
+    expect(JSON.stringify(annotations())).not.toContain(kubernetes.value('token'))
+    expect(Object.keys(annotations())).toEqual([expect.stringMatching(/^pipespan\/rotation-[0-9a-f]{12}$/)])
+  })
+
+  it('waits two minutes at least where no daemon can be asked, since volumes lag', async () => {
+    await rotateToken(parts(), usual)
+    const times = new Map<ProgressPoint, number>()
+    const clock = leapingClock()
+    const progress = (point: ProgressPoint) => void times.set(point, clock.now())
+    await rotateToken(world.parts({ clock, target: target(clock, 60_000), progress }), { ...usual, graceMs: 10_000 })
+    expect(times.get('seen')! - times.get('written')!).toBe(120_000)
+  })
+
+  it('goes on when somebody else changes the Secret in between', async () => {
+    let left = 5
+    kubernetes.beforePatch = () => {
+      if ((left -= 1) >= 0) kubernetes.touch()
+    }
+    expect(await rotateToken(parts(), usual)).toMatchObject({ kind: 'rotated' })
+  })
+
+  it('gives up, after a while, on a Secret that somebody else changes all the time', async () => {
+    const progress = (point: ProgressPoint) => {
+      if (point === 'tried') kubernetes.beforePatch = () => kubernetes.touch()
+    }
+    await expect(rotateToken(parts(progress), usual)).rejects.toThrow('changed all the time by somebody else')
+  })
+
+  it('uses the service account’s token of the moment', async () => {
+    await rotateToken(parts(), usual)
+    kubernetes.accountToken = 'renewed'
+    const file = path.join(kubernetes.accountFolder, 'token')
+    await writeFile(`${file}.next`, 'renewed\n')
+    await rename(`${file}.next`, file)
+    expect(await rotateToken(parts(), usual)).toMatchObject({ kind: 'rotated' })
+  })
+})
+
+describe('two rotations of a Secret at once', () => {
+  it('one wins, the other says so', async () => {
+    const both = [
+      rotateToken(world.parts({ target: quick() }), usual),
+      rotateToken(world.parts({ target: quick() }), usual),
+    ]
+    const kinds = (await Promise.all(both)).map(outcome => outcome.kind)
+    expect(kinds.sort()).toEqual(['busy', 'rotated'])
+    expect(world.instance.tokens.map(token => token.value)).toEqual([kubernetes.value('token')])
+  })
+
+  it('a holder that renews its lease lives: the other says so', async () => {
+    const holder = await target().lock(() => undefined)
+    const renewing = setInterval(() => void holder.renew(), 20)
+    const watched: string[] = []
+    await expect(target().lock(found => watched.push(found))).rejects.toThrow('Another rotation')
+    clearInterval(renewing)
+    expect(watched).toHaveLength(1)
+    await holder.release()
+  })
+
+  it('a lease that stands still is taken over, and its holder stops at its next step', async () => {
+    const dead = await target().lock(() => undefined)
+    const heir = await target().lock(() => undefined)
+    await expect(dead.write(new Secret('late'))).rejects.toThrow('was taken over')
+    await heir.write(new Secret('value'))
+    expect(kubernetes.value('token')).toBe('value')
+    await heir.release()
+    expect(lease()).toBeUndefined()
+  })
+
+  function quick(): Target {
+    return { ...target(), leastGraceMs: 0 }
+  }
+})
+
+describe('a refusal of the Kubernetes API becomes a message with a remedy', () => {
+  it('403: the Role that is missing', async () => {
+    kubernetes.verbs = ['get']
+    await expect(rotateToken(parts(), usual)).rejects.toThrow(
+      /cannot patch resource "secrets".*verbs get and patch on secrets, resourceNames \["ingest"\]/,
+    )
+    expect(world.instance.tokens).toHaveLength(0)
+  })
+
+  it('401, 404, and an immutable Secret', async () => {
+    const own = kubernetes.accountToken
+    kubernetes.accountToken = 'another'
+    await expect(target().peek()).rejects.toThrow('check the mount of the service account')
+    kubernetes.accountToken = own
+    const held = await target().lock(() => undefined)
+    kubernetes.secret!.immutable = true
+    await expect(held.write(new Secret('value'))).rejects.toThrow('may be immutable')
+    kubernetes.secret = undefined
+    await expect(target().peek()).rejects.toThrow('Create the Secret pipespan/ingest first')
+  })
+
+  it('outside of a pod', async () => {
+    kubernetes.env.KUBERNETES_SERVICE_HOST = ''
+    await expect(target().peek()).rejects.toThrow('needs the service account of a pod')
+  })
+
+  it('a certificate of another authority', async () => {
+    await writeFile(path.join(kubernetes.accountFolder, 'ca.crt'), '')
+    await expect(target().peek()).rejects.toThrow('not signed by the ca.crt of the service account')
+  })
+})

@@ -1,0 +1,46 @@
+// What the OTLP endpoint's answer to an export of nothing says about a token.
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { Secret } from '../../src/lib/secret.ts'
+import { createProver } from '../../src/tokens/otlp-proof.ts'
+import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
+
+let instance: ObservabilityInstance
+
+beforeEach(async () => {
+  instance = await startInstance()
+})
+
+afterEach(async () => {
+  await instance.close()
+})
+
+function prove(token: string | undefined, headers: Record<string, string> = {}) {
+  const { prove } = createProver({ url: instance.otlpUrl, headers, timeoutMs: 300 })
+  return prove(token === undefined ? undefined : new Secret(token))
+}
+
+it('a valid token is accepted, a wrong one or none is refused while enforcement is on', async () => {
+  const { value } = instance.add('pipespan')
+  expect(await prove(value)).toEqual({ kind: 'accepted' })
+  expect(await prove('wrong')).toEqual({ kind: 'refused', status: 401 })
+  expect(await prove(undefined)).toEqual({ kind: 'refused', status: 401 })
+  instance.enforced = false
+  expect(await prove(undefined)).toEqual({ kind: 'accepted' })
+})
+
+it('the token takes the place of an authorization header among the configured ones', async () => {
+  const { value } = instance.add('pipespan')
+  expect(await prove(value, { Authorization: 'Bearer another', 'X-Tenant': 'a' })).toEqual({ kind: 'accepted' })
+})
+
+it.each([{ status: 503 }, { status: 404 }, 'lost', 'silent'] as const)('%o says nothing about the token', async how => {
+  instance.misbehaveOnce('POST', '/v1/traces', how)
+  expect(await prove(instance.add('pipespan').value)).toMatchObject({ kind: 'unclear' })
+})
+
+it('a token that no header can carry is not sent', async () => {
+  const proof = await prove('two\nlines')
+  expect(proof).toMatchObject({ kind: 'unclear' })
+  expect(JSON.stringify(proof)).not.toContain('lines')
+  expect(instance.exports).toEqual({ accepted: 0, refused: 0 })
+})

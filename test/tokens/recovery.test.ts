@@ -1,0 +1,181 @@
+// What the next run makes of a rotation that stopped, where lists are ambiguous or others have interfered.
+import fc from 'fast-check'
+import { writeFile } from 'node:fs/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock, type Clock } from '../../src/lib/clock.ts'
+import type { ProgressPoint } from '../../src/tokens/logbook.ts'
+import { rotateToken } from '../../src/tokens/rotation.ts'
+import { openWorld, usual, type RotationWorld } from './rotation-world.ts'
+
+let world: RotationWorld
+
+beforeEach(async () => {
+  world = await openWorld({ hideIds: true })
+})
+
+afterEach(async () => {
+  await world.close()
+})
+
+const valid = () => world.instance.tokens.map(token => token.value)
+
+class Stopped extends Error {}
+
+const yesterday: Clock = { now: () => Date.now() - 86_400_000, sleep: ms => systemClock.sleep(ms) }
+
+/** Runs a rotation that gets no further than this point. */
+async function stopAt(point: ProgressPoint, clock: Clock = systemClock): Promise<void> {
+  const progress = (reached: ProgressPoint) => {
+    if (reached === point) throw new Stopped()
+  }
+  await expect(rotateToken(world.parts({ progress, clock }), usual)).rejects.toThrow(Stopped)
+}
+
+describe('a rotation that stopped', () => {
+  it.each(['lost', 'truncated', { status: 502 }] as const)(
+    'when the answer to its creation was no answer (%o) leaves no orphan behind the next run',
+    async how => {
+      await rotateToken(world.parts(), usual)
+      world.instance.misbehaveOnce('POST', '/tokens', how)
+      await expect(rotateToken(world.parts(), usual)).rejects.toThrow('create an ingest token')
+      await rotateToken(world.parts(), usual)
+      expect(valid()).toEqual([await world.held()])
+    },
+  )
+
+  it('when its creation was refused outright is over at once', async () => {
+    world.instance.misbehaveOnce('POST', '/tokens', { status: 422, body: '{"message":"too many tokens"}' })
+    await expect(rotateToken(world.parts(), usual)).rejects.toThrow('too many tokens')
+    const points: ProgressPoint[] = []
+    await rotateToken(world.parts({ progress: point => void points.push(point) }), usual)
+    expect(points).not.toContain('recovering')
+  })
+
+  it('in its creation revokes none of several tokens that may be its own', async () => {
+    await stopAt('answered')
+    world.instance.add('pipespan')
+    const before = valid()
+    const outcome = await rotateToken(world.parts(), usual)
+    expect(outcome).toMatchObject({ kind: 'rotated', revoked: [] })
+    expect(valid()).toEqual(expect.arrayContaining(before))
+    expect(await world.said()).toContain('left by a rotation that died')
+  })
+
+  it('in its creation leaves alone what was created long after it', async () => {
+    await world.close()
+    world = await openWorld({ times: true })
+    await stopAt('creating', yesterday)
+    const { id } = world.instance.add('pipespan')
+    await rotateToken(world.parts(), usual)
+    expect(world.instance.tokens.map(token => token.id)).toContain(id)
+  })
+
+  it('in its creation long ago revokes nothing where others use the name and the list shows no times', async () => {
+    world.instance.add('pipespan')
+    await stopAt('creating', yesterday)
+    const { id } = world.instance.add('pipespan')
+    const outcome = await rotateToken(world.parts(), usual)
+    expect(outcome).toMatchObject({
+      warnings: expect.arrayContaining([expect.stringContaining(String(id))]) as unknown,
+    })
+    expect(world.instance.tokens.map(token => token.id)).toContain(id)
+  })
+
+  it('and whose target somebody else has changed counts its token as an older one', async () => {
+    await rotateToken(world.parts(), usual)
+    await stopAt('written')
+    const own = world.instance.add('pipespan')
+    await writeFile(world.file, own.value)
+    const outcome = await rotateToken(world.parts(), usual)
+    expect(outcome).toMatchObject({ kind: 'rotated', resumed: false })
+    expect(new Set(valid())).toEqual(new Set([own.value, await world.held()]))
+  })
+
+  it('and whose new token somebody else has revoked gets another one', async () => {
+    await rotateToken(world.parts(), usual)
+    await stopAt('written')
+    world.instance.remove(String(world.instance.tokens.at(-1)?.id))
+    expect(await world.isHeldValid()).toBe(false)
+    expect(await rotateToken(world.parts(), usual)).toMatchObject({ kind: 'rotated', resumed: false })
+    expect(valid()).toEqual([await world.held()])
+  })
+
+  it('is finished even while its token is young', async () => {
+    await rotateToken(world.parts(), usual)
+    await stopAt('waiting')
+    expect(await rotateToken(world.parts(), { ...usual, maxAgeMs: 60_000 })).toMatchObject({ resumed: true })
+    expect(valid()).toEqual([await world.held()])
+  })
+
+  it('can adopt when it goes on', async () => {
+    const former = world.instance.add('pipespan')
+    await stopAt('written')
+    const outcome = await rotateToken(world.parts(), { ...usual, adopt: true })
+    expect(outcome).toMatchObject({ resumed: true, revoked: [String(former.id)] })
+  })
+
+  it('keeps its orphan when that is the last valid token, and revokes it with the next rotation', async () => {
+    await stopAt('created')
+    expect(await rotateToken(world.parts(), usual)).toMatchObject({ kind: 'rotated' })
+    expect(valid()).toEqual([await world.held()])
+  })
+
+  it('and whose journal is damaged says what to do', async () => {
+    await rotateToken(world.parts(), usual)
+    await writeFile(`${world.file}.rotation.json`, '{"version":1')
+    await expect(rotateToken(world.parts(), usual)).rejects.toThrow('delete it and rotate once with --adopt')
+  })
+})
+
+describe('the creation', () => {
+  it('is given up when several tokens of its name appear at once and none says that it is the new one', async () => {
+    await rotateToken(world.parts(), usual)
+    const held = await world.held()
+    world.instance.onDone = (method, url) => {
+      if (method === 'POST' && url.endsWith('/tokens')) world.instance.add('pipespan')
+    }
+    await expect(rotateToken(world.parts(), usual)).rejects.toThrow('give every target a name of its own')
+    expect(await world.held()).toBe(held)
+    expect(await world.isHeldValid()).toBe(true)
+  })
+})
+
+describe('any series of rotations, stopped anywhere', () => {
+  const anywhere = fc.constantFrom<ProgressPoint>(
+    'creating',
+    'answered',
+    'created',
+    'tried',
+    'writing',
+    'replaced',
+    'written',
+    'proved',
+    'waiting',
+    'seen',
+    'revoking',
+    'revoked',
+    'over',
+  )
+
+  it('never leaves the target without a valid token, and ends with exactly one', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anywhere, { maxLength: 4 }), fc.boolean(), async (stops, hideIds) => {
+        const own = await openWorld({ hideIds })
+        await rotateToken(own.parts(), usual)
+        for (const stop of stops) {
+          const progress = async (point: ProgressPoint) => {
+            expect(await own.isHeldValid()).toBe(true)
+            if (point === stop) throw new Stopped()
+          }
+          await rotateToken(own.parts({ progress }), usual).catch((error: unknown) => {
+            if (!(error instanceof Stopped)) throw error
+          })
+        }
+        await rotateToken(own.parts(), usual)
+        expect(own.instance.tokens.map(token => token.value)).toEqual([await own.held()])
+        await own.close()
+      }),
+      { numRuns: 15 },
+    )
+  })
+})

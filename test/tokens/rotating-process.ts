@@ -1,0 +1,40 @@
+// A rotation in a process of its own, which kills itself at the point that its order names. Run by kill.test.ts.
+import { systemClock } from '../../src/lib/clock.ts'
+import { createKubernetesTarget } from '../../src/tokens/kubernetes-target.ts'
+import { rotateToken } from '../../src/tokens/rotation.ts'
+import { partsFor, usual } from './rotation-world.ts'
+
+export interface RotationOrder {
+  readonly url: string
+  readonly otlpUrl: string
+  readonly apiKey: string
+  readonly file: string
+  /** A point of the progress; undefined: killed from outside, or not at all. */
+  readonly killAt?: string
+  /** Instead of the file: the stand-in's Secret. */
+  readonly kubernetes?: {
+    readonly env: Record<string, string>
+    readonly accountFolder: string
+    readonly leaseMs: number
+  }
+}
+
+const order = JSON.parse(process.env.ROTATION_ORDER ?? '') as RotationOrder
+const { parts } = partsFor(order, order.file)
+const place = { namespace: 'pipespan', secret: 'ingest', key: 'token' }
+const target =
+  order.kubernetes === undefined
+    ? parts.target
+    : createKubernetesTarget(place, { ...order.kubernetes, timeoutMs: 2000, clock: systemClock })
+
+await rotateToken(
+  {
+    ...parts,
+    target: { ...target, leastGraceMs: 0 },
+    progress: point => {
+      process.stdout.write(`${point}\n`)
+      if (point === order.killAt) process.kill(process.pid, 'SIGKILL')
+    },
+  },
+  usual,
+)

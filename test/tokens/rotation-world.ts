@@ -1,0 +1,91 @@
+// One world for the tests of rotation: an observability instance, a folder for the token file, and what rotates it.
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { systemClock, type Clock } from '../../src/lib/clock.ts'
+import { Secret } from '../../src/lib/secret.ts'
+import { createIngestTokens } from '../../src/tokens/client.ts'
+import { createFileTarget } from '../../src/tokens/file-target.ts'
+import type { Progress } from '../../src/tokens/logbook.ts'
+import { createProver } from '../../src/tokens/otlp-proof.ts'
+import type { RotationOptions, RotationParts } from '../../src/tokens/rotation-session.ts'
+import type { RotationStore } from '../../src/tokens/rotation-store.ts'
+import type { Target } from '../../src/tokens/target.ts'
+import { startInstance, type ObservabilityInstance, type StandInOptions } from './stand-ins/observability-instance.ts'
+
+/** Quick enough for tests, patient enough for two cores. */
+export const quickPace = { pollMs: 5, patienceMs: 60, creationMs: 40 }
+
+export interface RotationWorld {
+  readonly instance: ObservabilityInstance
+  readonly folder: string
+  /** The target's file. */
+  readonly file: string
+  parts(more?: { store?: RotationStore; clock?: Clock; progress?: Progress; target?: Target }): RotationParts
+  /** What the file holds now. */
+  held(): Promise<string | undefined>
+  /** True when the endpoint would accept what the file holds now. */
+  isHeldValid(): Promise<boolean>
+  /** Every line of progress of every rotation, and the journal's text. */
+  said(): Promise<string>
+  close(): Promise<void>
+}
+
+export async function openWorld(options: StandInOptions = {}): Promise<RotationWorld> {
+  const instance = await startInstance(options)
+  const folder = await mkdtemp(path.join(tmpdir(), 'rotation-'))
+  const file = path.join(folder, 'token')
+  const lines: string[] = []
+  const ours = partsFor(instance, file)
+  const held = async () => await readFile(file, 'utf8').catch(() => undefined)
+  return {
+    instance,
+    folder,
+    file,
+    held,
+    parts: ({ progress, ...more } = {}) => ({
+      ...ours.parts,
+      progress: async (point, text) => {
+        lines.push(text)
+        await progress?.(point, text)
+      },
+      ...more,
+    }),
+    isHeldValid: async () => {
+      const value = await held()
+      return instance.tokens.some(token => token.value === value)
+    },
+    said: async () => `${lines.join('\n')}\n${await readFile(`${file}.rotation.json`, 'utf8').catch(() => '')}`,
+    close: async () => {
+      await ours.close()
+      await instance.close()
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+/** A rotation's parts, also for another process than the stand-in's. */
+export function partsFor(
+  { url, otlpUrl, apiKey }: Pick<ObservabilityInstance, 'url' | 'otlpUrl' | 'apiKey'>,
+  file: string,
+): { readonly parts: RotationParts; close(): Promise<void> } {
+  const timeoutMs = 2000
+  const instance = createIngestTokens({ url, apiKey: () => new Secret(apiKey), timeoutMs })
+  const prover = createProver({ url: otlpUrl, timeoutMs })
+  return {
+    parts: {
+      instance,
+      prove: prover.prove,
+      clock: systemClock,
+      target: createFileTarget(file),
+      pace: quickPace,
+      progress: () => undefined,
+    },
+    close: async () => {
+      await instance.close()
+      await prover.close()
+    },
+  }
+}
+
+export const usual: RotationOptions = { name: 'pipespan', graceMs: 0, adopt: false, force: false }

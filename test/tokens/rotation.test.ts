@@ -1,0 +1,239 @@
+// What a rotation promises when nothing kills it.
+import { readFile, stat, unlink, writeFile } from 'node:fs/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Secret } from '../../src/lib/secret.ts'
+import { fingerprintOf } from '../../src/tokens/fingerprint.ts'
+import type { ProgressPoint } from '../../src/tokens/logbook.ts'
+import { rotateToken } from '../../src/tokens/rotation.ts'
+import { planRotation } from '../../src/tokens/rotation-plan.ts'
+import { createMemoryStore } from './stand-ins/memory-store.ts'
+import { openWorld, usual, type RotationWorld } from './rotation-world.ts'
+
+let world: RotationWorld
+
+beforeEach(async () => {
+  world = await openWorld()
+})
+
+afterEach(async () => {
+  await world.close()
+})
+
+const valid = () => world.instance.tokens.map(token => token.value)
+const ids = () => world.instance.tokens.map(token => String(token.id))
+
+/** The fingerprint of what the file holds. */
+async function heldPrint(): Promise<string> {
+  return fingerprintOf(new Secret((await world.held()) ?? ''))
+}
+
+describe('a rotation', () => {
+  it('puts a new token into an empty target, readable by its owner alone', async () => {
+    const outcome = await rotateToken(world.parts(), usual)
+    expect(outcome).toMatchObject({ kind: 'rotated', revoked: [], resumed: false, warnings: [] })
+    expect(valid()).toEqual([await world.held()])
+    expect((await stat(world.file)).mode & 0o777).toBe(0o600)
+    expect((await stat(`${world.file}.rotation.json`)).mode & 0o777).toBe(0o600)
+  })
+
+  it('replaces the token and revokes the one before, in the documented order', async () => {
+    await rotateToken(world.parts(), usual)
+    const [former] = ids()
+    const points: ProgressPoint[] = []
+    const outcome = await rotateToken(world.parts({ progress: point => void points.push(point) }), usual)
+    expect(outcome).toMatchObject({ kind: 'rotated', revoked: [former] })
+    expect(valid()).toEqual([await world.held()])
+    expect(points).toEqual(
+      'creating answered created tried writing replaced written proved waiting seen revoking revoked over'.split(' '),
+    )
+  })
+
+  it('keeps a valid token in the target at every point of the way', async () => {
+    await rotateToken(world.parts(), usual)
+    const seen: boolean[] = []
+    const progress = async () => void seen.push(await world.isHeldValid())
+    await rotateToken(world.parts({ progress }), usual)
+    expect(seen.length).toBeGreaterThan(10)
+    expect(seen).not.toContain(false)
+  })
+
+  it('finds the id by the difference of the lists when the answer to the creation holds none', async () => {
+    await world.close()
+    world = await openWorld({ hideIds: true, list: 'data', ids: 'strings' })
+    await rotateToken(world.parts(), usual)
+    await rotateToken(world.parts(), usual)
+    expect(valid()).toEqual([await world.held()])
+  })
+
+  it('revokes nothing that this target is not known to have held, and says so', async () => {
+    const foreign = world.instance.add('pipespan')
+    const outcome = await rotateToken(world.parts(), usual)
+    expect(outcome).toMatchObject({ kind: 'rotated', revoked: [], warnings: [expect.stringContaining('--adopt')] })
+    expect(ids()).toContain(String(foreign.id))
+  })
+
+  it('revokes older tokens of the name, and of no other name, once they are adopted', async () => {
+    const former = world.instance.add('pipespan')
+    const other = world.instance.add('another')
+    await writeFile(world.file, former.value)
+    const outcome = await rotateToken(world.parts(), { ...usual, adopt: true })
+    expect(outcome).toMatchObject({ kind: 'rotated', revoked: [String(former.id)] })
+    expect(new Set(valid())).toEqual(new Set([other.value, await world.held()]))
+  })
+
+  it('does nothing while the current token is young, and rotates it when it is not', async () => {
+    await rotateToken(world.parts(), usual)
+    const before = valid()
+    expect(await rotateToken(world.parts(), { ...usual, maxAgeMs: 60_000 })).toMatchObject({ kind: 'young' })
+    expect(valid()).toEqual(before)
+    expect(await rotateToken(world.parts(), { ...usual, maxAgeMs: 0 })).toMatchObject({ kind: 'rotated' })
+    expect(valid()).not.toEqual(before)
+  })
+
+  it('replaces a young token that somebody else has revoked', async () => {
+    await rotateToken(world.parts(), usual)
+    world.instance.add('another')
+    world.instance.remove(ids()[0]!)
+    expect(await rotateToken(world.parts(), { ...usual, maxAgeMs: 60_000 })).toMatchObject({ kind: 'rotated' })
+    expect(await world.isHeldValid()).toBe(true)
+  })
+
+  it('changes nothing in a dry run, and names what it would do', async () => {
+    await rotateToken(world.parts(), usual)
+    const before = [valid(), await readFile(`${world.file}.rotation.json`, 'utf8')]
+    const plan = (await planRotation(world.parts(), { ...usual, graceMs: 600_000 })).join('\n')
+    expect([valid(), await readFile(`${world.file}.rotation.json`, 'utf8')]).toEqual(before)
+    expect(plan).toContain('Create a token named "pipespan"')
+    expect(plan).toContain(`Then revoke ${ids()[0]!}`)
+    expect(plan).toContain('Wait 600 s')
+  })
+
+  it('says that the current token is young in a dry run', async () => {
+    await rotateToken(world.parts(), usual)
+    const plan = await planRotation(world.parts(), { ...usual, maxAgeMs: 60_000 })
+    expect(plan.at(-1)).toContain('nothing to do')
+  })
+
+  it('lets one of two rotations at once win, and the other say so', async () => {
+    await rotateToken(world.parts(), usual)
+    const outcomes = await Promise.all([rotateToken(world.parts(), usual), rotateToken(world.parts(), usual)])
+    expect(outcomes.map(outcome => outcome.kind).sort()).toEqual(['busy', 'rotated'])
+    expect(valid()).toEqual([await world.held()])
+  })
+
+  it('shows no token in its progress and in no journal', async () => {
+    await rotateToken(world.parts(), usual)
+    const first = valid()
+    await rotateToken(world.parts(), usual)
+    const said = await world.said()
+    for (const value of [...first, ...valid()]) expect(said).not.toContain(value)
+  })
+
+  it('leaves the ids of another instance alone', async () => {
+    await rotateToken(world.parts(), usual)
+    const other = await openWorld()
+    const innocent = other.instance.add('somebody')
+    expect(String(innocent.id)).toBe(ids()[0])
+    const outcome = await rotateToken({ ...other.parts(), target: world.parts().target }, usual)
+    expect(outcome).toMatchObject({ kind: 'rotated', revoked: [] })
+    expect(other.instance.tokens).toContain(innocent)
+    await other.close()
+  })
+})
+
+describe('before anything is revoked', () => {
+  it('the endpoint must accept the new token: else the target is as it was and the new token is gone', async () => {
+    await rotateToken(world.parts(), usual)
+    const [before, held] = [valid(), await world.held()]
+    const refusing = { ...world.parts(), prove: async () => ({ kind: 'refused', status: 401 }) as const }
+    await expect(rotateToken(refusing, usual)).rejects.toThrow('does not accept the new token (it answers 401)')
+    expect(valid()).toEqual(before)
+    expect(await world.held()).toBe(held)
+    expect(await rotateToken(world.parts(), usual)).toMatchObject({ kind: 'rotated', resumed: false })
+  })
+
+  it('a new token that the endpoint accepts a little later is waited for', async () => {
+    let asked = 0
+    const parts = world.parts()
+    const prove: typeof parts.prove = async token => {
+      asked += 1
+      return asked <= 2 ? { kind: 'refused', status: 401 } : await parts.prove(token)
+    }
+    expect(await rotateToken({ ...parts, prove }, usual)).toMatchObject({ kind: 'rotated' })
+  })
+
+  it('every running daemon must report the new token: else the older one stays, and the next run goes on', async () => {
+    await rotateToken(world.parts(), usual)
+    const [former] = ids()
+    const store = createMemoryStore()
+    const oldPrint = await heldPrint()
+    store.reports = () => [{ daemon: 'a', tokenFingerprint: oldPrint, at: 0 }]
+    const kept = await rotateToken(world.parts({ store }), usual)
+    expect(kept).toMatchObject({ kind: 'kept', missing: ['a'] })
+    expect(ids()).toContain(former)
+    expect(await world.isHeldValid()).toBe(true)
+
+    const newPrint = await heldPrint()
+    store.reports = () => [{ daemon: 'a', tokenFingerprint: newPrint, at: 0 }]
+    expect(await rotateToken(world.parts({ store }), usual)).toMatchObject({ kind: 'rotated', resumed: true })
+    expect(valid()).toEqual([await world.held()])
+  })
+
+  it('a daemon with a token of its own for another destination does not hold it up', async () => {
+    await rotateToken(world.parts(), usual)
+    const store = createMemoryStore()
+    let print = ''
+    store.reports = () => [
+      { daemon: 'a', tokenFingerprint: 'elsewhere', at: 0 },
+      { daemon: 'a', tokenFingerprint: print, at: 0 },
+    ]
+    const progress = async (point: ProgressPoint) => {
+      if (point === 'waiting') print = await heldPrint()
+    }
+    expect(await rotateToken(world.parts({ store, progress }), usual)).toMatchObject({ kind: 'rotated' })
+  })
+
+  it('a missing report is passed over when that is forced', async () => {
+    await rotateToken(world.parts(), usual)
+    const store = createMemoryStore()
+    store.reports = () => [{ daemon: 'a', tokenFingerprint: 'older', at: 0 }]
+    const outcome = await rotateToken(world.parts({ store }), { ...usual, force: true })
+    expect(outcome).toMatchObject({ kind: 'rotated', warnings: [expect.stringContaining('a report is missing: a')] })
+    expect(valid()).toEqual([await world.held()])
+  })
+
+  it('a store that does not answer counts as a missing report', async () => {
+    await rotateToken(world.parts(), usual)
+    const store = createMemoryStore()
+    store.away = true
+    expect(await rotateToken(world.parts({ store }), usual)).toMatchObject({ kind: 'kept', missing: ['the store'] })
+  })
+
+  it('the whole grace period passes where no daemon can be asked', async () => {
+    await rotateToken(world.parts(), usual)
+    let now = Date.now()
+    const clock = { now: () => now, sleep: async (ms: number) => void (now += ms) }
+    const times = new Map<ProgressPoint, number>()
+    const progress = (point: ProgressPoint) => void times.set(point, now)
+    await rotateToken(world.parts({ clock, progress }), { ...usual, graceMs: 600_000 })
+    expect(times.get('seen')! - times.get('written')!).toBe(600_000)
+  })
+})
+
+describe('the store', () => {
+  it('holds a copy of the journal and the course of the rotation', async () => {
+    const store = createMemoryStore()
+    await rotateToken(world.parts({ store }), usual)
+    const journal: unknown = JSON.parse(await readFile(`${world.file}.rotation.json`, 'utf8'))
+    expect(store.copies.get(`file:${world.file}`)).toEqual(journal)
+    expect([...store.records.values()]).toMatchObject([{ state: 'done', tokenId: ids()[0], name: 'pipespan' }])
+  })
+
+  it('gives the journal back when the one beside the target is lost', async () => {
+    const store = createMemoryStore()
+    await rotateToken(world.parts({ store }), usual)
+    const [former] = ids()
+    await unlink(`${world.file}.rotation.json`)
+    expect(await rotateToken(world.parts({ store }), usual)).toMatchObject({ kind: 'rotated', revoked: [former] })
+  })
+})
