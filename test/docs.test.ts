@@ -8,7 +8,7 @@ import { reference } from '../src/config/reference.ts'
 const generated: readonly [file: string, content: () => string][] = [
   ['config/REFERENCE.md', () => reference(profiles)],
   ['config/pipespan.schema.json', () => `${JSON.stringify(jsonSchema(profiles), null, 2)}\n`],
-  ['docs/ATTRIBUTES.md', attributesReference],
+  ['docs/ATTRIBUTES.md', () => attributesReference(profiles)],
 ]
 
 it.each(generated)('%s says what the code says', async (file, content) => {

@@ -1,7 +1,15 @@
-// Traces as bytes: OTLP requests made by the official serializers, many pipelines in one.
-import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
+// Traces and logs as bytes: OTLP requests made by the official serializers, many pipelines in one.
+import {
+  JsonLogsSerializer,
+  JsonTraceSerializer,
+  ProtobufLogsSerializer,
+  ProtobufTraceSerializer,
+} from '@opentelemetry/otlp-transformer'
+import type { Attributes } from '@opentelemetry/api'
+import type { ReadableLogRecord } from '@opentelemetry/sdk-logs'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import type { FrozenPart } from '../model/frozen.ts'
+import { toLogs } from './logs.ts'
 import type { TelemetrySettings } from './settings.ts'
 import { toTraces } from './traces.ts'
 import { settleBytes, settleJson, withNeighbours } from './whole-doubles.ts'
@@ -16,15 +24,32 @@ export function encodeTraces(parts: readonly FrozenPart[], settings: TelemetrySe
 
 /** The same request as OTLP/JSON, indented for people. */
 export function tracesAsJson(parts: readonly FrozenPart[], settings: TelemetrySettings): string {
-  const bytes = JsonTraceSerializer.serializeRequest(spansOf(parts, settings))
-  return JSON.stringify(JSON.parse(new TextDecoder().decode(bytes), settleJson), null, 2)
+  return readable(JsonTraceSerializer.serializeRequest(spansOf(parts, settings)))
+}
+
+/** One ExportLogsServiceRequest in protobuf, with one ResourceLogs for each part; joined as traces are. */
+export function encodeLogs(parts: readonly FrozenPart[], settings: TelemetrySettings): Uint8Array {
+  return settleBytes(ProtobufLogsSerializer.serializeRequest(recordsOf(parts, settings)) ?? new Uint8Array())
+}
+
+/** The same request as OTLP/JSON, indented for people. */
+export function logsAsJson(parts: readonly FrozenPart[], settings: TelemetrySettings): string {
+  return readable(JsonLogsSerializer.serializeRequest(recordsOf(parts, settings)))
 }
 
 function spansOf(parts: readonly FrozenPart[], settings: TelemetrySettings): ReadableSpan[] {
   return parts.flatMap(part => toTraces(part, settings).map(withWholeDoubles))
 }
 
-function withWholeDoubles(span: ReadableSpan): ReadableSpan {
-  const attributes = withNeighbours(span.attributes)
-  return attributes === span.attributes ? span : { ...span, attributes }
+function recordsOf(parts: readonly FrozenPart[], settings: TelemetrySettings): ReadableLogRecord[] {
+  return parts.flatMap(part => toLogs(part, settings).map(withWholeDoubles))
+}
+
+function withWholeDoubles<T extends { readonly attributes: Attributes }>(subject: T): T {
+  const attributes = withNeighbours(subject.attributes)
+  return attributes === subject.attributes ? subject : { ...subject, attributes }
+}
+
+function readable(json: Uint8Array | undefined): string {
+  return JSON.stringify(JSON.parse(new TextDecoder().decode(json), settleJson), null, 2)
 }

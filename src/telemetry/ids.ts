@@ -3,7 +3,7 @@
 //
 // Scheme `instance` hashes names under the instance's base URL. Scheme `platform` makes the ids that the platform itself
 // uses and injects into jobs as TRACEPARENT. Both are SHA-256 over UTF-8, cut to the length of the id.
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { isSpanContextValid, TraceFlags, type SpanContext } from '@opentelemetry/api'
 import { parseTraceParent } from '@opentelemetry/core'
 import type { FrozenJob, FrozenPart } from '../model/frozen.ts'
@@ -112,7 +112,7 @@ function salted(input: string, separator: string, salt: string | undefined): str
 
 /** The first bytes of the SHA-256, as hex; hashed again while they are all zero, which the specification forbids. */
 function hashed(bytes: number, input: string | Buffer): string {
-  const digest = createHash('sha256').update(input).digest()
+  const digest = hash('sha256', input, 'buffer')
   const id = digest.toString('hex', 0, bytes)
   return isZero(id) ? hashed(bytes, digest) : id
 }

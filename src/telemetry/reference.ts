@@ -1,11 +1,13 @@
 // The reference of all attributes, docs/ATTRIBUTES.md, written from the tables that make them.
 import { jobAttributes } from './attributes/job.ts'
 import { linkAttributes, linkMeanings } from './attributes/link.ts'
+import { logAttributes } from './attributes/log.ts'
 import { pipelineAttributes } from './attributes/pipeline.ts'
 import { defaultValueLengthLimit } from './attributes/policy.ts'
 import { resourceAttributes } from './attributes/resource.ts'
 import { changeStates, reasonResults, statusMeanings } from './mapping.ts'
 import { schemaUrl } from './semconv.ts'
+import type { TelemetryProfile } from './settings.ts'
 
 /** What the reference shows of a row, whatever its subject. */
 interface ReferenceRow {
@@ -18,11 +20,11 @@ interface ReferenceRow {
 const legacy = /^(?:pipeline|job)\./
 
 /** Markdown, ending in a line feed. */
-export function attributesReference(): string {
+export function attributesReference(profiles: Readonly<Record<string, TelemetryProfile>>): string {
   return `${[
     '# Attributes',
     'Written from the tables in `src/telemetry/attributes` by `npm run docs`; a test holds it against them.',
-    introduction,
+    introduction(profiles),
     '## Resource',
     plainTable(resourceAttributes),
     ownAttributes,
@@ -32,6 +34,9 @@ export function attributesReference(): string {
     '## Job span and log record',
     jobSpan,
     pairedTable(jobAttributes),
+    '## Log records',
+    logRecord,
+    plainTable(logAttributes),
     '## Links',
     plainTable(linkAttributes),
     table(
@@ -70,14 +75,16 @@ export function attributesReference(): string {
   ].join('\n\n')}\n`
 }
 
-const introduction = `Names and types are a contract: dashboards and alerts may rely on them. Names below \`platform.\` are the vendor's; the platform's
-profile decides on that prefix (\`platform.\` for \`generic\`, \`gitlab.\` for \`gitlab\`). Names of the conventions follow
-<${schemaUrl}>.
+function introduction(profiles: Readonly<Record<string, TelemetryProfile>>): string {
+  const prefixes = Object.entries(profiles).map(([name, { namespace }]) => `${code(namespace)} for ${code(name)}`)
+  return `Names and types are a contract: dashboards and alerts may rely on them. Names below \`platform.\` are the vendor's; the platform's
+profile decides on that prefix (${prefixes.join(', ')}). Names of the conventions follow <${schemaUrl}>.
 
 Every name and value, the resource's included, is subject to \`PIPESPAN_ATTRIBUTES_DROP\` and \`PIPESPAN_ATTRIBUTES_HASH\`: names or glob
 patterns (\`pipeline.user.*\`, \`*.username\`) of attributes that are left out, or whose value is replaced by the first 16 bytes of its
 SHA-256 as hex. Dropping wins over hashing. Names of spans and status messages are no attributes: a pipeline's name and ref, a job's name
 and its failure reason stay readable there. Strings are cut at ${defaultValueLengthLimit} UTF-16 code units.`
+}
 
 const ownAttributes = `Your own attributes (\`OTEL_RESOURCE_ATTRIBUTES\`, or the configuration file) come after these. They may set \`service.name\` (where
 \`OTEL_SERVICE_NAME\` does not), \`service.namespace\` and \`deployment.environment\` or \`deployment.environment.name\`; \`vcs.*\`, the
@@ -88,6 +95,10 @@ as its message, where there is one) and for \`canceled\`, else UNSET.`
 
 const jobSpan = `Span name \`job: {name}\`, kind INTERNAL, child of the pipeline's span; status as above. A job that never ran starts and ends at its finish,
 else at the pipeline's.`
+
+const logRecord = `One for each pipeline and job, with the trace and span id of its span and all attributes of it, beside those below. Body
+\`Pipeline {status}: {name or ref}\`, or \`Job {status}: {name} ({stage})\`. Time: finished, else started, else created. Severity INFO for \`success\`,
+WARN for \`canceled\`, ERROR for \`failed\` (WARN where the job may fail), else DEBUG.`
 
 const reasons = `A failed job's result follows from its failure reason. A failed pipeline's is taken over the latest job of each name that failed and was not
 allowed to: \`failure\` over \`timeout\` over \`error\`. \`error.type\` and the span's status message are the reason of the job that decides.`

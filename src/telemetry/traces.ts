@@ -1,5 +1,5 @@
 // How a pipeline looks as a trace: one span for it, one for each of its jobs and bridges.
-import { SpanKind, SpanStatusCode, type Link, type SpanStatus } from '@opentelemetry/api'
+import { SpanKind, SpanStatusCode, type Link, type SpanContext, type SpanStatus } from '@opentelemetry/api'
 import type { Resource } from '@opentelemetry/resources'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { carriesPipeline, type FrozenJob, type FrozenPart } from '../model/frozen.ts'
@@ -30,16 +30,23 @@ import { hrTimeOf, spanTimes, type SpanTimes } from './span-time.ts'
  * and id. A span for which no instant at all is known cannot be placed in time and is left out.
  */
 export function toTraces(part: FrozenPart, settings: TelemetrySettings): ReadableSpan[] {
-  const resource = resourceOf(part, settings)
+  const traceId = traceIdOf(part.trace, part.key.instance)
+  const frame: Frame = {
+    part,
+    settings,
+    resource: resourceOf(part, settings),
+    traceId,
+    pipeline: contextOf(traceId, pipelineSpanId(part)),
+  }
   const jobs = part.jobs
     .flatMap(job => {
       const times = jobTimes(part, job)
       return times === undefined ? [] : [{ job, times }]
     })
     .sort((a, b) => a.times.start - b.times.start || a.job.id - b.job.id)
-    .map(({ job, times }) => jobSpan(part, job, times, settings, resource))
+    .map(({ job, times }) => jobSpan(job, times, frame))
   const times = carriesPipeline(part) ? pipelineTimes(part) : undefined
-  return times === undefined ? jobs : [pipelineSpan(part, times, settings, resource), ...jobs]
+  return times === undefined ? jobs : [pipelineSpan(times, frame), ...jobs]
 }
 
 /** When a pipeline's span starts and ends; undefined when no instant is known. */
@@ -60,18 +67,23 @@ export function pipelineSpanName({ key, pipeline }: FrozenPart, style: Telemetry
   return name === undefined ? action : `${action} ${name}`.toWellFormed()
 }
 
-function pipelineSpan(
-  part: FrozenPart,
-  times: SpanTimes,
-  settings: TelemetrySettings,
-  resource: Resource,
-): ReadableSpan {
+/** What the spans of one part share. */
+interface Frame {
+  readonly part: FrozenPart
+  readonly settings: TelemetrySettings
+  readonly resource: Resource
+  readonly traceId: string
+  /** Context of the pipeline's span, whether it is in this part or was sent before. */
+  readonly pipeline: SpanContext
+}
+
+function pipelineSpan(times: SpanTimes, { part, settings, resource, pipeline }: Frame): ReadableSpan {
   const parent = parentOfPipeline(part)
   return {
     ...unchanging,
     name: pipelineSpanName(part, settings.spanNames),
     kind: SpanKind.SERVER,
-    spanContext: contextGetter(part, pipelineSpanId(part)),
+    spanContext: () => pipeline,
     ...(parent === undefined ? {} : { parentSpanContext: parent }),
     ...timed(times),
     status: statusOf(part.pipeline.facts.status, pipelineOutcome(part)),
@@ -82,18 +94,17 @@ function pipelineSpan(
 }
 
 function jobSpan(
-  part: FrozenPart,
   job: FrozenJob,
   times: SpanTimes,
-  settings: TelemetrySettings,
-  resource: Resource,
+  { part, settings, resource, traceId, pipeline }: Frame,
 ): ReadableSpan {
+  const context = contextOf(traceId, jobSpanId(part, job))
   return {
     ...unchanging,
     name: `job: ${notBlank(job.name) ?? job.id}`.toWellFormed(),
     kind: SpanKind.INTERNAL,
-    spanContext: contextGetter(part, jobSpanId(part, job)),
-    parentSpanContext: contextGetter(part, pipelineSpanId(part))(),
+    spanContext: () => context,
+    parentSpanContext: pipeline,
     ...timed(times),
     status: statusOf(job.status, outcomeOfJob(job)),
     attributes: jobAttributesOf(part, job, settings),
@@ -111,11 +122,6 @@ const unchanging = {
   droppedEventsCount: 0,
   droppedLinksCount: 0,
 } satisfies Partial<ReadableSpan>
-
-function contextGetter({ key, trace }: FrozenPart, spanId: string): ReadableSpan['spanContext'] {
-  const context = contextOf(traceIdOf(trace, key.instance), spanId)
-  return () => context
-}
 
 function timed({ start, end }: SpanTimes): Pick<ReadableSpan, 'startTime' | 'endTime' | 'duration'> {
   return { startTime: hrTimeOf(start), endTime: hrTimeOf(end), duration: hrTimeOf(end - start) }

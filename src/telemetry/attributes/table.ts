@@ -32,9 +32,17 @@ export interface AttributeStyle {
 /** The prefix that vendor names have in the tables. */
 export const vendorPrefix = 'platform.'
 
+/** Names under a namespace, made once: a string put together anew for each span is slow as the key of an object. */
+const namesUnder = new Map<string, Map<string, string>>()
+
 /** A name of a table under the profile's namespace. */
 export function keyUnder(namespace: string, key: string): string {
-  return key.startsWith(vendorPrefix) ? namespace + key.slice(vendorPrefix.length) : key
+  if (namespace === vendorPrefix || !key.startsWith(vendorPrefix)) return key
+  const names = namesUnder.get(namespace) ?? new Map<string, string>()
+  if (names.size === 0) namesUnder.set(namespace, names)
+  const name = names.get(key) ?? namespace + key.slice(vendorPrefix.length)
+  names.set(key, name)
+  return name
 }
 
 /** The attributes of a subject, in the table's order; what is unknown or not of the row's type is left out. */
