@@ -1,0 +1,85 @@
+// How frozen pipelines look as log records: golden files of whole stories, and what must hold whatever is told.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { decodeLogs } from '../../src/demo/otlp-logs.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { encodeLogs, logsAsJson } from '../../src/telemetry/encode.ts'
+import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import { toLogs } from '../../src/telemetry/logs.ts'
+import { toTraces } from '../../src/telemetry/traces.ts'
+import { frozenPart } from './arbitraries.ts'
+import { readable } from './golden.ts'
+import { stories } from './stories.ts'
+
+const settings = telemetrySettings({ profiles })
+
+describe('the log records of whole stories', () => {
+  for (const [name, parts] of Object.entries(stories)) {
+    it(`are as the golden file shows: ${name}`, async () => {
+      await expect(readable(logsAsJson(parts, settings))).toMatchFileSnapshot(`../golden/logs/${name}.json`)
+    })
+  }
+})
+
+describe('a log record', () => {
+  it('says in its severity how it went, and a failure that is allowed is a warning', () => {
+    const said = (story: string) =>
+      toLogs(stories[story]![0]!, settings).map(({ body, severityText, severityNumber }) => [
+        body,
+        severityText,
+        severityNumber,
+      ])
+    expect(said('failure')).toEqual([
+      ['Pipeline failed: main', 'ERROR', 17],
+      ['Job failed: unit (test)', 'ERROR', 17],
+      ['Job failed: audit (test)', 'WARN', 13],
+      ['Job failed: unit (test)', 'ERROR', 17],
+      ['Job skipped: live (deploy)', 'DEBUG', 5],
+      ['Job failed: browser (test)', 'ERROR', 17],
+    ])
+    expect(said('canceled').slice(0, 2)).toEqual([
+      ['Pipeline canceled: Build and deploy', 'WARN', 13],
+      ['Job canceled: compile (build)', 'WARN', 13],
+    ])
+  })
+
+  it('keeps a whole double a double on the wire', () => {
+    const records = decodeLogs(encodeLogs(stories.success!, settings))
+    const unit = records.find(({ body }) => body === 'Job success: unit (test)')!
+    expect(unit.attributes['job.coverage']).toBe(88)
+    expect(logsAsJson(stories.success!, settings)).toMatch(/"doubleValue": 88\b/)
+  })
+
+  it('of a supplement is the late job alone', () => {
+    const late = stories.supplement!.find(({ kind }) => kind === 'supplement')!
+    expect(toLogs(late, settings).map(({ body }) => body)).toEqual([
+      'Job failed: unit (test)',
+      'Job success: trigger (deploy)',
+    ])
+  })
+})
+
+describe('whatever is told', () => {
+  it('there is a record for every span, in the same order, with its ids, its attributes and a time', () => {
+    fc.assert(
+      fc.property(frozenPart, part => {
+        const spans = toTraces(part, settings)
+        const records = toLogs(part, settings)
+        expect(records.map(({ spanContext }) => spanContext)).toEqual(spans.map(span => span.spanContext()))
+        records.forEach(({ hrTime, attributes }, index) => {
+          expect(hrTime[0] >= 0 && hrTime[0] + hrTime[1] > 0).toBe(true)
+          expect(attributes).toMatchObject(spans[index]!.attributes)
+        })
+      }),
+    )
+  })
+
+  it('the bytes of two parts are the bytes of each, one after the other', () => {
+    fc.assert(
+      fc.property(frozenPart, frozenPart, (a, b) => {
+        const apart = Buffer.concat([encodeLogs([a], settings), encodeLogs([b], settings)])
+        expect(Buffer.from(encodeLogs([a, b], settings)).equals(apart)).toBe(true)
+      }),
+    )
+  })
+})
