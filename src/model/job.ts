@@ -93,8 +93,8 @@ export function viewJob(job: Job): JobView {
     const heardAt = horizonOf(stamp)
     if (heardAt > 0 && heardAt < second(startedAt)) view[field] = undefined
   }
-  const runner = view['runner'] as Runner | undefined
-  if (runner !== undefined && runner.id === runnerTags?.runner) view['runner'] = { ...runner, tags: runnerTags.tags }
+  const runner = view.runner as Runner | undefined
+  if (runner !== undefined && runner.id === runnerTags?.runner) view.runner = { ...runner, tags: runnerTags.tags }
   const bornAgain = second(finishedAt) < second(startedAt)
   view.finishedAt = isFinished(facts.status) || (!isActive(facts.status) && !bornAgain) ? finishedAt : undefined
   if (facts.status !== 'failed') view.failureReason = undefined

@@ -95,11 +95,10 @@ async function transact(session: Session, now: number, work: readonly RunWork[])
     const row = byKey.get(nameOf(item.key))
     const known = row === undefined ? undefined : storedRun(row, jobs)
     const change = item.decide(known, now)
-    const heardFrom = item.source === undefined ? (known?.heardFrom ?? {}) : { [item.source]: now, ...known?.heardFrom }
-    const news = item.source !== undefined && known !== undefined && known.heardFrom[item.source] === undefined
-    if (change === undefined && !(news && known !== undefined)) return []
-    const same = known === undefined ? undefined : { run: known.run, jobs: [], timing: known.timing }
-    const written = change ?? same
+    const { source } = item
+    const heardFrom = { ...(source === undefined ? {} : { [source]: now }), ...known?.heardFrom }
+    const firstWord = source !== undefined && known !== undefined && known.heardFrom[source] === undefined
+    const written = change ?? (firstWord ? { run: known.run, jobs: [], timing: known.timing } : undefined)
     return written === undefined ? [] : [{ id: row?.id as number | undefined, change: written, heardFrom }]
   })
   if (changes.length === 0) return
