@@ -37,7 +37,12 @@ const onceWithin = 55_000
 export async function demo(options: DemoOptions, terminal: Terminal): Promise<number> {
   const stopping = new AbortController()
   const stop = (): void => stopping.abort()
-  for (const name of signals) process.once(name, stop)
+  const onSignal = (): void => {
+    // The second one ends at once; the daemon is then killed on the way out.
+    if (stopping.signal.aborted) process.exit(exitCode.failed)
+    stop()
+  }
+  for (const name of signals) process.on(name, onSignal)
   options.signal?.addEventListener('abort', stop, { once: true })
   if (options.signal?.aborted === true) stop()
   const closers: (() => Promise<void>)[] = []
@@ -45,7 +50,7 @@ export async function demo(options: DemoOptions, terminal: Terminal): Promise<nu
     return await play(options, terminal, closers, stopping.signal)
   } finally {
     for (const close of closers.toReversed()) await close()
-    for (const name of signals) process.off(name, stop)
+    for (const name of signals) process.off(name, onSignal)
     options.signal?.removeEventListener('abort', stop)
   }
 }
@@ -115,7 +120,10 @@ async function play(
   if (end === 'died') return mourn('The daemon ended by itself.', daemon, terminal)
   book.rest().forEach(draw)
   const { accepted, sent } = platform.counts
-  print(terminal, `\n${book.statuses.size} pipelines with ${book.jobs} jobs drawn, out of ${accepted} webhooks.`)
+  print(
+    terminal,
+    `\n${counted(book.statuses.size, 'pipeline')} with ${counted(book.jobs, 'job')} drawn, out of ${counted(accepted, 'webhook')}.`,
+  )
   if (once) print(terminal, tryNext)
   if (end !== 'too-late') return exitCode.done
   const missing = platform.truth().flatMap(({ id, status }) => (book.statuses.get(id) === status ? [] : [id]))
@@ -156,6 +164,10 @@ function introduction(webhooks: string, receiver: string, speed: number, once: b
     `What the daemon exports arrives at an OTLP receiver, ${receiver}, and is drawn below${once ? '.' : '. Ctrl-C ends it.'}`,
     ...(once ? [] : [tryNext]),
   ].join('\n')
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 const tryNext =
