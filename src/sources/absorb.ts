@@ -41,7 +41,7 @@ export function absorb(
   rules: AbsorbRules,
 ): RunChange | undefined {
   const run = known === undefined ? heard : mergeRun(known.run, heard)
-  if (known !== undefined && run === known.run) return undefined
+  if (run === known?.run) return undefined
   const jobs = [...heard.jobs.keys()].flatMap(id => {
     const job = run.jobs.get(id)
     return job === undefined || job === known?.run.jobs.get(id) ? [] : [job]

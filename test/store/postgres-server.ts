@@ -74,7 +74,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   const stop: PostgresServer['stop'] = async (how = 'fast') => {
     const stopping = server
     server = undefined
-    if (stopping === undefined || stopping.exitCode !== null) return
+    if (stopping?.exitCode !== null) return
     const ended = new Promise(resolve => stopping.once('exit', resolve))
     stopping.kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT')
     await ended

@@ -1,0 +1,38 @@
+# syntax=docker/dockerfile:1
+# Pipespan in a container: built with its development dependencies, run without them, as a user without rights.
+
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+# `prepare` needs the sources, which come later: building is a step of its own.
+RUN npm ci --ignore-scripts
+COPY tsconfig.json tsconfig.build.json ./
+COPY scripts ./scripts
+COPY src ./src
+# The image's own Node compiles; the pinned development one is not needed here.
+RUN node scripts/build.js && npm prune --omit=dev --ignore-scripts
+
+FROM node:24-bookworm-slim
+LABEL org.opencontainers.image.title="Pipespan" \
+      org.opencontainers.image.description="Turns every CI/CD pipeline of a GitLab-like platform into OpenTelemetry" \
+      org.opencontainers.image.licenses="Apache-2.0"
+ENV NODE_ENV=production \
+    PIPESPAN_LISTEN=[::]:8080 \
+    PIPESPAN_ADMIN_LISTEN=127.0.0.1:8081 \
+    PIPESPAN_STORE_URL=sqlite:/data/pipespan.db
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY config ./config
+COPY LICENSE README.md ./
+# Everything but /data may be read-only.
+RUN mkdir -m 0700 /data && chown 65532:65532 /data
+VOLUME /data
+USER 65532:65532
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=10s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PIPESPAN_ADMIN_LISTEN.split(':').pop() + '/readyz').then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "/app/dist/main.js"]
+CMD ["serve"]
