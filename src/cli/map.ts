@@ -74,7 +74,7 @@ export function mapFile(
 
 function frozen(run: Run, { traceIds, platform }: Config<ProfileName>): FrozenPart {
   const trace = traceContextOf(run, [], { scheme: traceIds, profile: platform.profile, bridgesWillCome: false })
-  const { parts } = freezeAttempt(run, [...run.jobs.values()], trace, false, { partSize: Infinity })
+  const { parts } = freezeAttempt(run, [...run.jobs.values()], trace, false, Date.now(), { partSize: Infinity })
   const [part] = parts
   if (part === undefined) throw new Error('a run with a pipeline freezes to one part')
   return part

@@ -42,8 +42,8 @@ export function isAtEnd(run: Run): boolean {
   return record.facts.status === 'skipped' && horizonOf(record.stamp) > last.horizon
 }
 
-/** F of the attempt that would be frozen now. Never before the F of the attempt before. */
-export function finishOf(run: Run): Millis {
+/** F of the attempt that would be frozen now; `now` where nothing has a time. Never before the F of the attempt before. */
+export function finishOf(run: Run, now: Millis): Millis {
   const last = lastAttempt(run)
   const times = run.pipeline?.times
   const status = run.pipeline?.record.facts.status ?? ''
@@ -55,7 +55,7 @@ export function finishOf(run: Run): Millis {
     latest([...run.jobs.values()].flatMap(job => [job.times.createdAt, job.times.startedAt])),
   ]
   const known = candidates.find(time => time !== undefined && (last === undefined || time > last.finish))
-  return known ?? last?.finish ?? 0
+  return known ?? last?.finish ?? now
 }
 
 /** The jobs of the attempt that would be frozen now: those never frozen, and frozen ones that have moved. */

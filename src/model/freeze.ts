@@ -1,8 +1,9 @@
 // Freezing: makes the parts that will be sent for an attempt or for supplements, and the run as it is afterwards. Pure.
+import { durationsByStage } from './durations.ts'
 import { finishOf, newestByName } from './attempt.ts'
 import { frozenVersion, type FrozenJob, type FrozenPart, type FrozenPipeline } from './frozen.ts'
 import { horizonOf } from './stamped.ts'
-import { isFinished, isTerminal } from './status.ts'
+import { isTerminal } from './status.ts'
 import { earliest, type Millis } from './instant.ts'
 import { lastAttempt, type FrozenAttempt, type Run, type TraceContext } from './run.ts'
 import { viewJob, type Job, type JobView } from './job.ts'
@@ -25,12 +26,13 @@ export function freezeAttempt(
   jobs: readonly Job[],
   trace: TraceContext,
   incomplete: boolean,
+  now: Millis,
   options: FreezeOptions,
 ): Frozen {
   const { pipeline } = run
   if (pipeline === undefined) return { run, parts: [], jobs: [] }
   const attempt = (lastAttempt(run)?.attempt ?? 0) + 1
-  const finish = finishOf(run)
+  const finish = finishOf(run, now)
   const views = jobs.map(viewJob)
   const start = startOf(run, views, attempt, finish)
   const frozenPipeline: FrozenPipeline = {
@@ -38,7 +40,10 @@ export function freezeAttempt(
     jobCount: views.length,
   }
   const chunks = chunked(frozenJobs(run, jobs, attempt, finish), options.partSize)
-  const parts = chunks.map((chunk, index) => partOf(run, attempt, index + 1, 'attempt', trace, frozenPipeline, chunk))
+  const told = chunks.length > 1 ? { ...frozenPipeline, durations: durationsByStage(views) } : frozenPipeline
+  const parts = chunks.map((chunk, index) =>
+    partOf(run, attempt, index + 1, 'attempt', trace, index === 0 ? told : frozenPipeline, chunk),
+  )
   const frozenAttempt: FrozenAttempt = {
     attempt,
     status: pipeline.record.facts.status,
@@ -115,7 +120,7 @@ function frozenJobs(run: Run, jobs: readonly Job[], attempt: number, finish: Mil
   return jobs.map(job => {
     const view = viewJob(job)
     const ran = view.startedAt !== undefined
-    const end = view.finishedAt ?? (isFinished(view.status) ? undefined : finish) ?? finish
+    const end = view.finishedAt ?? finish
     const start = ran ? view.startedAt : end
     return {
       ...view,

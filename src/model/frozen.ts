@@ -1,6 +1,7 @@
 // A frozen part: what one export sends, fixed whatever the run becomes later. Stored as versioned JSON, so that an upgraded
 // daemon sends what an older one froze.
 import type { Millis } from './instant.ts'
+import { durationsByStage, type StageDurations } from './durations.ts'
 import type { JobView } from './job.ts'
 import type { PipelineFacts, ProjectFacts, RunKey } from './observation.ts'
 import type { TraceContext } from './run.ts'
@@ -36,6 +37,8 @@ export interface FrozenPipeline {
   readonly failures: readonly string[]
   /** All jobs and bridges of this attempt, over all parts. */
   readonly jobCount: number
+  /** Of all parts' jobs. Only in part 1 of several: elsewhere the part's own jobs tell as much. */
+  readonly durations?: readonly StageDurations[] | undefined
 }
 
 export interface FrozenPart {
@@ -55,4 +58,9 @@ export interface FrozenPart {
 /** True for the one part of an attempt that carries the pipeline's span, log record and metrics. */
 export function carriesPipeline(part: FrozenPart): boolean {
   return part.kind === 'attempt' && part.part === 1
+}
+
+/** How long the jobs of this part's whole attempt ran. */
+export function durationsOf({ pipeline, jobs }: Pick<FrozenPart, 'pipeline' | 'jobs'>): readonly StageDurations[] {
+  return pipeline.durations ?? durationsByStage(jobs)
 }

@@ -60,7 +60,7 @@ function planAttempt(
     const due = Math.max(settled, enriched, idle)
     if (clock.now < due) return { step: 'wait', due, endedAt }
     const jobs = jobsOfAttempt(run, { withActive: false })
-    return { step: 'freeze', why: 'settled', frozen: freezeAttempt(run, jobs, trace, false, rules) }
+    return { step: 'freeze', why: 'settled', frozen: freezeAttempt(run, jobs, trace, false, clock.now, rules) }
   }
   const blocked = isBlocked(status) && !hasActiveJobs(run)
   const due = clock.changedAt + (blocked ? rules.blockedAfter : rules.staleAfter)
@@ -69,6 +69,6 @@ function planAttempt(
   return {
     step: 'freeze',
     why: blocked ? 'blocked' : 'stale',
-    frozen: freezeAttempt(run, jobs, trace, true, rules),
+    frozen: freezeAttempt(run, jobs, trace, true, clock.now, rules),
   }
 }

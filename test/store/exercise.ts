@@ -38,7 +38,7 @@ function freezing(pipelineId: number, to: readonly Lane[] = [lane]): RunWork {
       if (known === undefined) return undefined
       const { run } = known
       const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
-      const frozen = freezeAttempt(run, [...run.jobs.values()], trace, false, rules)
+      const frozen = freezeAttempt(run, [...run.jobs.values()], trace, false, now, rules)
       const owed = frozen.parts.map(part => ({ part, to }))
       return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, owed }
     },
