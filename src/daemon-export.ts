@@ -4,9 +4,11 @@ import { encodeTraces } from './telemetry/encode.ts'
 import { profiles } from './platform/profile.ts'
 import { telemetrySettings, type TelemetrySettings } from './telemetry/settings.ts'
 import type { Config } from './config/options.ts'
-import type { Destination, Endpoint } from './export/destination.ts'
+import type { Bearer, Destination, Endpoint } from './export/destination.ts'
 import type { Encode } from './export/parcel.ts'
+import type { LiveSecret } from './config/live-secret.ts'
 import type { Log } from './lib/log.ts'
+import type { Secret } from './lib/secret.ts'
 import type { Owed, Signal } from './store/runs.ts'
 
 export interface ExportParts {
@@ -64,7 +66,19 @@ function destinationOf(
   return {
     name,
     signals,
-    bearer: { current: token, reload: async () => false },
+    bearer: bearerOf(token),
     proxy: { http: http?.reveal(), https: https?.reveal(), no: noProxy?.join(',') },
+  }
+}
+
+/** A token that follows its file: a backend that refuses it makes the file be read at once. */
+function bearerOf(token: LiveSecret<Secret>): Bearer {
+  return {
+    current: () => token.current(),
+    reload: async () => {
+      const before = token.current()?.reveal()
+      token.reload()
+      return token.current()?.reveal() !== before
+    },
   }
 }

@@ -5,6 +5,7 @@
 import type { Secret } from '../lib/secret.ts'
 import { signals, type Signal } from './otlp-options.ts'
 import type { Config } from './options.ts'
+import type { LiveSecret } from './live-secret.ts'
 import type { Headers } from './pair-kinds.ts'
 
 export const defaultDestination = 'default'
@@ -14,8 +15,8 @@ const defaultEndpoint = 'http://localhost:4318'
 
 export interface ConfiguredDestination {
   readonly name: string
-  /** The bearer token of this moment, in place of an Authorization among the headers. */
-  readonly token: () => Secret | undefined
+  /** The bearer token, in place of an Authorization among the headers. */
+  readonly token: LiveSecret<Secret>
   /** The signals it takes. */
   readonly targets: Readonly<Partial<Record<Signal, ConfiguredTarget>>>
 }
@@ -43,7 +44,7 @@ export function destinationsOf(config: Config): ConfiguredDestination[] {
     const headers = (): Headers => destination.headers.current() ?? new Map()
     return {
       name: destination.name,
-      token: () => destination.token.current(),
+      token: destination.token,
       targets: targetsOf(takes, signal => ({
         ...common(config),
         url: withPath(destination.endpoint, signal),
@@ -53,7 +54,7 @@ export function destinationsOf(config: Config): ConfiguredDestination[] {
   })
   const first: ConfiguredDestination = {
     name: defaultDestination,
-    token: () => observability.token.current(),
+    token: observability.token,
     targets: targetsOf(
       observability.export.filter(signal => defaultTakes(config, signal)),
       signal => ({

@@ -1,6 +1,7 @@
 // Behind the durable line: takes deliveries from the inbox, has them parsed, and merges what they tell into the runs.
 import { absorbing, type AbsorbRules } from './absorb.ts'
 import { createLoop, type Loop } from '../lib/loop.ts'
+import { isKnownStatus } from '../model/status.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Inbox, InboxItem, InboxLease } from '../store/inbox.ts'
 import type { Log } from '../lib/log.ts'
@@ -35,6 +36,8 @@ export interface IntakeCounters {
   excluded: number
   /** Single jobs left out of an otherwise understood delivery. */
   droppedJobs: number
+  /** Statuses that this version does not know: passed through as they came. */
+  unknownStatuses: number
 }
 
 export interface Intake extends Loop {
@@ -48,7 +51,14 @@ const batch = { deliveries: 256, bytes: 16 * 1024 * 1024, holdMs: 60_000 }
 const idle = 1_000
 
 export function createIntake(options: IntakeOptions): Intake {
-  const counters: IntakeCounters = { understood: 0, ignored: 0, unparseable: 0, excluded: 0, droppedJobs: 0 }
+  const counters: IntakeCounters = {
+    understood: 0,
+    ignored: 0,
+    unparseable: 0,
+    excluded: 0,
+    droppedJobs: 0,
+    unknownStatuses: 0,
+  }
   const takeIn = async (): Promise<boolean> => {
     const lease = await options.inbox.lease(batch.deliveries, batch.bytes, batch.holdMs)
     if (lease.items.length === 0) return false
@@ -103,6 +113,7 @@ async function digest(lease: InboxLease, counters: IntakeCounters, options: Inta
     } else {
       counters.understood += 1
       counters.droppedJobs += parsed.dropped
+      counters.unknownStatuses += unknownStatuses(parsed.observation)
       bySource[item.source].push(parsed.observation)
       understood.push(item.id)
     }
@@ -115,4 +126,9 @@ async function digest(lease: InboxLease, counters: IntakeCounters, options: Inta
   ]
   const held = await runs.transact(work, { token: lease.token, ids: understood })
   if (held) options.onChange()
+}
+
+function unknownStatuses({ pipeline, jobs }: Observation): number {
+  const statuses = [pipeline?.facts.status, ...jobs.map(job => job.facts.status)]
+  return statuses.filter(status => status !== undefined && !isKnownStatus(status)).length
 }

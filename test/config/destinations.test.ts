@@ -72,7 +72,7 @@ describe('several destinations', () => {
       SERVICE_OBSERVABILITY_TOKEN: 'abc',
     }
     const seen = destinationsOf(good(env, yaml).config).map(({ token, targets }) => [
-      token()?.reveal(),
+      token.current()?.reveal(),
       ...(targets.traces?.headers() ?? []),
     ])
     expect(seen).toEqual([
