@@ -148,13 +148,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       requireSignature: config.webhook.requireSignature,
       profile,
       onAccepted: () => intake.wake(),
-      now: clock.now,
+      now: () => clock.now(),
       log,
     })
     const health = createHealth({
       proveWritable: async () => store.proveWritable(),
       stopping: () => stopping,
-      now: clock.now,
+      now: () => clock.now(),
       log,
     })
     const common = { basePath: config.basePath, trustProxy: config.trustProxy, health, log }

@@ -205,7 +205,10 @@ See what a webhook becomes:
 /** Numbers of what is meant, or `--all`. */
 function withIds(command: Command): Command {
   return command
-    .argument('[ids...]', 'their numbers', (text: string, before: number[] = []) => [...before, wholeNumber(text)])
+    .argument('[ids...]', 'their numbers', (text: string, before: number[] | undefined) => [
+      ...(before ?? []),
+      wholeNumber(text),
+    ])
     .option('--all', 'all of them', false)
 }
 

@@ -11,12 +11,12 @@ import { startDaemon, type Daemon } from '../daemon.ts'
 import { version } from '../lib/version.ts'
 
 export async function serve(terminal: Terminal, options: { file?: string | undefined }): Promise<number> {
-  let log: Log | undefined
+  const told: { log?: Log } = {}
   const loading: LoadOptions<ProfileName> = {
     env: terminal.env,
     file: options.file,
     profiles,
-    onSecretNews: sentence => log?.info(sentence),
+    onSecretNews: sentence => told.log?.info(sentence),
   }
   const loaded = loadConfig(loading)
   if (!loaded.ok) {
@@ -24,10 +24,11 @@ export async function serve(terminal: Terminal, options: { file?: string | undef
     return exitCode.misused
   }
   const { config } = loaded
-  log = createLog({
+  const log = createLog({
     level: config.log.level,
     format: config.log.format ?? (terminal.stderr.isTTY === true ? 'pretty' : 'json'),
   })
+  told.log = log
   for (const warning of loaded.warnings) log.warn(warning)
   log.info({ version, node: process.versions.node }, 'pipespan starts')
   let daemon: Daemon

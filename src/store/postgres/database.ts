@@ -146,7 +146,10 @@ async function migrate(pool: pg.Pool): Promise<void> {
 }
 
 /** bigint comes as text by default; every one of ours is a count, an id or a time and fits a double. */
-function parserOf(id: Parameters<typeof pg.types.getTypeParser>[0], format?: 'text' | 'binary'): (value: string) => unknown {
+function parserOf(
+  id: Parameters<typeof pg.types.getTypeParser>[0],
+  format?: 'text' | 'binary',
+): (value: string) => unknown {
   if (id === pg.types.builtins.INT8 || id === pg.types.builtins.NUMERIC) return Number
   return pg.types.getTypeParser(id, format) as (value: string) => unknown
 }
