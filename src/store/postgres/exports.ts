@@ -1,7 +1,8 @@
 // What is owed to destinations, on PostgreSQL: replicas lease past each other with SKIP LOCKED.
 import { randomUUID } from 'node:crypto'
+import { deadLetterOf, selectDead } from '../rows.ts'
 import type { Database, Row, Session } from './database.ts'
-import type { DeadLetter, ExportItem, Exports, Lane, Settlement } from '../exports.ts'
+import type { ExportItem, Exports, Lane, Settlement } from '../exports.ts'
 import type { FrozenPart } from '../../model/frozen.ts'
 
 export function postgresExports(db: Database): Exports {
@@ -115,29 +116,6 @@ async function settle(
 function stateOf(settlement: Settlement): 'owed' | 'delivered' | 'dead' {
   if (settlement.as === 'delivered') return 'delivered'
   return settlement.as === 'rejected' ? 'dead' : 'owed'
-}
-
-const selectDead = `
-  SELECT e.id, e.destination, e.signal, e.answer_status, e.error, e.tries, e.owed_at, e.settled_at,
-         r.instance, r.pipeline_id, p.attempt, p.part, p.view
-  FROM exports e JOIN parts p ON p.id = e.part_id JOIN runs r ON r.id = p.run_id
-  WHERE e.state = 'dead'`
-
-function deadLetterOf(row: Row): DeadLetter {
-  return {
-    id: row.id as number,
-    destination: row.destination as string,
-    signal: row.signal as Lane['signal'],
-    instance: row.instance as string,
-    pipelineId: row.pipeline_id as number,
-    attempt: row.attempt as number,
-    part: row.part as number,
-    status: row.answer_status as number,
-    error: row.error as string,
-    tries: row.tries as number,
-    owedAt: row.owed_at as number,
-    settledAt: row.settled_at as number,
-  }
 }
 
 async function change(db: Database, set: string, ids: readonly number[] | 'all'): Promise<number> {

@@ -1,7 +1,8 @@
 // The inbox on PostgreSQL: replicas lease past each other with SKIP LOCKED.
 import { randomUUID } from 'node:crypto'
-import { keyMemory, type Delivery, type Inbox, type InboxItem, type KeptDelivery, type PutOutcome } from '../inbox.ts'
-import type { Database, Row, Session } from './database.ts'
+import { itemOf, keptOf } from '../rows.ts'
+import { keyMemory, type Delivery, type Inbox, type InboxItem, type PutOutcome } from '../inbox.ts'
+import type { Database, Session } from './database.ts'
 
 export function postgresInbox(db: Database, maxSize: number): Inbox {
   const size = sizeOf(db)
@@ -130,30 +131,5 @@ function sizeOf(db: Database): () => Promise<number> {
       asked = Date.now()
     }
     return bytes
-  }
-}
-
-function itemOf(row: Row): InboxItem {
-  return {
-    id: row.id as number,
-    key: (row.key ?? undefined) as string | undefined,
-    event: row.event as string,
-    instance: (row.instance ?? undefined) as string | undefined,
-    source: row.source as Delivery['source'],
-    receivedAt: row.received_at as number,
-    body: row.body as Buffer,
-  }
-}
-
-function keptOf(row: Row): KeptDelivery {
-  return {
-    id: row.id as number,
-    event: row.event as string,
-    instance: (row.instance ?? undefined) as string | undefined,
-    source: row.source as Delivery['source'],
-    receivedAt: row.received_at as number,
-    reason: row.reason as string,
-    version: row.version as string,
-    size: row.size as number,
   }
 }

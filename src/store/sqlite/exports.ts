@@ -1,8 +1,9 @@
 // What is owed to destinations, on SQLite.
 import { randomUUID } from 'node:crypto'
+import { deadLetterOf, selectDead } from '../rows.ts'
 import type { Database, Row } from './database.ts'
 import type { FrozenPart } from '../../model/frozen.ts'
-import type { DeadLetter, ExportItem, Exports, Lane, LaneState, Settlement } from '../exports.ts'
+import type { ExportItem, Exports, Lane, LaneState, Settlement } from '../exports.ts'
 
 export function sqliteExports(db: Database): Exports {
   return {
@@ -108,29 +109,6 @@ function lanes(db: Database): LaneState[] {
     dead: row.dead as number,
     lastError: (row.error ?? undefined) as string | undefined,
   }))
-}
-
-const selectDead = `
-  SELECT e.id, e.destination, e.signal, e.answer_status, e.error, e.tries, e.owed_at, e.settled_at,
-         r.instance, r.pipeline_id, p.attempt, p.part, p.view
-  FROM exports e JOIN parts p ON p.id = e.part_id JOIN runs r ON r.id = p.run_id
-  WHERE e.state = 'dead'`
-
-function deadLetterOf(row: Row): DeadLetter {
-  return {
-    id: row.id as number,
-    destination: row.destination as string,
-    signal: row.signal as Lane['signal'],
-    instance: row.instance as string,
-    pipelineId: row.pipeline_id as number,
-    attempt: row.attempt as number,
-    part: row.part as number,
-    status: row.answer_status as number,
-    error: row.error as string,
-    tries: row.tries as number,
-    owedAt: row.owed_at as number,
-    settledAt: row.settled_at as number,
-  }
 }
 
 function change(db: Database, sql: string, values: number[], ids: readonly number[] | 'all'): number {

@@ -1,15 +1,8 @@
 // The inbox on SQLite.
 import { randomUUID } from 'node:crypto'
+import { itemOf, keptOf } from '../rows.ts'
 import type { Database, Row } from './database.ts'
-import {
-  keyMemory,
-  type Delivery,
-  type Inbox,
-  type InboxItem,
-  type InboxState,
-  type KeptDelivery,
-  type PutOutcome,
-} from '../inbox.ts'
+import { keyMemory, type Delivery, type Inbox, type InboxItem, type InboxState, type PutOutcome } from '../inbox.ts'
 
 export function sqliteInbox(db: Database, maxSize: number): Inbox {
   return {
@@ -91,15 +84,7 @@ function lease(db: Database, token: string, limit: number, maxBytes: number, hol
     if (bytes >= maxBytes) break
     bytes += size
     const row = hold.get(token, now + holdMs, id) as Row
-    items.push({
-      id,
-      key: (row.key ?? undefined) as string | undefined,
-      event: row.event as string,
-      instance: (row.instance ?? undefined) as string | undefined,
-      source: row.source as Delivery['source'],
-      receivedAt: row.received_at as number,
-      body: row.body as Uint8Array,
-    })
+    items.push(itemOf(row))
   }
   return items
 }
@@ -126,19 +111,6 @@ function state(db: Database): InboxState {
     waitingBytes: waiting.bytes,
     oldest: waiting.oldest ?? undefined,
     kept: kept.kept,
-  }
-}
-
-function keptOf(row: Row): KeptDelivery {
-  return {
-    id: row.id as number,
-    event: row.event as string,
-    instance: (row.instance ?? undefined) as string | undefined,
-    source: row.source as Delivery['source'],
-    receivedAt: row.received_at as number,
-    reason: row.reason as string,
-    version: row.version as string,
-    size: row.size as number,
   }
 }
 
