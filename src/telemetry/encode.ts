@@ -1,16 +1,13 @@
-// Traces and logs as bytes: OTLP requests made by the official serializers, many pipelines in one.
-import {
-  JsonLogsSerializer,
-  JsonTraceSerializer,
-  ProtobufLogsSerializer,
-  ProtobufTraceSerializer,
-} from '@opentelemetry/otlp-transformer'
+// Traces and logs as bytes: OTLP requests of many pipelines. The official serializers make all but the traces' protobuf, where
+// our own takes a third of the time.
+import { JsonLogsSerializer, JsonTraceSerializer, ProtobufLogsSerializer } from '@opentelemetry/otlp-transformer'
 import type { Attributes } from '@opentelemetry/api'
 import type { ReadableLogRecord } from '@opentelemetry/sdk-logs'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import type { FrozenPart } from '../model/frozen.ts'
 import { toLogs } from './logs.ts'
 import type { TelemetrySettings } from './settings.ts'
+import { traceBytes } from './trace-bytes.ts'
 import { toTraces } from './traces.ts'
 import { settleBytes, settleJson, withNeighbours } from './whole-doubles.ts'
 
@@ -19,7 +16,7 @@ import { settleBytes, settleJson, withNeighbours } from './whole-doubles.ts'
  * one after the other.
  */
 export function encodeTraces(parts: readonly FrozenPart[], settings: TelemetrySettings): Uint8Array {
-  return settleBytes(ProtobufTraceSerializer.serializeRequest(spansOf(parts, settings)) ?? new Uint8Array())
+  return traceBytes(parts.map(part => toTraces(part, settings)))
 }
 
 /** The same request as OTLP/JSON, indented for people. */

@@ -15,6 +15,18 @@ const tails = jobAttributes
 /** In protobuf such a name is followed by: field 2, 9 bytes, and in these field 4 (a double) of AnyValue. */
 const marks = tails.map(tail => Buffer.concat([Buffer.from(tail), Buffer.from([0x12, 0x09, 0x21])]))
 
+/** True for names whose values are doubles, also when they are whole. */
+export function isDoubleKey(key: string): boolean {
+  let known = doubleKeys.get(key)
+  if (known === undefined) {
+    known = tails.some(tail => key.endsWith(tail))
+    if (doubleKeys.size < 4_096) doubleKeys.set(key, known)
+  }
+  return known
+}
+
+const doubleKeys = new Map<string, boolean>()
+
 /** The same attributes, whole doubles moved up by their last bit; the very same object when there are none. */
 export function withNeighbours(attributes: Attributes): Attributes {
   let moved: Attributes | undefined

@@ -1,0 +1,129 @@
+// A protobuf writer that goes from back to front: a message's length is known when its tag is written, so nothing is
+// measured first and nothing is moved after (protobuf encoding: protobuf.dev/programming-guides/encoding).
+
+/** What is written first stands last. Fields go in in the reverse of their order. */
+export class BackWriter {
+  #buffer: Buffer
+  #start: number
+
+  constructor(size = 65_536) {
+    this.#buffer = Buffer.allocUnsafeSlow(size)
+    this.#start = size
+  }
+
+  /** Bytes written so far: the difference of two is the length of what was written between. */
+  get written(): number {
+    return this.#buffer.length - this.#start
+  }
+
+  /** A copy of everything; the writer is empty afterwards. */
+  take(): Uint8Array {
+    const bytes = new Uint8Array(this.#buffer.subarray(this.#start))
+    this.#start = this.#buffer.length
+    return bytes
+  }
+
+  byte(value: number): void {
+    this.#room(1)
+    this.#start -= 1
+    this.#buffer[this.#start] = value
+  }
+
+  bytes(value: Uint8Array): void {
+    this.#room(value.length)
+    this.#start -= value.length
+    this.#buffer.set(value, this.#start)
+  }
+
+  /** An unsigned integer below 2^32. */
+  varint(value: number): void {
+    if (value < 0x80) {
+      this.byte(value)
+      return
+    }
+    this.#room(5)
+    const buffer = this.#buffer
+    const size = value < 0x4000 ? 2 : value < 0x20_0000 ? 3 : value < 0x1000_0000 ? 4 : 5
+    let at = (this.#start -= size)
+    let rest = value
+    for (let left = size; left > 1; left -= 1) {
+      buffer[at] = (rest & 0x7f) | 0x80
+      at += 1
+      rest >>>= 7
+    }
+    buffer[at] = rest
+  }
+
+  /** Any whole number that fits 64 bits, in two's complement when negative (int64). */
+  int64(value: number): void {
+    if (value >= 0 && value < 0x1_0000_0000) {
+      this.varint(value)
+      return
+    }
+    const groups: number[] = []
+    if (value >= 0) {
+      // Remainder and quotient of a power of two are exact for every double.
+      let rest = value
+      for (; rest > 0x7f; rest = Math.floor(rest / 0x80)) groups.push((rest % 0x80) | 0x80)
+      groups.push(rest)
+    } else {
+      let rest = BigInt.asUintN(64, BigInt(value))
+      for (; rest > 0x7fn; rest >>= 7n) groups.push(Number(rest & 0x7fn) | 0x80)
+      groups.push(Number(rest))
+    }
+    for (const group of groups.reverse()) this.byte(group)
+  }
+
+  double(value: number): void {
+    this.#room(8)
+    this.#start -= 8
+    this.#buffer.writeDoubleLE(value, this.#start)
+  }
+
+  fixed32(value: number): void {
+    this.#room(4)
+    this.#start -= 4
+    this.#buffer.writeUInt32LE(value, this.#start)
+  }
+
+  /** Nanoseconds since 1970 as fixed64. */
+  hrTime(seconds: number, nanos: number): void {
+    this.#room(8)
+    this.#start -= 8
+    // In two halves of 32 bits, exact: seconds · 10^9 needs more than a double's 53 bits.
+    const low = (seconds & 0xffff) * 1e9 + nanos
+    const high = Math.floor(seconds / 0x1_0000) * 1e9
+    const sum = (high % 0x1_0000) * 0x1_0000 + low
+    this.#buffer.writeUInt32LE(sum % 0x1_0000_0000, this.#start)
+    this.#buffer.writeUInt32LE(Math.floor(high / 0x1_0000) + Math.floor(sum / 0x1_0000_0000), this.#start + 4)
+  }
+
+  /** UTF-8 with its length before it. */
+  string(value: string): void {
+    const size = Buffer.byteLength(value)
+    this.#room(size)
+    this.#start -= size
+    if (size === value.length) this.#buffer.write(value, this.#start, size, 'latin1')
+    else this.#buffer.write(value, this.#start, size, 'utf8')
+    this.varint(size)
+  }
+
+  /** Bytes given as hex, with their length before them. */
+  hex(value: string): void {
+    const size = value.length / 2
+    this.#room(size)
+    this.#start -= size
+    this.#buffer.write(value, this.#start, size, 'hex')
+    this.varint(size)
+  }
+
+  #room(size: number): void {
+    if (this.#start >= size) return
+    const { length } = this.#buffer
+    const grown = Buffer.allocUnsafeSlow(Math.max(length * 2, length + size))
+    const start = grown.length - (length - this.#start)
+    this.#buffer.copy(grown, start, this.#start)
+    this.#buffer = grown
+    this.#start = start
+  }
+}

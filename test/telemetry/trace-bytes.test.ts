@@ -1,0 +1,72 @@
+// Our encoder against the official serializer: the same bytes for whatever can be sent.
+import fc from 'fast-check'
+import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
+import { describe, expect, it } from 'vitest'
+import { profiles } from '../../src/platform/profile.ts'
+import { encodeTraces } from '../../src/telemetry/encode.ts'
+import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import { toTraces } from '../../src/telemetry/traces.ts'
+import { traceBytes } from '../../src/telemetry/trace-bytes.ts'
+import { settleBytes, withNeighbours } from '../../src/telemetry/whole-doubles.ts'
+import { frozenPart } from './arbitraries.ts'
+import { stories } from './stories.ts'
+import type { FrozenPart } from '../../src/model/frozen.ts'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace'
+
+const settings = telemetrySettings({ profiles })
+
+function official(spans: readonly ReadableSpan[]): Uint8Array {
+  const prepared = spans.map(span => ({ ...span, attributes: withNeighbours(span.attributes) }))
+  return settleBytes(ProtobufTraceSerializer.serializeRequest(prepared) ?? new Uint8Array())
+}
+
+function officialOf(parts: readonly FrozenPart[]): Uint8Array {
+  return official(parts.flatMap(part => toTraces(part, settings)))
+}
+
+describe('the trace encoder', () => {
+  it.each(Object.entries(stories))('writes the bytes of the official serializer for the story "%s"', (_name, parts) => {
+    expect(Buffer.from(encodeTraces(parts, settings)).equals(officialOf(parts))).toBe(true)
+  })
+
+  it('writes the bytes of the official serializer for arbitrary parts', () => {
+    fc.assert(
+      fc.property(fc.array(frozenPart, { maxLength: 3 }), parts => {
+        expect(Buffer.from(encodeTraces(parts, settings)).equals(officialOf(parts))).toBe(true)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('writes the bytes of the official serializer for every value, instant and text', () => {
+    const [model] = toTraces(stories.success![0]!, settings)
+    const value = fc.oneof(
+      fc.string({ unit: 'grapheme', maxLength: 300 }),
+      fc.boolean(),
+      fc.double(),
+      fc.integer(),
+      fc.maxSafeInteger(),
+      fc.constantFrom(2 ** 31, 2 ** 32, 2 ** 53, 2 ** 63, -(2 ** 63), 1_767_225_600_123_000_000, -0, 0.5),
+      fc.array(fc.string(), { maxLength: 40 }),
+      fc.array(fc.integer(), { maxLength: 4 }),
+    )
+    const attributes = fc.dictionary(fc.string({ minLength: 1, maxLength: 200 }), value, { maxKeys: 30 })
+    const time = fc.tuple(fc.integer({ min: 0, max: 2 ** 34 - 1 }), fc.integer({ min: 0, max: 999_999_999 }))
+    fc.assert(
+      fc.property(attributes, time, time, fc.string({ unit: 'binary' }), (given, start, end, name) => {
+        const span = { ...model!, name, attributes: given, startTime: start, endTime: end }
+        expect(Buffer.from(traceBytes([[span]])).equals(official([span]))).toBe(true)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('grows with the message, and gives each caller bytes of its own', () => {
+    const parts = Array.from({ length: 40 }, () => stories.success![0]!)
+    const first = encodeTraces(parts, settings)
+    const copy = Buffer.from(first)
+    encodeTraces(stories.success!, settings)
+    expect(copy.equals(first)).toBe(true)
+    expect(copy.equals(officialOf(parts.map(part => ({ ...part }))))).toBe(true)
+  })
+})
