@@ -1,0 +1,69 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { hearRun, mergeRun, type Run } from '../../src/model/run.ts'
+import { isFinished, isTerminal } from '../../src/model/status.ts'
+import { observation } from './arbitraries.ts'
+import { plan, type RunClock } from '../../src/model/settle.ts'
+import { readTombstone, tombstoneText } from '../../src/store/tombstone-text.ts'
+import { remember, revive } from '../../src/model/tombstone.ts'
+import { rules } from '../flow/world.ts'
+import type { Observation } from '../../src/model/observation.ts'
+
+const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: 7 }
+/** So late that everything that is owed is due. */
+const late: RunClock = { now: 4e12, changedAt: 0, endedAt: 0 }
+
+/** As a platform tells it: nothing has a finish before its end, nor a start before it runs. */
+const plausible = observation.map((one): Observation => {
+  const jobs = one.jobs.map(job => {
+    const { createdAt, startedAt, finishedAt } = job.times
+    const hasEnd = isFinished(job.facts.status) && (startedAt ?? Infinity) <= (finishedAt ?? 0)
+    const hasStart = hasEnd || job.facts.status === 'running'
+    return { ...job, times: { createdAt, ...(hasStart ? { startedAt } : {}), ...(hasEnd ? { finishedAt } : {}) } }
+  })
+  if (one.pipeline === undefined || isTerminal(one.pipeline.facts.status)) return { ...one, jobs }
+  const { createdAt, updatedAt } = one.pipeline.times
+  return { ...one, jobs, pipeline: { ...one.pipeline, times: { createdAt, updatedAt } } }
+})
+
+/** Freezes until nothing is owed. */
+function atRest(run: Run): Run {
+  for (let steps = 0; steps < 50; steps += 1) {
+    const next = plan(run, trace, rules, late)
+    if (next.step !== 'freeze') return run
+    run = next.frozen.run
+  }
+  throw new Error('never comes to rest')
+}
+
+function hear(run: Run | undefined, observations: readonly Observation[]): Run {
+  return observations.reduce<Run | undefined>(
+    (before, one) => (before === undefined ? hearRun(one) : mergeRun(before, hearRun(one))),
+    run,
+  ) as Run
+}
+
+describe('a tombstone', () => {
+  it('owes nothing again, whatever part of the past is heard once more, in any order', () => {
+    let frozen = 0
+    fc.assert(
+      fc.property(
+        fc.array(fc.array(plausible, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 }),
+        fc.array(fc.nat(), { maxLength: 8 }),
+        (batches, choices) => {
+          let run: Run | undefined
+          for (const batch of batches) run = atRest(hear(run, batch))
+          const tombstone = remember(run!)
+          if (tombstone === undefined) return
+          frozen += 1
+          const all = batches.flat()
+          const again = choices.map(choice => all[choice % all.length]!)
+          const back = hear(revive(readTombstone(tombstone.key, 3, tombstoneText(tombstone))), again)
+          expect(plan(back, trace, rules, late).step).toBe('rest')
+        },
+      ),
+      { numRuns: 3_000 },
+    )
+    expect(frozen).toBeGreaterThan(300)
+  })
+})
