@@ -1,0 +1,90 @@
+// Running totals of a project's metrics: what one frozen attempt adds, and how it is added. Knows no metric by name.
+import type { Millis } from './instant.ts'
+import type { ProjectFacts } from './observation.ts'
+
+/** Whose total it is. */
+export interface ProjectKey {
+  readonly instance: string
+  readonly projectId: number
+}
+
+/** What one measurement adds to a series. */
+export type Amount =
+  | { readonly kind: 'sum'; readonly by: number }
+  /** The latest by the time it is true of: an old pipeline's value does not replace a newer one's. */
+  | { readonly kind: 'last'; readonly value: number; readonly at: Millis }
+  /** `counts` has one more than `bounds`: the last is what lies above all of them. */
+  | {
+      readonly kind: 'histogram'
+      readonly bounds: readonly number[]
+      readonly counts: readonly number[]
+      readonly sum: number
+    }
+
+/** One metric's attributes as sorted JSON: a series is known by both. */
+export interface SeriesName {
+  readonly metric: string
+  readonly attributes: string
+}
+
+export interface Increment extends SeriesName {
+  readonly amount: Amount
+  /** An attribute was folded into a coarser value to keep the number of series small. */
+  readonly folded?: true | undefined
+}
+
+/** What a frozen attempt adds to its project's totals. */
+export interface ProjectIncrements {
+  readonly key: ProjectKey
+  /** As known now: the totals follow a renamed project. */
+  readonly project: ProjectFacts
+  readonly profile: string
+  readonly increments: readonly Increment[]
+}
+
+/** A series since `startedAt`. */
+export interface SeriesTotal extends SeriesName {
+  readonly amount: Amount
+  readonly startedAt: Millis
+}
+
+export interface ProjectTotals {
+  readonly key: ProjectKey
+  readonly project: ProjectFacts
+  readonly profile: string
+  readonly series: readonly SeriesTotal[]
+}
+
+/** Runs under way, of one name and status. */
+export interface ActiveRuns {
+  readonly key: ProjectKey
+  readonly project: ProjectFacts
+  /** Undefined for pipelines without a name. */
+  readonly name?: string | undefined
+  readonly status: string
+  readonly count: number
+}
+
+/** The attributes of the one series that takes what a metric's limit of series leaves out (OpenTelemetry metrics SDK, "Cardinality limits"). */
+export const overflowAttributes = '{"otel.metric.overflow":true}'
+
+/** The series an increment belongs to. Other bounds make another series: counts of different buckets cannot be added. */
+export function seriesId({ metric, attributes, amount }: Increment | SeriesTotal): string {
+  return JSON.stringify([metric, attributes, shapeOf(amount)])
+}
+
+/** What two amounts must share to be added. */
+export function shapeOf(amount: Amount): string {
+  return amount.kind === 'histogram' ? `histogram ${amount.bounds.join(' ')}` : amount.kind
+}
+
+/** Both of one shape. */
+export function added(total: Amount, amount: Amount): Amount {
+  if (total.kind === 'sum' && amount.kind === 'sum') return { kind: 'sum', by: total.by + amount.by }
+  if (total.kind === 'last' && amount.kind === 'last') return amount.at >= total.at ? amount : total
+  if (total.kind === 'histogram' && amount.kind === 'histogram') {
+    const counts = total.counts.map((count, index) => count + (amount.counts[index] ?? 0))
+    return { kind: 'histogram', bounds: total.bounds, counts, sum: total.sum + amount.sum }
+  }
+  throw new TypeError('totals of different shapes cannot be added')
+}
