@@ -7,6 +7,7 @@ import { createIntake } from './sources/intake.ts'
 import { createListener, type Listener } from './web/listener.ts'
 import { createSelection } from './sources/selection.ts'
 import { createSettler } from './sources/settler.ts'
+import { createTokenReport } from './daemon-tokens.ts'
 import { createUpkeep } from './store/upkeep.ts'
 import { createWebhookDoor } from './sources/webhook.ts'
 import { claimStore, openStore } from './store/open-store.ts'
@@ -135,9 +136,19 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       },
     })
 
-    const upkeep = createUpkeep({ store, clock, log })
+    const { retention, remember } = config
+    const upkeep = createUpkeep({ store, retention, remember, clock, log })
     upkeep.start()
     steps.push({ why: 'what is old can wait for the next start', stop: async () => upkeep.stop() })
+
+    const report = createTokenReport({
+      notes: store.notes,
+      token: () => config.observability.token.current(),
+      clock,
+      log,
+    })
+    report.start()
+    steps.push({ why: 'this daemon uses no ingest token any more', stop: async () => report.stop() })
 
     const door = createWebhookDoor({
       inbox: store.inbox,

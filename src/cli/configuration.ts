@@ -3,7 +3,7 @@ import { createLog } from '../lib/log.ts'
 import { describeFault } from '../config/config-fault.ts'
 import { exitCode, type Terminal } from './terminal.ts'
 import { Fault } from '../lib/fault.ts'
-import { loadConfig } from '../config/load.ts'
+import { loadConfig, type LoadedConfig } from '../config/load.ts'
 import { openStore } from '../store/open-store.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import type { Config } from '../config/options.ts'
@@ -16,10 +16,7 @@ export class Misconfigured extends Fault {
 }
 
 /** Throws Misconfigured. */
-export function requireConfig(
-  terminal: Terminal,
-  file: string | undefined,
-): { config: Config<ProfileName>; warnings: readonly string[] } {
+export function requireConfig(terminal: Terminal, file: string | undefined): LoadedConfig<ProfileName> {
   const loaded = loadConfig({ env: terminal.env, file, profiles })
   if (loaded.ok) return loaded
   throw new Misconfigured(

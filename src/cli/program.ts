@@ -1,12 +1,15 @@
 // The command line: names, options and help of every command. What a command does is in its own file, loaded when needed.
-import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { Command, CommanderError } from 'commander'
+import { addDeadLetterCommands } from './commands-dead-letters.ts'
+import { addInboxCommands } from './commands-inbox.ts'
+import { addTokenCommands } from './commands-tokens.ts'
+import { example, misuseCode, wholeNumber, type CommandLine } from './command-line.ts'
 import { complain, exitCode, type Terminal } from './terminal.ts'
 import { environmentHelp } from '../config/environment-help.ts'
 import { Fault } from '../lib/fault.ts'
-import { Misconfigured, requireConfig, withStore } from './configuration.ts'
+import { Misconfigured, requireConfig } from './configuration.ts'
 import { profiles } from '../platform/profile.ts'
 import { version } from '../lib/version.ts'
-import type { FrozenPart } from '../model/frozen.ts'
 
 /** Runs the command line; answers the exit code. */
 export async function runProgram(args: readonly string[], terminal: Terminal = process): Promise<number> {
@@ -22,7 +25,7 @@ export async function runProgram(args: readonly string[], terminal: Terminal = p
     await program.parseAsync([...args], { from: 'user' })
     return code
   } catch (error) {
-    if (error instanceof CommanderError && error.code === 'pipespan.ids') complain(terminal, error.message)
+    if (error instanceof CommanderError && error.code === misuseCode) complain(terminal, error.message)
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.done : exitCode.misused
     if (!(error instanceof Fault)) throw error
     complain(terminal, error.message)
@@ -30,11 +33,7 @@ export async function runProgram(args: readonly string[], terminal: Terminal = p
   }
 }
 
-type Answer = <A extends unknown[]>(
-  command: (...given: A) => Promise<number> | number,
-) => (...given: A) => Promise<void>
-
-function buildProgram(terminal: Terminal, answer: Answer): Command {
+function buildProgram(terminal: Terminal, answer: CommandLine['answer']): Command {
   const program = new Command('pipespan')
     .description('Turns every CI/CD pipeline of a GitLab-like platform into OpenTelemetry.')
     .version(version)
@@ -56,8 +55,7 @@ See what a webhook becomes:
   $ pipespan map payload.json`,
     )
   const file = (): string | undefined => program.opts<{ config?: string }>().config
-  const example = (command: Command, ...lines: string[]): Command =>
-    command.addHelpText('after', `\nExample:\n${lines.map(line => `  $ ${line}`).join('\n')}`)
+  const line: CommandLine = { program, terminal, file, answer }
 
   example(
     program
@@ -99,93 +97,10 @@ See what a webhook becomes:
     'pipespan config check pipespan.yaml',
   )
 
-  const inbox = program.command('inbox').description('deliveries that could not be understood')
-  example(
-    inbox
-      .command('list')
-      .description('list them, newest first')
-      .option('--json', 'for scripts', false)
-      .action(
-        answer(async (options: { json: boolean }) =>
-          withStore(terminal, file(), async store =>
-            (await import('./inbox.ts')).inboxList(store.inbox, terminal, options),
-          ),
-        ),
-      ),
-    'pipespan inbox list',
-  )
-  example(
-    inbox
-      .command('show')
-      .description('show one, as far as it was kept')
-      .argument('<id>', 'its number', wholeNumber)
-      .action(
-        answer(async (id: number) =>
-          withStore(terminal, file(), async store => (await import('./inbox.ts')).inboxShow(store.inbox, terminal, id)),
-        ),
-      ),
-    'pipespan inbox show 17',
-  )
-  example(
-    withIds(inbox.command('retry').description('put them back into the inbox')).action(
-      answer(async (ids: number[], options: { all: boolean }) =>
-        withStore(terminal, file(), async store =>
-          (await import('./inbox.ts')).inboxRetry(store.inbox, terminal, chosen(ids, options)),
-        ),
-      ),
-    ),
-    'pipespan inbox retry --all',
-  )
+  addInboxCommands(line)
+  addDeadLetterCommands(line)
+  addTokenCommands(line)
 
-  const dead = program.command('dead-letters').description('exports that a backend refused for good')
-  example(
-    dead
-      .command('list')
-      .description('list them with what the backend said, newest first')
-      .option('--json', 'for scripts', false)
-      .action(
-        answer(async (options: { json: boolean }) =>
-          withStore(terminal, file(), async store =>
-            (await import('./dead-letters.ts')).deadLettersList(store.exports, terminal, options),
-          ),
-        ),
-      ),
-    'pipespan dead-letters list',
-  )
-  example(
-    dead
-      .command('show')
-      .description('show what was refused, as OTLP/JSON')
-      .argument('<id>', 'its number', wholeNumber)
-      .action(
-        answer(async (id: number) =>
-          withStore(terminal, file(), async (store, loaded) => {
-            const { telemetryOf } = await import('../daemon-export.ts')
-            const { tracesAsJson } = await import('../telemetry/encode.ts')
-            const render = ({ part }: { part: FrozenPart }) => tracesAsJson([part], telemetryOf(loaded))
-            return (await import('./dead-letters.ts')).deadLettersShow(store.exports, terminal, id, render)
-          }),
-        ),
-      ),
-    'pipespan dead-letters show 4',
-  )
-  for (const [name, says] of [
-    ['retry', 'owe them again'],
-    ['drop', 'give them up for good'],
-  ] as const) {
-    example(
-      withIds(dead.command(name).description(says)).action(
-        answer(async (ids: number[], options: { all: boolean }) =>
-          withStore(terminal, file(), async store => {
-            const { deadLettersRetry, deadLettersDrop } = await import('./dead-letters.ts')
-            const command = name === 'retry' ? deadLettersRetry : deadLettersDrop
-            return command(store.exports, terminal, chosen(ids, options))
-          }),
-        ),
-      ),
-      `pipespan dead-letters ${name} 4`,
-    )
-  }
   example(
     program
       .command('demo')
@@ -200,27 +115,4 @@ See what a webhook becomes:
     'pipespan demo --once',
   )
   return program
-}
-
-/** Numbers of what is meant, or `--all`. */
-function withIds(command: Command): Command {
-  return command
-    .argument('[ids...]', 'their numbers', (text: string, before: number[] | undefined) => [
-      ...(before ?? []),
-      wholeNumber(text),
-    ])
-    .option('--all', 'all of them', false)
-}
-
-function chosen(ids: readonly number[], { all }: { all: boolean }): readonly number[] | 'all' {
-  if (all === ids.length > 0) {
-    throw new CommanderError(exitCode.misused, 'pipespan.ids', 'Name the numbers, or say --all.')
-  }
-  return all ? 'all' : ids
-}
-
-function wholeNumber(text: string): number {
-  const number = Number(text)
-  if (!Number.isSafeInteger(number) || number < 1) throw new InvalidArgumentError('A whole number is needed.')
-  return number
 }

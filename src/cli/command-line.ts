@@ -1,0 +1,60 @@
+// What the command groups share when they are put on the command line.
+import { type Command, CommanderError, InvalidArgumentError } from 'commander'
+import { exitCode, type Terminal } from './terminal.ts'
+
+/** Handed to every group of commands. */
+export interface CommandLine {
+  readonly program: Command
+  readonly terminal: Terminal
+  /** The file of `--config`. */
+  readonly file: () => string | undefined
+  /** Wraps a command: its exit code becomes the program's. */
+  readonly answer: <A extends unknown[]>(
+    command: (...given: A) => Promise<number> | number,
+  ) => (...given: A) => Promise<void>
+}
+
+/** Puts examples under a command's help. */
+export function example(command: Command, ...lines: string[]): Command {
+  return command.addHelpText('after', `\nExample:\n${lines.map(line => `  $ ${line}`).join('\n')}`)
+}
+
+/** Numbers of what is meant, or `--all`. */
+export function withIds(command: Command): Command {
+  return command
+    .argument('[ids...]', 'their numbers', (text: string, before: number[] | undefined) => [
+      ...(before ?? []),
+      wholeNumber(text),
+    ])
+    .option('--all', 'all of them', false)
+}
+
+/** Throws what ends the program with "misused" when it is neither or both. */
+export function chosen(ids: readonly number[], { all }: { all: boolean }): readonly number[] | 'all' {
+  if (all === ids.length > 0) throw misuse('Name the numbers, or say --all.')
+  return all ? 'all' : ids
+}
+
+/** A command line that commander itself could not see to be wrong. */
+export function misuse(sentence: string): CommanderError {
+  return new CommanderError(exitCode.misused, misuseCode, sentence)
+}
+
+export const misuseCode = 'pipespan.misuse'
+
+/** For option and argument parsers. */
+export function wholeNumber(text: string): number {
+  const number = Number(text)
+  if (!Number.isSafeInteger(number) || number < 1) throw new InvalidArgumentError('A whole number is needed.')
+  return number
+}
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** `30s`, `10m`, `7d` → milliseconds, for option parsers. */
+export function durationMs(text: string): number {
+  const [, count, unit] = /^(\d+)(ms|s|m|h|d)$/.exec(text) ?? []
+  const factor = units[unit ?? '']
+  if (count === undefined || factor === undefined) throw new InvalidArgumentError('Write it as 30s, 10m, 2h or 7d.')
+  return Number(count) * factor
+}

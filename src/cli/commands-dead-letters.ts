@@ -1,0 +1,56 @@
+// The command line of `pipespan dead-letters`.
+import { chosen, example, wholeNumber, withIds, type CommandLine } from './command-line.ts'
+import { withStore } from './configuration.ts'
+import type { FrozenPart } from '../model/frozen.ts'
+
+export function addDeadLetterCommands({ program, terminal, file, answer }: CommandLine): void {
+  const dead = program.command('dead-letters').description('exports that a backend refused for good')
+  example(
+    dead
+      .command('list')
+      .description('list them with what the backend said, newest first')
+      .option('--json', 'for scripts', false)
+      .action(
+        answer(async (options: { json: boolean }) =>
+          withStore(terminal, file(), async store =>
+            (await import('./dead-letters.ts')).deadLettersList(store.exports, terminal, options),
+          ),
+        ),
+      ),
+    'pipespan dead-letters list',
+  )
+  example(
+    dead
+      .command('show')
+      .description('show what was refused, as OTLP/JSON')
+      .argument('<id>', 'its number', wholeNumber)
+      .action(
+        answer(async (id: number) =>
+          withStore(terminal, file(), async (store, loaded) => {
+            const { telemetryOf } = await import('../daemon-export.ts')
+            const { tracesAsJson } = await import('../telemetry/encode.ts')
+            const render = ({ part }: { part: FrozenPart }) => tracesAsJson([part], telemetryOf(loaded))
+            return (await import('./dead-letters.ts')).deadLettersShow(store.exports, terminal, id, render)
+          }),
+        ),
+      ),
+    'pipespan dead-letters show 4',
+  )
+  for (const [name, says] of [
+    ['retry', 'owe them again'],
+    ['drop', 'give them up for good'],
+  ] as const) {
+    example(
+      withIds(dead.command(name).description(says)).action(
+        answer(async (ids: number[], options: { all: boolean }) =>
+          withStore(terminal, file(), async store => {
+            const { deadLettersRetry, deadLettersDrop } = await import('./dead-letters.ts')
+            const command = name === 'retry' ? deadLettersRetry : deadLettersDrop
+            return command(store.exports, terminal, chosen(ids, options))
+          }),
+        ),
+      ),
+      `pipespan dead-letters ${name} 4`,
+    )
+  }
+}

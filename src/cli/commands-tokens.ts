@@ -1,0 +1,97 @@
+// The command line of `pipespan tokens` and `pipespan enforcement`.
+import { durationMs, example, misuse, type CommandLine } from './command-line.ts'
+import { withTokens } from './tokens-configuration.ts'
+import type { TokensAction } from './tokens.ts'
+
+interface RotateOptions {
+  readonly name: string
+  readonly target: string
+  readonly grace: number
+  readonly maxAge?: number
+  readonly dryRun: boolean
+  readonly adopt: boolean
+  readonly force: boolean
+  readonly json: boolean
+}
+
+export function addTokenCommands({ program, terminal, file, answer }: CommandLine): void {
+  const run = async (action: TokensAction): Promise<number> =>
+    withTokens(terminal, file(), async setup => (await import('./tokens.ts')).tokensCommand(action, setup, terminal))
+
+  const tokens = program.command('tokens').description("the observability instance's ingest tokens")
+  example(
+    tokens
+      .command('list')
+      .description('list them; never their values')
+      .option('--json', 'for scripts', false)
+      .action(answer(async ({ json }: { json: boolean }) => run({ action: 'list', json }))),
+    'pipespan tokens list',
+  )
+  example(
+    tokens
+      .command('create')
+      .description('create one: its value goes to standard output once, or straight to a target')
+      .requiredOption('--name <name>', 'the name it gets')
+      .option('--target <target>', 'file:/path or kubernetes:NAMESPACE/SECRET/KEY')
+      .option('--json', 'for scripts', false)
+      .action(
+        answer(async (options: { name: string; target?: string; json: boolean }) =>
+          run({ action: 'create', ...options }),
+        ),
+      ),
+    'pipespan tokens create --name pipespan --target file:/run/secrets/ingest-token',
+  )
+  example(
+    tokens
+      .command('revoke')
+      .description('revoke one; refuses the one in use and the last one')
+      .argument('<id>', 'its id, as `tokens list` shows it')
+      .option('--force', 'although it is not known whether it is in use', false)
+      .option('--json', 'for scripts', false)
+      .action(
+        answer(async (id: string, options: { force: boolean; json: boolean }) =>
+          run({ action: 'revoke', id, ...options }),
+        ),
+      ),
+    'pipespan tokens revoke 7',
+  )
+  example(
+    tokens
+      .command('rotate')
+      .description('put a new token into a target, and revoke the older ones when every daemon uses it')
+      .requiredOption('--name <name>', 'the name of the tokens')
+      .requiredOption('--target <target>', 'file:/path or kubernetes:NAMESPACE/SECRET/KEY')
+      .option('--grace <duration>', 'how long daemons may take to use it', durationMs, durationMs('10m'))
+      .option('--max-age <duration>', 'do nothing while the current token is younger', durationMs)
+      .option('--adopt', 'count the tokens of that name as this target’s, the first time', false)
+      .option('--force', 'revoke although a daemon has not reported the new token', false)
+      .option('--dry-run', 'say what would be done', false)
+      .option('--json', 'for scripts', false)
+      .addHelpText('after', '\nExit codes: 0 done; 3 the old token is kept; 4 another rotation runs; 5 refused.')
+      .action(
+        answer(async ({ grace: graceMs, maxAge: maxAgeMs, ...options }: RotateOptions) =>
+          run({ action: 'rotate', ...options, graceMs, maxAgeMs }),
+        ),
+      ),
+    'pipespan tokens rotate --name pipespan --target file:/run/secrets/ingest-token --max-age 30d',
+  )
+
+  example(
+    program
+      .command('enforcement')
+      .description('whether the observability instance drops telemetry without a valid token')
+      .argument('<action>', 'status, on or off')
+      .option('--force', "turn it on although this daemon's token is not seen to be accepted", false)
+      .option('--json', 'for scripts', false)
+      .action(
+        answer(async (action: string, options: { force: boolean; json: boolean }) => {
+          if (action !== 'status' && action !== 'on' && action !== 'off') throw misuse('Say status, on or off.')
+          const { enforcementCommand } = await import('./enforcement.ts')
+          return withTokens(terminal, file(), async setup =>
+            enforcementCommand({ action, ...options }, setup, terminal),
+          )
+        }),
+      ),
+    'pipespan enforcement status',
+  )
+}
