@@ -24,6 +24,9 @@ export interface ReaderOptions {
   readonly clock?: Clock | undefined
 }
 
+/** A longer list helps nobody who has made a mistake. */
+const mostListed = 20
+
 /** A value as it was given, or the name of the file that holds it. */
 type Given = { readonly source: Source } & ({ readonly raw: Raw } | { readonly secretFile: string })
 
@@ -79,7 +82,9 @@ export class Reader {
     for (const [name, { key }] of map?.entries ?? []) {
       if (known.includes(name)) continue
       const meant = nearest(name, known)
-      const remedy = meant === undefined ? `Known here: ${known.join(', ')}.` : `Did you mean ${prefix}${meant}?`
+      const all =
+        known.length > mostListed ? 'See config/REFERENCE.md for all of them.' : `Known here: ${known.join(', ')}.`
+      const remedy = meant === undefined ? all : `Did you mean ${prefix}${meant}?`
       this.#fault(prefix + name, key, { what: 'There is no such setting.', remedy })
     }
   }
