@@ -1,5 +1,5 @@
 // One job of a run as known so far: how observations of it merge, and how it looks once they have.
-import { canonical, horizonOf, mergeStamped, stamped, stampOf, stampOfField, type Stamped } from './stamped.ts'
+import { horizonOf, mergeStamped, stamped, stampOf, stampOfField, type Stamped } from './stamped.ts'
 import { later, latest, second, type Millis } from './instant.ts'
 import { isActive, isFinished, rankOf } from './status.ts'
 import type { HeardJob, JobFacts, JobTimes, Observation, Runner } from './observation.ts'
@@ -59,12 +59,11 @@ export function mergeJob(a: Job, b: Job): Job {
 
 /** Every instant of a job only moves forward: a later life has later times, and a more precise time is the later one. */
 function mergeTimes(a: JobTimes, b: JobTimes): JobTimes {
-  const merged = known({
-    createdAt: later(a.createdAt, b.createdAt),
-    startedAt: later(a.startedAt, b.startedAt),
-    finishedAt: later(a.finishedAt, b.finishedAt),
-  })
-  return canonical(merged) === canonical(known(a)) ? a : merged
+  const createdAt = later(a.createdAt, b.createdAt)
+  const startedAt = later(a.startedAt, b.startedAt)
+  const finishedAt = later(a.finishedAt, b.finishedAt)
+  const isKnown = createdAt === a.createdAt && startedAt === a.startedAt && finishedAt === a.finishedAt
+  return isKnown ? a : known({ createdAt, startedAt, finishedAt })
 }
 
 function known(times: JobTimes): JobTimes {

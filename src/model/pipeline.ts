@@ -1,5 +1,5 @@
 // A pipeline's own fields as known so far: which observation is the newest, and who owns the fields that sources spell differently.
-import { canonical, mergeStamped, stamped, stampOf, type Owner, type Stamped } from './stamped.ts'
+import { mergeStamped, stamped, stampOf, type Owner, type Stamped } from './stamped.ts'
 import { later, latest, second } from './instant.ts'
 import { isTerminal } from './status.ts'
 import type { Observation, PipelineFacts, PipelineTimes, ProjectFacts } from './observation.ts'
@@ -50,13 +50,16 @@ export function mergePipeline(a: Pipeline | undefined, b: Pipeline | undefined):
   if (a === undefined) return b
   if (b === undefined) return a
   const record = mergeStamped(a.record, b.record, fieldOwners)
-  const merged = known({
-    createdAt: later(a.times.createdAt, b.times.createdAt),
-    finishedAt: later(a.times.finishedAt, b.times.finishedAt),
-    updatedAt: later(a.times.updatedAt, b.times.updatedAt),
-  })
-  const times = canonical(merged) === canonical(a.times) ? a.times : merged
+  const times = mergeTimes(a.times, b.times)
   return record === a.record && times === a.times ? a : { record, times }
+}
+
+function mergeTimes(a: PipelineTimes, b: PipelineTimes): PipelineTimes {
+  const createdAt = later(a.createdAt, b.createdAt)
+  const finishedAt = later(a.finishedAt, b.finishedAt)
+  const updatedAt = later(a.updatedAt, b.updatedAt)
+  const isKnown = createdAt === a.createdAt && finishedAt === a.finishedAt && updatedAt === a.updatedAt
+  return isKnown ? a : known({ createdAt, finishedAt, updatedAt })
 }
 
 /** A project's name and path follow the newest observation that names them: a renamed project shows its latest path. */

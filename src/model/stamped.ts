@@ -48,29 +48,30 @@ export function mergeStamped<F extends object>(
   const stamp = known.stamp >= heard.stamp ? known.stamp : heard.stamp
   const facts: Record<string, unknown> = {}
   const older: Record<string, Stamp> = {}
+  let isNew = stamp !== known.stamp
   const fields = new Set([...Object.keys(known.facts), ...Object.keys(heard.facts)]) as Set<keyof F & string>
   for (const field of fields) {
     const a = known.facts[field]
     const b = heard.facts[field]
     const aStamp = stampOfField(known, field)
     const bStamp = stampOfField(heard, field)
+    if (aStamp === undefined && bStamp === undefined) continue
     const keepA = aStamp !== undefined && (bStamp === undefined || wins(a, aStamp, b, bStamp, owners?.[field]))
+    // `b` only wins with a greater stamp or another value, and so always brings something.
+    isNew ||= !keepA
     facts[field] = keepA ? a : b
     const from = (keepA ? aStamp : bStamp) ?? stamp
     if (from !== stamp) older[field] = from
   }
-  const merged: Stamped<F> = {
-    stamp,
-    facts: facts as F,
-    ...(Object.keys(older).length > 0 ? { older } : {}),
-  }
-  return canonical(merged) === canonical(known) ? known : merged
+  if (!isNew) return known
+  return { stamp, facts: facts as F, ...(Object.keys(older).length > 0 ? { older } : {}) }
 }
 
 function wins(a: unknown, aStamp: Stamp, b: unknown, bStamp: Stamp, owner: Owner | undefined): boolean {
   const owned = owner?.(a, b)
   if (owned !== undefined) return owned
   if (aStamp !== bStamp) return aStamp > bStamp
+  if (a === b) return true
   return canonical(a) >= canonical(b)
 }
 

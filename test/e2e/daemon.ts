@@ -1,0 +1,225 @@
+// The shipped daemon as tests start it: a child process on free ports with a folder of its own, whose every word is kept;
+// stopped by signal, killed, and started again on the same store. And the command line beside it.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { onTestFinished } from 'vitest'
+
+const main = path.join(import.meta.dirname, '..', '..', 'src', 'main.ts')
+
+export interface LogLine {
+  readonly level: number
+  readonly msg: string
+  readonly [fact: string]: unknown
+}
+
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/** All variables of a process: nothing that would configure it is inherited. */
+function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return { PATH: process.env.PATH, HOME: tmpdir(), TZ: 'UTC', ...env }
+}
+
+/** A folder that goes away with the test. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-e2e-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A process of the program: its output as text, its end as a promise. */
+export class ProgramProcess {
+  readonly ended: Promise<Ended>
+  readonly child: ChildProcess
+  stdout = ''
+  stderr = ''
+
+  constructor(args: readonly string[], env: NodeJS.ProcessEnv, nodeArgs: readonly string[] = []) {
+    const child = spawn(process.execPath, [...nodeArgs, main, ...args], {
+      env: environment(env),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.child = child
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (this.stdout += text))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text))
+    this.ended = new Promise(resolve => child.once('close', (code, signal) => resolve({ code, signal })))
+    const orphaned = (): void => void child.kill('SIGKILL')
+    process.once('exit', orphaned)
+    void this.ended.then(() => process.off('exit', orphaned))
+  }
+
+  /** What it logged so far; lines that are no JSON are left out. */
+  get log(): LogLine[] {
+    const complete = this.stderr.slice(0, this.stderr.lastIndexOf('\n') + 1)
+    return complete.split('\n').flatMap(line => (line.startsWith('{') ? [JSON.parse(line) as LogLine] : []))
+  }
+
+  /** Resolves with the first log line for which `holds`; rejects when the process ends, or after `timeout` ms. */
+  async logged(holds: string | ((line: LogLine) => boolean), timeout = 20_000): Promise<LogLine> {
+    const isIt = typeof holds === 'string' ? ({ msg }: LogLine) => msg.includes(holds) : holds
+    return new Promise((resolve, reject) => {
+      const fail = (why: string): void => {
+        settle()
+        reject(new Error(`${why}: ${String(holds)}\n${this.stderr.slice(-4_000)}`))
+      }
+      const look = (): void => {
+        const line = this.log.find(isIt)
+        if (line === undefined) return
+        settle()
+        resolve(line)
+      }
+      const timer = setTimeout(() => fail(`Not logged within ${timeout} ms`), timeout)
+      const settle = (): void => {
+        clearTimeout(timer)
+        this.child.stderr?.off('data', look)
+      }
+      this.child.stderr?.on('data', look)
+      void this.ended.then(() => {
+        look()
+        fail('The process ended and did not say')
+      })
+      look()
+    })
+  }
+}
+
+/** Runs a command to its end. */
+export async function run(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Ended & { stdout: string; stderr: string }> {
+  const program = new ProgramProcess(args, env)
+  const ended = await program.ended
+  return { ...ended, stdout: program.stdout, stderr: program.stderr }
+}
+
+export const webhookToken = 'a-token-that-only-tests-know'
+
+export class Daemon {
+  readonly folder: string
+  readonly env: NodeJS.ProcessEnv
+  /** The process of this life. */
+  process: ProgramProcess
+  /** What earlier lives wrote. */
+  #past = ''
+  #url = ''
+  #adminUrl = ''
+  readonly #nodeArgs: readonly string[]
+
+  private constructor(folder: string, env: NodeJS.ProcessEnv, nodeArgs: readonly string[]) {
+    this.folder = folder
+    this.env = {
+      PIPESPAN_LISTEN: '127.0.0.1:0',
+      PIPESPAN_ADMIN_LISTEN: '127.0.0.1:0',
+      PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'store', 'pipespan.db')}`,
+      PIPESPAN_WEBHOOK_TOKEN: webhookToken,
+      PIPESPAN_SETTLE: '200ms',
+      PIPESPAN_LOG_FORMAT: 'json',
+      SERVICE_OBSERVABILITY_EXPORT: 'traces',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
+      ...env,
+    }
+    this.#nodeArgs = nodeArgs
+    this.process = new ProgramProcess(['serve'], this.env, nodeArgs)
+  }
+
+  /** Starts one that ends with the test, and waits until it is ready. A variable that is undefined is left out. */
+  static async start(env: NodeJS.ProcessEnv = {}, nodeArgs: readonly string[] = []): Promise<Daemon> {
+    const daemon = new Daemon(temporaryFolder(), env, nodeArgs)
+    onTestFinished(async () => daemon.kill())
+    await daemon.#ready()
+    return daemon
+  }
+
+  /** Starts one without waiting for anything: for those that are not to come up. */
+  static launch(env: NodeJS.ProcessEnv = {}): Daemon {
+    const daemon = new Daemon(temporaryFolder(), env, [])
+    onTestFinished(async () => daemon.kill())
+    return daemon
+  }
+
+  /** Without `/webhooks`; with the base path. */
+  get url(): string {
+    return this.#url
+  }
+
+  get webhooks(): string {
+    return `${this.#url}/webhooks`
+  }
+
+  get adminUrl(): string {
+    return this.#adminUrl
+  }
+
+  /** Everything that was ever written, by all its lives. */
+  get output(): string {
+    return this.#past + this.process.stdout + this.process.stderr
+  }
+
+  /** The store's main file. */
+  get storeFile(): string {
+    return path.join(this.folder, 'store', 'pipespan.db')
+  }
+
+  /** Its memory at this moment, and the most it ever had, bytes. Linux only. */
+  memory(): { now: number; peak: number } {
+    const status = readFileSync(`/proc/${this.process.child.pid}/status`, 'utf8')
+    const bytes = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) * 1024
+    return { now: bytes('VmRSS'), peak: bytes('VmHWM') }
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.process.child.kill(name)
+  }
+
+  /** Asks it to stop and waits for the end. */
+  async stop(): Promise<Ended> {
+    this.signal('SIGTERM')
+    return this.process.ended
+  }
+
+  /** SIGKILL: at once and without a last word. */
+  async kill(): Promise<void> {
+    this.signal('SIGKILL')
+    await this.process.ended
+  }
+
+  /** A next life on the same store, with these variables changed. */
+  async restart(env: NodeJS.ProcessEnv = {}): Promise<void> {
+    await this.process.ended
+    this.#past += this.process.stdout + this.process.stderr
+    Object.assign(this.env, env)
+    this.process = new ProgramProcess(['serve'], this.env, this.#nodeArgs)
+    await this.#ready()
+  }
+
+  /** Runs another command with this daemon's variables. */
+  async command(...args: string[]): Promise<Ended & { stdout: string; stderr: string }> {
+    return run(args, this.env)
+  }
+
+  /** Posts one delivery. */
+  async post(body: string | Uint8Array, headers: Record<string, string> = {}): Promise<Response> {
+    return fetch(this.webhooks, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-service-token': webhookToken, ...headers },
+      body: typeof body === 'string' ? body : Buffer.from(body),
+    })
+  }
+
+  async #ready(): Promise<void> {
+    const { webhooks, admin } = await this.process.logged('ready')
+    this.#url = String(webhooks).replace(/\/webhooks$/, '')
+    this.#adminUrl = String(admin)
+    for (let ready = false; !ready;) {
+      const answer = await fetch(`${this.#adminUrl}/readyz`).catch(() => undefined)
+      ready = answer?.ok === true
+      if (!ready) await sleep(20)
+    }
+  }
+}

@@ -1,0 +1,44 @@
+// Order and repetition do not matter, at scale: the shipped daemon under a load that is shuffled and sent twice.
+import { expect, it, onTestFinished } from 'vitest'
+import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { WebhookSender } from '../../src/demo/platform/sender.ts'
+import { Daemon, webhookToken } from './daemon.ts'
+import { complete, differences } from './truth.ts'
+import { isFull, makeLoad, report, twice } from './load.ts'
+
+const size = isFull ? { pipelines: 5_000, webhooks: 100_000 } : { pipelines: 300, webhooks: 6_000 }
+const patience = isFull ? 900_000 : 60_000
+
+it(
+  "makes each job's work one span and each frozen attempt one pipeline span of webhooks that are shuffled and come twice",
+  async () => {
+    const { deliveries, truths } = makeLoad({ seed: 20, ...size })
+    const receiver = await OtlpReceiver.start()
+    onTestFinished(async () => receiver.close())
+    // So short a delay freezes most pipelines before all of their webhooks have come: the hardest case.
+    const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '200ms' })
+    const sender = new WebhookSender({ url: daemon.webhooks, token: webhookToken, concurrency: 32 })
+    const began = performance.now()
+    await sender.sendAll(twice(deliveries, 21))
+    const sent = performance.now()
+    await sender.close()
+    expect(sender.counts).toMatchObject({ sent: 2 * deliveries.length, accepted: 2 * deliveries.length })
+    await receiver.until(complete(truths), patience)
+    const arrived = performance.now()
+    const { peak } = daemon.memory()
+    // A stop freezes and sends what is due, so nothing wrong can come after the comparison.
+    expect(await daemon.stop()).toEqual({ code: 0, signal: null })
+    expect(differences(truths, receiver.spans)).toEqual([])
+    if (!isFull) return
+    report({
+      webhooks: sender.counts.sent,
+      pipelines: truths.length,
+      spans: receiver.spans.length,
+      webhooksPerSecond: Math.round((1_000 * sender.counts.sent) / (sent - began)),
+      pipelinesPerSecond: Math.round((1_000 * truths.length) / (arrived - began)),
+      lastSpanAfterLastWebhookMs: Math.round(arrived - sent),
+      peakMemoryMB: Math.round(peak / 1e6),
+    })
+  },
+  patience,
+)

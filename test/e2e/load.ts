@@ -1,0 +1,45 @@
+// The load of the proofs: webhooks of many families of pipelines, each twice, in an order that nobody would choose.
+import { generate } from '../../src/demo/platform/generate.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { allScenarios, type ScenarioName } from '../../src/demo/platform/scenarios.ts'
+import type { Delivery } from '../../src/demo/platform/delivery.ts'
+import type { PipelineTruth } from '../../src/demo/platform/truth.ts'
+
+export interface Load {
+  readonly deliveries: readonly Delivery[]
+  readonly truths: readonly PipelineTruth[]
+}
+
+export interface LoadOptions {
+  readonly seed: number
+  /** At least so many pipelines, and at least so many webhooks. */
+  readonly pipelines: number
+  readonly webhooks: number
+  readonly scenarios?: readonly [ScenarioName, ...ScenarioName[]] | undefined
+}
+
+/** True where the long versions of the proofs are asked for (CONTRIBUTING.md, "Tests"). */
+export const isFull = process.env.PIPESPAN_TEST_FULL === '1'
+
+export function makeLoad({ seed, pipelines, webhooks, scenarios = allScenarios }: LoadOptions): Load {
+  const deliveries: Delivery[] = []
+  const truths: PipelineTruth[] = []
+  for (const family of generate({ seed, scenarios, pipelines: Infinity })) {
+    deliveries.push(...family.deliveries)
+    truths.push(...family.pipelines)
+    if (truths.length >= pipelines && deliveries.length >= webhooks) break
+  }
+  return { deliveries, truths }
+}
+
+/** Every delivery twice: as a resend with the same key, or as a second hook tells of it, with a key of its own. */
+export function twice(deliveries: readonly Delivery[], seed: number): Delivery[] {
+  const random = new Random(seed)
+  const copies = deliveries.map(one => (random.chance(0.5) ? one : { ...one, key: random.uuid() }))
+  return random.shuffle([...deliveries, ...copies])
+}
+
+/** Figures of a long version, for who asked for it. */
+export function report(figures: Readonly<Record<string, number>>): void {
+  process.stdout.write(`${JSON.stringify(figures)}\n`)
+}

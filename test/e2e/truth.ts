@@ -1,0 +1,104 @@
+// What arrived at the backend held against what really happened on the simulated platform.
+import type { PipelineTruth } from '../../src/demo/platform/truth.ts'
+import type { ReceivedSpan } from '../../src/demo/otlp-traces.ts'
+
+interface Arrived {
+  readonly pipelines: ReadonlyMap<number, readonly ReceivedSpan[]>
+  readonly jobs: ReadonlyMap<number, readonly ReceivedSpan[]>
+}
+
+function arrived(spans: readonly ReceivedSpan[]): Arrived {
+  const pipelineSpans = spans.filter(({ kind }) => kind === 'server')
+  const jobSpans = spans.filter(({ kind }) => kind === 'internal')
+  return {
+    pipelines: Map.groupBy(pipelineSpans, ({ attributes }) => Number(attributes['pipeline.id'])),
+    jobs: Map.groupBy(jobSpans, ({ attributes }) => Number(attributes['job.id'])),
+  }
+}
+
+/** Webhooks cut times to the second. */
+export function cut(at: number): number {
+  return Math.floor(at / 1000) * 1000
+}
+
+function isLastEnd({ attributes, end }: ReceivedSpan, { status, finishedAt }: PipelineTruth): boolean {
+  return attributes['pipeline.status'] === status && end >= cut(finishedAt ?? 0)
+}
+
+/**
+ * Everything that is wrong, one sentence each: every pipeline has one span for each attempt that was frozen, the last as
+ * it ended; every job's last run has one span; no run of any job has two; nothing is there that never was.
+ */
+export function differences(truths: readonly PipelineTruth[], spans: readonly ReceivedSpan[]): string[] {
+  const wrong: string[] = []
+  const there = arrived(spans)
+  const seen = new Set<string>()
+  for (const { spanId, name } of spans) {
+    if (seen.has(spanId)) wrong.push(`${name}: span ${spanId} came twice`)
+    seen.add(spanId)
+  }
+  const pipelineIds = new Set(truths.map(({ id }) => id))
+  const jobIds = new Set(truths.flatMap(({ jobs }) => jobs.map(({ id }) => id)))
+  for (const id of there.pipelines.keys()) if (!pipelineIds.has(id)) wrong.push(`pipeline ${id} never was`)
+  for (const id of there.jobs.keys()) if (!jobIds.has(id)) wrong.push(`job ${id} never was`)
+  for (const truth of truths) wrong.push(...pipelineDifferences(truth, there), ...jobDifferences(truth, there))
+  return wrong
+}
+
+function pipelineDifferences(truth: PipelineTruth, there: Arrived): string[] {
+  const wrong: string[] = []
+  const own = there.pipelines.get(truth.id) ?? []
+  const what = `pipeline ${truth.id} (${truth.ends.map(({ status }) => status).join(', ') || truth.status})`
+  if (truth.ends.length === 0) return own.length === 0 ? [] : [`${what} has not ended and yet has ${own.length} spans`]
+  if (!own.some(span => isLastEnd(span, truth)))
+    wrong.push(`${what}: its end is missing, there are ${own.length} spans of it`)
+  if (own.length > truth.ends.length) wrong.push(`${what}: ended ${truth.ends.length} times, has ${own.length} spans`)
+  const attempts = own.map(({ attributes }) => Number(attributes['platform.cicd.pipeline.run.attempt'] ?? 1))
+  const expected = own.map((_, index) => index + 1)
+  if (attempts.toSorted((a, b) => a - b).join() !== expected.join()) wrong.push(`${what}: attempts ${attempts.join()}`)
+  return wrong
+}
+
+function jobDifferences(truth: PipelineTruth, there: Arrived): string[] {
+  const wrong: string[] = []
+  if (truth.ends.length === 0) return wrong
+  for (const job of truth.jobs) {
+    const own = there.jobs.get(job.id) ?? []
+    const what = `job ${job.id} ${job.name} of pipeline ${truth.id}`
+    const ran = own.filter(({ attributes }) => isRun(attributes['job.status']))
+    const starts = ran.map(({ start }) => start)
+    if (new Set(starts).size < starts.length) wrong.push(`${what}: one run of it has two spans`)
+    if (ran.length > Math.max(1, job.runs)) wrong.push(`${what}: ran ${job.runs} times, has ${ran.length} spans`)
+    const last = own.filter(
+      ({ attributes, start, end }) =>
+        attributes['job.status'] === job.status &&
+        (job.startedAt === undefined || start === cut(job.startedAt)) &&
+        (job.startedAt === undefined || job.finishedAt === undefined || end === cut(job.finishedAt)),
+    )
+    if (last.length !== 1) {
+      const shown = own.map(({ attributes }) => JSON.stringify(attributes['job.status'])).join(', ')
+      wrong.push(`${what}: its end (${job.status}) has ${last.length} spans; there are: ${shown}`)
+    }
+  }
+  return wrong
+}
+
+function isRun(status: unknown): boolean {
+  return status === 'success' || status === 'failed'
+}
+
+/** For `OtlpReceiver.until`: the last end of every pipeline has come. Looks at each span once. */
+export function complete(truths: readonly PipelineTruth[]): (spans: readonly ReceivedSpan[]) => boolean {
+  const missing = new Map(truths.filter(({ ends }) => ends.length > 0).map(truth => [truth.id, truth]))
+  let looked = 0
+  return spans => {
+    for (; looked < spans.length; looked += 1) {
+      const span = spans[looked]
+      if (span?.kind !== 'server') continue
+      const id = Number(span.attributes['pipeline.id'])
+      const truth = missing.get(id)
+      if (truth !== undefined && isLastEnd(span, truth)) missing.delete(id)
+    }
+    return missing.size === 0
+  }
+}
