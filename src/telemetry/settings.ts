@@ -6,6 +6,8 @@ import {
   type AttributeValue,
 } from './attributes/policy.ts'
 import { vendorPrefix, type AttributeStyle } from './attributes/table.ts'
+import { defaultBounds } from './metrics/buckets.ts'
+import { refFolder, type FoldRef, type MetricRefs } from './metrics/refs.ts'
 import type { FrozenPart } from '../model/frozen.ts'
 
 /** A platform's own words in the telemetry. */
@@ -25,6 +27,10 @@ export interface TelemetryOptions extends AttributePolicyOptions {
   readonly resourceAttributes?: Readonly<Record<string, AttributeValue>> | undefined
   /** How pipeline spans are named: `pipeline: {name or ref}`, or `RUN {name}` as the conventions say. */
   readonly spanNames?: 'legacy' | 'conventions' | undefined
+  /** Which refs metrics tell apart; `branches` unless told. */
+  readonly metricRefs?: MetricRefs | undefined
+  /** Upper bounds of the histograms' buckets, ascending, seconds. */
+  readonly histogramBounds?: readonly number[] | undefined
 }
 
 export interface TelemetrySettings {
@@ -33,6 +39,8 @@ export interface TelemetrySettings {
   readonly resourceAttributes: Readonly<Record<string, AttributeValue>>
   readonly spanNames: 'legacy' | 'conventions'
   readonly policy: AttributePolicy
+  readonly foldRef: FoldRef
+  readonly histogramBounds: readonly number[]
 }
 
 /** Of a part frozen under a profile that this version does not have: the names as the tables write them. */
@@ -45,6 +53,8 @@ export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySett
     resourceAttributes: options.resourceAttributes ?? {},
     spanNames: options.spanNames ?? 'legacy',
     policy: attributePolicy(options),
+    foldRef: refFolder(options.metricRefs ?? 'branches'),
+    histogramBounds: options.histogramBounds ?? defaultBounds,
   }
 }
 

@@ -1,0 +1,110 @@
+// The attributes of metric points: few and coarse, and never a run's id.
+import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
+import type { FrozenPart } from '../../model/frozen.ts'
+import { pipelineOutcome, refTypeOf } from '../attributes/pipeline.ts'
+import { notBlank, type AttributeRow } from '../attributes/table.ts'
+import { errorTypeOf, stateOf } from '../mapping.ts'
+import {
+  ATTR_CICD_PIPELINE_NAME,
+  ATTR_CICD_PIPELINE_RESULT,
+  ATTR_CICD_PIPELINE_RUN_STATE,
+  ATTR_CICD_PIPELINE_TASK_TYPE,
+  ATTR_VCS_REF_HEAD_TYPE,
+} from '../semconv.ts'
+
+/** What a point is about. */
+export interface MetricSubject {
+  readonly part: FrozenPart
+  /** The ref as metrics tell refs apart. */
+  readonly ref: string
+  /** Of a point about one stage. */
+  readonly stage?: string | undefined
+}
+
+export interface ActiveSubject {
+  readonly name?: string | undefined
+  readonly status: string
+}
+
+type Row = AttributeRow<MetricSubject>
+
+const status: Row = {
+  keys: ['pipeline.status'],
+  type: 'string',
+  when: 'always',
+  value: ({ part }) => part.pipeline.facts.status,
+}
+const result: Row = {
+  keys: [ATTR_CICD_PIPELINE_RESULT],
+  type: 'string',
+  when: 'the pipeline ended',
+  value: ({ part }) => pipelineOutcome(part).result,
+}
+const trigger: Row = {
+  keys: ['platform.cicd.pipeline.trigger.type'],
+  type: 'string',
+  when: 'known',
+  value: ({ part }) => part.pipeline.facts.source,
+}
+const refType: Row = {
+  keys: [ATTR_VCS_REF_HEAD_TYPE],
+  type: 'string',
+  when: 'known',
+  value: ({ part }) => refTypeOf(part.pipeline.facts.tag),
+}
+const name: Row = {
+  keys: [ATTR_CICD_PIPELINE_NAME],
+  type: 'string',
+  when: 'not blank',
+  value: ({ part }) => notBlank(part.pipeline.facts.name),
+}
+
+export const legacyAttributes: readonly Row[] = [
+  status,
+  { keys: ['pipeline.ref'], type: 'string', when: 'always', note: 'folded', value: ({ ref }) => ref },
+]
+
+export const conventionAttributes: readonly Row[] = [
+  name,
+  {
+    keys: [ATTR_CICD_PIPELINE_RUN_STATE],
+    type: 'string',
+    when: 'the status is known',
+    value: ({ part }) => stateOf(part.pipeline.facts.status),
+  },
+  result,
+  trigger,
+  refType,
+]
+
+export const legacyStageAttributes: readonly Row[] = [
+  { keys: ['job.stage'], type: 'string', when: 'always', value: ({ stage }) => stage },
+  status,
+]
+
+export const conventionStageAttributes: readonly Row[] = [
+  { keys: [ATTR_CICD_PIPELINE_TASK_TYPE], type: 'string', when: 'always', value: ({ stage }) => stage },
+  result,
+  trigger,
+  refType,
+]
+
+export const errorAttributes: readonly Row[] = [
+  name,
+  {
+    keys: [ATTR_ERROR_TYPE],
+    type: 'string',
+    when: 'always',
+    value: ({ part }) => errorTypeOf(pipelineOutcome(part)),
+  },
+]
+
+export const activeAttributes: readonly AttributeRow<ActiveSubject>[] = [
+  { keys: [ATTR_CICD_PIPELINE_NAME], type: 'string', when: 'not blank', value: ({ name: own }) => notBlank(own) },
+  {
+    keys: [ATTR_CICD_PIPELINE_RUN_STATE],
+    type: 'string',
+    when: 'the status is known',
+    value: ({ status: own }) => stateOf(own),
+  },
+]

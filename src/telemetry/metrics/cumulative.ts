@@ -1,0 +1,119 @@
+// Cumulative metrics: a project's running totals, and its runs under way, each series since the start that the store keeps.
+import type { Attributes } from '@opentelemetry/api'
+import { ATTR_SERVICE_INSTANCE_ID, ATTR_SERVICE_NAMESPACE } from '@opentelemetry/semantic-conventions'
+import { resourceFromAttributes, type Resource } from '@opentelemetry/resources'
+import type { MetricData, ResourceMetrics } from '@opentelemetry/sdk-metrics'
+import type { Millis } from '../../model/instant.ts'
+import { shapeOf, type ActiveRuns, type ProjectKey, type ProjectTotals, type SeriesTotal } from '../../model/totals.ts'
+import type { ProjectFacts } from '../../model/observation.ts'
+import { ownerOf, resourceAttributesOf } from '../attributes/resource.ts'
+import { attributesOf, keyUnder, vendorPrefix } from '../attributes/table.ts'
+import { schemaUrl } from '../semconv.ts'
+import { styleOf, type TelemetrySettings } from '../settings.ts'
+import { histogramOf, metricData, resourceMetrics, type Point } from './data.ts'
+import { sorted } from './samples.ts'
+import { activeRunsMetric, attemptMetrics, type MetricRow } from './table.ts'
+
+/** A project and the profile it is told under. */
+export interface Owner {
+  readonly key: ProjectKey
+  readonly project: ProjectFacts
+  readonly profile: string
+}
+
+/** Active runs of a project, and since when they are counted. */
+export interface ActiveTotals extends Owner {
+  readonly runs: readonly ActiveRuns[]
+  readonly since: Millis
+}
+
+/** `now`: when the totals were read, the time of every point. Undefined when there is nothing to tell. */
+export function toCumulative(
+  totals: ProjectTotals,
+  now: Millis,
+  settings: TelemetrySettings,
+): ResourceMetrics | undefined {
+  const metrics = totalsData(totals.series, now, settings)
+  return metrics.length === 0 ? undefined : resourceMetrics(projectResource(totals, settings), metrics)
+}
+
+export function toActive(active: ActiveTotals, now: Millis, settings: TelemetrySettings): ResourceMetrics {
+  const data = metricData(activeRunsMetric, activeRunsMetric.name, 'cumulative', activePoints(active, now, settings))
+  return resourceMetrics(projectResource(active, settings), [data])
+}
+
+/** The metrics of these series, in the table's order. Series of metrics or bounds that are no more are left out. */
+export function totalsData(series: readonly SeriesTotal[], now: Millis, settings: TelemetrySettings): MetricData[] {
+  const byMetric = Map.groupBy(series, ({ metric }) => metric)
+  return wireNames(settings).flatMap(([name, row]) => {
+    const points = (byMetric.get(name) ?? [])
+      .filter(({ amount }) => shapeOf(amount) === shapeOfRow(row, settings))
+      .map(total => pointOf(total, now))
+    return points.length === 0 ? [] : [metricData(row, name, 'cumulative', points)]
+  })
+}
+
+/** States of the same attributes add up: several statuses are one state. */
+export function activePoints(active: ActiveTotals, now: Millis, settings: TelemetrySettings): Point[] {
+  const style = styleOf({ trace: traceOf(active) }, settings)
+  const points = new Map<string, Point>()
+  for (const run of active.runs) {
+    const attributes = attributesOf(activeRunsMetric.attributes, run, style)
+    const id = sorted(attributes)
+    const before = points.get(id)?.value
+    const value = run.count + (typeof before === 'number' ? before : 0)
+    points.set(id, { attributes, start: active.since, end: now, value })
+  }
+  return [...points.values()]
+}
+
+/** Names and ids that keep apart two projects of one name. */
+export function projectResource(owner: Owner, settings: TelemetrySettings): Resource {
+  const { key, project } = owner
+  const subject = { key: { instance: key.instance, pipelineId: 0 }, project, trace: traceOf(owner) }
+  const namespace = ownerOf(subject)
+  const attributes: Attributes = {
+    ...(namespace === undefined ? {} : { [ATTR_SERVICE_NAMESPACE]: namespace }),
+    ...resourceAttributesOf(subject, settings),
+    [ATTR_SERVICE_INSTANCE_ID]: String(key.projectId),
+  }
+  return resourceFromAttributes(attributes, { schemaUrl })
+}
+
+function pointOf({ amount, attributes, startedAt }: SeriesTotal, now: Millis): Point {
+  const common = { attributes: JSON.parse(attributes) as Attributes, start: Math.min(startedAt, now), end: now }
+  switch (amount.kind) {
+    case 'sum':
+      return { ...common, value: amount.by }
+    case 'last':
+      return { ...common, value: amount.value }
+    case 'histogram':
+      return { ...common, value: histogramOf(amount.bounds, amount.counts, amount.sum) }
+  }
+}
+
+/** Every metric's name under every profile: totals keep the name that they were measured under. */
+function wireNames({ profiles }: TelemetrySettings): [string, MetricRow][] {
+  const namespaces = [vendorPrefix, ...Object.values(profiles).map(({ namespace }) => namespace)]
+  return attemptMetrics.flatMap(row =>
+    [...new Set(namespaces.map(namespace => keyUnder(namespace, row.name)))].map((name): [string, MetricRow] => [
+      name,
+      row,
+    ]),
+  )
+}
+
+function shapeOfRow(row: MetricRow, { histogramBounds: bounds }: TelemetrySettings): string {
+  switch (row.type) {
+    case 'counter':
+      return 'sum'
+    case 'gauge':
+      return 'last'
+    case 'histogram':
+      return shapeOf({ kind: 'histogram', bounds, counts: [], sum: 0 })
+  }
+}
+
+function traceOf({ profile }: Pick<Owner, 'profile'>) {
+  return { scheme: 'instance' as const, profile, rootPipelineId: 0 }
+}

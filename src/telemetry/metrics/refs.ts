@@ -1,0 +1,33 @@
+// Which refs metrics tell apart: a series for each ref ever seen costs the backend's user money.
+import picomatch from 'picomatch'
+import type { FrozenPart } from '../../model/frozen.ts'
+
+/**
+ * `branches`: every ref but those of merge requests; `all`: those too; `default`: the default branch; else globs of the refs
+ * that keep their names.
+ */
+export type MetricRefs = 'branches' | 'all' | 'default' | readonly string[]
+
+/** All merge request refs as one. No ref has a `*` in its name (git-check-ref-format). */
+export const mergeRequestRefs = 'refs/merge-requests/*'
+/** All other refs that are not told apart. */
+export const otherRefs = '*'
+
+export type FoldRef = (part: Pick<FrozenPart, 'pipeline' | 'project'>) => string
+
+export function refFolder(refs: MetricRefs): FoldRef {
+  const isKept = keeperOf(refs)
+  return ({ pipeline, project }) => {
+    const { ref = '', source } = pipeline.facts
+    if (refs === 'all') return ref
+    if (source === 'merge_request_event' || ref.startsWith('refs/merge-requests/')) return mergeRequestRefs
+    return isKept(ref, pipeline.facts.tag === true ? undefined : project.defaultBranch) ? ref : otherRefs
+  }
+}
+
+function keeperOf(refs: MetricRefs): (ref: string, defaultBranch: string | undefined) => boolean {
+  if (refs === 'branches' || refs === 'all') return () => true
+  if (refs === 'default') return (ref, defaultBranch) => ref === defaultBranch
+  const matches = picomatch([...refs], { dot: true })
+  return ref => matches(ref)
+}

@@ -1,0 +1,153 @@
+// How frozen pipelines look as metrics: golden files of whole stories in delta, and what must hold whatever is told.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { decodeMetrics, type ReceivedMetric } from '../../src/demo/otlp-metrics.ts'
+import { freezeAttempt } from '../../src/model/freeze.ts'
+import { hearRun } from '../../src/model/run.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { telemetrySettings, type TelemetryOptions } from '../../src/telemetry/settings.ts'
+import { createSeriesCap } from '../../src/telemetry/metrics/series-cap.ts'
+import { encodeMetrics, metricsAsJson } from '../../src/telemetry/metrics/encode.ts'
+import { toDelta } from '../../src/telemetry/metrics/delta.ts'
+import { attemptMetrics } from '../../src/telemetry/metrics/table.ts'
+import { at, event, job } from '../flow/world.ts'
+import { frozenPart } from './arbitraries.ts'
+import { readable } from './golden.ts'
+import { stories } from './stories.ts'
+import type { FrozenPart } from '../../src/model/frozen.ts'
+
+const settings = telemetrySettings({ profiles })
+
+function received(parts: readonly FrozenPart[], options: TelemetryOptions = {}): ReceivedMetric[] {
+  return decodeMetrics(encodeMetrics(parts, telemetrySettings({ profiles, ...options })))
+}
+
+function points(metrics: readonly ReceivedMetric[], name: string) {
+  return metrics.filter(metric => metric.name === name).flatMap(metric => [...metric.points])
+}
+
+describe('the delta metrics of whole stories', () => {
+  for (const [name, parts] of Object.entries(stories)) {
+    it(`are as the golden file shows: ${name}`, async () => {
+      const told = parts.flatMap(part => toDelta(part, settings) ?? [])
+      await expect(readable(metricsAsJson(told))).toMatchFileSnapshot(`../golden/metrics/${name}.json`)
+    })
+  }
+})
+
+describe('a pipeline in delta', () => {
+  it('has its points at the time it ended', () => {
+    for (const { points: all } of received(stories.success!)) {
+      for (const { time, start } of all) expect([time, start]).toEqual([Date.UTC(2026, 2, 2, 9, 4, 10), time - 1])
+    }
+  })
+
+  it('counts the second attempt with its own status, its own span’s duration and its own jobs', () => {
+    const second = received(stories.retry!.filter(({ attempt }) => attempt === 2))
+    expect(points(second, 'pipeline.status_total')).toMatchObject([
+      { value: 1, attributes: { 'pipeline.status': 'success' } },
+    ])
+    // From its first job at 1:10:02 to its end at 1:15:00; the platform says 320, which adds both attempts up.
+    expect(points(second, 'pipeline.duration_seconds')).toMatchObject([{ value: 298 }])
+    expect(points(second, 'pipeline.jobs_total')).toMatchObject([{ value: 3, integer: true }])
+    expect(points(second, 'pipeline.queue_duration_seconds')).toEqual([])
+    expect(points(second, 'job.duration_seconds')).toMatchObject([
+      { attributes: { 'job.stage': 'deploy' }, count: 1, sum: 70 },
+      { attributes: { 'job.stage': 'test' }, count: 2, sum: 135 },
+    ])
+  })
+
+  it('adds nothing with a supplement', () => {
+    const late = stories.supplement!.filter(({ kind }) => kind === 'supplement')
+    expect(late).toHaveLength(1)
+    expect(encodeMetrics(late, settings)).toHaveLength(0)
+  })
+
+  it('measures the jobs of all its parts, once', () => {
+    const jobs = Array.from({ length: 5 }, (_, index) =>
+      job(index + 1, index < 3 ? 'build' : 'test', 'success', { started: 1, finished: 11 + index }),
+    )
+    const run = hearRun(event('success', { finishedAt: at(60) }, jobs))
+    const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: 7 }
+    const { parts } = freezeAttempt(run, [...run.jobs.values()], trace, false, at(100), { partSize: 2 })
+    expect(parts).toHaveLength(3)
+    const told = received(parts)
+    expect(points(told, 'pipeline.status_total')).toHaveLength(1)
+    expect(points(told, 'job.duration_seconds')).toMatchObject([
+      { attributes: { 'job.stage': 'build' }, count: 3, sum: 33, bounds: settings.histogramBounds },
+      { attributes: { 'job.stage': 'test' }, count: 2, sum: 27 },
+    ])
+  })
+
+  it('joins the points that dropping an attribute has made equal', () => {
+    const told = received(stories.success!, { drop: ['job.stage'] })
+    expect(points(told, 'job.duration_seconds')).toMatchObject([{ count: 5 }])
+  })
+
+  it('has the configured buckets, each with its upper bound in it', () => {
+    const told = received(stories.success!, { histogramBounds: [12, 93] })
+    expect(points(told, 'job.duration_seconds')).toMatchObject([
+      { attributes: { 'job.stage': 'build' }, bounds: [12, 93], counts: [1, 1, 0] },
+      { attributes: { 'job.stage': 'test' }, bounds: [12, 93], counts: [0, 1, 1] },
+      { attributes: { 'job.stage': 'deploy' }, bounds: [12, 93], counts: [0, 1, 0] },
+    ])
+  })
+
+  it('goes to the overflow series when its metric has as many series as it may have', () => {
+    const cap = createSeriesCap(2)
+    const told = (story: string) => decodeMetrics(encodeMetrics(stories[story]!.slice(0, 1), settings, cap))
+    const attributesOf = (metrics: ReceivedMetric[]) => points(metrics, 'pipeline.status_total')[0]!.attributes
+    expect(attributesOf(told('success'))).toEqual({ 'pipeline.status': 'success', 'pipeline.ref': 'main' })
+    expect(attributesOf(told('canceled'))).toEqual({ 'otel.metric.overflow': true })
+    expect(attributesOf(told('success'))).toEqual({ 'pipeline.status': 'success', 'pipeline.ref': 'main' })
+  })
+})
+
+describe('refs in metrics', () => {
+  const refOf = (story: string, options: TelemetryOptions) =>
+    points(received(stories[story]!.slice(0, 1), options), 'pipeline.status_total')[0]!.attributes['pipeline.ref']
+
+  it.each<[string, TelemetryOptions['metricRefs'], string]>([
+    ['success', undefined, 'main'],
+    ['merge-request', undefined, 'refs/merge-requests/*'],
+    ['linked', undefined, 'v2.4.0'],
+    ['merge-request', 'all', 'round-totals'],
+    ['success', 'default', 'main'],
+    ['linked', 'default', '*'],
+    ['merge-request', 'default', 'refs/merge-requests/*'],
+    ['success', ['release/*', 'v*'], '*'],
+    ['linked', ['release/*', 'v*'], 'v2.4.0'],
+    ['merge-request', ['**'], 'refs/merge-requests/*'],
+  ])('%s under %j is %s', (story, metricRefs, ref) => {
+    expect(refOf(story, { metricRefs })).toBe(ref)
+  })
+})
+
+describe('whatever is told', () => {
+  it('no series is there twice, no point has a run’s id, and every metric is in the table', () => {
+    const known = new Map(attemptMetrics.map(row => [row.name.replace(/^platform\./, ''), row]))
+    fc.assert(
+      fc.property(frozenPart, part => {
+        for (const metric of received([part])) {
+          const row = known.get(metric.name.replace(/^(platform|gitlab)\./, ''))
+          expect(row).toMatchObject({ unit: metric.unit, says: metric.description })
+          const series = metric.points.map(({ attributes }) => JSON.stringify(attributes))
+          expect(new Set(series).size).toBe(series.length)
+          for (const point of metric.points) {
+            expect(Object.keys(point.attributes).filter(key => /(\.run)?\.id$/.test(key))).toEqual([])
+            expect(point.nanos > 0n && point.startNanos <= point.nanos).toBe(true)
+          }
+        }
+      }),
+    )
+  })
+
+  it('the bytes of two parts are the bytes of each, one after the other', () => {
+    fc.assert(
+      fc.property(frozenPart, frozenPart, (a, b) => {
+        const apart = Buffer.concat([encodeMetrics([a], settings), encodeMetrics([b], settings)])
+        expect(Buffer.from(encodeMetrics([a, b], settings)).equals(apart)).toBe(true)
+      }),
+    )
+  })
+})
