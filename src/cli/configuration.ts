@@ -1,8 +1,9 @@
 // The configuration as a command needs it: loaded, or complained about and given up.
+import { existsSync } from 'node:fs'
 import { createLog } from '../lib/log.ts'
 import { describeFault } from '../config/config-fault.ts'
 import { exitCode, type Terminal } from './terminal.ts'
-import { Fault } from '../lib/fault.ts'
+import { Fault, StoreError } from '../lib/fault.ts'
 import { loadConfig, type LoadedConfig } from '../config/load.ts'
 import { openStore } from '../store/open-store.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
@@ -32,7 +33,14 @@ export async function withStore(
   command: (store: Store, config: Config<ProfileName>) => Promise<number>,
 ): Promise<number> {
   const { config } = requireConfig(terminal, file)
-  const store = await openStore(config.store.url, { maxSize: config.store.maxSize })
+  const { url } = config.store
+  if (url.engine === 'sqlite' && !existsSync(url.path)) {
+    throw new StoreError(
+      `There is no store at ${url.path} yet.`,
+      'Start the daemon first, or name its store with PIPESPAN_STORE_URL or --config.',
+    )
+  }
+  const store = await openStore(url, { maxSize: config.store.maxSize })
   try {
     return await command(store, config)
   } finally {
