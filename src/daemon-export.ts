@@ -41,6 +41,7 @@ export function telemetryOf(config: Config): TelemetrySettings {
     spanNames: config.traces.spanName,
     drop: config.attributes.drop ?? [],
     hash: config.attributes.hash ?? [],
+    valueLengthLimit: config.attributes.valueLengthLimit,
   })
 }
 

@@ -1,7 +1,7 @@
 // The one table of options. The YAML file, the variables, --help, the reference and the editors' schema all come from
 // it. A key's place here is its YAML path in snake case; PIPESPAN_ and that path in capitals is its variable.
 import { basePath, httpUrl, listenAddress, proxyUrl, storeUrl } from './address-kinds.ts'
-import { boolean, byteSize, destinationName, duration, oneOf, path, readableFile, text } from './plain-kinds.ts'
+import { boolean, byteSize, destinationName, duration, integer, oneOf, path, readableFile, text } from './plain-kinds.ts'
 import { Each, secretSetting, setting, type ConfigOf, type Group, type Profiles } from './option.ts'
 import { attributes, headers } from './pair-kinds.ts'
 import { list, patterns, someOf } from './list-kinds.ts'
@@ -68,6 +68,16 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
           says: 'How much the store may hold before webhooks are answered with 503.',
         }),
       },
+      retention: setting(duration, {
+        variable: 'PIPESPAN_RETENTION',
+        default: '7d',
+        says: 'How long a pipeline is kept after its last change and export; dead letters and unreadable deliveries too.',
+      }),
+      remember: setting(duration, {
+        variable: 'PIPESPAN_REMEMBER',
+        default: '400d',
+        says: 'How long it is remembered what was exported of a pipeline no longer kept: a late retry then doubles nothing.',
+      }),
     },
     Webhooks: {
       webhook: {
@@ -160,6 +170,11 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
           variable: 'PIPESPAN_ATTRIBUTES_HASH',
           says: 'Attributes whose values are replaced by a hash in every signal: names or patterns.',
           example: '*.commit.message',
+        }),
+        valueLengthLimit: setting(integer({ min: 1, max: 1_000_000 }), {
+          variable: 'OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT',
+          default: '4096',
+          says: 'Longest text of an attribute in every signal, UTF-16 units; the rest is cut off.',
         }),
       },
     },

@@ -69,7 +69,5 @@ export interface Inbox {
   retryKept(ids: readonly number[] | 'all'): Promise<number>
   /** Puts back what another version could not understand, each once per version. Returns how many. */
   retryKeptOfOtherVersions(version: string): Promise<number>
-  /** Forgets idempotency keys heard before `before`. Returns how many. */
-  pruneKeys(before: number): Promise<number>
   state(): Promise<InboxState>
 }

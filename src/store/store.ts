@@ -2,6 +2,7 @@
 import type { Exports } from './exports.ts'
 import type { Inbox } from './inbox.ts'
 import type { Leases, Notes } from './notes.ts'
+import type { Pruning } from './pruning.ts'
 import type { Runs } from './runs.ts'
 
 export interface StoreOptions {
@@ -18,6 +19,7 @@ export interface Store {
   readonly notes: Notes
   readonly leases: Leases
   readonly counters: Counters
+  readonly pruning: Pruning
   /** Writes and reads back a row: throws StoreError when the store does not take writes. */
   proveWritable(): Promise<void>
   /**

@@ -1,31 +1,118 @@
-// Upkeep of the store: forgets what it no longer needs, in small steps, and says what it forgot.
+// Upkeep of the store: forgets what it no longer needs, in small steps, counts it and says so. One replica does it, by lease.
+import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { keyMemory } from './inbox.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
+import type { RunCursor } from './pruning.ts'
 import type { Store } from './store.ts'
 
 export interface UpkeepOptions {
-  readonly store: Store
+  readonly store: Pick<Store, 'pruning' | 'leases' | 'counters'>
+  /** How long runs stay once nothing more is owed of them; dead letters and unreadable deliveries too. Milliseconds. */
+  readonly retention: number
+  /** How long it is remembered what was exported of a pruned run, ms. */
+  readonly remember: number
   readonly clock: Clock
   readonly log: Log
 }
 
+/** Who holds it looks after the store; `pipespan store copy` sees by it that a store is in use. */
+export const upkeepLease = 'upkeep'
+
 /** Between two rounds, ms. */
 const every = 600_000
+/** A replica that dies is replaced within `holdMs`. */
+const lease = { holdMs: 30_000, renewMs: 10_000 }
+/** Rows of one transaction, and how long others have the store to themselves after it, ms. */
+const step = { rows: 50, pause: 5 }
 
-export function createUpkeep({ store, clock, log }: UpkeepOptions): Loop {
-  return createLoop({
+/** What a round did, by the names of the counters. */
+type Pruned = Record<'runs' | 'tombstones' | 'dead_letters' | 'kept_deliveries' | 'delivery_keys', number>
+
+export function createUpkeep(options: UpkeepOptions): Loop {
+  const { store, retention, remember, clock, log } = options
+  const { pruning } = store
+  const holder = randomUUID()
+  let stopping = false
+  let renewed = -Infinity
+  let nextRound = -Infinity
+
+  /** False when another replica looks after the store, or this one stops. */
+  async function mayGoOn(): Promise<boolean> {
+    if (stopping) return false
+    if (clock.now() - renewed < lease.renewMs) return true
+    if (!(await store.leases.take(upkeepLease, holder, lease.holdMs))) return false
+    renewed = clock.now()
+    return true
+  }
+
+  /** Repeats a step while there is something to do; answers the sum of what it did. */
+  async function inSteps(prune: () => Promise<number>, isLast: (done: number) => boolean): Promise<number> {
+    let sum = 0
+    while (await mayGoOn()) {
+      const done = await prune()
+      sum += done
+      if (isLast(done)) break
+      await clock.sleep(step.pause)
+    }
+    return sum
+  }
+
+  async function pruneRuns(before: number): Promise<number> {
+    let from: RunCursor | undefined
+    return inSteps(
+      async () => {
+        const { pruned, next } = await pruning.runs(before, step.rows, from)
+        from = next
+        return pruned
+      },
+      () => from === undefined,
+    )
+  }
+
+  async function round(): Promise<void> {
+    const now = clock.now()
+    const isShort = (done: number): boolean => done < step.rows
+    // Dead letters first: a run stays as long as one of its exports is a dead letter.
+    const old = now - retention
+    const pruned: Pruned = {
+      dead_letters: await inSteps(async () => pruning.deadLetters(old, step.rows), isShort),
+      kept_deliveries: await inSteps(async () => pruning.keptDeliveries(old, step.rows), isShort),
+      runs: await pruneRuns(old),
+      tombstones: await inSteps(async () => pruning.tombstones(now - remember, step.rows), isShort),
+      delivery_keys: await inSteps(async () => pruning.keys(now - keyMemory, step.rows), isShort),
+    }
+    for (const [name, count] of Object.entries(pruned)) if (count > 0) await store.counters.add(`pruned.${name}`, count)
+    const bytes = await inSteps(
+      async () => pruning.giveBack(),
+      given => given === 0,
+    )
+    const { dead_letters: letters, kept_deliveries: deliveries } = pruned
+    if (letters > 0) log.warn({ letters }, 'dead letters older than the retention were given up')
+    if (deliveries > 0) log.warn({ deliveries }, 'deliveries that nobody could read were given up after the retention')
+    if (Object.values(pruned).some(count => count > 0))
+      log.info({ ...pruned, bytesGivenBack: bytes }, 'the store was pruned')
+  }
+
+  const loop = createLoop({
     name: 'upkeep',
     clock,
     log,
     turn: async () => {
-      const keys = await store.inbox.pruneKeys(clock.now() - keyMemory)
-      if (keys > 0) {
-        await store.counters.add('pruned.delivery_keys', keys)
-        log.info({ keys }, 'forgot idempotency keys older than a week')
+      if ((await mayGoOn()) && clock.now() >= nextRound) {
+        await round()
+        nextRound = clock.now() + every
       }
-      return every
+      return lease.renewMs
     },
   })
+  return {
+    ...loop,
+    stop: async () => {
+      stopping = true
+      await loop.stop()
+      if (renewed > -Infinity) await store.leases.release(upkeepLease, holder)
+    },
+  }
 }

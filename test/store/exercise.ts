@@ -140,7 +140,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         await store.inbox.put([delivery('a')])
         here.move(10)
         await store.inbox.put([delivery('b')])
-        expect(await store.inbox.pruneKeys(here.now())).toBe(1)
+        expect(await store.pruning.keys(here.now(), 10)).toBe(1)
         expect(await store.inbox.put([delivery('a'), delivery('b')])).toEqual(['accepted', 'duplicate'])
       })
     })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { exercise } from './exercise.ts'
+import { exercise, type Bench } from './exercise.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { pruningExercise } from './pruning-exercise.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
 import { t0 } from '../flow/world.ts'
 
@@ -10,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(async () => server.dispose())
 
-exercise('PostgreSQL', async () => {
+const bench = async (): Promise<Bench> => {
   const url = await server.newDatabase()
   let now = t0
   return {
@@ -21,7 +22,9 @@ exercise('PostgreSQL', async () => {
     },
     dispose: async () => undefined,
   }
-})
+}
+exercise('PostgreSQL', bench)
+pruningExercise('PostgreSQL', bench)
 
 describe('a PostgreSQL database', () => {
   it('is migrated once, however many replicas open it at the same moment', async () => {

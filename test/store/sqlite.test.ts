@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { exercise, delivery } from './exercise.ts'
+import { exercise, delivery, type Bench } from './exercise.ts'
 import { lockForServing } from '../../src/store/sqlite/serve-lock.ts'
+import { pruningExercise } from './pruning-exercise.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { t0 } from '../flow/world.ts'
 
-exercise('SQLite', async () => {
+const bench = async (): Promise<Bench> => {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-store-'))
   let now = t0
   return {
@@ -20,7 +21,9 @@ exercise('SQLite', async () => {
     },
     dispose: async () => rmSync(folder, { recursive: true }),
   }
-})
+}
+exercise('SQLite', bench)
+pruningExercise('SQLite', bench)
 
 describe('an SQLite file', () => {
   let folder: string
@@ -78,6 +81,24 @@ describe('an SQLite file', () => {
     expect((await store.inbox.lease(1, 1e6, 60_000)).items).toEqual([])
     await store.reclaim()
     expect((await store.inbox.lease(1, 1e6, 60_000)).items).toHaveLength(1)
+    await store.close()
+  })
+
+  it('is given back to the file system, step by step, when much was erased', async () => {
+    const store = openSqlite(file, options)
+    const large = 'x'.repeat(1_000_000)
+    await store.inbox.put(Array.from({ length: 8 }, (_, index) => delivery(String(index), large)))
+    const { token, items } = await store.inbox.lease(8, 1e9, 1_000)
+    const before = statSync(file).size + statSync(`${file}-wal`).size
+    await store.inbox.erase(
+      token,
+      items.map(({ id }) => id),
+    )
+    const given: number[] = []
+    for (let bytes = -1; bytes !== 0; given.push(bytes)) bytes = await store.pruning.giveBack()
+    expect(given.length).toBeGreaterThan(3)
+    expect(before).toBeGreaterThan(8e6)
+    expect(statSync(file).size).toBeLessThan(1e6)
     await store.close()
   })
 })

@@ -44,8 +44,6 @@ export function postgresInbox(db: Database, maxSize: number): Inbox {
     },
     retryKept: async ids => (ids === 'all' ? requeue(db, 'true', []) : requeue(db, 'id = ANY ($1)', [ids])),
     retryKeptOfOtherVersions: async version => requeue(db, 'version <> $1', [version]),
-    pruneKeys: async before =>
-      (await db.query('DELETE FROM delivery_keys WHERE heard_at < $1 RETURNING 1', [before])).length,
     state: async () => {
       const [row] = await db.query(
         `SELECT count(*) AS waiting, coalesce(sum(octet_length(body)), 0) AS bytes, min(received_at) AS oldest,

@@ -105,4 +105,18 @@ export const postgresMigrations: readonly string[] = [
     until  bigint NOT NULL
   );
   `,
+  // 2: tombstones, and the way to what may be pruned.
+  `
+  CREATE TABLE tombstones (
+    instance    text   NOT NULL,
+    pipeline_id bigint NOT NULL,
+    project_id  bigint NOT NULL,
+    pruned_at   bigint NOT NULL,
+    memory      text   NOT NULL,
+    PRIMARY KEY (instance, pipeline_id)
+  );
+  CREATE INDEX tombstones_by_age ON tombstones (pruned_at);
+  CREATE INDEX runs_at_rest ON runs (changed_at, id) WHERE due_at IS NULL;
+  CREATE INDEX exports_dead_by_age ON exports (settled_at) WHERE state = 'dead';
+  `,
 ]

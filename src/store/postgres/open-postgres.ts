@@ -3,6 +3,7 @@ import { openDatabase, type DatabaseOptions } from './database.ts'
 import { postgresExports } from './exports.ts'
 import { postgresInbox } from './inbox.ts'
 import { postgresNotes } from './notes.ts'
+import { postgresPruning } from './pruning.ts'
 import { postgresRuns } from './runs.ts'
 import type { Store } from '../store.ts'
 
@@ -19,6 +20,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     runs: postgresRuns(db),
     exports: postgresExports(db),
     ...postgresNotes(db),
+    pruning: postgresPruning(db),
     proveWritable: async () => {
       await db.query(
         `INSERT INTO notes VALUES ('heartbeat', to_json(now())::text) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,

@@ -1,8 +1,9 @@
 // Runs, their jobs and what was frozen of them, on PostgreSQL: each step of a transaction is one statement for all runs.
 import { Again, type Database, type Row, type Session } from './database.ts'
-import type { Job } from '../../model/job.ts'
+import { headOf, keyOf, loadJobs, nameOf, selectRuns, storedRun } from './run-rows.ts'
+import { readMemory, takeMemories } from './tombstones.ts'
+import { revive } from '../../model/tombstone.ts'
 import type { RunKey } from '../../model/observation.ts'
-import type { RunHead } from '../../model/run.ts'
 import type { RunChange, Runs, RunWork, StoredRun, Understood } from '../runs.ts'
 
 export function postgresRuns(db: Database): Runs {
@@ -36,12 +37,20 @@ export function postgresRuns(db: Database): Runs {
     },
     get: async key => {
       const [row] = await selectRuns(db, [key], '')
-      if (row === undefined) return undefined
+      if (row === undefined) {
+        const memory = await readMemory(db, key)
+        return memory && { run: revive(memory), timing: { changedAt: memory.prunedAt }, heardFrom: {} }
+      }
       return storedRun(row, await loadJobs(db, [{ id: row.id as number, jobs: 'all' }]))
     },
     ancestor: async (key, jobId) => {
       const [row] = await selectRuns(db, [key], '')
-      if (row === undefined) return undefined
+      if (row === undefined) {
+        const memory = await readMemory(db, key)
+        if (memory === undefined) return undefined
+        const { jobs, ...head } = revive(memory)
+        return { head, trigger: jobs.get(jobId ?? 0) }
+      }
       const id = row.id as number
       const jobs = jobId === undefined ? undefined : await loadJobs(db, [{ id, jobs: [jobId] }])
       const trigger = jobs?.get(id)?.get(jobId ?? 0)
@@ -82,7 +91,8 @@ async function erase(session: Session, understood: Understood | undefined): Prom
 async function transact(session: Session, now: number, work: readonly RunWork[]): Promise<void> {
   const keys = work.map(({ key }) => key)
   // Locked in one order by everybody, so that two replicas never wait for each other.
-  const rows = await selectRuns(session, keys, 'ORDER BY r.instance, r.pipeline_id FOR UPDATE OF r')
+  const locked = await selectRuns(session, keys, 'ORDER BY r.instance, r.pipeline_id FOR UPDATE OF r')
+  const rows = [...locked, ...(await reviveRuns(session, unknown(keys, locked)))]
   const byKey = new Map(rows.map(row => [nameOf(keyOf(row)), row]))
   const jobs = await loadJobs(
     session,
@@ -107,6 +117,28 @@ async function transact(session: Session, now: number, work: readonly RunWork[])
   await writeParts(session, changes, ids, now)
 }
 
+function unknown(keys: readonly RunKey[], rows: readonly Row[]): RunKey[] {
+  const known = new Set(rows.map(row => nameOf(keyOf(row))))
+  return keys.filter(key => !known.has(nameOf(key)))
+}
+
+/** Runs that were pruned and are heard of again go on from what is remembered of them. */
+async function reviveRuns(session: Session, keys: readonly RunKey[]): Promise<Row[]> {
+  const memories = await takeMemories(session, keys)
+  if (memories.length === 0) return []
+  const changes = memories.map((memory): Written => {
+    const run = revive(memory)
+    const change = { run, jobs: [...run.jobs.values()], timing: { changedAt: memory.prunedAt } }
+    return { id: undefined, change, heardFrom: {} }
+  })
+  await writeJobs(session, changes, await writeRuns(session, changes))
+  return selectRuns(
+    session,
+    memories.map(({ key }) => key),
+    '',
+  )
+}
+
 interface Written {
   readonly id: number | undefined
   readonly change: RunChange
@@ -115,33 +147,6 @@ interface Written {
 
 /** Another replica has the deliveries: everything is rolled back. */
 class Lost extends Error {}
-
-async function selectRuns(session: Session, keys: readonly RunKey[], tail: string): Promise<Row[]> {
-  return session.query(
-    `SELECT r.* FROM runs r
-     JOIN unnest($1::text[], $2::bigint[]) AS k (instance, pipeline_id)
-       ON r.instance = k.instance AND r.pipeline_id = k.pipeline_id ${tail}`,
-    [keys.map(key => key.instance), keys.map(key => key.pipelineId)],
-  )
-}
-
-async function loadJobs(
-  session: Session,
-  wanted: readonly { id: number; jobs: RunWork['jobs'] }[],
-): Promise<Map<number, Map<number, Job>>> {
-  const whole = wanted.filter(one => one.jobs === 'all').map(one => one.id)
-  const some = wanted.flatMap(({ id, jobs }) => (jobs === 'all' ? [] : jobs.map(job => [id, job] as const)))
-  const rows = await session.query(
-    `SELECT * FROM jobs WHERE run_id = ANY ($1::bigint[])
-     UNION ALL
-     SELECT j.* FROM jobs j JOIN unnest($2::bigint[], $3::bigint[]) AS w (run_id, job_id)
-       ON j.run_id = w.run_id AND j.job_id = w.job_id`,
-    [whole, some.map(([run]) => run), some.map(([, job]) => job)],
-  )
-  const found = new Map<number, Map<number, Job>>(wanted.map(({ id }) => [id, new Map()]))
-  for (const row of rows) found.get(row.run_id as number)?.set(row.job_id as number, jobOf(row))
-  return found
-}
 
 async function writeRuns(session: Session, changes: readonly Written[]): Promise<number[]> {
   const columns = (some: readonly Written[]): unknown[] => [
@@ -239,48 +244,7 @@ async function writeParts(
   )
 }
 
-function keyOf(row: Row): RunKey {
-  return { instance: row.instance as string, pipelineId: row.pipeline_id as number }
-}
-
-function nameOf(key: RunKey): string {
-  return `${key.instance}\n${key.pipelineId}`
-}
-
 /** PostgreSQL's text holds no NUL; in JSON it is escaped, in a plain column it must go. */
 function plain(text: string | undefined): string | null {
   return text?.replaceAll('\u0000', '') ?? null
-}
-
-function jobOf(row: Row): Job {
-  return {
-    id: row.job_id as number,
-    record: JSON.parse(row.record as string) as Job['record'],
-    times: JSON.parse(row.times as string) as Job['times'],
-    ...(row.frozen == null ? {} : { frozen: JSON.parse(row.frozen as string) as NonNullable<Job['frozen']> }),
-  }
-}
-
-function headOf(row: Row): RunHead {
-  return {
-    key: keyOf(row),
-    project: JSON.parse(row.project as string) as RunHead['project'],
-    ...(row.pipeline == null
-      ? {}
-      : { pipeline: JSON.parse(row.pipeline as string) as NonNullable<RunHead['pipeline']> }),
-    attempts: JSON.parse(row.attempts as string) as RunHead['attempts'],
-  }
-}
-
-function storedRun(row: Row, jobs: ReadonlyMap<number, ReadonlyMap<number, Job>>): StoredRun {
-  return {
-    run: { ...headOf(row), jobs: jobs.get(row.id as number) ?? new Map<number, Job>() },
-    timing: {
-      changedAt: row.changed_at as number,
-      endedAt: (row.ended_at ?? undefined) as number | undefined,
-      enrichingUntil: (row.enriching_until ?? undefined) as number | undefined,
-      dueAt: (row.due_at ?? undefined) as number | undefined,
-    },
-    heardFrom: JSON.parse(row.heard_from as string) as StoredRun['heardFrom'],
-  }
 }

@@ -13,6 +13,8 @@ export interface Database {
   readonly now: () => number
   /** Bytes that hold something: pages in use times their size. */
   readonly size: () => number
+  /** Returns at most so many unused pages to the file system; answers the bytes. */
+  readonly giveBack: (pages: number) => number
   readonly close: () => void
 }
 
@@ -58,6 +60,16 @@ export function openDatabase(file: string, now: () => number): Database {
       const pages = Number(prepare('PRAGMA page_count').get()?.page_count)
       const free = Number(prepare('PRAGMA freelist_count').get()?.freelist_count)
       return page * (pages - free)
+    },
+    giveBack: pages => {
+      const page = Number(prepare('PRAGMA page_size').get()?.page_size)
+      const before = Number(prepare('PRAGMA freelist_count').get()?.freelist_count)
+      if (before === 0) return 0
+      connection.exec(`PRAGMA incremental_vacuum(${pages})`)
+      const after = Number(prepare('PRAGMA freelist_count').get()?.freelist_count)
+      // The file itself shrinks when the log is written back into it; this waits for nobody who still reads it.
+      if (after === 0) connection.exec('PRAGMA wal_checkpoint(PASSIVE)')
+      return page * (before - after)
     },
     transaction: work => {
       try {

@@ -47,8 +47,6 @@ export function sqliteInbox(db: Database, maxSize: number): Inbox {
           : ids.map(id => requeue(db, 'id = ?', id)).reduce((sum, count) => sum + count, 0),
       ),
     retryKeptOfOtherVersions: async version => db.transaction(() => requeue(db, 'version <> ?', version)),
-    pruneKeys: async before =>
-      Number(db.transaction(() => db.prepare('DELETE FROM delivery_keys WHERE heard_at < ?').run(before)).changes),
     state: async () => state(db),
   }
 }

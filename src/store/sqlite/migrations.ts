@@ -112,4 +112,18 @@ export const sqliteMigrations: readonly string[] = [
     at INTEGER NOT NULL
   );
   `,
+  // 2: tombstones, and the way to what may be pruned.
+  `
+  CREATE TABLE tombstones (
+    instance    TEXT    NOT NULL,
+    pipeline_id INTEGER NOT NULL,
+    project_id  INTEGER NOT NULL,
+    pruned_at   INTEGER NOT NULL,
+    memory      TEXT    NOT NULL,
+    PRIMARY KEY (instance, pipeline_id)
+  ) WITHOUT ROWID;
+  CREATE INDEX tombstones_by_age ON tombstones (pruned_at);
+  CREATE INDEX runs_at_rest ON runs (changed_at, id) WHERE due_at IS NULL;
+  CREATE INDEX exports_dead_by_age ON exports (settled_at) WHERE state = 'dead';
+  `,
 ]

@@ -3,6 +3,7 @@ import { openDatabase } from './database.ts'
 import { sqliteExports } from './exports.ts'
 import { sqliteInbox } from './inbox.ts'
 import { sqliteNotes } from './notes.ts'
+import { sqlitePruning } from './pruning.ts'
 import { sqliteRuns } from './runs.ts'
 import type { Store, StoreOptions } from '../store.ts'
 
@@ -14,6 +15,7 @@ export function openSqlite(file: string, options: StoreOptions): Store {
     runs: sqliteRuns(db),
     exports: sqliteExports(db),
     ...sqliteNotes(db),
+    pruning: sqlitePruning(db),
     proveWritable: async () => {
       const now = db.now()
       db.transaction(() => db.prepare('INSERT OR REPLACE INTO heartbeat VALUES (1, ?)').run(now))

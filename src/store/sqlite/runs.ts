@@ -1,8 +1,9 @@
 // Runs, their jobs and what was frozen of them, on SQLite.
+import { headOf, loadJobs, select, storedRun } from './run-rows.ts'
+import { readMemory, takeMemory } from './tombstones.ts'
+import { revive } from '../../model/tombstone.ts'
 import type { Database, Row } from './database.ts'
-import type { Job } from '../../model/job.ts'
 import type { RunKey } from '../../model/observation.ts'
-import type { Run, RunHead } from '../../model/run.ts'
 import type { Owed, RunChange, Runs, RunWork, SourceName, StoredRun, Understood } from '../runs.ts'
 
 export function sqliteRuns(db: Database): Runs {
@@ -28,10 +29,17 @@ export function sqliteRuns(db: Database): Runs {
       ).due ?? undefined,
     get: async key => {
       const row = select(db, key)
-      return row === undefined ? undefined : storedRun(key, row, loadJobs(db, row.id as number, 'all'))
+      if (row !== undefined) return storedRun(key, row, loadJobs(db, row.id as number, 'all'))
+      const memory = readMemory(db, key)
+      return memory && { run: revive(memory), timing: { changedAt: memory.prunedAt }, heardFrom: {} }
     },
     ancestor: async (key, jobId) => {
       const row = select(db, key)
+      const memory = row === undefined ? readMemory(db, key) : undefined
+      if (memory !== undefined) {
+        const { jobs, ...head } = revive(memory)
+        return { head, trigger: jobs.get(jobId ?? 0) }
+      }
       if (row === undefined) return undefined
       const trigger = jobId === undefined ? undefined : loadJobs(db, row.id as number, [jobId]).get(jobId)
       return { head: headOf(key, row), ...(trigger === undefined ? {} : { trigger }) }
@@ -51,7 +59,7 @@ function transact(db: Database, work: readonly RunWork[], understood: Understood
     if (understood !== undefined && !erase(db, understood)) return false
     const now = db.now()
     for (const item of work) {
-      const row = select(db, item.key)
+      const row = select(db, item.key) ?? reviveRow(db, item.key, now)
       const known = row === undefined ? undefined : storedRun(item.key, row, loadJobs(db, row.id as number, item.jobs))
       const change = item.decide(known, now)
       if (change !== undefined) {
@@ -65,16 +73,22 @@ function transact(db: Database, work: readonly RunWork[], understood: Understood
   })
 }
 
+/** A run that was pruned and is heard of again goes on from what is remembered of it. */
+function reviveRow(db: Database, key: RunKey, now: number): Row | undefined {
+  const memory = takeMemory(db, key)
+  if (memory === undefined) return undefined
+  const run = revive(memory)
+  const change = { run, jobs: [...run.jobs.values()], timing: { changedAt: memory.prunedAt } }
+  write(db, undefined, undefined, change, undefined, now)
+  return select(db, key)
+}
+
 /** False when any row is no longer ours: then somebody else has its news. */
 function erase(db: Database, { token, ids }: Understood): boolean {
   const statement = db.prepare('SELECT 1 FROM inbox WHERE id = ? AND lease = ?')
   if (!ids.every(id => statement.get(id, token) !== undefined)) return false
   for (const id of ids) db.prepare('DELETE FROM inbox WHERE id = ?').run(id)
   return true
-}
-
-function select(db: Database, key: RunKey): Row | undefined {
-  return db.prepare('SELECT * FROM runs WHERE instance = ? AND pipeline_id = ?').get(key.instance, key.pipelineId)
 }
 
 function write(
@@ -139,49 +153,4 @@ function owe(db: Database, runId: number, { part, to }: Owed, now: number): void
     `INSERT INTO exports (part_id, signal, destination, state, owed_at, due_at) VALUES (?, ?, ?, 'owed', ?, ?)`,
   )
   for (const { signal, destination } of to) insert.run(lastInsertRowid, signal, destination, now, now)
-}
-
-function loadJobs(db: Database, runId: number, which: RunWork['jobs']): Map<number, Job> {
-  const rows =
-    which === 'all'
-      ? (db.prepare('SELECT * FROM jobs WHERE run_id = ?').all(runId) as Row[])
-      : which.flatMap(id => {
-          const row = db.prepare('SELECT * FROM jobs WHERE run_id = ? AND job_id = ?').get(runId, id) as Row | undefined
-          return row === undefined ? [] : [row]
-        })
-  return new Map(rows.map(row => [row.job_id as number, jobOf(row)]))
-}
-
-function jobOf(row: Row): Job {
-  const frozen = row.frozen
-  return {
-    id: row.job_id as number,
-    record: JSON.parse(row.record as string) as Job['record'],
-    times: JSON.parse(row.times as string) as Job['times'],
-    ...(frozen == null ? {} : { frozen: JSON.parse(frozen as string) as NonNullable<Job['frozen']> }),
-  }
-}
-
-function headOf(key: RunKey, row: Row): RunHead {
-  const pipeline = row.pipeline
-  return {
-    key,
-    project: JSON.parse(row.project as string) as RunHead['project'],
-    ...(pipeline == null ? {} : { pipeline: JSON.parse(pipeline as string) as NonNullable<RunHead['pipeline']> }),
-    attempts: JSON.parse(row.attempts as string) as RunHead['attempts'],
-  }
-}
-
-function storedRun(key: RunKey, row: Row, jobs: ReadonlyMap<number, Job>): StoredRun {
-  const run: Run = { ...headOf(key, row), jobs }
-  return {
-    run,
-    timing: {
-      changedAt: row.changed_at as number,
-      endedAt: (row.ended_at ?? undefined) as number | undefined,
-      enrichingUntil: (row.enriching_until ?? undefined) as number | undefined,
-      dueAt: (row.due_at ?? undefined) as number | undefined,
-    },
-    heardFrom: JSON.parse(row.heard_from as string) as StoredRun['heardFrom'],
-  }
 }

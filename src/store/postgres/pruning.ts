@@ -1,0 +1,80 @@
+// Giving up what is old, on PostgreSQL: small transactions that step past rows which others hold.
+import { loadJobs, storedRun } from './run-rows.ts'
+import { remember } from '../../model/tombstone.ts'
+import { writeMemories } from './tombstones.ts'
+import type { Database, Session } from './database.ts'
+import type { Pruning, RunCursor, RunsPruned } from '../pruning.ts'
+
+export function postgresPruning(db: Database): Pruning {
+  const changes = async (sql: string, values: readonly number[]): Promise<number> =>
+    (await db.query(sql, values)).length
+  return {
+    runs: async (before, limit, from) =>
+      db.transaction(async (session, now) => pruneRuns(session, now, before, limit, from)),
+    tombstones: async (before, limit) =>
+      changes(
+        `DELETE FROM tombstones WHERE (instance, pipeline_id) IN
+           (SELECT instance, pipeline_id FROM tombstones WHERE pruned_at < $1 ORDER BY pruned_at LIMIT $2) RETURNING 1`,
+        [before, limit],
+      ),
+    deadLetters: async (before, limit) =>
+      changes(
+        `UPDATE exports SET state = 'dropped' WHERE id IN
+           (SELECT id FROM exports WHERE state = 'dead' AND settled_at < $1 ORDER BY settled_at LIMIT $2) RETURNING 1`,
+        [before, limit],
+      ),
+    keptDeliveries: async (before, limit) =>
+      changes(
+        `DELETE FROM kept_deliveries WHERE id IN
+           (SELECT id FROM kept_deliveries WHERE received_at < $1 LIMIT $2) RETURNING 1`,
+        [before, limit],
+      ),
+    keys: async (before, limit) =>
+      changes(
+        `DELETE FROM delivery_keys WHERE key IN
+           (SELECT key FROM delivery_keys WHERE heard_at < $1 ORDER BY heard_at LIMIT $2) RETURNING 1`,
+        [before, limit],
+      ),
+    // Autovacuum does it.
+    giveBack: async () => 0,
+  }
+}
+
+async function pruneRuns(
+  session: Session,
+  now: number,
+  before: number,
+  limit: number,
+  from: RunCursor | undefined,
+): Promise<RunsPruned> {
+  const seen = await session.query(
+    `SELECT id, changed_at FROM runs WHERE due_at IS NULL AND changed_at < $1 AND (changed_at, id) > ($2, $3)
+     ORDER BY changed_at, id LIMIT $4`,
+    [before, from?.changedAt ?? -1, from?.id ?? -1, limit],
+  )
+  const last = seen.length < limit ? undefined : seen.at(-1)
+  const next = last && { changedAt: last.changed_at as number, id: last.id as number }
+  const locked = await session.query(
+    `SELECT * FROM runs WHERE id = ANY ($1::bigint[]) AND due_at IS NULL AND changed_at < $2
+     ORDER BY id FOR UPDATE SKIP LOCKED`,
+    [seen.map(({ id }) => id), before],
+  )
+  // Asked only now that nobody can owe anything more of them: a statement of its own sees what others committed.
+  const busy = await session.query(
+    `SELECT DISTINCT p.run_id FROM parts p LEFT JOIN exports e ON e.part_id = p.id
+     WHERE p.run_id = ANY ($1::bigint[])
+       AND (p.frozen_at >= $2 OR e.state IN ('owed', 'dead') OR e.settled_at >= $2)`,
+    [locked.map(({ id }) => id), before],
+  )
+  const isBusy = new Set(busy.map(row => row.run_id as number))
+  const rows = locked.filter(({ id }) => !isBusy.has(id as number))
+  if (rows.length === 0) return { pruned: 0, remembered: 0, next }
+  const jobs = await loadJobs(
+    session,
+    rows.map(({ id }) => ({ id: id as number, jobs: 'all' })),
+  )
+  const tombstones = rows.flatMap(row => remember(storedRun(row, jobs).run) ?? [])
+  await writeMemories(session, tombstones, now)
+  await session.query('DELETE FROM runs WHERE id = ANY ($1::bigint[])', [rows.map(({ id }) => id)])
+  return { pruned: rows.length, remembered: tombstones.length, next }
+}

@@ -1,0 +1,73 @@
+// Giving up what is old, on SQLite: small transactions, and the pages they free back to the file system.
+import { loadJobs, storedRun } from './run-rows.ts'
+import { remember } from '../../model/tombstone.ts'
+import { writeMemory } from './tombstones.ts'
+import type { Database, Row } from './database.ts'
+import type { Pruning, RunCursor, RunsPruned } from '../pruning.ts'
+
+/** Pages of one step, 4 KiB each: some milliseconds of writing. */
+const pagesPerStep = 512
+
+export function sqlitePruning(db: Database): Pruning {
+  /** Runs one statement whose last parameters are the age and the limit. */
+  const changes = (sql: string, ...values: number[]): number =>
+    db.transaction(() => Number(db.prepare(sql).run(...values).changes))
+  return {
+    runs: async (before, limit, from) => db.transaction(() => pruneRuns(db, before, limit, from)),
+    tombstones: async (before, limit) =>
+      changes(
+        `DELETE FROM tombstones WHERE (instance, pipeline_id) IN
+           (SELECT instance, pipeline_id FROM tombstones WHERE pruned_at < ? ORDER BY pruned_at LIMIT ?)`,
+        ...[before, limit],
+      ),
+    deadLetters: async (before, limit) =>
+      changes(
+        `UPDATE exports SET state = 'dropped'
+         WHERE id IN (SELECT id FROM exports WHERE state = 'dead' AND settled_at < ? ORDER BY settled_at LIMIT ?)`,
+        ...[before, limit],
+      ),
+    keptDeliveries: async (before, limit) =>
+      changes(
+        'DELETE FROM kept_deliveries WHERE id IN (SELECT id FROM kept_deliveries WHERE received_at < ? LIMIT ?)',
+        ...[before, limit],
+      ),
+    keys: async (before, limit) =>
+      changes(
+        'DELETE FROM delivery_keys WHERE key IN (SELECT key FROM delivery_keys WHERE heard_at < ? ORDER BY heard_at LIMIT ?)',
+        ...[before, limit],
+      ),
+    giveBack: async () => db.giveBack(pagesPerStep),
+  }
+}
+
+function pruneRuns(db: Database, before: number, limit: number, from: RunCursor | undefined): RunsPruned {
+  const now = db.now()
+  const rows = db
+    .prepare(
+      `SELECT * FROM runs WHERE due_at IS NULL AND changed_at < ? AND (changed_at, id) > (?, ?)
+       ORDER BY changed_at, id LIMIT ?`,
+    )
+    .all(before, from?.changedAt ?? -1, from?.id ?? -1, limit) as Row[]
+  // Sent only lately: the pages still show it.
+  const isBusy = db.prepare(
+    `SELECT 1 FROM parts p LEFT JOIN exports e ON e.part_id = p.id
+     WHERE p.run_id = ?1 AND (p.frozen_at >= ?2 OR e.state IN ('owed', 'dead') OR e.settled_at >= ?2) LIMIT 1`,
+  )
+  let pruned = 0
+  let remembered = 0
+  for (const row of rows) {
+    const id = row.id as number
+    if (isBusy.get(id, before) !== undefined) continue
+    const key = { instance: row.instance as string, pipelineId: row.pipeline_id as number }
+    const tombstone = remember(storedRun(key, row, loadJobs(db, id, 'all')).run)
+    if (tombstone !== undefined) {
+      writeMemory(db, tombstone, now)
+      remembered += 1
+    }
+    db.prepare('DELETE FROM runs WHERE id = ?').run(id)
+    pruned += 1
+  }
+  const last = rows.length < limit ? undefined : rows.at(-1)
+  const next = last && { changedAt: last.changed_at as number, id: last.id as number }
+  return { pruned, remembered, next }
+}

@@ -1,0 +1,220 @@
+// What every store promises of pruning and of what it remembers, as one function: run against each database.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { absorbing } from '../../src/sources/absorb.ts'
+import { at, day, event, instance, job, minute, rules, told } from '../flow/world.ts'
+import { createUpkeep } from '../../src/store/upkeep.ts'
+import { delivery, type Bench } from './exercise.ts'
+import { plan } from '../../src/model/settle.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { Observation } from '../../src/model/observation.ts'
+import type { FrozenPart } from '../../src/model/frozen.ts'
+import type { RunWork } from '../../src/store/runs.ts'
+import type { Store } from '../../src/store/store.ts'
+
+const lane = { destination: 'default', signal: 'traces' as const }
+const key = { instance, pipelineId: 7 }
+const week = 7 * day
+
+const failed = (pipelineId = 7): Observation =>
+  event('failed', { finishedAt: at(60) }, [job(1, 'build', 'failed', { started: 5, finished: 50 })], {}, pipelineId)
+const retried = event('success', { finishedAt: at(300) }, [
+  job(1, 'build', 'failed', { started: 5, finished: 50 }),
+  job(2, 'build', 'success', { created: 200, started: 210, finished: 290 }),
+])
+
+export function pruningExercise(name: string, bench: () => Promise<Bench>): void {
+  describe(`pruning on ${name}`, () => {
+    let here: Bench
+    let store: Store
+    beforeEach(async () => {
+      here = await bench()
+      store = await here.open()
+    })
+    afterEach(async () => {
+      await store.close()
+      await here.dispose()
+    })
+
+    async function hear(observation: Observation): Promise<void> {
+      await store.runs.transact(absorbing([observation], 'webhook', rules))
+    }
+
+    /** Freezes what is owed of a run; answers the parts. */
+    async function freeze(pipelineId = 7): Promise<FrozenPart[]> {
+      const parts: FrozenPart[] = []
+      const work: RunWork = {
+        key: { instance, pipelineId },
+        jobs: 'all',
+        decide: (known, now) => {
+          const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
+          const next = plan(known!.run, trace, rules, { now: now + week * 2, changedAt: 0, endedAt: 0 })
+          if (next.step !== 'freeze') return { run: known!.run, jobs: [], timing: { changedAt: now } }
+          parts.push(...next.frozen.parts)
+          const owed = next.frozen.parts.map(part => ({ part, to: [lane] }))
+          return { run: next.frozen.run, jobs: next.frozen.jobs, timing: { changedAt: now }, owed }
+        },
+      }
+      await store.runs.transact([work])
+      return parts
+    }
+
+    async function settle(as: 'delivered' | 'rejected'): Promise<void> {
+      const { token, items } = await store.exports.lease(lane, 1_000, minute)
+      await store.exports.settle(
+        token,
+        items.map(({ id }) => (as === 'delivered' ? { id, as } : { id, as, status: 400, error: 'no' })),
+      )
+    }
+
+    const prune = async (): Promise<number> => (await store.pruning.runs(here.now() - week, 100, undefined)).pruned
+
+    it('keeps a run as long as anything of it is owed, and for the retention after it was sent', async () => {
+      await hear(failed())
+      await freeze()
+      here.move(30 * day)
+      expect(await prune()).toBe(0)
+      await settle('delivered')
+      here.move(week)
+      expect(await prune()).toBe(0)
+      here.move(1)
+      expect(await prune()).toBe(1)
+      expect(await store.runs.count()).toEqual({ runs: 0, onlyJobs: 0, open: 0 })
+      expect(await store.exports.lanes()).toEqual([])
+    })
+
+    it('keeps a run that is looked at again some day', async () => {
+      await hear(failed())
+      here.move(30 * day)
+      expect(await prune()).toBe(0)
+    })
+
+    it('keeps a run that has a dead letter, until the dead letter is given up', async () => {
+      await hear(failed())
+      await freeze()
+      await settle('rejected')
+      here.move(week + 1)
+      expect(await prune()).toBe(0)
+      expect(await store.pruning.deadLetters(here.now() - week, 10)).toBe(1)
+      expect(await store.exports.deadLetters(10)).toEqual([])
+      expect(await prune()).toBe(1)
+    })
+
+    it('goes through all runs in steps, also past those that must stay', async () => {
+      for (let id = 1; id <= 9; id += 1) {
+        await hear(failed(id))
+        await freeze(id)
+        if (id > 4) await settle('delivered')
+        if (id === 4) await settle('rejected')
+        here.move(1)
+      }
+      here.move(30 * day)
+      let from: Parameters<Store['pruning']['runs']>[2]
+      let pruned = 0
+      let steps = 0
+      do {
+        const step = await store.pruning.runs(here.now() - week, 2, from)
+        pruned += step.pruned
+        from = step.next
+        steps += 1
+      } while (from !== undefined)
+      expect({ pruned, steps }).toEqual({ pruned: 5, steps: 5 })
+      expect(await store.runs.count()).toMatchObject({ runs: 4 })
+    })
+
+    it('owes nothing again when a pruned run is heard once more, and continues it with its next attempt', async () => {
+      await hear(failed())
+      await freeze()
+      await settle('delivered')
+      here.move(60 * day)
+      expect(await store.pruning.runs(here.now() - week, 100, undefined)).toMatchObject({ pruned: 1, remembered: 1 })
+      expect((await store.runs.get(key))?.run.attempts).toMatchObject([
+        { attempt: 1, status: 'failed', finish: at(60) },
+      ])
+      await hear(failed())
+      expect(await freeze()).toEqual([])
+      expect((await store.runs.get(key))?.run.pipeline?.record.facts).toMatchObject({ status: 'failed', ref: 'main' })
+      await hear(retried)
+      expect(told(await freeze())).toEqual(['attempt 2 success [2:success]'])
+    })
+
+    it('remembers a run that is pruned a second time', async () => {
+      for (const observation of [failed(), retried]) {
+        await hear(observation)
+        await freeze()
+        await settle('delivered')
+        here.move(60 * day)
+        expect(await prune()).toBe(1)
+      }
+      expect((await store.runs.get(key))?.run.attempts.map(({ attempt }) => attempt)).toEqual([1, 2])
+      await hear(retried)
+      expect(await freeze()).toEqual([])
+    })
+
+    it('shows a child its pruned parent: its trace, and the bridge that triggered it', async () => {
+      const bridge = job(9, 'deploy', 'success', { started: 5, finished: 50 }, { kind: 'bridge' })
+      await hear(event('success', { finishedAt: at(60) }, [bridge]))
+      await freeze()
+      await settle('delivered')
+      here.move(30 * day)
+      expect(await prune()).toBe(1)
+      const parent = await store.runs.ancestor(key, 9)
+      expect(parent?.head.attempts[0]?.trace.rootPipelineId).toBe(7)
+      expect(parent?.trigger?.record.facts.kind).toBe('bridge')
+      expect((await store.runs.ancestor(key, 10))?.trigger).toBeUndefined()
+    })
+
+    it('forgets tombstones in the end', async () => {
+      await hear(failed())
+      await freeze()
+      await settle('delivered')
+      here.move(30 * day)
+      await prune()
+      expect(await store.pruning.tombstones(here.now(), 10)).toBe(0)
+      here.move(1)
+      expect(await store.pruning.tombstones(here.now(), 10)).toBe(1)
+      expect(await store.runs.get(key)).toBeUndefined()
+    })
+
+    it('is done by one replica, which counts what it pruned; another takes over when it is gone', async () => {
+      await hear(failed())
+      await freeze()
+      await settle('delivered')
+      await store.inbox.put([delivery('a')])
+      const { token, items } = await store.inbox.lease(1, 1e6, minute)
+      await store.inbox.keep(token, items[0]!.id, { reason: 'no id', body: Buffer.from('{}'), version: '1.0.0' })
+      await store.inbox.put([delivery('b')])
+      here.move(30 * day)
+      const upkeep = () => {
+        let slept = (): void => undefined
+        const rested = new Promise<void>(resolve => (slept = resolve))
+        const clock = {
+          now: () => here.now(),
+          sleep: async (ms: number, signal?: AbortSignal) => {
+            if (ms < 1_000) return
+            slept()
+            await new Promise(resolve => signal?.addEventListener('abort', resolve))
+          },
+        }
+        const loop = createUpkeep({ store, retention: week, remember: 400 * day, clock, log: silentLog() })
+        return { loop, rested }
+      }
+      expect(await store.leases.take('upkeep', 'another replica', minute)).toBe(true)
+      const early = upkeep()
+      early.loop.start()
+      await early.rested
+      expect(await store.runs.count()).toMatchObject({ runs: 1 })
+      here.move(minute)
+      early.loop.wake()
+      await expect.poll(async () => (await store.runs.count()).runs).toBe(0)
+      await early.loop.stop()
+      expect(await store.counters.all()).toEqual(
+        new Map([
+          ['pruned.delivery_keys', 1],
+          ['pruned.kept_deliveries', 1],
+          ['pruned.runs', 1],
+        ]),
+      )
+      expect(await store.leases.take('upkeep', 'another replica', minute)).toBe(true)
+    })
+  })
+}
