@@ -64,7 +64,7 @@ function frozen(pipelineId: number, to: readonly Lane[]): Parameters<Store['runs
         jobs: [],
       })
       const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
-      const { run: after, parts } = freezeAttempt(run, [], trace, false, { partSize: 500 })
+      const { run: after, parts } = freezeAttempt(run, [], trace, false, 0, { partSize: 500 })
       return { run: after, jobs: [], timing: { changedAt: now }, owed: parts.map(part => ({ part, to })) }
     },
   }

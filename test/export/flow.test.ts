@@ -137,6 +137,45 @@ describe('exports', () => {
     expect(second!.at - first!.at).toBeGreaterThanOrEqual(990)
   })
 
+  it('that are already leased wait too when another request is told to', async () => {
+    await bench.owe([1])
+    const limits = { batchItems: 20, batchBytes: 1, inFlight: 3, pauses: { first: 20, max: 80 } }
+    const exporter = bench.exporter([destination(backend.url)], { limits })
+    exporter.start()
+    await exporter.flush(5_000)
+    backend.behave = (_request, index) => (index === 6 ? { status: 429, headers: { 'retry-after': '600' } } : ok)
+    await bench.owe(range(2, 60))
+    await exporter.flush(5_000)
+    // One request for each item: those under way when the first was refused, and none after.
+    expect(backend.requests.length).toBeGreaterThan(6)
+    expect(backend.requests.length).toBeLessThanOrEqual(7 + 3)
+    const due = await bench.store.exports.lease(traces, 100, 1_000)
+    expect(due.items.length).toBeGreaterThanOrEqual(60 - 7 - 3)
+  })
+
+  it('are not even leased during a pause', async () => {
+    await bench.owe(range(1, 5))
+    let leases = 0
+    const exports = {
+      ...bench.store.exports,
+      lease: async (...given: Parameters<typeof bench.store.exports.lease>) => {
+        leases += 1
+        return bench.store.exports.lease(...given)
+      },
+    }
+    backend.behave = () => ({ status: 503, headers: { 'retry-after': '600' } })
+    const exporter = bench.exporter([destination(backend.url)], { exports })
+    exporter.start()
+    await backend.until(({ requests }) => requests.length === 1)
+    await exporter.flush(5_000)
+    for (const id of range(6, 30)) {
+      await bench.owe([id])
+      exporter.wake()
+      await exporter.flush(1_000)
+    }
+    expect(leases).toBe(1)
+  })
+
   it('pause longer and longer while the backend fails', async () => {
     await bench.owe([1])
     backend.behave = () => ({ status: 503 })
