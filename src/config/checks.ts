@@ -50,6 +50,46 @@ const checks: readonly Check[] = [
     },
   },
   {
+    of: ['platform.token', 'platform.url'],
+    find: ({ platform }) =>
+      platform.token.current() === undefined || platform.url !== undefined
+        ? undefined
+        : {
+            what: 'There is a platform token, but no platform to send it to.',
+            remedy: 'Set platform.url (PIPESPAN_PLATFORM_URL).',
+          },
+  },
+  {
+    of: ['poll.projects', 'poll.groups', 'poll.mine', 'redelivery', 'platform.token'],
+    find: ({ poll, redelivery, platform }) => {
+      const asks = (poll.projects ?? []).length > 0 || (poll.groups ?? []).length > 0 || poll.mine || redelivery
+      return !asks || platform.token.current() !== undefined
+        ? undefined
+        : {
+            what: 'Polling and redelivery need a token that may read the API.',
+            remedy: 'Set platform.token (PIPESPAN_PLATFORM_TOKEN) and platform.url (PIPESPAN_PLATFORM_URL).',
+          }
+    },
+  },
+  {
+    of: ['redelivery', 'public_url', 'poll.projects', 'poll.groups'],
+    find: ({ redelivery, publicUrl, poll }) => {
+      if (!redelivery) return undefined
+      if (publicUrl === undefined) {
+        return {
+          what: "Without the daemon's own address its hooks cannot be told from others.",
+          remedy: 'Set public_url (PIPESPAN_PUBLIC_URL).',
+        }
+      }
+      return (poll.projects ?? []).length + (poll.groups ?? []).length > 0
+        ? undefined
+        : {
+            what: 'Redelivery looks at the hooks of polled projects and groups, and there are none.',
+            remedy: 'Set poll.projects (PIPESPAN_POLL_PROJECTS) or poll.groups (PIPESPAN_POLL_GROUPS).',
+          }
+    },
+  },
+  {
     of: ['admin.listen', 'listen'],
     find: ({ listen, admin }) => {
       const same = listen.port !== 0 && listen.port === admin.listen.port && listen.host === admin.listen.host

@@ -1,10 +1,21 @@
 // The one table of options. The YAML file, the variables, --help, the reference and the editors' schema all come from
 // it. A key's place here is its YAML path in snake case; PIPESPAN_ and that path in capitals is its variable.
 import { basePath, httpUrl, listenAddress, proxyUrl, storeUrl } from './address-kinds.ts'
-import { boolean, byteSize, destinationName, duration, integer, oneOf, path, readableFile, text } from './plain-kinds.ts'
+import {
+  boolean,
+  byteSize,
+  destinationName,
+  duration,
+  integer,
+  oneOf,
+  path,
+  readableFile,
+  text,
+} from './plain-kinds.ts'
 import { Each, secretSetting, setting, type ConfigOf, type Group, type Profiles } from './option.ts'
 import { attributes, headers } from './pair-kinds.ts'
 import { list, patterns, someOf } from './list-kinds.ts'
+import { enrichDeadline, platformOptions, pollingOptions } from './platform-options.ts'
 import { otlpOptions, signals } from './otlp-options.ts'
 import { secret, secretList, signingTokens } from './secret-kinds.ts'
 
@@ -103,14 +114,11 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
           default: 'generic',
           says: "The platform's words: its header prefix, attribute namespace and variable names.",
         }),
-        url: setting(httpUrl, {
-          variable: 'PIPESPAN_PLATFORM_URL',
-          unset: 'told by each delivery',
-          says: "The platform instance's base URL.",
-          example: 'https://git.example.com',
-        }),
+        ...platformOptions,
       },
+      enrichDeadline,
     },
+    Polling: pollingOptions,
     Runs: {
       settle: setting(duration, {
         variable: 'PIPESPAN_SETTLE',
@@ -221,6 +229,20 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         token: secretSetting(secret, {
           variable: { ofProfile: 'token' },
           says: 'Bearer token of the `default` destination, in place of an `Authorization` among its headers.',
+        }),
+        url: setting(httpUrl, {
+          variable: 'PIPESPAN_OBSERVABILITY_URL',
+          says: 'The observability instance whose ingest tokens `pipespan tokens` and `pipespan enforcement` manage.',
+          example: 'https://observability.example.com',
+        }),
+        apiKey: secretSetting(secret, {
+          variable: 'PIPESPAN_OBSERVABILITY_API_KEY',
+          says: 'Its API key, of an editor or an administrator.',
+        }),
+        caFile: setting(readableFile, {
+          variable: 'PIPESPAN_OBSERVABILITY_CA_FILE',
+          unset: "Node's own certificate authorities",
+          says: 'PEM file of the authorities that its certificate is checked against.',
         }),
       },
       otlp: otlpOptions,

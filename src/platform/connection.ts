@@ -1,6 +1,6 @@
 // How the platform is reached: connections that are kept alive, and whose certificates are trusted.
 import { getCACertificates } from 'node:tls'
-import { Agent, type Dispatcher } from 'undici'
+import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici'
 
 /** What every way to the platform must be made with, be it direct or through a proxy. */
 export interface ConnectRules {
@@ -24,3 +24,29 @@ export function connectRules(ca: string | undefined, timeout: number): ConnectRu
  */
 export const directDispatcher: DispatcherFactory = ({ ca, timeout }) =>
   new Agent({ connect: { ...(ca && { ca }), timeout }, keepAliveTimeout: 30_000, allowH2: false })
+
+/** URLs of proxies by the scheme of what is asked for; `no`: hosts reached without one, comma-separated. */
+export interface PlatformProxies {
+  readonly http?: string | undefined
+  readonly https?: string | undefined
+  readonly no?: string | undefined
+}
+
+/** Through the operator's proxies, where there are any for `url`; never through those of the environment by accident. */
+export function proxiedDispatcher(url: string, proxies: PlatformProxies): DispatcherFactory {
+  const proxy = url.startsWith('https:') ? proxies.https : proxies.http
+  if (proxy === undefined || proxy === '') return directDispatcher
+  return ({ ca, timeout }) => {
+    const tls = { ...(ca && { ca }), timeout }
+    return new EnvHttpProxyAgent({
+      connect: tls,
+      requestTls: tls,
+      proxyTls: tls,
+      keepAliveTimeout: 30_000,
+      allowH2: false,
+      httpProxy: proxy,
+      httpsProxy: proxy,
+      noProxy: proxies.no ?? '',
+    })
+  }
+}

@@ -90,8 +90,12 @@ describe('a value means the same wherever it is written', () => {
     const { noun, secret } = option.kind
     const writing = (writings[noun] ?? told)(noun)
     const [variable = ''] = variablesOf(option, profiles.generic)
-    // A signature that is required, or half of a pair, needs its other half.
+    // A signature that is required, or half of a pair, needs its other half; polling needs a platform and a token.
     const others = {
+      PIPESPAN_PLATFORM_URL: 'https://git.example.com',
+      PIPESPAN_PLATFORM_TOKEN: 'pat-1',
+      PIPESPAN_PUBLIC_URL: 'https://pipespan.example.com',
+      PIPESPAN_POLL_PROJECTS: 'team/shop',
       PIPESPAN_WEBHOOK_SIGNING_TOKEN: 'whsec_c2VjcmV0',
       ...(path.startsWith('tls.')
         ? { PIPESPAN_TLS_CERT_FILE: 'package.json', PIPESPAN_TLS_KEY_FILE: 'package.json' }
