@@ -191,11 +191,16 @@ export class Daemon {
 
   /** A next life on the same store, with these variables changed. */
   async restart(env: NodeJS.ProcessEnv = {}): Promise<void> {
-    await this.process.ended
-    this.#past += this.process.stdout + this.process.stderr
     Object.assign(this.env, env)
-    this.process = new ProgramProcess(['serve'], this.env, this.#nodeArgs)
+    await this.#next()
     await this.#ready()
+  }
+
+  /** A next life on the same store that is killed after so many ms, whatever it has come to. */
+  async stillborn(ms: number): Promise<void> {
+    await this.#next()
+    await sleep(ms)
+    await this.kill()
   }
 
   /** Runs another command with this daemon's variables. */
@@ -210,6 +215,12 @@ export class Daemon {
       headers: { 'content-type': 'application/json', 'x-service-token': webhookToken, ...headers },
       body: typeof body === 'string' ? body : Buffer.from(body),
     })
+  }
+
+  async #next(): Promise<void> {
+    await this.process.ended
+    this.#past += this.process.stdout + this.process.stderr
+    this.process = new ProgramProcess(['serve'], this.env, this.#nodeArgs)
   }
 
   async #ready(): Promise<void> {
