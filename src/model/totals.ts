@@ -39,6 +39,8 @@ export interface ProjectIncrements {
   /** As known now: the totals follow a renamed project. */
   readonly project: ProjectFacts
   readonly profile: string
+  /** Series that one metric of the project may have, the overflow series included. */
+  readonly maxSeries: number
   readonly increments: readonly Increment[]
 }
 

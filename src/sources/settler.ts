@@ -3,9 +3,11 @@ import { createLoop, type Loop } from '../lib/loop.ts'
 import { maxGenerations, parentOf, traceContextOf, type Ancestor, type FamilyOptions } from '../model/family.ts'
 import { plan, type SettleRules } from '../model/settle.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { FrozenPart } from '../model/frozen.ts'
 import type { Job } from '../model/job.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
+import type { ProjectIncrements } from '../model/totals.ts'
 import type { Run, TraceContext } from '../model/run.ts'
 import type { Owed, RunChange, Runs, RunTiming, RunWork, StoredRun } from '../store/runs.ts'
 import type { RunKey } from '../model/observation.ts'
@@ -18,6 +20,8 @@ export interface SettlerOptions {
   readonly selection: Selection
   /** Who is owed what: destinations with the signals that are on for them. */
   readonly to: Owed['to']
+  /** What a frozen part adds to its project's totals; none are kept without it. */
+  readonly measure?: ((part: FrozenPart) => ProjectIncrements | undefined) | undefined
   /** Called after something was frozen: the exporter has something to send. */
   readonly onFrozen: () => void
   readonly clock: Clock
@@ -116,11 +120,12 @@ function settling(key: RunKey, trace: TraceContext, told: Told[], options: Settl
 
 /** Freezes until nothing more is owed now; answers what to write, always with the time of the next look. */
 function settle(known: StoredRun, trace: TraceContext, now: Millis, told: Told[], options: SettlerOptions): RunChange {
-  const { rules, selection, to } = options
+  const { rules, selection, to, measure } = options
   let { run, timing } = known
   const jobs = new Map<number, Job>()
   const owed: Owed[] = []
-  const changed = (next: RunTiming): RunChange => ({ run, jobs: [...jobs.values()], owed, timing: next })
+  const totals: ProjectIncrements[] = []
+  const changed = (next: RunTiming): RunChange => ({ run, jobs: [...jobs.values()], owed, totals, timing: next })
   for (;;) {
     const next = plan(run, trace, rules, { now, ...timing })
     if (next.step === 'rest') return changed({ changedAt: timing.changedAt })
@@ -130,8 +135,13 @@ function settle(known: StoredRun, trace: TraceContext, now: Millis, told: Told[]
     for (const job of next.frozen.jobs) jobs.set(job.id, job)
     told.push(next.why === 'supplement' ? 'supplements' : 'attempts')
     if (next.why === 'blocked' || next.why === 'stale') told.push(next.why)
-    if (!isWanted(run, selection)) told.push('excluded')
-    else if (to.length > 0) owed.push(...next.frozen.parts.map(part => ({ part, to })))
+    if (!isWanted(run, selection)) {
+      told.push('excluded')
+      continue
+    }
+    const { parts } = next.frozen
+    if (to.length > 0) owed.push(...parts.map(part => ({ part, to })))
+    if (measure !== undefined) totals.push(...parts.flatMap(part => measure(part) ?? []))
   }
 }
 

@@ -2,6 +2,7 @@
 import type { FrozenPart } from '../model/frozen.ts'
 import type { Job } from '../model/job.ts'
 import type { Millis } from '../model/instant.ts'
+import type { ProjectIncrements } from '../model/totals.ts'
 import type { RunKey } from '../model/observation.ts'
 import type { Run, RunHead } from '../model/run.ts'
 
@@ -41,6 +42,8 @@ export interface RunChange {
   readonly jobs: readonly Job[]
   readonly timing: RunTiming
   readonly owed?: readonly Owed[] | undefined
+  /** What the frozen attempts add to the totals: in the same transaction, so that nothing counts twice or not at all. */
+  readonly totals?: readonly ProjectIncrements[] | undefined
 }
 
 export interface RunWork {

@@ -4,6 +4,8 @@ import type { Inbox } from './inbox.ts'
 import type { Leases, Notes } from './notes.ts'
 import type { Pruning } from './pruning.ts'
 import type { Runs } from './runs.ts'
+import type { Tables } from './tables.ts'
+import type { Totals } from './totals.ts'
 
 export interface StoreOptions {
   /** Milliseconds of Unix time; the database's clock where it has one. */
@@ -20,6 +22,8 @@ export interface Store {
   readonly leases: Leases
   readonly counters: Counters
   readonly pruning: Pruning
+  readonly tables: Tables
+  readonly totals: Totals
   /** Writes and reads back a row: throws StoreError when the store does not take writes. */
   proveWritable(): Promise<void>
   /**

@@ -31,6 +31,8 @@ export interface TelemetryOptions extends AttributePolicyOptions {
   readonly metricRefs?: MetricRefs | undefined
   /** Upper bounds of the histograms' buckets, ascending, seconds. */
   readonly histogramBounds?: readonly number[] | undefined
+  /** Series that one metric of a project may have; 2000 unless told, as in the OpenTelemetry SDKs. */
+  readonly maxSeries?: number | undefined
 }
 
 export interface TelemetrySettings {
@@ -41,7 +43,10 @@ export interface TelemetrySettings {
   readonly policy: AttributePolicy
   readonly foldRef: FoldRef
   readonly histogramBounds: readonly number[]
+  readonly maxSeries: number
 }
+
+const defaultMaxSeries = 2_000
 
 /** Of a part frozen under a profile that this version does not have: the names as the tables write them. */
 const unnamedProfile: TelemetryProfile = { namespace: vendorPrefix, provider: 'platform' }
@@ -55,6 +60,7 @@ export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySett
     policy: attributePolicy(options),
     foldRef: refFolder(options.metricRefs ?? 'branches'),
     histogramBounds: options.histogramBounds ?? defaultBounds,
+    maxSeries: options.maxSeries ?? defaultMaxSeries,
   }
 }
 

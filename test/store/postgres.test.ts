@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exercise, type Bench } from './exercise.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { pruningExercise } from './pruning-exercise.ts'
+import { totalsExercise } from './totals-exercise.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
 import { t0 } from '../flow/world.ts'
 
@@ -25,6 +26,7 @@ const bench = async (): Promise<Bench> => {
 }
 exercise('PostgreSQL', bench)
 pruningExercise('PostgreSQL', bench)
+totalsExercise('PostgreSQL', bench)
 
 describe('a PostgreSQL database', () => {
   it('is migrated once, however many replicas open it at the same moment', async () => {

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { exercise, delivery, type Bench } from './exercise.ts'
 import { lockForServing } from '../../src/store/sqlite/serve-lock.ts'
 import { pruningExercise } from './pruning-exercise.ts'
+import { totalsExercise } from './totals-exercise.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { t0 } from '../flow/world.ts'
 
@@ -24,6 +25,7 @@ const bench = async (): Promise<Bench> => {
 }
 exercise('SQLite', bench)
 pruningExercise('SQLite', bench)
+totalsExercise('SQLite', bench)
 
 describe('an SQLite file', () => {
   let folder: string

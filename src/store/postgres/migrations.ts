@@ -119,4 +119,30 @@ export const postgresMigrations: readonly string[] = [
   CREATE INDEX runs_at_rest ON runs (changed_at, id) WHERE due_at IS NULL;
   CREATE INDEX exports_dead_by_age ON exports (settled_at) WHERE state = 'dead';
   `,
+  // 3: running totals of metrics, by project, and the runs under way.
+  `
+  CREATE TABLE totals_projects (
+    id         bigserial PRIMARY KEY,
+    instance   text   NOT NULL,
+    project_id bigint NOT NULL,
+    profile    text   NOT NULL,
+    facts      text   NOT NULL,
+    UNIQUE (instance, project_id)
+  );
+
+  CREATE TABLE totals (
+    project    bigint NOT NULL REFERENCES totals_projects (id) ON DELETE CASCADE,
+    series     text   NOT NULL,
+    metric     text   NOT NULL,
+    attributes text   NOT NULL,
+    shape      text   NOT NULL,
+    amount     text   NOT NULL,
+    started_at bigint NOT NULL,
+    PRIMARY KEY (project, series)
+  );
+
+  ALTER TABLE runs ADD COLUMN name text;
+  CREATE INDEX runs_active ON runs (instance, project_id, name, status)
+    WHERE due_at IS NOT NULL AND status NOT IN ('success', 'failed', 'canceled', 'skipped');
+  `,
 ]

@@ -4,7 +4,9 @@ import { postgresExports } from './exports.ts'
 import { postgresInbox } from './inbox.ts'
 import { postgresNotes } from './notes.ts'
 import { postgresPruning } from './pruning.ts'
+import { postgresTotals } from './totals.ts'
 import { postgresRuns } from './runs.ts'
+import { postgresTables } from './tables.ts'
 import type { Store } from '../store.ts'
 
 export interface PostgresOptions extends DatabaseOptions {
@@ -21,6 +23,8 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     exports: postgresExports(db),
     ...postgresNotes(db),
     pruning: postgresPruning(db),
+    tables: postgresTables(db),
+    totals: postgresTotals(db),
     proveWritable: async () => {
       await db.query(
         `INSERT INTO notes VALUES ('heartbeat', to_json(now())::text) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,

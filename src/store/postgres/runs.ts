@@ -1,4 +1,5 @@
 // Runs, their jobs and what was frozen of them, on PostgreSQL: each step of a transaction is one statement for all runs.
+import { moveTotals } from './totals.ts'
 import { Again, type Database, type Row, type Session } from './database.ts'
 import { headOf, keyOf, loadJobs, nameOf, selectRuns, storedRun } from './run-rows.ts'
 import { readMemory, takeMemories } from './tombstones.ts'
@@ -115,6 +116,11 @@ async function transact(session: Session, now: number, work: readonly RunWork[])
   const ids = await writeRuns(session, changes)
   await writeJobs(session, changes, ids)
   await writeParts(session, changes, ids, now)
+  await moveTotals(
+    session,
+    changes.flatMap(({ change }) => change.totals ?? []),
+    now,
+  )
 }
 
 function unknown(keys: readonly RunKey[], rows: readonly Row[]): RunKey[] {
@@ -160,17 +166,18 @@ async function writeRuns(session: Session, changes: readonly Written[]): Promise
     some.map(({ change }) => change.timing.endedAt ?? null),
     some.map(({ change }) => change.timing.enrichingUntil ?? null),
     some.map(({ change }) => change.timing.dueAt ?? null),
+    some.map(({ change }) => plain(change.run.pipeline?.record.facts.name)),
   ]
-  const arrays = `$1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[]`
+  const arrays = `$1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::text[]`
   const names =
-    'project_id, status, project, pipeline, attempts, heard_from, changed_at, ended_at, enriching_until, due_at'
+    'project_id, status, project, pipeline, attempts, heard_from, changed_at, ended_at, enriching_until, due_at, name'
   const fresh = changes.filter(({ id }) => id === undefined)
   const known = changes.filter(({ id }) => id !== undefined)
   const idOf = new Map<string, number>()
   if (fresh.length > 0) {
     const rows = await session.query(
       `INSERT INTO runs (${names}, instance, pipeline_id)
-       SELECT * FROM unnest(${arrays}, $11::text[], $12::bigint[])
+       SELECT * FROM unnest(${arrays}, $12::text[], $13::bigint[])
        ON CONFLICT (instance, pipeline_id) DO NOTHING RETURNING id, instance, pipeline_id`,
       [
         ...columns(fresh),
@@ -188,7 +195,7 @@ async function writeRuns(session: Session, changes: readonly Written[]): Promise
       .map(name => `${name} = v.${name}`)
       .join(', ')
     await session.query(
-      `UPDATE runs r SET ${set} FROM unnest(${arrays}, $11::bigint[]) AS v (${names}, id) WHERE r.id = v.id`,
+      `UPDATE runs r SET ${set} FROM unnest(${arrays}, $12::bigint[]) AS v (${names}, id) WHERE r.id = v.id`,
       [...columns(known), known.map(({ id }) => id)],
     )
   }

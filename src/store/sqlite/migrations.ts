@@ -126,4 +126,30 @@ export const sqliteMigrations: readonly string[] = [
   CREATE INDEX runs_at_rest ON runs (changed_at, id) WHERE due_at IS NULL;
   CREATE INDEX exports_dead_by_age ON exports (settled_at) WHERE state = 'dead';
   `,
+  // 3: running totals of metrics, by project, and the runs under way.
+  `
+  CREATE TABLE totals_projects (
+    id         INTEGER PRIMARY KEY,
+    instance   TEXT    NOT NULL,
+    project_id INTEGER NOT NULL,
+    profile    TEXT    NOT NULL,
+    facts      TEXT    NOT NULL,
+    UNIQUE (instance, project_id)
+  );
+
+  CREATE TABLE totals (
+    project    INTEGER NOT NULL REFERENCES totals_projects (id) ON DELETE CASCADE,
+    series     TEXT    NOT NULL,
+    metric     TEXT    NOT NULL,
+    attributes TEXT    NOT NULL,
+    shape      TEXT    NOT NULL,
+    amount     TEXT    NOT NULL,
+    started_at INTEGER NOT NULL,
+    PRIMARY KEY (project, series)
+  ) WITHOUT ROWID;
+
+  ALTER TABLE runs ADD COLUMN name TEXT;
+  CREATE INDEX runs_active ON runs (instance, project_id, name, status)
+    WHERE due_at IS NOT NULL AND status NOT IN ('success', 'failed', 'canceled', 'skipped');
+  `,
 ]

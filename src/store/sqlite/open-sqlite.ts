@@ -4,7 +4,9 @@ import { sqliteExports } from './exports.ts'
 import { sqliteInbox } from './inbox.ts'
 import { sqliteNotes } from './notes.ts'
 import { sqlitePruning } from './pruning.ts'
+import { sqliteTotals } from './totals.ts'
 import { sqliteRuns } from './runs.ts'
+import { sqliteTables } from './tables.ts'
 import type { Store, StoreOptions } from '../store.ts'
 
 /** Opens the file, or `:memory:`. Throws StoreError with a remedy. */
@@ -16,6 +18,8 @@ export function openSqlite(file: string, options: StoreOptions): Store {
     exports: sqliteExports(db),
     ...sqliteNotes(db),
     pruning: sqlitePruning(db),
+    tables: sqliteTables(db),
+    totals: sqliteTotals(db),
     proveWritable: async () => {
       const now = db.now()
       db.transaction(() => db.prepare('INSERT OR REPLACE INTO heartbeat VALUES (1, ?)').run(now))

@@ -1,8 +1,10 @@
 // Runs, their jobs and what was frozen of them, on SQLite.
+import { moveTotals } from './totals.ts'
 import { headOf, loadJobs, select, storedRun } from './run-rows.ts'
 import { readMemory, takeMemory } from './tombstones.ts'
 import { revive } from '../../model/tombstone.ts'
 import type { Database, Row } from './database.ts'
+import type { ProjectIncrements } from '../../model/totals.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { Owed, RunChange, Runs, RunWork, SourceName, StoredRun, Understood } from '../runs.ts'
 
@@ -58,17 +60,20 @@ function transact(db: Database, work: readonly RunWork[], understood: Understood
   return db.transaction(() => {
     if (understood !== undefined && !erase(db, understood)) return false
     const now = db.now()
+    const totals: ProjectIncrements[] = []
     for (const item of work) {
       const row = select(db, item.key) ?? reviveRow(db, item.key, now)
       const known = row === undefined ? undefined : storedRun(item.key, row, loadJobs(db, row.id as number, item.jobs))
       const change = item.decide(known, now)
       if (change !== undefined) {
         write(db, row?.id as number | undefined, known, change, item.source, now)
+        totals.push(...(change.totals ?? []))
       } else if (row !== undefined && item.source !== undefined && known?.heardFrom[item.source] === undefined) {
         const heardFrom = { ...known?.heardFrom, [item.source]: now }
         db.prepare('UPDATE runs SET heard_from = ? WHERE id = ?').run(JSON.stringify(heardFrom), row.id as number)
       }
     }
+    moveTotals(db, totals, now)
     return true
   })
 }
@@ -104,6 +109,7 @@ function write(
   const values = [
     run.project.facts.id,
     run.pipeline?.record.facts.status ?? null,
+    run.pipeline?.record.facts.name ?? null,
     JSON.stringify(run.project),
     run.pipeline === undefined ? null : JSON.stringify(run.pipeline),
     JSON.stringify(run.attempts),
@@ -117,15 +123,15 @@ function write(
   if (id === undefined) {
     const inserted = db
       .prepare(
-        `INSERT INTO runs (project_id, status, project, pipeline, attempts, heard_from, changed_at, ended_at,
+        `INSERT INTO runs (project_id, status, name, project, pipeline, attempts, heard_from, changed_at, ended_at,
                            enriching_until, due_at, instance, pipeline_id)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       )
       .run(...values, run.key.instance, run.key.pipelineId)
     id = Number(inserted.lastInsertRowid)
   } else {
     db.prepare(
-      `UPDATE runs SET project_id = ?, status = ?, project = ?, pipeline = ?, attempts = ?, heard_from = ?,
+      `UPDATE runs SET project_id = ?, status = ?, name = ?, project = ?, pipeline = ?, attempts = ?, heard_from = ?,
               changed_at = ?, ended_at = ?, enriching_until = ?, due_at = ? WHERE id = ?`,
     ).run(...values, id)
   }

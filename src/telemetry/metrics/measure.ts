@@ -13,6 +13,7 @@ export function measure(part: FrozenPart, settings: TelemetrySettings): ProjectI
     key: { instance: part.key.instance, projectId: part.project.id },
     project: part.project,
     profile: part.trace.profile,
+    maxSeries: settings.maxSeries,
     increments: told.samples.map(sample => ({
       metric: sample.metric,
       attributes: sample.series,

@@ -1,0 +1,201 @@
+// What every store promises of running totals, as one function: run against each database.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { absorbing } from '../../src/sources/absorb.ts'
+import { event, instance, job, at, rules } from '../flow/world.ts'
+import type { Bench } from './exercise.ts'
+import type { Amount, Increment, ProjectIncrements } from '../../src/model/totals.ts'
+import type { RunWork } from '../../src/store/runs.ts'
+import type { Store } from '../../src/store/store.ts'
+
+const key = { instance, projectId: 3 }
+
+function increments(all: readonly Increment[], more: Partial<ProjectIncrements> = {}): ProjectIncrements {
+  return { key, project: { id: 3, path: 'acme/shop' }, profile: 'generic', maxSeries: 100, increments: all, ...more }
+}
+
+function runs(by: number, status = 'success', metric = 'runs'): Increment {
+  return { metric, attributes: JSON.stringify({ status }), amount: { kind: 'sum', by } }
+}
+
+export function totalsExercise(name: string, bench: () => Promise<Bench>): void {
+  describe(`totals on ${name}`, () => {
+    let here: Bench
+    let store: Store
+
+    beforeEach(async () => {
+      here = await bench()
+      store = await here.open()
+      await store.runs.transact(absorbing([event('running', {}, [job(1, 'build', 'running')])], 'webhook', rules))
+    })
+    afterEach(async () => {
+      await store.close()
+      await here.dispose()
+    })
+
+    function moving(totals: readonly ProjectIncrements[], fails = false): RunWork {
+      return {
+        key: { instance, pipelineId: 7 },
+        jobs: 'all',
+        decide: known => {
+          if (fails) throw new Error('the work fails')
+          return known === undefined ? undefined : { run: known.run, jobs: [], timing: known.timing, totals }
+        },
+      }
+    }
+
+    async function move(...totals: ProjectIncrements[]): Promise<void> {
+      expect(await store.runs.transact([moving(totals)])).toBe(true)
+    }
+
+    async function amounts(projectId = 3): Promise<[string, Amount][]> {
+      const { projects } = await store.totals.read(100)
+      const series = projects.find(project => project.key.projectId === projectId)?.series ?? []
+      return series.map(({ metric, attributes, amount }) => [`${metric} ${attributes}`, amount])
+    }
+
+    it('add up over batches and restarts, and keep their start', async () => {
+      const begun = here.now() - 1
+      await move(increments([runs(1)]), increments([runs(2), runs(1, 'failed')]))
+      here.move(5_000)
+      await move(increments([runs(4)]))
+      const other = await here.open()
+      const { now, projects, next } = await other.totals.read(100)
+      await other.close()
+      expect([now, next]).toEqual([here.now(), undefined])
+      expect(projects).toMatchObject([
+        {
+          key,
+          project: { path: 'acme/shop' },
+          profile: 'generic',
+          series: [
+            { attributes: '{"status":"failed"}', amount: { kind: 'sum', by: 1 }, startedAt: begun },
+            { attributes: '{"status":"success"}', amount: { kind: 'sum', by: 7 }, startedAt: begun },
+          ],
+        },
+      ])
+    })
+
+    it('do not move when the transaction that would move them fails', async () => {
+      await expect(store.runs.transact([moving([increments([runs(1)])]), moving([], true)])).rejects.toThrow('fails')
+      expect(await amounts()).toEqual([])
+    })
+
+    it('keep the latest value by the time it is true of, whenever it is heard', async () => {
+      const value = (number: number, seconds: number): Increment => ({
+        metric: 'latest',
+        attributes: '{}',
+        amount: { kind: 'last', value: number, at: at(seconds) },
+      })
+      await move(increments([value(1, 10), value(2, 20)]))
+      await move(increments([value(3, 5)]))
+      expect(await amounts()).toEqual([['latest {}', { kind: 'last', value: 2, at: at(20) }]])
+    })
+
+    it('add histograms bucket by bucket, and begin anew with other bounds', async () => {
+      const histogram = (bounds: number[], counts: number[], sum: number): Increment => ({
+        metric: 'duration',
+        attributes: '{}',
+        amount: { kind: 'histogram', bounds, counts, sum },
+      })
+      await move(increments([histogram([1, 5], [1, 0, 2], 20.5)]))
+      await move(increments([histogram([1, 5], [0, 3, 0], 9)]))
+      await move(increments([histogram([2], [1, 0], 1)]))
+      expect((await amounts()).map(([, amount]) => amount)).toEqual(
+        expect.arrayContaining([
+          { kind: 'histogram', bounds: [1, 5], counts: [1, 3, 2], sum: 29.5 },
+          { kind: 'histogram', bounds: [2], counts: [1, 0], sum: 1 },
+        ]),
+      )
+    })
+
+    it('hold no more series of one metric than allowed: the others share the overflow series, and are counted', async () => {
+      const limited = { maxSeries: 3 }
+      await move(
+        increments(
+          ['a', 'b', 'c', 'd'].map(status => runs(1, status)),
+          limited,
+        ),
+      )
+      await move(increments([runs(1, 'a'), runs(1, 'e'), runs(1, 'x', 'other')], limited))
+      expect(await amounts()).toEqual([
+        ['other {"status":"x"}', { kind: 'sum', by: 1 }],
+        ['runs {"otel.metric.overflow":true}', { kind: 'sum', by: 3 }],
+        ['runs {"status":"a"}', { kind: 'sum', by: 2 }],
+        ['runs {"status":"b"}', { kind: 'sum', by: 1 }],
+      ])
+      await move(increments([{ ...runs(1, 'a'), folded: true }], limited))
+      expect(Object.fromEntries(await store.counters.all())).toMatchObject({
+        'metrics.folded.series': 3,
+        'metrics.folded.refs': 1,
+      })
+    })
+
+    it('take attributes of any length and any character', async () => {
+      const odd: Increment = {
+        metric: 'runs',
+        attributes: JSON.stringify({ ref: `${'long/'.repeat(2_000)}\u0000é` }),
+        amount: { kind: 'sum', by: 1 },
+      }
+      await move(increments([odd]))
+      await move(increments([odd]))
+      expect(await amounts()).toEqual([[`runs ${odd.attributes}`, { kind: 'sum', by: 2 }]])
+    })
+
+    it('come page by page, each project once, under its latest name', async () => {
+      const of = (projectId: number, path: string): ProjectIncrements =>
+        increments([runs(1)], { key: { instance, projectId }, project: { id: projectId, path } })
+      await move(of(3, 'acme/shop'), of(4, 'acme/till'), of(5, 'acme/stock'))
+      await move(of(3, 'acme/store'))
+      const paths: (string | undefined)[] = []
+      let from: number | undefined
+      do {
+        const page = await store.totals.read(2, from)
+        paths.push(...page.projects.map(({ project }) => project.path))
+        from = page.next
+      } while (from !== undefined)
+      expect(paths.sort()).toEqual(['acme/stock', 'acme/store', 'acme/till'])
+    })
+
+    it('lose nothing when two transactions move the same series at once', async () => {
+      const other = await here.open()
+      for (const pipelineId of [8, 9]) {
+        await store.runs.transact(absorbing([event('running', {}, [], {}, pipelineId)], 'webhook', rules))
+      }
+      const from = (opened: Store, pipelineId: number) =>
+        Promise.all(
+          Array.from({ length: 20 }, async () =>
+            opened.runs.transact([{ ...moving([increments([runs(1)])]), key: { instance, pipelineId } }]),
+          ),
+        )
+      await Promise.all([from(store, 8), from(other, 9)])
+      await other.close()
+      expect(await amounts()).toEqual([['runs {"status":"success"}', { kind: 'sum', by: 40 }]])
+    })
+
+    it('tell of the runs under way, by name and status, and not of those that ended or rest', async () => {
+      const heard = [
+        event('running', {}, [], { name: 'Deploy' }, 8),
+        event('running', {}, [], { name: 'Deploy' }, 9),
+        event('pending', {}, [], { name: 'Half \ud800 a letter' }, 10),
+        event('success', { finishedAt: at(9) }, [], {}, 11),
+        event('manual', {}, [], {}, 12),
+      ]
+      await store.runs.transact(absorbing(heard, 'webhook', rules))
+      const rest: RunWork = {
+        key: { instance, pipelineId: 12 },
+        jobs: 'all',
+        decide: known => (known === undefined ? undefined : { run: known.run, jobs: [], timing: { changedAt: 0 } }),
+      }
+      await store.runs.transact([rest])
+      const told = (await store.totals.active()).map(({ name, status, count }) => [name, status, count])
+      expect(told).toHaveLength(3)
+      expect(told).toEqual(
+        expect.arrayContaining([
+          [undefined, 'running', 1],
+          ['Deploy', 'running', 2],
+          [expect.stringMatching(/^Half/), 'pending', 1],
+        ]),
+      )
+    })
+  })
+}
