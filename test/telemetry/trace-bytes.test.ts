@@ -25,7 +25,10 @@ function officialOf(parts: readonly FrozenPart[]): Uint8Array {
 }
 
 function withPercentCoverage(job: FrozenJob): FrozenJob {
-  return { ...job, coverage: job.coverage === undefined ? undefined : Math.round(job.coverage * 100) / 100 + 0 }
+  return {
+    ...job,
+    coverage: job.coverage === undefined ? undefined : (Math.round(Math.abs(job.coverage) * 100) % 10_001) / 100,
+  }
 }
 
 describe('the trace encoder', () => {
