@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { addDeadLetterCommands } from './commands-dead-letters.ts'
 import { addInboxCommands } from './commands-inbox.ts'
+import { addStoreCommands } from './commands-store.ts'
 import { addTokenCommands } from './commands-tokens.ts'
 import { example, misuseCode, wholeNumber, type CommandLine } from './command-line.ts'
 import { complain, exitCode, type Terminal } from './terminal.ts'
@@ -99,6 +100,7 @@ See what a webhook becomes:
 
   addInboxCommands(line)
   addDeadLetterCommands(line)
+  addStoreCommands(line)
   addTokenCommands(line)
 
   example(

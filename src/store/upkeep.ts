@@ -8,7 +8,7 @@ import type { RunCursor } from './pruning.ts'
 import type { Store } from './store.ts'
 
 export interface UpkeepOptions {
-  readonly store: Pick<Store, 'pruning' | 'leases' | 'counters'>
+  readonly store: Pick<Store, 'pruning' | 'leases' | 'notes' | 'counters'>
   /** How long runs stay once nothing more is owed of them; dead letters and unreadable deliveries too. Milliseconds. */
   readonly retention: number
   /** How long it is remembered what was exported of a pruned run, ms. */
@@ -19,6 +19,8 @@ export interface UpkeepOptions {
 
 /** Who holds it looks after the store; `pipespan store copy` sees by it that a store is in use. */
 export const upkeepLease = 'upkeep'
+/** Says which copy of the store was begun. A daemon removes it: from then on such a copy cannot be continued. */
+export const copyNote = 'store-copy'
 
 /** Between two rounds, ms. */
 const every = 600_000
@@ -101,6 +103,9 @@ export function createUpkeep(options: UpkeepOptions): Loop {
     log,
     turn: async () => {
       if ((await mayGoOn()) && clock.now() >= nextRound) {
+        if (nextRound === -Infinity && (await store.notes.read(copyNote)) !== undefined) {
+          await store.notes.change(copyNote, () => ({ value: undefined, result: undefined }))
+        }
         await round()
         nextRound = clock.now() + every
       }

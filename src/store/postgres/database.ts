@@ -121,6 +121,8 @@ async function once<T>(
 async function migrate(pool: pg.Pool): Promise<void> {
   const client = await pool.connect()
   try {
+    // A large table may take its time, and so may another replica that migrates.
+    await client.query('SET statement_timeout = 0')
     await client.query('SELECT pg_advisory_lock($1)', [migrationLock])
     await client.query('CREATE TABLE IF NOT EXISTS pipespan_schema (version integer NOT NULL)')
     const { rows } = await client.query<{ version: number }>('SELECT version FROM pipespan_schema')
@@ -140,8 +142,8 @@ async function migrate(pool: pg.Pool): Promise<void> {
       await client.query('COMMIT')
     }
   } finally {
-    await client.query('SELECT pg_advisory_unlock($1)', [migrationLock]).catch(() => undefined)
-    client.release()
+    // Its lock and its settings end with the connection.
+    client.release(true)
   }
 }
 

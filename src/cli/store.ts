@@ -1,0 +1,84 @@
+// `pipespan migrate` and `pipespan store copy|backup`: the store as a whole.
+import { existsSync } from 'node:fs'
+import { backupSqlite } from '../store/sqlite/backup.ts'
+import { claimStore, openStore, type StoreLocation } from '../store/open-store.ts'
+import { copyStore } from '../store/copy.ts'
+import { exitCode, print, table, type Terminal } from './terminal.ts'
+import { StoreError } from '../lib/fault.ts'
+import { storeUrl } from '../config/address-kinds.ts'
+import type { Store } from '../store/store.ts'
+
+/** Commands write no deliveries, so no size stops them. */
+const noLimit = { maxSize: Number.MAX_SAFE_INTEGER }
+
+/** Brings the configured store to this version's schema; makes it where there is none. */
+export async function migrate(terminal: Terminal, location: StoreLocation): Promise<number> {
+  const store = await openStore(location, noLimit)
+  try {
+    print(terminal, `The store ${storeUrl.show(location)} has schema ${await store.tables.schema()}.`)
+    return exitCode.done
+  } finally {
+    await store.close()
+  }
+}
+
+/** `configured` is the store of the configuration: so a password need not be on the command line. */
+export function locationOf(text: string, configured: () => StoreLocation): StoreLocation {
+  if (text === 'configured') return configured()
+  const parsed = storeUrl.parse(text)
+  if ('value' in parsed) return parsed.value
+  throw new StoreError('That is not the URL of a store.', `${parsed.wrong.remedy} Or write configured.`)
+}
+
+export async function storeCopy(terminal: Terminal, from: StoreLocation, to: StoreLocation): Promise<number> {
+  if (from.engine === 'sqlite' && !existsSync(from.path)) {
+    throw new StoreError(`There is no store at ${from.path}.`, 'Name the file that a daemon has written.')
+  }
+  const [source, target] = [await openAlone(from), await openAlone(to)]
+  try {
+    const counts = await copyStore({
+      ...{ from: source.store, to: target.store, source: storeUrl.show(from) },
+      onTable: (name, rows) => terminal.stderr.write(`${name}: ${rows} rows\n`),
+    })
+    print(terminal, table([['TABLE', 'ROWS'], ...[...counts].map(([name, rows]) => [name, String(rows)])]))
+    print(terminal, `\nEverything is in ${storeUrl.show(to)}. Set PIPESPAN_STORE_URL to it before the next start.`)
+    return exitCode.done
+  } finally {
+    await target.close()
+    await source.close()
+  }
+}
+
+async function openAlone(location: StoreLocation): Promise<{ store: Store; close: () => Promise<void> }> {
+  const store = await openStore(location, noLimit)
+  try {
+    const claim = claimStore(location)
+    return {
+      store,
+      close: async () => {
+        claim?.release()
+        await store.close()
+      },
+    }
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+export function storeBackup(terminal: Terminal, location: StoreLocation, target: string): number {
+  if (location.engine === 'postgres') {
+    throw new StoreError(
+      'A PostgreSQL store is backed up with PostgreSQL itself.',
+      'Use pg_dump, or your provider’s snapshots; both work while Pipespan runs.',
+    )
+  }
+  if (!existsSync(location.path))
+    throw new StoreError(`There is no store at ${location.path} yet.`, 'Nothing is to be backed up.')
+  backupSqlite(location.path, target)
+  print(
+    terminal,
+    `The store as it was a moment ago is in ${target}. To go back, stop the daemon and put it in place of ${location.path}.`,
+  )
+  return exitCode.done
+}

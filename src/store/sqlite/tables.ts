@@ -1,0 +1,47 @@
+// Rows as they are, on SQLite.
+import { momentary, type Cell, type Cells, type Table, type Tables } from '../tables.ts'
+import type { Database, Row } from './database.ts'
+
+export function sqliteTables(db: Database): Tables {
+  const cells = (table: Table, row: Row): Cells => table.columns.map(name => row[name] as Cell)
+  return {
+    schema: async () => Number(db.prepare('PRAGMA user_version').get()?.user_version),
+    list: async () =>
+      db
+        .prepare(
+          `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid`,
+        )
+        .all()
+        .map(row => row.name as string)
+        .filter(name => !momentary.includes(name))
+        .map(name => tableOf(db, name)),
+    count: async ({ name }) => db.prepare(`SELECT count(*) AS rows FROM ${name}`).get()?.rows as number,
+    last: async ({ name, key }) => {
+      const order = key.map(column => `${column} DESC`).join(', ')
+      const row = db.prepare(`SELECT ${key.join(', ')} FROM ${name} ORDER BY ${order} LIMIT 1`).get()
+      return row && key.map(column => row[column] as Cell)
+    },
+    read: async (table, after, limit) => {
+      const key = table.key.join(', ')
+      const where = after === undefined ? '' : `WHERE (${key}) > (${table.key.map(() => '?').join(', ')})`
+      const sql = `SELECT ${table.columns.join(', ')} FROM ${table.name} ${where} ORDER BY ${key} LIMIT ?`
+      return db
+        .prepare(sql)
+        .all(...(after ?? []), limit)
+        .map(row => cells(table, row))
+    },
+    write: async ({ name, columns }, rows) => {
+      const marks = columns.map(() => '?').join(', ')
+      const insert = db.prepare(`INSERT OR IGNORE INTO ${name} (${columns.join(', ')}) VALUES (${marks})`)
+      db.transaction(() => rows.forEach(row => insert.run(...row)))
+    },
+    // Ids follow the greatest one by themselves.
+    finish: async () => undefined,
+  }
+}
+
+function tableOf(db: Database, name: string): Table {
+  const columns = db.prepare(`SELECT name, pk FROM pragma_table_info(?) ORDER BY cid`).all(name)
+  const key = columns.filter(column => Number(column.pk) > 0).sort((a, b) => Number(a.pk) - Number(b.pk))
+  return { name, key: key.map(column => column.name as string), columns: columns.map(column => column.name as string) }
+}

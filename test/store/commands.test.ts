@@ -1,0 +1,133 @@
+// `pipespan migrate` and `pipespan store`, as an operator calls them.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { PassThrough } from 'node:stream'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { contents, fill } from './filled.ts'
+import { lockForServing } from '../../src/store/sqlite/serve-lock.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { runProgram } from '../../src/cli/program.ts'
+import { sqliteMigrations } from '../../src/store/sqlite/migrations.ts'
+
+const newest = sqliteMigrations.length
+let folder: string
+let file: string
+const options = { now: () => Date.now(), maxSize: 2 ** 30 }
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'pipespan-store-'))
+  file = path.join(folder, 'data', 'pipespan.db')
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+async function pipespan(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  const env = {
+    PIPESPAN_STORE_URL: `sqlite:${file}`,
+    PIPESPAN_WEBHOOK_TOKEN: 'secret',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
+  }
+  const code = await runProgram(args, { stdout, stderr, env })
+  const text = (stream: PassThrough): string => ((stream.read() as Buffer | null) ?? '').toString()
+  return { code, out: text(stdout), err: text(stderr) }
+}
+
+/** Sets a file's schema number. */
+function schema(version: number): void {
+  const raw = new DatabaseSync(file)
+  raw.exec(`PRAGMA user_version = ${version}`)
+  raw.close()
+}
+
+describe('pipespan migrate', () => {
+  it('makes a store where there is none, at the schema of this version', async () => {
+    expect(await pipespan('migrate')).toMatchObject({
+      code: 0,
+      out: `The store sqlite:${file} has schema ${newest}.\n`,
+    })
+  })
+
+  it('brings a store of the first version to the newest schema, with all it holds', async () => {
+    mkdirSync(path.dirname(file))
+    const raw = new DatabaseSync(file)
+    raw.exec(sqliteMigrations[0]!)
+    raw.exec(`INSERT INTO counters VALUES ('old', 3); PRAGMA user_version = 1`)
+    raw.close()
+    expect(await pipespan('migrate')).toMatchObject({ code: 0 })
+    const store = openSqlite(file, options)
+    await fill(store, 1)
+    expect((await store.counters.all()).get('old')).toBe(3)
+    await store.close()
+  })
+
+  it('lets a version run on the next schema, for a step back, and no further', async () => {
+    await openSqlite(file, options).close()
+    schema(newest + 1)
+    const store = openSqlite(file, options)
+    await fill(store, 1)
+    expect(await store.tables.schema()).toBe(newest + 1)
+    await store.close()
+    schema(newest + 2)
+    const refused = await pipespan('migrate')
+    expect(refused.code).toBe(1)
+    expect(refused.err).toMatch(
+      /knows schemas up to \d+ and runs on \d+ at most\. Run the Pipespan version that wrote it/,
+    )
+  })
+})
+
+describe('pipespan store backup', () => {
+  it('writes a whole copy for its user alone while a daemon serves the file', async () => {
+    const store = openSqlite(file, options)
+    const lock = lockForServing(file)
+    await fill(store, 20)
+    const before = await contents(store.tables)
+    const target = path.join(folder, 'backup.db')
+    expect(await pipespan('store', 'backup', target)).toMatchObject({ code: 0 })
+    expect(statSync(target).mode & 0o777).toBe(0o600)
+    await fill(store, 1)
+    const copy = openSqlite(target, options)
+    expect(await contents(copy.tables)).toEqual(before)
+    await copy.close()
+    lock.release()
+    await store.close()
+  })
+
+  it('never writes over a file, and says when there is nothing to back up', async () => {
+    const target = path.join(folder, 'mine.txt')
+    writeFileSync(target, 'mine')
+    expect((await pipespan('store', 'backup', target)).err).toMatch(/There is no store at /)
+    await openSqlite(file, options).close()
+    const refused = await pipespan('store', 'backup', target)
+    expect(refused).toMatchObject({ code: 1, err: expect.stringMatching(/cannot be made.*new file/) as string })
+    expect(readFileSync(target, 'utf8')).toBe('mine')
+  })
+})
+
+describe('pipespan store copy', () => {
+  it('moves the configured store into a new file, and tells the rows of each table', async () => {
+    const store = openSqlite(file, options)
+    await fill(store, 3)
+    const before = await contents(store.tables)
+    await store.close()
+    const target = path.join(folder, 'new', 'pipespan.db')
+    const { code, out } = await pipespan('store', 'copy', 'configured', `sqlite:${target}`)
+    expect(code).toBe(0)
+    expect(out).toMatch(/runs +3\n/)
+    const copy = openSqlite(target, options)
+    expect(await contents(copy.tables)).toEqual(before)
+    await copy.close()
+  })
+
+  it('is refused while a daemon serves the file, and for what is no store', async () => {
+    await openSqlite(file, options).close()
+    const lock = lockForServing(file)
+    const target = `sqlite:${path.join(folder, 'new.db')}`
+    expect((await pipespan('store', 'copy', 'configured', target)).err).toMatch(/Another pipespan serves/)
+    lock.release()
+    expect((await pipespan('store', 'copy', 'configured', 'mysql://x')).err).toMatch(/not the URL of a store/)
+    expect((await pipespan('store', 'copy', `sqlite:${folder}/none.db`, target)).err).toMatch(/no store at/)
+  })
+})

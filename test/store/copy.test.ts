@@ -1,0 +1,110 @@
+// Copies between the stores, in both directions, cut off and taken up again.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { contents, fill, lane } from './filled.ts'
+import { copyStore } from '../../src/store/copy.ts'
+import { delivery } from './exercise.ts'
+import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { startPostgres, type PostgresServer } from './postgres-server.ts'
+import type { Store } from '../../src/store/store.ts'
+
+const size = { maxSize: 2 ** 30 }
+let server: PostgresServer
+let folder: string
+const open: Store[] = []
+
+beforeAll(async () => {
+  server = await startPostgres()
+  folder = mkdtempSync(path.join(tmpdir(), 'pipespan-copy-'))
+})
+afterAll(async () => {
+  for (const store of open) await store.close()
+  await server.dispose()
+  rmSync(folder, { recursive: true })
+})
+
+const sqlite = async (): Promise<Store> => {
+  const store = openSqlite(path.join(folder, `${open.length}`, 'pipespan.db'), { ...size, now: Date.now })
+  open.push(store)
+  return store
+}
+const postgres = async (): Promise<Store> => {
+  const store = await openPostgres(await server.newDatabase(), size)
+  open.push(store)
+  return store
+}
+const kinds = { SQLite: sqlite, PostgreSQL: postgres }
+const ways = [
+  ['SQLite', 'PostgreSQL'],
+  ['PostgreSQL', 'SQLite'],
+  ['SQLite', 'SQLite'],
+  ['PostgreSQL', 'PostgreSQL'],
+] as const
+
+describe('a copy of a store', () => {
+  it.each(ways)('from %s to %s has every row, and new rows find their place behind them', async (source, target) => {
+    const [from, to] = [await kinds[source](), await kinds[target]()]
+    await fill(from, 700)
+    const before = await contents(from.tables)
+    const counts = await copyStore({ from, to, source: 'here' })
+    expect(await contents(to.tables)).toEqual(before)
+    expect(counts.get('runs')).toBe(700)
+    expect(counts.get('inbox')).toBe(3)
+    await fill(to, 1)
+    expect(await to.inbox.put([delivery('a'), delivery('new')])).toEqual(['duplicate', 'accepted'])
+    expect((await to.exports.lease(lane, 1_000, 1_000)).items.length).toBe(701)
+  })
+
+  it.each(ways)('from %s to %s that was cut off is continued where it was', async (source, target) => {
+    const [from, to] = [await kinds[source](), await kinds[target]()]
+    await fill(from, 700)
+    let written = 0
+    const failing: Store = {
+      ...to,
+      tables: {
+        ...to.tables,
+        write: async (table, rows) => {
+          if (table.name === 'parts' && written++ > 0) throw new Error('cut off')
+          await to.tables.write(table, rows)
+        },
+      },
+    }
+    await expect(copyStore({ from, to: failing, source: 'here' })).rejects.toThrow('cut off')
+    await expect(copyStore({ from, to, source: 'elsewhere' })).rejects.toThrow(/begun and not finished/)
+    let parts = 0
+    const watched: Store = {
+      ...to,
+      tables: {
+        ...to.tables,
+        write: async (table, rows) => {
+          if (table.name === 'parts') parts += rows.length
+          await to.tables.write(table, rows)
+        },
+      },
+    }
+    await copyStore({ from, to: watched, source: 'here' })
+    expect(parts).toBe(200)
+    expect(await contents(to.tables)).toEqual(await contents(from.tables))
+  })
+
+  it('is not continued once a daemon has used the source again', async () => {
+    const [from, to] = [await sqlite(), await sqlite()]
+    await fill(from, 2)
+    const failing = { ...to, tables: { ...to.tables, write: async () => Promise.reject(new Error('cut off')) } }
+    await expect(copyStore({ from, to: failing, source: 'here' })).rejects.toThrow('cut off')
+    await from.notes.change('store-copy', () => ({ value: undefined, result: undefined }))
+    await expect(copyStore({ from, to, source: 'here' })).rejects.toThrow(/used again since the copy .* empty/)
+  })
+
+  it('is refused into a store that holds something, and of one that a daemon uses', async () => {
+    const [from, to] = [await sqlite(), await sqlite()]
+    await to.counters.add('pruned.runs', 1)
+    await expect(copyStore({ from, to, source: 'here' })).rejects.toThrow(/not empty: its table counters/)
+    const empty = await sqlite()
+    expect(await from.leases.take('upkeep', 'a daemon', 30_000)).toBe(true)
+    await expect(copyStore({ from, to: empty, source: 'here' })).rejects.toThrow(/daemon uses one of the two stores/)
+  })
+})

@@ -1,0 +1,59 @@
+// A store with something in every room, for tests of the store as a whole.
+import { absorbing } from '../../src/sources/absorb.ts'
+import { at, event, instance, job, rules } from '../flow/world.ts'
+import { delivery } from './exercise.ts'
+import { freezeAttempt } from '../../src/model/freeze.ts'
+import type { RunWork } from '../../src/store/runs.ts'
+import type { Store } from '../../src/store/store.ts'
+import type { Tables } from '../../src/store/tables.ts'
+
+export const lane = { destination: 'default', signal: 'traces' as const }
+
+/** Runs 1 to `runs`, frozen and owed; two deliveries that wait, one kept, a note and a counter. */
+export async function fill(store: Store, runs: number): Promise<void> {
+  const ids = Array.from({ length: runs }, (_, index) => index + 1)
+  const observations = ids.map(id => {
+    const jobs = [job(id * 10, 'build', 'success', { started: 5, finished: 50 }, { failureReason: 'ünï\u0000code' })]
+    return event('failed', { finishedAt: at(60) }, jobs, {}, id)
+  })
+  await store.runs.transact(absorbing(observations, 'webhook', rules))
+  await store.runs.transact(ids.map(freezing))
+  const kept = { reason: 'no id', body: Buffer.from([0, 1, 255]), version: '1.0.0' }
+  await store.inbox.put([delivery('kept')])
+  const { token, items } = await store.inbox.lease(1, 1e6, 1_000)
+  await store.inbox.keep(token, items[0]!.id, kept)
+  await store.inbox.put([delivery('a'), delivery('Ä', '\u0000\u0001'), delivery(undefined)])
+  await store.notes.change('cursor/a', () => ({ value: { page: 3 }, result: undefined }))
+  await store.counters.add('pruned.runs', 5)
+}
+
+function freezing(pipelineId: number): RunWork {
+  return {
+    key: { instance, pipelineId },
+    jobs: 'all',
+    decide: (known, now) => {
+      if (known === undefined) return undefined
+      const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
+      const frozen = freezeAttempt(known.run, [...known.run.jobs.values()], trace, false, now, rules)
+      const owed = frozen.parts.map(part => ({ part, to: [lane] }))
+      return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, owed }
+    },
+  }
+}
+
+/** Every row of every table. */
+export async function contents(tables: Tables): Promise<Record<string, unknown>> {
+  const found: Record<string, unknown> = {}
+  for (const table of await tables.list()) {
+    const rows = await tables.read(table, undefined, 100_000)
+    found[table.name] = rows.map(row =>
+      Object.fromEntries(
+        table.columns.map((name, index) => {
+          const cell = row[index]
+          return [name, cell instanceof Uint8Array ? Buffer.from(cell).toString('hex') : cell]
+        }),
+      ),
+    )
+  }
+  return found
+}
