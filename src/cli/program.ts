@@ -1,5 +1,6 @@
 // The command line: names, options and help of every command. What a command does is in its own file, loaded when needed.
 import { Command, CommanderError } from 'commander'
+import { addCiCommands } from './commands-ci.ts'
 import { addDeadLetterCommands } from './commands-dead-letters.ts'
 import { addInboxCommands } from './commands-inbox.ts'
 import { addStoreCommands } from './commands-store.ts'
@@ -102,6 +103,7 @@ See what a webhook becomes:
   addDeadLetterCommands(line)
   addStoreCommands(line)
   addTokenCommands(line)
+  addCiCommands(line)
 
   example(
     program

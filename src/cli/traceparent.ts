@@ -1,0 +1,82 @@
+// `pipespan traceparent`: the W3C traceparent of the CI job it runs in, so that the job's own spans nest under its span.
+//
+// Ids are derived and not looked up, so the job can know them before its pipeline is exported. Of what they are derived
+// from, the platform's predefined variables tell all but one thing: a child pipeline's root.
+import { jobSpanId, traceIdOf } from '../telemetry/ids.ts'
+import { normalizeInstance } from '../model/instance.ts'
+import { complain, exitCode, print, type Terminal } from './terminal.ts'
+import type { TraceContext } from '../model/run.ts'
+
+export interface TraceparentOptions {
+  /** As the daemon's `PIPESPAN_TRACE_IDS`. */
+  readonly ids?: string | undefined
+  /** The root of the family, for a pipeline that another one triggered. */
+  readonly root?: number | undefined
+  /** The instance's base URL as the daemon has it, where that is not `CI_SERVER_URL`. */
+  readonly instance?: string | undefined
+}
+
+/** What is missing or wrong, in sentences. */
+export type JobTraceparent =
+  { readonly ok: true; readonly traceparent: string } | { readonly ok: false; readonly faults: readonly string[] }
+
+/** Prints the value alone. What cannot be known is not guessed: nothing on standard output, exit code 2. */
+export function traceparent(terminal: Terminal, options: TraceparentOptions): number {
+  const result = jobTraceparent(terminal.env, options)
+  if (result.ok) {
+    print(terminal, result.traceparent)
+    return exitCode.done
+  }
+  for (const fault of result.faults) complain(terminal, fault)
+  return exitCode.misused
+}
+
+/** From the variables that the platform sets in every job; an option is stronger than its variable. */
+export function jobTraceparent(env: NodeJS.ProcessEnv, options: TraceparentOptions): JobTraceparent {
+  const faults: string[] = []
+  const scheme = (options.ids ?? filled(env.PIPESPAN_TRACE_IDS) ?? 'instance') as TraceContext['scheme']
+  if (!['instance', 'platform'].includes(scheme)) {
+    faults.push(`The ids cannot be "${scheme}". Say instance or platform, as the daemon's PIPESPAN_TRACE_IDS does.`)
+  }
+  const pipelineId = number(env, 'CI_PIPELINE_ID', faults)
+  const jobId = number(env, 'CI_JOB_ID', faults)
+  const instance = normalizeInstance(options.instance ?? env.CI_SERVER_URL ?? '')
+  if (scheme === 'instance' && instance === undefined) {
+    faults.push('CI_SERVER_URL is no http(s) address. Say --instance with the base URL that the daemon knows.')
+  }
+  const root = options.root ?? rootOf(env, faults)
+  if (faults.length > 0) return { ok: false, faults }
+  const trace: TraceContext = {
+    scheme,
+    profile: '',
+    rootPipelineId: root ?? pipelineId,
+    // The daemon joins this trace only where it was told to honour the variable; the job then says so too.
+    ...(env.PIPESPAN_TRACEPARENT === 'true' && env.TRACEPARENT !== undefined ? { traceparent: env.TRACEPARENT } : {}),
+  }
+  const key = { instance: instance ?? '', pipelineId }
+  const spanId = jobSpanId({ key, trace }, { id: jobId, kind: 'job' })
+  return { ok: true, traceparent: `00-${traceIdOf(trace, key.instance)}-${spanId}-01` }
+}
+
+/** Undefined for a pipeline that is its own root. */
+function rootOf(env: NodeJS.ProcessEnv, faults: string[]): number | undefined {
+  if (filled(env.PIPESPAN_ROOT_PIPELINE_ID) !== undefined) return number(env, 'PIPESPAN_ROOT_PIPELINE_ID', faults)
+  const source = env.CI_PIPELINE_SOURCE
+  if (source !== 'parent_pipeline' && source !== 'pipeline') return undefined
+  faults.push(
+    'Another pipeline triggered this one, and no predefined variable tells the first of them. ' +
+      'Let the trigger job pass PIPESPAN_ROOT_PIPELINE_ID: $CI_PIPELINE_ID, or say --root.',
+  )
+  return undefined
+}
+
+function number(env: NodeJS.ProcessEnv, name: string, faults: string[]): number {
+  const value = Number(filled(env[name]))
+  if (Number.isSafeInteger(value) && value > 0) return value
+  faults.push(`${name} holds no number. The platform sets it in every CI job; outside of one, set it yourself.`)
+  return 0
+}
+
+function filled(text: string | undefined): string | undefined {
+  return text === undefined || text.trim() === '' ? undefined : text.trim()
+}
