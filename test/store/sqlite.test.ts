@@ -77,13 +77,14 @@ describe('an SQLite file', () => {
   })
 
   it('gives back at once what a dead process had leased', async () => {
-    const store = openSqlite(file, options)
-    await store.inbox.put([delivery('a')])
-    await store.inbox.lease(1, 1e6, 60_000)
-    expect((await store.inbox.lease(1, 1e6, 60_000)).items).toEqual([])
-    await store.reclaim()
-    expect((await store.inbox.lease(1, 1e6, 60_000)).items).toHaveLength(1)
-    await store.close()
+    const dead = openSqlite(file, options)
+    await dead.inbox.put([delivery('a')])
+    await dead.inbox.lease(1, 1e6, 60_000)
+    await dead.close()
+    const next = openSqlite(file, options)
+    await next.reclaim()
+    expect((await next.inbox.lease(1, 1e6, 60_000)).items).toHaveLength(1)
+    await next.close()
   })
 
   it('is given back to the file system, step by step, when much was erased', async () => {

@@ -2,23 +2,27 @@
 import { randomUUID } from 'node:crypto'
 import { itemOf, keptOf } from '../rows.ts'
 import type { Database, Row } from './database.ts'
+import type { InboxLeases } from './inbox-leases.ts'
 import { keyMemory, type Delivery, type Inbox, type InboxItem, type InboxState, type PutOutcome } from '../inbox.ts'
 
-export function sqliteInbox(db: Database, maxSize: number): Inbox {
+export function sqliteInbox(db: Database, leases: InboxLeases, maxSize: number): Inbox {
   return {
     put: async deliveries => put(db, deliveries, maxSize),
     lease: async (limit, maxBytes, holdMs) => {
       const token = randomUUID()
-      return { token, items: db.transaction(() => lease(db, token, limit, maxBytes, holdMs)) }
+      return { token, items: lease(db, leases, token, { limit, maxBytes, holdMs }) }
     },
     erase: async (token, ids) => {
-      db.transaction(() => ids.forEach(id => db.prepare('DELETE FROM inbox WHERE id = ? AND lease = ?').run(id, token)))
+      const own = ids.filter(id => leases.isHeldBy(id, token))
+      db.transaction(() => own.forEach(id => db.prepare('DELETE FROM inbox WHERE id = ?').run(id)))
+      for (const id of own) leases.forget(id)
     },
     keep: async (token, id, why) => {
+      if (!leases.isHeldBy(id, token)) return
       db.transaction(() => {
         const row = db
-          .prepare('DELETE FROM inbox WHERE id = ? AND lease = ? RETURNING key, event, instance, source, received_at')
-          .get(id, token) as Row | undefined
+          .prepare('DELETE FROM inbox WHERE id = ? RETURNING key, event, instance, source, received_at')
+          .get(id) as Row | undefined
         if (row === undefined) return
         db.prepare('DELETE FROM delivery_keys WHERE key = ?').run(row.key ?? null)
         db.prepare(
@@ -70,19 +74,26 @@ function put(db: Database, deliveries: readonly Delivery[], maxSize: number): Pu
   })
 }
 
-function lease(db: Database, token: string, limit: number, maxBytes: number, holdMs: number): InboxItem[] {
+/** Only reads: what is held is known in memory (`inbox-leases.ts`). */
+function lease(
+  db: Database,
+  leases: InboxLeases,
+  token: string,
+  { limit, maxBytes, holdMs }: { limit: number; maxBytes: number; holdMs: number },
+): InboxItem[] {
   const now = db.now()
-  const candidates = db
-    .prepare('SELECT id, length(body) AS size FROM inbox WHERE leased_until <= ? ORDER BY id LIMIT ?')
-    .all(now, limit) as { id: number; size: number }[]
-  const hold = db.prepare('UPDATE inbox SET lease = ?, leased_until = ? WHERE id = ? RETURNING *')
+  const sizes = db
+    .prepare('SELECT id, length(body) AS size FROM inbox ORDER BY id LIMIT ?')
+    .all(limit + leases.size) as { id: number; size: number }[]
+  const body = db.prepare('SELECT * FROM inbox WHERE id = ?')
   const items: InboxItem[] = []
   let bytes = 0
-  for (const { id, size } of candidates) {
-    if (bytes >= maxBytes) break
+  for (const { id, size } of sizes) {
+    if (bytes >= maxBytes || items.length >= limit) break
+    if (!leases.isFree(id, now)) continue
     bytes += size
-    const row = hold.get(token, now + holdMs, id) as Row
-    items.push(itemOf(row))
+    leases.hold(id, token, now + holdMs)
+    items.push(itemOf(body.get(id) as Row))
   }
   return items
 }

@@ -11,6 +11,7 @@ export const sqliteMigrations: readonly string[] = [
     source       TEXT    NOT NULL,
     received_at  INTEGER NOT NULL,
     body         BLOB    NOT NULL,
+    -- Leases are written on PostgreSQL only, where the columns are the same.
     lease        TEXT,
     leased_until INTEGER NOT NULL DEFAULT 0
   );
@@ -151,5 +152,26 @@ export const sqliteMigrations: readonly string[] = [
   ALTER TABLE runs ADD COLUMN name TEXT;
   CREATE INDEX runs_active ON runs (instance, project_id, name, status)
     WHERE due_at IS NOT NULL AND status NOT IN ('success', 'failed', 'canceled', 'skipped');
+  `,
+  // 4: what the platform's API is still to be asked about, and which job started which pipeline.
+  `
+  CREATE TABLE asking (
+    run_id INTEGER PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
+    lane   TEXT    NOT NULL,
+    wants  INTEGER NOT NULL,
+    due_at INTEGER NOT NULL,
+    held   INTEGER NOT NULL
+  );
+  CREATE INDEX asking_due ON asking (lane, due_at);
+
+  CREATE TABLE triggers (
+    instance    TEXT    NOT NULL,
+    pipeline_id INTEGER NOT NULL,
+    run_id      INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    job_id      INTEGER NOT NULL,
+    PRIMARY KEY (instance, pipeline_id)
+  ) WITHOUT ROWID;
+  CREATE INDEX triggers_by_run ON triggers (run_id);
+  CREATE INDEX runs_never_frozen ON runs (instance, pipeline_id) WHERE attempts = '[]';
   `,
 ]

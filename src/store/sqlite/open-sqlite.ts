@@ -1,6 +1,8 @@
 // The embedded store: one SQLite file, every room's tables on one connection.
 import { openDatabase } from './database.ts'
+import { reclaimAsking, sqliteAsking } from './asking.ts'
 import { sqliteExports } from './exports.ts'
+import { createInboxLeases } from './inbox-leases.ts'
 import { sqliteInbox } from './inbox.ts'
 import { sqliteNotes } from './notes.ts'
 import { sqlitePruning } from './pruning.ts'
@@ -12,10 +14,12 @@ import type { Store, StoreOptions } from '../store.ts'
 /** Opens the file, or `:memory:`. Throws StoreError with a remedy. */
 export function openSqlite(file: string, options: StoreOptions): Store {
   const db = openDatabase(file, options.now)
+  const leases = createInboxLeases()
   return {
-    inbox: sqliteInbox(db, options.maxSize),
-    runs: sqliteRuns(db),
+    inbox: sqliteInbox(db, leases, options.maxSize),
+    runs: sqliteRuns(db, leases),
     exports: sqliteExports(db),
+    asking: sqliteAsking(db),
     ...sqliteNotes(db),
     pruning: sqlitePruning(db),
     tables: sqliteTables(db),
@@ -26,10 +30,10 @@ export function openSqlite(file: string, options: StoreOptions): Store {
     },
     reclaim: async () => {
       db.transaction(() => {
-        db.prepare('UPDATE inbox SET leased_until = 0, lease = NULL WHERE leased_until > 0').run()
         db.prepare(`UPDATE exports SET due_at = ?, lease = NULL WHERE state = 'owed' AND lease IS NOT NULL`).run(
           db.now(),
         )
+        reclaimAsking(db)
       })
     },
     close: async () => db.close(),

@@ -1,16 +1,22 @@
 // Runs, their jobs and what was frozen of them, on SQLite.
+import { changeAsking, noteTriggers } from './asking.ts'
 import { moveTotals } from './totals.ts'
 import { headOf, loadJobs, select, storedRun } from './run-rows.ts'
 import { readMemory, takeMemory } from './tombstones.ts'
 import { revive } from '../../model/tombstone.ts'
 import type { Database, Row } from './database.ts'
+import type { InboxLeases } from './inbox-leases.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { Owed, RunChange, Runs, RunWork, SourceName, StoredRun, Understood } from '../runs.ts'
 
-export function sqliteRuns(db: Database): Runs {
+export function sqliteRuns(db: Database, leases: InboxLeases): Runs {
   return {
-    transact: async (work, understood) => transact(db, work, understood),
+    transact: async (work, understood) => {
+      const isOurs = transact(db, leases, work, understood)
+      if (isOurs) for (const id of understood?.ids ?? []) leases.forget(id)
+      return isOurs
+    },
     takeDue: async (limit, holdMs) =>
       db.transaction(() => {
         const now = db.now()
@@ -56,9 +62,14 @@ export function sqliteRuns(db: Database): Runs {
   }
 }
 
-function transact(db: Database, work: readonly RunWork[], understood: Understood | undefined): boolean {
+function transact(
+  db: Database,
+  leases: InboxLeases,
+  work: readonly RunWork[],
+  understood: Understood | undefined,
+): boolean {
   return db.transaction(() => {
-    if (understood !== undefined && !erase(db, understood)) return false
+    if (understood !== undefined && !erase(db, leases, understood)) return false
     const now = db.now()
     const totals: ProjectIncrements[] = []
     for (const item of work) {
@@ -89,9 +100,8 @@ function reviveRow(db: Database, key: RunKey, now: number): Row | undefined {
 }
 
 /** False when any row is no longer ours: then somebody else has its news. */
-function erase(db: Database, { token, ids }: Understood): boolean {
-  const statement = db.prepare('SELECT 1 FROM inbox WHERE id = ? AND lease = ?')
-  if (!ids.every(id => statement.get(id, token) !== undefined)) return false
+function erase(db: Database, leases: InboxLeases, { token, ids }: Understood): boolean {
+  if (!ids.every(id => leases.isHeldBy(id, token))) return false
   for (const id of ids) db.prepare('DELETE FROM inbox WHERE id = ?').run(id)
   return true
 }
@@ -149,6 +159,8 @@ function write(
     )
   }
   for (const owed of change.owed ?? []) owe(db, id, owed, now)
+  noteTriggers(db, id, run.key.instance, change.jobs)
+  changeAsking(db, id, change.asking)
 }
 
 function owe(db: Database, runId: number, { part, to }: Owed, now: number): void {
