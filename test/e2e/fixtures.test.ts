@@ -1,0 +1,136 @@
+// Real input first: every payload file posted to the running daemon, and shown by `pipespan map`.
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { runProgram } from '../../src/cli/program.ts'
+import { Daemon, run } from './daemon.ts'
+import type { ReceivedSpan } from '../../src/demo/otlp-traces.ts'
+
+interface Payload {
+  readonly object_attributes?: { readonly id: number; readonly status: string; readonly finished_at?: string | null }
+  readonly builds?: readonly { readonly id: number; readonly status: string }[]
+  readonly jobs?: Payload['builds']
+  readonly bridges?: Payload['builds']
+}
+
+const folder = path.join(import.meta.dirname, '..', 'fixtures', 'webhooks')
+const files = readdirSync(folder)
+const bodyOf = (file: string): Buffer => readFileSync(path.join(folder, file))
+const payloadOf = (file: string): Payload => JSON.parse(bodyOf(file).toString()) as Payload
+const over = new Set(['success', 'failed', 'canceled', 'skipped'])
+
+/** The event header that the platform sends with it. */
+function eventOf(file: string): string {
+  const [kind = ''] = file.split(/[-.]/)
+  return kind === 'system' ? 'System Hook' : `${kind.charAt(0).toUpperCase()}${kind.slice(1)} Hook`
+}
+
+const pipelineFiles = files.filter(file => file.startsWith('pipeline'))
+const ended = pipelineFiles.map(payloadOf).filter(payload => over.has(payload.object_attributes?.status ?? ''))
+const endedIds = new Set(ended.map(payload => payload.object_attributes?.id))
+
+async function startDaemon(): Promise<{ daemon: Daemon; receiver: OtlpReceiver }> {
+  const receiver = await OtlpReceiver.start()
+  onTestFinished(async () => receiver.close())
+  return { receiver, daemon: await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }) }
+}
+
+function pipelinesIn(spans: readonly ReceivedSpan[]): Set<unknown> {
+  return new Set(spans.filter(({ kind }) => kind === 'server').map(({ attributes }) => attributes['pipeline.id']))
+}
+
+const allEnded = (spans: readonly ReceivedSpan[]): boolean => {
+  const there = pipelinesIn(spans)
+  return [...endedIds].every(id => there.has(id))
+}
+
+describe('every kind of webhook', () => {
+  it('is answered 2xx; pipelines that are over become traces with all their jobs, the others wait', async () => {
+    const { daemon, receiver } = await startDaemon()
+    for (const file of files) {
+      const answer = await daemon.post(bodyOf(file), { 'x-service-event': eventOf(file) })
+      const isOfInterest = /^(pipeline|job|system)/.test(file)
+      expect([file, answer.status]).toEqual([file, isOfInterest ? 202 : 200])
+      expect(await answer.json()).toEqual({ message: expect.any(String) as string })
+    }
+    await receiver.until(allEnded)
+    expect(await daemon.stop()).toEqual({ code: 0, signal: null })
+
+    expect(pipelinesIn(receiver.spans)).toEqual(endedIds)
+    const jobs = receiver.spans.map(({ attributes }) => attributes['job.id'])
+    for (const { builds, jobs: olderName, bridges = [] } of ended) {
+      for (const { id } of [...(builds ?? olderName ?? []), ...bridges]) expect(jobs).toContain(id)
+    }
+    for (const span of receiver.spans) {
+      expect(span.start).toBeGreaterThan(Date.UTC(2010, 0))
+      expect(span.end).toBeGreaterThanOrEqual(span.start)
+    }
+    expect((await daemon.command('inbox', 'list')).stdout).toBe('0 waiting to be read, 0 could not be understood.\n')
+  })
+
+  it('that comes again, in another order, after its pipelines were exported makes nothing new', async () => {
+    const { daemon, receiver } = await startDaemon()
+    /** What comes after all others, with an id of its own. */
+    const postLast = async (id: number): Promise<void> => {
+      const body = bodyOf('pipeline-no-jobs.json').toString().replaceAll('24103', String(id))
+      await daemon.post(body)
+      await receiver.until(spans => pipelinesIn(spans).has(id))
+    }
+    for (const file of files) await daemon.post(bodyOf(file), { 'x-service-event': eventOf(file) })
+    await postLast(90_001)
+    await receiver.until(allEnded)
+    const before = receiver.spans.length
+    for (const file of files.toReversed()) await daemon.post(bodyOf(file), { 'x-service-event': eventOf(file) })
+    await postLast(90_002)
+    await daemon.stop()
+    expect(receiver.spans.slice(before).map(({ name, attributes }) => [name, attributes['pipeline.id']])).toEqual([
+      [expect.any(String), 90_002],
+    ])
+  })
+})
+
+describe('pipespan map', () => {
+  async function map(...args: string[]): Promise<{ code: number; output: string; errors: string }> {
+    const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+    const code = await runProgram(['map', ...args], { stdout, stderr, env: {} })
+    stdout.end()
+    stderr.end()
+    return { code, output: await text(stdout), errors: await text(stderr) }
+  }
+
+  it.each(files)('shows what %s becomes', async file => {
+    const shown = await map(path.join(folder, file))
+    expect(shown).toMatchObject({ code: 0, errors: '' })
+    const { object_attributes: pipeline } = payloadOf(file)
+    if (!file.startsWith('pipeline') || pipeline === undefined) {
+      expect(shown.output).toMatch(file.startsWith('job') ? /news of pipeline \d+: job \d+/ : /nothing is exported/)
+      return
+    }
+    expect(shown.output).toContain('pipeline: ')
+    expect(shown.output.includes('would wait for its end')).toBe(!over.has(pipeline.status))
+  })
+
+  it('is a command of the program: a tree, or OTLP/JSON that a collector could read', async () => {
+    const file = path.join(folder, 'pipeline-failed.json')
+    const [tree, json] = await Promise.all([run(['map', file]), run(['map', '--json', file])])
+    expect([tree.code, json.code]).toEqual([0, 0])
+    expect(tree.stdout).toContain('pipeline: ')
+    const { resourceSpans } = JSON.parse(json.stdout) as { resourceSpans: { scopeSpans: { spans: object[] }[] }[] }
+    expect(resourceSpans[0]?.scopeSpans[0]?.spans.length).toBe(
+      1 + (payloadOf('pipeline-failed.json').builds?.length ?? 0),
+    )
+  })
+
+  it('says what is wrong with a file that it cannot read or understand', async () => {
+    expect(await map('/nowhere.json')).toMatchObject({
+      code: 1,
+      output: '',
+      errors: expect.stringContaining('cannot be read') as string,
+    })
+    const source = path.join(import.meta.dirname, 'fixtures.test.ts')
+    expect(await map(source)).toMatchObject({ code: 1, output: '', errors: expect.stringContaining('JSON') as string })
+  })
+})
