@@ -13,6 +13,7 @@
 // while a gate is closed.
 import { backoff, type BackoffOptions } from '../lib/backoff.ts'
 import { sameSecret } from './sender.ts'
+import { tick } from './order.ts'
 import type { Bearer } from './destination.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
@@ -33,9 +34,10 @@ export interface Gate {
   admit(): Promise<Admission>
   /** The probe is over: `used` when it sent anything. */
   probed(used: boolean): void
-  accepted(startedAt: Millis): void
+  /** `began`: when the request did, by `tick`. */
+  accepted(began: number): void
   /** The backend took the credentials, if not the content. */
-  authorized(startedAt: Millis): void
+  authorized(began: number): void
   unauthorized(sentence: string, token: Secret | undefined): void
   /** Everything was refused. Answers when the refused are to be tried again: others go into the next probe. */
   hold(sentence: string): Millis
@@ -59,6 +61,7 @@ export function createGate({ destination, bearer, pauses, clock, log, onOpen }: 
   let state: GateState = 'open'
   let hasAccepted = false
   let since = 0
+  let closedAt = 0
   let probes = 0
   let probeAt = 0
   let probing = false
@@ -69,6 +72,7 @@ export function createGate({ destination, bearer, pauses, clock, log, onOpen }: 
     if (state === to) return
     state = to
     since = clock.now()
+    closedAt = tick()
     probes = 1
     probeAt = since + backoff(probes, pauses)
     log.error({ destination, reason: sentence }, advice[to])
@@ -116,13 +120,13 @@ export function createGate({ destination, bearer, pauses, clock, log, onOpen }: 
       probes += 1
       probeAt = clock.now() + backoff(probes, pauses)
     },
-    accepted: startedAt => {
+    accepted: began => {
       hasAccepted = true
       // An answer to a request from before the refusal tells nothing of the token now.
-      if (state !== 'unauthorized' || startedAt >= since) open()
+      if (state !== 'unauthorized' || began > closedAt) open()
     },
-    authorized: startedAt => {
-      if (state === 'unauthorized' && startedAt >= since) open()
+    authorized: began => {
+      if (state === 'unauthorized' && began > closedAt) open()
     },
     unauthorized: (sentence, token) => {
       refused = token

@@ -47,9 +47,10 @@ function headersFor(endpoint: Endpoint, body: Uint8Array, token: Secret | undefi
   }
 }
 
-function dispatcherFor(
+/** The connections to an address, as the endpoint's TLS files and the proxies want them. Throws ConfigError likewise. */
+export function dispatcherFor(
   url: URL,
-  { timeoutMs, tls }: Endpoint,
+  { timeoutMs, tls }: Pick<Endpoint, 'timeoutMs' | 'tls'>,
   proxies: Proxies | undefined,
   connections: number,
 ): Dispatcher {

@@ -11,6 +11,7 @@
 // nothing new.
 import { backoff, type BackoffOptions } from '../lib/backoff.ts'
 import { sentenceOf, type Later } from './verdict.ts'
+import { tick } from './order.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
@@ -19,9 +20,10 @@ export interface Pace {
   readonly state: 'starting' | 'open' | 'backing off'
   /** Nothing is sent before; 0 while there is no pause. */
   readonly pausedUntil: Millis
-  accepted(startedAt: Millis): void
+  /** `began`: when the request did, by `tick`. */
+  accepted(began: number): void
   /** Answers when the lane may go on. */
-  failed(verdict: Later, startedAt: Millis): Millis
+  failed(verdict: Later, began: number): Millis
 }
 
 /** Even a backend that asks for no pause (`Retry-After: 0`) gets one. */
@@ -41,18 +43,19 @@ export function createPace(pauses: BackoffOptions, clock: Clock, log: Log): Pace
     get pausedUntil() {
       return pausedUntil
     },
-    accepted: startedAt => {
+    accepted: began => {
       hasSucceeded = true
-      if (failures === 0 || startedAt < failedAt) return
+      // What was under way does not end a pause: Retry-After wins over a request that got through.
+      if (failures === 0 || began < failedAt || clock.now() < pausedUntil) return
       log.info({ failures }, 'exports flow again')
       failures = 0
       pausedUntil = 0
     },
-    failed: (verdict, startedAt) => {
+    failed: (verdict, began) => {
       const now = clock.now()
-      const isNews = failures === 0 || startedAt >= failedAt
+      const isNews = failures === 0 || began > failedAt
       if (isNews) failures += 1
-      failedAt = now
+      failedAt = tick()
       const pause = verdict.retryAfterMs ?? (isNews ? backoff(failures, pauses) : 0)
       pausedUntil = Math.max(pausedUntil, now + Math.max(pause, shortestPause))
       if (isNews && failures === 1) {

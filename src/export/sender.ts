@@ -2,17 +2,17 @@
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import { createOtlpHttp } from './otlp-http.ts'
+import { tick } from './order.ts'
 import { verdictOf, type Verdict } from './verdict.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Bearer, Endpoint, Proxies } from './destination.ts'
-import type { Millis } from '../model/instant.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { Signal } from '../store/runs.ts'
 
 export interface Sent {
   readonly verdict: Verdict
-  /** When the deciding request began. */
-  readonly startedAt: Millis
+  /** When the deciding request began, by `tick`. */
+  readonly began: number
   /** The token it carried. */
   readonly token: Secret | undefined
   /** From the first request's begin to the verdict, ms. */
@@ -44,14 +44,14 @@ export function createSender({ signal, endpoint, bearer, proxy, connections, clo
   const stop = new AbortController()
 
   async function post(body: Uint8Array, token: Secret | undefined): Promise<Omit<Sent, 'tookMs'>> {
-    const startedAt = clock.now()
+    const began = tick()
     const answer = await http.post(body, token, stop.signal)
-    return { verdict: verdictOf(answer, signal, clock.now(), secretsOf(endpoint, token)), startedAt, token }
+    return { verdict: verdictOf(answer, signal, clock.now(), secretsOf(endpoint, token)), began, token }
   }
 
   return {
     send: async plain => {
-      const began = clock.now()
+      const since = clock.now()
       // Level 1 costs half of the default's time for a few percent more bytes.
       const body = endpoint.compression === 'gzip' ? await compress(plain, { level: constants.Z_BEST_SPEED }) : plain
       let sent = await post(body, bearer?.current())
@@ -60,7 +60,7 @@ export function createSender({ signal, endpoint, bearer, proxy, connections, clo
         const token = bearer.current()
         if (!sameSecret(token, sent.token)) sent = await post(body, token)
       }
-      return { ...sent, tookMs: clock.now() - began }
+      return { ...sent, tookMs: clock.now() - since }
     },
     abort: () => stop.abort(),
     close: () => http.close(),

@@ -116,11 +116,11 @@ export class Shipment {
     this.#sent = true
     const sent = await sender.send(body)
     ledger.answered(sent, parcels.length, body.length)
-    const { verdict, startedAt } = sent
+    const { verdict, began } = sent
     switch (verdict.as) {
       case 'delivered':
-        gate.accepted(startedAt)
-        pace.accepted(startedAt)
+        gate.accepted(began)
+        pace.accepted(began)
         this.#strikes = 0
         await this.#settle(parcels.map(({ item }) => ({ id: item.id, as: 'delivered' })))
         return true
@@ -129,10 +129,10 @@ export class Shipment {
         await this.#putOff(parcels, clock.now(), sentenceOf(verdict), false)
         return false
       case 'unacceptable':
-        gate.authorized(startedAt)
+        gate.authorized(began)
         return this.#divide(parcels, verdict)
       case 'later':
-        return this.#fail(parcels, verdict, startedAt, alone)
+        return this.#fail(parcels, verdict, began, alone)
     }
   }
 
@@ -146,17 +146,17 @@ export class Shipment {
     return (await this.#deliver(parcels.slice(0, middle))) && (await this.#deliver(parcels.slice(middle)))
   }
 
-  async #fail(parcels: readonly Parcel[], verdict: Later, startedAt: Millis, alone: boolean): Promise<boolean> {
+  async #fail(parcels: readonly Parcel[], verdict: Later, began: number, alone: boolean): Promise<boolean> {
     const { pace, pauses, clock, log } = this.#road
     const [suspect] = parcels
     if (!alone || suspect === undefined || !blames(verdict)) {
-      await this.#putOff(parcels, pace.failed(verdict, startedAt), sentenceOf(verdict), blames(verdict))
+      await this.#putOff(parcels, pace.failed(verdict, began), sentenceOf(verdict), blames(verdict))
       return false
     }
     // Retry-After speaks for all; without it only several suspects in a row stop the lane.
     this.#strikes += 1
     const stops = this.#strikes >= strikesOut || verdict.retryAfterMs !== undefined
-    const laneDue = stops ? pace.failed(verdict, startedAt) : 0
+    const laneDue = stops ? pace.failed(verdict, began) : 0
     const { id, tries, part } = suspect.item
     const due = Math.max(laneDue, clock.now() + backoff(tries - suspectAfter + 1, pauses))
     if (tries === suspectAfter) {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createGate, type Gate } from '../../src/export/gate.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { silentLog } from '../../src/lib/log.ts'
+import { tick } from '../../src/export/order.ts'
 
 const pauses = { first: 1_000, max: 60_000 }
 
@@ -20,7 +21,6 @@ function gateAt(start: number, token = 'one') {
   })
   return {
     gate,
-    move: (ms: number) => (now += ms),
     now: () => now,
     rotate: (to: string) => (current = to),
     opened: () => opened,
@@ -74,23 +74,22 @@ describe('the gate of a destination', () => {
   })
 
   it('is not opened by an answer to a request from before the refusal', () => {
-    const { gate, move, now, opened } = gateAt(1_000)
-    const before = now()
-    move(10)
+    const { gate, opened } = gateAt(0)
+    const before = tick()
     gate.unauthorized('HTTP 401: no', new Secret('one'))
     gate.accepted(before)
     expect(gate.state).toBe('unauthorized')
-    gate.authorized(now())
+    gate.authorized(tick())
     expect(gate.state).toBe('open')
     expect(opened()).toBe(1)
   })
 
   it('is opened from holding by nothing but an acceptance', () => {
-    const { gate, now } = gateAt(0)
+    const { gate } = gateAt(0)
     gate.hold('HTTP 400: what is this')
-    gate.authorized(now())
+    gate.authorized(tick())
     expect(gate.state).toBe('held')
-    gate.accepted(now())
+    gate.accepted(tick())
     expect(gate.state).toBe('open')
     expect(gate.hasAccepted).toBe(true)
   })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createPace } from '../../src/export/pace.ts'
 import { silentLog } from '../../src/lib/log.ts'
+import { tick } from '../../src/export/order.ts'
 import type { Later } from '../../src/export/verdict.ts'
 
 const failure: Later = { as: 'later', kind: 'server', status: 503, words: 'no', outcomeUnknown: false }
@@ -16,7 +17,7 @@ describe('the pace of a lane', () => {
   it('grows its pauses with jitter, five minutes at most', () => {
     const { pace, now, move } = paceAt(0)
     for (let failures = 1; failures <= 15; failures += 1) {
-      const pause = pace.failed(failure, now()) - now()
+      const pause = pace.failed(failure, tick()) - now()
       const full = Math.min(300_000, 1_000 * 2 ** (failures - 1))
       expect(pause).toBeGreaterThanOrEqual(full / 2)
       expect(pause).toBeLessThanOrEqual(full)
@@ -25,8 +26,8 @@ describe('the pace of a lane', () => {
   })
 
   it('takes requests that fail together for one failure', () => {
-    const { pace, now, move } = paceAt(0)
-    const began = now()
+    const { pace, move } = paceAt(0)
+    const began = tick()
     move(100)
     const until = pace.failed(failure, began)
     move(1)
@@ -37,28 +38,29 @@ describe('the pace of a lane', () => {
   it('obeys Retry-After, even for less than its own pause, but never lets a loop run hot', () => {
     const { pace, now, move } = paceAt(0)
     for (let failures = 0; failures < 8; failures += 1) {
-      expect(pace.failed({ ...failure, retryAfterMs: 5_000 }, now())).toBe(now() + 5_000)
+      expect(pace.failed({ ...failure, retryAfterMs: 5_000 }, tick())).toBe(now() + 5_000)
       move(5_000)
     }
-    expect(pace.failed({ ...failure, retryAfterMs: 0 }, now())).toBe(now() + 100)
+    expect(pace.failed({ ...failure, retryAfterMs: 0 }, tick())).toBe(now() + 100)
   })
 
-  it('does not end a pause for an answer to a request from before the failure', () => {
-    const { pace, now, move } = paceAt(0)
-    const early = now()
-    move(10)
-    const until = pace.failed({ ...failure, retryAfterMs: 60_000 }, now())
-    pace.accepted(early)
+  it('does not end a pause for a request that got through, nor a series of failures for one from before', () => {
+    const { pace, move } = paceAt(0)
+    const early = tick()
+    const until = pace.failed({ ...failure, retryAfterMs: 60_000 }, tick())
+    pace.accepted(tick())
     expect(pace).toMatchObject({ state: 'backing off', pausedUntil: until })
     move(60_000)
-    pace.accepted(now())
+    pace.accepted(early)
+    expect(pace.state).toBe('backing off')
+    pace.accepted(tick())
     expect(pace).toMatchObject({ state: 'open', pausedUntil: 0 })
   })
 
   it('starts carefully: it is open only after something was accepted', () => {
-    const { pace, now } = paceAt(0)
+    const { pace } = paceAt(0)
     expect(pace.state).toBe('starting')
-    pace.accepted(now())
+    pace.accepted(tick())
     expect(pace.state).toBe('open')
   })
 })

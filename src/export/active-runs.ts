@@ -1,0 +1,71 @@
+// Runs under way, and those that were until lately: a series that ended says 0 for a day, so that nobody sees it stand still.
+import type { ActiveRuns, ProjectKey } from '../model/totals.ts'
+import type { ActiveTotals } from '../telemetry/metrics/cumulative.ts'
+import type { Json, Notes } from '../store/notes.ts'
+import type { Millis } from '../model/instant.ts'
+import type { Totals } from '../store/totals.ts'
+
+export interface ActiveSource {
+  readonly totals: Pick<Totals, 'active'>
+  readonly notes: Pick<Notes, 'change'>
+  /** The profile that runs under way are told under. */
+  readonly profile: string
+  /** Series remembered for a project at most. */
+  readonly maxSeries: number
+}
+
+/** Stored as JSON. */
+interface Remembered {
+  /** Since when runs are counted. */
+  readonly since: Millis
+  readonly seen: readonly Seen[]
+}
+
+interface Seen {
+  readonly runs: ActiveRuns
+  /** When there was one last. */
+  readonly at: Millis
+}
+
+const note = 'metrics.active'
+/** How long a series that ended says 0, ms. */
+const afterglow = 24 * 3_600_000
+
+/** Active runs by project. */
+export async function readActive({ totals, notes, profile, maxSeries }: ActiveSource): Promise<ActiveTotals[]> {
+  const active = await totals.active()
+  const { since, seen } = await notes.change(note, (value, now) => {
+    const known = value as unknown as Remembered | undefined
+    const next = { since: known?.since ?? now - 1, seen: remember(known?.seen ?? [], active, now, maxSeries) }
+    return { value: next as unknown as Json, result: next }
+  })
+  const byProject = Map.groupBy(seen, ({ runs }) => nameOf(runs.key))
+  return [...byProject.values()].flatMap(ofProject => {
+    const newest = ofProject.toSorted((a, b) => b.at - a.at)[0]?.runs
+    if (newest === undefined) return []
+    return [{ key: newest.key, project: newest.project, profile, since, runs: ofProject.map(({ runs }) => runs) }]
+  })
+}
+
+/** What is active now, then what was within the last day, with a count of 0. */
+function remember(seen: readonly Seen[], active: readonly ActiveRuns[], now: Millis, maxSeries: number): Seen[] {
+  const found = new Map(active.map(runs => [seriesOf(runs), { runs, at: now }]))
+  const counts = new Map<string, number>()
+  for (const { key } of active) counts.set(nameOf(key), (counts.get(nameOf(key)) ?? 0) + 1)
+  for (const { runs, at } of seen) {
+    const project = nameOf(runs.key)
+    const count = counts.get(project) ?? 0
+    if (found.has(seriesOf(runs)) || now - at > afterglow || count >= maxSeries) continue
+    counts.set(project, count + 1)
+    found.set(seriesOf(runs), { runs: { ...runs, count: 0 }, at })
+  }
+  return [...found.values()]
+}
+
+function nameOf({ instance, projectId }: ProjectKey): string {
+  return JSON.stringify([instance, projectId])
+}
+
+function seriesOf({ key, name, status }: ActiveRuns): string {
+  return JSON.stringify([key.instance, key.projectId, name, status])
+}

@@ -1,0 +1,147 @@
+// The flush of cumulative metrics: every interval one replica sends every project's running totals, and the runs under way.
+//
+// Nothing is queued: totals hold all that was ever counted, so a flush that is refused or does not arrive is superseded by
+// the next one. Each destination is served for itself. Runs under way are cumulative whatever the destination's temporality,
+// and travel in requests of their own.
+import { randomUUID } from 'node:crypto'
+import { createLedger, type ExportMeters } from './ledger.ts'
+import { createLoop, type Loop } from '../lib/loop.ts'
+import { createSender } from './sender.ts'
+import { encodeResourceMetrics } from '../telemetry/metrics/encode.ts'
+import { MetricDelivery, type Piece, type Target } from './metric-delivery.ts'
+import { readActive } from './active-runs.ts'
+import { toActive, toCumulative } from '../telemetry/metrics/cumulative.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Destination } from './destination.ts'
+import type { LaneStatus } from './exporter.ts'
+import type { Leases, Notes } from '../store/notes.ts'
+import type { Log } from '../lib/log.ts'
+import type { TelemetrySettings } from '../telemetry/settings.ts'
+import type { Totals } from '../store/totals.ts'
+
+export interface MetricFlushOptions {
+  /** Those that take no metrics are passed over. */
+  readonly destinations: readonly (Destination & { readonly temporality?: 'cumulative' | 'delta' | undefined })[]
+  readonly totals: Totals
+  readonly notes: Pick<Notes, 'change'>
+  readonly leases: Leases
+  readonly settings: TelemetrySettings
+  /** The platform's profile of this moment. */
+  readonly profile: string
+  /** From one flush to the next, ms. */
+  readonly interval: number
+  readonly clock: Clock
+  readonly log: Log
+  readonly meters?: ExportMeters | undefined
+}
+
+export interface MetricFlush extends Loop {
+  /** Flushes once more, if this replica is the one that flushes, and ends; after `deadlineMs` requests are cut. */
+  finish(deadlineMs: number): Promise<void>
+  status(): readonly LaneStatus[]
+}
+
+const leaseName = 'metric-flush'
+/** Projects read at a time. */
+const pageSize = 50
+/** For what was cut to come back, ms. */
+const grace = 2_000
+
+export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
+  const { totals, notes, leases, settings, profile, interval, clock, log } = options
+  const holder = randomUUID()
+  /** A replica that dies is missed for two intervals at most. */
+  const hold = 2 * interval + 10_000
+  const targets = options.destinations.flatMap(destination => targetOf(destination, options) ?? [])
+  const held = async (): Promise<boolean> => leases.take(leaseName, holder, hold)
+
+  async function flush(): Promise<void> {
+    if (targets.length === 0 || !(await held())) return
+    const active = await readActive({ totals, notes, profile, maxSeries: settings.maxSeries })
+    const now = clock.now()
+    const running = active.map(one => ({
+      project: nameOf(one),
+      bytes: encodeResourceMetrics([toActive(one, now, settings)]),
+    }))
+    await Promise.all(targets.filter(({ nextTry }) => nextTry <= now).map(target => flushTo(target, running)))
+  }
+
+  async function flushTo(target: Target, running: readonly Piece[]): Promise<void> {
+    const delivery = new MetricDelivery(target, clock, log)
+    if (target.isCumulative) {
+      let from: number | undefined
+      do {
+        const page = await totals.read(pageSize, from)
+        const pieces = page.projects.flatMap(project => {
+          const metrics = toCumulative(project, page.now, settings)
+          return metrics === undefined ? [] : [{ project: nameOf(project), bytes: encodeResourceMetrics([metrics]) }]
+        })
+        if (!(await delivery.send(pieces)) || !(await held())) return
+        from = page.next
+      } while (from !== undefined)
+    }
+    await delivery.send(running)
+  }
+
+  const loop = createLoop({
+    name: 'metric flush',
+    clock,
+    log,
+    turn: async () => {
+      await flush()
+      return interval
+    },
+  })
+
+  return {
+    ...loop,
+    finish: async deadlineMs => {
+      const done = new AbortController()
+      const last = (async () => {
+        await loop.stop()
+        await flush()
+      })()
+      void last.catch(() => undefined).finally(() => done.abort())
+      await clock.sleep(deadlineMs, done.signal)
+      for (const { sender } of targets) sender.abort()
+      await clock.sleep(grace, done.signal)
+      await Promise.all(targets.map(async ({ sender }) => sender.close()))
+      await leases.release(leaseName, holder)
+    },
+    status: () =>
+      targets
+        .filter(({ isCumulative }) => isCumulative)
+        .map(({ name, state, ledger, nextTry }) => ({
+          destination: name,
+          signal: 'metrics' as const,
+          state,
+          owed: 0,
+          dead: 0,
+          nextTry: nextTry > clock.now() ? nextTry : undefined,
+          lastError: ledger.lastError,
+          lastSuccess: ledger.lastSuccess,
+          counters: { ...ledger.counters },
+        })),
+  }
+}
+
+function targetOf(
+  { name, signals, bearer, proxy, temporality }: MetricFlushOptions['destinations'][number],
+  { clock, log, meters }: MetricFlushOptions,
+): Target | undefined {
+  const endpoint = signals.metrics
+  if (endpoint === undefined) return undefined
+  return {
+    name,
+    isCumulative: temporality !== 'delta',
+    sender: createSender({ signal: 'metrics', endpoint, bearer, proxy, connections: 1, clock }),
+    ledger: createLedger({ destination: name, signal: 'metrics' }, clock, log, meters),
+    state: 'starting',
+    hasAccepted: false,
+    nextTry: 0,
+  }
+}
+
+function nameOf({ project, key }: { project: { path?: string | undefined }; key: { projectId: number } }): string {
+  return project.path ?? String(key.projectId)
+}

@@ -1,0 +1,258 @@
+// The flush of cumulative metrics: a real store, real totals, and a receiver that reads what arrives.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { absorbing } from '../../src/sources/absorb.ts'
+import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../../src/export/metric-flush.ts'
+import { createSelection } from '../../src/sources/selection.ts'
+import { createSettler } from '../../src/sources/settler.ts'
+import { endpoint } from './bench.ts'
+import { event, job, at, rules } from '../flow/world.ts'
+import { measure } from '../../src/telemetry/metrics/measure.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import type { Clock } from '../../src/lib/clock.ts'
+import type { Observation, ProjectFacts } from '../../src/model/observation.ts'
+import type { Store } from '../../src/store/store.ts'
+
+const settings = telemetrySettings({ profiles })
+const minute = 60_000
+
+let now: number
+let store: Store
+let receiver: OtlpReceiver
+let flushes: MetricFlush[]
+const clock: Clock = {
+  now: () => now,
+  // A pause of the loop lasts until it is woken; everything else goes on at once.
+  sleep: async (_ms, signal) =>
+    new Promise(resolve => {
+      if (signal?.aborted === true) resolve()
+      else signal?.addEventListener('abort', () => resolve(), { once: true })
+    }),
+}
+
+beforeEach(async () => {
+  now = Date.UTC(2026, 5, 1, 13)
+  store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
+  receiver = await OtlpReceiver.start()
+  flushes = []
+})
+afterEach(async () => {
+  for (const flush of flushes) await flush.finish(5_000)
+  await store.close()
+  await receiver.close()
+})
+
+function destination(name: string, temporality: 'cumulative' | 'delta' = 'cumulative', url = receiver.url) {
+  return { name, temporality, signals: { metrics: endpoint(`${url}/v1/metrics`) } }
+}
+
+function start(options: Partial<MetricFlushOptions> = {}): MetricFlush {
+  const { totals, notes, leases } = store
+  const flush = createMetricFlush({
+    destinations: [destination('default')],
+    ...{ totals, notes, leases, settings, profile: 'generic', interval: minute, clock, log: silentLog(), ...options },
+  })
+  flushes.push(flush)
+  flush.start()
+  return flush
+}
+
+/** Hears these pipelines and freezes what has ended. */
+async function run(...observations: Observation[]): Promise<void> {
+  await store.runs.transact(observations.flatMap(one => absorbing([one], 'webhook', rules)))
+  now += rules.settle
+  await createSettler({
+    runs: store.runs,
+    rules,
+    family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+    selection: createSelection({
+      projectsInclude: [],
+      projectsExclude: [],
+      refsInclude: [],
+      refsExclude: [],
+      sourcesExclude: [],
+    }),
+    to: [],
+    measure: part => measure(part, settings),
+    onFrozen: () => undefined,
+    clock,
+    log: silentLog(),
+  }).drain()
+}
+
+function pipeline(id: number, status = 'success', project: Partial<ProjectFacts> = {}): Observation {
+  const jobs = [job(id * 10, 'build', status, { started: 5, finished: 50 }, { duration: 45 })]
+  const heard = event(status, { finishedAt: at(60) }, jobs, { duration: 60, name: 'Build' }, id)
+  return { ...heard, project: { ...heard.project, ...project } }
+}
+
+/** The latest points of a metric by project and attributes. */
+function latest(name: string): Record<string, unknown> {
+  const found: Record<string, unknown> = {}
+  for (const metric of receiver.metrics) {
+    if (metric.name !== name) continue
+    for (const point of metric.points) {
+      const owner = String(metric.resource.attributes['service.instance.id'])
+      const labels = Object.values(point.attributes).join(' ')
+      found[`${owner}: ${labels}`] = 'value' in point ? point.value : point.count
+    }
+  }
+  return found
+}
+
+/** Runs the next flush and waits until it has been answered. */
+async function flushed(flush: MetricFlush, requests = 1): Promise<void> {
+  const answered = receiver.requests.length + requests
+  flush.wake()
+  await receiver.until(() => receiver.requests.length >= answered)
+  // The answer has left the receiver; the flush has yet to take it.
+  await new Promise(resolve => setTimeout(resolve, 20))
+}
+
+describe('the flush of cumulative metrics', () => {
+  it('sends one ResourceMetrics for each project, which two projects of one name do not share', async () => {
+    await run(pipeline(1), pipeline(2, 'failed'), pipeline(3, 'success', { id: 4, path: 'other/shop' }))
+    start()
+    await receiver.until(() => receiver.metrics.length > 0)
+    expect(latest('pipeline.status_total')).toEqual({
+      '3: success main': 1,
+      '3: failed main': 1,
+      '4: success main': 1,
+    })
+    const resources = new Set(
+      receiver.metrics.map(({ resource: { attributes } }) =>
+        ['service.name', 'service.namespace', 'service.instance.id'].map(key => attributes[key]).join(' '),
+      ),
+    )
+    expect([...resources].sort()).toEqual(['shop acme 3', 'shop other 4'])
+    const sums = receiver.metrics.filter(metric => metric.kind === 'sum' || metric.kind === 'histogram')
+    expect(new Set(sums.map(metric => metric.temporality))).toEqual(new Set(['cumulative']))
+  })
+
+  it('keeps a series’ start and adds up, also over a restart', async () => {
+    await run(pipeline(1))
+    const first = start()
+    await receiver.until(() => receiver.metrics.length > 0)
+    await first.finish(5_000)
+    const starts = () =>
+      new Set(
+        receiver.metrics
+          .filter(({ name }) => name === 'pipeline.status_total')
+          .flatMap(({ points }) => points.map(point => point.start)),
+      )
+    const before = starts()
+    receiver.clear()
+    now += 5 * minute
+    await run(pipeline(2), pipeline(3))
+    start()
+    await receiver.until(() => receiver.metrics.length > 0)
+    expect(latest('pipeline.status_total')).toEqual({ '3: success main': 3 })
+    expect(latest('job.duration_seconds')).toEqual({ '3: build success': 3 })
+    expect(starts()).toEqual(before)
+  })
+
+  it('is done by one of two replicas, and by the other when that one stops', async () => {
+    await run(pipeline(1))
+    const first = start()
+    await receiver.until(() => receiver.metrics.length > 0)
+    const second = start()
+    second.wake()
+    await flushed(first)
+    expect(receiver.requests).toHaveLength(2)
+    await first.finish(5_000)
+    const sent = receiver.requests.length
+    await flushed(second)
+    expect(receiver.requests).toHaveLength(sent + 1)
+  })
+
+  it('that is refused is superseded by the next one, and the reason is told', async () => {
+    await run(pipeline(1))
+    receiver.misbehave({ fault: { kind: 'status', status: 400, message: 'no metrics today' } })
+    const flush = start()
+    await receiver.until(() => receiver.requests.length > 0)
+    await flushed(flush)
+    expect(flush.status()).toMatchObject([
+      {
+        destination: 'default',
+        signal: 'metrics',
+        state: 'held',
+        lastError: { status: 400, words: 'no metrics today' },
+      },
+    ])
+    receiver.behave()
+    await run(pipeline(2))
+    await flushed(flush)
+    expect(flush.status()).toMatchObject([{ state: 'open' }])
+    expect(latest('pipeline.status_total')).toEqual({ '3: success main': 2 })
+  })
+
+  it('passes over a project that is refused, and holds up no other for it', async () => {
+    await run(...[1, 2, 3, 4, 5].map(id => pipeline(id, 'success', { id, path: `acme/p${id}` })))
+    receiver.misbehave({
+      when: ({ metrics }) => metrics.some(({ resource }) => resource.attributes['service.instance.id'] === '4'),
+      fault: { kind: 'status', status: 400, message: 'not this one' },
+    })
+    start()
+    const owners = () => Object.keys(latest('pipeline.status_total')).map(name => name.slice(0, 1))
+    await receiver.until(() => owners().length === 4)
+    expect(owners()).toEqual(['1', '2', '3', '5'])
+  })
+
+  it('waits as long as the backend asks for', async () => {
+    await run(pipeline(1))
+    receiver.misbehave({ fault: { kind: 'status', status: 429, message: 'slower', retryAfter: 300 }, times: 1 })
+    const flush = start()
+    await receiver.until(() => receiver.requests.length === 1)
+    await new Promise(resolve => setTimeout(resolve, 50))
+    expect(flush.status()).toMatchObject([{ state: 'backing off', nextTry: now + 300_000 }])
+    flush.wake()
+    now += 301_000
+    await flushed(flush)
+    expect(receiver.requests.map(({ status }) => status)).toEqual([429, 200])
+  })
+
+  it('serves every destination for itself', async () => {
+    await run(pipeline(1))
+    start({ destinations: [destination('down', 'cumulative', 'http://127.0.0.1:1'), destination('default')] })
+    await receiver.until(() => receiver.metrics.length > 0)
+    expect(latest('pipeline.status_total')).toEqual({ '3: success main': 1 })
+  })
+})
+
+describe('runs under way', () => {
+  it('are told apart by name and state, in requests of their own, with an explicit 0 when the last one ends', async () => {
+    await run(
+      event('running', {}, [], { name: 'Build' }, 1),
+      event('running', {}, [], { name: 'Build' }, 2),
+      event('pending', {}, [], { name: 'Build' }, 3),
+      pipeline(9),
+    )
+    const flush = start()
+    await receiver.until(() => receiver.requests.length === 2)
+    expect(latest('cicd.pipeline.run.active')).toEqual({ '3: Build executing': 2, '3: Build pending': 1 })
+    for (const { metrics } of receiver.requests) {
+      const names = new Set(metrics.map(({ name }) => name === 'cicd.pipeline.run.active'))
+      expect(names.size).toBe(1)
+    }
+    now += minute
+    await run(pipeline(1), pipeline(2), pipeline(3))
+    await flushed(flush, 2)
+    expect(latest('cicd.pipeline.run.active')).toEqual({ '3: Build executing': 0, '3: Build pending': 0 })
+    now += 25 * 60 * minute
+    receiver.clear()
+    await flushed(flush)
+    expect(latest('cicd.pipeline.run.active')).toEqual({})
+  })
+
+  it('are cumulative and the only thing sent where the temporality is delta', async () => {
+    await run(event('running', {}, [], {}, 1), pipeline(9))
+    start({ destinations: [destination('default', 'delta')] })
+    await receiver.until(() => receiver.requests.length > 0)
+    expect(receiver.metrics).toMatchObject([
+      { name: 'cicd.pipeline.run.active', kind: 'sum', temporality: 'cumulative', monotonic: false, unit: '{run}' },
+    ])
+  })
+})
