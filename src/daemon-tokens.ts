@@ -1,5 +1,5 @@
-// Says in the store which ingest token this daemon uses, by its fingerprint, so that a rotation knows when it may revoke
-// the old one: part of the composition root.
+// Says in the store which ingest tokens this daemon uses, by their fingerprints, so that a rotation knows when it may revoke
+// an old one: part of the composition root.
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from './lib/loop.ts'
@@ -19,14 +19,23 @@ const reportEvery = 10_000
 
 export interface TokenReportOptions {
   readonly notes: Notes
-  /** The token of this moment. */
-  readonly token: () => Secret | undefined
+  /** Those of this moment, one for each destination that has one. */
+  readonly tokens: () => readonly Secret[]
   readonly clock: Clock
   readonly log: Log
 }
 
+/** What one daemon reports. */
+export interface DaemonReport {
+  readonly daemon: string
+  /** From `fingerprintOf`. */
+  readonly fingerprints: readonly string[]
+  /** Unix ms. */
+  readonly at: number
+}
+
 /** `stop` takes the report back. Without a token nothing is reported: nothing of this daemon's could be revoked. */
-export function createTokenReport({ notes, token, clock, log }: TokenReportOptions): Loop {
+export function createTokenReport({ notes, tokens, clock, log }: TokenReportOptions): Loop {
   const daemon = `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`
   const name = `${reportPrefix}${daemon}`
   let reported: string | undefined
@@ -36,14 +45,14 @@ export function createTokenReport({ notes, token, clock, log }: TokenReportOptio
     clock,
     log,
     turn: async () => {
-      const current = token()
-      const fingerprint = current === undefined ? undefined : fingerprintOf(current)
-      if (fingerprint !== reported || clock.now() - reportedAt >= reportEvery) {
+      const fingerprints = [...new Set(tokens().map(fingerprintOf))]
+      const current = fingerprints.join()
+      if (current !== reported || clock.now() - reportedAt >= reportEvery) {
         await notes.change(name, (_, now) => {
-          const value = fingerprint === undefined ? undefined : { daemon, tokenFingerprint: fingerprint, at: now }
-          return { value, result: undefined }
+          const report = { daemon, fingerprints, at: now } satisfies DaemonReport
+          return { value: fingerprints.length === 0 ? undefined : report, result: undefined }
         })
-        reported = fingerprint
+        reported = current
         reportedAt = clock.now()
       }
       return lookEvery

@@ -72,6 +72,15 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     }
 
     const { destinations, lanes, encode } = exportDestinations(config, log)
+    const report = createTokenReport({
+      notes: store.notes,
+      tokens: () => destinations.flatMap(({ bearer }) => bearer?.current() ?? []),
+      clock,
+      log,
+    })
+    report.start()
+    steps.push({ why: 'this daemon uses no ingest token any more', stop: async () => report.stop() })
+
     const exporter = createExporter({ destinations, exports: store.exports, encode, clock, log })
     exporter.start()
     steps.push({
@@ -140,15 +149,6 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const upkeep = createUpkeep({ store, retention, remember, clock, log })
     upkeep.start()
     steps.push({ why: 'what is old can wait for the next start', stop: async () => upkeep.stop() })
-
-    const report = createTokenReport({
-      notes: store.notes,
-      token: () => config.observability.token.current(),
-      clock,
-      log,
-    })
-    report.start()
-    steps.push({ why: 'this daemon uses no ingest token any more', stop: async () => report.stop() })
 
     const door = createWebhookDoor({
       inbox: store.inbox,

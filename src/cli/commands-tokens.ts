@@ -1,5 +1,8 @@
 // The command line of `pipespan tokens` and `pipespan enforcement`.
 import { durationMs, example, misuse, type CommandLine } from './command-line.ts'
+import { InvalidArgumentError } from 'commander'
+import { parseTarget } from '../tokens/target.ts'
+import { reasonOf } from '../lib/fault.ts'
 import { withTokens } from './tokens-configuration.ts'
 import type { TokensAction } from './tokens.ts'
 
@@ -16,7 +19,9 @@ interface RotateOptions {
 
 export function addTokenCommands({ program, terminal, file, answer }: CommandLine): void {
   const run = async (action: TokensAction): Promise<number> =>
-    withTokens(terminal, file(), async setup => (await import('./tokens.ts')).tokensCommand(action, setup, terminal))
+    withTokens(terminal, { file: file(), target: 'target' in action ? action.target : undefined }, async setup =>
+      (await import('./tokens.ts')).tokensCommand(action, setup, terminal),
+    )
 
   const tokens = program.command('tokens').description("the observability instance's ingest tokens")
   example(
@@ -32,7 +37,7 @@ export function addTokenCommands({ program, terminal, file, answer }: CommandLin
       .command('create')
       .description('create one: its value goes to standard output once, or straight to a target')
       .requiredOption('--name <name>', 'the name it gets')
-      .option('--target <target>', 'file:/path or kubernetes:NAMESPACE/SECRET/KEY')
+      .option('--target <target>', 'file:/path or kubernetes:NAMESPACE/SECRET/KEY', targetAddress)
       .option('--json', 'for scripts', false)
       .action(
         answer(async (options: { name: string; target?: string; json: boolean }) =>
@@ -60,7 +65,7 @@ export function addTokenCommands({ program, terminal, file, answer }: CommandLin
       .command('rotate')
       .description('put a new token into a target, and revoke the older ones when every daemon uses it')
       .requiredOption('--name <name>', 'the name of the tokens')
-      .requiredOption('--target <target>', 'file:/path or kubernetes:NAMESPACE/SECRET/KEY')
+      .requiredOption('--target <target>', 'file:/path or kubernetes:NAMESPACE/SECRET/KEY', targetAddress)
       .option('--grace <duration>', 'how long daemons may take to use it', durationMs, durationMs('10m'))
       .option('--max-age <duration>', 'do nothing while the current token is younger', durationMs)
       .option('--adopt', 'count the tokens of that name as this target’s, the first time', false)
@@ -87,11 +92,21 @@ export function addTokenCommands({ program, terminal, file, answer }: CommandLin
         answer(async (action: string, options: { force: boolean; json: boolean }) => {
           if (action !== 'status' && action !== 'on' && action !== 'off') throw misuse('Say status, on or off.')
           const { enforcementCommand } = await import('./enforcement.ts')
-          return withTokens(terminal, file(), async setup =>
+          return withTokens(terminal, { file: file() }, async setup =>
             enforcementCommand({ action, ...options }, setup, terminal),
           )
         }),
       ),
     'pipespan enforcement status',
   )
+}
+
+/** For option parsers: what is no target ends the program before anything is done. */
+function targetAddress(text: string): string {
+  try {
+    parseTarget(text)
+    return text
+  } catch (error) {
+    throw new InvalidArgumentError(reasonOf(error))
+  }
 }

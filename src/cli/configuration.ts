@@ -4,7 +4,7 @@ import { createLog } from '../lib/log.ts'
 import { describeFault } from '../config/config-fault.ts'
 import { exitCode, type Terminal } from './terminal.ts'
 import { Fault, StoreError } from '../lib/fault.ts'
-import { loadConfig, type LoadedConfig } from '../config/load.ts'
+import { loadConfig, type LoadedConfig, type LoadOptions } from '../config/load.ts'
 import { openStore } from '../store/open-store.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import type { Config } from '../config/options.ts'
@@ -16,9 +16,13 @@ export class Misconfigured extends Fault {
   readonly exitCode = exitCode.misused
 }
 
-/** Throws Misconfigured. */
-export function requireConfig(terminal: Terminal, file: string | undefined): LoadedConfig<ProfileName> {
-  const loaded = loadConfig({ env: terminal.env, file, profiles })
+/** Throws Misconfigured. `mayBeMissing`: see LoadOptions. */
+export function requireConfig(
+  terminal: Terminal,
+  file: string | undefined,
+  mayBeMissing?: LoadOptions<ProfileName>['mayBeMissing'],
+): LoadedConfig<ProfileName> {
+  const loaded = loadConfig({ env: terminal.env, file, profiles, mayBeMissing })
   if (loaded.ok) return loaded
   throw new Misconfigured(
     loaded.faults.map(fault => describeFault(fault)).join('\n'),

@@ -1,74 +1,95 @@
 // What the token commands work with, from the configuration: the instance, the endpoint that proves tokens, and the store.
-import { existsSync, readFileSync } from 'node:fs'
-import { EnvHttpProxyAgent } from 'undici'
+import { existsSync, realpathSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { complain, type Terminal } from './terminal.ts'
 import { createIngestTokens } from '../tokens/client.ts'
 import { createProver } from '../tokens/otlp-proof.ts'
-import { defaultDestination, destinationsOf } from '../config/destinations.ts'
+import { destinationsOf, type ConfiguredDestination } from '../config/destinations.ts'
+import { dispatcherFor } from '../export/otlp-http.ts'
 import { Misconfigured, requireConfig } from './configuration.ts'
 import { openStore } from '../store/open-store.ts'
+import { parseTarget } from '../tokens/target.ts'
 import { reasonOf } from '../lib/fault.ts'
 import { rotationStore } from './tokens-store.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
+import type { Proxies } from '../export/destination.ts'
 import type { Store } from '../store/store.ts'
 import type { TokensSetup } from './tokens-setup.ts'
 
 /** For one request, ms. */
 const timeoutMs = 10_000
 
-/** Opens what the commands need and closes it after; a store that cannot be opened is done without, and said. */
+/**
+ * Opens what the commands need and closes it after; a store that cannot be opened is done without, and said. Tokens are
+ * proved where the daemon sends them: at the destination whose token file `target` names, else at the first one.
+ */
 export async function withTokens(
   terminal: Terminal,
-  file: string | undefined,
+  { file, target }: { file: string | undefined; target?: string | undefined },
   command: (setup: TokensSetup) => Promise<number>,
 ): Promise<number> {
-  const { config, tokenFile } = loaded(terminal, file)
-  const { url, apiKey, caFile, token } = config.observability
+  // The first token is made before there is a file of it.
+  const { config } = requireConfig(terminal, file, isToken)
+  const { url, apiKey, caFile } = config.observability
   if (url === undefined) {
     throw new Misconfigured(
       'No observability instance is configured.',
       'Set PIPESPAN_OBSERVABILITY_URL and PIPESPAN_OBSERVABILITY_API_KEY.',
     )
   }
-  const proxied = dispatcherOf(config, caFile)
-  const traces = destinationsOf(config).find(({ name }) => name === defaultDestination)?.targets.traces
-  const proof = dispatcherOf(config, traces?.tls.certificate)
-  const instance = createIngestTokens({ url, apiKey: () => apiKey.current(), dispatcher: proxied, timeoutMs })
-  const headers = Object.fromEntries([...(traces?.headers() ?? [])].map(([name, value]) => [name, value.reveal()]))
-  const prover = createProver({ url: traces?.url ?? `${url}/v1/traces`, headers, dispatcher: proof, timeoutMs })
+  const destinations = destinationsOf(config)
+  const destination = destinations.find(({ token }) => isAt(token.path, target)) ?? destinations[0]
+  if (destination === undefined) {
+    throw new Misconfigured(
+      'No destination is configured, so no token can be tried.',
+      'Set OTEL_EXPORTER_OTLP_ENDPOINT, and the signals that are on.',
+    )
+  }
+  const { httpProxy: http, httpsProxy: https, noProxy } = config
+  const proxies: Proxies = { http: http?.reveal(), https: https?.reveal(), no: noProxy?.join(',') }
+  const toInstance = dispatcherFor(new URL(url), { timeoutMs, tls: { caFile } }, proxies, 1)
+  const instance = createIngestTokens({ url, apiKey: () => apiKey.current(), dispatcher: toInstance, timeoutMs })
+  const { prove, close } = proverOf(destination, proxies)
   const store = await storeOf(config, terminal)
   try {
     return await command({
       instance,
-      prove: prover.prove,
-      currentToken: () => token.current(),
-      tokenFile,
+      prove,
+      currentToken: () => destination.token.current(),
+      tokens: () => destinations.flatMap(({ token }) => token.current() ?? []),
+      tokenFiles: destinations.flatMap(({ token }) => token.path ?? []),
       store: store === undefined ? undefined : rotationStore(store.notes),
       clock: systemClock,
       timeoutMs,
     })
   } finally {
-    await Promise.all([instance.close(), prover.close(), proxied.close(), proof.close(), store?.close()])
+    await Promise.all([toInstance.destroy(), close(), store?.close()])
   }
 }
 
-function loaded(terminal: Terminal, file: string | undefined): { config: Config; tokenFile: string | undefined } {
-  const { config, settings } = requireConfig(terminal, file)
-  const source = settings.find(({ path }) => path === 'observability.token')?.source
-  const variable = source?.from === 'environment' && source.variable.endsWith('_FILE') ? source.variable : undefined
-  return { config, tokenFile: variable === undefined ? undefined : terminal.env[variable] }
+const isToken = (setting: string): boolean => /^(observability|destinations\[\d+\])\.token$/.test(setting)
+
+/** Whether the target is this file, links followed. */
+function isAt(path: string | undefined, target: string | undefined): boolean {
+  const address = target === undefined ? undefined : parseTarget(target)
+  return path !== undefined && address?.kind === 'file' && real(path) === real(address.path)
 }
 
-function dispatcherOf({ httpProxy, httpsProxy, noProxy }: Config, caFile: string | undefined): EnvHttpProxyAgent {
-  const tls = caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') }
-  return new EnvHttpProxyAgent({
-    httpProxy: httpProxy?.reveal() ?? '',
-    httpsProxy: httpsProxy?.reveal() ?? '',
-    noProxy: noProxy?.join(',') ?? '',
-    connect: tls,
-    requestTls: tls,
-  })
+function real(path: string): string {
+  return existsSync(path) ? realpathSync(path) : resolve(path)
+}
+
+/** Of whatever signal it takes: an export of nothing looks the same in all of them. */
+function proverOf({ targets }: ConfiguredDestination, proxies: Proxies) {
+  const [target] = Object.values(targets)
+  if (target === undefined) throw new Error('a destination without a signal is no destination')
+  const { certificate: caFile, clientCertificate: certFile, clientKey: keyFile } = target.tls
+  const endpoint = { timeoutMs: target.timeout, tls: { caFile, certFile, keyFile } }
+  const dispatcher = dispatcherFor(new URL(target.url), endpoint, proxies, 1)
+  const headers = Object.fromEntries([...target.headers()].map(([name, value]) => [name, value.reveal()]))
+  const { prove } = createProver({ url: target.url, headers, dispatcher, timeoutMs: target.timeout })
+  return { prove, close: async () => dispatcher.destroy() }
 }
 
 /** A rotation job in another pod has no SQLite file: it works without the daemons' reports then, and makes none. */

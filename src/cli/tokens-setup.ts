@@ -9,10 +9,12 @@ export interface TokensSetup {
   readonly instance: IngestTokens
   /** Against the OTLP endpoint that the daemon exports to. */
   readonly prove: Prove
-  /** The daemon's token of the moment, as its variable or file holds it. */
+  /** The token of the moment that the daemon sends to that endpoint, as its variable or file holds it. */
   readonly currentToken: () => Secret | undefined | Promise<Secret | undefined>
-  /** The file that the daemon reads its token from, if it does. */
-  readonly tokenFile?: string | undefined
+  /** The tokens of the moment of all its destinations. */
+  readonly tokens: () => readonly Secret[] | Promise<readonly Secret[]>
+  /** The files that it reads them from, as far as it does. */
+  readonly tokenFiles: readonly string[]
   readonly store?: RotationStore | undefined
   readonly clock: Clock
   /** For one request to the Kubernetes API, ms. */

@@ -1,8 +1,8 @@
 // What rotations keep in the store: journals, the history of rotations, and the daemons' reports, as notes.
-import { reportLife, reportPrefix } from '../daemon-tokens.ts'
+import { reportLife, reportPrefix, type DaemonReport } from '../daemon-tokens.ts'
 import type { Journal } from '../tokens/journal.ts'
 import type { Json, Notes } from '../store/notes.ts'
-import type { RotationStore, TokenReport } from '../tokens/rotation-store.ts'
+import type { RotationStore } from '../tokens/rotation-store.ts'
 
 export const journalPrefix = 'rotation/journal/'
 export const recordPrefix = 'rotation/record/'
@@ -16,8 +16,12 @@ export function rotationStore(notes: Notes): RotationStore {
     recordRotation: async record => put(`${recordPrefix}${record.id}`, record),
     tokenReports: async () => {
       const now = await notes.change('clock', (_, at) => ({ value: undefined, result: at }))
-      const reports = valuesOf<TokenReport>(await notes.list(reportPrefix))
-      return reports.filter(({ at }) => now - at < reportLife)
+      const reports = valuesOf<DaemonReport>(await notes.list(reportPrefix))
+      return reports
+        .filter(({ at }) => now - at < reportLife)
+        .flatMap(({ daemon, fingerprints, at }) =>
+          fingerprints.map(tokenFingerprint => ({ daemon, tokenFingerprint, at })),
+        )
     },
   }
 }

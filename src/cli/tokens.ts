@@ -126,18 +126,15 @@ async function reasonToKeep(
   return undefined
 }
 
-/** The store's journals, and the one beside the daemon's token file. */
-async function evidenceOf({ store, tokenFile, currentToken, instance }: TokensSetup): Promise<UseEvidence> {
+/** The store's journals, and those beside the daemon's token files. */
+async function evidenceOf({ store, tokenFiles, tokens, instance }: TokensSetup): Promise<UseEvidence> {
   const copies = (await store?.journals()) ?? []
-  const beside = tokenFile === undefined ? undefined : (await createFileTarget(tokenFile).peek()).journal
-  const current = await currentToken()
+  const beside = await Promise.all(tokenFiles.map(async file => (await createFileTarget(file).peek()).journal ?? []))
+  const current = await tokens()
   const reports = (await store?.tokenReports()) ?? []
   return {
-    journals: [...copies, ...(beside === undefined ? [] : [beside])].filter(found => found.instance === instance.url),
-    used: new Set([
-      ...reports.map(report => report.tokenFingerprint),
-      ...(current === undefined ? [] : [fingerprintOf(current)]),
-    ]),
+    journals: [...copies, ...beside.flat()].filter(found => found.instance === instance.url),
+    used: new Set([...reports.map(report => report.tokenFingerprint), ...current.map(fingerprintOf)]),
   }
 }
 

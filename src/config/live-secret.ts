@@ -1,5 +1,5 @@
 // A secret that follows its file: read again when the file changes, the last good value kept while it cannot be read.
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import { quoted, type Wrong } from './config-fault.ts'
 import type { Parsed } from './kind.ts'
@@ -15,6 +15,8 @@ export interface SecretFileOptions<T> {
   /** Hears a sentence when the file was read again, or can no longer be used. Never a secret. */
   readonly onNews?: ((sentence: string) => void) | undefined
   readonly clock?: Clock | undefined
+  /** It may not be there yet: no value then, until there is one. */
+  readonly mayBeMissing?: boolean | undefined
 }
 
 export class LiveSecret<T> {
@@ -31,16 +33,22 @@ export class LiveSecret<T> {
     return new LiveSecret(value)
   }
 
-  /** A secret given as a file, which must be readable now. */
+  /** A secret given as a file, which must be readable now if it is there, and must be there unless it may be missing. */
   static fromFile<T>(options: SecretFileOptions<T>): Parsed<LiveSecret<T>> {
     const file = new SecretFile(options)
-    const wrong = file.read()
+    const isMissing = options.mayBeMissing === true && !existsSync(options.path)
+    const wrong = isMissing ? undefined : file.read()
     return wrong === undefined ? { value: new LiveSecret<T>(undefined, file) } : { wrong }
   }
 
   /** The secret of this moment; undefined when none is configured. Cheap enough to be asked at every use. */
   current(): T | undefined {
     return this.#file === undefined ? this.#value : this.#file.current()
+  }
+
+  /** The file that it follows, if it does. */
+  get path(): string | undefined {
+    return this.#file?.path
   }
 
   /** Looks at the file now, for instance after a backend refused the secret. What is wrong, if anything, is returned. */
@@ -66,6 +74,10 @@ class SecretFile<T> {
   constructor(options: SecretFileOptions<T>) {
     this.#options = options
     this.#clock = options.clock ?? systemClock
+  }
+
+  get path(): string {
+    return this.#options.path
   }
 
   current(): T | undefined {

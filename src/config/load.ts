@@ -20,6 +20,8 @@ export interface LoadOptions<P extends string> {
   readonly profiles: Profiles<P>
   /** Hears when a secret's file has changed or can no longer be used. Never a secret itself. */
   readonly onSecretNews?: ((sentence: string) => void) | undefined
+  /** Tells by its path whether a secret's file may not be there yet: it then has no value until there is one. */
+  readonly mayBeMissing?: ((setting: string) => boolean) | undefined
   readonly clock?: Clock | undefined
 }
 
@@ -47,6 +49,7 @@ export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedCon
     env,
     profile: profiles[profile],
     onSecretNews: options.onSecretNews,
+    mayBeMissing: options.mayBeMissing,
     clock: options.clock,
   })
   const config = reader.readGroup(table, file.root) as Config<P>

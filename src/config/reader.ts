@@ -21,6 +21,7 @@ export interface ReaderOptions {
   readonly env: Environment
   readonly profile: ProfileVariables
   readonly onSecretNews?: ((sentence: string) => void) | undefined
+  readonly mayBeMissing?: ((setting: string) => boolean) | undefined
   readonly clock?: Clock | undefined
 }
 
@@ -99,17 +100,18 @@ export class Reader {
   }
 
   #take(option: Option, path: string, given: Given): unknown {
-    const parsed = this.#parse(option, given)
+    const parsed = this.#parse(option, path, given)
     if ('value' in parsed) return parsed.value
     this.#fault(path, given.source, parsed.wrong)
     return option.kind.secret ? LiveSecret.fixed(undefined) : undefined
   }
 
-  #parse({ kind }: Option, given: Given): Parsed<unknown> {
+  #parse({ kind }: Option, setting: string, given: Given): Parsed<unknown> {
     if ('secretFile' in given) {
-      const { onSecretNews, clock } = this.#options
+      const { onSecretNews: onNews, clock, mayBeMissing } = this.#options
+      const path = given.secretFile
       const parse = (text: string): Parsed<unknown> => kind.parse(text)
-      return LiveSecret.fromFile({ path: given.secretFile, parse, onNews: onSecretNews, clock })
+      return LiveSecret.fromFile({ path, parse, onNews, clock, mayBeMissing: mayBeMissing?.(setting) })
     }
     const parsed = kind.parse(given.raw)
     return 'value' in parsed && kind.secret ? { value: LiveSecret.fixed(parsed.value) } : parsed

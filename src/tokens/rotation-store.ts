@@ -1,7 +1,7 @@
 // What rotation asks of the store, where one is reachable: a second copy of the journals, and what the daemons report.
 import type { Journal } from './journal.ts'
 
-/** Which token a running daemon sends. One row per daemon and destination. */
+/** A token that a running daemon sends; one with several destinations may have several. */
 export interface TokenReport {
   /** Names the daemon, e.g. host and process. */
   readonly daemon: string
