@@ -57,7 +57,9 @@ function destinationOf(
     const { certificate: caFile, clientCertificate: certFile, clientKey: keyFile } = tls
     signals[signal as Signal] = {
       url,
-      headers: Object.fromEntries(headers()),
+      get headers() {
+        return Object.fromEntries(headers())
+      },
       timeoutMs,
       compression,
       tls: { caFile, certFile, keyFile },

@@ -15,6 +15,7 @@ export interface Destination {
 export interface Endpoint {
   /** The whole address, e.g. `https://otel.example.com:4318/v1/traces`. */
   readonly url: string
+  /** Read for every request: they may follow a file. */
   readonly headers: Readonly<Record<string, Secret>>
   /** From the first byte of a request to the last byte of its answer. */
   readonly timeoutMs: number
