@@ -18,6 +18,8 @@ export interface Frozen {
 export interface FreezeOptions {
   /** Jobs in one part: what one OTLP request must be able to carry. */
   readonly partSize: number
+  /** Bytes of one part, estimated; 512 KiB unless told. A single larger job is a part by itself. */
+  readonly partBytes?: number | undefined
 }
 
 /** Freezes the run's next attempt with these jobs. */
@@ -39,7 +41,7 @@ export function freezeAttempt(
     ...portrait(run, start, finish, incomplete),
     jobCount: views.length,
   }
-  const chunks = chunked(frozenJobs(run, jobs, attempt, finish), options.partSize)
+  const chunks = chunked(frozenJobs(run, jobs, attempt, finish), options)
   const told = chunks.length > 1 ? { ...frozenPipeline, durations: durationsByStage(views) } : frozenPipeline
   const parts = chunks.map((chunk, index) =>
     partOf(run, attempt, index + 1, 'attempt', trace, index === 0 ? told : frozenPipeline, chunk),
@@ -68,7 +70,7 @@ export function freezeSupplements(run: Run, jobs: readonly Job[], options: Freez
       ...portrait(run, attempt.finish, attempt.finish, attempt.incomplete),
       jobCount: own.length,
     }
-    const chunks = chunked(frozenJobs(run, own, attempt.attempt, attempt.finish), options.partSize)
+    const chunks = chunked(frozenJobs(run, own, attempt.attempt, attempt.finish), options)
     chunks.forEach((chunk, index) => {
       const number = attempt.parts + index + 1
       parts.push(partOf(run, attempt.attempt, number, 'supplement', attempt.trace, pipeline, chunk))
@@ -180,8 +182,25 @@ function withJobs(run: Run, changed: readonly Job[]): Run {
   return { ...run, jobs }
 }
 
-function chunked<T>(items: readonly T[], size: number): T[][] {
-  const chunks: T[][] = []
-  for (let from = 0; from < items.length || from === 0; from += size) chunks.push(items.slice(from, from + size))
+/** A backend that takes a megabyte takes every part. */
+const usualPartBytes = 512 * 1024
+/** What a span costs besides what is told of its job: ids, the names of its attributes. */
+const bytesOfSpan = 700
+
+/** At least one chunk, also of nothing. */
+function chunked(jobs: readonly FrozenJob[], { partSize, partBytes = usualPartBytes }: FreezeOptions): FrozenJob[][] {
+  const chunks: FrozenJob[][] = [[]]
+  let bytes = 0
+  for (const job of jobs) {
+    const size = bytesOfSpan + JSON.stringify(job).length
+    const open = chunks.at(-1) ?? []
+    if (open.length > 0 && (open.length >= partSize || bytes + size > partBytes)) {
+      chunks.push([job])
+      bytes = size
+    } else {
+      open.push(job)
+      bytes += size
+    }
+  }
   return chunks
 }

@@ -47,7 +47,7 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
     types: { getTypeParser: parserOf },
   })
   // An idle connection that breaks is replaced at the next use; without this it would end the process.
-  pool.on('error', () => undefined)
+  pool.on('error', ignore)
   const database = connect(pool, options)
   try {
     await migrate(pool)
@@ -99,6 +99,8 @@ async function once<T>(
   const client = await pool.connect().catch((error: unknown) => {
     throw fault(error)
   })
+  // A connection that breaks while it is ours tells its query; told to nobody else as well, it would end the process.
+  client.on('error', ignore)
   const session: Session = { query: async (sql, values = []) => (await client.query<Row>(sql, [...values])).rows }
   let broken: Error | undefined
   try {
@@ -114,12 +116,14 @@ async function once<T>(
     }
     throw isConnectionLoss(error) ? fault(error) : error
   } finally {
+    client.off('error', ignore)
     client.release(broken)
   }
 }
 
 async function migrate(pool: pg.Pool): Promise<void> {
   const client = await pool.connect()
+  client.on('error', ignore)
   try {
     // A large table may take its time, and so may another replica that migrates.
     await client.query('SET statement_timeout = 0')
@@ -154,6 +158,10 @@ function parserOf(
 ): (value: string) => unknown {
   if (id === pg.types.builtins.INT8 || id === pg.types.builtins.NUMERIC) return Number
   return pg.types.getTypeParser(id, format) as (value: string) => unknown
+}
+
+function ignore(): void {
+  // The caller knows by its own query.
 }
 
 function isWorthAnotherTry(error: unknown): boolean {

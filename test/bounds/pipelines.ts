@@ -1,0 +1,63 @@
+// Webhook bodies made to measure: of how many jobs, with what in them.
+
+export interface Measure {
+  readonly id: number
+  readonly jobs?: number | undefined
+  readonly commitMessage?: string | undefined
+  readonly variables?: Readonly<Record<string, string>> | undefined
+  readonly status?: string | undefined
+}
+
+const time = (seconds: number): string =>
+  new Date(Date.UTC(2026, 4, 1, 10) + seconds * 1000).toISOString().replace('T', ' ').replace('.000Z', ' UTC')
+
+/** A pipeline event of a pipeline that is over. Job ids follow the pipeline's id times 10,000. */
+export function pipelineEvent({
+  id,
+  jobs = 2,
+  commitMessage = 'Mend it',
+  variables = {},
+  status = 'success',
+}: Measure): string {
+  return JSON.stringify({
+    object_kind: 'pipeline',
+    object_attributes: {
+      id,
+      iid: id,
+      ref: 'main',
+      tag: false,
+      sha: 'a'.repeat(40),
+      source: 'push',
+      status,
+      detailed_status: 'passed',
+      stages: ['build'],
+      created_at: time(0),
+      finished_at: time(100),
+      duration: 90,
+      variables: Object.entries(variables).map(([key, value]) => ({ key, value })),
+      url: `https://git.example.com/acme/shop/-/pipelines/${id}`,
+    },
+    user: { id: 7, username: 'ada' },
+    project: { id: 3, name: 'shop', path_with_namespace: 'acme/shop', web_url: 'https://git.example.com/acme/shop' },
+    commit: { id: 'a'.repeat(40), message: commitMessage },
+    builds: Array.from({ length: jobs }, (_, index) => ({
+      id: id * 10_000 + index,
+      stage: 'build',
+      name: `job ${index}`,
+      status: 'success',
+      created_at: time(0),
+      started_at: time(1),
+      finished_at: time(50),
+      duration: 49,
+      user: { id: 7, username: 'ada' },
+      runner: {
+        id: 1,
+        description: 'runner-1',
+        runner_type: 'instance_type',
+        active: true,
+        is_shared: true,
+        tags: ['linux'],
+      },
+    })),
+  })
+}

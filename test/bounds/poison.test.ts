@@ -1,0 +1,73 @@
+// What no backend and no parser can be expected to swallow, in the midst of usual pipelines, on the shipped daemon: nothing
+// else is delayed or lost.
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Daemon } from '../e2e/daemon.ts'
+import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { pipelineEvent } from './pipelines.ts'
+import type { ReceivedSpan } from '../../src/demo/otlp-traces.ts'
+
+const usual = Array.from({ length: 20 }, (_, index) => index + 100)
+
+async function start(): Promise<{ daemon: Daemon; receiver: OtlpReceiver }> {
+  const receiver = await OtlpReceiver.start()
+  onTestFinished(async () => receiver.close())
+  return { receiver, daemon: await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }) }
+}
+
+async function post(daemon: Daemon, body: string): Promise<void> {
+  const { status } = await daemon.post(body, { 'x-service-event': 'Pipeline Hook' })
+  expect(status).toBe(202)
+}
+
+/** The pipelines that were received, each id once for each time. */
+function pipelines(spans: readonly ReceivedSpan[]): number[] {
+  return spans
+    .filter(({ attributes }) => attributes['cicd.pipeline.task.run.id'] === undefined)
+    .map(({ attributes }) => Number(attributes['cicd.pipeline.run.id']))
+    .sort((a, b) => a - b)
+}
+
+const spanIds = (spans: readonly ReceivedSpan[]): Set<string> => new Set(spans.map(span => span.spanId))
+
+describe('poison', () => {
+  it('of every kind delays and loses nothing else, and arrives as far as it can', async () => {
+    const { daemon, receiver } = await start()
+    const limit = 1024 * 1024
+    receiver.misbehave({
+      fault: { kind: 'status', status: 413, message: 'at most 1 MiB' },
+      when: ({ plainSize }) => plainSize > limit,
+    })
+    await post(daemon, pipelineEvent({ id: 1, jobs: 5_000 }))
+    await post(daemon, pipelineEvent({ id: 2, commitMessage: 'ü'.repeat(1_000_000) }))
+    await post(daemon, '{"object_kind":"pipeline","object_attributes":{"id":"no number"}}')
+    for (const id of usual) await post(daemon, pipelineEvent({ id }))
+
+    const expected = 5_001 + 3 + usual.length * 3
+    await receiver.until(spans => spans.length >= expected, 25_000)
+    expect(receiver.spans.length).toBe(expected)
+    expect(spanIds(receiver.spans).size).toBe(expected)
+    expect(pipelines(receiver.spans)).toEqual([1, 2, ...usual])
+    const texts = receiver.spans.flatMap(({ attributes }) => Object.values(attributes)).map(String)
+    expect(texts.reduce((longest, { length }) => Math.max(longest, length), 0)).toBe(4_096)
+    expect((await daemon.command('dead-letters', 'list', '--json')).stdout).not.toContain('"status":413')
+    expect((await daemon.command('inbox', 'list')).stdout).toMatch(/0 waiting to be read, 1 could not be understood/)
+  })
+
+  it('that no split makes small enough ends alone, in the words of the backend; the rest arrives', async () => {
+    const { daemon, receiver } = await start()
+    receiver.misbehave({
+      fault: { kind: 'status', status: 413, message: 'at most 64 KiB' },
+      when: ({ plainSize }) => plainSize > 64 * 1024,
+    })
+    for (const id of usual.slice(0, 10)) await post(daemon, pipelineEvent({ id }))
+    await receiver.until(spans => spans.length === 30)
+    await post(daemon, pipelineEvent({ id: 1, jobs: 1_200 }))
+    for (const id of usual.slice(10)) await post(daemon, pipelineEvent({ id }))
+    await receiver.until(spans => spans.length >= usual.length * 3)
+    await daemon.process.logged('dead letter')
+    await expect
+      .poll(async () => (await daemon.command('dead-letters', 'list')).stdout, { timeout: 10_000, interval: 500 })
+      .toMatch(/at most 64 KiB/)
+    expect(pipelines(receiver.spans)).toEqual(usual)
+  })
+})

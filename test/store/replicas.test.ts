@@ -1,0 +1,237 @@
+// Several replicas on one PostgreSQL database, one of them frozen at the worst moment for longer than its leases.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createExporter, type Exporter } from '../../src/export/exporter.ts'
+import { createIntake, type Intake } from '../../src/sources/intake.ts'
+import { createSelection } from '../../src/sources/selection.ts'
+import { createSettler, type Settler } from '../../src/sources/settler.ts'
+import { encodeTraces } from '../../src/telemetry/encode.ts'
+import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { parseDelivery } from '../../src/platform/parse-delivery.ts'
+import { pipelineEvent } from '../bounds/pipelines.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { startPostgres, type PostgresServer } from './postgres-server.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import type { Store } from '../../src/store/store.ts'
+
+const minute = 60_000
+const rules = { settle: 0, deadline: 0, blockedAfter: minute, staleAfter: minute, partSize: 500 }
+const everything = createSelection({
+  ...{ projectsInclude: [], projectsExclude: [], refsInclude: [], refsExclude: [], sourcesExclude: [] },
+})
+const settings = telemetrySettings({ profiles })
+
+let server: PostgresServer
+let receiver: OtlpReceiver
+let url: string
+/** How far the tests' clock, which all replicas and the database go by, is ahead. */
+let ahead: number
+let replicas: Replica[]
+const clock = { ...systemClock, now: () => Date.now() + ahead }
+
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(async () => server.dispose())
+beforeEach(async () => {
+  receiver = await OtlpReceiver.start()
+  url = await server.newDatabase()
+  ahead = 0
+  replicas = []
+})
+afterEach(async () => {
+  for (const replica of replicas) await replica.stop()
+  await receiver.close()
+})
+
+/** Stops a replica between two of its steps: those who ask wait until it is thawed. */
+class Ice {
+  #melted = Promise.resolve()
+  #melt = (): void => undefined
+  /** Resolves when the replica has come to where it is to freeze. */
+  reached = Promise.resolve()
+  #reach = (): void => undefined
+  #at: string | undefined
+
+  freezeAt(step: string): void {
+    this.#at = step
+    this.#melted = new Promise(resolve => (this.#melt = resolve))
+    this.reached = new Promise(resolve => (this.#reach = resolve))
+  }
+
+  thaw(): void {
+    this.#at = undefined
+    this.#melt()
+  }
+
+  async pass(step: string): Promise<void> {
+    if (this.#at !== step && this.#at !== 'everything') return
+    this.#at = 'everything'
+    this.#reach()
+    await this.#melted
+  }
+}
+
+class Replica {
+  readonly ice = new Ice()
+  readonly store: Store
+  readonly intake: Intake
+  readonly settler: Settler
+  readonly exporter: Exporter
+  #running = false
+
+  constructor(store: Store) {
+    this.store = store
+    const log = silentLog()
+    const { inbox, runs, exports } = this.#iced(store)
+    this.intake = createIntake({
+      ...{ inbox, runs, rules, selection: everything, version: '1.0.0', clock, log },
+      parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
+      redact: body => body,
+      onChange: () => this.settler.wake(),
+    })
+    this.settler = createSettler({
+      ...{ runs, rules, selection: everything, clock, log },
+      family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+      to: [{ destination: 'default', signal: 'traces' }],
+      onFrozen: () => this.exporter.wake(),
+    })
+    const endpoint = { url: `${receiver.url}/v1/traces`, headers: {}, timeoutMs: 2_000, compression: 'none' as const }
+    this.exporter = createExporter({
+      ...{ exports, clock, log },
+      destinations: [{ name: 'default', signals: { traces: endpoint } }],
+      encode: { traces: parts => encodeTraces(parts, settings) },
+    })
+  }
+
+  /** Every step of a frozen replica waits before it asks the database and after it was answered. */
+  #iced(store: Store): Store {
+    const iced = <R extends object>(room: string, methods: R): R =>
+      new Proxy(methods, {
+        get: (target, name) => {
+          const method = Reflect.get(target, name) as (...args: unknown[]) => Promise<unknown>
+          return async (...args: unknown[]) => {
+            await this.ice.pass(`before ${room}.${String(name)}`)
+            const result = await method(...args)
+            if (!isIdle(result)) await this.ice.pass(`after ${room}.${String(name)}`)
+            return result
+          }
+        },
+      })
+    return {
+      ...store,
+      inbox: iced('inbox', store.inbox),
+      runs: iced('runs', store.runs),
+      exports: iced('exports', store.exports),
+    }
+  }
+
+  start(): void {
+    this.#running = true
+    for (const loop of [this.intake, this.settler, this.exporter]) loop.start()
+  }
+
+  async stop(): Promise<void> {
+    this.ice.thaw()
+    if (this.#running) await Promise.all([this.intake.stop(), this.settler.stop(), this.exporter.stop(1_000)])
+    await this.store.close()
+  }
+}
+
+/** A lease of nothing is no moment to freeze at. */
+function isIdle(result: unknown): boolean {
+  return typeof result === 'object' && result !== null && 'items' in result && (result.items as unknown[]).length === 0
+}
+
+async function replica(): Promise<Replica> {
+  const made = new Replica(await openPostgres(url, { maxSize: 2 ** 30, now: clock.now }))
+  replicas.push(made)
+  return made
+}
+
+function delivery(id: number, hook: string) {
+  const body = Buffer.from(pipelineEvent({ id }))
+  return { key: `${hook} ${id}`, event: 'Pipeline Hook', source: 'webhook' as const, body }
+}
+
+const ids = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1)
+
+/** How often each pipeline's own span arrived. */
+function arrivals(): Map<number, number> {
+  const found = new Map<number, number>()
+  for (const { attributes } of receiver.spans) {
+    if (attributes['cicd.pipeline.task.run.id'] !== undefined) continue
+    const id = Number(attributes['cicd.pipeline.run.id'])
+    found.set(id, (found.get(id) ?? 0) + 1)
+  }
+  return found
+}
+
+const uniqueSpans = (): number => new Set(receiver.spans.map(({ spanId }) => spanId)).size
+
+describe('replicas on one PostgreSQL database', () => {
+  it('hear one run of the hooks of its project and its group at the same moment, and export it once', async () => {
+    const [a, b] = [await replica(), await replica()]
+    const all = ids(120)
+    await Promise.all([
+      ...all.map(async id => a.store.inbox.put([delivery(id, 'project')])),
+      ...all.map(async id => b.store.inbox.put([delivery(id, 'group')])),
+    ])
+    a.start()
+    b.start()
+    await receiver.until(() => arrivals().size === all.length)
+    await expect.poll(async () => (await a.store.inbox.state()).waiting).toBe(0)
+    await expect.poll(async () => a.store.exports.lanes()).toEqual([])
+    expect((await a.store.runs.count()).runs).toBe(all.length)
+    expect(receiver.spans.length).toBe(3 * all.length)
+    expect(uniqueSpans()).toBe(3 * all.length)
+  })
+
+  it.each([
+    ['holding deliveries it has not merged', 'after inbox.lease'],
+    ['about to merge deliveries', 'before runs.transact'],
+    ['holding runs that are due', 'after runs.takeDue'],
+    ['holding exports it has not sent', 'after exports.lease'],
+  ])('one of them frozen while %s: the others go on without it, and once woken it settles nothing', async (_, step) => {
+    const [a, b, c] = [await replica(), await replica(), await replica()]
+    const all = ids(60)
+    await a.store.inbox.put(all.map(id => delivery(id, 'project')))
+    a.ice.freezeAt(step)
+    a.start()
+    await a.ice.reached
+    ahead += 3 * minute
+    b.start()
+    c.start()
+    await receiver.until(() => arrivals().size === all.length)
+    await expect.poll(async () => b.store.exports.lanes()).toEqual([])
+    const { spans } = receiver.counts
+    a.ice.thaw()
+    await expect.poll(async () => (await a.exporter.status()).map(({ owed }) => owed)).toEqual([0])
+    await a.store.inbox.put([delivery(1_000, 'project')])
+    await receiver.until(() => arrivals().has(1_000))
+    expect(receiver.counts.spans).toBe(spans + 3)
+    expect(receiver.spans.length).toBe(3 * (all.length + 1))
+    expect(uniqueSpans()).toBe(3 * (all.length + 1))
+    expect((await a.store.runs.count()).runs).toBe(all.length + 1)
+  })
+
+  it('one of them frozen between a send and its note: that batch alone is sent again, with identical ids', async () => {
+    const [a, b] = [await replica(), await replica()]
+    const all = ids(30)
+    await a.store.inbox.put(all.map(id => delivery(id, 'project')))
+    a.ice.freezeAt('before exports.settle')
+    a.start()
+    await a.ice.reached
+    const sent = receiver.spans.length
+    ahead += 3 * minute
+    b.start()
+    await receiver.until(() => arrivals().size === all.length)
+    await expect.poll(async () => b.store.exports.lanes()).toEqual([])
+    a.ice.thaw()
+    await expect.poll(async () => (await a.exporter.status())[0]?.counters.lost).toBe(sent / 3)
+    expect(receiver.spans.length).toBe(3 * all.length + sent)
+    expect(uniqueSpans()).toBe(3 * all.length)
+  })
+})
