@@ -67,8 +67,8 @@ export interface RunningLane {
 /** Enough to learn whether the backend takes anything. */
 const smallBatch = 8
 const probeBatch = 4
-/** Without news the store is asked at least this often, ms: leases of others run out. */
-const longestRest = 30_000
+/** Without news the store is asked at least this often, ms: leases run out, and other processes owe (`dead-letters retry`). */
+const longestRest = 1_000
 /** And at most this often. */
 const shortestRest = 100
 /** For settling what was cut, ms. */

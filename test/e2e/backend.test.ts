@@ -1,0 +1,145 @@
+// Backends that are absent, overloaded, refuse the token, refuse a pipeline, or are one of several: all arrive, none twice.
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { OtlpReceiver, type ReceiverOptions } from '../../src/demo/otlp-receiver.ts'
+import { WebhookSender } from '../../src/demo/platform/sender.ts'
+import { freePorts } from '../../src/demo/daemon-process.ts'
+import { Daemon, temporaryFolder, webhookToken } from './daemon.ts'
+import { complete, differences } from './truth.ts'
+import { isFull, makeLoad, type Load } from './load.ts'
+
+async function startReceiver(options: ReceiverOptions = {}): Promise<OtlpReceiver> {
+  const receiver = await OtlpReceiver.start(options)
+  onTestFinished(async () => receiver.close())
+  return receiver
+}
+
+async function send(daemon: Daemon, { deliveries }: Load): Promise<void> {
+  const sender = new WebhookSender({ url: daemon.webhooks, token: webhookToken })
+  await sender.sendAll(deliveries)
+  await sender.close()
+  expect(sender.counts.accepted).toBe(deliveries.length)
+}
+
+/** The answer of the backend to a pipeline that it does not like. */
+const refusal = { kind: 'status', status: 400, message: 'attribute too long' } as const
+
+describe('a backend', () => {
+  it(
+    'that is absent, then says 503, 429 and 401, gets everything once it says 200, and nothing twice',
+    async () => {
+      const load = makeLoad({ seed: 40, pipelines: 40, webhooks: 0 })
+      const [port = 0] = await freePorts(1)
+      const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` })
+      await send(daemon, load)
+      await daemon.process.logged(({ reason }) => /ECONNREFUSED|connect/i.test(String(reason)))
+      if (isFull) await sleep(60_000)
+
+      const receiver = await startReceiver({ port })
+      const misbehave = async (status: number, headers: Record<string, string>, times: number): Promise<void> => {
+        receiver.misbehave({ fault: { kind: 'status', status, headers }, times })
+        const isIt = (): boolean => receiver.requests.filter(one => one.status === status).length >= times
+        await receiver.until(isIt, isFull ? 600_000 : 20_000)
+      }
+      await misbehave(503, { 'retry-after': '1' }, 2)
+      await misbehave(429, { 'retry-after': '1' }, 1)
+      await misbehave(401, {}, 1)
+      await receiver.until(complete(load.truths), isFull ? 600_000 : 20_000)
+      expect(await daemon.stop()).toEqual({ code: 0, signal: null })
+      expect(differences(load.truths, receiver.spans)).toEqual([])
+
+      // What the backend asked for was kept: nobody came back within the second.
+      for (const [index, { status, at }] of receiver.requests.entries()) {
+        const next = receiver.requests[index + 1]
+        if ((status === 503 || status === 429) && next !== undefined) expect(next.at - at).toBeGreaterThan(990)
+      }
+    },
+    isFull ? 900_000 : 60_000,
+  )
+
+  it('that refuses the token is tried with the next one as soon as its file holds it', async () => {
+    const load = makeLoad({ seed: 41, pipelines: 5, webhooks: 0 })
+    const receiver = await startReceiver({ token: 'new-token' })
+    const file = path.join(temporaryFolder(), 'token')
+    writeFileSync(file, 'old-token\n')
+    const daemon = await Daemon.start({
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      SERVICE_OBSERVABILITY_TOKEN_FILE: file,
+    })
+    await send(daemon, load)
+    await daemon.process.logged('refuses the credentials')
+    writeFileSync(file, 'new-token\n')
+    await receiver.until(complete(load.truths))
+    await daemon.stop()
+    expect(differences(load.truths, receiver.spans)).toEqual([])
+  })
+
+  it('that is down holds up no other of several destinations, and gets what it missed', async () => {
+    const load = makeLoad({ seed: 42, pipelines: 5, webhooks: 0 })
+    const [well, [port = 0]] = await Promise.all([startReceiver({ token: 'second' }), freePorts(1)])
+    const file = path.join(temporaryFolder(), 'pipespan.yaml')
+    const second = `{ name: second, endpoint: "${well.url}", token: second, signals: [traces] }`
+    writeFileSync(file, `destinations:\n  - ${second}\n`)
+    const daemon = await Daemon.start({
+      PIPESPAN_CONFIG: file,
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+    })
+    await send(daemon, load)
+    await well.until(complete(load.truths))
+    const late = await startReceiver({ port })
+    await late.until(complete(load.truths), 20_000)
+    await daemon.stop()
+    expect(differences(load.truths, well.spans)).toEqual([])
+    expect(differences(load.truths, late.spans)).toEqual([])
+  })
+
+  it('that refuses one pipeline for good makes a dead letter of it, which is listed, shown, retried and dropped', async () => {
+    const { deliveries, truths } = makeLoad({ seed: 43, pipelines: 12, webhooks: 0, scenarios: ['small'] })
+    const [first, refused, given] = truths
+    const receiver = await startReceiver()
+    const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
+    const of = (id: number | undefined) => ({ deliveries: deliveries.filter(one => one.pipelineId === id), truths: [] })
+    await send(daemon, of(first?.id))
+    await receiver.until(spans => spans.length > 0)
+    const poisoned = [refused?.id, given?.id]
+    const isPoisoned = (id: unknown): boolean => poisoned.includes(Number(id))
+    receiver.misbehave({
+      fault: refusal,
+      when: ({ spans }) => spans.some(({ attributes }) => isPoisoned(attributes['pipeline.id'])),
+    })
+    await send(daemon, { deliveries, truths })
+    await receiver.until(complete(truths.filter(({ id }) => !isPoisoned(id))))
+    const list = async () => {
+      const { code, stdout } = await daemon.command('dead-letters', 'list', '--json')
+      expect(code).toBe(0)
+      return JSON.parse(stdout) as { id: number; pipelineId: number; error: string; status: number }[]
+    }
+    for (const id of poisoned)
+      await daemon.process.logged(one => one.msg.includes('dead letter') && one.pipelineId === id)
+    const letters = await list()
+    expect(letters.map(({ pipelineId }) => pipelineId).sort()).toEqual(poisoned.sort())
+    const [letter, other] = letters
+    expect(letter).toMatchObject({ status: 400, error: 'attribute too long' })
+
+    const table = await daemon.command('dead-letters', 'list')
+    expect(table.stdout).toMatch(new RegExp(`^${letter?.id} .* ${letter?.pipelineId} .*400 +attribute too long$`, 'm'))
+    const shown = await daemon.command('dead-letters', 'show', String(letter?.id))
+    expect(shown.stdout).toContain('attribute too long')
+    expect(shown.stdout).toContain('"resourceSpans"')
+
+    receiver.behave()
+    const retried = await daemon.command('dead-letters', 'retry', String(letter?.id))
+    expect(retried).toMatchObject({ code: 0, stdout: expect.stringContaining('1 owed again') as string })
+    await receiver.until(complete(truths.filter(({ id }) => id === letter?.pipelineId)), 3_000)
+    expect(await daemon.command('dead-letters', 'drop', '--all')).toMatchObject({ code: 0 })
+    expect(await list()).toEqual([])
+    expect(await daemon.command('dead-letters', 'show', '4711')).toMatchObject({ code: 1, stdout: '' })
+    expect(await daemon.command('dead-letters', 'retry')).toMatchObject({ code: 2, stdout: '' })
+
+    await daemon.stop()
+    const without = truths.filter(({ id }) => id !== other?.pipelineId)
+    expect(differences(without, receiver.spans)).toEqual([])
+  })
+})
