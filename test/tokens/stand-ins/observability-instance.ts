@@ -2,6 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { gunzipSync } from 'node:zlib'
+import { decodeTraces, type ReceivedSpan } from '../../../src/demo/otlp-traces.ts'
 
 export interface StandInOptions {
   readonly enforcement?: boolean
@@ -36,8 +38,14 @@ export interface ObservabilityInstance {
   enforced: boolean
   /** Every valid token, oldest first. */
   readonly tokens: readonly IngestToken[]
-  /** Exports by outcome, since the start. */
+  /** Every value that was ever valid. */
+  readonly issued: readonly string[]
+  /** Exports by outcome, since the start; those of nothing count too. */
   readonly exports: { accepted: number; refused: number }
+  /** What the accepted exports held, in the order of arrival. */
+  readonly spans: readonly ReceivedSpan[]
+  /** The credentials of each refused export, in the order of arrival. */
+  readonly refusals: readonly { readonly at: number; readonly bearer: string | undefined }[]
   /** By hand, as another administrator or cluster would. */
   add(name: string): IngestToken
   remove(id: string): void
@@ -51,6 +59,9 @@ export interface ObservabilityInstance {
 export async function startInstance(options: StandInOptions = {}): Promise<ObservabilityInstance> {
   let tokens: IngestToken[] = []
   let lastId = 100
+  const issued: string[] = []
+  const spans: ReceivedSpan[] = []
+  const refusals: { at: number; bearer: string | undefined }[] = []
   const pending: { method: string; path: string; how: Misbehaviour }[] = []
 
   const add = (name: string): IngestToken => {
@@ -61,6 +72,7 @@ export async function startInstance(options: StandInOptions = {}): Promise<Obser
       createdAt: new Date().toISOString(),
     }
     tokens.push(token)
+    issued.push(token.value)
     return token
   }
 
@@ -103,19 +115,22 @@ export async function startInstance(options: StandInOptions = {}): Promise<Obser
     return [404, { error: 'not found' }]
   }
 
-  function otlp(request: IncomingMessage): [number, unknown] {
+  function otlp(request: IncomingMessage, body: Buffer): [number, unknown] {
     if (request.method !== 'POST' || request.url !== '/v1/traces') return [404, { error: 'not found' }]
     if (request.headers['content-type'] !== 'application/x-protobuf') return [415, { error: 'unsupported media type' }]
     const bearer = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1]
     if (instance.enforced && !tokens.some(token => token.value === bearer)) {
       instance.exports.refused += 1
+      refusals.push({ at: Date.now(), bearer })
       return [401, { error: 'invalid ingest token' }]
     }
+    const plain = request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body
+    spans.push(...decodeTraces(plain))
     instance.exports.accepted += 1
     return [200, undefined]
   }
 
-  function handle(request: IncomingMessage, body: string, response: ServerResponse): void {
+  function handle(request: IncomingMessage, body: Buffer, response: ServerResponse): void {
     const { method = '', url = '' } = request
     const isApi = url.startsWith('/api/v1/ingest_auth')
     const wrong = pending.findIndex(one => one.method === method && url.endsWith(one.path))
@@ -127,11 +142,11 @@ export async function startInstance(options: StandInOptions = {}): Promise<Obser
     }
     const key = request.headers['observability-api-key']
     const [status, answer] = !isApi
-      ? otlp(request)
+      ? otlp(request, body)
       : key === instance.viewerKey
         ? [403, { error: 'editor role required' }]
         : key === instance.apiKey
-          ? api(method, url.slice('/api/v1/ingest_auth'.length), body)
+          ? api(method, url.slice('/api/v1/ingest_auth'.length), body.toString())
           : [401, { error: `invalid api key ${String(key)}` }]
     instance.onDone(method, url)
     if (how === 'lost') {
@@ -146,7 +161,7 @@ export async function startInstance(options: StandInOptions = {}): Promise<Obser
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => handle(request, Buffer.concat(chunks).toString(), response))
+    request.on('end', () => handle(request, Buffer.concat(chunks), response))
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -160,7 +175,10 @@ export async function startInstance(options: StandInOptions = {}): Promise<Obser
     get tokens() {
       return tokens
     },
+    issued,
     exports: { accepted: 0, refused: 0 },
+    spans,
+    refusals,
     add,
     remove: id => {
       tokens = tokens.filter(token => String(token.id) !== id)

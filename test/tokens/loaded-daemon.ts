@@ -1,0 +1,130 @@
+// The shipped daemon under a steady load of pipelines, with an instance that enforces tokens behind it, and the shipped
+// token commands beside it.
+import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished } from 'vitest'
+import { generate } from '../../src/demo/platform/generate.ts'
+import { allScenarios } from '../../src/demo/platform/scenarios.ts'
+import { WebhookSender } from '../../src/demo/platform/sender.ts'
+import type { PipelineTruth } from '../../src/demo/platform/truth.ts'
+import { Daemon, ProgramProcess, temporaryFolder, webhookToken } from '../e2e/daemon.ts'
+import { complete, differences } from '../e2e/truth.ts'
+import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
+
+/** Waits for a condition; the error names it. */
+export async function until(holds: () => boolean | Promise<boolean>, what: string, timeout = 20_000): Promise<void> {
+  for (const end = Date.now() + timeout; !(await holds());) {
+    if (Date.now() > end) throw new Error(`Not within ${timeout} ms: ${what}`)
+    await sleep(10)
+  }
+}
+
+export class LoadedDaemon {
+  readonly instance: ObservabilityInstance
+  readonly daemon: Daemon
+  readonly file: string
+  /** What every command said. */
+  said = ''
+  readonly #env: NodeJS.ProcessEnv
+  readonly #truths: PipelineTruth[] = []
+  readonly #sender: WebhookSender
+  readonly #stopping = new AbortController()
+  readonly #running: Promise<void>
+
+  private constructor(instance: ObservabilityInstance, daemon: Daemon, file: string, env: NodeJS.ProcessEnv) {
+    this.instance = instance
+    this.daemon = daemon
+    this.file = file
+    this.#env = env
+    this.#sender = new WebhookSender({ url: daemon.webhooks, token: webhookToken, concurrency: 4 })
+    this.#running = this.#load()
+  }
+
+  /** The first token is made before there is a daemon or a store, as an operator would. */
+  static async start(): Promise<LoadedDaemon> {
+    const instance = await startInstance({ hideIds: true })
+    onTestFinished(async () => instance.close())
+    const folder = temporaryFolder()
+    const file = path.join(folder, 'token')
+    const exporting = { OTEL_EXPORTER_OTLP_ENDPOINT: instance.url, SERVICE_OBSERVABILITY_TOKEN_FILE: file }
+    const managing = { PIPESPAN_OBSERVABILITY_URL: instance.url, PIPESPAN_OBSERVABILITY_API_KEY: instance.apiKey }
+    const nowhere = { PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'none.db')}` }
+    const first = new ProgramProcess(['tokens', 'create', '--name', 'pipespan', '--target', `file:${file}`], {
+      ...exporting,
+      ...managing,
+      ...nowhere,
+    })
+    expect(await first.ended, first.stderr).toEqual({ code: 0, signal: null })
+    const daemon = await Daemon.start(exporting)
+    const world = new LoadedDaemon(instance, daemon, file, { ...daemon.env, ...managing })
+    world.said += first.stdout + first.stderr
+    onTestFinished(async () => world.#stopLoad())
+    return world
+  }
+
+  /** A command beside the daemon, with its variables and the API key. */
+  begin(...args: readonly string[]): ProgramProcess {
+    const program = new ProgramProcess(args, this.#env)
+    void program.ended.then(() => (this.said += program.stdout + program.stderr))
+    return program
+  }
+
+  async command(...args: readonly string[]): Promise<ProgramProcess & { readonly code: number | null }> {
+    const program = this.begin(...args)
+    const { code } = await program.ended
+    return Object.assign(program, { code })
+  }
+
+  get held(): string {
+    return readFileSync(this.file, 'utf8')
+  }
+
+  /** By hand, in one go. */
+  put(value: string): void {
+    writeFileSync(`${this.file}.by-hand`, value)
+    renameSync(`${this.file}.by-hand`, this.file)
+  }
+
+  get pipelines(): number {
+    return this.#truths.length
+  }
+
+  async #load(): Promise<void> {
+    for (const { deliveries, pipelines } of generate({ seed: 6, scenarios: allScenarios, pipelines: Infinity })) {
+      if (this.#stopping.signal.aborted) return
+      await this.#sender.sendAll(deliveries)
+      this.#truths.push(...pipelines)
+      await sleep(60, undefined, { signal: this.#stopping.signal }).catch(() => undefined)
+    }
+  }
+
+  async #stopLoad(): Promise<void> {
+    this.#stopping.abort()
+    await this.#running
+    await this.#sender.close()
+  }
+
+  /** Ends the load and the daemon; nothing of what was sent may be missing, doubled, or refused for good. */
+  async settle(): Promise<void> {
+    await this.#stopLoad()
+    const { sent, accepted } = this.#sender.counts
+    expect(accepted).toBe(sent)
+    const isComplete = complete(this.#truths)
+    await until(() => isComplete(this.instance.spans), 'every pipeline has arrived')
+    expect((await this.command('dead-letters', 'list', '--json')).stdout.trim()).toBe('[]')
+    expect(await this.daemon.stop()).toEqual({ code: 0, signal: null })
+    expect(differences(this.#truths, this.instance.spans)).toEqual([])
+    this.expectNoSecrets()
+  }
+
+  /** No value of any token, and no API key: in no output, journal or store. */
+  expectNoSecrets(): void {
+    const { apiKey, issued } = this.instance
+    const folders = [path.dirname(this.file), path.dirname(this.daemon.storeFile)]
+    const files = folders.flatMap(folder => readdirSync(folder).map(name => path.join(folder, name)))
+    const kept = files.filter(file => file !== this.file).map(file => readFileSync(file, 'latin1'))
+    const everything = [this.said, this.daemon.output, ...kept].join('\n')
+    expect([apiKey, ...issued].filter(secret => everything.includes(secret))).toEqual([])
+  }
+}

@@ -1,0 +1,130 @@
+// Tokens rotated, killed and revoked under the shipped daemon while pipelines keep coming: nothing is lost, nothing doubled.
+import { expect, it } from 'vitest'
+import { Random } from '../../src/demo/platform/random.ts'
+import { isFull, report } from '../e2e/load.ts'
+import { LoadedDaemon, until } from './loaded-daemon.ts'
+
+const rotations = isFull ? 20 : 3
+const seed = isFull ? Date.now() % 1_000_000 : 3
+const patience = isFull ? 900_000 : 60_000
+
+/** Where a rotation is killed: when it has said so many lines, or when so many of its requests have taken effect. */
+type Moment = { readonly after: 'lines' | 'requests'; readonly count: number }
+
+function momentOf(random: Random): Moment {
+  return random.chance(0.5)
+    ? { after: 'lines', count: random.whole(1, 12) }
+    : { after: 'requests', count: random.whole(1, 4) }
+}
+
+/** Answers whether the kill came before the end. */
+async function rotateAndKill(world: LoadedDaemon, args: readonly string[], { after, count }: Moment): Promise<boolean> {
+  const { instance } = world
+  const program = world.begin(...args)
+  let requests = 0
+  if (after === 'requests') {
+    instance.onDone = (_, url) => {
+      if (url.startsWith('/api/') && (requests += 1) === count) program.child.kill('SIGKILL')
+    }
+  } else {
+    program.child.stderr?.on('data', () => {
+      if (program.stderr.split('\n').length > count) program.child.kill('SIGKILL')
+    })
+  }
+  const { code, signal } = await program.ended
+  instance.onDone = () => undefined
+  if (signal !== 'SIGKILL') expect(code, program.stderr).toBe(0)
+  return signal === 'SIGKILL'
+}
+
+it(
+  `${rotations} rotations in a row under load, each killed once and run again: no export is lost, doubled or refused, and one token is left`,
+  async () => {
+    const world = await LoadedDaemon.start()
+    const { instance } = world
+    const random = new Random(seed)
+    const args = ['tokens', 'rotate', '--name', 'pipespan', '--target', `file:${world.file}`, '--grace', '30s']
+    const began = performance.now()
+    const moments: string[] = []
+    let whole = 0
+    for (let done = 0; done < rotations; done += 1) {
+      const before = world.held
+      for (let moment = momentOf(random); ; moment = momentOf(random)) {
+        moments.push(`${moment.count} ${moment.after}`)
+        if (await rotateAndKill(world, args, moment)) break
+        whole += 1
+      }
+      expect(instance.tokens.map(({ value }) => value)).toContain(world.held)
+      const { code, stdout, stderr } = await world.command(...args)
+      expect(code, stderr).toBe(0)
+      expect(stdout).toContain('is in use')
+      expect(instance.tokens.map(({ value }) => value)).toEqual([world.held])
+      expect(world.held).not.toBe(before)
+    }
+    const seconds = (performance.now() - began) / 1000
+    await world.settle()
+    expect(instance.tokens.map(({ value }) => value)).toEqual([world.held])
+    expect(instance.refusals).toEqual([])
+    if (!isFull) return
+    report({
+      seed,
+      rotations: rotations + whole,
+      killed: rotations,
+      seconds: Math.round(seconds),
+      pipelines: world.pipelines,
+      spans: instance.spans.length,
+      exports: instance.exports.accepted,
+      refused: instance.exports.refused,
+      tokensCreated: instance.issued.length,
+      tokensLeft: instance.tokens.length,
+    })
+    process.stdout.write(`killed after: ${moments.join(', ')}\n`)
+  },
+  patience,
+)
+
+it('a token revoked by somebody else makes exports hold, and they flow again within two seconds of a new one in the file', async () => {
+  const world = await LoadedDaemon.start()
+  const { instance, daemon } = world
+  await until(() => instance.spans.length > 0, 'the first export')
+  const dead = world.held
+  const { value } = instance.add('pipespan')
+  for (const token of instance.tokens.filter(one => one.value === dead)) instance.remove(String(token.id))
+  await daemon.process.logged('refuses the credentials')
+  const held = instance.spans.length
+  const waiting = world.pipelines
+  await until(() => world.pipelines > waiting + 20, 'more pipelines while it holds')
+  expect(instance.spans.length).toBe(held)
+  const probes = instance.refusals.length
+  // Lanes look for another token, and do not ask the backend about the old one all the time.
+  expect(probes).toBeLessThan(8)
+  expect((await fetch(`${daemon.adminUrl}/readyz`)).status).toBe(200)
+  expect((await fetch(`${daemon.adminUrl}/healthz`)).status).toBe(200)
+  expect((await world.command('dead-letters', 'list', '--json')).stdout.trim()).toBe('[]')
+
+  const put = performance.now()
+  world.put(value)
+  await until(() => instance.spans.length > held, 'exports flow again')
+  const took = performance.now() - put
+  expect(took).toBeLessThan(2_000)
+  const log = daemon.process.log.map(({ msg }) => msg)
+  expect(log.filter(msg => msg.includes('refuses the credentials'))).toHaveLength(1)
+  if (isFull) report({ flowsAgainAfterMs: Math.round(took), probesWhileHeld: probes })
+  await world.settle()
+})
+
+it('a token revoked by somebody else is replaced by the next rotation, however young it is', async () => {
+  const world = await LoadedDaemon.start()
+  const { instance, daemon } = world
+  await until(() => instance.spans.length > 0, 'the first export')
+  for (const { id } of instance.tokens) instance.remove(String(id))
+  await daemon.process.logged('refuses the credentials')
+  const held = instance.spans.length
+  const args = ['tokens', 'rotate', '--name', 'pipespan', '--target', `file:${world.file}`, '--max-age', '30d']
+  const { code, stdout, stderr } = await world.command(...args)
+  expect(code, stderr).toBe(0)
+  expect(stdout).toContain('Token 102')
+  await until(() => instance.spans.length > held, 'exports flow again')
+  await world.settle()
+  expect(instance.tokens.map(({ value }) => value)).toEqual([world.held])
+})
