@@ -1,5 +1,5 @@
 // Rows as both databases give them, read into what the ports speak. Both name their columns alike.
-import type { DeadLetter, Lane } from './exports.ts'
+import type { DeadLetter, Lane, LaneState } from './exports.ts'
 import type { Delivery, InboxItem, KeptDelivery } from './inbox.ts'
 
 /** A row by column name. */
@@ -26,6 +26,28 @@ export function deadLetterOf(row: Row): DeadLetter {
     tries: row.tries as number,
     owedAt: row.owed_at as number,
     settledAt: row.settled_at as number,
+  }
+}
+
+/** What `laneOf` reads: the backlog and the dead letters, each through its own index, never the delivered ones. */
+export const selectLanes = `
+  SELECT destination, signal, sum(owed) AS owed, min(oldest) AS oldest, sum(dead) AS dead, max(error) AS error
+  FROM (
+    SELECT destination, signal, count(*) AS owed, min(owed_at) AS oldest, 0 AS dead, max(error) AS error
+    FROM exports WHERE state = 'owed' GROUP BY destination, signal
+    UNION ALL
+    SELECT destination, signal, 0, NULL, count(*), NULL
+    FROM exports WHERE state = 'dead' GROUP BY destination, signal
+  ) AS lanes GROUP BY destination, signal ORDER BY destination, signal`
+
+export function laneOf(row: Row): LaneState {
+  return {
+    destination: row.destination as string,
+    signal: row.signal as Lane['signal'],
+    owed: row.owed as number,
+    oldest: (row.oldest ?? undefined) as number | undefined,
+    dead: row.dead as number,
+    lastError: (row.error ?? undefined) as string | undefined,
   }
 }
 

@@ -6,6 +6,7 @@ import type { Pruning } from './pruning.ts'
 import type { Runs } from './runs.ts'
 import type { Tables } from './tables.ts'
 import type { Totals } from './totals.ts'
+import type { Views } from './views.ts'
 
 export interface StoreOptions {
   /** Milliseconds of Unix time; the database's clock where it has one. */
@@ -24,6 +25,7 @@ export interface Store {
   readonly pruning: Pruning
   readonly tables: Tables
   readonly totals: Totals
+  readonly views: Views
   /** Writes and reads back a row: throws StoreError when the store does not take writes. */
   proveWritable(): Promise<void>
   /**

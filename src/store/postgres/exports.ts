@@ -1,6 +1,6 @@
 // What is owed to destinations, on PostgreSQL: replicas lease past each other with SKIP LOCKED.
 import { randomUUID } from 'node:crypto'
-import { deadLetterOf, selectDead } from '../rows.ts'
+import { deadLetterOf, laneOf, selectDead, selectLanes } from '../rows.ts'
 import type { Database, Row, Session } from './database.ts'
 import type { ExportItem, Exports, Lane, Settlement } from '../exports.ts'
 import type { FrozenPart } from '../../model/frozen.ts'
@@ -26,22 +26,7 @@ export function postgresExports(db: Database): Exports {
       )
       return (row?.due ?? undefined) as number | undefined
     },
-    lanes: async () =>
-      (
-        await db.query(
-          `SELECT destination, signal, count(*) FILTER (WHERE state = 'owed') AS owed,
-                  min(owed_at) FILTER (WHERE state = 'owed') AS oldest, count(*) FILTER (WHERE state = 'dead') AS dead,
-                  max(error) FILTER (WHERE state = 'owed') AS error
-           FROM exports WHERE state IN ('owed', 'dead') GROUP BY destination, signal ORDER BY destination, signal`,
-        )
-      ).map(row => ({
-        destination: row.destination as string,
-        signal: row.signal as Lane['signal'],
-        owed: row.owed as number,
-        oldest: (row.oldest ?? undefined) as number | undefined,
-        dead: row.dead as number,
-        lastError: (row.error ?? undefined) as string | undefined,
-      })),
+    lanes: async () => (await db.query(selectLanes)).map(laneOf),
     deadLetters: async limit =>
       (await db.query(`${selectDead} ORDER BY e.id DESC LIMIT $1`, [limit])).map(deadLetterOf),
     deadLetter: async id => {

@@ -1,4 +1,5 @@
 // PostgreSQL's schema, as numbered steps that are never edited once released. Times are milliseconds of Unix time.
+import { viewsMigration } from '../views-migration.ts'
 
 export const postgresMigrations: readonly string[] = [
   // 1: the same tables as SQLite's first step. JSON is kept as text: it is never queried, and text keeps it as it came.
@@ -145,4 +146,6 @@ export const postgresMigrations: readonly string[] = [
   CREATE INDEX runs_active ON runs (instance, project_id, name, status)
     WHERE due_at IS NOT NULL AND status NOT IN ('success', 'failed', 'canceled', 'skipped');
   `,
+  // What the pages show: lists of runs, and figures over time.
+  viewsMigration,
 ]

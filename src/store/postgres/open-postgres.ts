@@ -7,6 +7,7 @@ import { postgresPruning } from './pruning.ts'
 import { postgresTotals } from './totals.ts'
 import { postgresRuns } from './runs.ts'
 import { postgresTables } from './tables.ts'
+import { postgresViews } from './views.ts'
 import type { Store } from '../store.ts'
 
 export interface PostgresOptions extends DatabaseOptions {
@@ -25,6 +26,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     pruning: postgresPruning(db),
     tables: postgresTables(db),
     totals: postgresTotals(db),
+    views: postgresViews(db),
     proveWritable: async () => {
       await db.query(
         `INSERT INTO notes VALUES ('heartbeat', to_json(now())::text) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,

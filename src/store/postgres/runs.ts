@@ -1,4 +1,5 @@
 // Runs, their jobs and what was frozen of them, on PostgreSQL: each step of a transaction is one statement for all runs.
+import { listRuns } from './views.ts'
 import { moveTotals } from './totals.ts'
 import { Again, type Database, type Row, type Session } from './database.ts'
 import { headOf, keyOf, loadJobs, nameOf, selectRuns, storedRun } from './run-rows.ts'
@@ -115,6 +116,11 @@ async function transact(session: Session, now: number, work: readonly RunWork[])
   if (changes.length === 0) return
   const ids = await writeRuns(session, changes)
   await writeJobs(session, changes, ids)
+  await listRuns(
+    session,
+    changes.map(({ change }, index) => ({ id: ids[index] ?? 0, run: change.run })),
+    now,
+  )
   await writeParts(session, changes, ids, now)
   await moveTotals(
     session,

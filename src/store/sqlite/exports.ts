@@ -1,9 +1,9 @@
 // What is owed to destinations, on SQLite.
 import { randomUUID } from 'node:crypto'
-import { deadLetterOf, selectDead } from '../rows.ts'
+import { deadLetterOf, laneOf, selectDead, selectLanes } from '../rows.ts'
 import type { Database, Row } from './database.ts'
 import type { FrozenPart } from '../../model/frozen.ts'
-import type { ExportItem, Exports, Lane, LaneState, Settlement } from '../exports.ts'
+import type { ExportItem, Exports, Lane, Settlement } from '../exports.ts'
 
 export function sqliteExports(db: Database): Exports {
   return {
@@ -20,7 +20,7 @@ export function sqliteExports(db: Database): Exports {
         .get(lane.destination, lane.signal) as { due: number | null }
       return row.due ?? undefined
     },
-    lanes: async () => lanes(db),
+    lanes: async () => db.prepare(selectLanes).all().map(laneOf),
     deadLetters: async limit =>
       (db.prepare(`${selectDead} ORDER BY e.id DESC LIMIT ?`).all(limit) as Row[]).map(deadLetterOf),
     deadLetter: async id => {
@@ -90,25 +90,6 @@ function settle(db: Database, token: string, settlement: Settlement): boolean {
     }
   })()
   return Number(result.changes) === 1
-}
-
-function lanes(db: Database): LaneState[] {
-  const rows = db
-    .prepare(
-      `SELECT destination, signal, count(*) FILTER (WHERE state = 'owed') AS owed,
-              min(owed_at) FILTER (WHERE state = 'owed') AS oldest, count(*) FILTER (WHERE state = 'dead') AS dead,
-              max(error) FILTER (WHERE state = 'owed') AS error
-       FROM exports WHERE state IN ('owed', 'dead') GROUP BY destination, signal ORDER BY destination, signal`,
-    )
-    .all() as Row[]
-  return rows.map(row => ({
-    destination: row.destination as string,
-    signal: row.signal as Lane['signal'],
-    owed: row.owed as number,
-    oldest: (row.oldest ?? undefined) as number | undefined,
-    dead: row.dead as number,
-    lastError: (row.error ?? undefined) as string | undefined,
-  }))
 }
 
 function change(db: Database, sql: string, values: number[], ids: readonly number[] | 'all'): number {

@@ -1,4 +1,5 @@
 // SQLite's schema, as numbered steps that are never edited once released. `user_version` says how far a file has come.
+import { viewsMigration } from '../views-migration.ts'
 
 export const sqliteMigrations: readonly string[] = [
   // 1: the inbox, the runs, what was frozen of them and what is owed for it.
@@ -174,4 +175,6 @@ export const sqliteMigrations: readonly string[] = [
   CREATE INDEX triggers_by_run ON triggers (run_id);
   CREATE INDEX runs_never_frozen ON runs (instance, pipeline_id) WHERE attempts = '[]';
   `,
+  // What the pages show: lists of runs, and figures over time.
+  viewsMigration,
 ]

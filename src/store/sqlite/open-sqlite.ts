@@ -9,6 +9,7 @@ import { sqlitePruning } from './pruning.ts'
 import { sqliteTotals } from './totals.ts'
 import { sqliteRuns } from './runs.ts'
 import { sqliteTables } from './tables.ts'
+import { sqliteViews } from './views.ts'
 import type { Store, StoreOptions } from '../store.ts'
 
 /** Opens the file, or `:memory:`. Throws StoreError with a remedy. */
@@ -24,6 +25,7 @@ export function openSqlite(file: string, options: StoreOptions): Store {
     pruning: sqlitePruning(db),
     tables: sqliteTables(db),
     totals: sqliteTotals(db),
+    views: sqliteViews(db),
     proveWritable: async () => {
       const now = db.now()
       db.transaction(() => db.prepare('INSERT OR REPLACE INTO heartbeat VALUES (1, ?)').run(now))

@@ -1,5 +1,6 @@
 // Runs, their jobs and what was frozen of them, on SQLite.
 import { changeAsking, noteTriggers } from './asking.ts'
+import { listRun } from './views.ts'
 import { moveTotals } from './totals.ts'
 import { headOf, loadJobs, select, storedRun } from './run-rows.ts'
 import { readMemory, takeMemory } from './tombstones.ts'
@@ -158,6 +159,7 @@ function write(
       frozen === undefined ? null : JSON.stringify(frozen),
     )
   }
+  listRun(db, id, run, now)
   for (const owed of change.owed ?? []) owe(db, id, owed, now)
   noteTriggers(db, id, run.key.instance, change.jobs)
   changeAsking(db, id, change.asking)

@@ -1,0 +1,155 @@
+// The figures' SQL, one for both databases; how a transaction is made is theirs.
+import {
+  addedUp,
+  additionsOf,
+  day,
+  hour,
+  keptFor,
+  plus,
+  type TrendQuery,
+  type TrendRow,
+  type TrendStep,
+} from './trends.ts'
+import type { Ask, Row, Value } from './views-sql.ts'
+import type { Bins, TrendFigures, TrendTotal, TrendViews } from './trends.ts'
+import type { FrozenPart } from '../model/frozen.ts'
+
+export const trendSteps: readonly TrendStep[] = [hour, day]
+
+/** What the taking in reads and writes, in order; each database runs it in one transaction. */
+export const takeInSql = {
+  /** Locks out other replicas where there are any. */
+  reached: `INSERT INTO trends_reached VALUES (1, 0)
+            ON CONFLICT (id) DO UPDATE SET part_id = trends_reached.part_id RETURNING part_id`,
+  /** Parts after the last, old enough that none with a smaller number can still appear. */
+  parts: 'SELECT id, run_id, view FROM parts WHERE id > ?1 AND frozen_at <= ?2 ORDER BY id LIMIT ?3',
+  earlier: 'SELECT view FROM parts WHERE run_id = ?1 AND attempt <= ?2 AND id < ?3',
+  row: `SELECT runs, failed, flaky, total_ms, durations, queues FROM trends
+        WHERE step = ?1 AND project_id = ?2 AND job = ?3 AND bucket = ?4 AND instance = ?5`,
+  write: `INSERT INTO trends (step, project_id, job, bucket, instance, project, runs, failed, flaky, total_ms, durations, queues)
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+          ON CONFLICT (step, project_id, job, bucket, instance) DO UPDATE SET
+            project = excluded.project, runs = excluded.runs, failed = excluded.failed, flaky = excluded.flaky,
+            total_ms = excluded.total_ms, durations = excluded.durations, queues = excluded.queues`,
+  move: 'UPDATE trends_reached SET part_id = ?1 WHERE id = 1',
+  prune: 'DELETE FROM trends WHERE step = ?1 AND bucket < ?2',
+} as const
+
+/** True where a part may repeat what an earlier one of its run failed at. */
+export function needsEarlier(part: FrozenPart): boolean {
+  return part.attempt > 1 || part.part > 1
+}
+
+/** Rows to write for these parts, before what is there already is added. */
+export function additions(
+  parts: readonly { readonly part: FrozenPart; readonly earlier: readonly FrozenPart[] }[],
+): { step: TrendStep; row: TrendRow }[] {
+  const rows = parts.flatMap(({ part, earlier }) => additionsOf(part, earlier))
+  return trendSteps.flatMap(step => addedUp(rows, step).map(row => ({ step, row })))
+}
+
+export function rowKey(step: TrendStep, { projectId, job, bucket, instance }: TrendRow): Value[] {
+  return [step, projectId, job, bucket, instance]
+}
+
+/** The values of `takeInSql.write`. */
+export function rowValues(step: TrendStep, row: TrendRow, before: Row | undefined): Value[] {
+  const sum = before === undefined ? row : plus(row, figuresOf(before))
+  return [
+    ...rowKey(step, row),
+    row.project,
+    sum.runs,
+    sum.failed,
+    sum.flaky,
+    sum.totalMs,
+    JSON.stringify(sum.durations),
+    JSON.stringify(sum.queues),
+  ]
+}
+
+export function trendsOn(ask: Ask): Omit<TrendViews, 'takeIn' | 'prune'> {
+  return {
+    series: async ({ instance, projectId = 0, job = '' }, query) => {
+      const one = instance === undefined ? '' : 'AND instance = ?6'
+      const rows = await ask(
+        `SELECT * FROM trends
+         WHERE step = ?1 AND project_id = ?2 AND job = ?3 AND bucket >= ?4 AND bucket < ?5 ${one} ORDER BY bucket`,
+        [query.step, projectId, job, query.since, query.until, ...(instance === undefined ? [] : [instance])],
+      )
+      return rows.map(rowOf)
+    },
+    projects: async (query, limit) => {
+      const totals = await ask(
+        `SELECT project_id, '' AS job FROM trends
+         WHERE step = ?1 AND job = '' AND bucket >= ?2 AND bucket < ?3 AND project_id > 0
+         GROUP BY project_id ORDER BY sum(runs) DESC, project_id LIMIT ?4`,
+        [...timesOf(query), limit],
+      )
+      return details(ask, totals, query)
+    },
+    jobs: async (by, query, limit) => {
+      const values: Value[] = [...timesOf(query), limit]
+      const scope = query.projectId === undefined ? 'project_id > 0' : `project_id = ?${values.push(query.projectId)}`
+      // A single run is no trend.
+      const order =
+        by === 'slowest'
+          ? 'HAVING sum(runs) > 1 ORDER BY sum(total_ms) * 1.0 / sum(runs) DESC'
+          : 'HAVING sum(flaky) > 0 ORDER BY sum(flaky) DESC, sum(runs)'
+      const totals = await ask(
+        `SELECT project_id, job FROM trends
+         WHERE step = ?1 AND bucket >= ?2 AND bucket < ?3 AND ${scope} AND job <> ''
+         GROUP BY project_id, job ${order} LIMIT ?4`,
+        values,
+      )
+      return details(ask, totals, query)
+    },
+  }
+}
+
+/** Adds up the rows of each subject, in the order given. */
+async function details(ask: Ask, subjects: readonly Row[], query: TrendQuery): Promise<TrendTotal[]> {
+  const sums = await Promise.all(
+    subjects.map(async subject => {
+      const rows = await ask(
+        `SELECT * FROM trends
+         WHERE step = ?1 AND project_id = ?4 AND job = ?5 AND bucket >= ?2 AND bucket < ?3 ORDER BY bucket`,
+        [...timesOf(query), subject.project_id as number, subject.job as string],
+      )
+      return rows
+        .map(rowOf)
+        .reduce<TrendTotal | undefined>((sum, row) => ({ ...row, ...(sum && plus(sum, row)) }), undefined)
+    }),
+  )
+  return sums.filter(sum => sum !== undefined)
+}
+
+function timesOf({ step, since, until }: TrendQuery): [number, number, number] {
+  return [step, since, until]
+}
+
+function rowOf(row: Row): TrendRow {
+  return {
+    instance: row.instance as string,
+    projectId: row.project_id as number,
+    project: row.project as string,
+    job: row.job as string,
+    bucket: row.bucket as number,
+    ...figuresOf(row),
+  }
+}
+
+function figuresOf(row: Row): TrendFigures {
+  return {
+    runs: row.runs as number,
+    failed: row.failed as number,
+    flaky: row.flaky as number,
+    totalMs: row.total_ms as number,
+    durations: JSON.parse(row.durations as string) as Bins,
+    queues: JSON.parse(row.queues as string) as Bins,
+  }
+}
+
+/** Before when a step's rows are forgotten. */
+export function forgottenBefore(step: TrendStep, now: number): number {
+  return now - keptFor[step]
+}

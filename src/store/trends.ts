@@ -1,0 +1,160 @@
+// Figures over time: what one frozen part adds to them, and how they are kept. Pure; the SQL is beside.
+//
+// Durations are counted in bins that grow by the eighth root of two, so that a percentile is right within 5 % whatever the
+// number of runs, and any hours and days can be added up.
+import { plainText } from './plain-text.ts'
+import { carriesPipeline, type FrozenJob, type FrozenPart } from '../model/frozen.ts'
+import type { Millis } from '../model/instant.ts'
+
+/** Counts by bin. */
+export type Bins = Readonly<Record<string, number>>
+
+export const hour = 3_600_000
+export const day = 86_400_000
+
+/** How long a figure covers, ms. Hours are kept for a few days, days for long. */
+export type TrendStep = typeof hour | typeof day
+
+export const keptFor: Readonly<Record<TrendStep, number>> = { [hour]: 4 * day, [day]: 400 * day }
+
+/** Whose figures: of a job, of a project's pipelines (job ''), of all pipelines (project 0). */
+export interface TrendSubject {
+  readonly instance: string
+  readonly projectId: number
+  readonly job: string
+}
+
+export interface TrendFigures {
+  readonly runs: number
+  readonly failed: number
+  /** Failed, and passed when the same job ran again for the same commit. */
+  readonly flaky: number
+  /** Sum of the durations, ms. */
+  readonly totalMs: number
+  readonly durations: Bins
+  readonly queues: Bins
+}
+
+export interface TrendRow extends TrendSubject, TrendFigures {
+  /** Full path, as last known. */
+  readonly project: string
+  /** Start of the hour or day, UTC. */
+  readonly bucket: Millis
+}
+
+export interface TrendQuery {
+  readonly step: TrendStep
+  readonly since: Millis
+  readonly until: Millis
+}
+
+/** A ranking's row: figures of the whole time. */
+export type TrendTotal = Omit<TrendRow, 'bucket'>
+
+export interface TrendViews {
+  /** By time; of all pipelines, of a project's, or of one job. */
+  series(subject: Partial<TrendSubject>, query: TrendQuery): Promise<readonly TrendRow[]>
+  /** The projects with the most runs. */
+  projects(query: TrendQuery, limit: number): Promise<readonly TrendTotal[]>
+  /** Jobs by mean duration, or by how often they were flaky; of one project, or of all. */
+  jobs(
+    by: 'slowest' | 'flakiest',
+    query: TrendQuery & { readonly projectId?: number | undefined },
+    limit: number,
+  ): Promise<readonly TrendTotal[]>
+  /** Takes in what was frozen since the last time, at most `limit` parts; answers how many they were. */
+  takeIn(limit: number): Promise<number>
+  /** Forgets what is older than it is kept for. */
+  prune(): Promise<number>
+}
+
+/** What one part adds, for hours and days alike. `earlier`: parts of the same run that were frozen before it. */
+export function additionsOf(part: FrozenPart, earlier: readonly FrozenPart[]): TrendRow[] {
+  const { key, project, pipeline } = part
+  const path = plainText(project.path ?? project.name ?? '')
+  const base = { instance: key.instance, projectId: project.id, project: path }
+  const rows: TrendRow[] = []
+  const { status, queuedDuration } = pipeline.facts
+  if (carriesPipeline(part) && !pipeline.incomplete && isOutcome(status)) {
+    const figures = figuresOf(status, pipeline.end - pipeline.start, queuedDuration, false)
+    rows.push({ ...base, job: '', bucket: pipeline.end, ...figures })
+    rows.push({ instance: '', projectId: 0, project: '', job: '', bucket: pipeline.end, ...figures })
+  }
+  const failedBefore = failuresByName([...earlier.flatMap(({ jobs }) => jobs), ...part.jobs])
+  for (const job of part.jobs) {
+    if (job.kind !== 'job' || job.name === undefined || job.name === '') continue
+    if (job.startedAt === undefined || !isOutcome(job.status)) continue
+    const flaky = job.status === 'success' && (failedBefore.get(job.name) ?? Infinity) < job.id
+    const figures = figuresOf(job.status, job.end - job.start, job.queuedDuration, flaky)
+    rows.push({ ...base, job: plainText(job.name.slice(0, 255)), bucket: job.end, ...figures })
+  }
+  return rows
+}
+
+/** Adds what belongs to the same subject and bucket. */
+export function addedUp(rows: readonly TrendRow[], step: TrendStep): TrendRow[] {
+  const sums = new Map<string, TrendRow>()
+  for (const row of rows) {
+    const bucket = row.bucket - (row.bucket % step)
+    const name = JSON.stringify([row.instance, row.projectId, row.job, bucket])
+    const sum = sums.get(name)
+    sums.set(name, sum === undefined ? { ...row, bucket } : { ...row, bucket, ...plus(sum, row) })
+  }
+  return [...sums.values()]
+}
+
+export function plus(a: TrendFigures, b: TrendFigures): TrendFigures {
+  return {
+    runs: a.runs + b.runs,
+    failed: a.failed + b.failed,
+    flaky: a.flaky + b.flaky,
+    totalMs: a.totalMs + b.totalMs,
+    durations: plusBins(a.durations, b.durations),
+    queues: plusBins(a.queues, b.queues),
+  }
+}
+
+const perOctave = 8
+
+export function binOf(ms: number): string {
+  return ms < 1 ? '0' : String(1 + Math.floor(Math.log2(ms) * perOctave))
+}
+
+/** The middle of a bin, ms. */
+export function middleOf(bin: string): number {
+  const number = Number(bin)
+  return number === 0 ? 0 : 2 ** ((number - 0.5) / perOctave)
+}
+
+function plusBins(a: Bins, b: Bins): Bins {
+  const sum: Record<string, number> = { ...a }
+  for (const [bin, count] of Object.entries(b)) sum[bin] = (sum[bin] ?? 0) + count
+  return sum
+}
+
+/** Canceled, skipped and waiting ones say nothing of how long a thing takes or how often it fails. */
+function isOutcome(status: string): status is 'success' | 'failed' {
+  return status === 'success' || status === 'failed'
+}
+
+function figuresOf(status: string, ms: number, queuedSeconds: number | undefined, flaky: boolean): TrendFigures {
+  const took = Math.max(0, Math.round(ms))
+  return {
+    runs: 1,
+    failed: status === 'failed' ? 1 : 0,
+    flaky: flaky ? 1 : 0,
+    totalMs: took,
+    durations: { [binOf(took)]: 1 },
+    queues: queuedSeconds === undefined || queuedSeconds < 0 ? {} : { [binOf(queuedSeconds * 1000)]: 1 },
+  }
+}
+
+/** The first failed job of each name. */
+function failuresByName(jobs: readonly FrozenJob[]): Map<string, number> {
+  const first = new Map<string, number>()
+  for (const { id, name, status } of jobs) {
+    if (name === undefined || status !== 'failed') continue
+    first.set(name, Math.min(id, first.get(name) ?? Infinity))
+  }
+  return first
+}

@@ -1,0 +1,128 @@
+// A store full of runs, made from a seed: projects, branches, durations and failures as a company's would be.
+import { absorb } from '../../src/sources/absorb.ts'
+import { freezeAttempt } from '../../src/model/freeze.ts'
+import { hearRun } from '../../src/model/run.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import type { HeardJob, Observation } from '../../src/model/observation.ts'
+import type { Lane } from '../../src/store/exports.ts'
+import type { RunWork } from '../../src/store/runs.ts'
+import type { Store } from '../../src/store/store.ts'
+
+export interface ManyRunsOptions {
+  readonly store: Store
+  readonly runs: number
+  /** The last run's creation, ms. */
+  readonly until: number
+  /** Between two runs, ms. Default: such that they fill 30 days. */
+  readonly every?: number | undefined
+  readonly seed?: number | undefined
+  /** Of every hundredth run the export is refused for good. */
+  readonly lanes?: readonly Lane[] | undefined
+}
+
+const teams = ['shop', 'mobile', 'platform', 'data', 'payments'] as const
+const services = ['api', 'web', 'worker', 'gateway'] as const
+const refs = ['main', 'main', 'main', 'feature/search', 'feature/gift-cards', 'fix/rounding', 'release/24.6'] as const
+const sources = ['push', 'push', 'merge_request_event', 'schedule', 'web'] as const
+const people = ['amina', 'jlindqvist', 'mei.tanaka', 'rduarte', 'sofie'] as const
+const titles = [
+  'Round prices once, at the end',
+  'Cache the category tree',
+  'Upgrade the payment client',
+  'Fix flaky test',
+]
+const rules = { settle: 5_000, blockedAfter: 3_600_000, staleAfter: 7 * 24 * 3_600_000 }
+const lane: Lane = { destination: 'default', signal: 'traces' }
+const instance = 'https://git.example.com'
+
+export async function manyRuns(options: ManyRunsOptions): Promise<void> {
+  const { store, runs, until, lanes = [lane] } = options
+  const random = new Random(options.seed ?? 1)
+  const every = options.every ?? (30 * 24 * 3_600_000) / runs
+  for (let first = 0; first < runs; first += 500) {
+    const work: RunWork[] = []
+    for (let count = first; count < Math.min(runs, first + 500); count += 1) {
+      work.push(written(observed(random, count, Math.round(until - (runs - 1 - count) * every)), lanes))
+    }
+    await store.runs.transact(work)
+  }
+}
+
+function observed(random: Random, count: number, createdAt: number): Observation {
+  const team = random.pick(teams)
+  const service = random.pick(services)
+  const projectId = 100 + teams.indexOf(team) * 10 + services.indexOf(service)
+  const path = `acme/${team}/${service}`
+  const id = 1_000 + count
+  const jobs: HeardJob[] = []
+  let at = createdAt
+  let failed: boolean = false
+  for (const [stage, names] of Object.entries(plan)) {
+    let end = at
+    for (const name of names) {
+      const skipped: boolean = failed
+      const queued = random.between(1, 20)
+      const took = Math.max(2, random.between(0.6, 1.6) * (30 + 15 * name.length))
+      const startedAt = at + queued * 1_000
+      const finishedAt = startedAt + took * 1_000
+      const fails: boolean = !skipped && random.chance(name === 'e2e' ? 0.12 : 0.02)
+      const own = { kind: 'job' as const, name, stage }
+      const add = (status: string, from: number, to: number): void => {
+        const facts = { ...own, status, duration: (to - from) / 1000, queuedDuration: queued }
+        const times = { createdAt, startedAt: Math.round(from), finishedAt: Math.round(to) }
+        jobs.push({ id: id * 100 + jobs.length, facts, times })
+      }
+      if (skipped) jobs.push({ id: id * 100 + jobs.length, facts: { ...own, status: 'skipped' }, times: { createdAt } })
+      else add(fails ? 'failed' : 'success', startedAt, finishedAt)
+      if (fails && random.chance(0.6)) add('success', finishedAt + 5_000, finishedAt + took * 1_000)
+      else failed ||= fails
+      if (!skipped) end = Math.max(end, finishedAt + (fails ? took * 1_000 : 0))
+    }
+    at = end
+  }
+  const status = failed ? 'failed' : 'success'
+  return {
+    key: { instance, pipelineId: id },
+    witness: 'webhook',
+    project: { id: projectId, name: service, path, webUrl: `${instance}/${path}` },
+    pipeline: {
+      facts: {
+        status,
+        iid: count,
+        ref: random.pick(refs),
+        sha: random.uuid().replaceAll('-', ''),
+        source: random.pick(sources),
+        stages: Object.keys(plan),
+        queuedDuration: 4,
+        user: { id: 1, username: random.pick(people) },
+        commit: { message: random.pick(titles as [string, ...string[]]) },
+      },
+      times: { createdAt, finishedAt: Math.round(at) },
+    },
+    jobs,
+  }
+}
+
+const plan: Readonly<Record<string, readonly string[]>> = {
+  build: ['compile', 'image'],
+  test: ['unit', 'lint', 'e2e'],
+  deploy: ['staging', 'production'],
+}
+
+/** Heard, and frozen at once. */
+function written(observation: Observation, to: readonly Lane[]): RunWork {
+  const heard = hearRun(observation)
+  return {
+    key: observation.key,
+    jobs: 'all',
+    source: 'webhook',
+    decide: (known, now) => {
+      const { run } = absorb(known, heard, now, rules) ?? { run: heard }
+      const { pipelineId } = observation.key
+      const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
+      const frozen = freezeAttempt(run, [...run.jobs.values()], trace, false, now, { partSize: 500 })
+      const owed = frozen.parts.map(part => ({ part, to }))
+      return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, owed }
+    },
+  }
+}

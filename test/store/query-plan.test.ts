@@ -1,0 +1,128 @@
+// What the pages ask is answered through an index: no statement reads a table from end to end.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { day, hour } from '../../src/store/trends.ts'
+import { manyRuns } from './many-runs.ts'
+import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { selectDead, selectLanes } from '../../src/store/rows.ts'
+import { startPostgres, type PostgresServer } from './postgres-server.ts'
+import { t0 } from '../flow/world.ts'
+import { trendsOn } from '../../src/store/trends-sql.ts'
+import { viewsOn, type Ask, type Row } from '../../src/store/views-sql.ts'
+import type { RunQuery } from '../../src/store/views.ts'
+import type { Store } from '../../src/store/store.ts'
+
+const key = { instance: 'https://git.example.com', pipelineId: 1_003 }
+const equals: Partial<RunQuery>[] = [
+  {},
+  { text: 'prices' },
+  { project: 'acme/shop/api' },
+  { ref: 'main' },
+  { status: 'failed' },
+  { source: 'push' },
+  { project: 'acme/shop/api', ref: 'main', status: 'failed', source: 'push', text: 'amina' },
+]
+
+/** Everything that the pages ask, once. */
+async function askAll(ask: Ask): Promise<void> {
+  const views = viewsOn(ask)
+  await views.inStatus(['running', 'failed'], 20)
+  await views.lastFinished(20)
+  await views.projects(100)
+  await views.find(100, key.pipelineId)
+  await views.children(key)
+  await views.parts(key)
+  await views.exportsOf(key)
+  for (const query of equals) {
+    const { next } = await views.search({ ...query, limit: 20 })
+    await views.search({ ...query, since: t0 - day, until: t0, limit: 20, after: next ?? { createdAt: t0, id: 1 } })
+  }
+  const trends = trendsOn(ask)
+  const query = { step: day, since: t0 - 30 * day, until: t0 } as const
+  await trends.series({}, { ...query, step: hour })
+  await trends.series({ projectId: 100, job: 'unit' }, query)
+  await trends.projects(query, 20)
+  for (const by of ['slowest', 'flakiest'] as const) {
+    await trends.jobs(by, query, 10)
+    await trends.jobs(by, { ...query, projectId: 100 }, 10)
+  }
+  await ask(selectLanes, [])
+  await ask(`${selectDead} ORDER BY e.id DESC LIMIT 100`, [])
+}
+
+async function fill(store: Store): Promise<void> {
+  await manyRuns({ store, runs: 1_500, until: t0 })
+  while ((await store.views.trends.takeIn(500)) > 0);
+  await store.close()
+}
+
+describe('on SQLite', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-plan-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  /** Reading an index in its own order up to a LIMIT, or one that holds only the backlog, is no reading of a table. */
+  function isScan(sql: string, detail: string): boolean {
+    if (!detail.startsWith('SCAN') || /^SCAN (known|walked|lanes|CONSTANT ROW|\(subquery)/.test(detail)) return false
+    if (/^SCAN listed_runs USING (COVERING )?INDEX listed_by_(time|finish)$/.test(detail)) return !sql.includes('LIMIT')
+    return !/^SCAN (e|exports) USING (COVERING )?INDEX exports_(owed|dead)/.test(detail)
+  }
+
+  it('no query of the pages scans a table', async () => {
+    const file = path.join(folder, 'p.db')
+    await fill(openSqlite(file, { now: () => t0, maxSize: 2 ** 40 }))
+    const db = new DatabaseSync(file)
+    const plans: [string, string][] = []
+    await askAll(async (sql, values) => {
+      const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values)
+      plans.push(...plan.map(({ detail }): [string, string] => [sql, String(detail)]))
+      return db.prepare(sql).all(...values)
+    })
+    db.close()
+    expect(plans.length).toBeGreaterThan(60)
+    expect(plans.filter(([sql, detail]) => isScan(sql, detail))).toEqual([])
+  })
+})
+
+describe('on PostgreSQL', () => {
+  let server: PostgresServer
+  beforeAll(async () => {
+    server = await startPostgres()
+  })
+  afterAll(async () => server.dispose())
+
+  it('every query of the pages has an index to go by', async () => {
+    const url = await server.newDatabase()
+    await fill(await openPostgres(url, { now: () => t0, maxSize: 2 ** 40 }))
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    try {
+      // A small table is read whole because that is quicker. Where there is no index, it is read whole even so.
+      await client.query('ANALYZE; SET enable_seqscan = off')
+      const scans: string[] = []
+      await askAll(async (sql, values) => {
+        const placed = sql.replace(/\?(\d+)/g, '$$$1')
+        const { rows } = await client.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${placed}`, [...values])
+        scans.push(...rows.map(row => row['QUERY PLAN']).filter(line => line.includes('Seq Scan')))
+        return (await client.query<Row>(placed, [...values])).rows.map(numbers)
+      })
+      expect(scans).toEqual([])
+    } finally {
+      await client.end()
+    }
+  })
+})
+
+/** A bare client gives large numbers as text. */
+function numbers(row: Row): Row {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name,
+      typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value,
+    ]),
+  )
+}

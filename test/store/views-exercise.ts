@@ -1,0 +1,168 @@
+// What every store's views promise, as one function: run against each database.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { absorbing } from '../../src/sources/absorb.ts'
+import { at, event, instance, job, rules, t0 } from '../flow/world.ts'
+import { day, hour, middleOf } from '../../src/store/trends.ts'
+import { freezeAttempt } from '../../src/model/freeze.ts'
+import { manyRuns } from './many-runs.ts'
+import type { Bench } from './exercise.ts'
+import type { HeardJob, PipelineFacts } from '../../src/model/observation.ts'
+import type { RunPage, RunQuery } from '../../src/store/views.ts'
+import type { RunWork } from '../../src/store/runs.ts'
+import type { Store } from '../../src/store/store.ts'
+
+export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
+  describe(`the views on ${name}`, () => {
+    let here: Bench
+    let store: Store
+
+    beforeEach(async () => {
+      here = await bench()
+      store = await here.open()
+    })
+    afterEach(async () => {
+      await store.close()
+      await here.dispose()
+    })
+
+    async function hear(
+      id: number,
+      status: string,
+      seconds: { created: number; finished?: number },
+      facts: Partial<PipelineFacts> = {},
+      jobs: HeardJob[] = [],
+    ): Promise<void> {
+      const finishedAt = seconds.finished === undefined ? {} : { finishedAt: at(seconds.finished) }
+      const heard = event(status, { createdAt: at(seconds.created), ...finishedAt }, jobs, facts, id)
+      await store.runs.transact(absorbing([heard], 'webhook', rules))
+    }
+    async function freeze(pipelineId: number): Promise<void> {
+      const work: RunWork = {
+        key: { instance, pipelineId },
+        jobs: 'all',
+        decide: (known, now) => {
+          if (known === undefined) return undefined
+          const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
+          const fresh = [...known.run.jobs.values()].filter(one => one.frozen === undefined)
+          const frozen = freezeAttempt(known.run, fresh, trace, false, now, rules)
+          const owed = frozen.parts.map(part => ({ part, to: [{ destination: 'default', signal: 'traces' as const }] }))
+          return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, owed }
+        },
+      }
+      await store.runs.transact([work])
+    }
+    const ids = ({ runs }: Pick<RunPage, 'runs'>): number[] => runs.map(({ run }) => run.key.pipelineId)
+    const found = async (query: Partial<RunQuery>): Promise<number[]> =>
+      ids(await store.views.search({ limit: 10, ...query }))
+
+    it('lists runs newest first, a page at a time, each with its jobs', async () => {
+      for (const id of [1, 2, 3, 4, 5]) {
+        await hear(id, 'success', { created: id, finished: id + 10 }, {}, [job(id * 10, 'build', 'success', {})])
+      }
+      const first = await store.views.search({ limit: 2 })
+      expect(ids(first)).toEqual([5, 4])
+      expect([...first.runs[0]!.run.jobs.keys()]).toEqual([50])
+      const second = await store.views.search({ limit: 2, after: first.next })
+      const third = await store.views.search({ limit: 2, after: second.next })
+      expect([ids(second), ids(third), third.next]).toEqual([[3, 2], [1], undefined])
+    })
+
+    it('finds by status, ref, source, project, time and words, all at once too', async () => {
+      await hear(1, 'success', { created: 1 }, { ref: 'main', source: 'push', user: { username: 'amina' } })
+      await hear(2, 'failed', { created: 2 }, { ref: 'main', source: 'schedule' })
+      await hear(3, 'failed', { created: 3 }, { ref: 'fix/100%', source: 'push', commit: { message: 'Round PRICES' } })
+      expect(await found({ status: 'failed' })).toEqual([3, 2])
+      expect(await found({ status: 'failed', ref: 'main' })).toEqual([2])
+      expect(await found({ source: 'push', project: 'acme/shop' })).toEqual([3, 1])
+      expect(await found({ project: 'acme/other' })).toEqual([])
+      expect(await found({ since: at(2), until: at(3) })).toEqual([2])
+      expect(await found({ text: 'prices round' })).toEqual([3])
+      expect(await found({ text: '100%' })).toEqual([3])
+      expect(await found({ text: '0_%' })).toEqual([])
+      expect(await found({ text: 'Amina' })).toEqual([1])
+    })
+
+    it('follows a run whose status, ref and finish change', async () => {
+      await hear(1, 'running', { created: 1 })
+      expect(ids({ runs: await store.views.inStatus(['running', 'pending'], 10) })).toEqual([1])
+      expect(await store.views.lastFinished(10)).toEqual([])
+      await hear(1, 'success', { created: 1, finished: 60 }, { ref: 'release' })
+      expect(await store.views.inStatus(['running'], 10)).toEqual([])
+      expect(ids({ runs: await store.views.lastFinished(10) })).toEqual([1])
+      expect(await found({ ref: 'release' })).toEqual([1])
+    })
+
+    it('finds a pipeline by its project, its children, and what became of its exports', async () => {
+      await hear(1, 'success', { created: 1, finished: 60 })
+      await hear(2, 'success', { created: 2, finished: 50 }, { sourcePipeline: { pipelineId: 1, jobId: 11 } })
+      await freeze(1)
+      const key = { instance, pipelineId: 1 }
+      expect((await store.views.find(3, 1))?.run.key).toEqual(key)
+      expect(await store.views.find(4, 1)).toBeUndefined()
+      expect(await store.views.find(3, 1, 'https://elsewhere.example')).toBeUndefined()
+      expect(ids({ runs: await store.views.children(key) })).toEqual([2])
+      expect((await store.views.parts(key)).map(part => [part.attempt, part.part])).toEqual([[1, 1]])
+      expect(await store.views.exportsOf(key)).toMatchObject([
+        { attempt: 1, part: 1, signal: 'traces', destination: 'default', state: 'owed', tries: 0 },
+      ])
+    })
+
+    it('names each project once', async () => {
+      await manyRuns({ store, runs: 300, until: t0 })
+      const paths = await store.views.projects(100)
+      expect(paths).toHaveLength(20)
+      expect(paths).toEqual([...new Set(paths)].sort())
+      expect(await store.views.projects(3)).toEqual(paths.slice(0, 3))
+    })
+
+    it('takes up a search where it was cut short', async () => {
+      await manyRuns({ store, runs: 5_600, until: t0, every: 1_000, lanes: [] })
+      const oldest = { text: '1003', limit: 5 }
+      const first = await store.views.search(oldest)
+      expect(first).toMatchObject({ runs: [], searchedBackTo: t0 - 4_999_000 })
+      const second = await store.views.search({ ...oldest, after: first.next })
+      expect([ids(second), second.next]).toEqual([[1003], undefined])
+    })
+
+    it('adds up what was frozen by hour and day, once, whatever is taken in when', async () => {
+      const failing = [job(1, 'e2e', 'failed', { started: 0, finished: 100 }, { queuedDuration: 4 })]
+      await hear(1, 'failed', { created: 0, finished: 100 }, { queuedDuration: 2 }, failing)
+      await freeze(1)
+      here.move(100_000)
+      expect(await store.views.trends.takeIn(10)).toBe(1)
+      const retried = [...failing, job(2, 'e2e', 'success', { started: 200, finished: 300 })]
+      await hear(1, 'success', { created: 0, finished: 300 }, {}, retried)
+      await freeze(1)
+      here.move(100_000)
+      expect(await store.views.trends.takeIn(10)).toBe(1)
+      expect(await store.views.trends.takeIn(10)).toBe(0)
+      const query = { step: hour, since: t0 - day, until: t0 + day } as const
+      const [all] = await store.views.trends.series({}, query)
+      expect(all).toMatchObject({ runs: 2, failed: 1, bucket: t0 - (t0 % hour), totalMs: 200_000 })
+      expect(Object.entries(all!.durations).map(([bin, count]) => [count, within(middleOf(bin), 100_000)])).toEqual([
+        [2, true],
+      ])
+      const [e2e] = await store.views.trends.jobs('flakiest', { ...query, step: day }, 5)
+      expect(e2e).toMatchObject({ job: 'e2e', project: 'acme/shop', runs: 2, failed: 1, flaky: 1, totalMs: 200_000 })
+      expect(Object.keys(e2e!.queues).map(bin => within(middleOf(bin), 4_000))).toEqual([true])
+      expect(await store.views.trends.projects(query, 5)).toMatchObject([{ projectId: 3, runs: 2 }])
+      expect(await store.views.trends.jobs('slowest', { ...query, projectId: 4 }, 5)).toEqual([])
+    })
+
+    it('forgets hours after some days, and keeps days', async () => {
+      await hear(1, 'success', { created: 0, finished: 100 })
+      await freeze(1)
+      here.move(100_000)
+      await store.views.trends.takeIn(10)
+      here.move(5 * day)
+      expect(await store.views.trends.prune()).toBe(2)
+      const query = { since: t0 - day, until: t0 + day }
+      expect(await store.views.trends.series({}, { ...query, step: hour })).toEqual([])
+      expect(await store.views.trends.series({}, { ...query, step: day })).toMatchObject([{ runs: 1 }])
+    })
+  })
+}
+
+function within(found: number, right: number): boolean {
+  return Math.abs(found - right) <= right * 0.05
+}
