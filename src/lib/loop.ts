@@ -26,10 +26,11 @@ export function createLoop({ name, clock, log, turn }: LoopOptions): Loop {
   let wakes = 0
   let pause: AbortController | undefined
   let running: Promise<void> | undefined
+  const isStopping = (): boolean => stopping
 
   async function run(): Promise<void> {
     let failures = 0
-    while (!stopping) {
+    while (!isStopping()) {
       const before = wakes
       let rest: number
       try {
@@ -42,6 +43,7 @@ export function createLoop({ name, clock, log, turn }: LoopOptions): Loop {
         const level = failures === 1 ? 'error' : 'debug'
         log[level]({ loop: name, failures, reason: reasonOf(error) }, `${name} failed and will try again`)
       }
+      if (isStopping()) return
       if (wakes !== before && failures === 0) rest = 0
       if (rest <= 0) {
         // Even without a pause others get their turn: timers, sockets, signals.

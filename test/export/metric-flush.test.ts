@@ -118,9 +118,9 @@ describe('the flush of cumulative metrics', () => {
     start()
     await receiver.until(() => receiver.metrics.length > 0)
     expect(latest('pipeline.status_total')).toEqual({
-      '3: success main': 1,
-      '3: failed main': 1,
-      '4: success main': 1,
+      '3: main success': 1,
+      '3: main failed': 1,
+      '4: main success': 1,
     })
     const resources = new Set(
       receiver.metrics.map(({ resource: { attributes } }) =>
@@ -149,7 +149,7 @@ describe('the flush of cumulative metrics', () => {
     await run(pipeline(2), pipeline(3))
     start()
     await receiver.until(() => receiver.metrics.length > 0)
-    expect(latest('pipeline.status_total')).toEqual({ '3: success main': 3 })
+    expect(latest('pipeline.status_total')).toEqual({ '3: main success': 3 })
     expect(latest('job.duration_seconds')).toEqual({ '3: build success': 3 })
     expect(starts()).toEqual(before)
   })
@@ -186,7 +186,7 @@ describe('the flush of cumulative metrics', () => {
     await run(pipeline(2))
     await flushed(flush)
     expect(flush.status()).toMatchObject([{ state: 'open' }])
-    expect(latest('pipeline.status_total')).toEqual({ '3: success main': 2 })
+    expect(latest('pipeline.status_total')).toEqual({ '3: main success': 2 })
   })
 
   it('passes over a project that is refused, and holds up no other for it', async () => {
@@ -203,7 +203,7 @@ describe('the flush of cumulative metrics', () => {
 
   it('waits as long as the backend asks for', async () => {
     await run(pipeline(1))
-    receiver.misbehave({ fault: { kind: 'status', status: 429, message: 'slower', retryAfter: 300 }, times: 1 })
+    receiver.misbehave({ fault: { kind: 'status', status: 429, headers: { 'retry-after': '300' } }, times: 1 })
     const flush = start()
     await receiver.until(() => receiver.requests.length === 1)
     await new Promise(resolve => setTimeout(resolve, 50))
@@ -218,7 +218,7 @@ describe('the flush of cumulative metrics', () => {
     await run(pipeline(1))
     start({ destinations: [destination('down', 'cumulative', 'http://127.0.0.1:1'), destination('default')] })
     await receiver.until(() => receiver.metrics.length > 0)
-    expect(latest('pipeline.status_total')).toEqual({ '3: success main': 1 })
+    expect(latest('pipeline.status_total')).toEqual({ '3: main success': 1 })
   })
 })
 

@@ -4,7 +4,14 @@ import { ATTR_SERVICE_INSTANCE_ID, ATTR_SERVICE_NAMESPACE } from '@opentelemetry
 import { resourceFromAttributes, type Resource } from '@opentelemetry/resources'
 import type { MetricData, ResourceMetrics } from '@opentelemetry/sdk-metrics'
 import type { Millis } from '../../model/instant.ts'
-import { shapeOf, type ActiveRuns, type ProjectKey, type ProjectTotals, type SeriesTotal } from '../../model/totals.ts'
+import {
+  overflowAttributes,
+  shapeOf,
+  type ActiveRuns,
+  type ProjectKey,
+  type ProjectTotals,
+  type SeriesTotal,
+} from '../../model/totals.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 import { ownerOf, resourceAttributesOf } from '../attributes/resource.ts'
 import { attributesOf, keyUnder, vendorPrefix } from '../attributes/table.ts'
@@ -64,7 +71,16 @@ export function activePoints(active: ActiveTotals, now: Millis, settings: Teleme
     const value = run.count + (typeof before === 'number' ? before : 0)
     points.set(id, { attributes, start: active.since, end: now, value })
   }
-  return [...points.values()]
+  return within(settings.maxSeries, [...points.values()])
+}
+
+/** What is beyond the limit of series shares one. */
+function within(maxSeries: number, points: readonly Point[]): Point[] {
+  const [first, ...others] = points.slice(maxSeries - 1)
+  if (first === undefined || others.length === 0) return [...points]
+  const value = [first, ...others].reduce((sum, point) => sum + (typeof point.value === 'number' ? point.value : 0), 0)
+  const attributes = JSON.parse(overflowAttributes) as Attributes
+  return [...points.slice(0, maxSeries - 1), { ...first, attributes, value }]
 }
 
 /** Names and ids that keep apart two projects of one name. */
