@@ -1,0 +1,200 @@
+// Bad input tried one by one against the running daemon: the right answer to each, and no harm done.
+import { createHmac } from 'node:crypto'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { generatePipeline } from '../../src/demo/platform/generate.ts'
+import { Daemon, webhookToken } from './daemon.ts'
+
+const signingToken = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+
+/** A finished pipeline of its own, as the platform sends it. */
+function pipelineBody(id: number, change: (payload: Payload) => void = () => undefined): string {
+  const { deliveries } = generatePipeline(9, 'small', { firstIds: { pipeline: id, job: id * 100 } })
+  const last = deliveries.filter(({ kind }) => kind === 'pipeline').at(-1)
+  const payload = JSON.parse(last?.body ?? '') as Payload
+  change(payload)
+  return JSON.stringify(payload)
+}
+
+interface Payload {
+  object_attributes: Record<string, unknown>
+  builds: Record<string, unknown>[]
+  [field: string]: unknown
+}
+
+function signed(body: string, timestamp: number, secret = signingToken): Record<string, string> {
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const signature = createHmac('sha256', key).update(`msg-1.${timestamp}.${body}`).digest('base64')
+  return { 'webhook-id': 'msg-1', 'webhook-timestamp': String(timestamp), 'webhook-signature': `v1,${signature}` }
+}
+
+const now = (): number => Math.floor(Date.now() / 1000)
+const pipelineHook = { 'x-service-event': 'Pipeline Hook' }
+
+interface Case {
+  readonly name: string
+  readonly body: string
+  readonly headers?: Record<string, string>
+  readonly status: number
+  readonly message: RegExp
+}
+
+const good = pipelineBody(1)
+const refused: readonly Case[] = [
+  { name: 'a wrong token', body: good, headers: { 'x-service-token': 'guess' }, status: 401, message: /token/ },
+  { name: 'a blank token', body: good, headers: { 'x-service-token': '' }, status: 401, message: /token/ },
+  {
+    name: 'a bad signature, in spite of the right token',
+    body: good,
+    headers: signed(good, now(), `whsec_${Buffer.alloc(32, 8).toString('base64')}`),
+    status: 401,
+    message: /signature/,
+  },
+  {
+    name: 'a signature of another body',
+    body: good.replace('success', 'SUCCESS'),
+    headers: signed(good, now()),
+    status: 401,
+    message: /signature/,
+  },
+  { name: 'an old timestamp', body: good, headers: signed(good, now() - 301), status: 401, message: /timestamp/ },
+  { name: 'text that is no JSON', body: 'pipeline=1', status: 400, message: /not a JSON object/ },
+  { name: 'a JSON array', body: '[1]', status: 400, message: /not a JSON object/ },
+  { name: 'an empty body', body: '', status: 400, message: /not a JSON object/ },
+  { name: '30 MB', body: `{"a":"${'x'.repeat(30e6)}"}`, status: 413, message: /too large/ },
+  {
+    name: 'a form',
+    body: 'a=1',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    status: 415,
+    message: /json/,
+  },
+  {
+    name: 'a compressed body',
+    body: good,
+    headers: { 'content-encoding': 'gzip' },
+    status: 415,
+    message: /compressed/,
+  },
+]
+
+/** Accepted at the door, where nothing is parsed; what cannot be understood behind it is kept with the reason. */
+const kept: readonly { readonly name: string; readonly body: string; readonly reason: RegExp }[] = [
+  { name: 'JSON that ends early', body: good.slice(0, -20) + '}', reason: /JSON/ },
+  { name: 'no pipeline id', body: pipelineBody(2, one => delete one.object_attributes.id), reason: /id/ },
+  { name: 'no project', body: pipelineBody(3, one => delete one.project), reason: /project/ },
+  { name: 'no status', body: pipelineBody(4, one => delete one.object_attributes.status), reason: /status/ },
+  { name: 'an id of another type', body: pipelineBody(5, one => (one.object_attributes.id = { a: 1 })), reason: /id/ },
+  {
+    name: 'a list for an object',
+    body: pipelineBody(6, one => (one.object_attributes = [] as never)),
+    reason: /object_attributes|id/,
+  },
+  {
+    name: 'nesting of 100,000 levels',
+    body: `{"object_kind":"pipeline","object_attributes":${'['.repeat(1e5)}${']'.repeat(1e5)}}`,
+    reason: /./,
+  },
+]
+
+const absurd = '9999999-99-99 99:99:99 UTC'
+/** Understood in spite of what is in them: their pipelines arrive. */
+const endured: readonly { readonly name: string; readonly id: number; readonly body: string }[] = [
+  {
+    name: 'absurd times',
+    id: 11,
+    body: pipelineBody(11, one => {
+      Object.assign(one.object_attributes, { created_at: absurd, finished_at: '0000-00-00T00:00:00Z' })
+      for (const [index, build] of one.builds.entries()) {
+        Object.assign(build, { created_at: index, started_at: '275761-01-01 00:00:00 UTC', finished_at: absurd })
+      }
+    }),
+  },
+  {
+    name: '__proto__ keys',
+    id: 12,
+    body: pipelineBody(12)
+      .replace(
+        '{"object_kind"',
+        '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"object_kind"',
+      )
+      .replace('"object_attributes":{', '"object_attributes":{"__proto__":{"status":"failed","polluted":true},'),
+  },
+  {
+    name: 'deep nesting in a field that nobody reads',
+    id: 13,
+    body: pipelineBody(13).replace('{"object_kind"', `{"x":${'[{"a":'.repeat(500)}1${'}]'.repeat(500)},"object_kind"`),
+  },
+  {
+    name: 'numbers and durations without measure',
+    id: 14,
+    body: pipelineBody(14, one => {
+      Object.assign(one.object_attributes, { duration: -1e308, queued_duration: 1e308, iid: 1e21 })
+    }),
+  },
+  {
+    name: 'text that is no valid Unicode, and zero bytes',
+    id: 15,
+    body: pipelineBody(15, one => (one.object_attributes.ref = 'a\\ud800b\\u0000c')).replaceAll('\\\\', '\\'),
+  },
+  {
+    name: 'a million characters of commit message',
+    id: 16,
+    body: pipelineBody(16, one => Object.assign(one.commit as object, { message: 'long '.repeat(2e5) })),
+  },
+  {
+    name: 'jobs that are none among those that are',
+    id: 17,
+    body: pipelineBody(17, one => one.builds.push({}, null as never, { id: 'x' }, [] as never)),
+  },
+]
+
+describe('the daemon', () => {
+  it('answers bad input as it should, keeps what it cannot understand, and goes on', async () => {
+    const receiver = await OtlpReceiver.start()
+    onTestFinished(async () => receiver.close())
+    const daemon = await Daemon.start({
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken,
+    })
+    const pipelines = (): unknown[] =>
+      receiver.spans.filter(({ kind }) => kind === 'server').map(({ attributes }) => attributes['pipeline.id'])
+
+    for (const { name, body, headers, status, message } of refused) {
+      const answer = await daemon.post(body, { ...pipelineHook, ...headers })
+      const told = (await answer.json()) as { message: string }
+      expect([name, answer.status, told]).toEqual([name, status, { message: expect.stringMatching(message) as string }])
+    }
+    expect((await fetch(daemon.webhooks)).status).toBe(405)
+    expect((await fetch(`${daemon.url}/webhook`, { method: 'POST' })).status).toBe(404)
+
+    for (const { name, body } of [...kept, ...endured]) {
+      const answer = await daemon.post(body, pipelineHook)
+      expect([name, answer.status]).toEqual([name, 202])
+    }
+    const last = pipelineBody(99)
+    const { status } = await daemon.post(last, { ...pipelineHook, ...signed(last, now()), 'x-service-token': '' })
+    expect(status).toBe(202)
+    const expected = [...endured.map(({ id }) => id), 99]
+    await receiver.until(() => expected.every(id => pipelines().includes(id)))
+    expect(await daemon.stop()).toEqual({ code: 0, signal: null })
+
+    expect(pipelines().sort()).toEqual(expected.sort())
+    for (const { start, end, attributes } of receiver.spans) {
+      expect(end).toBeGreaterThanOrEqual(start)
+      expect(start).toBeGreaterThan(Date.UTC(2000, 0))
+      expect(Object.keys(attributes)).not.toContain('polluted')
+    }
+    const list = await daemon.command('inbox', 'list', '--json')
+    const inbox = JSON.parse(list.stdout) as { waiting: number; kept: { reason: string }[] }
+    expect(inbox.waiting).toBe(0)
+    // Newest first.
+    const reasons = inbox.kept.map(({ reason }) => reason).toReversed()
+    expect(reasons).toHaveLength(kept.length)
+    kept.forEach(({ name, reason }, index) =>
+      expect([name, reasons[index]]).toEqual([name, expect.stringMatching(reason)]),
+    )
+    expect(daemon.process.log.filter(({ level }) => level >= 50)).toEqual([])
+    expect(daemon.output).not.toContain(webhookToken)
+  })
+})
