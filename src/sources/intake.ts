@@ -46,7 +46,8 @@ export interface Intake extends Loop {
   drain(): Promise<void>
 }
 
-const batch = { deliveries: 256, bytes: 16 * 1024 * 1024, holdMs: 60_000 }
+/** Held many times longer than taking them in lasts: whoever dies or loses the store delays its share by no more. */
+const batch = { deliveries: 256, bytes: 16 * 1024 * 1024, holdMs: 15_000 }
 /** Deliveries that other processes put back (`pipespan inbox retry`) are seen after this long, ms. */
 const idle = 1_000
 

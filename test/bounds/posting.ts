@@ -1,0 +1,36 @@
+// A platform that does not give up: each body is posted until it is taken.
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Anything that takes webhooks: a daemon, or one of several. */
+export interface Takes {
+  post(body: string, headers: Record<string, string>): Promise<Response>
+}
+
+/** `abreast` posts are under way at a time. Told of every answer; a connection that fails counts as 503. */
+export async function postUntilTaken(
+  to: Takes,
+  bodies: readonly string[],
+  abreast: number,
+  onAnswer: (status: number) => void = () => undefined,
+): Promise<void> {
+  const left = bodies.entries()
+  const lane = async (): Promise<void> => {
+    for (const [index, body] of left) {
+      for (;;) {
+        const headers = { 'x-service-event': 'Pipeline Hook', 'idempotency-key': `delivery-${index}` }
+        const status = await to.post(body, headers).then(
+          async answer => {
+            await answer.body?.cancel()
+            return answer.status
+          },
+          () => 503,
+        )
+        onAnswer(status)
+        if (status < 300) break
+        if (status < 500) throw new Error(`refused with ${status}`)
+        await sleep(100)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: abreast }, lane))
+}
