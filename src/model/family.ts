@@ -1,6 +1,7 @@
 // Families: which trace a pipeline belongs to and which span is its parent. Never guessed: where the chain to the root
 // cannot be known, the pipeline has a trace of its own and a link.
 import type { Job } from './job.ts'
+import type { SourcePipeline } from './observation.ts'
 import type { ParentSpan, RunHead, TraceContext } from './run.ts'
 
 /** What the store knows of one ancestor. */
@@ -25,6 +26,23 @@ export function parentOf(head: RunHead): { pipelineId: number; jobId?: number | 
   const source = head.pipeline?.record.facts.sourcePipeline
   if (source === undefined || source.pipelineId === head.key.pipelineId) return undefined
   return { pipelineId: source.pipelineId, jobId: source.jobId }
+}
+
+/** True when another pipeline triggered this one, also where it is not known which. */
+export function isTriggered(head: RunHead): boolean {
+  const source = head.pipeline?.record.facts.source
+  return source === 'parent_pipeline' || source === 'pipeline' || parentOf(head) !== undefined
+}
+
+/** The run with what was found out of the pipeline that triggered it; what its own sources told of that stays. */
+export function withParent<R extends RunHead>(run: R, found: SourcePipeline): R {
+  const { pipeline } = run
+  if (pipeline === undefined) return run
+  const { record } = pipeline
+  const told = record.facts.sourcePipeline
+  if (told !== undefined && (told.pipelineId !== found.pipelineId || told.jobId !== undefined)) return run
+  const sourcePipeline = { ...found, ...told }
+  return { ...run, pipeline: { ...pipeline, record: { ...record, facts: { ...record.facts, sourcePipeline } } } }
 }
 
 /** The trace a run is exported in. `ancestors` is the chain as far as the store knows it, parent first. */
@@ -53,7 +71,7 @@ function rootOf(
   for (const { head: ancestor } of ancestors) {
     const frozen = ancestor.attempts[0]?.trace
     if (frozen !== undefined) return { pipelineId: frozen.rootPipelineId, traceparent: frozen.traceparent }
-    if (ancestor.pipeline !== undefined && parentOf(ancestor) === undefined) {
+    if (ancestor.pipeline !== undefined && !isTriggered(ancestor)) {
       return { pipelineId: ancestor.key.pipelineId, traceparent: ancestor.pipeline.record.facts.traceparent }
     }
   }

@@ -107,6 +107,8 @@ export interface PipelineFacts {
   readonly mergeRequest?: MergeRequest | undefined
   readonly sourcePipeline?: SourcePipeline | undefined
   readonly rootPipelineId?: number | undefined
+  /** True where the source lists the pipeline's own bridges too: then nobody need be asked for them. */
+  readonly bridgesAreTold?: boolean | undefined
   /** Percent. */
   readonly coverage?: number | undefined
   /** A validated W3C traceparent the pipeline was started with (only under `PIPESPAN_TRACEPARENT=true`). */

@@ -47,6 +47,7 @@ export function normalizePipelineHook(hook: PipelineHook, context: HookContext):
         mergeRequest: mergeRequestOf(hook.merge_request),
         sourcePipeline: sourcePipelineOf(hook),
         rootPipelineId: pipeline.root_pipeline_id,
+        bridgesAreTold: hook.bridges === undefined ? undefined : true,
         traceparent: context.traceparent,
       }),
       times: known({ createdAt: pipeline.created_at, finishedAt: pipeline.finished_at }),

@@ -2,6 +2,7 @@
 import { hearRun, mergeRun, type Run } from '../model/run.ts'
 import { isAtEnd } from '../model/attempt.ts'
 import { isBlocked } from '../model/status.ts'
+import type { AskingChange, AskingWants } from '../store/asking.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Observation, RunKey } from '../model/observation.ts'
 import type { RunChange, RunTiming, RunWork, SourceName, StoredRun } from '../store/runs.ts'
@@ -15,8 +16,15 @@ export interface AbsorbRules {
   readonly enrichDeadline?: number | undefined
 }
 
+/** A pipeline's own event is usually no further away from its first job's than this, ms. */
+const onlyJobsAfter = 60_000
+
 /** One piece of work per run: all observations of it are merged before anything is written. */
-export function absorbing(observations: readonly Observation[], source: SourceName, rules: AbsorbRules): RunWork[] {
+export function absorbing(
+  observations: readonly Observation[],
+  source: SourceName | undefined,
+  rules: AbsorbRules,
+): RunWork[] {
   const byRun = new Map<string, { key: RunKey; heard: Run }>()
   for (const observation of observations) {
     const { key } = observation
@@ -46,14 +54,15 @@ export function absorb(
     const job = run.jobs.get(id)
     return job === undefined || job === known?.run.jobs.get(id) ? [] : [job]
   })
-  return { run, jobs, timing: timingAfter(run, known?.timing, now, rules) }
+  return { run, jobs, timing: timingAfter(run, known?.timing, now, rules), asking: askingAfter(run, known, now, rules) }
 }
 
 /**
  * When to look next. A run that has come to its end, or that owes or may owe something beyond its last attempt, after the
- * settle delay: `settle.ts` then decides with all jobs at hand. A running one only when it has been silent for too long.
+ * settle delay: `settle.ts` then decides with all jobs at hand. A running one only when it has been silent for too long,
+ * and the platform has been asked in vain.
  */
-function timingAfter(run: Run, before: RunTiming | undefined, now: Millis, rules: AbsorbRules): RunTiming {
+export function timingAfter(run: Run, before: RunTiming | undefined, now: Millis, rules: AbsorbRules): RunTiming {
   if (run.pipeline === undefined) return { changedAt: now }
   if (isAtEnd(run)) {
     const settled = now + rules.settle
@@ -62,6 +71,23 @@ function timingAfter(run: Run, before: RunTiming | undefined, now: Millis, rules
     return { changedAt: now, endedAt: now, enrichingUntil, dueAt: settled }
   }
   if (run.attempts.length > 0) return { changedAt: now, dueAt: now + rules.settle }
-  const silence = isBlocked(run.pipeline.record.facts.status) ? rules.blockedAfter : rules.staleAfter
-  return { changedAt: now, dueAt: now + silence }
+  if (isBlocked(run.pipeline.record.facts.status)) return { changedAt: now, dueAt: now + rules.blockedAfter }
+  return { changedAt: now, dueAt: now + rules.staleAfter + (rules.enrichDeadline ?? 0) }
+}
+
+/** What the platform is to be asked: at each end for its details; once for a run that only jobs tell of, or that goes silent. */
+function askingAfter(
+  run: Run,
+  known: StoredRun | undefined,
+  now: Millis,
+  { enrichDeadline, staleAfter }: AbsorbRules,
+): AskingChange | undefined {
+  if (enrichDeadline === undefined) return undefined
+  if (isAtEnd(run)) return known?.timing.endedAt === undefined ? askFor('details', now) : undefined
+  if (run.pipeline === undefined) return known === undefined ? askFor('state', now + onlyJobsAfter) : undefined
+  return known?.run.pipeline === undefined ? askFor('state', now + staleAfter) : undefined
+}
+
+function askFor(ask: AskingWants, at: Millis): AskingChange {
+  return { ask, lane: 'fresh', at }
 }

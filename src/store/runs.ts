@@ -1,4 +1,5 @@
 // Runs and what was frozen of them: one verb to change them, under a lock, with what is then owed, in one transaction.
+import type { AskingChange } from './asking.ts'
 import type { FrozenPart } from '../model/frozen.ts'
 import type { Job } from '../model/job.ts'
 import type { Millis } from '../model/instant.ts'
@@ -44,6 +45,8 @@ export interface RunChange {
   readonly owed?: readonly Owed[] | undefined
   /** What the frozen attempts add to the totals: in the same transaction, so that nothing counts twice or not at all. */
   readonly totals?: readonly ProjectIncrements[] | undefined
+  /** What the platform's API is to be asked about the run. Undefined: as before. */
+  readonly asking?: AskingChange | undefined
 }
 
 export interface RunWork {

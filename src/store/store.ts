@@ -1,4 +1,5 @@
 // The store as the rooms see it. `open-store.ts` chooses the database by URL; both keep the same promises (one exercise tests both).
+import type { Asking } from './asking.ts'
 import type { Exports } from './exports.ts'
 import type { Inbox } from './inbox.ts'
 import type { Leases, Notes } from './notes.ts'
@@ -19,6 +20,7 @@ export interface Store {
   readonly inbox: Inbox
   readonly runs: Runs
   readonly exports: Exports
+  readonly asking: Asking
   readonly notes: Notes
   readonly leases: Leases
   readonly counters: Counters

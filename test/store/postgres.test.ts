@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { askingExercise } from './asking-exercise.ts'
 import { exercise, type Bench } from './exercise.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { pruningExercise } from './pruning-exercise.ts'
@@ -27,6 +28,7 @@ const bench = async (): Promise<Bench> => {
 exercise('PostgreSQL', bench)
 pruningExercise('PostgreSQL', bench)
 totalsExercise('PostgreSQL', bench)
+askingExercise('PostgreSQL', bench)
 
 describe('a PostgreSQL database', () => {
   it('is migrated once, however many replicas open it at the same moment', async () => {

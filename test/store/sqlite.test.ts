@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { askingExercise } from './asking-exercise.ts'
 import { exercise, delivery, type Bench } from './exercise.ts'
 import { lockForServing } from '../../src/store/sqlite/serve-lock.ts'
 import { pruningExercise } from './pruning-exercise.ts'
@@ -26,6 +27,7 @@ const bench = async (): Promise<Bench> => {
 exercise('SQLite', bench)
 pruningExercise('SQLite', bench)
 totalsExercise('SQLite', bench)
+askingExercise('SQLite', bench)
 
 describe('an SQLite file', () => {
   let folder: string

@@ -146,6 +146,27 @@ export const postgresMigrations: readonly string[] = [
   CREATE INDEX runs_active ON runs (instance, project_id, name, status)
     WHERE due_at IS NOT NULL AND status NOT IN ('success', 'failed', 'canceled', 'skipped');
   `,
+  // 4: what the platform's API is still to be asked about, and which job started which pipeline.
+  `
+  CREATE TABLE asking (
+    run_id bigint  PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
+    lane   text    NOT NULL,
+    wants  integer NOT NULL,
+    due_at bigint  NOT NULL,
+    held   integer NOT NULL
+  );
+  CREATE INDEX asking_due ON asking (lane, due_at);
+
+  CREATE TABLE triggers (
+    instance    text   NOT NULL,
+    pipeline_id bigint NOT NULL,
+    run_id      bigint NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    job_id      bigint NOT NULL,
+    PRIMARY KEY (instance, pipeline_id)
+  );
+  CREATE INDEX triggers_by_run ON triggers (run_id);
+  CREATE INDEX runs_never_frozen ON runs (instance, pipeline_id) WHERE attempts = '[]';
+  `,
   // What the pages show: lists of runs, and figures over time.
   viewsMigration,
 ]

@@ -1,5 +1,6 @@
 // The store of several replicas: one PostgreSQL database, every room's tables on one pool.
 import { openDatabase, type DatabaseOptions } from './database.ts'
+import { postgresAsking } from './asking.ts'
 import { postgresExports } from './exports.ts'
 import { postgresInbox } from './inbox.ts'
 import { postgresNotes } from './notes.ts'
@@ -22,6 +23,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     inbox: postgresInbox(db, options.maxSize),
     runs: postgresRuns(db),
     exports: postgresExports(db),
+    asking: postgresAsking(db),
     ...postgresNotes(db),
     pruning: postgresPruning(db),
     tables: postgresTables(db),

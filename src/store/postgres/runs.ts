@@ -1,4 +1,5 @@
 // Runs, their jobs and what was frozen of them, on PostgreSQL: each step of a transaction is one statement for all runs.
+import { changeAsking, noteTriggers } from './asking.ts'
 import { listRuns } from './views.ts'
 import { moveTotals } from './totals.ts'
 import { Again, type Database, type Row, type Session } from './database.ts'
@@ -122,6 +123,16 @@ async function transact(session: Session, now: number, work: readonly RunWork[])
     now,
   )
   await writeParts(session, changes, ids, now)
+  await noteTriggers(
+    session,
+    changes.flatMap(({ change: { run, jobs } }, index) =>
+      jobs.map(job => ({ runId: ids[index] ?? 0, instance: run.key.instance, job })),
+    ),
+  )
+  await changeAsking(
+    session,
+    changes.map(({ change }, index) => ({ runId: ids[index] ?? 0, change: change.asking })),
+  )
   await moveTotals(
     session,
     changes.flatMap(({ change }) => change.totals ?? []),

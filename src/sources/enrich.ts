@@ -1,0 +1,200 @@
+// Completes what webhooks leave out: asks the platform about runs that are due in the queue, the pipelines of the day before
+// those of a backfill, and lets nothing wait longer than its deadline. While the budget has nothing to give, deadlines stand
+// still; while the platform does not answer, they run.
+import { askAbout } from './ask-run.ts'
+import { backoff } from '../lib/backoff.ts'
+import { createLoop, type Loop } from '../lib/loop.ts'
+import { createParents } from './parents.ts'
+import { givingUp, postponing, takingIn } from './enriched.ts'
+import { hearRun, mergeRun, type Run } from '../model/run.ts'
+import { isAtEnd } from '../model/attempt.ts'
+import { isBlocked } from '../model/status.ts'
+import { PlatformError } from '../platform/platform-error.ts'
+import { sparseWarnings } from '../lib/sparse-warnings.ts'
+import type { AbsorbRules } from './absorb.ts'
+import type { Asked, Asking, AskingLane } from '../store/asking.ts'
+import type { Budget } from '../platform/budget.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/log.ts'
+import type { PlatformClient } from '../platform/client.ts'
+import type { RunKey } from '../model/observation.ts'
+import type { Runs, StoredRun } from '../store/runs.ts'
+import type { Selection } from './selection.ts'
+import type { Troubles } from './troubles.ts'
+
+export interface EnricherOptions {
+  readonly client: PlatformClient
+  readonly budget: Budget
+  readonly runs: Runs
+  readonly asking: Asking
+  readonly rules: AbsorbRules
+  readonly selection: Selection
+  readonly traceparent: boolean
+  readonly troubles: Troubles
+  /** Called after a run changed: the settler may have something to do. */
+  readonly onChange: () => void
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Counted since start. */
+export interface EnricherCounters {
+  /** Runs that were asked about and answered for. */
+  completed: number
+  /** The platform knows no such pipeline (any more). */
+  gone: number
+  /** Asked in vain; most of them are asked again later. */
+  failed: number
+}
+
+export interface Enricher extends Loop {
+  readonly counters: Readonly<EnricherCounters>
+}
+
+/** Runs asked about at once, by lane. */
+const places: Readonly<Record<AskingLane, number>> = { fresh: 8, backfill: 2 }
+/** Longer than a request may take; renewed while it does. */
+const holdMs = 90_000
+const renewMs = 30_000
+/** No export waits longer for the budget, counted from the pipeline's end as it was heard, ms. */
+const longestWait = 15 * 60_000
+const turnMs = 1_000
+const sameUrl = 'Set PIPESPAN_PLATFORM_URL to the address that the platform gives itself.'
+
+interface InHand {
+  readonly key: RunKey
+  readonly lane: AskingLane
+  readonly done: Promise<void>
+}
+
+export function createEnricher(options: EnricherOptions): Enricher {
+  const { client, budget, runs, asking, rules, selection, troubles, clock, log } = options
+  const counters: EnricherCounters = { completed: 0, gone: 0, failed: 0 }
+  const parents = createParents({ client, runs, asking, rules, selection, now: () => clock.now() })
+  const warn = sparseWarnings(log, () => clock.now())
+  const inHand = new Map<string, InHand>()
+  const closing = new AbortController()
+  let failures = 0
+  let restUntil = 0
+  let lastTurn = clock.now()
+  let renewedAt = clock.now()
+
+  async function enrich({ key, wants }: Asked, lane: AskingLane): Promise<void> {
+    const known = await runs.get(key)
+    if (known === undefined) return
+    if (key.instance !== client.instance) {
+      warn('instance', `Webhooks come from ${key.instance}, which is not asked for details. ${sameUrl}`)
+      await runs.transact([givingUp(key, wants, true)])
+      return
+    }
+    const subject = `project ${known.run.project.facts.path ?? known.run.project.facts.id}`
+    const call = { priority: lane === 'fresh' ? ('enrich' as const) : ('backfill' as const), signal: closing.signal }
+    try {
+      const answer = await askAbout(known.run, wants, call, options)
+      const run = answer === undefined ? known.run : mergeRun(known.run, hearRun(answer))
+      const family = isOwed(run) ? await parents.find(run, heardAt(known), call) : { known: true }
+      await runs.transact([takingIn(key, answer, family, rules)])
+      counters.completed += 1
+      failures = 0
+      troubles.answered(subject)
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error
+      await fail(error, subject, key, wants)
+    }
+  }
+
+  async function fail(error: PlatformError, subject: string, key: RunKey, wants: Asked['wants']): Promise<void> {
+    if (error.kind === 'not-found') {
+      counters.gone += 1
+      warn('gone', 'a pipeline is gone from the platform: what is known of it is exported', { ...key, subject })
+      await runs.transact([givingUp(key, wants, true)])
+      return
+    }
+    counters.failed += 1
+    if (troubles.failed(subject, error) === 'stop') {
+      failures += 1
+      restUntil = clock.now() + backoff(failures, { first: 1_000, max: 60_000 })
+    }
+    await runs.transact([error.passing ? postponing(key, wants) : givingUp(key, wants, false)])
+  }
+
+  async function begin(lane: AskingLane): Promise<number> {
+    const free = places[lane] - [...inHand.values()].filter(one => one.lane === lane).length
+    if (free <= 0) return 0
+    const taken = await asking.take(lane, free, holdMs)
+    for (const asked of taken) {
+      const name = `${asked.key.instance}\n${asked.key.pipelineId}`
+      if (inHand.has(name)) continue
+      const done = enrich(asked, lane)
+        .catch((error: unknown) => {
+          // Whatever it was, it is taken again when its hold has run out.
+          if (!closing.signal.aborted) log.error({ err: error, ...asked.key }, 'a run could not be completed')
+        })
+        .then(() => {
+          inHand.delete(name)
+          options.onChange()
+          loop.wake()
+        })
+      inHand.set(name, { key: asked.key, lane, done })
+    }
+    return taken.length
+  }
+
+  /** Deadlines stand still for as long as the budget had nothing to give. */
+  async function standStill(now: number): Promise<void> {
+    const passed = Math.min(5_000, now - lastTurn)
+    if (passed < turnMs / 2) return
+    lastTurn = now
+    const { due } = await asking.count('fresh')
+    if (due === 0) return
+    const { available, pausedFor } = await budget.snapshot()
+    if (available < 1 || pausedFor > 0) await asking.postpone(passed, longestWait)
+  }
+
+  async function renew(now: number): Promise<void> {
+    if (now - renewedAt < renewMs) return
+    renewedAt = now
+    await asking.hold(
+      [...inHand.values()].map(({ key }) => key),
+      holdMs,
+    )
+  }
+
+  const loop = createLoop({
+    name: 'enricher',
+    clock,
+    log,
+    turn: async () => {
+      const now = clock.now()
+      await standStill(now)
+      await renew(now)
+      if (restUntil > now) return Math.min(turnMs, restUntil - now)
+      const begun = (await begin('fresh')) + (await begin('backfill'))
+      return begun > 0 ? 0 : turnMs
+    },
+  })
+  return {
+    ...loop,
+    counters,
+    stop: async () => {
+      await loop.stop()
+      closing.abort(new Error('the daemon stops'))
+      const left = [...inHand.values()]
+      await Promise.all(left.map(({ done }) => done))
+      await asking.hold(
+        left.map(({ key }) => key),
+        0,
+      )
+    },
+  }
+}
+
+/** Its first attempt is about to be frozen: the trace it belongs to must be known. */
+function isOwed(run: Run): boolean {
+  if (run.attempts.length > 0) return false
+  return isAtEnd(run) || isBlocked(run.pipeline?.record.facts.status ?? '')
+}
+
+function heardAt({ timing, heardFrom }: StoredRun): number {
+  return Math.min(timing.changedAt, ...Object.values(heardFrom))
+}
