@@ -17,6 +17,8 @@ export interface ConfiguredDestination {
   readonly name: string
   /** The bearer token, in place of an Authorization among the headers. */
   readonly token: LiveSecret<Secret>
+  /** Of its metrics. */
+  readonly temporality: 'cumulative' | 'delta'
   /** The signals it takes. */
   readonly targets: Readonly<Partial<Record<Signal, ConfiguredTarget>>>
 }
@@ -45,6 +47,7 @@ export function destinationsOf(config: Config): ConfiguredDestination[] {
     return {
       name: destination.name,
       token: destination.token,
+      temporality: temporalityOf(destination.temporality ?? otlp.metrics.temporalityPreference),
       targets: targetsOf(takes, signal => ({
         ...common(config),
         url: withPath(destination.endpoint, signal),
@@ -55,6 +58,7 @@ export function destinationsOf(config: Config): ConfiguredDestination[] {
   const first: ConfiguredDestination = {
     name: defaultDestination,
     token: observability.token,
+    temporality: temporalityOf(otlp.metrics.temporalityPreference),
     targets: targetsOf(
       observability.export.filter(signal => defaultTakes(config, signal)),
       signal => ({
@@ -93,6 +97,11 @@ function common({ otlp }: Config, signal?: Signal): Omit<ConfiguredTarget, 'url'
       clientCertificate: own?.clientCertificate ?? otlp.clientCertificate,
     },
   }
+}
+
+/** The specification's `lowmemory` is delta for all that is measured here once: runs under way are cumulative anyway. */
+function temporalityOf(preference: 'cumulative' | 'delta' | 'lowmemory'): ConfiguredDestination['temporality'] {
+  return preference === 'cumulative' ? 'cumulative' : 'delta'
 }
 
 /** As the specification says for the general endpoint: `v1/…` below its path, whether or not that ends with a slash. */

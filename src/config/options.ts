@@ -16,6 +16,7 @@ import { Each, secretSetting, setting, type ConfigOf, type Group, type Profiles 
 import { attributes, headers } from './pair-kinds.ts'
 import { list, patterns, someOf } from './list-kinds.ts'
 import { enrichDeadline, platformOptions, pollingOptions } from './platform-options.ts'
+import { metricOptions, selfOptions, temporality } from './metric-options.ts'
 import { otlpOptions, signals } from './otlp-options.ts'
 import { secret, secretList, signingTokens } from './secret-kinds.ts'
 
@@ -51,7 +52,11 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         listen: setting(listenAddress, {
           variable: 'PIPESPAN_ADMIN_LISTEN',
           default: '127.0.0.1:8081',
-          says: 'Where health is served too, apart from the webhooks.',
+          says: 'Where health and `/metrics` are served, apart from the webhooks.',
+        }),
+        token: secretSetting(secretList, {
+          variable: 'PIPESPAN_ADMIN_TOKEN',
+          says: 'Bearer token of the admin listener, for what is not open to all: `/metrics` where it does not listen on loopback.',
         }),
       },
       basePath: setting(basePath, {
@@ -219,6 +224,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         }),
       },
     },
+    Metrics: { metrics: metricOptions },
     'OTLP export': {
       observability: {
         export: setting(someOf(signals), {
@@ -258,6 +264,10 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
           }),
           headers: secretSetting(headers, { says: 'Headers of every request to it.' }),
           token: secretSetting(secret, { says: 'Its bearer token.' }),
+          temporality: setting(temporality, {
+            unset: '`otlp.metrics.temporality_preference`',
+            says: 'Temporality of its metrics.',
+          }),
           signals: setting(someOf(signals), {
             unset: '`observability.export`',
             says: 'The signals it takes, of those that are on.',
@@ -285,6 +295,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         example: 'localhost,.internal.example.com',
       }),
     },
+    "The daemon's own telemetry": { self: selfOptions },
     Log: {
       log: {
         level: setting(oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), {

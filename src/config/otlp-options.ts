@@ -5,6 +5,7 @@ import { httpUrl } from './address-kinds.ts'
 import { oneOf, readableFile, timeout } from './plain-kinds.ts'
 import { scalar, type Kind } from './kind.ts'
 import { secretSetting, setting } from './option.ts'
+import { temporality } from './metric-options.ts'
 
 export const signals = ['traces', 'metrics', 'logs'] as const
 
@@ -66,7 +67,14 @@ export const otlpOptions = {
     says: 'PEM file of the certificate chain for mutual TLS.',
   }),
   traces: signalOptions('traces'),
-  metrics: signalOptions('metrics'),
+  metrics: {
+    ...signalOptions('metrics'),
+    temporalityPreference: setting(temporality, {
+      variable: 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE',
+      default: 'cumulative',
+      says: 'Temporality of metrics: running totals, or `delta`, each pipeline for itself. `lowmemory` is as `delta`.',
+    }),
+  },
   logs: signalOptions('logs'),
 }
 

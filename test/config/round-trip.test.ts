@@ -50,6 +50,10 @@ const writings: Record<string, (noun: string) => fc.Arbitrary<string>> = {
         { minLength: 1, maxLength: 3 },
       )
       .map(items => items.join(',')),
+  'a list of bounds': () =>
+    fc
+      .uniqueArray(fc.integer({ min: 1, max: 9999 }), { minLength: 1, maxLength: 5 })
+      .map(bounds => bounds.toSorted((a, b) => a - b).join(',')),
   'a secret': () => line,
   'a list of secrets': () => line.filter(text => !/^[, ]*$/.test(text)),
   'a list of signing secrets': () =>

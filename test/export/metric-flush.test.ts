@@ -95,8 +95,8 @@ function latest(name: string): Record<string, unknown> {
   for (const metric of receiver.metrics) {
     if (metric.name !== name) continue
     for (const point of metric.points) {
-      const owner = String(metric.resource.attributes['service.instance.id'])
-      const labels = Object.values(point.attributes).join(' ')
+      const owner = metric.resource.attributes['service.instance.id'] as string
+      const labels = Object.values(point.attributes as Record<string, string>).join(' ')
       found[`${owner}: ${labels}`] = 'value' in point ? point.value : point.count
     }
   }
@@ -124,7 +124,7 @@ describe('the flush of cumulative metrics', () => {
     })
     const resources = new Set(
       receiver.metrics.map(({ resource: { attributes } }) =>
-        ['service.name', 'service.namespace', 'service.instance.id'].map(key => attributes[key]).join(' '),
+        ['service.name', 'service.namespace', 'service.instance.id'].map(key => attributes[key] as string).join(' '),
       ),
     )
     expect([...resources].sort()).toEqual(['shop acme 3', 'shop other 4'])

@@ -1,0 +1,71 @@
+// The options of metrics: how often, how finely told apart, and who may scrape them; and of the daemon's own telemetry.
+import { boolean, duration, integer, oneOf } from './plain-kinds.ts'
+import { httpUrl } from './address-kinds.ts'
+import { itemsOf, listSchema, patterns } from './list-kinds.ts'
+import { quoted } from './config-fault.ts'
+import { setting } from './option.ts'
+import type { Kind } from './kind.ts'
+
+/** Upper bounds of histogram buckets, seconds, ascending. */
+export const bounds: Kind<readonly number[]> = {
+  noun: 'a list of bounds',
+  secret: false,
+  schema: listSchema({ type: 'number', exclusiveMinimum: 0 }),
+  parse: raw => {
+    const items = itemsOf(raw)
+    if ('wrong' in items) return items
+    const numbers = items.value.map(Number)
+    const isNext = (number: number, at: number): boolean =>
+      Number.isFinite(number) && number > (at === 0 ? 0 : (numbers[at - 1] ?? 0))
+    const remedy = 'Write seconds above 0, each greater than the one before, such as 1,10,60,600.'
+    const wrong = items.value[numbers.findIndex((number, at) => !isNext(number, at))]
+    if (wrong !== undefined) return { wrong: { what: `${quoted(wrong)} is not a bound here.`, remedy } }
+    return numbers.length === 0 ? { wrong: { what: 'The list is empty.', remedy } } : { value: numbers }
+  },
+  show: numbers => numbers.join(','),
+}
+
+export const temporality = oneOf(['cumulative', 'delta', 'lowmemory'])
+
+export const metricOptions = {
+  interval: setting(duration, {
+    variable: 'PIPESPAN_METRICS_INTERVAL',
+    default: '60s',
+    says: 'How often cumulative metrics are sent.',
+  }),
+  refs: setting(patterns, {
+    variable: 'PIPESPAN_METRICS_REFS',
+    unset: 'every ref, those of merge requests as one',
+    says: 'Refs that metrics tell apart: `all`, also those of merge requests; `default`, the default branch only; or patterns. The others share the value `*`.',
+    example: 'main,release/*',
+  }),
+  histogramBounds: setting(bounds, {
+    variable: 'PIPESPAN_METRICS_HISTOGRAM_BOUNDS',
+    default: '1,5,10,30,60,300,600,1800,3600',
+    says: 'Upper bounds of the buckets of durations, seconds. New bounds begin new totals.',
+  }),
+  maxSeries: setting(integer({ min: 2, max: 1_000_000 }), {
+    variable: 'PIPESPAN_METRICS_MAX_SERIES',
+    default: '2000',
+    says: 'Series of one metric of one project at most; what is beyond shares the series `otel.metric.overflow`.',
+  }),
+  open: setting(boolean, {
+    variable: 'PIPESPAN_METRICS_OPEN',
+    default: 'false',
+    says: 'Serve `/metrics` on the admin listener without its token, also where that does not listen on loopback.',
+  }),
+}
+
+export const selfOptions = {
+  telemetry: setting(boolean, {
+    variable: 'PIPESPAN_SELF_TELEMETRY',
+    default: 'false',
+    says: "Send the daemon's own metrics and traces, with `service.name` `pipespan`; the `OTEL_…` variables of the SDK hold for them.",
+  }),
+  otlpEndpoint: setting(httpUrl, {
+    variable: 'PIPESPAN_SELF_OTLP_ENDPOINT',
+    unset: 'the endpoints, headers and token of `otlp`',
+    says: "Base URL of the OTLP backend that takes the daemon's own telemetry; `/v1/traces` and `/v1/metrics` are appended. No headers or token of `otlp` are sent there.",
+    example: 'http://localhost:4318',
+  }),
+}
