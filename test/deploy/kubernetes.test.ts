@@ -1,0 +1,111 @@
+// The kustomize overlays, built by kubectl and held against Kubernetes' own schemas and our promises.
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { hasTool, repository, runTool } from './tool.ts'
+import { manifestsIn, ofKind, podOf, schemaFaults, type Manifest } from './manifest.ts'
+import { expectComplete, expectDaemon, expectHardened, expectKnownSettings } from './pod-promises.ts'
+import { parseConfig } from './mounted-config.ts'
+
+const overlays = ['single', 'scaled', 'sidecar', 'token-rotation']
+const hasKubectl = hasTool('kubectl', ['kustomize', '--help'], 'building the overlays of deploy/kubernetes')
+
+describe('what the schemas find', () => {
+  const service: Manifest = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'x' },
+    spec: { ports: [{ port: 80 }] },
+  }
+
+  it('is nothing in a correct object', async () => {
+    expect(await schemaFaults([service])).toEqual([])
+  })
+
+  it('is a wrong type, an unknown key and an unknown kind', async () => {
+    const faults = await schemaFaults([
+      { ...service, spec: { ports: [{ port: '80' }] } },
+      { ...service, spec: { prots: [] } },
+      { ...service, kind: 'Servce' },
+    ])
+    expect(faults.join('\n')).toMatch(/integer|number/)
+    expect(faults.join('\n')).toContain('prots')
+    expect(faults.join('\n')).toContain('v1 has no Servce')
+  })
+})
+
+it('secret.example.yaml is valid and holds no real secret', async () => {
+  const secrets = manifestsIn(readFileSync(path.join(repository, 'deploy/kubernetes/secret.example.yaml'), 'utf8'))
+  expect(await schemaFaults(secrets)).toEqual([])
+  const values = secrets.flatMap(({ stringData }) => Object.values((stringData ?? {}) as Record<string, string>))
+  for (const value of values) expect(value).toContain('replace-me')
+})
+
+describe.skipIf(!hasKubectl).each(overlays)('overlay %s', overlay => {
+  let manifests: Manifest[]
+  beforeAll(() => {
+    manifests = manifestsIn(runTool('kubectl', ['kustomize', `deploy/kubernetes/overlays/${overlay}`]))
+  })
+
+  it('is valid by the schemas of Kubernetes', async () => {
+    expect(await schemaFaults(manifests)).toEqual([])
+  })
+
+  it('hardens every pod and is complete but for its Secrets', () => {
+    expectHardened(manifests)
+    expectComplete(manifests)
+  })
+
+  it('has one daemon with probes, time to flush and settings that exist', () => {
+    const [deployment, ...others] = ofKind(manifests, 'Deployment')
+    expect(others).toEqual([])
+    if (deployment !== undefined) expectDaemon(deployment)
+  })
+
+  it('mounts a configuration that the daemon accepts', () => {
+    const [config] = ofKind(manifests, 'ConfigMap').filter(({ metadata }) => metadata.name.startsWith('pipespan'))
+    const text = (config?.data as Record<string, string> | undefined)?.['pipespan.yaml'] ?? ''
+    expect(parseConfig(text)).toMatchObject({ ok: true, warnings: [] })
+  })
+})
+
+describe.skipIf(!hasKubectl)('each overlay', () => {
+  const built = (overlay: string) =>
+    manifestsIn(runTool('kubectl', ['kustomize', `deploy/kubernetes/overlays/${overlay}`]))
+  const spec = (overlay: string, kind: string): Record<string, unknown> => ofKind(built(overlay), kind)[0]?.spec ?? {}
+
+  it('single never runs two daemons on one file', () => {
+    expect(spec('single', 'Deployment')).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } })
+    expect(spec('single', 'PersistentVolumeClaim')).toMatchObject({ accessModes: ['ReadWriteOncePod'] })
+  })
+
+  it('scaled leaves the number of replicas to the autoscaler and never takes one away before another is ready', () => {
+    const deployment = spec('scaled', 'Deployment')
+    expect(deployment.replicas).toBeUndefined()
+    expect(deployment.strategy).toMatchObject({ type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0 } })
+    expect(spec('scaled', 'HorizontalPodAutoscaler')).toMatchObject({ minReplicas: 3 })
+  })
+
+  it('sidecar runs Pipespan as a native sidecar that exports to localhost', () => {
+    const [deployment] = ofKind(built('sidecar'), 'Deployment')
+    const pod = deployment === undefined ? undefined : podOf(deployment)
+    expect(pod?.initContainers?.map(({ name, restartPolicy }) => [name, restartPolicy])).toEqual([
+      ['pipespan', 'Always'],
+    ])
+    expect(pod?.containers.map(({ name }) => name)).toEqual(['collector'])
+    const text = readFileSync(path.join(repository, 'deploy/kubernetes/overlays/sidecar/pipespan.yaml'), 'utf8')
+    expect((parse(text) as { otlp: { endpoint: string } }).otlp.endpoint).toBe('http://127.0.0.1:4318')
+  })
+
+  it('token-rotation may get and patch one Secret, and nothing else', () => {
+    const manifests = built('token-rotation')
+    expect(ofKind(manifests, 'Role').map(({ rules }) => rules)).toEqual([
+      [{ apiGroups: [''], resources: ['secrets'], resourceNames: ['pipespan-ingest'], verbs: ['get', 'patch'] }],
+    ])
+    expect(ofKind(manifests, 'ClusterRole')).toEqual([])
+    const [job] = ofKind(manifests, 'CronJob')
+    expect(job?.spec).toMatchObject({ concurrencyPolicy: 'Forbid' })
+    for (const container of (job && podOf(job)?.containers) ?? []) expectKnownSettings(container)
+  })
+})

@@ -1,0 +1,115 @@
+// Kubernetes objects in YAML, and the OpenAPI schema of Kubernetes 1.34 (npm package kubernetes-models) they are held against.
+//
+// The schemas name types, required fields and enumerations, but let unknown keys pass. Those are found by the package's
+// types, made from the same schemas: an object literal may have no key that its type has not.
+import path from 'node:path'
+import ts from 'typescript'
+import { parseAllDocuments } from 'yaml'
+import { repository } from './tool.ts'
+
+export interface Manifest {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly labels?: Record<string, string> }
+  readonly spec?: Record<string, unknown>
+  readonly [key: string]: unknown
+}
+
+export interface PodSpec {
+  readonly containers: readonly Container[]
+  readonly initContainers?: readonly Container[]
+  readonly volumes?: readonly { name: string; configMap?: { name: string }; secret?: { secretName: string } }[]
+  readonly automountServiceAccountToken?: boolean
+  readonly enableServiceLinks?: boolean
+  readonly serviceAccountName?: string
+  readonly terminationGracePeriodSeconds?: number
+  readonly securityContext?: Record<string, unknown>
+}
+
+export interface Container {
+  readonly name: string
+  readonly image: string
+  readonly env?: readonly { name: string; value?: string }[]
+  readonly restartPolicy?: string
+  readonly securityContext?: Record<string, unknown>
+  readonly resources?: { requests?: Record<string, string>; limits?: Record<string, string> }
+  readonly volumeMounts?: readonly { name: string; mountPath: string; subPath?: string; readOnly?: boolean }[]
+  readonly startupProbe?: unknown
+  readonly livenessProbe?: unknown
+  readonly readinessProbe?: unknown
+}
+
+export function manifestsIn(text: string): Manifest[] {
+  return parseAllDocuments(text).flatMap(document => {
+    const [error] = document.errors
+    if (error !== undefined) throw error
+    const value = document.toJS() as Manifest | null
+    return value === null ? [] : [value]
+  })
+}
+
+/** The pod that an object of the kinds that have one runs. */
+export function podOf({ kind, spec }: Manifest): PodSpec | undefined {
+  if (kind === 'Deployment') return (spec as { template: { spec: PodSpec } }).template.spec
+  if (kind === 'CronJob') {
+    return (spec as { jobTemplate: { spec: { template: { spec: PodSpec } } } }).jobTemplate.spec.template.spec
+  }
+  return undefined
+}
+
+export function ofKind(manifests: readonly Manifest[], kind: string): Manifest[] {
+  return manifests.filter(manifest => manifest.kind === kind)
+}
+
+/** Everything that Kubernetes' schemas say against the objects, one sentence each. */
+export async function schemaFaults(manifests: readonly Manifest[]): Promise<string[]> {
+  const faults: string[] = []
+  for (const manifest of manifests) {
+    const models = (await import(`kubernetes-models/${manifest.apiVersion}`)) as Record<
+      string,
+      new (data: unknown) => { validate(): void }
+    >
+    const Model = models[manifest.kind]
+    if (Model === undefined) {
+      faults.push(`${manifest.apiVersion} has no ${manifest.kind}`)
+      continue
+    }
+    try {
+      new Model(manifest).validate()
+    } catch (error) {
+      faults.push(`${manifest.kind} ${manifest.metadata.name}: ${String(error)}`)
+    }
+  }
+  return [...faults, ...unknownKeys(manifests)]
+}
+
+function unknownKeys(manifests: readonly Manifest[]): string[] {
+  const lines = manifests.map(
+    (manifest, index) =>
+      `export const object${index}: import('kubernetes-models/${manifest.apiVersion}').I${manifest.kind} = ${JSON.stringify(manifest)}`,
+  )
+  const file = path.join(repository, 'test/deploy/manifests-as-types.ts')
+  const options: ts.CompilerOptions = {
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    target: ts.ScriptTarget.ES2023,
+    strict: true,
+    skipLibCheck: true,
+    noEmit: true,
+    types: [],
+  }
+  const host = ts.createCompilerHost(options)
+  const onDisk = { ...host }
+  host.fileExists = name => name === file || onDisk.fileExists(name)
+  host.getSourceFile = (name, ...rest) =>
+    name === file
+      ? ts.createSourceFile(name, lines.join('\n'), ts.ScriptTarget.ES2023)
+      : onDisk.getSourceFile(name, ...rest)
+  const program = ts.createProgram([file], options, host)
+  const source = program.getSourceFile(file)
+  return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map(diagnostic => {
+    const index = source?.getLineAndCharacterOfPosition(diagnostic.start ?? 0).line ?? 0
+    const { kind, metadata } = manifests[index] ?? { kind: '?', metadata: { name: '?' } }
+    return `${kind} ${metadata.name}: ${ts.flattenDiagnosticMessageText(diagnostic.messageText, ' ')}`
+  })
+}

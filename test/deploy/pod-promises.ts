@@ -1,0 +1,66 @@
+// What every pod that we ship promises, whichever tool made its manifest.
+import { expect } from 'vitest'
+import { flushDeadline } from '../../src/daemon.ts'
+import { knownVariables } from './known-variables.ts'
+import { podOf, type Container, type Manifest } from './manifest.ts'
+
+export function expectHardened(manifests: readonly Manifest[]): void {
+  const pods = manifests.flatMap(manifest => podOf(manifest) ?? [])
+  expect(pods.length).toBeGreaterThan(0)
+  for (const pod of pods) {
+    expect(pod.enableServiceLinks).toBe(false)
+    expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 65532 })
+    expect(pod.securityContext?.seccompProfile).toEqual({ type: 'RuntimeDefault' })
+    for (const container of [...(pod.initContainers ?? []), ...pod.containers]) {
+      expect(container.image).toMatch(/:\d+\.\d+\.\d+$/)
+      expect(container.securityContext).toMatchObject({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      })
+      expect(Object.keys(container.resources?.requests ?? {})).toEqual(['cpu', 'memory'])
+      expect(container.resources?.limits?.memory).toBeDefined()
+      // A subPath mount is never updated: a rotated secret would not be seen.
+      for (const mount of container.volumeMounts ?? []) expect(mount.subPath).toBeUndefined()
+    }
+  }
+}
+
+/** The daemon of a Deployment: probes, time to flush, no token of the Kubernetes API, settings that exist. */
+export function expectDaemon(manifest: Manifest): Container {
+  const pod = podOf(manifest)
+  expect(pod?.automountServiceAccountToken).toBe(false)
+  expect((pod?.terminationGracePeriodSeconds ?? 0) * 1_000).toBeGreaterThan(flushDeadline + 2 * 5_000)
+  const daemon = [...(pod?.initContainers ?? []), ...(pod?.containers ?? [])].find(({ name }) => name === 'pipespan')
+  if (daemon === undefined) throw new Error('The Deployment has no container named pipespan.')
+  for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'] as const) expect(daemon[probe]).toBeDefined()
+  expectKnownSettings(daemon)
+  return daemon
+}
+
+/** No variable is misspelled; no secret is given in clear text; every file of a secret lies in a mounted folder. */
+export function expectKnownSettings({ env = [], volumeMounts = [] }: Container): void {
+  const known = knownVariables()
+  for (const { name, value } of env) {
+    if (/^(PIPESPAN|SERVICE|OTEL)_/.test(name)) expect(known).toContain(name)
+    if (/(TOKEN|API_KEY)$/.test(name)) expect(value).toBeUndefined()
+    if (name.endsWith('_FILE'))
+      expect(volumeMounts.map(({ mountPath }) => mountPath)).toContain(value?.replace(/\/[^/]+$/, ''))
+  }
+}
+
+/** Every ConfigMap that a pod mounts is among the manifests; Secrets never are: they are the operator's. */
+export function expectComplete(manifests: readonly Manifest[]): void {
+  const names = (kind: string) => manifests.filter(one => one.kind === kind).map(one => one.metadata.name)
+  expect(names('Secret')).toEqual([])
+  for (const manifest of manifests) {
+    const pod = podOf(manifest)
+    if (pod === undefined) continue
+    expect(names('ServiceAccount')).toContain(pod.serviceAccountName)
+    for (const { configMap } of pod.volumes ?? []) if (configMap) expect(names('ConfigMap')).toContain(configMap.name)
+    const volumes = (pod.volumes ?? []).map(({ name }) => name)
+    for (const { volumeMounts = [] } of [...(pod.initContainers ?? []), ...pod.containers]) {
+      for (const { name } of volumeMounts) expect(volumes).toContain(name)
+    }
+  }
+}
