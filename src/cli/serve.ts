@@ -31,6 +31,9 @@ export async function serve(terminal: Terminal, options: { file?: string | undef
   told.log = log
   for (const warning of loaded.warnings) log.warn(warning)
   log.info({ version, node: process.versions.node }, 'pipespan starts')
+  // Also before and after there is something to reload: left alone, this signal would end the process on the spot.
+  let onHangup = (): void => undefined
+  process.on('SIGHUP', () => onHangup())
   let daemon: Daemon
   try {
     daemon = await startDaemon({ config, log })
@@ -40,10 +43,9 @@ export async function serve(terminal: Terminal, options: { file?: string | undef
     return exitCode.failed
   }
   log.info({ webhooks: `${daemon.url}/webhooks`, admin: daemon.adminUrl }, 'ready')
-  const onHangup = (): void => reload(daemon, loaded, loading, log)
-  process.on('SIGHUP', onHangup)
+  onHangup = () => reload(daemon, loaded, loading, log)
   const signal = await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]).then(([name]) => String(name))
-  process.off('SIGHUP', onHangup)
+  onHangup = () => undefined
   log.info({ signal }, 'stopping: a second signal ends it at once')
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => process.exit(exitCode.failed))
   await daemon.stop()

@@ -1,0 +1,211 @@
+// What the daemon promises when it starts, stops, and is told to read its secrets again.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import path from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Agent, request } from 'undici'
+import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { Daemon, ProgramProcess, run, temporaryFolder, webhookToken } from './daemon.ts'
+import { complete, differences } from './truth.ts'
+import { makeLoad } from './load.ts'
+
+const { version } = JSON.parse(readFileSync(path.join(import.meta.dirname, '..', '..', 'package.json'), 'utf8')) as {
+  version: string
+}
+const tls = (name: string): string => path.join(import.meta.dirname, '..', 'fixtures', 'tls', name)
+const pipelineHook = { 'x-service-event': 'Pipeline Hook' }
+
+async function startReceiver(): Promise<OtlpReceiver> {
+  const receiver = await OtlpReceiver.start()
+  onTestFinished(async () => receiver.close())
+  return receiver
+}
+
+describe('serve', () => {
+  it('without a webhook secret refuses any address that others can reach, and names the remedy', async () => {
+    const daemon = Daemon.launch({ PIPESPAN_WEBHOOK_TOKEN: '', PIPESPAN_LISTEN: '0.0.0.0:0' })
+    expect(await daemon.process.ended).toEqual({ code: 2, signal: null })
+    expect(daemon.output).toMatch(/there is no webhook secret.*PIPESPAN_WEBHOOK_TOKEN|webhook\.token.*loopback/s)
+  })
+
+  it('without a webhook secret starts on a loopback address, and says so', async () => {
+    const daemon = await Daemon.start({ PIPESPAN_WEBHOOK_TOKEN: '' })
+    const { level } = await daemon.process.logged('There is no webhook secret')
+    expect(level).toBe(40)
+    expect((await daemon.post('{}', { ...pipelineHook, 'x-service-token': '' })).status).toBe(202)
+  })
+
+  it('on a store that another one serves ends, naming its process and host, and leaves that one alone', async () => {
+    const first = await Daemon.start()
+    const second = await run(['serve'], first.env)
+    expect(second.code).toBe(1)
+    const message = `process ${first.process.child.pid} on ${hostname()}`
+    expect(second.stderr).toContain(message)
+    expect(second.stderr).toContain('PIPESPAN_STORE_URL')
+    expect((await first.post('{}', pipelineHook)).status).toBe(202)
+    expect((await first.command('inbox', 'list')).code).toBe(0)
+    // A killed one blocks nobody.
+    await first.kill()
+    await first.restart()
+  })
+
+  it('tells every fault of its configuration at once, with its line, and ends with 2', async () => {
+    const file = path.join(temporaryFolder(), 'pipespan.yaml')
+    writeFileSync(file, 'webhok:\n  token: x\nsettle: soon\n')
+    const both = await Promise.all([run(['serve', '--config', file]), run(['config', 'check', file])])
+    for (const { code, stdout, stderr } of both) {
+      expect(code).toBe(2)
+      expect(stdout).toBe('')
+      expect(stderr).toMatch(/pipespan\.yaml:1.*webhok.*webhook/s)
+      expect(stderr).toMatch(/pipespan\.yaml:3.*settle/s)
+    }
+  })
+
+  it('on an address that is taken ends with 1 and says which', async () => {
+    const first = await Daemon.start()
+    const taken = new URL(first.url).host
+    const second = Daemon.launch({ PIPESPAN_LISTEN: taken })
+    expect(await second.process.ended).toEqual({ code: 1, signal: null })
+    expect(second.output).toContain(taken)
+  })
+
+  it('speaks HTTPS with the certificate given, and after SIGHUP with a renewed one', async () => {
+    const folder = temporaryFolder()
+    const files = { cert: path.join(folder, 'cert.pem'), key: path.join(folder, 'key.pem') }
+    const install = (name: string): void => {
+      writeFileSync(files.cert, readFileSync(tls(`${name}.cert.pem`)))
+      writeFileSync(files.key, readFileSync(tls(`${name}.key.pem`)))
+    }
+    const fetchWith = async (name: string, url: string): Promise<number> => {
+      const ca = readFileSync(tls(`${name}.cert.pem`))
+      const dispatcher = new Agent({ connect: { ca, checkServerIdentity: () => undefined } })
+      try {
+        const { statusCode, body } = await request(url, { dispatcher })
+        await body.dump()
+        return statusCode
+      } finally {
+        await dispatcher.destroy()
+      }
+    }
+    install('first')
+    const daemon = await Daemon.start({ PIPESPAN_TLS_CERT_FILE: files.cert, PIPESPAN_TLS_KEY_FILE: files.key })
+    expect(daemon.url).toMatch(/^https:/)
+    expect(await fetchWith('first', `${daemon.url}/readyz`)).toBe(200)
+    await expect(fetchWith('second', `${daemon.url}/readyz`)).rejects.toThrow()
+    install('second')
+    daemon.signal('SIGHUP')
+    await daemon.process.logged('secrets reloaded')
+    expect(await fetchWith('second', `${daemon.url}/readyz`)).toBe(200)
+    await expect(fetchWith('first', `${daemon.url}/readyz`)).rejects.toThrow()
+  })
+})
+
+describe('SIGHUP', () => {
+  it('takes over changed secrets, says what needs a restart, and keeps what runs when the file is wrong', async () => {
+    const folder = temporaryFolder()
+    const [file, token] = [path.join(folder, 'pipespan.yaml'), path.join(folder, 'token')]
+    writeFileSync(file, 'settle: 1s\n')
+    writeFileSync(token, 'first-secret\n')
+    const daemon = await Daemon.start({
+      PIPESPAN_CONFIG: file,
+      PIPESPAN_SETTLE: '',
+      PIPESPAN_WEBHOOK_TOKEN: '',
+      PIPESPAN_WEBHOOK_TOKEN_FILE: token,
+    })
+    const statusWith = async (secret: string): Promise<number> =>
+      (await daemon.post('{}', { ...pipelineHook, 'x-service-token': secret })).status
+    expect(await Promise.all(['first-secret', 'second-secret'].map(statusWith))).toEqual([202, 401])
+
+    writeFileSync(token, 'second-secret\n')
+    writeFileSync(file, 'settle: 2s\n')
+    daemon.signal('SIGHUP')
+    await daemon.process.logged('secrets reloaded')
+    expect(await Promise.all(['first-secret', 'second-secret'].map(statusWith))).toEqual([401, 202])
+    expect((await daemon.process.logged('needs a restart')).msg).toMatch(/^settle: 2s .* 1s stays in use/)
+
+    writeFileSync(file, 'settle: never\n')
+    writeFileSync(token, 'third-secret\n')
+    daemon.signal('SIGHUP')
+    await daemon.process.logged('was not reloaded')
+    expect((await fetch(`${daemon.url}/readyz`)).status).toBe(200)
+    expect(daemon.output).not.toMatch(/(first|second|third)-secret/)
+  })
+})
+
+describe('a stop', () => {
+  it('finishes intake, freezes what is due and sends it, then ends with 0', async () => {
+    const { deliveries, truths } = makeLoad({ seed: 50, pipelines: 60, webhooks: 0, scenarios: ['small'] })
+    const receiver = await startReceiver()
+    const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '1ms' })
+    const answers = await Promise.all(deliveries.map(one => daemon.post(one.body, pipelineHookOf(one.kind))))
+    expect(answers.every(({ status }) => status === 202)).toBe(true)
+    daemon.signal('SIGTERM')
+    expect(await daemon.process.ended).toEqual({ code: 0, signal: null })
+    expect(complete(truths)(receiver.spans)).toBe(true)
+    expect(differences(truths, receiver.spans)).toEqual([])
+    expect(daemon.process.log.at(-1)?.msg).toBe('stopped')
+  })
+
+  it('leaves in the store what is not settled; the next start sends it', async () => {
+    const { deliveries, truths } = makeLoad({ seed: 51, pipelines: 5, webhooks: 0, scenarios: ['small'] })
+    const receiver = await startReceiver()
+    const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '2s' })
+    await Promise.all(deliveries.map(one => daemon.post(one.body, pipelineHookOf(one.kind))))
+    expect(await daemon.stop()).toEqual({ code: 0, signal: null })
+    expect(receiver.spans).toEqual([])
+    await daemon.restart()
+    await receiver.until(complete(truths))
+    await daemon.stop()
+    expect(differences(truths, receiver.spans)).toEqual([])
+  })
+
+  it('waits for a slow backend, outlives a SIGHUP meanwhile, and ends at once on a second signal', async () => {
+    const { deliveries } = makeLoad({ seed: 52, pipelines: 1, webhooks: 0, scenarios: ['small'] })
+    const receiver = await startReceiver()
+    receiver.misbehave({ fault: { kind: 'hang' } })
+    const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '1ms' })
+    await Promise.all(deliveries.map(one => daemon.post(one.body, pipelineHookOf(one.kind))))
+    await receiver.until((_spans, { requests }) => requests.length > 0)
+    daemon.signal('SIGTERM')
+    await daemon.process.logged('a second signal ends it at once')
+    await expect(fetch(`${daemon.url}/healthz`)).rejects.toThrow()
+    daemon.signal('SIGHUP')
+    const began = performance.now()
+    daemon.signal('SIGTERM')
+    expect(await daemon.process.ended).toEqual({ code: 1, signal: null })
+    expect(performance.now() - began).toBeLessThan(3_000)
+  })
+})
+
+describe('the command line', () => {
+  it.each([
+    [['--version'], 0, `${version}\n`],
+    [['--help'], 0, 'Exit codes: 0 done; 1 failed; 2'],
+    [['serve', '--help'], 0, 'PIPESPAN_WEBHOOK_TOKEN'],
+  ])('%j ends with %i', async (args, code, text) => {
+    const ended = await run(args)
+    expect(ended).toMatchObject({ code, stderr: '' })
+    expect(ended.stdout).toContain(text)
+  })
+
+  it('that makes no sense ends with 2 and points to the help', async () => {
+    const ended = await run(['srve'])
+    expect(ended).toMatchObject({ code: 2, stdout: '' })
+    expect(ended.stderr).toContain('--help')
+  })
+
+  it('on a Node.js that is too old prints its version, and otherwise says what it needs', async () => {
+    const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.4' } })`
+    const old = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`]
+    const asked = new ProgramProcess(['--version'], {}, old)
+    expect(await asked.ended).toEqual({ code: 0, signal: null })
+    expect(asked.stdout).toBe(`${version}\n`)
+    const started = new ProgramProcess(['serve'], {}, old)
+    expect(await started.ended).toEqual({ code: 2, signal: null })
+    expect(started.stderr).toMatch(/needs Node\.js 22\.19 or newer; this is 20\.19\.4/)
+  })
+})
+
+function pipelineHookOf(kind: 'pipeline' | 'job'): Record<string, string> {
+  return { 'x-service-event': kind === 'pipeline' ? 'Pipeline Hook' : 'Job Hook', 'x-service-token': webhookToken }
+}
