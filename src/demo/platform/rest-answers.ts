@@ -1,0 +1,146 @@
+// From state to REST: pipelines, jobs, bridges and projects as the platform's API writes them (ISO times with milliseconds).
+import { hasWarnings } from './composite-status.ts'
+import { durationOf, isOver, latestJobs, type SimJob, type SimPipeline } from './state.ts'
+import { secondsBetween } from './wire-words.ts'
+import type { SimProject, SimRunner, SimUser } from './world.ts'
+
+/** A list's item. */
+export function restItem(pipeline: SimPipeline, instance: string): object {
+  const { id, iid, plan, project, status, sha, createdAt, updatedAt, mergeRequest } = pipeline
+  return {
+    id,
+    iid,
+    project_id: project.id,
+    sha,
+    ref: mergeRequest === undefined ? pipeline.ref : `refs/merge-requests/${mergeRequest.iid}/head`,
+    status,
+    source: plan.source,
+    created_at: iso(createdAt),
+    updated_at: iso(updatedAt),
+    web_url: `${instance}/${project.path}/-/pipelines/${id}`,
+    name: plan.name ?? null,
+  }
+}
+
+/** The cross-project list tells more. */
+export function restCrossItem(pipeline: SimPipeline, instance: string): object {
+  const { project, startedAt, finishedAt, mergeRequest } = pipeline
+  return {
+    ...restItem(pipeline, instance),
+    started_at: iso(startedAt),
+    finished_at: iso(finishedAt),
+    duration: durationOf(pipeline) ?? null,
+    queued_duration: null,
+    merge_request: mergeRequest === undefined ? null : { iid: mergeRequest.iid, title: mergeRequest.title },
+    project: restProject(project, instance, undefined),
+  }
+}
+
+export function restPipeline(pipeline: SimPipeline, instance: string): object {
+  const { plan, user, createdAt, startedAt, finishedAt, beforeSha, status } = pipeline
+  const latest = latestJobs(pipeline)
+  const coverage = latest.map(job => job.coverage).find(percent => percent !== undefined)
+  const label = status === 'success' ? (hasWarnings(latest) ? 'passed with warnings' : 'passed') : status
+  return {
+    ...restItem(pipeline, instance),
+    before_sha: beforeSha,
+    tag: plan.tag ?? false,
+    yaml_errors: null,
+    user: restUser(user, instance),
+    started_at: iso(startedAt),
+    finished_at: iso(finishedAt),
+    committed_at: null,
+    duration: durationOf(pipeline) ?? null,
+    queued_duration: startedAt === undefined ? null : Math.round((startedAt - createdAt) / 1000),
+    coverage: coverage === undefined ? null : coverage.toFixed(2),
+    detailed_status: { icon: `status_${status}`, text: label, label, group: status, has_details: true },
+    archived: false,
+  }
+}
+
+export function restJob(job: SimJob, pipeline: SimPipeline, instance: string): object {
+  const { artifactsSize } = job
+  const archive = artifactsSize === undefined ? undefined : { filename: 'artifacts.zip', size: artifactsSize }
+  return {
+    ...restTask(job, pipeline, instance),
+    runner: restRunner(job.runner),
+    runner_manager: null,
+    tag_list: job.plan.tags,
+    artifacts: archive === undefined ? [] : [{ file_type: 'archive', ...archive, file_format: 'zip' }],
+    ...(archive === undefined ? {} : { artifacts_file: archive }),
+  }
+}
+
+export function restBridge(job: SimJob, pipeline: SimPipeline, instance: string): object {
+  const { downstream } = job
+  return {
+    ...restTask(job, pipeline, instance),
+    downstream_pipeline: downstream === undefined ? null : restItem(downstream, instance),
+  }
+}
+
+export function restProject(project: SimProject, instance: string, lastActivityAt: number | undefined): object {
+  const { id, name, path, description, defaultBranch } = project
+  return {
+    id,
+    description,
+    name,
+    name_with_namespace: path.split('/').join(' / '),
+    path: path.split('/').at(-1),
+    path_with_namespace: path,
+    default_branch: defaultBranch,
+    web_url: `${instance}/${path}`,
+    created_at: '2024-01-10T09:00:00.000Z',
+    ...(lastActivityAt === undefined ? {} : { last_activity_at: iso(lastActivityAt) }),
+    archived: false,
+  }
+}
+
+function restTask(job: SimJob, pipeline: SimPipeline, instance: string): object {
+  const { plan, status, createdAt, startedAt, finishedAt, failureReason, coverage, queuedAt } = job
+  const { project, sha, commitMessage, user, ref } = pipeline
+  return {
+    id: job.id,
+    status,
+    stage: plan.stage,
+    name: plan.name,
+    ref,
+    tag: pipeline.plan.tag ?? false,
+    coverage: coverage ?? null,
+    allow_failure: plan.allowFailure ?? null,
+    created_at: iso(createdAt),
+    started_at: iso(startedAt),
+    finished_at: isOver(status) ? iso(finishedAt) : null,
+    erased_at: null,
+    duration: secondsBetween(startedAt, finishedAt),
+    queued_duration: secondsBetween(queuedAt, startedAt),
+    user: restUser(job.user, instance),
+    commit: {
+      id: sha,
+      short_id: sha.slice(0, 8),
+      title: commitMessage.split('\n', 1)[0],
+      message: commitMessage,
+      author_name: user.name,
+      author_email: user.email,
+    },
+    pipeline: restItem(pipeline, instance),
+    ...(failureReason === undefined ? {} : { failure_reason: failureReason }),
+    web_url: `${instance}/${project.path}/-/jobs/${job.id}`,
+    project: { ci_job_token_scope_enabled: false },
+  }
+}
+
+function restUser({ id, username, name }: SimUser, instance: string): object {
+  return { id, username, name, state: 'active', avatar_url: null, web_url: `${instance}/${username}` }
+}
+
+/** The API has no tags of runners, and says `paused` beside `active`. */
+function restRunner(runner: SimRunner | undefined): object | null {
+  if (runner === undefined) return null
+  const { id, description, type, isShared } = runner
+  return { id, description, active: true, paused: false, is_shared: isShared, runner_type: type, online: true }
+}
+
+function iso(at: number | undefined): string | null {
+  return at === undefined ? null : new Date(at).toISOString()
+}

@@ -1,0 +1,200 @@
+// The REST API of the simulated platform: what a real one answers to the requests that Pipespan makes, over real HTTP.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { HookRecords, restHook } from './rest-hooks.ts'
+import { keysetPage, offsetPage, type RestPage } from './rest-pages.ts'
+import { restBridge, restCrossItem, restItem, restJob, restPipeline, restProject } from './rest-answers.ts'
+import { restFaults, type RestReply } from './rest-faults.ts'
+import { projects as worldProjects, type SimProject } from './world.ts'
+import type { PlatformState, SimPipeline } from './state.ts'
+
+export interface RestApiOptions {
+  readonly state: PlatformState
+  /** Unix ms of the platform, told in the `Date` header. */
+  readonly now: () => number
+  /** The address the platform gives itself. Default: its own URL. */
+  readonly instance?: string | undefined
+  /** Without it every token is right. */
+  readonly token?: string | undefined
+  /** Default: the make-believe company's. */
+  readonly projects?: readonly SimProject[] | undefined
+  /** Whose pipelines the cross-project list shows: a user's id. */
+  readonly me?: number | undefined
+}
+
+export interface RestRequest {
+  /** Below `/api/v4`, decoded: `/projects/301/pipelines`. */
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly headers: IncomingMessage['headers']
+}
+
+export class RestApi {
+  readonly hooks = new HookRecords()
+  /** Every request, in order. Cleared by whoever counts. */
+  readonly asked: RestRequest[] = []
+  /** When users last did something in a project, by its id; schedules and retries move it not. */
+  readonly activity = new Map<number, number>()
+  /** Old paths of projects that moved, and where they are now. */
+  readonly moved = new Map<string, string>()
+  /** Put in place of the real answer, where it gives one. */
+  misbehave: (request: RestRequest) => RestReply | undefined = () => undefined
+  readonly #options: RestApiOptions
+  readonly #server: Server
+  readonly #projects: Map<number, SimProject>
+
+  private constructor(options: RestApiOptions, server: Server) {
+    this.#options = options
+    this.#server = server
+    this.#projects = new Map((options.projects ?? Object.values(worldProjects)).map(one => [one.id, one]))
+    server.on('request', (request, response) => this.#serve(request, response))
+  }
+
+  /** Listens on a free port of the loopback address, or on `port`. */
+  static async start(options: RestApiOptions, port = 0): Promise<RestApi> {
+    const server = createServer()
+    await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
+    return new RestApi(options, server)
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  get instance(): string {
+    return this.#options.instance ?? this.url
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise(resolve => this.#server.close(resolve))
+  }
+
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    const url = new URL(request.url ?? '', this.url)
+    const path = url.pathname.replace(/^\/api\/v4/, '')
+    const asked = { path: decodeURIComponent(path), query: url.searchParams, headers: request.headers }
+    this.asked.push(asked)
+    const { status, headers, body } = this.misbehave(asked) ?? this.#answer(path, url, request.headers)
+    response.setHeader('date', new Date(this.#options.now()).toUTCString())
+    response.writeHead(status, headers).end(body)
+  }
+
+  #answer(path: string, url: URL, headers: IncomingMessage['headers']): RestReply {
+    const { token } = this.#options
+    const sent = headers['private-token'] ?? headers.authorization?.replace(/^Bearer /, '')
+    if (token !== undefined && sent !== token) return restFaults.wrongToken()
+    const parts = path.split('/').slice(1)
+    const [home, id = ''] = parts
+    const rest = parts.slice(2)
+    if (home === 'pipelines') return pageReply(this.#crossProject(url))
+    if (home === 'groups') return this.#group(decodeURIComponent(id), rest, url)
+    if (home !== 'projects') return restFaults.notFound('Not Found')
+    const to = this.moved.get(decodeURIComponent(id))
+    if (to !== undefined) {
+      const location = new URL(url)
+      location.pathname = ['/api/v4/projects', encodeURIComponent(to), ...rest].join('/')
+      return restFaults.elsewhere(location.href)
+    }
+    const project = this.#project(decodeURIComponent(id))
+    return project === undefined ? restFaults.notFound() : this.#ofProject(project, rest, url)
+  }
+
+  #ofProject(project: SimProject, [what, which, part, ...more]: string[], url: URL): RestReply {
+    const { state } = this.#options
+    const { instance } = this
+    if (what === undefined) return json(restProject(project, instance, this.activity.get(project.id)))
+    if (what === 'hooks')
+      return this.#ofHooks(hook => 'project' in hook.owner && hook.owner.project === project.id, which, url)
+    if (what !== 'pipelines') return restFaults.notFound('Not Found')
+    if (which === undefined) return pageReply(offsetPage(this.#pipelines(project, url), url))
+    const pipeline = which === 'latest' ? this.#latest(project) : state.pipelines.get(Number(which))
+    if (pipeline?.project.id !== project.id) return restFaults.notFound('Pipeline')
+    if (part === undefined) return json(restPipeline(pipeline, instance))
+    if (part === 'variables' && more.length === 0) return json(pipeline.plan.variables ?? [])
+    const withRetried = url.searchParams.get('include_retried') === 'true'
+    const tasks = pipeline.jobs.filter(job => job.kind === part.replace(/s$/, '') && (withRetried || !job.retried))
+    const show = part === 'jobs' ? restJob : restBridge
+    return pageReply(offsetPage(tasks.map(job => show(job, pipeline, instance)).reverse(), url))
+  }
+
+  #pipelines(project: SimProject, url: URL): object[] {
+    const query = url.searchParams
+    const source = query.get('source')
+    const from = timeOf(query, 'updated_after') ?? -Infinity
+    const to = timeOf(query, 'updated_before') ?? Infinity
+    const found = [...this.#options.state.pipelines.values()].filter(({ project: { id }, plan, updatedAt }) => {
+      if (id !== project.id || updatedAt < from || updatedAt > to) return false
+      return source === null ? plan.source !== 'parent_pipeline' : plan.source === source
+    })
+    const key = query.get('order_by') === 'updated_at' ? 'updatedAt' : 'id'
+    const sign = query.get('sort') === 'asc' ? 1 : -1
+    return found.sort((a, b) => sign * (a[key] - b[key] || a.id - b.id)).map(one => restItem(one, this.instance))
+  }
+
+  #crossProject(url: URL): RestPage {
+    const query = url.searchParams
+    const source = query.get('source')
+    const after = timeOf(query, 'created_after') ?? -Infinity
+    const { me, state } = this.#options
+    const found = [...state.pipelines.values()].filter(({ plan, createdAt, user }) => {
+      if (createdAt < after || (me !== undefined && user.id !== me)) return false
+      return source === null ? plan.source !== 'parent_pipeline' : plan.source === source
+    })
+    const newest = found.sort((a, b) => b.id - a.id)
+    return keysetPage(
+      newest.map(one => ({ id: one.id, shown: restCrossItem(one, this.instance) })),
+      url,
+    )
+  }
+
+  #latest(project: SimProject): SimPipeline | undefined {
+    return [...this.#options.state.pipelines.values()].findLast(one => one.project.id === project.id)
+  }
+
+  #group(group: string, [what, which]: string[], url: URL): RestReply {
+    const members = [...this.#projects.values()].filter(({ path }) => path.startsWith(`${group}/`))
+    if (members.length === 0) return restFaults.notFound('Group')
+    if (what === 'hooks') return this.#ofHooks(hook => 'group' in hook.owner && hook.owner.group === group, which, url)
+    if (what !== 'projects') return restFaults.notFound('Not Found')
+    const after = timeOf(url.searchParams, 'last_activity_after')
+    const active = (id: number): number => this.activity.get(id) ?? 0
+    const shown = members
+      .filter(({ id }) => after === undefined || active(id) >= after)
+      .sort((a, b) => active(b.id) - active(a.id) || b.id - a.id)
+    return pageReply(
+      offsetPage(
+        shown.map(one => restProject(one, this.instance, active(one.id))),
+        url,
+      ),
+    )
+  }
+
+  #ofHooks(isOwn: (hook: HookRecords['hooks'][number]) => boolean, id: string | undefined, url: URL): RestReply {
+    const own = this.hooks.hooks.filter(isOwn)
+    if (id === undefined) return pageReply(offsetPage(own.map(restHook), url))
+    const hook = own.find(one => one.id === Number(id))
+    if (hook === undefined) return restFaults.notFound('Hook')
+    const status = url.searchParams.get('status')
+    return pageReply(offsetPage(this.hooks.deliveries(hook.id, status, this.#options.now()), url))
+  }
+
+  #project(idOrPath: string): SimProject | undefined {
+    if (/^\d+$/.test(idOrPath)) return this.#projects.get(Number(idOrPath))
+    return [...this.#projects.values()].find(({ path }) => path === idOrPath)
+  }
+}
+
+function timeOf(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name)
+  return text === null ? undefined : Date.parse(text)
+}
+
+function json(value: unknown): RestReply {
+  return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) }
+}
+
+function pageReply({ items, link }: RestPage): RestReply {
+  const reply = json(items)
+  return link === undefined ? reply : { ...reply, headers: { ...reply.headers, link } }
+}

@@ -1,0 +1,87 @@
+// The hooks of the simulated platform and its records of their deliveries, of seven days, as the API shows them.
+import { headersOf, type Delivery, type HeaderOptions } from './delivery.ts'
+import type { Random } from './random.ts'
+
+export interface RestHook {
+  readonly id: number
+  readonly url: string
+  /** Path of the group, or id of the project, that it belongs to. */
+  readonly owner: { readonly group: string } | { readonly project: number }
+}
+
+/** `500`, or words where no answer came: `internal error`. */
+export type RecordedStatus = string
+
+const week = 7 * 24 * 3_600_000
+/** The platform keeps no payload larger than this in its records, bytes. */
+const largestKept = 1024 * 1024
+
+interface HookRecord {
+  readonly id: number
+  readonly at: number
+  readonly shown: { readonly response_status: RecordedStatus }
+}
+
+export class HookRecords {
+  readonly hooks: RestHook[] = []
+  readonly #records = new Map<number, HookRecord[]>()
+  #next = 9_000_001
+
+  /** Writes down what became of a delivery. `now`: Unix ms. */
+  record(
+    hook: RestHook,
+    delivery: Delivery,
+    status: RecordedStatus,
+    options: HeaderOptions,
+    now: number,
+    random: Random,
+  ): void {
+    const headers = { ...headersOf(delivery, options, now, random), [`${options.headerPrefix}Token`]: '[REDACTED]' }
+    const shown = {
+      id: this.#next,
+      url: hook.url,
+      trigger: delivery.kind === 'pipeline' ? 'pipeline_hooks' : 'job_hooks',
+      request_headers: headers,
+      request_data: delivery.body.length > largestKept ? { oversize: true } : (JSON.parse(delivery.body) as unknown),
+      response_headers: {},
+      response_body: '',
+      execution_duration: 0.2,
+      response_status: status,
+    }
+    const records = this.#records.get(hook.id) ?? []
+    records.unshift({ id: this.#next++, at: now, shown })
+    this.#records.set(hook.id, records)
+  }
+
+  /** The newest first; `status` as in the query. */
+  deliveries(hookId: number, status: string | null, now: number): unknown[] {
+    const ranges: Readonly<Record<string, readonly [number, number]>> = {
+      successful: [200, 299],
+      client_failure: [400, 499],
+      server_failure: [500, 599],
+    }
+    const [from, to] = status === null ? [-Infinity, Infinity] : (ranges[status] ?? [Number(status), Number(status)])
+    const recent = (this.#records.get(hookId) ?? []).filter(({ at }) => at > now - week)
+    const fits = ({ shown }: HookRecord): boolean => {
+      const code = Number(shown.response_status)
+      return status === null || (code >= from && code <= to)
+    }
+    return recent.filter(fits).map(({ shown }) => shown)
+  }
+}
+
+export function restHook({ id, url }: RestHook): object {
+  return {
+    id,
+    url,
+    name: 'Pipespan',
+    pipeline_events: true,
+    job_events: true,
+    push_events: false,
+    enable_ssl_verification: true,
+    alert_status: 'executable',
+    disabled_until: null,
+    token_present: true,
+    signing_token_present: false,
+  }
+}

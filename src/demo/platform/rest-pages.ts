@@ -1,0 +1,36 @@
+// Pages of the simulated API: offset pages by number, keyset pages by cursor, both continued by the `Link` header only.
+
+export interface RestPage {
+  readonly items: readonly unknown[]
+  readonly link: string | undefined
+}
+
+/** `page` and `per_page` of the query; no totals, as on large lists. */
+export function offsetPage(all: readonly unknown[], url: URL): RestPage {
+  const perPage = perPageOf(url)
+  const page = Math.max(1, Number(url.searchParams.get('page') ?? 1))
+  const items = all.slice((page - 1) * perPage, page * perPage)
+  if (all.length <= page * perPage) return { items, link: undefined }
+  const next = new URL(url)
+  next.searchParams.set('page', String(page + 1))
+  next.searchParams.set('per_page', String(perPage))
+  return { items, link: `<${next.href}>; rel="next"` }
+}
+
+/** Continues below the id in `cursor`. The list may end with an empty page, as the platform's do. */
+export function keysetPage(all: readonly { readonly id: number; readonly shown: unknown }[], url: URL): RestPage {
+  const perPage = perPageOf(url)
+  const cursor = url.searchParams.get('cursor')
+  const below = cursor === null ? Infinity : Number(Buffer.from(cursor, 'base64url').toString())
+  const rest = all.filter(({ id }) => id < below)
+  const items = rest.slice(0, perPage)
+  const last = items.at(-1)
+  if (last === undefined || items.length < perPage) return { items: items.map(({ shown }) => shown), link: undefined }
+  const next = new URL(url)
+  next.searchParams.set('cursor', Buffer.from(String(last.id)).toString('base64url'))
+  return { items: items.map(({ shown }) => shown), link: `<${next.href}>; rel="next"` }
+}
+
+function perPageOf(url: URL): number {
+  return Math.min(100, Math.max(1, Number(url.searchParams.get('per_page') ?? 20)))
+}
