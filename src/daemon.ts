@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createExporter, type Exporter } from './export/exporter.ts'
 import { createHealth } from './web/health.ts'
 import { createIntake } from './sources/intake.ts'
+import { createMetricFlush } from './export/metric-flush.ts'
 import { createListener, type Listener } from './web/listener.ts'
 import { createSelection } from './sources/selection.ts'
 import { createSettler } from './sources/settler.ts'
@@ -71,7 +72,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       await store.reclaim()
     }
 
-    const { destinations, lanes, encode } = exportDestinations(config, log)
+    const { destinations, metricDestinations, lanes, encode, measure, settings } = exportDestinations(config)
     const report = createTokenReport({
       notes: store.notes,
       tokens: () => destinations.flatMap(({ bearer }) => bearer?.current() ?? []),
@@ -91,6 +92,16 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       },
     })
 
+    const { totals, notes, leases } = store
+    const flush = createMetricFlush({
+      destinations: metricDestinations,
+      ...{ totals, notes, leases, settings, clock, log },
+      profile: config.platform.profile,
+      interval: config.metrics.interval,
+    })
+    flush.start()
+    steps.push({ why: 'all that could be counted is in the totals: send them', stop: async () => flush.finish(left()) })
+
     const selection = createSelection({
       projectsInclude: config.projects.include ?? [],
       projectsExclude: config.projects.exclude ?? [],
@@ -105,6 +116,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       family: { scheme: config.traceIds, profile: config.platform.profile, bridgesWillCome: false },
       selection,
       to: lanes,
+      measure,
       onFrozen: () => exporter.wake(),
       clock,
       log,

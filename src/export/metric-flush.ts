@@ -42,6 +42,8 @@ export interface MetricFlush extends Loop {
 }
 
 const leaseName = 'metric-flush'
+/** Totals that are read and sent without a pause would keep the store from its work, ms. */
+const shortestInterval = 100
 /** Projects read at a time. */
 const pageSize = 50
 /** For what was cut to come back, ms. */
@@ -89,7 +91,7 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
     log,
     turn: async () => {
       await flush()
-      return interval
+      return Math.max(shortestInterval, interval)
     },
   })
 
