@@ -2,7 +2,7 @@
 import { durationMs, example, misuse, type CommandLine } from './command-line.ts'
 import { InvalidArgumentError } from 'commander'
 import { parseTarget } from '../tokens/target.ts'
-import { reasonOf } from '../lib/fault.ts'
+import { Fault, reasonOf } from '../lib/fault.ts'
 import { withTokens } from './tokens-configuration.ts'
 import type { TokensAction } from './tokens.ts'
 
@@ -107,6 +107,6 @@ function targetAddress(text: string): string {
     parseTarget(text)
     return text
   } catch (error) {
-    throw new InvalidArgumentError(reasonOf(error))
+    throw new InvalidArgumentError(error instanceof Fault ? error.remedy : reasonOf(error))
   }
 }

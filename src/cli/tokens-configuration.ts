@@ -10,7 +10,7 @@ import { Misconfigured, requireConfig } from './configuration.ts'
 import { openStore } from '../store/open-store.ts'
 import { parseTarget } from '../tokens/target.ts'
 import { reasonOf } from '../lib/fault.ts'
-import { rotationStore } from './tokens-store.ts'
+import { awayStore, rotationStore } from './tokens-store.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { Proxies } from '../export/destination.ts'
@@ -21,7 +21,7 @@ import type { TokensSetup } from './tokens-setup.ts'
 const timeoutMs = 10_000
 
 /**
- * Opens what the commands need and closes it after; a store that cannot be opened is done without, and said. Tokens are
+ * Opens what the commands need and closes it after; a store that cannot be opened is one that never answers. Tokens are
  * proved where the daemon sends them: at the destination whose token file `target` names, else at the first one.
  */
 export async function withTokens(
@@ -52,6 +52,7 @@ export async function withTokens(
   const instance = createIngestTokens({ url, apiKey: () => apiKey.current(), dispatcher: toInstance, timeoutMs })
   const { prove, close } = proverOf(destination, proxies)
   const store = await storeOf(config, terminal)
+  const open = store === 'away' ? undefined : store
   try {
     return await command({
       instance,
@@ -59,12 +60,12 @@ export async function withTokens(
       currentToken: () => destination.token.current(),
       tokens: () => destinations.flatMap(({ token }) => token.current() ?? []),
       tokenFiles: destinations.flatMap(({ token }) => token.path ?? []),
-      store: store === undefined ? undefined : rotationStore(store.notes),
+      store: store === 'away' ? awayStore : store && rotationStore(store.notes),
       clock: systemClock,
       timeoutMs,
     })
   } finally {
-    await Promise.all([toInstance.destroy(), close(), store?.close()])
+    await Promise.all([toInstance.destroy(), close(), open?.close()])
   }
 }
 
@@ -93,13 +94,13 @@ function proverOf({ targets }: ConfiguredDestination, proxies: Proxies) {
 }
 
 /** A rotation job in another pod has no SQLite file: it works without the daemons' reports then, and makes none. */
-async function storeOf(config: Config, terminal: Terminal): Promise<Store | undefined> {
+async function storeOf(config: Config, terminal: Terminal): Promise<Store | 'away' | undefined> {
   const { url } = config.store
   if (url.engine === 'sqlite' && !existsSync(url.path)) return undefined
   try {
     return await openStore(url, { maxSize: config.store.maxSize })
   } catch (error) {
-    complain(terminal, `Working without the store: ${reasonOf(error)}`)
-    return undefined
+    complain(terminal, `Warning: the store cannot be asked which tokens are in use: ${reasonOf(error)}`)
+    return 'away'
   }
 }

@@ -46,6 +46,12 @@ function codeOf({ kind }: RotationOutcome): number {
   return kind === 'busy' ? tokensExit.busy : tokensExit.done
 }
 
+function ageOf(ms: number): string {
+  const minutes = Math.round(ms / 60_000)
+  if (minutes < 120) return `${minutes} min`
+  return minutes < 2_880 ? `${Math.round(minutes / 60)} h` : `${Math.round(minutes / 1_440)} days`
+}
+
 function sentenceOf(outcome: RotationOutcome): string {
   switch (outcome.kind) {
     case 'rotated': {
@@ -53,7 +59,7 @@ function sentenceOf(outcome: RotationOutcome): string {
       return `Token ${outcome.tokenId} (${outcome.fingerprint}) is in use; ${revoked}.`
     }
     case 'young':
-      return `Nothing to do: the current token is ${Math.round(outcome.ageMs / 60_000)} min old.`
+      return `Nothing to do: the current token is ${ageOf(outcome.ageMs)} old.`
     case 'kept':
       return (
         `The target holds the new token, but the older ones stay valid: ${outcome.missing.join(', ')} did not report it in time. ` +

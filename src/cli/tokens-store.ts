@@ -26,6 +26,16 @@ export function rotationStore(notes: Notes): RotationStore {
   }
 }
 
+const away = async (): Promise<never> => Promise.reject(new Error('it cannot be opened'))
+
+/** One that is configured and cannot be opened: a daemon may use any token. */
+export const awayStore: RotationStore = {
+  journals: away,
+  saveJournal: away,
+  recordRotation: away,
+  tokenReports: away,
+}
+
 function valuesOf<T>(documents: ReadonlyMap<string, Json>): T[] {
   return [...documents.values()] as T[]
 }

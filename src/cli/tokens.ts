@@ -128,13 +128,14 @@ async function reasonToKeep(
 
 /** The store's journals, and those beside the daemon's token files. */
 async function evidenceOf({ store, tokenFiles, tokens, instance }: TokensSetup): Promise<UseEvidence> {
-  const copies = (await store?.journals()) ?? []
+  const kept = await Promise.all([store?.journals(), store?.tokenReports()]).catch(() => 'away' as const)
+  const [copies = [], reports = []] = kept === 'away' ? [] : kept
   const beside = await Promise.all(tokenFiles.map(async file => (await createFileTarget(file).peek()).journal ?? []))
   const current = await tokens()
-  const reports = (await store?.tokenReports()) ?? []
   return {
     journals: [...copies, ...beside.flat()].filter(found => found.instance === instance.url),
     used: new Set([...reports.map(report => report.tokenFingerprint), ...current.map(fingerprintOf)]),
+    whole: kept !== 'away',
   }
 }
 

@@ -1,5 +1,5 @@
 // Waits until every running daemon reports that it sends the new token, or the grace period is over.
-import type { RotationSession } from './rotation-session.ts'
+import type { RotationOptions, RotationParts, RotationSession } from './rotation-session.ts'
 import type { TokenReport } from './rotation-store.ts'
 
 /** `seen`: every daemon uses it, or none can be asked and the whole grace period has passed. */
@@ -30,6 +30,21 @@ export async function waitForDaemons(
     await clock.sleep(Math.min(pace.pollMs, end - now))
     await target.renew()
   }
+}
+
+/** What is waited for, in words that follow "wait". */
+export async function expectation(
+  { store, target }: RotationParts,
+  { graceMs, force }: RotationOptions,
+): Promise<string> {
+  const reports = await store?.tokenReports().catch(() => undefined)
+  const daemons = new Set(reports?.map(report => report.daemon))
+  if (store === undefined || reports?.length === 0) {
+    return `${Math.max(graceMs, target.leastGraceMs) / 1000} s: no daemon can be asked whether it uses the new token.`
+  }
+  const who = daemons.size === 0 ? 'the store answers and the daemons in it' : [...daemons].join(', ')
+  const end = force ? 'the older ones are revoked anyway' : 'the older ones stay valid (exit code 3)'
+  return `until ${who} report the new token; if one does not within ${graceMs / 1000} s, ${end}.`
 }
 
 /** A daemon may have other destinations with tokens of their own; it lags while one of its tokens is an older one. */

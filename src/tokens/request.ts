@@ -65,7 +65,8 @@ function failure(error: unknown, timeoutMs: number): Answer {
   if (error.name === 'TimeoutError') return failed(`no answer within ${timeoutMs / 1000} s`, true)
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   const certificate = /CERT|SELF_SIGNED|ALTNAME|UNABLE_TO/.test(code)
-  const message = error.message === '' ? code : error.message
+  // Node appends a remedy of its own, which is not ours.
+  const message = error.message === '' ? code : error.message.replace(/; if the root CA is installed locally.*$/, '')
   return failed(message, !certificate && !unsent.has(code), certificate)
 }
 

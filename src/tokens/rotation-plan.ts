@@ -1,4 +1,5 @@
 // What a rotation would do now, without doing any of it (`--dry-run`): no lock, no journal, no request that changes anything.
+import { expectation } from './daemon-reports.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import { blankJournal } from './journal.ts'
 import { newestJournal } from './logbook.ts'
@@ -16,7 +17,7 @@ export async function planRotation(parts: RotationParts, options: RotationOption
   const inTarget = value === undefined ? undefined : fingerprintOf(value)
   const { rotation, current } = journal ?? {}
   const lines = [
-    `The instance lists ${listed.filter(token => token.valid).length} valid tokens; enforcement is ${enforced ? 'on' : 'off'}.`,
+    `Valid tokens of the instance: ${listed.filter(token => token.valid).length}; enforcement is ${enforced ? 'on' : 'off'}.`,
     inTarget === undefined ? `${target.address} holds no token yet.` : `${target.address} holds a token (${inTarget}).`,
   ]
   if (value !== undefined) lines.push(`The OTLP endpoint: ${(await parts.prove(value)).kind}.`)
@@ -37,22 +38,13 @@ export async function planRotation(parts: RotationParts, options: RotationOption
   lines.push(`Create a token named "${options.name}", and see that the OTLP endpoint accepts it.`)
   lines.push(`Write it to ${target.address}, and see that the endpoint accepts what is read from there.`)
   if (options.keepOlder === true) return [...lines, 'Leave the older tokens for the next rotation.']
-  lines.push(await waiting(parts, options))
-  lines.push(revocations(options.adopt ? [...held, ...others] : held))
+  const older = options.adopt ? [...held, ...others] : held
+  if (older.length > 0) lines.push(`Wait ${await expectation(parts, options)}`)
+  lines.push(revocations(older))
   if (others.length > 0 && !options.adopt) {
     lines.push(`Leave valid, since this target is not known to have held them (see --adopt): ${others.join(', ')}.`)
   }
   return lines
-}
-
-async function waiting({ store, target }: RotationParts, { graceMs, force }: RotationOptions): Promise<string> {
-  const reports = await store?.tokenReports().catch(() => [])
-  const daemons = new Set(reports?.map(report => report.daemon))
-  if (daemons.size === 0) {
-    return `Wait ${Math.max(graceMs, target.leastGraceMs) / 1000} s: no daemon can be asked whether it uses the new token.`
-  }
-  const end = force ? 'revoke anyway' : 'keep the older tokens (exit code 3)'
-  return `Wait until ${[...daemons].join(', ')} report the new token; if one does not within ${graceMs / 1000} s, ${end}.`
 }
 
 function revocations(ids: readonly string[]): string {

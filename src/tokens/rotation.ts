@@ -18,7 +18,7 @@
 // The value itself is in no journal. So a run killed before "written" cannot be continued, only rolled back. From the
 // first step to the last the target holds a token that is valid: the old one is revoked after the new one is in use.
 import type { Secret } from '../lib/secret.ts'
-import { waitForDaemons } from './daemon-reports.ts'
+import { expectation, waitForDaemons } from './daemon-reports.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import { blankJournal, hasReached, type HeldToken } from './journal.ts'
 import { adopted, disowned, over, revoked, stepped, written } from './journal-entries.ts'
@@ -178,11 +178,12 @@ async function wait(
   const { log, parts } = session
   const now = () => parts.clock.now()
   const since = log.journal.rotation?.writtenAt ?? now()
-  await log.advance(stepped(log.journal, 'waiting', now()), 'waiting', 'Waiting until every daemon uses it.')
+  const sentence = `Waiting ${await expectation(parts, session.options)}`
+  await log.advance(stepped(log.journal, 'waiting', now()), 'waiting', sentence)
   const former = older.flatMap(token => token.fingerprint ?? [])
   const waited = await waitForDaemons(session, fingerprint, former, since)
   if (waited.kind === 'missing') return waited.daemons
-  await log.advance(stepped(log.journal, 'seen', now()), 'seen', 'The new token is in use.')
+  await log.advance(stepped(log.journal, 'seen', now()), 'seen', 'The older tokens are needed no longer.')
   return []
 }
 

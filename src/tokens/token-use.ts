@@ -9,9 +9,11 @@ export interface UseEvidence {
   readonly journals: readonly Journal[]
   /** Fingerprints of the tokens that daemons send, or will when they start. */
   readonly used: ReadonlySet<string>
+  /** False when the store did not answer: daemons may use more. */
+  readonly whole: boolean
 }
 
-export function useOf(id: string, { journals, used }: UseEvidence): TokenUse {
+export function useOf(id: string, { journals, used, whole }: UseEvidence): TokenUse {
   const fingerprints = new Map<string, string>()
   for (const { older, current, rotation } of journals) {
     for (const token of [...older, current, rotation?.token]) {
@@ -21,7 +23,9 @@ export function useOf(id: string, { journals, used }: UseEvidence): TokenUse {
   // What lies in a target is read by somebody, whether or not a report tells so.
   if (journals.some(journal => journal.current?.id === id)) return 'in use'
   const fingerprint = fingerprints.get(id)
-  if (fingerprint !== undefined) return used.has(fingerprint) ? 'in use' : 'not in use'
+  if (fingerprint !== undefined && used.has(fingerprint)) return 'in use'
+  if (!whole) return 'unknown'
+  if (fingerprint !== undefined) return 'not in use'
   const known = new Set(fingerprints.values())
   return [...used].every(token => known.has(token)) ? 'not in use' : 'unknown'
 }

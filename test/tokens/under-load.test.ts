@@ -9,7 +9,10 @@ const seed = isFull ? Date.now() % 1_000_000 : 3
 const patience = isFull ? 900_000 : 60_000
 
 /** Where a rotation is killed: when it has said so many lines, or when so many of its requests have taken effect. */
-type Moment = { readonly after: 'lines' | 'requests'; readonly count: number }
+interface Moment {
+  readonly after: 'lines' | 'requests'
+  readonly count: number
+}
 
 function momentOf(random: Random): Moment {
   return random.chance(0.5)
@@ -125,6 +128,7 @@ it('a token revoked by somebody else is replaced by the next rotation, however y
   expect(code, stderr).toBe(0)
   expect(stdout).toContain('Token 102')
   await until(() => instance.spans.length > held, 'exports flow again')
+  expect((await world.command('tokens', 'list')).stdout).toMatch(/^102 +pipespan .* yes +in use$/m)
   await world.settle()
   expect(instance.tokens.map(({ value }) => value)).toEqual([world.held])
 })
