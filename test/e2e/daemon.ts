@@ -4,8 +4,11 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
+import { runProgram } from '../../src/cli/program.ts'
 
 const main = path.join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 
@@ -45,8 +48,8 @@ export class ProgramProcess {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.child = child
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (this.stdout += text))
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text))
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => (this.stdout += chunk))
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => (this.stderr += chunk))
     this.ended = new Promise(resolve => child.once('close', (code, signal) => resolve({ code, signal })))
     const orphaned = (): void => void child.kill('SIGKILL')
     process.once('exit', orphaned)
@@ -203,9 +206,13 @@ export class Daemon {
     await this.kill()
   }
 
-  /** Runs another command with this daemon's variables. */
-  async command(...args: string[]): Promise<Ended & { stdout: string; stderr: string }> {
-    return run(args, this.env)
+  /** Runs another command with this daemon's variables: in this process, which is quicker, and beside the daemon all the same. */
+  async command(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+    const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+    const code = await runProgram(args, { stdout, stderr, env: this.env })
+    stdout.end()
+    stderr.end()
+    return { code, stdout: await text(stdout), stderr: await text(stderr) }
   }
 
   /** Posts one delivery. */

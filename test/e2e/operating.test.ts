@@ -1,0 +1,93 @@
+// What an operator does beside a running daemon: looks at what was not understood, and puts it behind a reverse proxy.
+import { createServer, request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { Daemon, webhookToken } from './daemon.ts'
+import { complete, differences } from './truth.ts'
+import { makeLoad } from './load.ts'
+
+const pipelineHook = { 'x-service-event': 'Pipeline Hook' }
+
+describe('pipespan inbox', () => {
+  it('lists, shows and retries deliveries that were not understood, beside the running daemon', async () => {
+    const daemon = await Daemon.start()
+    const listed = async () => {
+      const { code, stdout } = await daemon.command('inbox', 'list', '--json')
+      expect(code).toBe(0)
+      return JSON.parse(stdout) as { waiting: number; kept: { id: number; reason: string; event: string }[] }
+    }
+    expect((await daemon.command('inbox', 'list')).stdout).toMatch(/^0 waiting to be read, 0 could not be understood/)
+    const variables = [{ key: 'PASSWORD', value: 'hunter-2' }]
+    await daemon.post(JSON.stringify({ object_kind: 'pipeline', object_attributes: { variables } }), pipelineHook)
+    await daemon.process.logged('could not be understood')
+    const { kept } = await listed()
+    expect(kept).toEqual([expect.objectContaining({ event: 'Pipeline Hook', reason: expect.any(String) as string })])
+    const id = String(kept[0]?.id)
+
+    const table = await daemon.command('inbox', 'list')
+    expect(table.stdout).toContain(kept[0]?.reason)
+    const shown = await daemon.command('inbox', 'show', id)
+    expect(shown).toMatchObject({ code: 0, stderr: '' })
+    expect(shown.stdout).toContain('"object_kind": "pipeline"')
+    expect(shown.stdout).not.toContain('hunter-2')
+
+    expect(await daemon.command('inbox', 'retry', '--all')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^1 back in the inbox/) as string,
+    })
+    // It is no clearer the second time, and kept again.
+    const timesNotUnderstood = (): number =>
+      daemon.process.log.filter(({ msg }) => msg.includes('could not be understood')).length
+    await daemon.process.logged(() => timesNotUnderstood() === 2, 5_000)
+    expect((await listed()).kept).toHaveLength(1)
+    expect(await daemon.command('inbox', 'show', '4711')).toMatchObject({ code: 1, stdout: '' })
+    expect(await daemon.command('inbox', 'retry')).toMatchObject({ code: 2, stdout: '' })
+  })
+})
+
+describe('behind a reverse proxy', () => {
+  it('the base path is served, nothing beside it but health, and the proxy is believed when told to', async () => {
+    const { deliveries, truths } = makeLoad({ seed: 60, pipelines: 3, webhooks: 0, scenarios: ['small'] })
+    const receiver = await OtlpReceiver.start()
+    onTestFinished(async () => receiver.close())
+    const daemon = await Daemon.start({
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      PIPESPAN_BASE_PATH: '/ci/pipespan',
+      PIPESPAN_TRUST_PROXY: 'true',
+    })
+    const proxy = await startProxy(new URL(daemon.url).port)
+    const post = async (url: string, body: string, token = webhookToken): Promise<number> => {
+      const headers = { 'content-type': 'application/json', 'x-service-token': token }
+      return (await fetch(url, { method: 'POST', headers, body })).status
+    }
+    for (const { body } of deliveries) expect(await post(`${proxy}/ci/pipespan/webhooks`, body)).toBe(202)
+    expect(await post(`${proxy}/webhooks`, '{}')).toBe(404)
+    expect((await fetch(`${proxy}/ci/pipespan/readyz`)).status).toBe(200)
+    expect((await fetch(`${proxy}/readyz`)).status).toBe(200)
+    expect(await post(`${proxy}/ci/pipespan/webhooks`, '{}', 'guess')).toBe(401)
+    expect(await daemon.process.logged('delivery refused')).toMatchObject({ remote: '203.0.113.7' })
+    await receiver.until(complete(truths))
+    await daemon.stop()
+    expect(differences(truths, receiver.spans)).toEqual([])
+  })
+})
+
+/** Passes everything on, as if it came from 203.0.113.7. */
+async function startProxy(port: string): Promise<string> {
+  const server = createServer((incoming, outgoing) => {
+    const { method, url: path } = incoming
+    const headers = { ...incoming.headers, 'x-forwarded-for': '203.0.113.7' }
+    const onward = httpRequest({ host: '127.0.0.1', port, method, path, headers }, answer => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(outgoing)
+    })
+    incoming.pipe(onward)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
