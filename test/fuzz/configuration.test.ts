@@ -1,0 +1,97 @@
+// Whatever an operator writes is taken or told, never thrown at; and no secret is in what is told.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import fc from 'fast-check'
+import { afterAll, expect, it } from 'vitest'
+import { allOptions } from '../../src/config/options.ts'
+import { describeFault } from '../../src/config/config-fault.ts'
+import { fuzzing } from './mutations.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { rowsOf, variablesOf } from '../../src/config/option.ts'
+
+const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-fuzz-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+const file = path.join(folder, 'pipespan.yaml')
+
+const rows = rowsOf(allOptions(profiles)).filter(({ path: place }) => place !== 'config')
+const variables = rows.flatMap(({ option }) => variablesOf(option, profiles.generic))
+const secretVariables = new Set(
+  rows.flatMap(({ option }) => (option.kind.secret ? variablesOf(option, profiles.generic) : [])),
+)
+const planted = 'planted-hunter2'
+const value = fc.oneof(
+  fc.constantFrom(
+    '',
+    ' ',
+    '0',
+    '-1',
+    '1e9',
+    'NaN',
+    'true',
+    'null',
+    '{}',
+    '[]',
+    '5s',
+    '5 s',
+    '99999999999999d',
+    '::',
+    'http://',
+  ),
+  fc.constantFrom(
+    '9'.repeat(400),
+    '%zz',
+    'a=b,c',
+    '=',
+    ',,,',
+    '../../etc',
+    'https://u:p@h/',
+    '\u0000',
+    '\n',
+    '`$(id)`',
+  ),
+  fc.string({ unit: 'binary', maxLength: 20 }),
+)
+
+it('takes or refuses any variables, and tells no secret', () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom(...variables), value, { maxKeys: 6 }), given => {
+      const env = Object.fromEntries(
+        Object.entries(given).map(([name, text]) => [name, secretVariables.has(name) ? `${planted}${text}` : text]),
+      )
+      const loaded = loadConfig({ env, profiles })
+      const told = loaded.ok ? JSON.stringify(loaded.config) : loaded.faults.map(describeFault).join('\n')
+      expect(told).not.toContain(planted)
+      if (!loaded.ok) expect(told).toMatch(/\S/)
+    }),
+    fuzzing(500),
+  )
+})
+
+it('takes or refuses any YAML, and tells where it is wrong', () => {
+  const keys = rows.map(({ path: place }) => place.replaceAll('[]', '').split('.'))
+  const leaf = fc.oneof(value, fc.jsonValue({ maxDepth: 2 }))
+  const tree = fc.array(fc.tuple(fc.constantFrom(...keys), leaf), { maxLength: 5 }).map(leaves => {
+    const whole: Record<string, unknown> = {}
+    for (const [place, inner] of leaves) {
+      let at = whole
+      for (const key of place.slice(0, -1)) {
+        const next = at[key]
+        at = at[key] = (typeof next === 'object' && next !== null ? next : {}) as Record<string, unknown>
+      }
+      at[place.at(-1) ?? ''] = inner
+    }
+    return JSON.stringify(whole)
+  })
+  fc.assert(
+    fc.property(fc.oneof(tree, fc.string({ unit: 'binary' }), fc.string()), yaml => {
+      writeFileSync(file, yaml)
+      const loaded = loadConfig({ env: {}, file, profiles })
+      if (loaded.ok) return
+      expect(loaded.faults.length).toBeGreaterThan(0)
+      for (const fault of loaded.faults) expect(describeFault(fault)).toMatch(/\S/)
+    }),
+    fuzzing(300),
+  )
+})

@@ -1,0 +1,98 @@
+// Wrong payloads all the way: parsed, merged, planned, frozen, mapped and encoded. Nothing throws, and whatever comes out is
+// something that a backend takes. A long run: PIPESPAN_FUZZ_RUNS=600000 PIPESPAN_FUZZ_SEED=1 vitest run test/fuzz/payloads.test.ts --testTimeout 0
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { canonical } from '../../src/model/stamped.ts'
+import { decodeLogs } from '../../src/demo/otlp-logs.ts'
+import { decodeMetrics } from '../../src/demo/otlp-metrics.ts'
+import { decodeTraces } from '../../src/demo/otlp-traces.ts'
+import { encodeLogs, encodeTraces } from '../../src/telemetry/encode.ts'
+import { encodeMetrics } from '../../src/telemetry/metrics/encode.ts'
+import { fuzzing, mutated, type Mutated } from './mutations.ts'
+import { hearRun, mergeRun, type Run } from '../../src/model/run.ts'
+import { measure } from '../../src/telemetry/metrics/measure.ts'
+import { parseDelivery } from '../../src/platform/parse-delivery.ts'
+import { plan } from '../../src/model/settle.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { remember, revive } from '../../src/model/tombstone.ts'
+import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import { traceContextOf } from '../../src/model/family.ts'
+import type { FrozenPart } from '../../src/model/frozen.ts'
+import type { Observation } from '../../src/model/observation.ts'
+
+const settings = telemetrySettings({ profiles })
+const rules = { settle: 0, deadline: 0, blockedAfter: 0, staleAfter: 0, partSize: 500 }
+const family = { scheme: 'instance' as const, profile: 'generic', bridgesWillCome: false }
+const now = Date.UTC(2026, 6, 1)
+
+function parse({ event, body }: Mutated): Observation | undefined {
+  const told = { event, instance: 'https://git.example.com', body: Buffer.from(body) }
+  const parsed = parseDelivery(told, { profile: profiles.generic, traceparent: true })
+  return parsed.outcome === 'observation' ? parsed.observation : undefined
+}
+
+/** Freezes all that is ever owed of it. */
+function frozenOf(run: Run): { run: Run; parts: FrozenPart[] } {
+  const parts: FrozenPart[] = []
+  for (let steps = 0; ; steps += 1) {
+    const next = plan(run, traceContextOf(run, [], family), rules, { now, changedAt: 0, endedAt: 0 })
+    if (next.step !== 'freeze') return { run, parts }
+    must(steps < 20, 'it comes to rest')
+    run = next.frozen.run
+    parts.push(...next.frozen.parts)
+  }
+}
+
+function expectSendable(stored: readonly FrozenPart[]): void {
+  // As the store gives them back.
+  const parts = JSON.parse(JSON.stringify(stored)) as FrozenPart[]
+  const spans = decodeTraces(encodeTraces(parts, settings))
+  must(new Set(spans.map(({ spanId }) => spanId)).size === spans.length, 'span ids are unique')
+  for (const { startNanos, endNanos, traceId, spanId, name } of spans) {
+    must(/^(?!0+$)[0-9a-f]{32}$/.test(traceId) && /^(?!0+$)[0-9a-f]{16}$/.test(spanId), 'ids are valid')
+    must(startNanos > 0n && startNanos <= endNanos && endNanos < 2n ** 63n, 'times are in order')
+    must(name !== '', 'a span has a name')
+  }
+  decodeLogs(encodeLogs(parts, settings))
+  decodeMetrics(encodeMetrics(parts, settings))
+  for (const part of parts) {
+    for (const { amount } of measure(part, settings)?.increments ?? []) {
+      const values = amount.kind === 'sum' ? [amount.by] : amount.kind === 'last' ? [amount.value] : amount.counts
+      must(values.every(Number.isFinite), 'measures are numbers')
+    }
+  }
+}
+
+/** As `expect`, for those who ask millions of times. */
+function must(holds: boolean, what: string): void {
+  if (!holds) throw new Error(`not true: ${what}`)
+}
+
+it('makes of whatever a payload says nothing or something that can be sent, and the same in any order', () => {
+  const pair = fc.tuple(mutated, fc.option(mutated, { nil: undefined, freq: 3 }))
+  fc.assert(
+    fc.property(pair, ([one, other]) => {
+      const heard = [one, other].flatMap(payload => (payload && parse(payload)) ?? [])
+      const [first, second] = heard.map(hearRun)
+      if (first === undefined) return
+      const same = second === undefined ? undefined : { ...second, key: first.key }
+      const merged = same === undefined ? first : mergeRun(first, same)
+      if (same !== undefined) {
+        const turned = mergeRun(same, first)
+        must(canonical(turned.pipeline ?? null) === canonical(merged.pipeline ?? null), 'pipelines merge in any order')
+        for (const [id, job] of merged.jobs) {
+          must(canonical(turned.jobs.get(id)) === canonical(job), 'jobs merge in any order')
+        }
+      }
+      const { run, parts } = frozenOf(merged)
+      expectSendable(parts)
+      const memory = remember(run)
+      if (memory === undefined) return
+      const again = mergeRun(revive(memory), first)
+      const owed = frozenOf(same === undefined ? again : mergeRun(again, same)).parts
+      must(owed.length === 0, 'what was pruned is not owed again')
+    }),
+    fuzzing(1_000),
+  )
+  expect(Object.prototype).not.toHaveProperty('polluted')
+})
