@@ -64,7 +64,8 @@ function pathsOf(value: unknown, path: Path = []): Path[] {
 
 /** Leaves the body alone where an earlier change took away what this one meant. */
 function changed(body: unknown, [key, ...rest]: Path, value: unknown): unknown {
-  if (key === undefined) return value === removed ? null : value
+  // A copy: the next change may be within it.
+  if (key === undefined) return value === removed ? null : (JSON.parse(JSON.stringify(value)) as unknown)
   if (typeof body !== 'object' || body === null || !Object.hasOwn(body, key)) return body
   const record = body as Record<string, unknown>
   if (rest.length === 0 && value === removed) Reflect.deleteProperty(record, key)
