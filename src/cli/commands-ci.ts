@@ -1,9 +1,10 @@
 // The command line of what is used in CI jobs and for setting the platform up: `pipespan traceparent`, `pipespan hooks`.
-import { Option } from 'commander'
-import { example, wholeNumber, type CommandLine } from './command-line.ts'
+import { InvalidArgumentError, Option } from 'commander'
+import { example, misuse, wholeNumber, type CommandLine } from './command-line.ts'
 import type { TraceparentOptions } from './traceparent.ts'
 
-export function addCiCommands({ program, terminal, answer }: CommandLine): void {
+export function addCiCommands(line: CommandLine): void {
+  const { program, terminal, answer } = line
   example(
     program
       .command('traceparent')
@@ -23,4 +24,51 @@ export function addCiCommands({ program, terminal, answer }: CommandLine): void 
       ),
     'export TRACEPARENT="$(pipespan traceparent)"',
   )
+
+  const hooks = program.command('hooks').description("the platform's webhooks that feed the daemon")
+  example(
+    hooks
+      .command('ensure')
+      .description('create or repair them: URL, events, secret (PIPESPAN_WEBHOOK_TOKEN)')
+      .option('--project <id>', 'a project: its number or full path; several times for several', several, [])
+      .option('--group <id>', 'a group, likewise', several, [])
+      .option('--all-projects', "those that the token's user maintains; an administrator's: all of the instance", false)
+      .option('--url <url>', 'where the daemon takes webhooks (else PIPESPAN_PUBLIC_URL with /webhooks)', webAddress)
+      .option('--old-url <url>', 'a hook with this URL is given the new one', webAddress)
+      .option('--write-secret', 'also into hooks that have a secret: whether it is the right one cannot be read', false)
+      .option('--dry-run', 'say what would be done', false)
+      .action(answer(async (options: EnsureOptions) => ensure(line, options))),
+    'pipespan hooks ensure --group team --url https://pipespan.example.com/webhooks --dry-run',
+  )
+}
+
+interface EnsureOptions {
+  readonly project: readonly string[]
+  readonly group: readonly string[]
+  readonly allProjects: boolean
+  readonly url?: string
+  readonly oldUrl?: string
+  readonly writeSecret: boolean
+  readonly dryRun: boolean
+}
+
+async function ensure({ terminal, file }: CommandLine, options: EnsureOptions): Promise<number> {
+  const { project: projects, group: groups, allProjects } = options
+  if (projects.length + groups.length === 0 && !allProjects) throw misuse('Say --project, --group or --all-projects.')
+  const { withHooks } = await import('./hooks-configuration.ts')
+  const { hooksEnsure } = await import('./hooks.ts')
+  return withHooks(terminal, file(), async ({ client, secret, ...configured }) => {
+    const url = options.url ?? configured.url
+    if (url === undefined) throw misuse('Say --url, or set PIPESPAN_PUBLIC_URL.')
+    return hooksEnsure(client, { ...options, projects, groups, url, secret }, terminal)
+  })
+}
+
+function several(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value]
+}
+
+function webAddress(text: string): string {
+  if (/^https?:\/\/./.test(text) && URL.canParse(text)) return text
+  throw new InvalidArgumentError('An http or https URL is needed.')
 }

@@ -5,14 +5,15 @@ import { ConfigError } from '../lib/fault.ts'
 import { normalizeInstance } from '../model/instance.ts'
 import { connectRules, directDispatcher, type DispatcherFactory } from './connection.ts'
 import { createReader, type ListOptions } from './rest-read.ts'
-import { createRequester, type CallOptions, type RetryRules } from './rest-request.ts'
+import { createRequester, type CallOptions, type Change, type RetryRules } from './rest-request.ts'
 import { PlatformError } from './platform-error.ts'
 import { segmentOf, type ResourceId } from './query.ts'
 import { traceparentIn } from './rest-variables.ts'
 import { restBridge, restJob, restPipeline, type RestBridge, type RestJob, type RestPipeline } from './rest-schemas.ts'
-import { restDelivery, restHook, restListItem, restProject } from './rest-lists.ts'
+import { restDelivery, restHook, restListItem, restProject, restUser } from './rest-lists.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
+import type { Secret } from '../lib/secret.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Budget } from './budget.ts'
 import type { HookDelivery, PipelineListItem, PlatformHook, PlatformProject } from './rest-lists.ts'
@@ -44,6 +45,15 @@ export interface PlatformClientOptions {
 
 /** A hook belongs to a project or to a group. */
 export type HookOwner = { readonly project: ResourceId } | { readonly group: ResourceId }
+
+/** What a hook is to be. Undefined leaves what it has; a new hook has the platform's defaults, and no events but these. */
+export interface HookWish {
+  readonly url: string
+  readonly pipelineEvents: boolean
+  readonly jobEvents: boolean
+  /** Cannot be read back: the platform only tells whether there is one. */
+  readonly token?: Secret | undefined
+}
 
 export type DeliveryStatus = 'successful' | 'client_failure' | 'server_failure'
 
@@ -79,6 +89,10 @@ export interface PlatformClient {
   /** The valid W3C traceparent among the pipeline's variables. Nothing else of them is kept. */
   pipelineTraceparent(project: ResourceId, pipelineId: number, options: CallOptions): Promise<string | undefined>
   project(project: ResourceId, options: CallOptions): Promise<PlatformProject>
+  /** Whether the token is an administrator's; false where the platform does not say. */
+  isAdministrator(options: CallOptions): Promise<boolean>
+  /** Projects that are not archived, by their ids: those that the token's user maintains, or all that it can see. */
+  projects(query: { readonly maintained: boolean }, options: ListOptions): Pages<PlatformProject>
   /** Subgroups included, the most recently active first. */
   groupProjects(
     group: ResourceId,
@@ -86,6 +100,9 @@ export interface PlatformClient {
     options: ListOptions,
   ): Pages<PlatformProject>
   hooks(owner: HookOwner, options: ListOptions): Pages<PlatformHook>
+  /** After an error of `network`, `timeout` or `unavailable` the hook may be there all the same: list them again. */
+  createHook(owner: HookOwner, wish: HookWish, options: CallOptions): Promise<PlatformHook>
+  editHook(owner: HookOwner, hookId: number, wish: HookWish, options: CallOptions): Promise<PlatformHook>
   /** Of the past seven days. A number asks for that very status. */
   hookDeliveries(
     owner: HookOwner,
@@ -98,6 +115,9 @@ export interface PlatformClient {
 }
 
 type Pages<T> = AsyncIterable<Page<T>>
+
+/** The lowest role that may edit a project's hooks: Maintainer, as the platform numbers roles. */
+const maintainer = 40
 
 const defaults = {
   timeouts: { connect: 10_000, answer: 60_000 },
@@ -129,7 +149,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     clock: options.clock,
     log: options.log,
   })
-  const { one, pages } = createReader(base, requester, options.log)
+  const { one, pages, change } = createReader(base, requester, options.log)
   return {
     instance,
     ownPipelines: ({ source, createdAfter }, call) =>
@@ -159,6 +179,15 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     pipelineTraceparent: async (project, id, call) =>
       traceparentIn(await one(`${pipelinePath(project, id)}/variables`, z.array(z.unknown()), call)),
     project: (project, call) => one(`/projects/${segmentOf(project)}`, restProject, call),
+    isAdministrator: async call => (await one('/user', restUser, call)).is_admin === true,
+    projects: ({ maintained }, call) =>
+      pages('/projects', restProject, call, {
+        min_access_level: maintained ? maintainer : undefined,
+        archived: false,
+        pagination: 'keyset',
+        order_by: 'id',
+        sort: 'asc',
+      }),
     groupProjects: (group, { activeAfter }, call) =>
       pages(`/groups/${segmentOf(group)}/projects`, restProject, call, {
         include_subgroups: true,
@@ -167,6 +196,10 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
         last_activity_after: iso(activeAfter),
       }),
     hooks: (owner, call) => pages(hooksPath(owner), restHook, call),
+    createHook: (owner, wish, call) =>
+      change(hooksPath(owner), restHook, call, { method: 'POST', ...wireHook({ ...wish, pushEvents: false }) }),
+    editHook: (owner, hookId, wish, call) =>
+      change(`${hooksPath(owner)}/${hookId}`, restHook, call, { method: 'PUT', ...wireHook(wish) }),
     hookDeliveries: (owner, hookId, { status }, call) =>
       pages(`${hooksPath(owner)}/${hookId}/events`, restDelivery, call, { status }),
     close: () => requester.close(),
@@ -179,6 +212,19 @@ function pipelinePath(project: ResourceId, pipelineId: number): string {
 
 function hooksPath(owner: HookOwner): string {
   return 'project' in owner ? `/projects/${segmentOf(owner.project)}/hooks` : `/groups/${segmentOf(owner.group)}/hooks`
+}
+
+/** A new hook has push events by default; of an existing one nobody asked to take them away. */
+function wireHook(wish: HookWish & { readonly pushEvents?: boolean }): Pick<Change, 'body' | 'secrets'> {
+  const token = wish.token?.reveal()
+  const body = {
+    url: wish.url,
+    pipeline_events: wish.pipelineEvents,
+    job_events: wish.jobEvents,
+    push_events: wish.pushEvents,
+    token,
+  }
+  return { body, secrets: token === undefined ? [] : [token] }
 }
 
 function iso(at: Millis | undefined): string | undefined {

@@ -16,7 +16,7 @@ export function errorOfStatus(
   endpoint: string,
   answer: { readonly said?: string | undefined; readonly code?: string | undefined; readonly isPage: boolean },
 ): PlatformError {
-  const { kind, what, remedy } = refusalOf(status, answer)
+  const { kind, what, remedy } = refusalOf(status, answer, endpoint.startsWith('GET ') ? 'read' : 'change')
   const words = answer.said === undefined ? '' : `: "${answer.said}"`
   return new PlatformError({
     kind,
@@ -29,7 +29,11 @@ export function errorOfStatus(
   })
 }
 
-function refusalOf(status: number, answer: { readonly code?: string | undefined; readonly isPage: boolean }): Refusal {
+function refusalOf(
+  status: number,
+  answer: { readonly code?: string | undefined; readonly isPage: boolean },
+  wants: 'read' | 'change',
+): Refusal {
   if (answer.isPage && status < 500 && status !== 429) {
     return { kind: 'not-the-api', what: "A web page answered instead of the platform's API", remedy: wrongAddress }
   }
@@ -45,10 +49,10 @@ function refusalOf(status: number, answer: { readonly code?: string | undefined;
     const scope = answer.code === 'insufficient_scope'
     return {
       kind: 'forbidden',
-      what: scope ? "The token's scope does not suffice" : 'The token may not read this',
+      what: scope ? "The token's scope does not suffice" : `The token may not ${wants} this`,
       remedy: scope
-        ? 'Make a token that may read the API, and set PIPESPAN_PLATFORM_TOKEN to it.'
-        : "Give the token's user a role that may read it, or a token of a wider scope.",
+        ? `Make a token that may ${wants === 'read' ? 'read' : 'use'} the API, and set PIPESPAN_PLATFORM_TOKEN to it.`
+        : `Give the token's user a role that may ${wants} it, or a token of a wider scope.`,
     }
   }
   if (status === 404) {
@@ -91,6 +95,17 @@ export function errorOfConnection(
     ? "Set PIPESPAN_PLATFORM_CA_FILE to the certificate authority that signed the platform's certificate."
     : 'Check PIPESPAN_PLATFORM_URL, the network and the proxy; it is asked again by itself.'
   return new PlatformError({ kind, what: `${what} (${endpoint}: ${reason}).`, remedy, endpoint, said: reason })
+}
+
+/** What would change something was answered by a move: the move is not followed, since the method might be lost on the way. */
+export function errorOfMovedChange(status: number, endpoint: string, to: URL): PlatformError {
+  return new PlatformError({
+    kind: 'not-found',
+    what: `It has moved to ${to.pathname} (${status} at ${endpoint}); nothing was changed.`,
+    remedy: 'Name it by its new path, or by its number.',
+    status,
+    endpoint,
+  })
 }
 
 /** A redirect or a next page leads to another host. Only the origin is shown: the rest may hold secrets. */

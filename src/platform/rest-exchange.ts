@@ -1,4 +1,4 @@
-// One GET on the wire and what came of it: the whole answer, or why there is none. Knows nothing of the API.
+// One request on the wire and what came of it: the whole answer, or why there is none. Knows nothing of the API.
 import { request, type Dispatcher } from 'undici'
 import { reasonOf } from '../lib/fault.ts'
 
@@ -15,6 +15,15 @@ export type Exchange =
   | { readonly outcome: 'network' | 'timeout'; readonly reason: string; readonly certificate: boolean }
   | { readonly outcome: 'too-large'; readonly bytes: number }
 
+export interface Outgoing {
+  readonly method: Method
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | undefined
+}
+
+export type Method = 'GET' | 'POST' | 'PUT'
+
 export interface ExchangeLimits {
   /** From the first byte sent to the last one received, ms. */
   readonly answerMs: number
@@ -22,11 +31,10 @@ export interface ExchangeLimits {
   readonly maxBytes: number
 }
 
-/** Sends one GET. Rejects only when `signal` is aborted, with its reason; redirects are not followed. */
+/** Sends one request. Rejects only when `signal` is aborted, with its reason; redirects are not followed. */
 export async function exchange(
   dispatcher: Dispatcher,
-  url: URL,
-  headers: Readonly<Record<string, string>>,
+  { method, url, headers, body }: Outgoing,
   limits: ExchangeLimits,
   signal: AbortSignal,
 ): Promise<Exchange> {
@@ -34,8 +42,9 @@ export async function exchange(
   try {
     const answer = await request(url, {
       dispatcher,
-      method: 'GET',
+      method,
       headers: { ...headers },
+      ...(body === undefined ? {} : { body }),
       signal: AbortSignal.any([signal, deadline]),
     })
     const chunks: Buffer[] = []

@@ -41,6 +41,8 @@ export interface PlatformHook {
   readonly url: string
   readonly pipelineEvents: boolean
   readonly jobEvents: boolean
+  /** Undefined where the platform is too old to tell. */
+  readonly tokenPresent?: boolean | undefined
   readonly alertStatus?: string | undefined
   readonly disabledUntil?: Millis | undefined
 }
@@ -124,6 +126,7 @@ export const restHook = z
     url: z.string(),
     pipeline_events: flag,
     job_events: flag,
+    token_present: flag,
     alert_status: text,
     disabled_until: time,
   })
@@ -132,8 +135,15 @@ export const restHook = z
     url: hook.url,
     pipelineEvents: hook.pipeline_events ?? false,
     jobEvents: hook.job_events ?? false,
-    ...known({ alertStatus: hook.alert_status, disabledUntil: hook.disabled_until }),
+    ...known({
+      tokenPresent: hook.token_present,
+      alertStatus: hook.alert_status,
+      disabledUntil: hook.disabled_until,
+    }),
   }))
+
+/** `is_admin` is told to administrators only. */
+export const restUser = z.object({ is_admin: flag })
 
 const oversize = z.object({ oversize: z.literal(true) })
 

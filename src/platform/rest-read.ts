@@ -1,11 +1,11 @@
-// Reads single answers and lists of pages: addresses below the API's base, checked shapes, and pages that stay at one host.
+// Single answers, lists of pages, and changes: addresses below the API's base, checked shapes, and pages that stay at one host.
 import type { z } from 'zod'
 import { errorOfAnswer, errorOfForeignHost } from './rest-errors.ts'
 import { encodeQuery, type Query } from './query.ts'
 import { nextLink, type Page } from './pages.ts'
 import { servedAt } from './rate-limit.ts'
 import type { Log } from '../lib/log.ts'
-import type { CallOptions, Requester, RestAnswer } from './rest-request.ts'
+import type { CallOptions, Change, Requester, RestAnswer } from './rest-request.ts'
 
 /** The greatest page the platform serves (REST document, "Limits"). */
 const perPage = 100
@@ -21,6 +21,13 @@ export interface Reader {
     schema: S,
     options: CallOptions,
     query?: Query,
+  ) => Promise<z.output<S>>
+  /** Sends a change and reads its answer. */
+  readonly change: <S extends z.ZodType>(
+    path: string,
+    schema: S,
+    options: CallOptions,
+    change: Change,
   ) => Promise<z.output<S>>
   /** The pages of a list, each asked for when the one before has been dealt with. Items that cannot be read are left out. */
   readonly pages: <S extends z.ZodType>(
@@ -76,14 +83,18 @@ export function createReader(base: string, requester: Requester, log: Log): Read
     return next.pathname + next.search
   }
 
+  function readAs<S extends z.ZodType>({ json, endpoint }: RestAnswer, schema: S): z.output<S> {
+    const parsed = schema.safeParse(json)
+    if (parsed.success) return parsed.data
+    const fields = parsed.error.issues.map(issue => issue.path.join('.') || 'the whole').join(', ')
+    throw errorOfAnswer('unexpected-answer', endpoint, `not as documented: ${fields}`)
+  }
+
   return {
-    one: async (path, schema, options, query = {}) => {
-      const { json, endpoint } = await requester.get(addressOf(path, query), options)
-      const parsed = schema.safeParse(json)
-      if (parsed.success) return parsed.data
-      const fields = parsed.error.issues.map(issue => issue.path.join('.') || 'the whole').join(', ')
-      throw errorOfAnswer('unexpected-answer', endpoint, `not as documented: ${fields}`)
-    },
+    one: async (path, schema, options, query = {}) =>
+      readAs(await requester.get(addressOf(path, query), options), schema),
+    change: async (path, schema, options, change) =>
+      readAs(await requester.change(addressOf(path, {}), change, options), schema),
     pages: async function* (path, schema, options, query = {}) {
       let next: string | undefined = options.from
       let url = next === undefined ? addressOf(path, { per_page: perPage, ...query }) : continued(next)

@@ -1,10 +1,13 @@
-// The one place for the rules of every request: budget, credentials, moves, retries, pauses. GET only, so a repeat does no harm.
+// The one place for the rules of every request: budget, credentials, moves, retries, pauses.
 //
-//   get ─► lane of its priority ─► budget ─► send ─► judge ─► JSON
+//   ask ─► lane of its priority ─► budget ─► send ─► judge ─► JSON
 //                                    ▲                 │ moved, moved back, token renewed: at once
 //                                    │                 │ 429: the budget pauses all requests of this token
 //                                    └─────────────────┤ 5xx, network, time-out, JSON cut short: after a pause with jitter
 //                                                      └─ anything else, or too often: PlatformError
+//
+// What changes something at the platform is sent once for each 429 and 401, and never again where its outcome is not known:
+// its caller looks at what is there.
 import PQueue from 'p-queue'
 import type { Dispatcher } from 'undici'
 import { backoff, type BackoffOptions } from '../lib/backoff.ts'
@@ -15,8 +18,8 @@ import { budgetFactsOf } from './rate-limit.ts'
 import { createMoves } from './moved.ts'
 import { credentialHeaders, trimToken, type TokenType } from './credentials.ts'
 import type { PlatformError } from './platform-error.ts'
-import { errorOfAnswer, errorOfConnection, errorOfNoApi } from './rest-errors.ts'
-import { exchange, type ExchangeLimits } from './rest-exchange.ts'
+import { errorOfAnswer, errorOfConnection, errorOfMovedChange, errorOfNoApi } from './rest-errors.ts'
+import { exchange, type ExchangeLimits, type Method } from './rest-exchange.ts'
 import { judge } from './rest-judge.ts'
 import type { Budget, Priority } from './budget.ts'
 
@@ -61,9 +64,20 @@ export interface RestAnswer {
   readonly endpoint: string
 }
 
+/** A request that changes something at the platform. */
+export interface Change {
+  readonly method: Exclude<Method, 'GET'>
+  /** Sent as JSON. */
+  readonly body: Readonly<Record<string, unknown>>
+  /** Values of the body that no error may repeat. */
+  readonly secrets: readonly string[]
+}
+
 export interface Requester {
   /** Rejects with a PlatformError, or with the reason of an aborted signal. */
   get(url: URL, options: CallOptions): Promise<RestAnswer>
+  /** Likewise. After `network`, `timeout` or `unavailable` it is not known whether the change was made. */
+  change(url: URL, change: Change, options: CallOptions): Promise<RestAnswer>
   /** Ends everything under way. */
   close(): Promise<void>
 }
@@ -82,7 +96,7 @@ export function createRequester(options: RequesterOptions): Requester {
   const lanes: Record<Priority, PQueue> = { enrich: lane(), poll: lane(), backfill: lane() }
   let pausedUntil = 0
 
-  async function send(url: URL, call: CallOptions, signal: AbortSignal, refusals: number) {
+  async function send(url: URL, change: Change | undefined, call: CallOptions, signal: AbortSignal, refusals: number) {
     await budget.take(call.priority, signal)
     call.onSend?.()
     const token = trimToken(options.token())
@@ -90,12 +104,18 @@ export function createRequester(options: RequesterOptions): Requester {
       accept: 'application/json',
       'user-agent': options.userAgent,
       ...credentialHeaders(options.tokenType, token),
+      ...(change === undefined ? {} : { 'content-type': 'application/json' }),
     }
+    const method = change?.method ?? 'GET'
+    const body = change === undefined ? undefined : JSON.stringify(change.body)
     const sentAt = clock.now()
-    const outcome = await exchange(dispatcher, url, headers, options.limits, signal)
+    const outcome = await exchange(dispatcher, { method, url, headers, body }, options.limits, signal)
     const now = clock.now()
     const status = outcome.outcome === 'answer' ? outcome.status : outcome.outcome
-    log.debug({ endpoint: endpointOf(url), status, ms: now - sentAt, priority: call.priority }, 'platform request')
+    log.debug(
+      { endpoint: endpointOf(method, url), status, ms: now - sentAt, priority: call.priority },
+      'platform request',
+    )
     if (outcome.outcome === 'answer') {
       const facts = budgetFactsOf(outcome.status, outcome.headers, now, backoff(refusals + 1, retry))
       // Most answers tell nothing: then whoever keeps the budget need not write.
@@ -109,12 +129,18 @@ export function createRequester(options: RequesterOptions): Requester {
   }
 
   /** One try: until there is an answer that is no move. */
-  async function follow(asked: URL, call: CallOptions, signal: AbortSignal, refusals: number): Promise<Result> {
-    const endpoint = endpointOf(asked)
+  async function follow(
+    asked: URL,
+    change: Change | undefined,
+    call: CallOptions,
+    signal: AbortSignal,
+    refusals: number,
+  ): Promise<Result> {
+    const endpoint = endpointOf(change?.method ?? 'GET', asked)
     let url = withPath(asked, moves.current(asked.pathname))
     for (let hop = 0; hop < maxHops; hop++) {
-      const { outcome, token } = await send(url, call, signal, refusals)
-      const secrets = token === undefined ? [] : [token]
+      const { outcome, token } = await send(url, change, call, signal, refusals)
+      const secrets = [...(token === undefined ? [] : [token]), ...(change?.secrets ?? [])]
       switch (outcome.outcome) {
         case 'network':
         case 'timeout': {
@@ -132,6 +158,7 @@ export function createRequester(options: RequesterOptions): Requester {
           const judgement = judge(outcome, url, endpoint, secrets)
           if (judgement.means === 'error') return failure(judgement.error)
           if (judgement.means === 'moved') {
+            if (change !== undefined) return failure(errorOfMovedChange(outcome.status, endpoint, judgement.to))
             url = judgement.to
             continue
           }
@@ -143,11 +170,16 @@ export function createRequester(options: RequesterOptions): Requester {
     return failure(errorOfNoApi(301, endpoint, 'redirects without end'))
   }
 
-  async function persist(url: URL, call: CallOptions, signal: AbortSignal): Promise<RestAnswer> {
+  async function persist(
+    url: URL,
+    change: Change | undefined,
+    call: CallOptions,
+    signal: AbortSignal,
+  ): Promise<RestAnswer> {
     let failures = 0
     let refusals = 0
     for (;;) {
-      const result = await follow(url, call, signal, refusals)
+      const result = await follow(url, change, call, signal, refusals)
       if (result.ok) return result.answer
       const { error } = result
       if (!error.passing) throw error
@@ -156,22 +188,25 @@ export function createRequester(options: RequesterOptions): Requester {
         if (++refusals >= retry.refusals) throw error
         continue
       }
-      if (++failures >= retry.tries) throw error
+      if (change !== undefined || ++failures >= retry.tries) throw error
       await clock.sleep(backoff(failures, retry), signal)
     }
   }
 
-  function endpointOf(url: URL): string {
+  function endpointOf(method: Method, url: URL): string {
     const { basePath } = options
-    return `GET ${url.pathname.startsWith(basePath) ? url.pathname.slice(basePath.length) : url.pathname}`
+    return `${method} ${url.pathname.startsWith(basePath) ? url.pathname.slice(basePath.length) : url.pathname}`
+  }
+
+  async function queued(url: URL, change: Change | undefined, call: CallOptions): Promise<RestAnswer> {
+    const signal = call.signal === undefined ? closing.signal : AbortSignal.any([call.signal, closing.signal])
+    signal.throwIfAborted()
+    return lanes[call.priority].add(() => persist(url, change, call, signal), { signal })
   }
 
   return {
-    get: async (url, call) => {
-      const signal = call.signal === undefined ? closing.signal : AbortSignal.any([call.signal, closing.signal])
-      signal.throwIfAborted()
-      return lanes[call.priority].add(() => persist(url, call, signal), { signal })
-    },
+    get: (url, call) => queued(url, undefined, call),
+    change: (url, change, call) => queued(url, change, call),
     close: async () => {
       closing.abort(new Error('the platform client was closed'))
       await dispatcher.destroy()

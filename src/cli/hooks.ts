@@ -1,0 +1,151 @@
+// `pipespan hooks ensure`: makes the platform's webhooks what the daemon needs, for a project, a group or all projects.
+//
+//   no hook with the URL ─► create      events missing, no secret, the old URL, or --write-secret ─► edit      else ─► fine
+import { complain, exitCode, print, type Terminal } from './terminal.ts'
+import { Fault } from '../lib/fault.ts'
+import type { HookOwner, HookWish, PlatformClient } from '../platform/client.ts'
+import type { PlatformHook } from '../platform/rest-lists.ts'
+import type { Secret } from '../lib/secret.ts'
+
+export interface HooksEnsureOptions {
+  /** Ids or full paths. */
+  readonly projects: readonly string[]
+  readonly groups: readonly string[]
+  /** Those that the token's user maintains; all of the instance with an administrator's token. */
+  readonly allProjects: boolean
+  /** Where the daemon takes webhooks. */
+  readonly url: string
+  /** A hook with this URL is given the new one. */
+  readonly oldUrl?: string | undefined
+  readonly secret: Secret
+  /** Write the secret into hooks that have one already: whether it is the right one cannot be read. */
+  readonly writeSecret: boolean
+  readonly dryRun: boolean
+}
+
+type Outcome = 'created' | 'repaired' | 'fine' | 'failed'
+
+/** Goes on after a failure with the others. Exit code 1 when any failed. */
+export async function hooksEnsure(
+  client: PlatformClient,
+  options: HooksEnsureOptions,
+  terminal: Terminal,
+): Promise<number> {
+  const counts: Record<Outcome, number> = { created: 0, repaired: 0, fine: 0, failed: 0 }
+  for await (const [owner, name] of ownersOf(client, options)) {
+    counts[await ensureOne(client, owner, name, options, terminal)] += 1
+  }
+  const would = options.dryRun ? 'would be ' : ''
+  const { created, repaired, fine, failed } = counts
+  print(terminal, `${would}created ${created}, ${would}repaired ${repaired}, fine ${fine}, failed ${failed}`)
+  return failed === 0 ? exitCode.done : exitCode.failed
+}
+
+async function* ownersOf(
+  client: PlatformClient,
+  { projects, groups, allProjects }: HooksEnsureOptions,
+): AsyncGenerator<[HookOwner, string]> {
+  for (const project of projects) yield [{ project: idOf(project) }, project]
+  for (const group of groups) yield [{ group: idOf(group) }, group]
+  if (!allProjects) return
+  const maintained = !(await client.isAdministrator(call))
+  for await (const { items } of client.projects({ maintained }, call)) {
+    for (const { id = 0, path } of items) yield [{ project: id }, path ?? String(id)]
+  }
+}
+
+async function ensureOne(
+  client: PlatformClient,
+  owner: HookOwner,
+  name: string,
+  options: HooksEnsureOptions,
+  terminal: Terminal,
+): Promise<Outcome> {
+  try {
+    const hooks = await existing(client, owner, options)
+    const [hook] = hooks
+    if (hooks.length > 1) {
+      const others = hooks.slice(1).map(({ id }) => id)
+      complain(terminal, `${name}: more than one hook has the URL; remove ${others.join(', ')} at the platform.`)
+    }
+    if (hook === undefined) return await create(client, owner, name, options, terminal)
+    if (hook.alertStatus !== undefined && hook.alertStatus !== 'executable') {
+      const state = hook.alertStatus.replaceAll('_', ' ')
+      complain(terminal, `${name}: hook ${hook.id} is ${state}: send a test event there to enable it again.`)
+    }
+    const reasons = whatIsWrong(hook, options)
+    if (reasons.length === 0) {
+      print(terminal, `${name}: hook ${hook.id} is fine`)
+      return 'fine'
+    }
+    if (!options.dryRun) await client.editHook(owner, hook.id, wishOf(options, secretFor(hook, options)), call)
+    print(
+      terminal,
+      `${name}: hook ${hook.id} ${options.dryRun ? 'would be repaired' : 'repaired'} (${reasons.join(', ')})`,
+    )
+    return 'repaired'
+  } catch (error) {
+    if (!(error instanceof Fault) && !(error instanceof RangeError)) throw error
+    complain(terminal, `${name}: ${error.message}`)
+    return 'failed'
+  }
+}
+
+async function create(
+  client: PlatformClient,
+  owner: HookOwner,
+  name: string,
+  options: HooksEnsureOptions,
+  terminal: Terminal,
+): Promise<Outcome> {
+  if (options.dryRun) {
+    print(terminal, `${name}: a hook would be created`)
+    return 'created'
+  }
+  const { id } = await client.createHook(owner, wishOf(options, options.secret), call)
+  print(terminal, `${name}: hook ${id} created`)
+  return 'created'
+}
+
+/** Those with the URL first, then those with the old one. */
+async function existing(
+  client: PlatformClient,
+  owner: HookOwner,
+  { url, oldUrl }: HooksEnsureOptions,
+): Promise<PlatformHook[]> {
+  const found: PlatformHook[] = []
+  for await (const { items } of client.hooks(owner, call)) found.push(...items)
+  const withUrl = (wanted: string | undefined) =>
+    found.filter(hook => wanted !== undefined && spelled(hook.url) === spelled(wanted))
+  const current = withUrl(url)
+  return current.length > 0 ? current : withUrl(oldUrl)
+}
+
+function whatIsWrong(hook: PlatformHook, { url, writeSecret }: HooksEnsureOptions): string[] {
+  return [
+    spelled(hook.url) === spelled(url) ? undefined : 'URL',
+    hook.pipelineEvents ? undefined : 'pipeline events',
+    hook.jobEvents ? undefined : 'job events',
+    hook.tokenPresent === false ? 'no secret' : undefined,
+    hook.tokenPresent !== false && writeSecret ? 'secret written again' : undefined,
+  ].filter(reason => reason !== undefined)
+}
+
+/** Also with a new URL: platforms forget the secret of a hook whose URL is changed. */
+function secretFor(hook: PlatformHook, { url, secret, writeSecret }: HooksEnsureOptions): Secret | undefined {
+  return writeSecret || hook.tokenPresent === false || spelled(hook.url) !== spelled(url) ? secret : undefined
+}
+
+function wishOf({ url }: HooksEnsureOptions, token: Secret | undefined): HookWish {
+  return { url, pipelineEvents: true, jobEvents: true, token }
+}
+
+function spelled(url: string): string {
+  return URL.canParse(url) ? new URL(url).href : url
+}
+
+function idOf(text: string): string | number {
+  return /^\d+$/.test(text) ? Number(text) : text
+}
+
+const call = { priority: 'poll' } as const

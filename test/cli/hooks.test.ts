@@ -1,0 +1,153 @@
+// `pipespan hooks ensure`, run as a command against a platform that keeps webhooks.
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it } from 'vitest'
+import { platformToken, startHooksPlatform, type HooksPlatform } from './hooks-platform.ts'
+import { runProgram } from '../../src/cli/program.ts'
+
+const url = 'https://pipespan.example.com/webhooks'
+const secret = 'webhook-secret-4f2a'
+const good = { url, pipeline_events: true, job_events: true, token: secret }
+
+async function ensure(platform: HooksPlatform, args: readonly string[], env: Record<string, string> = {}) {
+  const stdout = new PassThrough()
+  const stderr = new PassThrough()
+  const code = await runProgram(['hooks', 'ensure', ...args], {
+    stdout,
+    stderr,
+    env: {
+      PIPESPAN_PLATFORM_URL: platform.url,
+      PIPESPAN_PLATFORM_TOKEN: platformToken,
+      PIPESPAN_WEBHOOK_TOKEN: secret,
+      PIPESPAN_PUBLIC_URL: 'https://pipespan.example.com/',
+      PIPESPAN_LOG_LEVEL: 'silent',
+      ...env,
+    },
+  })
+  stdout.end()
+  stderr.end()
+  const [out, err] = await Promise.all([text(stdout), text(stderr)])
+  expect(out + err).not.toContain(secret)
+  expect(out + err).not.toContain(platformToken)
+  return { code, out, err }
+}
+
+describe('pipespan hooks ensure', () => {
+  it('creates the hook with its events and secret, for a project by its path and for a group', async () => {
+    await using platform = await startHooksPlatform({ 'projects/team%2Fshop': [], 'groups/7': [] })
+    const { code, out } = await ensure(platform, ['--project', 'team/shop', '--group', '7'])
+    expect(code).toBe(0)
+    expect(out).toContain('created 2, repaired 0, fine 0, failed 0')
+    for (const hooks of Object.values(platform.hooks)) {
+      expect(hooks).toMatchObject([{ ...good, push_events: false }])
+    }
+  })
+
+  it('leaves a hook alone that is as it should be, and others than its own always', async () => {
+    const foreign = { url: 'https://chat.example.com/', pipeline_events: false }
+    await using platform = await startHooksPlatform({ 'projects/4': [foreign, good] })
+    const { code, out } = await ensure(platform, ['--project', '4'])
+    expect(code).toBe(0)
+    expect(out).toContain('fine 1')
+    expect(platform.changes).toEqual([])
+  })
+
+  it('repairs missing events without touching the secret, nor events that somebody added', async () => {
+    const hook = { ...good, job_events: false, token: 'another', push_events: true }
+    await using platform = await startHooksPlatform({ 'projects/4': [hook] })
+    const { out } = await ensure(platform, ['--project', '4'])
+    expect(out).toContain('repaired (job events)')
+    expect(platform.hooks['projects/4']).toMatchObject([{ ...hook, job_events: true }])
+  })
+
+  it('writes the secret where there is none, where it is asked to, and where a new URL loses it', async () => {
+    const old = 'https://old.example.com/webhooks'
+    await using platform = await startHooksPlatform({
+      'projects/2': [{ url, pipeline_events: true, job_events: true }],
+      'projects/4': [{ ...good, token: 'stale' }],
+      'projects/6': [{ ...good, url: old, token: 'stale' }],
+    })
+    await ensure(platform, ['--project', '2'])
+    await ensure(platform, ['--project', '4', '--write-secret'])
+    await ensure(platform, ['--project', '6', '--old-url', old])
+    for (const hooks of Object.values(platform.hooks)) expect(hooks).toMatchObject([good])
+  })
+
+  it('with --dry-run says all that and changes nothing', async () => {
+    await using platform = await startHooksPlatform({
+      'projects/2': [],
+      'projects/4': [{ ...good, job_events: false }],
+    })
+    const { code, out } = await ensure(platform, ['--project', '2', '--project', '4', '--dry-run'])
+    expect(code).toBe(0)
+    expect(out).toContain('2: a hook would be created')
+    expect(out).toContain('would be repaired (job events)')
+    expect(platform.changes).toEqual([])
+  })
+
+  it('for all projects takes those that the user maintains, and every one for an administrator', async () => {
+    await using platform = await startHooksPlatform({ 'projects/1': [], 'projects/2': [], 'projects/4': [] })
+    expect((await ensure(platform, ['--all-projects'])).out).toContain('created 2')
+    platform.isAdministrator = true
+    expect((await ensure(platform, ['--all-projects'])).out).toContain('created 1, repaired 0, fine 2')
+  })
+
+  it('goes on after a project that it may not change, and ends with exit code 1', async () => {
+    await using platform = await startHooksPlatform({ 'projects/2': [], 'projects/4': [] })
+    platform.forbidden.add('projects/2')
+    const { code, out, err } = await ensure(platform, ['--project', '2', '--project', '4'])
+    expect(code).toBe(1)
+    expect(out).toContain('created 1, repaired 0, fine 0, failed 1')
+    expect(err).toContain('2: ')
+  })
+
+  it('does not repeat a creation whose outcome is not known: the next run finds what is there', async () => {
+    await using platform = await startHooksPlatform({ 'projects/2': [] })
+    let posts = 0
+    platform.interrupt = ({ method }, response) => {
+      if (method !== 'POST') return false
+      posts++
+      // Created, and the answer lost.
+      platform.hooks['projects/2']?.push({ ...good, id: 1, push_events: false, alert_status: 'executable' })
+      response.destroy()
+      return true
+    }
+    expect((await ensure(platform, ['--project', '2'])).code).toBe(1)
+    expect(posts).toBe(1)
+    platform.interrupt = undefined
+    expect((await ensure(platform, ['--project', '2'])).out).toContain('fine 1')
+  })
+
+  it('repeats no secret that the platform echoes in its refusal', async () => {
+    await using platform = await startHooksPlatform({ 'projects/2': [] })
+    platform.interrupt = ({ method }, response) => {
+      if (method !== 'POST') return false
+      response.writeHead(422, { 'content-type': 'application/json' }).end(`{"message":"token ${secret} is too short"}`)
+      return true
+    }
+    const { code, err } = await ensure(platform, ['--project', '2'])
+    expect(code).toBe(1)
+    expect(err).toContain('is too short')
+  })
+
+  it('tells of hooks that the platform has switched off, and of duplicates', async () => {
+    const off = { ...good, id: 31, alert_status: 'temporarily_disabled' }
+    await using platform = await startHooksPlatform({ 'projects/2': [off, { ...good, id: 32 }] })
+    const { err } = await ensure(platform, ['--project', '2'])
+    expect(err).toContain('hook 31 is temporarily disabled')
+    expect(err).toContain('remove 32')
+  })
+
+  it('says what is missing before it asks anything', async () => {
+    await using platform = await startHooksPlatform({})
+    expect(await ensure(platform, [])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--all-projects') as string,
+    })
+    const noUrl = await ensure(platform, ['--project', '2'], { PIPESPAN_PUBLIC_URL: '' })
+    expect(noUrl).toMatchObject({ code: 2, err: expect.stringContaining('--url') as string })
+    const noToken = await ensure(platform, ['--project', '2'], { PIPESPAN_PLATFORM_TOKEN: '' })
+    expect(noToken).toMatchObject({ code: 2, err: expect.stringContaining('PIPESPAN_PLATFORM_TOKEN') as string })
+    expect((await ensure(platform, ['--project', '2', '--url', 'ftp://x'])).code).toBe(2)
+  })
+})
