@@ -1,4 +1,5 @@
 // A platform that does not give up: each body is posted until it is taken.
+import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Anything that takes webhooks: a daemon, or one of several. */
@@ -13,11 +14,11 @@ export async function postUntilTaken(
   abreast: number,
   onAnswer: (status: number) => void = () => undefined,
 ): Promise<void> {
-  const left = bodies.entries()
+  const left = bodies.values()
   const lane = async (): Promise<void> => {
-    for (const [index, body] of left) {
+    for (const body of left) {
       for (;;) {
-        const headers = { 'x-service-event': 'Pipeline Hook', 'idempotency-key': `delivery-${index}` }
+        const headers = { 'x-service-event': 'Pipeline Hook', 'idempotency-key': hash('sha256', body) }
         const status = await to.post(body, headers).then(
           async answer => {
             await answer.body?.cancel()
