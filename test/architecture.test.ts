@@ -14,12 +14,13 @@ const mayImport: Record<string, readonly string[]> = {
   telemetry: ['model', 'lib'],
   store: ['model', 'lib'],
   export: ['telemetry', 'model', 'lib', 'types:store'],
+  self: ['lib', 'types:export', 'types:platform', 'types:sources', 'types:store'],
   tokens: ['lib'],
   web: ['lib', 'types:model'],
   config: ['lib'],
   demo: ['lib', 'telemetry'],
   cli: ['config', 'daemon', 'demo', 'export', 'lib', 'model', 'platform', 'sources', 'store', 'telemetry', 'tokens'],
-  daemon: ['config', 'export', 'lib', 'model', 'platform', 'sources', 'store', 'telemetry', 'tokens', 'web'],
+  daemon: ['config', 'export', 'lib', 'model', 'platform', 'self', 'sources', 'store', 'telemetry', 'tokens', 'web'],
   main: ['cli'],
 }
 

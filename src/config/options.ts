@@ -54,7 +54,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
           default: '127.0.0.1:8081',
           says: 'Where health and `/metrics` are served, apart from the webhooks.',
         }),
-        token: secretSetting(secretList, {
+        token: secretSetting(secret, {
           variable: 'PIPESPAN_ADMIN_TOKEN',
           says: 'Bearer token of the admin listener, for what is not open to all: `/metrics` where it does not listen on loopback.',
         }),

@@ -51,6 +51,8 @@ export interface FrozenPart {
   readonly part: number
   readonly kind: 'attempt' | 'supplement'
   readonly trace: TraceContext
+  /** When the run's last news before the freeze was understood, on the store's clock: for measuring what it took from there. */
+  readonly heardAt?: Millis | undefined
   readonly pipeline: FrozenPipeline
   readonly jobs: readonly FrozenJob[]
 }

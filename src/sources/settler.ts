@@ -140,7 +140,8 @@ function settle(known: StoredRun, trace: TraceContext, now: Millis, told: Told[]
       continue
     }
     const { parts } = next.frozen
-    if (to.length > 0) owed.push(...parts.map(part => ({ part, to })))
+    const heardAt = known.timing.changedAt
+    if (to.length > 0) owed.push(...parts.map(part => ({ part: { ...part, heardAt }, to })))
     if (measure !== undefined) totals.push(...parts.flatMap(part => measure(part) ?? []))
   }
 }

@@ -1,0 +1,117 @@
+// The daemon's own metrics and traces, and the page that shows them with the pipelines': part of the composition root.
+import { createFamilies } from './telemetry/metrics/families.ts'
+import { createMeters, type OwnMeters } from './self/meters.ts'
+import { createMetricsPage } from './web/metrics-page.ts'
+import { createScrape, localProvider } from './self/scrape.ts'
+import { createWatch, type Watch } from './self/watch.ts'
+import { destinationsOf } from './config/destinations.ts'
+import { readActive } from './export/active-runs.ts'
+import { startSelfSdk, type SelfTarget } from './self/sdk.ts'
+import { version } from './lib/version.ts'
+import type { Config } from './config/options.ts'
+import type { ConfiguredDestination, ConfiguredTarget } from './config/destinations.ts'
+import type { FastifyPluginAsync } from 'fastify'
+import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
+import type { Seen } from './self/table.ts'
+import type { Store } from './store/store.ts'
+import type { TelemetrySettings } from './telemetry/settings.ts'
+
+export interface OwnTelemetry {
+  readonly watch: Watch
+  /** From now on the observed metrics are read here. */
+  observe(look: () => Promise<Seen>): void
+  collect(): Promise<readonly ScopeMetrics[]>
+  stop(deadlineMs: number): Promise<void>
+}
+
+/** `now`: milliseconds of Unix time. The OpenTelemetry SDK is loaded when self telemetry is on, and not otherwise. */
+export async function startOwnTelemetry(config: Config, now: () => number): Promise<OwnTelemetry> {
+  const scrape = createScrape()
+  const sdk = config.self.telemetry ? await startSelfSdk({ ...selfTargets(config), scrape }) : undefined
+  const provider = sdk?.meters ?? localProvider(scrape)
+  let look: (() => Promise<Seen>) | undefined
+  const meters: OwnMeters = createMeters(provider.getMeter('pipespan', version), async () => {
+    if (look === undefined) throw new Error('the daemon has not started yet')
+    return look()
+  })
+  return {
+    watch: createWatch({ meters, tracer: sdk?.tracer, now }),
+    observe: found => {
+      look = found
+    },
+    collect: async () => scrape.collect(),
+    stop: async deadlineMs => sdk?.stop(deadlineMs),
+  }
+}
+
+/** `/metrics`: totals of all projects, runs under way, and the daemon's own. */
+export function metricsPage(
+  config: Config,
+  store: Pick<Store, 'totals' | 'notes'>,
+  own: OwnTelemetry,
+  settings: TelemetrySettings,
+): FastifyPluginAsync {
+  const { totals, notes } = store
+  const { platform, metrics, admin, observability } = config
+  const isOn = observability.export.includes('metrics')
+  return createMetricsPage({
+    isOpen: metrics.open || isLoopback(admin.listen.host),
+    token: () => admin.token.current(),
+    collect: async () => {
+      if (!isOn) return own.collect()
+      const families = createFamilies(settings)
+      let from: number | undefined
+      let now = 0
+      do {
+        const page = await totals.read(50, from)
+        for (const project of page.projects) families.add(project, page.now)
+        ;({ now, next: from } = page)
+      } while (from !== undefined)
+      const active = await readActive({ totals, notes, profile: platform.profile, maxSeries: settings.maxSeries })
+      for (const project of active) families.addActive(project, now)
+      return [...families.scopes(), ...(await own.collect())]
+    },
+  })
+}
+
+/** Its own endpoint, without headers and tokens; else where the pipelines' telemetry goes, as it goes there. */
+function selfTargets(config: Config): { readonly traces: SelfTarget; readonly metrics: SelfTarget } {
+  const { self, otlp } = config
+  const shared = { timeoutMs: otlp.timeout, compression: otlp.compression }
+  if (self.otlpEndpoint !== undefined) {
+    const base = self.otlpEndpoint.replace(/\/$/, '')
+    const target = (signal: string): SelfTarget => ({ ...shared, url: `${base}/v1/${signal}`, headers: () => ({}) })
+    return { traces: target('traces'), metrics: target('metrics') }
+  }
+  const [first] = destinationsOf({
+    ...config,
+    observability: { ...config.observability, export: ['traces', 'metrics'] },
+  })
+  const target = (signal: 'traces' | 'metrics'): SelfTarget => {
+    const found = first?.targets[signal]
+    return found === undefined || first === undefined
+      ? { ...shared, url: `http://localhost:4318/v1/${signal}`, headers: () => ({}) }
+      : targetOf(first, found)
+  }
+  return { traces: target('traces'), metrics: target('metrics') }
+}
+
+function targetOf({ token }: ConfiguredDestination, target: ConfiguredTarget): SelfTarget {
+  const { certificate: caFile, clientCertificate: certFile, clientKey: keyFile } = target.tls
+  return {
+    url: target.url,
+    headers: () => {
+      const given = Object.fromEntries([...target.headers()].map(([name, value]) => [name, value.reveal()]))
+      const bearer = token.current()
+      return bearer === undefined ? given : { ...given, authorization: `Bearer ${bearer.reveal()}` }
+    },
+    timeoutMs: target.timeout,
+    compression: target.compression,
+    tls: { caFile, certFile, keyFile },
+  }
+}
+
+/** 127.0.0.0/8, ::1 or the name. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
+}

@@ -1,0 +1,45 @@
+// The daemon's own instruments, made from their table, and the two places where they are written: requests to backends and
+// operations of the store. What is merely counted elsewhere is read when somebody asks.
+import type { Attributes, Meter } from '@opentelemetry/api'
+import { observedMetrics, recordedMetrics, type RecordedMetric, type Seen, type SeenPoint } from './table.ts'
+
+type Recorded = keyof typeof recordedMetrics
+
+export interface OwnMeters {
+  /** Adds to a counter, or records in a histogram. */
+  record(metric: Recorded, value: number, attributes?: Attributes): void
+}
+
+export const noMeters: OwnMeters = { record: () => undefined }
+
+/** `look` is called once for each reading. A reading that fails leaves the observed metrics out. */
+export function createMeters(meter: Meter, look: () => Promise<Seen>): OwnMeters {
+  const write = Object.fromEntries(
+    Object.entries<RecordedMetric>(recordedMetrics).map(([key, { name, type, unit, says: description, bounds }]) => {
+      if (type === 'counter') {
+        const counter = meter.createCounter(name, { unit, description })
+        return [key, (value: number, attributes?: Attributes) => counter.add(value, attributes)]
+      }
+      const advice = bounds === undefined ? {} : { advice: { explicitBucketBoundaries: [...bounds] } }
+      const histogram = meter.createHistogram(name, { unit, description, ...advice })
+      return [key, (value: number, attributes?: Attributes) => histogram.record(value, attributes)]
+    }),
+  ) as Record<Recorded, (value: number, attributes?: Attributes) => void>
+
+  const instruments = observedMetrics.map(({ name, type, unit, says: description }) =>
+    type === 'counter'
+      ? meter.createObservableCounter(name, { unit, description })
+      : meter.createObservableGauge(name, { unit, description }),
+  )
+  meter.addBatchObservableCallback(async result => {
+    const seen = await look()
+    observedMetrics.forEach((metric, index) => {
+      const instrument = instruments[index]
+      if (instrument === undefined) return
+      const points: readonly SeenPoint[] = metric.seen(seen)
+      for (const { value, attributes } of points) result.observe(instrument, value, attributes)
+    })
+  }, instruments)
+
+  return { record: (metric, value, attributes) => write[metric](value, attributes) }
+}

@@ -1,0 +1,110 @@
+// Sends the daemon's own metrics and traces by the OpenTelemetry SDK, which is loaded for this alone.
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { metrics, trace, type MeterProvider, type Tracer } from '@opentelemetry/api'
+import { resourceFromAttributes } from '@opentelemetry/resources'
+import { ATTR_SERVICE_INSTANCE_ID } from '@opentelemetry/semantic-conventions'
+import { ownResource, type Scrape } from './scrape.ts'
+
+export interface SelfTarget {
+  /** The whole address. */
+  readonly url: string
+  /** Asked before every request. */
+  readonly headers: () => Readonly<Record<string, string>>
+  readonly timeoutMs: number
+  readonly compression: 'gzip' | 'none'
+  /** Paths of PEM files. */
+  readonly tls?: {
+    readonly caFile?: string | undefined
+    readonly certFile?: string | undefined
+    readonly keyFile?: string | undefined
+  }
+}
+
+export interface SelfSdkOptions {
+  readonly traces: SelfTarget
+  readonly metrics: SelfTarget
+  /** Metrics can be scraped as well. */
+  readonly scrape: Scrape
+}
+
+export interface SelfSdk {
+  readonly meters: MeterProvider
+  readonly tracer: Tracer
+  /** Sends what there is and ends; after `deadlineMs` it ends without. */
+  stop(deadlineMs: number): Promise<void>
+}
+
+/** Headers and certificates among the variables were given for the pipelines' telemetry: they go nowhere else by themselves. */
+const pipelinesOwn = /^OTEL_EXPORTER_OTLP_(TRACES_|METRICS_|LOGS_)?(HEADERS|CERTIFICATE|CLIENT_KEY|CLIENT_CERTIFICATE)$/
+
+export async function startSelfSdk({ traces, metrics: forMetrics, scrape }: SelfSdkOptions): Promise<SelfSdk> {
+  const [{ NodeSDK }, { OTLPTraceExporter }, { OTLPMetricExporter }, { PeriodicExportingMetricReader }] =
+    await Promise.all([
+      import('@opentelemetry/sdk-node'),
+      import('@opentelemetry/exporter-trace-otlp-proto'),
+      import('@opentelemetry/exporter-metrics-otlp-proto'),
+      import('@opentelemetry/sdk-metrics'),
+    ])
+  const sdk = withoutVariables(pipelinesOwn, () => {
+    const periodic = new PeriodicExportingMetricReader({
+      exporter: new OTLPMetricExporter(exporterOptions(forMetrics)),
+      exportIntervalMillis: Number(process.env.OTEL_METRIC_EXPORT_INTERVAL ?? 60_000),
+      exportTimeoutMillis: Number(process.env.OTEL_METRIC_EXPORT_TIMEOUT ?? 30_000),
+    })
+    return new NodeSDK({
+      resource: ownResource().merge(resourceFromAttributes({ [ATTR_SERVICE_INSTANCE_ID]: randomUUID() })),
+      autoDetectResources: false,
+      metricReaders: [scrape.reader, periodic],
+      traceExporter: new OTLPTraceExporter(exporterOptions(traces)),
+      logRecordProcessors: [],
+      instrumentations: [],
+    })
+  })
+  sdk.start()
+  return {
+    meters: metrics.getMeterProvider(),
+    tracer: trace.getTracer('pipespan'),
+    stop: async deadlineMs => {
+      let timer: NodeJS.Timeout | undefined
+      const late = new Promise<void>(resolve => {
+        timer = setTimeout(resolve, deadlineMs)
+      })
+      try {
+        // A backend that is away must not hold up the stop, nor make it fail.
+        await Promise.race([sdk.shutdown().catch(() => undefined), late])
+      } finally {
+        clearTimeout(timer)
+        metrics.disable()
+        trace.disable()
+      }
+    },
+  }
+}
+
+function exporterOptions({ url, headers, timeoutMs, compression, tls = {} }: SelfTarget) {
+  const { caFile, certFile, keyFile } = tls
+  return {
+    url,
+    headers: async () => ({ ...headers() }),
+    timeoutMillis: timeoutMs,
+    compression: compression as never,
+    httpAgentOptions: {
+      keepAlive: true,
+      ...(caFile === undefined ? {} : { ca: readFileSync(caFile) }),
+      ...(certFile === undefined ? {} : { cert: readFileSync(certFile) }),
+      ...(keyFile === undefined ? {} : { key: readFileSync(keyFile) }),
+    },
+  }
+}
+
+/** Runs `build`, which reads the environment, as if these variables were not there. */
+function withoutVariables<T>(names: RegExp, build: () => T): T {
+  const hidden = Object.entries(process.env).filter(([name]) => names.test(name))
+  for (const [name] of hidden) Reflect.deleteProperty(process.env, name)
+  try {
+    return build()
+  } finally {
+    for (const [name, value] of hidden) process.env[name] = value
+  }
+}

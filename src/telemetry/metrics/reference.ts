@@ -1,0 +1,93 @@
+// The reference of all metrics, docs/METRICS.md, written from the tables that make them.
+import { activeRunsMetric, attemptMetrics } from './table.ts'
+import { defaultBounds } from './buckets.ts'
+import { mergeRequestRefs, otherRefs } from './refs.ts'
+import { projectLabels } from './families.ts'
+
+/** What the reference shows of one of the daemon's own metrics. */
+export interface OwnMetricRow {
+  readonly name: string
+  readonly type: string
+  readonly unit: string
+  readonly says: string
+  readonly attributes: readonly string[]
+}
+
+/** Markdown, ending in a line feed. */
+export function metricsReference(own: readonly OwnMetricRow[]): string {
+  return `${[
+    '# Metrics',
+    'Written from the tables in `src/telemetry/metrics` and `src/self` by `npm run docs`; a test holds it against them.',
+    '## Of pipelines',
+    introduction,
+    table(
+      ['metric', 'type', 'unit', 'attributes', 'when', 'description'],
+      [...attemptMetrics, activeRunsMetric].map(({ name, type, unit, attributes, when, says }) => [
+        code(name),
+        typeName(type),
+        code(unit),
+        attributes.flatMap(({ keys }) => keys.map(code)).join(', '),
+        when,
+        says,
+      ]),
+    ),
+    attempts,
+    '### Temporality',
+    temporality,
+    '### How many series',
+    cardinality,
+    '### Scraping',
+    scraping,
+    '## Of the daemon itself',
+    ownMetrics,
+    table(
+      ['metric', 'type', 'unit', 'attributes', 'description'],
+      own.map(({ name, type, unit, attributes, says }) => [
+        code(name),
+        typeName(type),
+        code(unit),
+        attributes.map(code).join(', '),
+        says,
+      ]),
+    ),
+  ].join('\n\n')}\n`
+}
+
+const introduction = `Names, types, units and attributes are a contract: dashboards and alerts may rely on them. Names below \`platform.\` are the vendor's; the
+profile decides on that prefix, as for attributes. Attributes are subject to \`PIPESPAN_ATTRIBUTES_DROP\`
+and \`PIPESPAN_ATTRIBUTES_HASH\`; what they mean is in [ATTRIBUTES.md](ATTRIBUTES.md). No metric carries the id of a run.`
+
+const attempts = `A pipeline that is retried counts once for each attempt, with that attempt's status, its own duration and its own jobs. The upper
+bounds of the histograms' buckets are ${defaultBounds.join(', ')} seconds (\`PIPESPAN_METRICS_HISTOGRAM_BOUNDS\`).`
+
+const temporality = `\`cumulative\` (default): running totals of each project, kept in the store and moved in the transaction that freezes an attempt, so that
+neither a restart nor a second replica resets or doubles them. One replica sends them every \`PIPESPAN_METRICS_INTERVAL\`; what is refused is
+superseded by the next flush. The resource is the project's, with \`service.namespace\` its owner and \`service.instance.id\` its id.
+
+\`delta\` (\`OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE\`, or \`temporality\` of a destination): the points of each pipeline for itself, at the
+time it ended, queued, retried and dead-lettered as traces are. \`cicd.pipeline.run.active\` is cumulative in either case, in requests of its own.`
+
+const cardinality = `The ref of a merge request pipeline is \`${mergeRequestRefs}\`. \`PIPESPAN_METRICS_REFS\` chooses the refs that keep their names; the others are
+\`${otherRefs}\`. One metric of one project has \`PIPESPAN_METRICS_MAX_SERIES\` series at most; what is beyond shares the series with
+\`otel.metric.overflow\` = true. Both are counted in \`pipespan.metrics.folded\`.`
+
+const scraping = `\`/metrics\` on the admin listener shows the same totals in the Prometheus text format, each family once, with the labels
+${projectLabels.map(code).join(', ')}: dots become underscores, and counters end in \`_total\` (\`cicd_pipeline_run_count_total\`). It is open where the admin listener
+is on loopback; elsewhere it takes the admin token as a bearer token, unless \`PIPESPAN_METRICS_OPEN=true\`.`
+
+const ownMetrics = `Shown on \`/metrics\`, and sent by OTLP under \`service.name\` = \`pipespan\` when \`PIPESPAN_SELF_TELEMETRY=true\`; then operations that take
+long are sent as spans too. Where the store is shared, what it holds is told by every replica: take the maximum, not the sum, of the gauges
+\`pipespan.inbox.*\`, \`pipespan.runs.stored\` and \`pipespan.export.queue.*\`.`
+
+function typeName(type: string): string {
+  return type === 'updowncounter' ? 'up-down counter' : type
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+function code(text: string): string {
+  return `\`${text}\``
+}
