@@ -12,7 +12,9 @@ import { createTokenReport } from './daemon-tokens.ts'
 import { createUpkeep } from './store/upkeep.ts'
 import { createWebhookDoor } from './sources/webhook.ts'
 import { claimStore, openStore } from './store/open-store.ts'
+import { connectPlatform, createAsking } from './daemon-platform.ts'
 import { exportDestinations } from './daemon-export.ts'
+import { lookAt, metricsPage, startOwnTelemetry } from './daemon-self.ts'
 import { normalizeInstance } from './model/instance.ts'
 import { parseDelivery } from './platform/parse-delivery.ts'
 import { profiles, type ProfileName } from './platform/profile.ts'
@@ -20,6 +22,7 @@ import { reasonOf } from './lib/fault.ts'
 import { systemClock, type Clock } from './lib/clock.ts'
 import { version } from './lib/version.ts'
 import { withoutVariables } from './platform/without-variables.ts'
+import type { Enricher } from './sources/enrich.ts'
 import type { Config } from './config/options.ts'
 import type { Log } from './lib/log.ts'
 import type { Store } from './store/store.ts'
@@ -46,8 +49,6 @@ export interface Daemon {
 export const flushDeadline = 20_000
 /** How long requests in flight may take at a stop, ms. */
 const drainDeadline = 5_000
-/** How long a finished run waits at most for a job that still runs, or for what REST adds, ms. */
-const enrichDeadline = 120_000
 /** Jobs in one export: some 650 KB of OTLP, far below the limits of backends. */
 const partSize = 500
 
@@ -62,9 +63,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const steps: Step[] = []
   let stopping = false
   let flushUntil = 0
+  let enricher: Enricher | undefined
   const left = (): number => Math.max(0, flushUntil - clock.now())
   try {
-    const store = await openStore(config.store.url, { maxSize: config.store.maxSize })
+    const own = await startOwnTelemetry(config, () => clock.now())
+    steps.push({ why: 'nothing more is measured', stop: async () => own.stop(drainDeadline) })
+    const store = own.watch.store(await openStore(config.store.url, { maxSize: config.store.maxSize }))
     steps.push({ why: 'nobody writes any more', stop: async () => store.close() })
     const claim = claimStore(config.store.url)
     if (claim !== undefined) {
@@ -82,7 +86,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     report.start()
     steps.push({ why: 'this daemon uses no ingest token any more', stop: async () => report.stop() })
 
-    const exporter = createExporter({ destinations, exports: store.exports, encode, clock, log })
+    const meters = own.watch.exports
+    const exporter = createExporter({ destinations, exports: store.exports, encode, clock, log, meters })
     exporter.start()
     steps.push({
       why: 'all that could be frozen is owed: send what is due, leave the rest in the store',
@@ -95,7 +100,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const { totals, notes, leases } = store
     const flush = createMetricFlush({
       destinations: metricDestinations,
-      ...{ totals, notes, leases, settings, clock, log },
+      ...{ totals, notes, leases, settings, clock, log, meters },
       profile: config.platform.profile,
       interval: config.metrics.interval,
     })
@@ -109,11 +114,16 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       refsExclude: config.refs.exclude ?? [],
       sourcesExclude: config.sources.exclude ?? [],
     })
-    const { settle, blockedAfter, staleAfter } = config
+    const { settle, blockedAfter, staleAfter, enrichDeadline } = config
+    const platform = connectPlatform(config, store, clock, log)
+    const absorbRules = {
+      ...{ settle, blockedAfter, staleAfter },
+      enrichDeadline: platform === undefined ? undefined : enrichDeadline,
+    }
     const settler = createSettler({
       runs: store.runs,
       rules: { settle, blockedAfter, staleAfter, deadline: enrichDeadline, partSize },
-      family: { scheme: config.traceIds, profile: config.platform.profile, bridgesWillCome: false },
+      family: { scheme: config.traceIds, profile: config.platform.profile, bridgesWillCome: platform !== undefined },
       selection,
       to: lanes,
       measure,
@@ -139,12 +149,15 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const intake = createIntake({
       inbox: store.inbox,
       runs: store.runs,
-      rules: { settle, blockedAfter, staleAfter },
+      rules: absorbRules,
       selection,
       parse: delivery => parseDelivery(delivery, parseOptions),
       redact: withoutVariables,
       version,
-      onChange: () => settler.wake(),
+      onChange: () => {
+        settler.wake()
+        enricher?.wake()
+      },
       clock,
       log,
     })
@@ -156,6 +169,18 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
         await intake.drain()
       },
     })
+
+    if (platform !== undefined) {
+      const asking = createAsking({
+        ...{ platform, config, store, selection, clock, log },
+        rules: absorbRules,
+        onChange: () => settler.wake(),
+        onAccepted: () => intake.wake(),
+      })
+      enricher = asking.enricher
+      asking.start()
+      steps.push({ why: 'what was not asked yet is asked after the next start', stop: async () => asking.stop() })
+    }
 
     const { retention, remember } = config
     const upkeep = createUpkeep({ store, retention, remember, clock, log })
@@ -182,6 +207,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     })
     const common = { basePath: config.basePath, trustProxy: config.trustProxy, health, log }
     const admin = createListener({ name: 'admin', ...config.admin.listen, ...common })
+    own.observe(lookAt({ now: () => clock.now(), door, intake, settler, exporter, flush, store }))
+    admin.register(metricsPage(config, store, own, settings))
     const { url: adminUrl } = await admin.start()
     steps.push({ why: 'orchestrators may ask until the end', stop: async () => admin.stop(drainDeadline) })
     const open = createListener({ name: 'public', ...config.listen, ...common, tls: tlsOf(config) })

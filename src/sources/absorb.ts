@@ -85,7 +85,11 @@ function askingAfter(
   if (enrichDeadline === undefined) return undefined
   if (isAtEnd(run)) return known?.timing.endedAt === undefined ? askFor('details', now) : undefined
   if (run.pipeline === undefined) return known === undefined ? askFor('state', now + onlyJobsAfter) : undefined
-  return known?.run.pipeline === undefined ? askFor('state', now + staleAfter) : undefined
+  if (known?.run.pipeline !== undefined) return undefined
+  const { poller, backfill } = known?.heardFrom ?? {}
+  // What a list showed stays to be asked for; that only jobs tell of it is no longer so.
+  const isListed = poller !== undefined || backfill !== undefined
+  return isListed ? undefined : { ...askFor('state', now + staleAfter), instead: true }
 }
 
 function askFor(ask: AskingWants, at: Millis): AskingChange {

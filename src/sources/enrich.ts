@@ -49,6 +49,8 @@ export interface EnricherCounters {
 
 export interface Enricher extends Loop {
   readonly counters: Readonly<EnricherCounters>
+  /** Asks about all that is due now. */
+  drain(): Promise<void>
 }
 
 /** Runs asked about at once, by lane. */
@@ -176,6 +178,11 @@ export function createEnricher(options: EnricherOptions): Enricher {
   return {
     ...loop,
     counters,
+    drain: async () => {
+      while ((await begin('fresh')) + (await begin('backfill')) > 0 || inHand.size > 0) {
+        await Promise.race([...inHand.values()].map(({ done }) => done))
+      }
+    },
     stop: async () => {
       await loop.stop()
       closing.abort(new Error('the daemon stops'))

@@ -14,8 +14,13 @@ export type AskingWants = (typeof askingWants)[number]
 
 /** What a decision on a run changes in the queue. */
 export type AskingChange =
-  /** Ask for it; what was wanted already stays wanted, and the earlier time counts. */
-  | { readonly ask: AskingWants; readonly lane: AskingLane; readonly at: Millis }
+  /** Ask for it; what was wanted already stays wanted, and the earlier time counts; or, `instead`, no more. */
+  | {
+      readonly ask: AskingWants
+      readonly lane: AskingLane
+      readonly at: Millis
+      readonly instead?: true | undefined
+    }
   /** It was asked: nothing more is wanted, or only this. */
   | { readonly asked: true; readonly again?: { readonly ask: AskingWants; readonly at: Millis } | undefined }
 

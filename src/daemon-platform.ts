@@ -1,0 +1,147 @@
+// The platform's API as the daemon uses it: the client, and who asks through it. Part of the composition root.
+import { readFileSync } from 'node:fs'
+import { ConfigError } from './lib/fault.ts'
+import { createEnricher, type Enricher } from './sources/enrich.ts'
+import { createPlatformClient, type PlatformClient } from './platform/client.ts'
+import { createPoller, type Poller } from './sources/poller.ts'
+import { createRedelivery, type Redelivery } from './sources/redelivery.ts'
+import { createStoredBudget } from './sources/stored-budget.ts'
+import { createTroubles } from './sources/troubles.ts'
+import { fingerprintOf } from './tokens/fingerprint.ts'
+import { profiles, type ProfileName } from './platform/profile.ts'
+import { proxiedDispatcher } from './platform/connection.ts'
+import { version } from './lib/version.ts'
+import type { AbsorbRules } from './sources/absorb.ts'
+import type { Budget } from './platform/budget.ts'
+import type { Clock } from './lib/clock.ts'
+import type { Config } from './config/options.ts'
+import type { Log } from './lib/log.ts'
+import type { Selection } from './sources/selection.ts'
+import type { Store } from './store/store.ts'
+
+export interface Platform {
+  readonly client: PlatformClient
+  readonly budget: Budget
+}
+
+/** Requests of one priority that are under way at once. */
+const concurrency = 8
+
+/** Undefined where no platform or no token is configured: then nothing is asked. Throws ConfigError. */
+export function connectPlatform(
+  config: Config<ProfileName>,
+  store: Pick<Store, 'notes'>,
+  clock: Clock,
+  log: Log,
+): Platform | undefined {
+  const { url, token, tokenType, caFile, budget: perMinute } = config.platform
+  if (url === undefined || token.current() === undefined) return undefined
+  const { httpProxy: http, httpsProxy: https, noProxy } = config
+  const budget = createStoredBudget({
+    notes: store.notes,
+    rules: { perMinute },
+    account: () => {
+      const secret = token.current()
+      return secret === undefined ? 'none' : fingerprintOf(secret)
+    },
+    clock,
+  })
+  const client = createPlatformClient({
+    url,
+    token: () => token.current()?.reveal(),
+    tokenType,
+    ca: caFile === undefined ? undefined : readCa(caFile),
+    dispatcher: proxiedDispatcher(url, { http: http?.reveal(), https: https?.reveal(), no: noProxy?.join(',') }),
+    budget,
+    concurrency,
+    userAgent: `Pipespan/${version}`,
+    clock,
+    log,
+  })
+  return { client, budget }
+}
+
+export interface AskingOptions {
+  readonly platform: Platform
+  readonly config: Config<ProfileName>
+  readonly store: Store
+  readonly rules: AbsorbRules
+  readonly selection: Selection
+  /** Runs have changed. */
+  readonly onChange: () => void
+  /** Deliveries came into the inbox. */
+  readonly onAccepted: () => void
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface AskingParts {
+  readonly enricher: Enricher
+  /** Undefined: nothing is polled. */
+  readonly poller: Poller | undefined
+  readonly redelivery: Redelivery | undefined
+  start(): void
+  /** Ends every request under way. */
+  stop(): Promise<void>
+}
+
+/** Who asks the platform: enrichment always, the poller and redelivery where they are configured. */
+export function createAsking(options: AskingOptions): AskingParts {
+  const { platform, config, store, rules, selection, clock, log } = options
+  const { client, budget } = platform
+  const { runs, asking, notes, leases, inbox } = store
+  const troubles = createTroubles(log)
+  const shared = { client, runs, notes, leases, rules, selection, troubles, clock, log }
+  const enricher = createEnricher({
+    ...shared,
+    budget,
+    asking,
+    traceparent: config.traceparent,
+    onChange: options.onChange,
+  })
+  const { projects = [], groups = [], mine, interval, lookback } = config.poll
+  const polls = projects.length + groups.length > 0 || mine
+  const poller = polls
+    ? createPoller({
+        ...shared,
+        ...{ projects, groups, mine, interval, lookback },
+        perMinute: config.platform.budget,
+        onNews: () => enricher.wake(),
+      })
+    : undefined
+  const { publicUrl } = config
+  const redelivery =
+    config.redelivery && publicUrl !== undefined
+      ? createRedelivery({
+          ...shared,
+          ...{ inbox, projects, groups, publicUrl },
+          profile: profiles[config.platform.profile],
+          onAccepted: options.onAccepted,
+          onOversize: project => poller?.hurry(project),
+        })
+      : undefined
+  const parts = [enricher, poller, redelivery].filter(part => part !== undefined)
+  return {
+    enricher,
+    poller,
+    redelivery,
+    start: () => parts.forEach(part => part.start()),
+    stop: async () => {
+      await Promise.all(parts.map(part => part.stop()))
+      await client.close()
+    },
+  }
+}
+
+function readCa(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error'
+    throw new ConfigError(
+      `The platform's CA file ${file} cannot be read (${code}).`,
+      'Name a PEM file that this process may read.',
+      { cause },
+    )
+  }
+}

@@ -1,0 +1,48 @@
+// One look at one project: its changed pipelines, and their children where there can be any.
+import { changedPipelines } from './poll-list.ts'
+import { overlap, type PollContext } from './poll-context.ts'
+import { withItems, type BookEntry } from './poll-book.ts'
+import type { ProjectFacts } from '../model/observation.ts'
+
+export interface LookOptions {
+  readonly context: PollContext
+  /** Writes the entry down: after each page, when its pipelines are in the store. */
+  readonly put: (entry: BookEntry) => Promise<void>
+  /** Look for children though nothing of the project has moved. */
+  readonly children: boolean
+  readonly facts?: ProjectFacts | undefined
+}
+
+export interface Looked {
+  readonly entry: BookEntry
+  /** Pipelines that were news. */
+  readonly news: number
+  readonly children: boolean
+}
+
+/** Rejects with a PlatformError; what was seen until then is written down. */
+export async function lookAt(before: BookEntry, options: LookOptions): Promise<Looked> {
+  const own = await read(before, undefined, options)
+  const moved = own.changed || own.entry.active.length > 0
+  if (!moved && !options.children) return { ...own, children: false }
+  const children = await read(own.entry, 'parent_pipeline', options)
+  return { entry: children.entry, news: own.news + children.news, children: true }
+}
+
+async function read(
+  before: BookEntry,
+  source: 'parent_pipeline' | undefined,
+  { context, put, facts }: LookOptions,
+): Promise<{ entry: BookEntry; news: number; changed: boolean }> {
+  const cursor = source === undefined ? 'seen' : 'childrenSeen'
+  let entry = before
+  let news = 0
+  const since = before[cursor] - overlap
+  for await (const step of changedPipelines(context.client, before.project, { since, source }, context.call)) {
+    context.hearTime(step.servedAt)
+    news += await context.notice(step.items, facts)
+    entry = { ...withItems(entry, step.items), [cursor]: Math.max(entry[cursor], step.seen) }
+    if (entry.ranAt > 0) await put(entry)
+  }
+  return { entry, news, changed: entry[cursor] > before[cursor] }
+}

@@ -1,0 +1,168 @@
+// Fetches what the platform could not deliver: from its records of the daemon's own hooks, into the same inbox. A record with
+// no HTTP status (a time-out, a refused connection) counts as failed: that is what happens while the daemon is down.
+//
+// Records come newest first and never change, so each look goes back to the newest one of the look before. A delivery that
+// arrived after all is known by its key.
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import { createLoop, type Loop } from '../lib/loop.ts'
+import { deliveryKey } from './delivery-key.ts'
+import { headerOf, type Profile } from '../platform/profile.ts'
+import { hookKindOfEvent, isWanted } from '../platform/hook-kind.ts'
+import { PlatformError } from '../platform/platform-error.ts'
+import type { CallOptions } from '../platform/rest-request.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Delivery, Inbox } from '../store/inbox.ts'
+import type { HookDelivery, PlatformHook } from '../platform/rest-lists.ts'
+import type { HookOwner, PlatformClient } from '../platform/client.ts'
+import type { Leases, Notes } from '../store/notes.ts'
+import type { Log } from '../lib/log.ts'
+import type { Troubles } from './troubles.ts'
+
+export interface RedeliveryOptions {
+  readonly client: PlatformClient
+  readonly inbox: Pick<Inbox, 'put'>
+  readonly notes: Notes
+  readonly leases: Leases
+  readonly projects: readonly string[]
+  readonly groups: readonly string[]
+  /** Hooks at this address, or below it, are the daemon's own. */
+  readonly publicUrl: string
+  readonly profile: Profile
+  readonly troubles: Troubles
+  /** Called when deliveries were accepted. */
+  readonly onAccepted: () => void
+  /** A delivery is too large for the records: whatever it told must be polled. Undefined: in a project that is not known. */
+  readonly onOversize: (project: string | undefined) => void
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface RedeliveryCounters {
+  /** Failed deliveries that the platform's records held. */
+  found: number
+  /** Of those, the ones not known yet. */
+  accepted: number
+  oversize: number
+}
+
+export interface Redelivery extends Loop {
+  readonly counters: Readonly<RedeliveryCounters>
+  /** One look at all hooks. */
+  round(): Promise<void>
+}
+
+/** Between two looks, ms. */
+const every = 300_000
+const leaseMs = 600_000
+
+const seenNote = z.object({ newest: z.number() })
+
+export function createRedelivery(options: RedeliveryOptions): Redelivery {
+  const { client, inbox, notes, leases, troubles, profile, clock, log } = options
+  const counters: RedeliveryCounters = { found: 0, accepted: 0, oversize: 0 }
+  const closing = new AbortController()
+  const call: CallOptions = { priority: 'poll', signal: closing.signal }
+  const holder = randomUUID()
+  const owners: HookOwner[] = [
+    ...options.projects.map(project => ({ project })),
+    ...options.groups.map(group => ({ group })),
+  ]
+
+  async function look(owner: HookOwner): Promise<void> {
+    for await (const page of client.hooks(owner, call)) {
+      for (const hook of page.items) if (isOwn(hook, options.publicUrl)) await lookAt(owner, hook)
+    }
+  }
+
+  async function lookAt(owner: HookOwner, { id }: PlatformHook): Promise<void> {
+    const name = `redelivery/${client.instance}/${'project' in owner ? 'project' : 'group'}/${id}`
+    const seen = seenNote.safeParse(await notes.read(name)).data?.newest ?? 0
+    let newest = seen
+    for await (const page of client.hookDeliveries(owner, id, {}, call)) {
+      newest = Math.max(newest, ...page.items.map(item => item.id))
+      const fresh = page.items.filter(item => item.id > seen)
+      // A store that is full takes them later: then nothing is remembered as seen.
+      if (!(await take(owner, fresh.filter(hasFailed)))) return
+      if (fresh.length < page.items.length) break
+    }
+    if (newest !== seen) await notes.change(name, () => ({ value: { newest }, result: undefined }))
+  }
+
+  async function take(owner: HookOwner, failed: readonly HookDelivery[]): Promise<boolean> {
+    const deliveries = failed.flatMap(record => {
+      const event = headerOf(record.requestHeaders, 'Event', profile) ?? ''
+      const kind = hookKindOfEvent(event)
+      if (kind !== undefined && !isWanted(kind)) return []
+      counters.found += 1
+      if (record.isOversize) {
+        counters.oversize += 1
+        options.onOversize('project' in owner ? String(owner.project) : undefined)
+        return []
+      }
+      return record.requestData === undefined ? [] : [deliveryOf(record, event, profile)]
+    })
+    if (deliveries.length === 0) return true
+    const outcomes = await inbox.put(deliveries)
+    const accepted = outcomes.filter(outcome => outcome === 'accepted').length
+    counters.accepted += accepted
+    if (accepted > 0) options.onAccepted()
+    return !outcomes.includes('full')
+  }
+
+  async function round(): Promise<void> {
+    for (const owner of owners) {
+      const subject = `hooks of ${'project' in owner ? `project ${owner.project}` : `group ${owner.group}`}`
+      try {
+        await look(owner)
+        troubles.answered(subject)
+      } catch (error) {
+        if (closing.signal.aborted) return
+        if (!(error instanceof PlatformError)) throw error
+        if (troubles.failed(subject, error) === 'stop') return
+      }
+    }
+  }
+
+  const loop = createLoop({
+    name: 'redelivery',
+    clock,
+    log,
+    turn: async () => {
+      if (await leases.take('redelivery', holder, leaseMs)) await round()
+      return every
+    },
+  })
+  return {
+    ...loop,
+    counters,
+    round,
+    stop: async () => {
+      closing.abort(new Error('the daemon stops'))
+      await loop.stop()
+      await leases.release('redelivery', holder)
+    },
+  }
+}
+
+function deliveryOf({ requestHeaders, requestData }: HookDelivery, event: string, profile: Profile): Delivery {
+  return {
+    key: deliveryKey(requestHeaders),
+    event: event.trim(),
+    instance: headerOf(requestHeaders, 'Instance', profile),
+    source: 'redelivery',
+    body: Buffer.from(JSON.stringify(requestData)),
+  }
+}
+
+/** No status at all is a failure too; so is anything but success. */
+function hasFailed({ responseStatus }: HookDelivery): boolean {
+  return !/^2\d\d$/.test(responseStatus ?? '')
+}
+
+/** The address itself or one below it, with or without a slash at its end. */
+function isOwn({ url }: PlatformHook, publicUrl: string): boolean {
+  const base = publicUrl.replace(/\/+$/, '').toLowerCase()
+  const hook = url.replace(/\/+$/, '').toLowerCase()
+  return hook === base || hook.startsWith(`${base}/`)
+}
