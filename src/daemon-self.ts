@@ -8,13 +8,19 @@ import { destinationsOf } from './config/destinations.ts'
 import { readActive } from './export/active-runs.ts'
 import { startSelfSdk, type SelfTarget } from './self/sdk.ts'
 import { version } from './lib/version.ts'
+import type { Budget } from './platform/budget.ts'
 import type { Config } from './config/options.ts'
 import type { ConfiguredDestination, ConfiguredTarget } from './config/destinations.ts'
+import type { Exporter } from './export/exporter.ts'
 import type { FastifyPluginAsync } from 'fastify'
+import type { Intake } from './sources/intake.ts'
+import type { MetricFlush } from './export/metric-flush.ts'
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import type { Seen } from './self/table.ts'
+import type { Settler } from './sources/settler.ts'
 import type { Store } from './store/store.ts'
 import type { TelemetrySettings } from './telemetry/settings.ts'
+import type { WebhookDoor } from './sources/webhook.ts'
 
 export interface OwnTelemetry {
   readonly watch: Watch
@@ -41,6 +47,39 @@ export async function startOwnTelemetry(config: Config, now: () => number): Prom
     },
     collect: async () => scrape.collect(),
     stop: async deadlineMs => sdk?.stop(deadlineMs),
+  }
+}
+
+/** What the daemon's parts have to show. */
+export interface Parts {
+  readonly now: () => number
+  readonly door: Pick<WebhookDoor, 'counts'>
+  readonly intake: Pick<Intake, 'counters'>
+  readonly settler: Pick<Settler, 'counters'>
+  readonly exporter: Pick<Exporter, 'status'>
+  readonly flush: Pick<MetricFlush, 'status'>
+  readonly store: Store
+  readonly budget?: Pick<Budget, 'snapshot'> | undefined
+}
+
+/** Looks at all of them at once. */
+export function lookAt({ now, door, intake, settler, exporter, flush, store, budget }: Parts): () => Promise<Seen> {
+  return async () => {
+    const [queued, inbox, runs, counters, snapshot] = await Promise.all([
+      exporter.status(),
+      store.inbox.state(),
+      store.runs.count(),
+      store.counters.all(),
+      budget?.snapshot(),
+    ])
+    return {
+      ...{ now: now(), inbox, runs, counters },
+      webhook: door.counts,
+      intake: intake.counters,
+      settler: settler.counters,
+      lanes: [...queued, ...flush.status()],
+      budget: snapshot,
+    }
   }
 }
 
