@@ -13,6 +13,8 @@ import type { Secret } from './lib/secret.ts'
 export const reportPrefix = 'daemon/'
 /** A daemon that has not reported for so long runs no more, ms. */
 export const reportLife = 30_000
+/** What daemons that were killed left behind is removed when it is so old, ms. */
+const leftBehind = 86_400_000
 /** Looked at so often, for a rotation waits for it, and reported anew well within its life, ms. */
 const lookEvery = 1_000
 const reportEvery = 10_000
@@ -40,11 +42,14 @@ export function createTokenReport({ notes, tokens, clock, log }: TokenReportOpti
   const name = `${reportPrefix}${daemon}`
   let reported: string | undefined
   let reportedAt = -Infinity
+  let hasTidied = false
   const loop = createLoop({
     name: 'token report',
     clock,
     log,
     turn: async () => {
+      if (!hasTidied) await removeOld(notes)
+      hasTidied = true
       const fingerprints = [...new Set(tokens().map(fingerprintOf))]
       const current = fingerprints.join()
       if (current !== reported || clock.now() - reportedAt >= reportEvery) {
@@ -64,5 +69,15 @@ export function createTokenReport({ notes, tokens, clock, log }: TokenReportOpti
       await loop.stop()
       await notes.change(name, () => ({ value: undefined, result: undefined }))
     },
+  }
+}
+
+async function removeOld(notes: Notes): Promise<void> {
+  for (const name of (await notes.list(reportPrefix)).keys()) {
+    await notes.change(name, (value, now) => {
+      const report = value as DaemonReport | undefined
+      const isOld = report === undefined || now - report.at > leftBehind
+      return { value: isOld ? undefined : value, result: undefined }
+    })
   }
 }

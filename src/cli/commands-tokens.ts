@@ -1,6 +1,6 @@
 // The command line of `pipespan tokens` and `pipespan enforcement`.
 import { durationMs, example, misuse, type CommandLine } from './command-line.ts'
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import { parseTarget } from '../tokens/target.ts'
 import { Fault, reasonOf } from '../lib/fault.ts'
 import { withTokens } from './tokens-configuration.ts'
@@ -66,7 +66,11 @@ export function addTokenCommands({ program, terminal, file, answer }: CommandLin
       .description('put a new token into a target, and revoke the older ones when every daemon uses it')
       .requiredOption('--name <name>', 'the name of the tokens')
       .requiredOption('--target <target>', 'file:/path or kubernetes:NAMESPACE/SECRET/KEY', targetAddress)
-      .option('--grace <duration>', 'how long daemons may take to use it', durationMs, durationMs('10m'))
+      .addOption(
+        new Option('--grace <duration>', 'how long daemons may take to use it')
+          .argParser(durationMs)
+          .default(durationMs('10m'), '10m'),
+      )
       .option('--max-age <duration>', 'do nothing while the current token is younger', durationMs)
       .option('--adopt', 'count the tokens of that name as this target’s, the first time', false)
       .option('--force', 'revoke although a daemon has not reported the new token', false)

@@ -1,0 +1,55 @@
+// What a daemon says in the store of the tokens it uses, and what rotations read of it there.
+import path from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { rotationStore } from '../../src/cli/tokens-store.ts'
+import { createTokenReport } from '../../src/daemon-tokens.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { createLog } from '../../src/lib/log.ts'
+import { Secret } from '../../src/lib/secret.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { fingerprintOf } from '../../src/tokens/fingerprint.ts'
+import { temporaryFolder } from '../e2e/daemon.ts'
+import { until } from './loaded-daemon.ts'
+
+const log = createLog({ level: 'silent', format: 'json' })
+
+function openWorld() {
+  const world = { now: Date.now(), tokens: [] as Secret[] }
+  const store = openSqlite(path.join(temporaryFolder(), 'pipespan.db'), { maxSize: 1e9, now: () => world.now })
+  onTestFinished(async () => store.close())
+  const { notes } = store
+  const report = createTokenReport({ notes, tokens: () => world.tokens, clock: systemClock, log })
+  const reported = async () => (await rotationStore(notes).tokenReports()).map(one => one.tokenFingerprint).sort()
+  return { world, notes, report, reported }
+}
+
+it('every token of a daemon is reported by its fingerprint, anew when one changes, and no more when the daemon has stopped', async () => {
+  const { world, report, reported, notes } = openWorld()
+  const [one, two, three] = ['token-one', 'token-two', 'token-three'].map(value => new Secret(value))
+  const expected = (...tokens: (Secret | undefined)[]) =>
+    tokens.flatMap(token => (token ? fingerprintOf(token) : [])).sort()
+  world.tokens = [one!, two!, two!]
+  report.start()
+  await until(async () => (await reported()).length > 0, 'the report')
+  expect(await reported()).toEqual(expected(one, two))
+  world.tokens = [one!, three!]
+  await until(async () => (await reported()).includes(fingerprintOf(three!)), 'the next report')
+  expect(await reported()).toEqual(expected(one, three))
+  expect(JSON.stringify([...(await notes.list(''))])).not.toContain('token-')
+  await report.stop()
+  expect(await reported()).toEqual([])
+})
+
+it('a daemon that was killed counts no more after half a minute, and is forgotten by one that starts a day later', async () => {
+  const { world, notes, report, reported } = openWorld()
+  await notes.change('daemon/killed', (_, at) => ({ value: { daemon: 'killed', fingerprints: ['f'], at }, result: 0 }))
+  expect(await reported()).toEqual(['f'])
+  world.now += 30_000
+  expect(await reported()).toEqual([])
+  world.now += 86_400_000
+  world.tokens = [new Secret('token-one')]
+  report.start()
+  await until(async () => (await reported()).length > 0, 'the report')
+  expect([...(await notes.list('daemon/')).keys()]).not.toContain('daemon/killed')
+  await report.stop()
+})
