@@ -14,6 +14,7 @@ RUN node scripts/build.js && npm prune --omit=dev --ignore-scripts
 
 FROM node:24-bookworm-slim
 LABEL org.opencontainers.image.title="Pipespan" \
+      org.opencontainers.image.version="0.1.0" \
       org.opencontainers.image.description="Turns every CI/CD pipeline of a GitLab-like platform into OpenTelemetry" \
       org.opencontainers.image.licenses="Apache-2.0"
 ENV NODE_ENV=production \

@@ -1,0 +1,111 @@
+// The container image without a container: what the Dockerfile installs, started as it says, by a user without rights in a
+// folder that cannot be written.
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { emptyFolder, installProduction, makeReadOnly, repository, sizeOf, subfolder, type Folder } from './install.ts'
+import { freePorts } from '../../src/demo/daemon-process.ts'
+
+const dockerfile = readFileSync(path.join(repository, 'Dockerfile'), 'utf8').replaceAll('\\\n', ' ')
+const stage = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '))
+const isRoot = process.getuid?.() === 0
+
+/** What an instruction of the last stage says. */
+function says(instruction: string): string {
+  return new RegExp(`^(?:${instruction}) +(.*)$`, 'm').exec(stage)?.[1] ?? ''
+}
+
+function pairs(text: string): Record<string, string> {
+  const found = text.matchAll(/([\w.]+)=(?:"([^"]*)"|(\S+))/g)
+  return Object.fromEntries([...found].map(([, name = '', quoted, plain]) => [name, quoted ?? plain ?? '']))
+}
+
+describe('the Dockerfile', () => {
+  it('labels the image as the package describes itself', () => {
+    const { version, license } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8')) as {
+      version: string
+      license: string
+    }
+    expect(pairs(says('LABEL'))).toMatchObject({
+      'org.opencontainers.image.title': 'Pipespan',
+      'org.opencontainers.image.version': version,
+      'org.opencontainers.image.licenses': license,
+    })
+  })
+
+  it('runs as a user without a name, by number, so that Kubernetes can see it is not root', () => {
+    expect(says('USER')).toBe('65532:65532')
+  })
+})
+
+describe('what the image holds', () => {
+  let folder: Folder
+  let app: string
+  let data: string
+  let node: string
+  beforeAll(() => {
+    folder = emptyFolder()
+    app = subfolder(folder.path, 'app')
+    data = subfolder(folder.path, 'data')
+    installProduction(app)
+    makeReadOnly(app)
+    chmodSync(data, 0o700)
+    if (isRoot) chownSync(data, 65532, 65532)
+    // Where the other user can reach it, whatever folder this checkout lies in.
+    node = path.join(folder.path, 'node')
+    copyFileSync(process.execPath, node)
+    chmodSync(node, 0o755)
+  }, 180_000)
+  afterAll(() => {
+    if (!isRoot) spawnSync('chmod', ['-R', 'u+w', folder.path])
+    folder[Symbol.dispose]()
+  }, 180_000)
+
+  it('has no development dependency', () => {
+    for (const name of ['typescript', 'vitest', 'eslint', 'playwright-core']) {
+      expect(existsSync(path.join(app, 'node_modules', name)), name).toBe(false)
+    }
+  })
+
+  it('adds less than 100 MB to the Node image', () => {
+    expect(sizeOf(app)).toBeLessThan(100_000_000)
+  })
+
+  it('starts, is healthy, and ends in order, writing to the data folder alone', { timeout: 60_000 }, async () => {
+    const [port = 0, adminPort = 0] = await freePorts(2)
+    const env = {
+      ...pairs(says('ENV')),
+      PIPESPAN_LISTEN: `127.0.0.1:${port}`,
+      PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
+      PIPESPAN_STORE_URL: pairs(says('ENV')).PIPESPAN_STORE_URL?.replace('/data', data) ?? '',
+      PIPESPAN_WEBHOOK_TOKEN: 'a-token-for-this-test',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
+    }
+    const [, ...entry] = JSON.parse(says('ENTRYPOINT')) as string[]
+    const args = [...entry, ...(JSON.parse(says('CMD')) as string[])].map(word => word.replace(/^\/app/, app))
+    const as = isRoot ? { uid: 65532, gid: 65532 } : {}
+    const daemon = spawn(node, args, { cwd: app, env, ...as, stdio: ['ignore', 'ignore', 'pipe'] })
+    const lines: string[] = []
+    daemon.stderr.setEncoding('utf8').on('data', (text: string) => lines.push(text))
+    try {
+      const isReady = () =>
+        fetch(`http://127.0.0.1:${adminPort}/readyz`).then(
+          ({ ok }) => ok,
+          () => false,
+        )
+      await expect.poll(isReady, { timeout: 30_000, interval: 100 }).toBe(true)
+      const check = JSON.parse(/HEALTHCHECK[^[]*CMD (\[.*\])/.exec(stage)?.[1] ?? '[]') as string[]
+      expect(spawnSync(node, check.slice(1), { cwd: app, env, ...as }).status).toBe(0)
+      daemon.kill('SIGTERM')
+      await expect(once(daemon, 'exit')).resolves.toEqual([0, null])
+      expect(spawnSync(node, check.slice(1), { cwd: app, env, ...as }).status).toBe(1)
+    } catch (error) {
+      throw new Error(`The daemon said: ${lines.join('')}`, { cause: error })
+    } finally {
+      daemon.kill('SIGKILL')
+    }
+    expect(readdirSync(data)).toContain('pipespan.db')
+  })
+})

@@ -1,0 +1,93 @@
+// Installs as users and images have them, in folders of their own; from the dist that `npm ci` or `npm run build` has made.
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+export const repository = path.join(import.meta.dirname, '..', '..')
+
+export interface Folder extends Disposable {
+  readonly path: string
+}
+
+/** An empty folder that every user may enter. */
+export function emptyFolder(): Folder {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-release-'))
+  chmodSync(folder, 0o755)
+  return { path: folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
+/** Runs a program with this very Node first on the path; throws with its words when it fails. */
+export function run(cwd: string, program: string, ...args: string[]): string {
+  const PATH = `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH ?? ''}`
+  const { status, stdout, stderr } = spawnSync(program, args, {
+    cwd,
+    encoding: 'utf8',
+    env: { ...foreign, PATH },
+  })
+  if (status !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${status}: ${stdout}${stderr}`)
+  return stdout
+}
+
+/** `npm pack`, and the package installed into a folder that has nothing else. */
+export function installPacked(folder: string): void {
+  needDist()
+  const [packed] = JSON.parse(
+    run(repository, 'npm', 'pack', '--json', '--ignore-scripts', '--pack-destination', folder),
+  ) as [{ filename: string }]
+  writeFileSync(path.join(folder, 'package.json'), '{ "private": true }')
+  run(folder, 'npm', 'install', ...quietly, path.join(folder, packed.filename))
+}
+
+/** What the Dockerfile copies, with production dependencies only. */
+export function installProduction(folder: string): void {
+  needDist()
+  for (const name of ['package.json', 'package-lock.json', 'scripts', 'dist', 'config']) {
+    cpSync(path.join(repository, name), path.join(folder, name), { recursive: true })
+  }
+  run(folder, 'npm', 'ci', '--omit=dev', ...quietly)
+}
+
+/** The environment without what `npm test` adds for its own package, and without settings of a daemon. */
+const foreign = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(npm_(package|lifecycle|command)|PIPESPAN_|OTEL_)/i.test(name)),
+)
+
+const quietly = ['--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error']
+
+function needDist(): void {
+  if (!existsSync(path.join(repository, 'dist/main.js'))) throw new Error('dist is missing: run `npm run build` first.')
+}
+
+/** Nobody may write there any more. */
+export function makeReadOnly(folder: string): void {
+  for (const entry of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    const file = path.join(folder, entry)
+    const stats = lstatSync(file)
+    if (!stats.isSymbolicLink()) chmodSync(file, stats.mode & 0o555)
+  }
+  chmodSync(folder, 0o555)
+}
+
+/** Bytes of all files below. */
+export function sizeOf(folder: string): number {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map(entry => lstatSync(path.join(folder, entry)))
+    .reduce((sum, stats) => sum + (stats.isFile() ? stats.size : 0), 0)
+}
+
+export function subfolder(folder: string, name: string): string {
+  const made = path.join(folder, name)
+  mkdirSync(made)
+  return made
+}

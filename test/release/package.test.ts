@@ -1,0 +1,37 @@
+// The package as npm would publish it: it installs into an empty folder and runs there.
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { emptyFolder, installPacked, repository, run, type Folder } from './install.ts'
+
+const { version } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8')) as { version: string }
+
+describe('the package', () => {
+  let folder: Folder
+  beforeAll(() => {
+    folder = emptyFolder()
+    installPacked(folder.path)
+  }, 180_000)
+  afterAll(() => folder[Symbol.dispose](), 180_000)
+
+  it('tells its version', () => {
+    expect(run(folder.path, 'npx', '--no-install', 'pipespan', '--version')).toBe(`${version}\n`)
+  })
+
+  it('checks a configuration with the example that it brings', () => {
+    const example = 'node_modules/pipespan/config/pipespan.example.yaml'
+    expect(run(folder.path, 'npx', '--no-install', 'pipespan', 'config', 'check', example)).toContain('is fine')
+  })
+
+  it('runs the demo to its end', { timeout: 120_000 }, () => {
+    const said = run(folder.path, 'npx', '--no-install', 'pipespan', 'demo', '--once')
+    expect(said).toMatch(/10 pipelines with \d+ jobs drawn/)
+  })
+
+  it('holds no sources, tests or secrets', () => {
+    const files = readdirSync(path.join(folder.path, 'node_modules/pipespan'), { recursive: true, encoding: 'utf8' })
+    const own = files.filter(file => !file.startsWith('node_modules'))
+    expect(own.filter(file => /^(src|test|scripts|deploy|\.)/.test(file) || /\.(pem|key|env)$/.test(file))).toEqual([])
+    for (const file of ['dist/main.js', 'config/REFERENCE.md', 'LICENSE', 'CHANGELOG.md']) expect(own).toContain(file)
+  })
+})
