@@ -27,25 +27,28 @@ export interface Platform {
 /** Requests of one priority that are under way at once. */
 const concurrency = 8
 
-/** Undefined where no platform or no token is configured: then nothing is asked. Throws ConfigError. */
+/** `watched`: the budget as the daemon watches it. Undefined where no platform or no token is configured: then nothing is asked. Throws ConfigError. */
 export function connectPlatform(
   config: Config<ProfileName>,
   store: Pick<Store, 'notes'>,
   clock: Clock,
   log: Log,
+  watched: (budget: Budget) => Budget = budget => budget,
 ): Platform | undefined {
   const { url, token, tokenType, caFile, budget: perMinute } = config.platform
   if (url === undefined || token.current() === undefined) return undefined
   const { httpProxy: http, httpsProxy: https, noProxy } = config
-  const budget = createStoredBudget({
-    notes: store.notes,
-    rules: { perMinute },
-    account: () => {
-      const secret = token.current()
-      return secret === undefined ? 'none' : fingerprintOf(secret)
-    },
-    clock,
-  })
+  const budget = watched(
+    createStoredBudget({
+      notes: store.notes,
+      rules: { perMinute },
+      account: () => {
+        const secret = token.current()
+        return secret === undefined ? 'none' : fingerprintOf(secret)
+      },
+      clock,
+    }),
+  )
   const client = createPlatformClient({
     url,
     token: () => token.current()?.reveal(),
@@ -97,6 +100,7 @@ export function createAsking(options: AskingOptions): AskingParts {
     budget,
     asking,
     traceparent: config.traceparent,
+    onTriggered: projectId => poller?.hint(projectId),
     onChange: options.onChange,
   })
   const { projects = [], groups = [], mine, interval, lookback } = config.poll

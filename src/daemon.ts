@@ -115,7 +115,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       sourcesExclude: config.sources.exclude ?? [],
     })
     const { settle, blockedAfter, staleAfter, enrichDeadline } = config
-    const platform = connectPlatform(config, store, clock, log)
+    const platform = connectPlatform(config, store, clock, log, budget => own.watch.budget(budget))
     const absorbRules = {
       ...{ settle, blockedAfter, staleAfter },
       enrichDeadline: platform === undefined ? undefined : enrichDeadline,
@@ -207,7 +207,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     })
     const common = { basePath: config.basePath, trustProxy: config.trustProxy, health, log }
     const admin = createListener({ name: 'admin', ...config.admin.listen, ...common })
-    own.observe(lookAt({ now: () => clock.now(), door, intake, settler, exporter, flush, store }))
+    own.observe(
+      lookAt({ now: () => clock.now(), door, intake, settler, exporter, flush, store, budget: platform?.budget }),
+    )
     admin.register(metricsPage(config, store, own, settings))
     const { url: adminUrl } = await admin.start()
     steps.push({ why: 'orchestrators may ask until the end', stop: async () => admin.stop(drainDeadline) })
