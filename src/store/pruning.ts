@@ -29,6 +29,8 @@ export interface Pruning {
   keptDeliveries(before: Millis, limit: number): Promise<number>
   /** Forgets idempotency keys heard before `before`. */
   keys(before: Millis, limit: number): Promise<number>
+  /** How much of what the store may hold is in use: 1 at the limit, where no more deliveries are taken. */
+  fullness(): Promise<number>
   /** Gives unused space back to the file system; answers the bytes, 0 when there is no more to give. */
   giveBack(): Promise<number>
 }

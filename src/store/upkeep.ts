@@ -29,6 +29,12 @@ const lease = { holdMs: 30_000, renewMs: 10_000 }
 /** Rows of one transaction, and how long others have the store to themselves after it, ms. */
 const step = { rows: 50, pause: 5 }
 
+/**
+ * Nearly full, a store gives up what was delivered before its retention: better than to refuse what is new. Shares of the
+ * limit, and how long ago it must have been delivered at least, ms.
+ */
+const pressure = { from: 0.9, to: 0.8, spared: 600_000 }
+
 /** What a round did, by the names of the counters. */
 type Pruned = Record<'runs' | 'tombstones' | 'dead_letters' | 'kept_deliveries' | 'delivery_keys', number>
 
@@ -73,6 +79,28 @@ export function createUpkeep(options: UpkeepOptions): Loop {
     )
   }
 
+  async function relieve(): Promise<void> {
+    if ((await pruning.fullness()) < pressure.from) return
+    const before = clock.now() - pressure.spared
+    let from: RunCursor | undefined
+    let steps = 0
+    const runs = await inSteps(
+      async () => {
+        const { pruned, next } = await pruning.runs(before, step.rows, from)
+        from = next
+        steps += 1
+        // Not after every step: the size is dear to ask for.
+        if (steps % 20 === 0 && (await pruning.fullness()) < pressure.to) from = undefined
+        return pruned
+      },
+      () => from === undefined,
+    )
+    if (runs === 0) return
+    await store.counters.add('pruned.runs_early', runs)
+    const facts = { runs, full: await pruning.fullness() }
+    log.warn(facts, 'the store is nearly full: runs that were delivered went before the end of their retention')
+  }
+
   async function round(): Promise<void> {
     const now = clock.now()
     const isShort = (done: number): boolean => done < step.rows
@@ -102,7 +130,9 @@ export function createUpkeep(options: UpkeepOptions): Loop {
     clock,
     log,
     turn: async () => {
-      if ((await mayGoOn()) && clock.now() >= nextRound) {
+      if (!(await mayGoOn())) return lease.renewMs
+      await relieve()
+      if (clock.now() >= nextRound) {
         if (nextRound === -Infinity && (await store.notes.read(copyNote)) !== undefined) {
           await store.notes.change(copyNote, () => ({ value: undefined, result: undefined }))
         }

@@ -175,6 +175,27 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       expect(await store.runs.get(key)).toBeUndefined()
     })
 
+    it('goes before the retention when the store is nearly full, and spares what was delivered just now', async () => {
+      for (const id of [1, 2]) {
+        await hear(failed(id))
+        await freeze(id)
+        await settle('delivered')
+        here.move(11 * minute)
+      }
+      await hear(failed(3))
+      await freeze(3)
+      await settle('delivered')
+      const small = await here.open({ maxSize: 1 })
+      const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
+      const loop = createUpkeep({ store: small, retention: week, remember: 400 * day, clock, log: silentLog() })
+      loop.start()
+      await expect.poll(async () => (await store.counters.all()).get('pruned.runs_early')).toBe(2)
+      await loop.stop()
+      await small.close()
+      expect((await store.runs.count()).runs).toBe(1)
+      expect(await store.pruning.fullness()).toBeLessThan(0.9)
+    })
+
     it('is done by one replica, which counts what it pruned; another takes over when it is gone', async () => {
       await hear(failed())
       await freeze()

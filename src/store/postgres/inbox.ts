@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { itemOf, keptOf } from '../rows.ts'
 import { keyMemory, type Delivery, type Inbox, type InboxItem, type PutOutcome } from '../inbox.ts'
+import { usedBytes } from './size.ts'
 import type { Database, Session } from './database.ts'
 
 export function postgresInbox(db: Database, maxSize: number): Inbox {
@@ -125,7 +126,7 @@ function sizeOf(db: Database): () => Promise<number> {
   let bytes = 0
   return async () => {
     if (Date.now() - asked > 5_000 || asked === 0) {
-      bytes = (await db.query('SELECT pg_database_size(current_database()) AS bytes'))[0]?.bytes as number
+      bytes = await usedBytes(db)
       asked = Date.now()
     }
     return bytes

@@ -25,7 +25,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     exports: postgresExports(db),
     asking: postgresAsking(db),
     ...postgresNotes(db),
-    pruning: postgresPruning(db),
+    pruning: postgresPruning(db, options.maxSize),
     tables: postgresTables(db),
     totals: postgresTotals(db),
     views: postgresViews(db),

@@ -1,11 +1,12 @@
 // Giving up what is old, on PostgreSQL: small transactions that step past rows which others hold.
 import { loadJobs, storedRun } from './run-rows.ts'
 import { remember } from '../../model/tombstone.ts'
+import { usedBytes } from './size.ts'
 import { writeMemories } from './tombstones.ts'
 import type { Database, Session } from './database.ts'
 import type { Pruning, RunCursor, RunsPruned } from '../pruning.ts'
 
-export function postgresPruning(db: Database): Pruning {
+export function postgresPruning(db: Database, maxSize: number): Pruning {
   const changes = async (sql: string, values: readonly number[]): Promise<number> =>
     (await db.query(sql, values)).length
   return {
@@ -35,6 +36,7 @@ export function postgresPruning(db: Database): Pruning {
            (SELECT key FROM delivery_keys WHERE heard_at < $1 ORDER BY heard_at LIMIT $2) RETURNING 1`,
         [before, limit],
       ),
+    fullness: async () => (await usedBytes(db)) / maxSize,
     // Autovacuum does it.
     giveBack: async () => 0,
   }

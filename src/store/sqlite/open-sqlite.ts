@@ -22,7 +22,7 @@ export function openSqlite(file: string, options: StoreOptions): Store {
     exports: sqliteExports(db),
     asking: sqliteAsking(db),
     ...sqliteNotes(db),
-    pruning: sqlitePruning(db),
+    pruning: sqlitePruning(db, options.maxSize),
     tables: sqliteTables(db),
     totals: sqliteTotals(db),
     views: sqliteViews(db),

@@ -8,7 +8,7 @@ import type { Pruning, RunCursor, RunsPruned } from '../pruning.ts'
 /** Pages of one step, 4 KiB each: some milliseconds of writing. */
 const pagesPerStep = 512
 
-export function sqlitePruning(db: Database): Pruning {
+export function sqlitePruning(db: Database, maxSize: number): Pruning {
   /** Runs one statement whose last parameters are the age and the limit. */
   const changes = (sql: string, ...values: number[]): number =>
     db.transaction(() => Number(db.prepare(sql).run(...values).changes))
@@ -36,6 +36,7 @@ export function sqlitePruning(db: Database): Pruning {
         'DELETE FROM delivery_keys WHERE key IN (SELECT key FROM delivery_keys WHERE heard_at < ? ORDER BY heard_at LIMIT ?)',
         ...[before, limit],
       ),
+    fullness: async () => db.size() / maxSize,
     giveBack: async () => db.giveBack(pagesPerStep),
   }
 }

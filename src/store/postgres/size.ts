@@ -1,0 +1,39 @@
+// How much of the PostgreSQL database holds something. What was deleted leaves room inside the files, which do not shrink.
+import type { Database } from './database.ts'
+
+/** Where nearly all of it is, and in which order a few rows are looked at: the latest where an index knows them. */
+const large: Readonly<Record<string, string>> = {
+  inbox: 'ORDER BY id DESC',
+  kept_deliveries: 'ORDER BY id DESC',
+  delivery_keys: '',
+  runs: 'ORDER BY id DESC',
+  jobs: 'ORDER BY run_id DESC',
+  parts: 'ORDER BY id DESC',
+  exports: 'ORDER BY id DESC',
+  tombstones: '',
+}
+const sampled = 50
+/** What indexes, headers and half-empty pages add to rows. */
+const overhead = 1.5
+/** What a database has before it has any rows of ours, bytes. */
+const emptyDatabase = 10 * 1024 * 1024
+
+/**
+ * Bytes in use: no more than the size of the database, and no more than its rows need, as far as PostgreSQL's own counts and
+ * a few rows of each table tell.
+ */
+export async function usedBytes(db: Database): Promise<number> {
+  const [row] = await db.query('SELECT pg_database_size(current_database()) AS bytes')
+  const counts = await db.query(
+    'SELECT relname AS name, n_live_tup AS rows FROM pg_stat_user_tables WHERE schemaname = current_schema()',
+  )
+  const rowsOf = new Map(counts.map(({ name, rows }) => [name as string, rows as number]))
+  let needed = 0
+  for (const [name, order] of Object.entries(large)) {
+    const [sample] = await db.query(
+      `SELECT avg(pg_column_size(sample.*)) AS width FROM (SELECT * FROM ${name} ${order} LIMIT ${sampled}) sample`,
+    )
+    needed += (rowsOf.get(name) ?? 0) * ((sample?.width as number | null) ?? 0) * overhead
+  }
+  return Math.min(row?.bytes as number, emptyDatabase + needed)
+}
