@@ -1,5 +1,6 @@
 // The kustomize overlays, built by kubectl and held against Kubernetes' own schemas and our promises.
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
@@ -108,4 +109,31 @@ describe.skipIf(!hasKubectl)('each overlay', () => {
     expect(job?.spec).toMatchObject({ concurrencyPolicy: 'Forbid' })
     for (const container of (job && podOf(job)?.containers) ?? []) expectKnownSettings(container)
   })
+
+  it('takes the ServiceMonitor as an option, which may read metrics by the admin token alone', async () => {
+    using folder = new DisposableFolder()
+    const at = (name: string) => path.relative(folder.path, path.join(repository, 'deploy/kubernetes', name))
+    writeFileSync(
+      path.join(folder.path, 'kustomization.yaml'),
+      `resources: [${at('overlays/scaled')}]\ncomponents: [${at('components/service-monitor')}]\n`,
+    )
+    const manifests = manifestsIn(runTool('kubectl', ['kustomize', folder.path]))
+    const [monitor] = ofKind(manifests, 'ServiceMonitor')
+    expect(monitor?.spec).toMatchObject({
+      endpoints: [{ port: 'admin', path: '/metrics', authorization: { type: 'Bearer' } }],
+    })
+    const [deployment] = ofKind(manifests, 'Deployment')
+    const names = deployment && expectDaemon(deployment).env?.map(({ name }) => name)
+    expect(names).toContain('PIPESPAN_ADMIN_TOKEN_FILE')
+    // Its own schema is not Kubernetes': the rest is held against it.
+    expect(await schemaFaults(manifests.filter(({ kind }) => kind !== 'ServiceMonitor'))).toEqual([])
+  })
 })
+
+/** Beside the repository's folders, since kustomize takes relative paths only; gone with its scope. */
+class DisposableFolder {
+  readonly path = realpathSync(mkdtempSync(path.join(tmpdir(), 'pipespan-kustomize-')));
+  [Symbol.dispose](): void {
+    rmSync(this.path, { recursive: true })
+  }
+}
