@@ -1,65 +1,20 @@
 // Every refusal of the token commands, from the command line in to the very words and the exit code out; and no secret in any.
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
-import { hostname } from 'node:os'
 import path from 'node:path'
-import { PassThrough } from 'node:stream'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { runProgram } from '../../src/cli/program.ts'
-import { createTokenReport } from '../../src/daemon-tokens.ts'
-import { createLog } from '../../src/lib/log.ts'
-import { Secret } from '../../src/lib/secret.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { openStore } from '../../src/store/open-store.ts'
-import { tryLock } from '../../src/tokens/file-lock.ts'
-import { temporaryFolder } from '../e2e/daemon.ts'
-import { until } from './loaded-daemon.ts'
-import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
+import { openCommandWorld, type CommandWorld } from './command-world.ts'
 
-let instance: ObservabilityInstance
-let folder: string
-let file: string
-let env: Record<string, string>
+let world: CommandWorld
 
 beforeEach(async () => {
-  instance = await startInstance()
-  folder = temporaryFolder()
-  file = path.join(folder, 'token')
-  env = {
-    PIPESPAN_OBSERVABILITY_URL: instance.url,
-    PIPESPAN_OBSERVABILITY_API_KEY: instance.apiKey,
-    OTEL_EXPORTER_OTLP_ENDPOINT: instance.url,
-    SERVICE_OBSERVABILITY_TOKEN_FILE: file,
-    PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'store', 'pipespan.db')}`,
-  }
+  world = await openCommandWorld()
 })
 
 afterEach(async () => {
-  await instance.close()
+  await world.instance.close()
 })
-
-interface Said {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
-
-/** Runs the command line; whatever happens, no secret is said. */
-async function pipespan(...args: readonly string[]): Promise<Said> {
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-  const code = await runProgram(args, { stdout, stderr, env })
-  const text = (stream: PassThrough) => ((stream.read() as Buffer | null) ?? '').toString().trimEnd()
-  const said = { code, out: text(stdout), err: text(stderr) }
-  const secrets = [instance.apiKey, instance.viewerKey, 'a-wrong-key', 'a-dead-token', ...instance.issued]
-  expect(secrets.filter(secret => `${said.out}${said.err}`.includes(secret))).toEqual([])
-  return said
-}
-
-const rotate = (...more: readonly string[]) => [
-  ...['tokens', 'rotate', '--name', 'pipespan', '--target', `file:${file}`],
-  ...more,
-]
 
 const checkAddress =
   'Check PIPESPAN_OBSERVABILITY_URL: it must be the address of the observability instance itself, not of its OTLP endpoint, and no proxy or login page may stand before it.'
@@ -77,84 +32,84 @@ interface Refusal {
 const refusals: readonly Refusal[] = [
   {
     why: 'no instance is configured',
-    given: () => (env = {}),
+    given: () => (world.env = {}),
     args: () => ['tokens', 'list'],
     code: 2,
     says: 'No observability instance is configured. Set PIPESPAN_OBSERVABILITY_URL and PIPESPAN_OBSERVABILITY_API_KEY.',
   },
   {
     why: 'there is no API key',
-    given: () => (env.PIPESPAN_OBSERVABILITY_API_KEY = ''),
+    given: () => (world.env.PIPESPAN_OBSERVABILITY_API_KEY = ''),
     args: () => ['tokens', 'list'],
     code: 1,
     says: 'There is no API key for the observability instance. Set PIPESPAN_OBSERVABILITY_API_KEY or PIPESPAN_OBSERVABILITY_API_KEY_FILE.',
   },
   {
     why: 'the API key is wrong',
-    given: () => (env.PIPESPAN_OBSERVABILITY_API_KEY = 'a-wrong-key'),
-    args: () => rotate(),
+    given: () => (world.env.PIPESPAN_OBSERVABILITY_API_KEY = 'a-wrong-key'),
+    args: () => world.rotate(),
     code: 1,
     says: 'Could not list the ingest tokens: the observability instance does not accept the API key (401: "invalid api key [secret]"). Check PIPESPAN_OBSERVABILITY_API_KEY (or its file): the key may have expired or been revoked.',
   },
   {
     why: 'the role of the key does not suffice',
-    given: () => (env.PIPESPAN_OBSERVABILITY_API_KEY = instance.viewerKey),
+    given: () => (world.env.PIPESPAN_OBSERVABILITY_API_KEY = world.instance.viewerKey),
     args: () => ['tokens', 'create', '--name', 'pipespan'],
     code: 1,
     says: 'Could not create an ingest token named "pipespan": the API key may not do this (403: "editor role required"). Use a key of a user with the Editor role, or of an administrator.',
   },
   {
     why: 'there is no such API at the address',
-    given: () => (env.PIPESPAN_OBSERVABILITY_URL = `${instance.url}/elsewhere`),
+    given: () => (world.env.PIPESPAN_OBSERVABILITY_URL = `${world.instance.url}/elsewhere`),
     args: () => ['enforcement', 'status'],
     code: 1,
     says: `Could not read the state of enforcement: there is no token API at this address (404: "not found"). ${checkAddress}`,
   },
   {
     why: 'a web page answers',
-    given: () => instance.misbehaveOnce('GET', '/tokens', page),
+    given: () => world.instance.misbehaveOnce('GET', '/tokens', page),
     args: () => ['tokens', 'list'],
     code: 1,
     says: `Could not list the ingest tokens: a web page answered instead of the token API (200). ${checkAddress}`,
   },
   {
     why: 'a web page answers with an error',
-    given: () => instance.misbehaveOnce('GET', '/tokens', { ...page, status: 404 }),
+    given: () => world.instance.misbehaveOnce('GET', '/tokens', { ...page, status: 404 }),
     args: () => ['tokens', 'list'],
     code: 1,
     says: `Could not list the ingest tokens: what answers is not the token API (404). ${checkAddress}`,
   },
   {
     why: 'the instance redirects to a login',
-    given: () => instance.misbehaveOnce('PUT', '/state', { ...page, status: 302 }),
+    given: () => world.instance.misbehaveOnce('PUT', '/state', { ...page, status: 302 }),
     args: () => ['enforcement', 'off'],
     code: 1,
     says: `Could not turn enforcement off: what answers is not the token API (302). ${checkAddress}`,
   },
   {
     why: 'the instance cannot answer now',
-    given: () => instance.misbehaveOnce('GET', '/tokens', { status: 503, body: '{"message":"starting up"}' }),
+    given: () => world.instance.misbehaveOnce('GET', '/tokens', { status: 503, body: '{"message":"starting up"}' }),
     args: () => ['tokens', 'list'],
     code: 1,
     says: 'Could not list the ingest tokens: the observability instance cannot answer now (503: "starting up"). Try again in a while; if it lasts, look at the health of the instance.',
   },
   {
     why: 'there were too many requests',
-    given: () => instance.misbehaveOnce('GET', '/tokens', { status: 429 }),
+    given: () => world.instance.misbehaveOnce('GET', '/tokens', { status: 429 }),
     args: () => ['tokens', 'list'],
     code: 1,
     says: 'Could not list the ingest tokens: there were too many requests (429). Try again in a while; if it lasts, look at the health of the instance.',
   },
   {
     why: 'the answer with the new token is cut off',
-    given: () => instance.misbehaveOnce('POST', '/tokens', 'truncated'),
-    args: () => rotate(),
+    given: () => world.instance.misbehaveOnce('POST', '/tokens', 'truncated'),
+    args: () => world.rotate(),
     code: 1,
     says: `Could not create an ingest token named "pipespan": the answer is not whole, or holds no token (201). A proxy may be cutting or changing answers; check PIPESPAN_OBSERVABILITY_URL too.`,
   },
   {
     why: 'the certificate is of an unknown authority',
-    given: async () => (env.PIPESPAN_OBSERVABILITY_URL = await startTls()),
+    given: async () => (world.env.PIPESPAN_OBSERVABILITY_URL = await startTls()),
     args: () => ['tokens', 'list'],
     code: 1,
     says: 'Could not list the ingest tokens: the observability instance gave no answer (self-signed certificate). Set PIPESPAN_OBSERVABILITY_CA_FILE to the certificate authority that signed the certificate of the instance.',
@@ -168,8 +123,8 @@ const refusals: readonly Refusal[] = [
   {
     why: 'the token to be revoked is in use',
     given: async () => {
-      await pipespan(...rotate())
-      instance.add('another')
+      await world.pipespan(...world.rotate())
+      world.instance.add('another')
     },
     args: () => ['tokens', 'revoke', '101', '--force'],
     code: 5,
@@ -177,7 +132,7 @@ const refusals: readonly Refusal[] = [
   },
   {
     why: 'the token to be revoked is the last valid one under enforcement',
-    given: () => instance.add('pipespan'),
+    given: () => world.instance.add('pipespan'),
     args: () => ['tokens', 'revoke', '101', '--force'],
     code: 5,
     says: 'Token 101 is not revoked: it is the last valid one, and enforcement is on: all telemetry would be dropped. Create another first, or run `pipespan enforcement off`.',
@@ -185,8 +140,8 @@ const refusals: readonly Refusal[] = [
   {
     why: 'the token to be revoked is the last valid one',
     given: () => {
-      instance.add('pipespan')
-      instance.enforced = false
+      world.instance.add('pipespan')
+      world.instance.enforced = false
     },
     args: () => ['tokens', 'revoke', '101'],
     code: 5,
@@ -195,8 +150,8 @@ const refusals: readonly Refusal[] = [
   {
     why: 'the token to be revoked may be the one in use',
     given: async () => {
-      instance.add('pipespan')
-      await writeFile(file, instance.add('pipespan').value)
+      world.instance.add('pipespan')
+      await writeFile(world.file, world.instance.add('pipespan').value)
     },
     args: () => ['tokens', 'revoke', '101'],
     code: 5,
@@ -205,9 +160,9 @@ const refusals: readonly Refusal[] = [
   {
     why: 'the store does not say whether the token to be revoked is in use',
     given: async () => {
-      await pipespan(...rotate())
-      instance.add('pipespan')
-      env.PIPESPAN_STORE_URL = 'postgres://pipespan:a-dead-token@127.0.0.1:9/pipespan'
+      await world.pipespan(...world.rotate())
+      world.instance.add('pipespan')
+      world.env.PIPESPAN_STORE_URL = 'postgres://pipespan:a-dead-token@127.0.0.1:9/pipespan'
     },
     args: () => ['tokens', 'revoke', '102'],
     code: 5,
@@ -215,7 +170,7 @@ const refusals: readonly Refusal[] = [
   },
   {
     why: 'enforcement would find the daemon without a token',
-    given: () => (instance.enforced = false),
+    given: () => (world.instance.enforced = false),
     args: () => ['enforcement', 'on'],
     code: 5,
     says: 'Enforcement stays as it was: the daemon has no token, and all it sends would be dropped. Create one with `pipespan tokens create --target`, or repeat with --force.',
@@ -223,8 +178,8 @@ const refusals: readonly Refusal[] = [
   {
     why: 'enforcement would refuse the daemon’s token',
     given: async () => {
-      instance.enforced = false
-      await writeFile(file, 'a-dead-token')
+      world.instance.enforced = false
+      await writeFile(world.file, 'a-dead-token')
     },
     args: () => ['enforcement', 'on'],
     code: 5,
@@ -233,8 +188,8 @@ const refusals: readonly Refusal[] = [
   {
     why: 'the endpoint does not say whether it accepts the daemon’s token',
     given: async () => {
-      await writeFile(file, instance.add('pipespan').value)
-      instance.misbehaveOnce('POST', '/v1/traces', { status: 503 })
+      await writeFile(world.file, world.instance.add('pipespan').value)
+      world.instance.misbehaveOnce('POST', '/v1/traces', { status: 503 })
     },
     args: () => ['enforcement', 'on'],
     code: 5,
@@ -242,28 +197,28 @@ const refusals: readonly Refusal[] = [
   },
   {
     why: 'the folder of the target is not there',
-    given: () => (file = path.join(folder, 'nowhere', 'token')),
-    args: () => rotate(),
+    given: () => (world.file = path.join(world.folder, 'nowhere', 'token')),
+    args: () => world.rotate(),
     code: 1,
     says: "Could not lock $FOLDER/nowhere/token: ENOENT: no such file or directory, open '$FOLDER/nowhere/token.rotation.lock'. Create the folder first.",
   },
   {
     why: 'the target cannot be written',
     given: async () => {
-      await mkdir(path.join(folder, 'closed'))
-      await chmod(path.join(folder, 'closed'), 0o555)
-      await chmod(folder, 0o755)
-      file = path.join(folder, 'closed', 'token')
+      await mkdir(path.join(world.folder, 'closed'))
+      await chmod(path.join(world.folder, 'closed'), 0o555)
+      await chmod(world.folder, 0o755)
+      world.file = path.join(world.folder, 'closed', 'token')
       asNobody()
     },
-    args: () => rotate(),
+    args: () => world.rotate(),
     code: 1,
     says: "Could not lock $FOLDER/closed/token: EACCES: permission denied, open '$FOLDER/closed/token.rotation.lock'. The user of this process must be able to read and write the file and its folder.",
   },
   {
     why: 'the journal is damaged',
-    given: async () => writeFile(`${file}.rotation.json`, '{"version":'),
-    args: () => rotate(),
+    given: async () => writeFile(`${world.file}.rotation.json`, '{"version":'),
+    args: () => world.rotate(),
     code: 1,
     says: 'The rotation journal at $FOLDER/token.rotation.json cannot be read. It may be damaged or of a newer version: restore it, or delete it and rotate once with --adopt.',
   },
@@ -281,7 +236,7 @@ const refusals: readonly Refusal[] = [
   },
   {
     why: 'a duration is none',
-    args: () => rotate('--grace', 'soon'),
+    args: () => world.rotate('--grace', 'soon'),
     code: 2,
     says: "error: option '--grace <duration>' argument 'soon' is invalid. Write it as 30s, 10m, 2h or 7d.",
   },
@@ -315,15 +270,15 @@ async function startTls(): Promise<string> {
 describe('a command that cannot do what is asked says why and what to do', () => {
   it.each(refusals)('$why: $code', async ({ given, args, code, says }) => {
     await given?.()
-    const said = await pipespan(...args())
+    const said = await world.pipespan(...args())
     const lines = said.err.split('\n').filter(line => line !== '(see `pipespan --help`)')
-    expect({ code: said.code, says: lines.at(-1)?.replaceAll(folder, '$FOLDER') }).toEqual({ code, says })
+    expect({ code: said.code, says: lines.at(-1)?.replaceAll(world.folder, '$FOLDER') }).toEqual({ code, says })
     expect(said.out).toBe('')
   })
 
   it('silence: 1, after ten seconds', async () => {
-    instance.misbehaveOnce('GET', '/tokens', 'silent')
-    expect(await pipespan('tokens', 'list')).toEqual({
+    world.instance.misbehaveOnce('GET', '/tokens', 'silent')
+    expect(await world.pipespan('tokens', 'list')).toEqual({
       code: 1,
       out: '',
       err: 'Could not list the ingest tokens: the observability instance gave no answer (no answer within 10 s). Check PIPESPAN_OBSERVABILITY_URL and the network, and try again.',
@@ -331,69 +286,15 @@ describe('a command that cannot do what is asked says why and what to do', () =>
   })
 
   it('an instance that is not there: 1', async () => {
-    await instance.close()
-    const { code, err } = await pipespan('tokens', 'list')
-    const { host } = new URL(instance.url)
-    expect(code).toBe(1)
-    expect(err).toBe(
-      `Could not list the ingest tokens: the observability instance gave no answer (connect ECONNREFUSED ${host}). Check PIPESPAN_OBSERVABILITY_URL and the network, and try again.`,
-    )
-    instance = await startInstance()
+    await world.instance.close()
+    const { host } = new URL(world.instance.url)
+    const err = `Could not list the ingest tokens: the observability instance gave no answer (connect ECONNREFUSED ${host}). Check PIPESPAN_OBSERVABILITY_URL and the network, and try again.`
+    expect(await world.pipespan('tokens', 'list')).toEqual({ code: 1, out: '', err })
   })
 
   it('a certificate of an authority that is named is trusted', async () => {
-    env.PIPESPAN_OBSERVABILITY_URL = (await startTls()).replace('127.0.0.1', 'localhost')
-    env.PIPESPAN_OBSERVABILITY_CA_FILE = path.join(import.meta.dirname, '..', 'fixtures', 'tls', 'localhost.crt')
-    expect(await pipespan('tokens', 'list', '--json')).toEqual({ code: 0, out: '[]', err: '' })
-  })
-})
-
-describe('a rotation that does not end says so', () => {
-  it('another one holds the target: 4', async () => {
-    const lock = tryLock(`${file}.rotation.lock`)
-    const { code, out } = await pipespan(...rotate())
-    expect({ code, out }).toEqual({
-      code: 4,
-      out: `Another rotation of file:${file} is under way (it holds the lock beside the file). Let it finish; if it has died, the next run takes over by itself.`,
-    })
-    lock?.release()
-    expect(await pipespan(...rotate())).toMatchObject({ code: 0 })
-  })
-
-  it('a daemon does not report the new token: 3, and the older token stays until it does or the rotation is forced', async () => {
-    await pipespan(...rotate())
-    const location = { engine: 'sqlite', path: path.join(folder, 'store', 'pipespan.db') } as const
-    const store = await openStore(location, { maxSize: 1e9 })
-    // It was given its token by a variable and never reads the file.
-    const stuck = new Secret(await readFile(file, 'utf8'))
-    const log = createLog({ level: 'silent', format: 'json' })
-    const report = createTokenReport({ notes: store.notes, tokens: () => [stuck], clock: systemClock, log })
-    report.start()
-    await until(async () => (await store.notes.list('daemon/')).size > 0, 'the report')
-
-    const kept = await pipespan(...rotate('--grace', '1s'))
-    expect(kept.code).toBe(3)
-    expect(kept.out.replace(/\/\d+\/[0-9a-f]{8}/, '/PROCESS')).toBe(
-      `The target holds the new token, but the older ones stay valid: ${hostname()}/PROCESS did not report it in time. Run again when they have read it, or with --force.`,
-    )
-    expect(instance.tokens).toHaveLength(2)
-    expect(await pipespan('tokens', 'revoke', '101')).toMatchObject({ code: 5 })
-    expect(await pipespan(...rotate('--grace', '1s', '--json'))).toMatchObject({ code: 3 })
-
-    const forced = await pipespan(...rotate('--grace', '0s', '--force'))
-    expect(forced).toMatchObject({ code: 0, out: expect.stringMatching(/revoked: 101\.$/) as unknown })
-    expect(instance.tokens).toHaveLength(1)
-    await report.stop()
-    await store.close()
-  })
-
-  it('the store does not answer: 3', async () => {
-    await pipespan(...rotate())
-    env.PIPESPAN_STORE_URL = 'postgres://pipespan:a-dead-token@127.0.0.1:9/pipespan'
-    const { code, out, err } = await pipespan(...rotate('--grace', '0s'))
-    expect(code).toBe(3)
-    expect(out).toContain('the store did not report it in time')
-    expect(err).toContain('Warning: the store cannot be asked which tokens are in use')
-    expect(instance.tokens).toHaveLength(2)
+    world.env.PIPESPAN_OBSERVABILITY_URL = (await startTls()).replace('127.0.0.1', 'localhost')
+    world.env.PIPESPAN_OBSERVABILITY_CA_FILE = path.join(import.meta.dirname, '..', 'fixtures', 'tls', 'localhost.crt')
+    expect(await world.pipespan('tokens', 'list', '--json')).toEqual({ code: 0, out: '[]', err: '' })
   })
 })
