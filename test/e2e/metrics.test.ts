@@ -1,0 +1,305 @@
+// Metrics and logs from end to end: totals that restarts and replicas leave exact, a backend that takes no metrics, a real
+// Prometheus, and the daemon's own telemetry.
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { Daemon, temporaryFolder } from './daemon.ts'
+import { freePorts } from '../../src/demo/daemon-process.ts'
+import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { pipelineEvent } from '../bounds/pipelines.ts'
+import { postUntilTaken } from '../bounds/posting.ts'
+import { startPostgres, type PostgresServer } from '../store/postgres-server.ts'
+
+const everything = { SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics,logs', PIPESPAN_METRICS_INTERVAL: '200ms' }
+const event = { 'x-service-event': 'Pipeline Hook' }
+
+async function startReceiver(): Promise<OtlpReceiver> {
+  const receiver = await OtlpReceiver.start()
+  onTestFinished(async () => receiver.close())
+  return receiver
+}
+
+async function post(daemon: Daemon, from: number, to: number): Promise<void> {
+  for (let id = from; id <= to; id += 1) expect((await daemon.post(pipelineEvent({ id }), event)).status).toBe(202)
+}
+
+/** The newest value of a metric, over all its series: counts of histograms, values of others. */
+function newest(receiver: OtlpReceiver, name: string): number {
+  const series = new Map<string, { nanos: bigint; value: number }>()
+  for (const metric of receiver.metrics) {
+    if (metric.name !== name) continue
+    for (const point of metric.points) {
+      const key = JSON.stringify([metric.resource.attributes['service.instance.id'], point.attributes])
+      const value = Number('value' in point ? point.value : point.count)
+      const known = series.get(key)
+      if (known === undefined || point.nanos >= known.nanos) series.set(key, { nanos: point.nanos, value })
+    }
+  }
+  return [...series.values()].reduce((sum, { value }) => sum + value, 0)
+}
+
+describe('the three signals', () => {
+  it('of one pipeline leave together, and belong together', async () => {
+    const receiver = await startReceiver()
+    const daemon = await Daemon.start({ ...everything, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
+    await post(daemon, 1, 1)
+    await receiver.until(
+      spans => spans.length > 0 && receiver.logs.length > 0 && newest(receiver, 'cicd.pipeline.run.count') === 1,
+    )
+    const idsOf = (all: readonly { traceId?: string | undefined; spanId?: string | undefined }[]) =>
+      all.map(({ traceId, spanId }) => `${traceId} ${spanId}`).sort()
+    expect(idsOf(receiver.logs)).toEqual(idsOf(receiver.spans))
+    expect(receiver.logs.every(({ flags }) => flags === 1)).toBe(true)
+  })
+
+  it('are delta where that is wanted: one set of points for each pipeline, at its own time', async () => {
+    const receiver = await startReceiver()
+    const daemon = await Daemon.start({
+      ...everything,
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: 'delta',
+    })
+    await post(daemon, 1, 20)
+    const counts = () => receiver.metrics.filter(({ name }) => name === 'pipeline.status_total')
+    await receiver.until(() => counts().length === 20)
+    await sleep(500)
+    expect(counts()).toHaveLength(20)
+    expect(new Set(counts().map(metric => metric.kind === 'sum' && metric.temporality))).toEqual(new Set(['delta']))
+  })
+
+  it.each(['cumulative', 'delta'])(
+    'do not hold each other up: a backend that takes no metrics gets traces and logs, %s',
+    async temporality => {
+      const receiver = await startReceiver()
+      receiver.misbehave({
+        when: ({ signal }) => signal === 'metrics',
+        fault: { kind: 'status', status: 400, message: 'no such metric type' },
+      })
+      const daemon = await Daemon.start({
+        ...everything,
+        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+        OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: temporality,
+      })
+      await post(daemon, 1, 30)
+      const pipelines = (all: readonly { attributes: Readonly<Record<string, unknown>> }[]) =>
+        new Set(all.map(({ attributes }) => attributes['pipeline.id']).filter(id => id !== undefined)).size
+      await receiver.until(spans => pipelines(spans) === 30 && pipelines(receiver.logs) === 30)
+      if (temporality === 'cumulative') {
+        await daemon.process.logged(({ reason }) => reason === 'HTTP 400: no such metric type')
+        receiver.behave()
+        await receiver.until(() => newest(receiver, 'pipeline.status_total') === 30)
+      } else {
+        await daemon.process.logged('an export was refused: a dead letter')
+        const { stdout } = await daemon.command('dead-letters', 'list', '--json')
+        expect(stdout).toContain('no such metric type')
+      }
+    },
+  )
+})
+
+describe('cumulative totals', () => {
+  let server: PostgresServer
+  beforeAll(async () => {
+    server = await startPostgres()
+  })
+  afterAll(async () => server.dispose())
+
+  it('are exact after 1,000 pipelines heard twice, three restarts, one of them a kill, and two replicas', async () => {
+    const receiver = await startReceiver()
+    const env = {
+      ...everything,
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      PIPESPAN_STORE_URL: await server.newDatabase(),
+    }
+    const replicas = [await Daemon.start(env), await Daemon.start(env)] as const
+    let turn = 0
+    const anyone = {
+      post: async (body: string, headers: Record<string, string>) => replicas[turn++ % 2]!.post(body, headers),
+    }
+    const bodies = Array.from({ length: 1_000 }, (_, index) => pipelineEvent({ id: index + 1 }))
+    const quarter = (index: number) => bodies.slice(index * 250, (index + 1) * 250)
+    await postUntilTaken(anyone, [...quarter(0), ...quarter(0)], 16)
+    await replicas[0].stop()
+    await replicas[0].restart()
+    await postUntilTaken(anyone, [...quarter(1), ...quarter(0)], 16)
+    await replicas[1].kill()
+    await replicas[1].restart()
+    await postUntilTaken(anyone, [...quarter(2), ...quarter(1)], 16)
+    await replicas[0].stop()
+    await replicas[0].restart()
+    await postUntilTaken(anyone, [...quarter(3), ...quarter(2), ...quarter(3)], 16)
+    await receiver.until(() => newest(receiver, 'pipeline.status_total') >= 1_000, 60_000)
+    for (const replica of replicas) await replica.stop()
+    expect(newest(receiver, 'pipeline.status_total')).toBe(1_000)
+    expect(newest(receiver, 'cicd.pipeline.run.count')).toBe(1_000)
+    const jobs = new Set(receiver.spans.filter(({ kind }) => kind === 'internal').map(({ spanId }) => spanId))
+    expect(newest(receiver, 'job.duration_seconds')).toBe(jobs.size)
+    expect(newest(receiver, 'cicd.pipeline.run.active')).toBe(0)
+  }, 120_000)
+})
+
+describe('/metrics', () => {
+  it('is open on loopback; elsewhere it takes the admin token, or is opened on purpose', async () => {
+    const status = async (env: Record<string, string>, given?: string): Promise<number> => {
+      const daemon = await Daemon.start(env)
+      const url = daemon.adminUrl.replace('0.0.0.0', '127.0.0.1')
+      const headers = given === undefined ? {} : { authorization: `Bearer ${given}` }
+      const answer = await fetch(`${url}/metrics`, { headers })
+      await daemon.stop()
+      return answer.status
+    }
+    const token = 'only-tests-know-this-admin-token'
+    const outside = { PIPESPAN_ADMIN_LISTEN: '0.0.0.0:0', PIPESPAN_ADMIN_TOKEN: token }
+    expect(await status({})).toBe(200)
+    expect(await status(outside)).toBe(401)
+    expect(await status(outside, 'wrong')).toBe(401)
+    expect(await status(outside, token)).toBe(200)
+    expect(await status({ ...outside, PIPESPAN_METRICS_OPEN: 'true' })).toBe(200)
+  })
+
+  it('shows each family once, with the project, and tells of the daemon itself', async () => {
+    const daemon = await Daemon.start({ ...everything, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' })
+    await post(daemon, 1, 3)
+    let text = ''
+    for (let tries = 0; tries < 100 && !/^pipeline_status_total.* 3$/m.test(text); tries += 1) {
+      text = await (await fetch(`${daemon.adminUrl}/metrics`)).text()
+      await sleep(50)
+    }
+    const types = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)
+    expect(new Set(types).size).toBe(types.length)
+    expect(text).toMatch(/^pipeline_status_total\{.*project_id="\d+",project_path="[^"]+"\} 3$/m)
+    expect(text).toMatch(/^pipespan_webhook_deliveries_total\{outcome="accepted"\} 3$/m)
+    expect(text).toMatch(/^pipespan_store_operation_duration_count\{operation="inbox.put"\} [1-9]/m)
+    expect(text).toMatch(/^pipespan_export_queue_size\{destination="default",signal="traces"\} 3$/m)
+  })
+
+  const installed = spawnSync('prometheus', ['--version']).error === undefined
+  it.skipIf(!installed)('is scraped by a real Prometheus, whose queries give the right numbers', async () => {
+    const receiver = await startReceiver()
+    const daemon = await Daemon.start({ ...everything, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
+    const prometheus = await startPrometheus(daemon.adminUrl)
+    await post(daemon, 1, 10)
+    await prometheus.until('sum(pipeline_status_total)', 10)
+    await post(daemon, 11, 35)
+    await prometheus.until('sum(pipeline_status_total)', 35)
+    expect(await prometheus.query('up')).toBe(1)
+    // A counter's increase between two of its samples, without the extrapolation of rate() to the window's ends.
+    expect(
+      await prometheus.query(
+        'sum(max_over_time(pipeline_status_total[1m]) - min_over_time(pipeline_status_total[1m]))',
+      ),
+    ).toBe(25)
+    // rate() extrapolates by half a scrape at either end of what it has seen: the increase is 25, and a little more.
+    const perMinute = (await prometheus.query('sum(rate(pipeline_status_total[1m])) * 60')) ?? 0
+    expect(perMinute).toBeGreaterThanOrEqual(25)
+    expect(perMinute).toBeLessThan(30)
+    expect(await prometheus.query('sum(pipespan_webhook_deliveries_total{outcome="accepted"})')).toBe(35)
+
+    const text = await (await fetch(`${daemon.adminUrl}/metrics`)).text()
+    const lint = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' })
+    const complaints = `${lint.stdout}${lint.stderr}`.split('\n').filter(line => line !== '')
+    // Names of the contract that end in total and are gauges.
+    const known = ['pipeline_jobs_total', 'cicd_pipeline_task_total'].map(
+      name => `${name} non-counter metrics should not have "_total" suffix`,
+    )
+    expect(complaints.toSorted()).toEqual(known.toSorted())
+  })
+  if (!installed) process.stderr.write('Prometheus is not installed: /metrics is not scraped by a real one here.\n')
+})
+
+describe('the telemetry of the daemon itself', () => {
+  it('goes to its own endpoint as the service pipespan, without the headers of the pipelines’, and never among theirs', async () => {
+    const [pipelines, own] = [await startReceiver(), await startReceiver()]
+    const daemon = await Daemon.start({
+      ...everything,
+      OTEL_EXPORTER_OTLP_ENDPOINT: pipelines.url,
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=for-pipelines-alone',
+      OTEL_SERVICE_NAME: 'shop',
+      OTEL_METRIC_EXPORT_INTERVAL: '300',
+      OTEL_METRIC_EXPORT_TIMEOUT: '300',
+      PIPESPAN_SELF_TELEMETRY: 'true',
+      PIPESPAN_SELF_OTLP_ENDPOINT: own.url,
+    })
+    await post(daemon, 1, 3)
+    await own.until(() => newest(own, 'pipespan.webhook.deliveries') >= 3)
+    await pipelines.until(spans => spans.length > 0)
+    expect(await daemon.stop()).toEqual({ code: 0, signal: null })
+    const serviceNames = (receiver: OtlpReceiver) =>
+      new Set([...receiver.metrics, ...receiver.spans].map(({ resource }) => resource.attributes['service.name']))
+    expect(serviceNames(own)).toEqual(new Set(['pipespan']))
+    expect(serviceNames(pipelines)).toEqual(new Set(['shop']))
+    expect(own.metrics.every(({ name }) => name.startsWith('pipespan.'))).toBe(true)
+    expect(pipelines.metrics.some(({ name }) => name.startsWith('pipespan.'))).toBe(false)
+    expect(own.requests.every(({ headers }) => headers['x-api-key'] === undefined)).toBe(true)
+    expect(pipelines.requests.every(({ headers }) => headers['x-api-key'] === 'for-pipelines-alone')).toBe(true)
+  })
+
+  it('is off by default, and its SDK is not even loaded', async () => {
+    const loaded = (more: Record<string, string>): boolean => {
+      const script = `
+        import { registerHooks } from 'node:module'
+        let found = false
+        registerHooks({ load: (url, context, next) => { found ||= url.includes('/sdk-node/'); return next(url, context) } })
+        const { startOwnTelemetry } = await import('./src/daemon-self.ts')
+        const { loadConfig } = await import('./src/config/load.ts')
+        const { profiles } = await import('./src/platform/profile.ts')
+        const { config } = loadConfig({ env: ${JSON.stringify({ PIPESPAN_WEBHOOK_TOKEN: 'x', ...more })}, profiles })
+        await startOwnTelemetry(config, Date.now)
+        process.stdout.write(String(found))
+        process.exit(0)`
+      return execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }) === 'true'
+    }
+    expect(loaded({})).toBe(false)
+    expect(loaded({ PIPESPAN_SELF_TELEMETRY: 'true' })).toBe(true)
+  })
+})
+
+interface Prometheus {
+  query(promql: string): Promise<number | undefined>
+  /** Waits until a query answers with this number. */
+  until(promql: string, value: number): Promise<void>
+}
+
+/** A server with a data folder and a port of its own, that scrapes one target. */
+async function startPrometheus(target: string): Promise<Prometheus> {
+  const folder = temporaryFolder()
+  const { host } = new URL(target)
+  const [port = 0] = await freePorts(1)
+  const config = path.join(folder, 'prometheus.yml')
+  writeFileSync(
+    config,
+    `global: { scrape_interval: 200ms, scrape_timeout: 200ms }
+scrape_configs:
+  - job_name: pipespan
+    static_configs: [{ targets: ['${host}'] }]
+`,
+  )
+  const flags = [`--config.file=${config}`, `--storage.tsdb.path=${path.join(folder, 'data')}`]
+  const server = spawn('prometheus', [...flags, `--web.listen-address=127.0.0.1:${port}`], { stdio: 'ignore' })
+  const ended = new Promise(resolve => server.once('close', resolve))
+  onTestFinished(async () => {
+    server.kill()
+    await ended
+  })
+  const query: Prometheus['query'] = async promql => {
+    const url = `http://127.0.0.1:${port}/api/v1/query?query=${encodeURIComponent(promql)}`
+    const answer = await fetch(url).catch(() => undefined)
+    if (answer?.ok !== true) return undefined
+    const { data } = (await answer.json()) as { data: { result: { value: [number, string] }[] } }
+    const [found] = data.result
+    return found === undefined ? undefined : Number(found.value[1])
+  }
+  return {
+    query,
+    until: async (promql, value) => {
+      const deadline = Date.now() + 20_000
+      let found: number | undefined
+      while ((found = await query(promql)) !== value) {
+        if (Date.now() > deadline) throw new Error(`${promql} is ${found}, not ${value}`)
+        await sleep(100)
+      }
+    },
+  }
+}
