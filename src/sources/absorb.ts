@@ -84,12 +84,8 @@ function askingAfter(
 ): AskingChange | undefined {
   if (enrichDeadline === undefined) return undefined
   if (isAtEnd(run)) return known?.timing.endedAt === undefined ? askFor('details', now) : undefined
-  if (run.pipeline === undefined) return known === undefined ? askFor('state', now + onlyJobsAfter) : undefined
-  if (known?.run.pipeline !== undefined) return undefined
-  const { poller, backfill } = known?.heardFrom ?? {}
-  // What a list showed stays to be asked for; that only jobs tell of it is no longer so.
-  const isListed = poller !== undefined || backfill !== undefined
-  return isListed ? undefined : { ...askFor('state', now + staleAfter), instead: true }
+  if (known !== undefined) return undefined
+  return run.pipeline === undefined ? askFor('pipeline', now + onlyJobsAfter) : askFor('state', now + staleAfter)
 }
 
 function askFor(ask: AskingWants, at: Millis): AskingChange {

@@ -25,7 +25,7 @@ export async function askAbout(
   call: CallOptions,
   options: AskRunOptions,
 ): Promise<Observation | undefined> {
-  if (wants === 'family') return undefined
+  if (wants === 'family' || (wants === 'pipeline' && run.pipeline !== undefined)) return undefined
   const { key, project } = run
   const { instance, pipelineId } = key
   const about = { instance, project: project.facts }

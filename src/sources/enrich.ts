@@ -31,6 +31,8 @@ export interface EnricherOptions {
   readonly selection: Selection
   readonly traceparent: boolean
   readonly troubles: Troubles
+  /** Called with the projects whose pipelines a run has triggered. */
+  readonly onTriggered: (projectId: number) => void
   /** Called after a run changed: the settler may have something to do. */
   readonly onChange: () => void
   readonly clock: Clock
@@ -96,6 +98,10 @@ export function createEnricher(options: EnricherOptions): Enricher {
       const run = answer === undefined ? known.run : mergeRun(known.run, hearRun(answer))
       const family = isOwed(run) ? await parents.find(run, heardAt(known), call) : { known: true }
       await runs.transact([takingIn(key, answer, family, rules)])
+      for (const { record } of run.jobs.values()) {
+        const { projectId } = record.facts.downstream ?? {}
+        if (projectId !== undefined && projectId !== run.project.facts.id) options.onTriggered(projectId)
+      }
       counters.completed += 1
       failures = 0
       troubles.answered(subject)

@@ -33,7 +33,7 @@ export function takingIn(key: RunKey, answer: Observation | undefined, family: F
         run,
         jobs: change?.jobs ?? [],
         timing: timingOf(whole, known, searching, now, rules),
-        asking: askingOf(whole, searching, now),
+        asking: askingOf(whole, searching, answer !== undefined, now, rules),
       }
     },
   }
@@ -94,7 +94,13 @@ function timingOf(
   return { ...timing, changedAt, enrichingUntil, dueAt: Math.max(now, changedAt + rules.settle) }
 }
 
-function askingOf(whole: StoredRun, searching: boolean, now: Millis): AskingChange {
+function askingOf(
+  whole: StoredRun,
+  searching: boolean,
+  wasAsked: boolean,
+  now: Millis,
+  rules: AbsorbRules,
+): AskingChange {
   const { run, timing, heardFrom } = whole
   if (searching) return { asked: true, again: { ask: 'family', at: now + soon } }
   const status = run.pipeline?.record.facts.status ?? ''
@@ -103,6 +109,7 @@ function askingOf(whole: StoredRun, searching: boolean, now: Millis): AskingChan
   }
   const followed = heardFrom.poller !== undefined || heardFrom.backfill !== undefined
   if (followed || isBlocked(status) || run.attempts.length > 0) return { asked: true }
+  if (!wasAsked) return { asked: true, again: { ask: 'state', at: now + rules.staleAfter } }
   // Only its jobs tell of it: nobody else will say when it ends.
   const age = now - (run.pipeline?.times.createdAt ?? timing.changedAt)
   return { asked: true, again: { ask: 'state', at: now + Math.min(hour, Math.max(minute, age / 4)) } }

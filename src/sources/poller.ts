@@ -5,9 +5,9 @@
 //   once a day        every project of a group, a few in each round (`poll-sweep.ts`)
 //
 // One replica polls at a time, by a lease. All it knows is in the store: a restart goes on where it was.
-import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createPollContext, type PollContext } from './poll-context.ts'
+import { createSingleton } from './singleton.ts'
 import { createSweep } from './poll-sweep.ts'
 import { lookAt } from './poll-project.ts'
 import { lookAtMine } from './poll-mine.ts'
@@ -58,6 +58,8 @@ export interface Poller extends Loop {
   readonly counters: Readonly<PollerCounters>
   /** One round, whoever has the lease. */
   round(): Promise<void>
+  /** A pipeline was triggered there from another project, which moves no activity. */
+  hint(projectId: number): void
   /** Something was missed there: the project, or all that ran lately, is looked at in the next round, which is now. */
   hurry(project: string | undefined): void
 }
@@ -68,13 +70,13 @@ const activeWithin = 2 * hour
 const ranWithin = 14 * 24 * hour
 /** "Every few rounds". */
 const few = 5
-/** Of the budget, what rounds may take; the rest is left to enrichment and commands. */
+/** Of the budget, for rounds; the rest is left to enrichment and commands. */
 const share = 0.6
 /** Of a round, what the most urgent projects may take while others wait. */
 const urgentShare = 0.9
 const atOnce = 4
-const leaseMs = 90_000
-const renewMs = 20_000
+/** Projects named by other projects' pipelines that are looked at in one round. */
+const mostHints = 20
 
 export function createPoller(options: PollerOptions): Poller {
   const { client, notes, leases, troubles, clock, log } = options
@@ -83,11 +85,11 @@ export function createPoller(options: PollerOptions): Poller {
   const closing = new AbortController()
   const context: PollContext = createPollContext({ ...options, source: 'poller', signal: closing.signal })
   const counters = { rounds: 0, noticed: 0 }
-  const holder = randomUUID()
+  const lease = createSingleton('poller', leases, clock)
   /** When a project, and its children, were last asked for, in rounds; and how often it failed since. */
   const asked = new Map<BookEntry['project'], { round: number; children: number; failures: number }>()
+  const hints = new Set<number>()
   let book: PollBook | undefined
-  let leasedAt = 0
   /** Whether the round under way must end. */
   const end: { now: boolean } = { now: false }
   const isEnding = (): boolean => end.now || closing.signal.aborted
@@ -107,16 +109,9 @@ export function createPoller(options: PollerOptions): Poller {
     }),
   )
 
-  async function hasLease(): Promise<boolean> {
-    if (clock.now() - leasedAt < renewMs) return true
-    const taken = await leases.take('poller', holder, leaseMs)
-    if (taken) leasedAt = clock.now()
-    return taken
-  }
-
   /** Runs one request's worth of work; what goes wrong is told once, and ends the round where all would go wrong. */
   async function trying(subject: string, work: () => Promise<void>): Promise<boolean> {
-    if (isEnding() || !(await hasLease())) {
+    if (isEnding() || !(await lease.isMine())) {
       end.now = true
       return false
     }
@@ -162,6 +157,17 @@ export function createPoller(options: PollerOptions): Poller {
     return found
   }
 
+  /** A project that somebody else's pipeline named, if it is one of ours. */
+  async function named(id: number): Promise<PlatformProject | undefined> {
+    let found: PlatformProject | undefined
+    await trying(`project ${id}`, async () => {
+      const project = await client.project(id, context.call)
+      const ours = options.groups.some(group => project.path?.startsWith(`${group}/`) === true)
+      if (ours) found = project
+    })
+    return found
+  }
+
   function isDue(project: BookEntry['project'], every: number): boolean {
     const { round, failures } = asked.get(project) ?? { round: -Infinity, failures: 0 }
     // What failed is asked ever more rarely, an hour apart at most.
@@ -184,6 +190,14 @@ export function createPoller(options: PollerOptions): Poller {
         due.set(facts.id, { entry: open.get(facts.id) ?? newEntry(facts.id, first, facts.path), facts })
       }
     }
+    for (const id of [...hints].slice(0, mostHints)) {
+      hints.delete(id)
+      const known = open.get(id)
+      if (known !== undefined) due.set(id, { entry: known })
+      if (known !== undefined || options.groups.length === 0 || due.has(id)) continue
+      const facts = await named(id)
+      if (facts !== undefined) due.set(id, { entry: newEntry(id, first, facts.path), facts })
+    }
     for (const entry of open.entries()) {
       if (entry.active.length > 0 && isDue(entry.project, 1) && !due.has(entry.project))
         due.set(entry.project, { entry })
@@ -191,8 +205,10 @@ export function createPoller(options: PollerOptions): Poller {
     return due
   }
 
-  function ranLately(open: PollBook): BookEntry[] {
-    return [...open.entries()].filter(({ project, ranAt }) => ranAt > context.now() - ranWithin && isDue(project, few))
+  function ranLately(open: PollBook): { entry: BookEntry }[] {
+    const since = context.now() - ranWithin
+    const due = [...open.entries()].filter(({ project, ranAt }) => ranAt > since && isDue(project, few))
+    return due.map(entry => ({ entry }))
   }
 
   async function forgetIdle(open: PollBook): Promise<void> {
@@ -209,8 +225,8 @@ export function createPoller(options: PollerOptions): Poller {
     projects: Iterable<{ readonly entry: BookEntry; readonly facts?: PlatformProject }>,
     limit: number,
   ): Promise<void> {
-    const roundOf = (project: BookEntry['project']): number => asked.get(project)?.round ?? -Infinity
-    const queue = [...projects].sort((a, b) => compare(roundOf(a.entry.project), roundOf(b.entry.project)))
+    const roundOf = (project: BookEntry['project']): number => Math.max(0, asked.get(project)?.round ?? 0)
+    const queue = [...projects].sort((a, b) => roundOf(a.entry.project) - roundOf(b.entry.project))
     const worker = async (): Promise<void> => {
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
         if (isEnding() || context.requests() >= limit) return
@@ -231,10 +247,7 @@ export function createPoller(options: PollerOptions): Poller {
       options.onNews()
     }
     await lookAll((await urgent(book)).values(), start + allowance * urgentShare)
-    await lookAll(
-      ranLately(book).map(entry => ({ entry })),
-      start + allowance,
-    )
+    await lookAll(ranLately(book), start + allowance)
     for (const sweep of sweeps) {
       if (isEnding()) break
       const left = Math.max(1, start + allowance - context.requests())
@@ -252,7 +265,7 @@ export function createPoller(options: PollerOptions): Poller {
     log,
     turn: async () => {
       const begun = clock.now()
-      if (!(await hasLease())) {
+      if (!(await lease.isMine())) {
         // Another replica polls; what it writes down is read when it is our turn.
         book = undefined
         return Math.min(interval, 10_000)
@@ -267,6 +280,9 @@ export function createPoller(options: PollerOptions): Poller {
       return { ...counters, requests: context.requests() }
     },
     round,
+    hint: projectId => {
+      if (hints.size < 1_000) hints.add(projectId)
+    },
     hurry: project => {
       for (const key of [...asked.keys()]) {
         if (project === undefined || String(key) === project) asked.delete(key)
@@ -276,11 +292,7 @@ export function createPoller(options: PollerOptions): Poller {
     stop: async () => {
       closing.abort(new Error('the daemon stops'))
       await loop.stop()
-      await leases.release('poller', holder)
+      await lease.release()
     },
   }
-}
-
-function compare(a: number, b: number): number {
-  return a === b ? 0 : a < b ? -1 : 1
 }

@@ -3,8 +3,8 @@
 //
 // Records come newest first and never change, so each look goes back to the newest one of the look before. A delivery that
 // arrived after all is known by its key.
-import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import { createSingleton } from './singleton.ts'
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { deliveryKey } from './delivery-key.ts'
 import { headerOf, type Profile } from '../platform/profile.ts'
@@ -54,7 +54,6 @@ export interface Redelivery extends Loop {
 
 /** Between two looks, ms. */
 const every = 300_000
-const leaseMs = 600_000
 
 const seenNote = z.object({ newest: z.number() })
 
@@ -63,7 +62,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
   const counters: RedeliveryCounters = { found: 0, accepted: 0, oversize: 0 }
   const closing = new AbortController()
   const call: CallOptions = { priority: 'poll', signal: closing.signal }
-  const holder = randomUUID()
+  const lease = createSingleton('redelivery', leases, clock)
   const owners: HookOwner[] = [
     ...options.projects.map(project => ({ project })),
     ...options.groups.map(group => ({ group })),
@@ -129,7 +128,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     clock,
     log,
     turn: async () => {
-      if (await leases.take('redelivery', holder, leaseMs)) await round()
+      if (await lease.isMine()) await round()
       return every
     },
   })
@@ -140,7 +139,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     stop: async () => {
       closing.abort(new Error('the daemon stops'))
       await loop.stop()
-      await leases.release('redelivery', holder)
+      await lease.release()
     },
   }
 }

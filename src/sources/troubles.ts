@@ -52,7 +52,10 @@ export function createTroubles(log: Log): Troubles {
       }
     },
     answered: subject => {
-      for (const one of unclear.splice(0)) if (one.subject !== subject) tell(one.subject, one.error)
+      // What failed while the platform did needs no word of its own.
+      const own = told.has(platform) ? [] : unclear.filter(one => one.subject !== subject)
+      unclear = []
+      for (const one of own) tell(one.subject, one.error)
       over(subject)
       over(platform)
     },

@@ -6,21 +6,16 @@ import type { RunKey } from '../model/observation.ts'
 export type AskingLane = 'fresh' | 'backfill'
 
 /**
- * What for, the least first: where a child comes from; how the pipeline stands; that and, or (when its end is known) only,
- * the jobs and bridges of its end.
+ * What for, the least first: its pipeline, if that is still unknown; where a child comes from; how the pipeline stands; that
+ * and, or (when its end is known) only, the jobs and bridges of its end.
  */
-export const askingWants = ['family', 'state', 'details'] as const
+export const askingWants = ['pipeline', 'family', 'state', 'details'] as const
 export type AskingWants = (typeof askingWants)[number]
 
 /** What a decision on a run changes in the queue. */
 export type AskingChange =
-  /** Ask for it; what was wanted already stays wanted, and the earlier time counts; or, `instead`, no more. */
-  | {
-      readonly ask: AskingWants
-      readonly lane: AskingLane
-      readonly at: Millis
-      readonly instead?: true | undefined
-    }
+  /** Ask for it; what was wanted already stays wanted, and the earlier time counts. */
+  | { readonly ask: AskingWants; readonly lane: AskingLane; readonly at: Millis }
   /** It was asked: nothing more is wanted, or only this. */
   | { readonly asked: true; readonly again?: { readonly ask: AskingWants; readonly at: Millis } | undefined }
 

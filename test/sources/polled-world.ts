@@ -149,6 +149,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
       asking: store.asking,
       traceparent: options.traceparent ?? false,
       troubles,
+      onTriggered: projectId => poller.hint(projectId),
       onChange: () => undefined,
     })
     const poller = createPoller({

@@ -66,15 +66,6 @@ export function askingExercise(name: string, bench: () => Promise<Bench>): void 
       expect(await taken()).toEqual([[1, 'details']])
     })
 
-    it('forgets what was wanted when something else is wanted instead', async () => {
-      await store.runs.transact([asking(1, ask())])
-      const later = here.now() + minute
-      await store.runs.transact([asking(1, { ask: 'state', lane: 'fresh', at: later, instead: true })])
-      expect(await taken()).toEqual([])
-      here.move(minute)
-      expect(await taken()).toEqual([[1, 'state']])
-    })
-
     it('is done when it was asked, unless it was asked for anew meanwhile', async () => {
       await store.runs.transact([asking(1, ask()), asking(2, ask())])
       await taken()

@@ -84,7 +84,6 @@ export async function changeAsking(
   for (const { runId, change } of changes) {
     if (change === undefined) continue
     if ('ask' in change) {
-      if (change.instead === true) await session.query('DELETE FROM asking WHERE run_id = $1', [runId])
       await session.query(
         `INSERT INTO asking AS a (run_id, lane, wants, due_at, held) VALUES ($1, $2, $3, $4::bigint, 0)
          ON CONFLICT (run_id) DO UPDATE SET lane = CASE WHEN a.lane = 'fresh' THEN a.lane ELSE excluded.lane END,

@@ -90,7 +90,6 @@ export function sqliteAsking(db: Database): Asking {
 export function changeAsking(db: Database, runId: number, change: AskingChange | undefined): void {
   if (change === undefined) return
   if ('ask' in change) {
-    if (change.instead === true) db.prepare('DELETE FROM asking WHERE run_id = ?').run(runId)
     db.prepare(
       `INSERT INTO asking (run_id, lane, wants, due_at, held) VALUES (?1, ?2, ?3, ?4, 0)
        ON CONFLICT (run_id) DO UPDATE SET lane = CASE WHEN lane = 'fresh' THEN lane ELSE ?2 END,
