@@ -48,7 +48,12 @@ export function jobEvent(job: number, jobs: number): Template {
       project_id: 4711,
       project_name: 'Acme / shop / checkout',
       user: build.user,
-      commit: { id: `@${pipelineMark}@`, sha: 'a'.repeat(40), message: 'Take the discount into account\n', status: 'running' },
+      commit: {
+        id: `@${pipelineMark}@`,
+        sha: 'a'.repeat(40),
+        message: 'Take the discount into account\n',
+        status: 'running',
+      },
       repository: { name: 'checkout', homepage: 'https://git.example.com/acme/shop/checkout' },
       project: project(),
       environment: null,
@@ -110,7 +115,9 @@ function pipeline(jobs: number, status: 'success' | 'running'): object {
       url: `https://git.example.com/acme/shop/checkout/-/commit/${'a'.repeat(40)}`,
       author: { name: 'Ada Example', email: 'ada@example.com' },
     },
-    builds: Array.from({ length: jobs }, (_, job) => buildOf(job, jobs, done || job < jobs / 2 ? 'success' : 'created')),
+    builds: Array.from({ length: jobs }, (_, job) =>
+      buildOf(job, jobs, done || job < jobs / 2 ? 'success' : 'created'),
+    ),
   }
 }
 

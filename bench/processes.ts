@@ -13,7 +13,9 @@ export interface Running {
 
 /** Starts one of this folder's servers; it prints its port. */
 export async function startServer(file: string): Promise<Running> {
-  const child = spawn(process.execPath, [path.join(import.meta.dirname, file)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [path.join(import.meta.dirname, file)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const [line] = (await once(child.stdout, 'data')) as [Buffer]
   return { port: Number(line.toString()), child, stop: async () => stop(child) }
 }

@@ -1,0 +1,31 @@
+// One pipeline taken through the rooms in this process: what the CPU questions measure.
+import { encodeTraces } from '../src/telemetry/encode.ts'
+import { freezeAttempt } from '../src/model/freeze.ts'
+import { hearRun } from '../src/model/run.ts'
+import { parseDelivery } from '../src/platform/parse-delivery.ts'
+import { profiles } from '../src/platform/profile.ts'
+import { telemetrySettings } from '../src/telemetry/settings.ts'
+import type { FrozenPart } from '../src/model/frozen.ts'
+
+const settings = telemetrySettings({ profiles })
+const parseOptions = { profile: profiles.generic, traceparent: false }
+
+/** A finished pipeline's webhook as what would be sent for it. */
+export function partsOf(body: Uint8Array): readonly FrozenPart[] {
+  const parsed = parseDelivery({ event: 'Pipeline Hook', instance: 'https://git.example.com', body }, parseOptions)
+  if (parsed.outcome !== 'observation') throw new Error(`the benchmark's webhook is ${parsed.outcome}`)
+  const run = hearRun(parsed.observation)
+  const trace = { scheme: 'instance', profile: 'generic', rootPipelineId: run.key.pipelineId } as const
+  return freezeAttempt(run, [...run.jobs.values()], trace, false, 0, { partSize: 500 }).parts
+}
+
+export function encoded(parts: readonly FrozenPart[]): number {
+  return parts.reduce((bytes, part) => bytes + encodeTraces([part], settings).length, 0)
+}
+
+/** Microseconds of one call, over so many. */
+export function timed(times: number, work: () => unknown): number {
+  const began = performance.now()
+  for (let n = 0; n < times; n += 1) work()
+  return ((performance.now() - began) * 1000) / times
+}
