@@ -1,0 +1,73 @@
+// Every command in the documentation is executed by a test, or says what it needs that no test here has.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { docBlocks, repository } from './doc-blocks.ts'
+import { docFolder } from './doc-shell.ts'
+
+const blocks = docBlocks()
+
+describe('the commands of the documentation', () => {
+  it.each(blocks.map(block => ({ ...block, where: `${block.page}:${block.line}` })))(
+    '$where says how it is kept true',
+    ({ marker }) => {
+      expect(['run', 'walk', 'tested', 'outside']).toContain(marker?.kind)
+      if (marker?.kind === 'tested')
+        expect(existsSync(path.join(repository, marker.says.replace(/ \(.*$/, '')))).toBe(true)
+      if (marker?.kind === 'outside') expect(marker.says).not.toBe('')
+    },
+  )
+
+  const runnable = Map.groupBy(
+    blocks.filter(({ marker }) => marker?.kind === 'run'),
+    ({ page }) => page,
+  )
+  it.each([...runnable])('%s can be followed word by word', { timeout: 60_000 }, (_page, steps) => {
+    using folder = docFolder()
+    for (const { script, line } of steps) {
+      const { status, stderr, stdout } = spawnSync('sh', ['-eu', '-c', script], {
+        cwd: folder.path,
+        env: folder.env,
+        encoding: 'utf8',
+      })
+      expect({ line, status, said: status === 0 ? '' : stdout + stderr }).toEqual({ line, status: 0, said: '' })
+    }
+  })
+})
+
+describe('the links of the documentation', () => {
+  it.each([...new Set(blocks.map(({ page }) => page))])('%s leads nowhere but to files that are there', page => {
+    const text = readFileSync(path.join(repository, page), 'utf8')
+    const targets = [...text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)].map(([, target]) => target ?? '')
+    const missing = targets.filter(target => !existsSync(path.join(repository, path.dirname(page), target)))
+    expect(missing).toEqual([])
+  })
+})
+
+describe('the migration page', () => {
+  const read = (page: string): string => readFileSync(path.join(repository, page), 'utf8')
+  const rows = [...read('docs/migration.md').matchAll(/^\|(.*?)\| (.*) \|$/gm)].map(([, , here = '']) => here)
+  const names = rows.flatMap(here => [...here.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name))
+
+  it('names attributes, metrics and settings that there are', () => {
+    const known = ['docs/ATTRIBUTES.md', 'docs/METRICS.md', 'config/REFERENCE.md'].map(read).join('\n')
+    const metrics = new Set(
+      [...read('docs/METRICS.md').matchAll(/^\| `([\w.]+)` \|/gm)].map(([, name = '']) => underscored(name)),
+    )
+    const attributes = names.filter(name => /^(pipeline|job|cicd|vcs|platform)\.[\w.]+$/.test(name))
+    const settings = names.flatMap(name => /^(?:PIPESPAN|OTEL|GITLAB)_[A-Z_]+/.exec(name)?.[0] ?? [])
+    const exposed = names.flatMap(
+      name => name.match(/\b(?:cicd_pipeline|job|pipeline)_[a-z_]*(?:duration|total|seconds|count)[a-z_]*/g) ?? [],
+    )
+    expect([attributes.length, settings.length, exposed.length].every(count => count > 5)).toBe(true)
+    for (const name of [...attributes, ...settings]) expect(known).toContain(name)
+    for (const name of exposed)
+      expect([...metrics], name).toContain(name.replace(/_bucket$/, '').replace(/(?<=count)_total$/, ''))
+  })
+})
+
+/** As the Prometheus format spells a name. */
+function underscored(name: string): string {
+  return name.replaceAll('.', '_')
+}
