@@ -1,5 +1,5 @@
 // Compiles src to dist. Also npm's `prepare`: an install without the compiler (production) keeps the dist it came with.
-import { chmodSync, existsSync, rmSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, rmSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import path from 'node:path'
@@ -21,4 +21,6 @@ const { status } = spawnSync(process.execPath, [compiler, '-p', path.join(root, 
   stdio: 'inherit',
 })
 if (status !== 0) process.exit(status ?? 1)
+// What browsers get as it is.
+cpSync(path.join(root, 'src', 'pages', 'assets'), path.join(dist, 'pages', 'assets'), { recursive: true })
 chmodSync(path.join(dist, 'main.js'), 0o755)

@@ -9,6 +9,7 @@ import { createListener, type Listener } from './web/listener.ts'
 import { createSelection } from './sources/selection.ts'
 import { createSettler } from './sources/settler.ts'
 import { createTokenReport } from './daemon-tokens.ts'
+import { createTrendLoop } from './store/trend-loop.ts'
 import { createUpkeep } from './store/upkeep.ts'
 import { createWebhookDoor } from './sources/webhook.ts'
 import { claimStore, openStore } from './store/open-store.ts'
@@ -16,6 +17,7 @@ import { connectPlatform, createAsking } from './daemon-platform.ts'
 import { exportDestinations } from './daemon-export.ts'
 import { lookAt, metricsPage, startOwnTelemetry } from './daemon-self.ts'
 import { normalizeInstance } from './model/instance.ts'
+import { pagesOf } from './daemon-pages.ts'
 import { parseDelivery } from './platform/parse-delivery.ts'
 import { profiles, type ProfileName } from './platform/profile.ts'
 import { reasonOf } from './lib/fault.ts'
@@ -63,6 +65,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const steps: Step[] = []
   let stopping = false
   let flushUntil = 0
+  let lastAccepted: number | undefined
+  let publicUrl: string | undefined
   let enricher: Enricher | undefined
   const left = (): number => Math.max(0, flushUntil - clock.now())
   try {
@@ -187,6 +191,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     upkeep.start()
     steps.push({ why: 'what is old can wait for the next start', stop: async () => upkeep.stop() })
 
+    const trends = createTrendLoop({ trends: store.views.trends, clock, log })
+    trends.start()
+    steps.push({ why: 'figures are taken in after the next start', stop: async () => trends.stop() })
+
     const door = createWebhookDoor({
       inbox: store.inbox,
       secrets: () => ({
@@ -195,7 +203,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       }),
       requireSignature: config.webhook.requireSignature,
       profile,
-      onAccepted: () => intake.wake(),
+      onAccepted: () => {
+        lastAccepted = clock.now()
+        intake.wake()
+      },
       now: () => clock.now(),
       log,
     })
@@ -211,11 +222,19 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       lookAt({ now: () => clock.now(), door, intake, settler, exporter, flush, store, budget: platform?.budget }),
     )
     admin.register(metricsPage(config, store, own, settings))
+    admin.register(
+      pagesOf({
+        ...{ config, store, exporter, flush, door, intake, settler, destinations, settings, clock, log },
+        lastAccepted: () => lastAccepted,
+        url: () => publicUrl,
+      }),
+    )
     const { url: adminUrl } = await admin.start()
     steps.push({ why: 'orchestrators may ask until the end', stop: async () => admin.stop(drainDeadline) })
     const open = createListener({ name: 'public', ...config.listen, ...common, tls: tlsOf(config) })
     open.register(door.routes)
     const { url } = await open.start()
+    publicUrl = url
     steps.push({ why: 'accept nothing more', stop: async () => open.stop(drainDeadline) })
 
     return {

@@ -1,16 +1,24 @@
 // Pages and schemas that are made from tables in the code: `npm run docs` writes them, a drift fails here.
 import { expect, it } from 'vitest'
+import { apiRoutes } from '../src/pages/api.ts'
 import { attributesReference } from '../src/telemetry/reference.ts'
 import { jsonSchema } from '../src/config/json-schema.ts'
 import { metricsReference } from '../src/telemetry/metrics/reference.ts'
 import { ownMetrics } from '../src/self/table.ts'
+import { openApi } from '../src/pages/openapi.ts'
 import { profiles } from '../src/platform/profile.ts'
 import { reference } from '../src/config/reference.ts'
+import { version } from '../src/lib/version.ts'
+import type { PagesParts } from '../src/pages/ports.ts'
+
+/** The description of the routes asks nothing of them. */
+const noParts = {} as PagesParts
 
 const generated: readonly [file: string, content: () => string][] = [
   ['config/REFERENCE.md', () => reference(profiles)],
   ['config/pipespan.schema.json', () => `${JSON.stringify(jsonSchema(profiles), null, 2)}\n`],
   ['docs/ATTRIBUTES.md', () => attributesReference(profiles)],
+  ['docs/openapi.json', () => `${JSON.stringify(openApi(apiRoutes(noParts, {}), version), null, 2)}\n`],
   ['docs/METRICS.md', () => metricsReference(ownMetrics)],
 ]
 

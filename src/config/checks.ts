@@ -90,6 +90,16 @@ const checks: readonly Check[] = [
     },
   },
   {
+    of: ['admin.listen', 'admin.token'],
+    find: ({ admin }) => {
+      if (isLoopback(admin.listen) || admin.token.current() !== undefined) return undefined
+      return {
+        what: `Anybody who reaches ${listenAddress.show(admin.listen)} could see the pages and change what is owed: there is no admin token.`,
+        remedy: 'Set admin.token (PIPESPAN_ADMIN_TOKEN), or listen on a loopback address such as 127.0.0.1:8081.',
+      }
+    },
+  },
+  {
     of: ['admin.listen', 'listen'],
     find: ({ listen, admin }) => {
       const same = listen.port !== 0 && listen.port === admin.listen.port && listen.host === admin.listen.host

@@ -17,6 +17,7 @@ import { attributes, headers } from './pair-kinds.ts'
 import { list, patterns, someOf } from './list-kinds.ts'
 import { enrichDeadline, platformOptions, pollingOptions } from './platform-options.ts'
 import { metricOptions, selfOptions, temporality } from './metric-options.ts'
+import { adminToken, pageOptions, traceLink } from './page-options.ts'
 import { otlpOptions, signals } from './otlp-options.ts'
 import { secret, secretList, signingTokens } from './secret-kinds.ts'
 
@@ -52,12 +53,9 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         listen: setting(listenAddress, {
           variable: 'PIPESPAN_ADMIN_LISTEN',
           default: '127.0.0.1:8081',
-          says: 'Where health and `/metrics` are served, apart from the webhooks.',
+          says: 'Where the pages, their JSON API, health and `/metrics` are served, apart from the webhooks.',
         }),
-        token: secretSetting(secret, {
-          variable: 'PIPESPAN_ADMIN_TOKEN',
-          says: 'Bearer token of the admin listener, for what is not open to all: `/metrics` where it does not listen on loopback.',
-        }),
+        token: adminToken,
       },
       basePath: setting(basePath, {
         variable: 'PIPESPAN_BASE_PATH',
@@ -71,6 +69,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         says: 'Believe the `X-Forwarded-…` headers: only where a reverse proxy sets them.',
       }),
     },
+    Pages: { traceLink, pages: pageOptions },
     Store: {
       store: {
         url: setting(storeUrl, {

@@ -11,7 +11,8 @@ import {
   type TrendStep,
 } from './trends.ts'
 import type { Ask, Row, Value } from './views-sql.ts'
-import type { Bins, TrendFigures, TrendTotal, TrendViews } from './trends.ts'
+import type { Bins } from '../lib/log-bins.ts'
+import type { TrendFigures, TrendTotal, TrendViews } from './trends.ts'
 import type { FrozenPart } from '../model/frozen.ts'
 
 export const trendSteps: readonly TrendStep[] = [hour, day]

@@ -1,13 +1,8 @@
 // Figures over time: what one frozen part adds to them, and how they are kept. Pure; the SQL is beside.
-//
-// Durations are counted in bins that grow by the eighth root of two, so that a percentile is right within 5 % whatever the
-// number of runs, and any hours and days can be added up.
+import { binOf, plusBins, type Bins } from '../lib/log-bins.ts'
 import { plainText } from './plain-text.ts'
 import { carriesPipeline, type FrozenJob, type FrozenPart } from '../model/frozen.ts'
 import type { Millis } from '../model/instant.ts'
-
-/** Counts by bin. */
-export type Bins = Readonly<Record<string, number>>
 
 export const hour = 3_600_000
 export const day = 86_400_000
@@ -112,24 +107,6 @@ export function plus(a: TrendFigures, b: TrendFigures): TrendFigures {
     durations: plusBins(a.durations, b.durations),
     queues: plusBins(a.queues, b.queues),
   }
-}
-
-const perOctave = 8
-
-export function binOf(ms: number): string {
-  return ms < 1 ? '0' : String(1 + Math.floor(Math.log2(ms) * perOctave))
-}
-
-/** The middle of a bin, ms. */
-export function middleOf(bin: string): number {
-  const number = Number(bin)
-  return number === 0 ? 0 : 2 ** ((number - 0.5) / perOctave)
-}
-
-function plusBins(a: Bins, b: Bins): Bins {
-  const sum: Record<string, number> = { ...a }
-  for (const [bin, count] of Object.entries(b)) sum[bin] = (sum[bin] ?? 0) + count
-  return sum
 }
 
 /** Canceled, skipped and waiting ones say nothing of how long a thing takes or how often it fails. */

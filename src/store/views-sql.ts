@@ -160,9 +160,9 @@ function storedRun(row: Row, jobs: readonly Row[]): StoredRun {
   const key: RunKey = { instance: row.instance as string, pipelineId: row.pipeline_id as number }
   const run: Run = {
     key,
-    project: json(row.project),
-    ...(row.pipeline == null ? {} : { pipeline: json<NonNullable<Run['pipeline']>>(row.pipeline) }),
-    attempts: json(row.attempts),
+    project: json(row.project) as Run['project'],
+    ...(row.pipeline == null ? {} : { pipeline: json(row.pipeline) as NonNullable<Run['pipeline']> }),
+    attempts: json(row.attempts) as Run['attempts'],
     jobs: new Map(jobs.map(job => [job.job_id as number, jobOf(job)])),
   }
   return {
@@ -173,16 +173,16 @@ function storedRun(row: Row, jobs: readonly Row[]): StoredRun {
       enrichingUntil: optional(row.enriching_until),
       dueAt: optional(row.due_at),
     },
-    heardFrom: json(row.heard_from),
+    heardFrom: json(row.heard_from) as StoredRun['heardFrom'],
   }
 }
 
 function jobOf(row: Row): Job {
   return {
     id: row.job_id as number,
-    record: json(row.record),
-    times: json(row.times),
-    ...(row.frozen == null ? {} : { frozen: json<NonNullable<Job['frozen']>>(row.frozen) }),
+    record: json(row.record) as Job['record'],
+    times: json(row.times) as Job['times'],
+    ...(row.frozen == null ? {} : { frozen: json(row.frozen) as NonNullable<Job['frozen']> }),
   }
 }
 
@@ -201,8 +201,8 @@ function exportOf(row: Row): ExportState {
   }
 }
 
-function json<T>(text: unknown): T {
-  return JSON.parse(text as string) as T
+function json(text: unknown): unknown {
+  return JSON.parse(text as string)
 }
 
 function optional(value: unknown): number | undefined {

@@ -55,6 +55,8 @@ const writings: Record<string, (noun: string) => fc.Arbitrary<string>> = {
       .uniqueArray(fc.integer({ min: 1, max: 9999 }), { minLength: 1, maxLength: 5 })
       .map(bounds => bounds.toSorted((a, b) => a - b).join(',')),
   'a secret': () => line,
+  'an admin token': () => fc.stringMatching(/^[!-~]{16,40}$/),
+  'a link to a trace': () => url.map(text => `${text}/{traceId}`),
   'a list of secrets': () => line.filter(text => !/^[, ]*$/.test(text)),
   'a list of signing secrets': () =>
     fc.uint8Array({ minLength: 24, maxLength: 32 }).map(key => `whsec_${Buffer.from(key).toString('base64')}`),

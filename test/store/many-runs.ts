@@ -56,7 +56,7 @@ function observed(random: Random, count: number, createdAt: number): Observation
   const id = 1_000 + count
   const jobs: HeardJob[] = []
   let at = createdAt
-  let failed: boolean = false
+  let failed = false
   for (const [stage, names] of Object.entries(plan)) {
     let end = at
     for (const name of names) {

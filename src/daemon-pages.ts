@@ -1,0 +1,125 @@
+// What the pages show and from where: part of the composition root.
+import picomatch from 'picomatch'
+import { createPages } from './pages/routes.ts'
+import { fingerprintOf } from './tokens/fingerprint.ts'
+import { jobSpanId } from './telemetry/ids.ts'
+import { refusals, type Refusal } from './sources/webhook-refusals.ts'
+import { toTraces } from './telemetry/traces.ts'
+import { waterfallSpanOf } from './telemetry/waterfall-span.ts'
+import type { Clock } from './lib/clock.ts'
+import type { Config } from './config/options.ts'
+import type { Destination } from './export/destination.ts'
+import type { Exporter } from './export/exporter.ts'
+import type { ExportedSpan, Flow, Setup } from './pages/ports.ts'
+import type { FrozenPart } from './model/frozen.ts'
+import type { Intake } from './sources/intake.ts'
+import type { Log } from './lib/log.ts'
+import type { MetricFlush } from './export/metric-flush.ts'
+import type { Routes } from './web/listener.ts'
+import type { Settler } from './sources/settler.ts'
+import type { Store } from './store/store.ts'
+import type { TelemetrySettings } from './telemetry/settings.ts'
+import type { WebhookDoor } from './sources/webhook.ts'
+
+export interface PageSources {
+  readonly config: Config
+  readonly store: Store
+  readonly exporter: Exporter
+  readonly flush: Pick<MetricFlush, 'status'>
+  readonly door: WebhookDoor
+  /** When the door last accepted something. */
+  readonly lastAccepted: () => number | undefined
+  readonly intake: Pick<Intake, 'counters'>
+  readonly settler: Pick<Settler, 'counters'>
+  readonly destinations: readonly Destination[]
+  readonly settings: TelemetrySettings
+  /** Of the public listener, once it listens. */
+  readonly url: () => string | undefined
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export function pagesOf(sources: PageSources): Routes {
+  const { config, store, exporter, flush, settings, clock, log } = sources
+  const { views, runs, exports, inbox, notes, counters } = store
+  const startedAt = clock.now()
+  const hidden = config.pages.hide ?? []
+  return createPages({
+    settings: {
+      adminToken: () => config.admin.token.current(),
+      traceLink: config.traceLink,
+      isHidden: hidden.length === 0 ? undefined : picomatch([...hidden], { nocase: true }),
+    },
+    parts: {
+      ...{ views, runs, exports, inbox, notes, counters, log },
+      lanes: async () => [...(await exporter.status()), ...flush.status()],
+      flow: () => flowOf(sources, startedAt),
+      exported: parts => parts.flatMap(part => spansOf(part, settings)),
+      setup: () => setupOf(sources),
+      onRetried: () => exporter.wake(),
+      now: () => clock.now(),
+    },
+  })
+}
+
+function flowOf({ door, intake, settler, lastAccepted }: PageSources, startedAt: number): Flow {
+  const { received, accepted, duplicate, ignored, refused } = door.counts
+  const { understood, unparseable, excluded } = intake.counters
+  const { attempts, supplements } = settler.counters
+  return {
+    ...{ startedAt, received, accepted, duplicate, ignored: { ...ignored } },
+    refused: Object.entries(refused).map(([reason, count]) => ({
+      reason,
+      count,
+      message: refusals[reason as Refusal].message,
+    })),
+    lastAccepted: lastAccepted(),
+    ...{ understood, unparseable, excluded, attempts, supplements },
+  }
+}
+
+/** The spans as they are sent: made anew, by the same code and from the same frozen part. */
+function spansOf(part: FrozenPart, settings: TelemetrySettings): ExportedSpan[] {
+  const jobs = new Map(part.jobs.map(job => [jobSpanId(part, job), job.id]))
+  return toTraces(part, settings).map(span => {
+    const { traceId, spanId, name, kind, start, end, attributes } = waterfallSpanOf(span)
+    return {
+      ...{ attempt: part.attempt, name, kind, traceId, spanId, start, end, attributes },
+      jobId: jobs.get(spanId),
+      resource: span.resource.attributes,
+    }
+  })
+}
+
+function setupOf({ config, destinations, url }: PageSources): Setup {
+  const { webhook, platform, observability } = config
+  return {
+    webhooks: `${config.publicUrl?.replace(/\/+$/, '') ?? url() ?? ''}/webhooks`,
+    platform: platform.url,
+    hasPlatformToken: platform.token.current() !== undefined,
+    hasWebhookSecret: webhook.token.current() !== undefined || webhook.signingToken.current() !== undefined,
+    destinations: destinations.map(({ name, signals, bearer }) => {
+      const token = bearer?.current()
+      return {
+        name,
+        endpoints: Object.entries(signals).map(([signal, endpoint]) => ({ signal, url: withoutQuery(endpoint.url) })),
+        fingerprint: token === undefined ? undefined : fingerprintOf(token),
+        tokenFrom: tokenFrom(config, name),
+      }
+    }),
+    observabilityUrl: observability.url,
+  }
+}
+
+function tokenFrom(config: Config, name: string): string | undefined {
+  const own = config.destinations.find(one => one.name === name)
+  const secret = own === undefined ? config.observability.token : own.token
+  if (secret.current() === undefined) return undefined
+  return secret.path ?? 'a fixed value: a new one needs a restart'
+}
+
+/** Some backends take a key as a parameter. */
+function withoutQuery(address: string): string {
+  const { origin, pathname } = new URL(address)
+  return origin + pathname
+}

@@ -1,0 +1,35 @@
+// Counts in bins that grow by the eighth root of two: a percentile is right within 5 % whatever is counted and however
+// much, and counts of any two times can be added up.
+
+/** How many in each bin, by the bin's number. */
+export type Bins = Readonly<Record<string, number>>
+
+const perOctave = 8
+
+/** The bin of a value; all below 1 share one. */
+export function binOf(value: number): string {
+  return value < 1 ? '0' : String(1 + Math.floor(Math.log2(value) * perOctave))
+}
+
+/** The middle of a bin. */
+export function middleOf(bin: string): number {
+  const number = Number(bin)
+  return number === 0 ? 0 : 2 ** ((number - 0.5) / perOctave)
+}
+
+export function plusBins(a: Bins, b: Bins): Bins {
+  const sum: Record<string, number> = { ...a }
+  for (const [bin, count] of Object.entries(b)) sum[bin] = (sum[bin] ?? 0) + count
+  return sum
+}
+
+/** The value below which that share lies; undefined when nothing was counted. */
+export function percentileOf(bins: Bins, share: number): number | undefined {
+  const total = Object.values(bins).reduce((sum, count) => sum + count, 0)
+  let reached = 0
+  for (const [bin, count] of Object.entries(bins).sort((a, b) => Number(a[0]) - Number(b[0]))) {
+    reached += count
+    if (reached >= total * share) return middleOf(bin)
+  }
+  return undefined
+}

@@ -1,0 +1,73 @@
+// Pipelines that run now: how far each has come, as a bar of its jobs.
+import { counted, duration, since } from './format.ts'
+import { badge, toneOf, wordOf } from './status.ts'
+import { empty, type Reader } from './frame.ts'
+import { html, type Html } from './html.ts'
+import { pipelineAddress, pipelineTitle } from './run-rows.ts'
+import { spentMs, type RunCard } from './run-card.ts'
+
+/** Statuses of pipelines in which something goes on, or waits for a runner. */
+export const activeStatuses = [
+  'running',
+  'pending',
+  'preparing',
+  'waiting_for_resource',
+  'waiting_for_callback',
+  'canceling',
+  'created',
+] as const
+
+export function activityOf(cards: readonly RunCard[], reader: Reader): Html {
+  if (cards.length === 0) return empty('No pipeline runs at this moment.')
+  return html`<ul class="runs">
+    ${cards.map(card => activity(card, reader))}
+  </ul>`
+}
+
+function activity(card: RunCard, { base, now }: Reader): Html {
+  const jobs = card.jobs.filter(job => !job.retried)
+  const running = jobs.filter(job => job.status === 'running').map(job => job.name)
+  return html`<li class="run active-run">
+    <span class="run-status">${badge(card.status)}</span>
+    <div class="run-main">
+      <a class="run-title" href="${pipelineAddress(base, card)}">${pipelineTitle(card)}</a>
+      <span class="run-where"
+        ><span>${card.project}</span>
+        <span class="dim">#${card.pipelineId}</span> ${card.ref !== undefined && html`<code>${card.ref}</code>`}</span
+      >
+      ${progress(card)}
+      <span class="dim"
+        >${running.length === 0 ? counted(jobs.length, 'job') : `Now: ${running.slice(0, 4).join(', ')}`}</span
+      >
+    </div>
+    <span class="run-time"
+      ><span>${duration(spentMs(card, now))}</span><span class="dim">${since(card.createdAt, now)}</span></span
+    >
+  </li>`
+}
+
+const order = ['good', 'bad', 'warn', 'active', 'waiting', 'off'] as const
+
+function progress({ jobs }: RunCard): Html {
+  const current = jobs.filter(job => !job.retried)
+  const total = Math.max(1, current.length)
+  const counts = order.map(tone => ({ tone, count: current.filter(job => toneOf(job.status) === tone).length }))
+  const words = Map.groupBy(current, job => job.status)
+  const said = [...words].map(([status, some]) => `${some.length} ${wordOf(status)}`).join(', ')
+  let x = 0
+  return html`<svg
+    class="progress"
+    viewBox="0 0 100 6"
+    preserveAspectRatio="none"
+    role="img"
+    aria-label="Jobs: ${said || 'none yet'}"
+  >
+    <rect class="track" width="100" height="6" />
+    ${counts.map(({ tone, count }) => {
+      const width = (count / total) * 100
+      const bar = html`<rect class="bar ${tone}" x="${x.toFixed(2)}" width="${width.toFixed(2)}" height="6" />`
+      x += width
+      return count > 0 && bar
+    })}
+  </svg>`
+}

@@ -1,0 +1,58 @@
+// The JSON API's routes: inputs checked by their shapes, answers without what is unknown.
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import { isOurs, type Admission } from './access.ts'
+import { openApi } from './openapi.ts'
+import { version } from '../lib/version.ts'
+import type { ApiRoute } from './api.ts'
+
+/** A script that is no bearer sends the form token here; browsers let no other site set it. */
+const formHeader = 'x-pipespan-form'
+
+export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[]): void {
+  const description = openApi(routes, version)
+  app.get('/api/openapi.json', async (_request, reply) => reply.send(description))
+  for (const route of routes) {
+    app.route({
+      method: route.method,
+      url: `/api${route.path}`,
+      handler: async (request, reply) => {
+        if (
+          route.method === 'POST' &&
+          !isOurs(request, request.getDecorator<Admission>('admission'), formOf(request))
+        ) {
+          return reply.code(403).send({ message: 'Send the admin token as bearer, or the form token of a page.' })
+        }
+        const input = inputOf(request, route)
+        if ('wrong' in input) return reply.code(400).send({ message: input.wrong })
+        const answer = await route.handle(input)
+        if (answer === undefined) return reply.code(404).send({ message: 'There is no such thing.' })
+        return reply.send(answer)
+      },
+    })
+  }
+}
+
+function formOf(request: FastifyRequest): string | undefined {
+  const given = request.headers[formHeader]
+  return typeof given === 'string' ? given : undefined
+}
+
+type Input = Parameters<ApiRoute['handle']>[0]
+
+function inputOf(request: FastifyRequest, { params, query, body }: ApiRoute): Input | { readonly wrong: string } {
+  const checked: Record<'params' | 'query' | 'body', unknown> = { params: {}, query: {}, body: undefined }
+  for (const [place, shape] of Object.entries({ params, query, body }) as [
+    'params' | 'query' | 'body',
+    z.ZodType | undefined,
+  ][]) {
+    if (shape === undefined) continue
+    const read = shape.safeParse(request[place])
+    if (!read.success) {
+      const [issue] = read.error.issues
+      return { wrong: `${[place, ...(issue?.path ?? [])].join('.')}: ${issue?.message ?? 'not as described'}.` }
+    }
+    checked[place] = read.data
+  }
+  return checked as unknown as Input
+}

@@ -1,0 +1,131 @@
+// The JSON API behind the pages: one table of routes, from which both the routes and their OpenAPI description are made.
+import { z } from 'zod'
+import { exportsView, perform } from './exports.ts'
+import { filterNames, pipelineList } from './pipelines.ts'
+import { overviewOf } from './overview.ts'
+import { pipelineDetail } from './pipeline-detail.ts'
+import { sourcesView } from './sources.ts'
+import { spans, trendsOf } from './trend-figures.ts'
+import { tokensView } from './tokens.ts'
+import * as shapes from './api-shapes.ts'
+import type { PagesParts, PagesSettings } from './ports.ts'
+
+export interface ApiRoute {
+  readonly method: 'GET' | 'POST'
+  /** Below `/api`; places as `:name`. */
+  readonly path: string
+  readonly says: string
+  readonly params?: z.ZodObject
+  readonly query?: z.ZodObject
+  readonly body?: z.ZodType
+  readonly answer: z.ZodType
+  /** Undefined: 404. Inputs have been checked against their shapes. */
+  readonly handle: (input: ApiInput) => Promise<unknown>
+}
+
+export interface ApiInput {
+  readonly params: Readonly<Record<string, unknown>>
+  readonly query: Readonly<Record<string, unknown>>
+  readonly body: unknown
+}
+
+const wholeNumber = z.coerce.number().int().positive()
+const filters = z.object({
+  ...Object.fromEntries(filterNames.map(name => [name, z.string().optional()])),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+})
+const trendQuery = z.object({
+  span: z.enum(Object.keys(spans) as [keyof typeof spans]).default('30d'),
+  project: wholeNumber.optional(),
+  job: z.string().optional(),
+})
+const chosen = z.object({ ids: z.union([z.array(z.number().int().positive()).min(1), z.literal('all')]) })
+
+export function apiRoutes(parts: PagesParts, settings: Pick<PagesSettings, 'traceLink'>): readonly ApiRoute[] {
+  const changed = async (verb: 'retry' | 'drop', body: unknown): Promise<unknown> => {
+    const { ids } = chosen.parse(body)
+    return { count: await perform(parts, { verb, which: ids }) }
+  }
+  return [
+    {
+      method: 'GET',
+      path: '/overview',
+      says: 'What needs attention, how news flows, what runs now and what ended last.',
+      answer: shapes.overview,
+      handle: async () => overviewOf(parts, parts.now()),
+    },
+    {
+      method: 'GET',
+      path: '/pipelines',
+      says: 'Pipelines, newest first, filtered, a page at a time.',
+      query: filters,
+      answer: shapes.pipelineList,
+      handle: async ({ query }) => {
+        const { limit, ...rest } = query
+        return pipelineList(parts, rest, limit as number)
+      },
+    },
+    {
+      method: 'GET',
+      path: '/pipelines/:project/:pipeline',
+      says: 'One pipeline with its family, its exports and every span that was sent of it.',
+      params: z.object({ project: wholeNumber, pipeline: wholeNumber }),
+      query: z.object({ instance: z.string().optional() }),
+      answer: shapes.pipelineDetail,
+      handle: async ({ params, query }) =>
+        pipelineDetail(parts, settings, {
+          projectId: params.project as number,
+          pipelineId: params.pipeline as number,
+          instance: query.instance as string | undefined,
+        }),
+    },
+    {
+      method: 'GET',
+      path: '/trends',
+      says: 'Durations, queue times and failures over time, of all projects, one project or one of its jobs.',
+      query: trendQuery,
+      answer: shapes.trends,
+      handle: async ({ query }) => {
+        const { span, project, job } = trendQuery.parse(query)
+        return trendsOf(parts, { span, projectId: project, job }, parts.now())
+      },
+    },
+    {
+      method: 'GET',
+      path: '/sources',
+      says: 'Who told what, what was refused, and what the sources remember.',
+      answer: shapes.sources,
+      handle: async () => sourcesView(parts),
+    },
+    {
+      method: 'GET',
+      path: '/exports',
+      says: 'The backlog of each destination and signal, and the newest dead letters.',
+      answer: shapes.exports,
+      handle: async () => exportsView(parts),
+    },
+    {
+      method: 'POST',
+      path: '/dead-letters/retry',
+      says: 'Owes dead letters again: those named, or all.',
+      body: chosen,
+      answer: shapes.count,
+      handle: async ({ body }) => changed('retry', body),
+    },
+    {
+      method: 'POST',
+      path: '/dead-letters/drop',
+      says: 'Gives dead letters up for good: those named, or all.',
+      body: chosen,
+      answer: shapes.count,
+      handle: async ({ body }) => changed('drop', body),
+    },
+    {
+      method: 'GET',
+      path: '/tokens',
+      says: 'Which ingest tokens are in use, by name and fingerprint, and the rotations that are remembered.',
+      answer: shapes.tokens,
+      handle: async () => tokensView(parts),
+    },
+  ]
+}

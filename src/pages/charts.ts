@@ -1,0 +1,146 @@
+// Charts over time as inline SVG: lines for durations, bars for runs. A table beside each says the same.
+import { duration, number } from './format.ts'
+import { html, type Content, type Html } from './html.ts'
+import type { TrendPoint } from './trend-figures.ts'
+
+const width = 1_000
+const height = 230
+const left = 76
+const bottom = 26
+const top = 12
+
+export interface ChartFrame {
+  readonly since: number
+  readonly until: number
+  readonly step: number
+}
+
+export interface Line {
+  readonly name: string
+  readonly css: string
+  readonly value: (point: TrendPoint) => number | undefined
+}
+
+export function lineChart(
+  label: string,
+  points: readonly TrendPoint[],
+  lines: readonly Line[],
+  frame: ChartFrame,
+): Html {
+  const values = points.flatMap(point => lines.flatMap(line => line.value(point) ?? []))
+  const most = niceDuration(Math.max(1_000, ...values))
+  const y = (value: number): number => top + (1 - value / most) * (height - top - bottom)
+  return html`<figure class="chart">
+    <figcaption>
+      ${label}
+      <span class="keys">${lines.map(line => html`<span><i class="swatch ${line.css}"></i>${line.name}</span>`)}</span>
+    </figcaption>
+    <svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}">
+      ${grid(most, duration, y)} ${axis(frame)}
+      ${lines.map(line => {
+        const places = points.flatMap(point => {
+          const value = line.value(point)
+          return value === undefined ? [] : [[middle(point.at, frame), y(value), point, value] as const]
+        })
+        const path = places
+          .map(([px, py], index) => `${index === 0 ? 'M' : 'L'}${px.toFixed(1)} ${py.toFixed(1)}`)
+          .join('')
+        return html`<g class="line ${line.css}"
+          ><path d="${path}" />${places.map(
+            ([px, py, point, value]) =>
+              html`<circle cx="${px.toFixed(1)}" cy="${py.toFixed(1)}" r="3"
+                ><title>${dayOrHour(point.at, frame)}: ${line.name} ${duration(value)}</title></circle
+              >`,
+          )}</g
+        >`
+      })}
+    </svg>
+  </figure>`
+}
+
+/** Runs as bars, what failed of them at the foot. */
+export function barChart(label: string, points: readonly TrendPoint[], frame: ChartFrame): Html {
+  const most = niceCount(Math.max(1, ...points.map(point => point.runs)))
+  const room = height - top - bottom
+  const wide = Math.max(2, ((width - left) / ((frame.until - frame.since) / frame.step)) * 0.7)
+  return html`<figure class="chart">
+    <figcaption>
+      ${label}
+      <span class="keys"
+        ><span><i class="swatch good"></i>passed</span><span><i class="swatch bad"></i>failed</span></span
+      >
+    </figcaption>
+    <svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}">
+      ${grid(most, number, value => top + (1 - value / most) * room)} ${axis(frame)}
+      ${points.map(point => {
+        const x = (middle(point.at, frame) - wide / 2).toFixed(1)
+        const all = (point.runs / most) * room
+        const bad = (point.failed / most) * room
+        return html`<g
+          ><title>${dayOrHour(point.at, frame)}: ${number(point.runs)} runs, ${number(point.failed)} failed</title>
+          <rect
+            class="bar good"
+            x="${x}"
+            y="${(height - bottom - all).toFixed(1)}"
+            width="${wide.toFixed(1)}"
+            height="${(all - bad).toFixed(1)}" />
+          <rect
+            class="bar bad"
+            x="${x}"
+            y="${(height - bottom - bad).toFixed(1)}"
+            width="${wide.toFixed(1)}"
+            height="${bad.toFixed(1)}"
+        /></g>`
+      })}
+    </svg>
+  </figure>`
+}
+
+function grid(most: number, word: (value: number) => string, y: (value: number) => number): Content {
+  return [0, 0.25, 0.5, 0.75, 1].map(share => {
+    const at = y(most * share).toFixed(1)
+    const isWhole = most >= 4 || share % 1 === 0
+    return html`<g class="grid"
+      ><line
+        x1="${left}"
+        x2="${width}"
+        y1="${at}"
+        y2="${at}"
+      />${isWhole && html`<text x="${left - 8}" y="${Number(at) + 4}">${share === 0 ? '0' : word(most * share)}</text>`}</g
+    >`
+  })
+}
+
+function axis(frame: ChartFrame): Content {
+  const count = Math.round((frame.until - frame.since) / frame.step)
+  const every = Math.ceil(count / 8)
+  return Array.from({ length: count }, (_, index) => index)
+    .filter(index => index % every === 0)
+    .map(index => {
+      const at = frame.since + index * frame.step
+      return html`<text class="axis" x="${middle(at, frame).toFixed(1)}" y="${height - 6}"
+        >${dayOrHour(at, frame)}</text
+      >`
+    })
+}
+
+function middle(at: number, { since, until, step }: ChartFrame): number {
+  return left + ((at + step / 2 - since) / (until - since)) * (width - left)
+}
+
+function dayOrHour(at: number, { step }: ChartFrame): string {
+  const text = new Date(at).toISOString()
+  return step < 24 * 3_600_000 ? text.slice(11, 16) : text.slice(5, 10)
+}
+
+const niceMs = [1, 2, 4, 10, 20, 40, 60, 120, 240, 480, 600, 1_200, 2_400, 3_600, 7_200, 14_400, 28_800, 43_200, 86_400]
+
+function niceDuration(ms: number): number {
+  const seconds = niceMs.find(one => one * 1_000 >= ms)
+  return (seconds ?? Math.ceil(ms / 86_400_000) * 86_400) * 1_000
+}
+
+function niceCount(count: number): number {
+  const unit = 10 ** Math.floor(Math.log10(count))
+  return Math.max(1, ([1, 2, 4, 8, 10].find(one => one * unit >= count) ?? 10) * unit)
+}

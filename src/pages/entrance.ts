@@ -1,0 +1,56 @@
+// The pages of those who are not in: log in, and why somebody is turned away.
+import { html } from './html.ts'
+import type { Page } from './frame.ts'
+
+export function loginPage(base: string, next: string, trouble?: string): Page {
+  return {
+    status: trouble === undefined ? 200 : 401,
+    title: 'Log in',
+    content: html`<h1>Log in</h1>
+      ${trouble !== undefined && html`<p class="notice problem" role="alert">${trouble}</p>`}
+      <form method="post" action="${base}/login" class="stack">
+        <input type="hidden" name="next" value="${next}" />
+        <label
+          >Admin token<input type="password" name="token" autocomplete="current-password" required autofocus
+        /></label>
+        <button class="primary">Log in</button>
+      </form>
+      <p class="dim">The token is what <code>PIPESPAN_ADMIN_TOKEN</code> holds.</p>`,
+  }
+}
+
+export function strangeHostPage(): Page {
+  return {
+    status: 403,
+    title: 'Not by this name',
+    content: html`<h1>Not by this name</h1>
+      <p>
+        Without an admin token these pages are open on this machine alone, by the names <code>localhost</code> and
+        <code>127.0.0.1</code>.
+      </p>
+      <p>To open them by another name, set <code>PIPESPAN_ADMIN_TOKEN</code> and log in with it.</p>`,
+  }
+}
+
+export function notFoundPage(what: string): Page {
+  return {
+    status: 404,
+    title: 'Not found',
+    content: html`<h1>Not found</h1>
+      <p>${what}</p>`,
+  }
+}
+
+export function refusedPage(): Page {
+  return {
+    status: 403,
+    title: 'Not done',
+    content: html`<h1>Not done</h1>
+      <p>The request did not come from a page of this daemon, or the page was too old. Open it again and repeat.</p>`,
+  }
+}
+
+/** Only an address of our own: a path that no browser reads as another host. */
+export function ownAddress(next: string | null | undefined): string {
+  return next != null && /^\/(?![/\\])[^\\\p{Cc}]*$/u.test(next) ? next : '/'
+}

@@ -1,0 +1,146 @@
+// Exports and dead letters: what is owed to whom, what was refused and why, and what to do about it.
+import { badge } from './status.ts'
+import { card, empty, region, table, type Page, type Reader } from './frame.ts'
+import { counted, duration, number, since, time } from './format.ts'
+import { html, type Content, type Html } from './html.ts'
+import { laneWords } from './overview.ts'
+import type { DeadLetter } from '../store/exports.ts'
+import type { LaneStatus, PagesParts } from './ports.ts'
+import type { Millis } from '../model/instant.ts'
+
+export interface ExportsView {
+  readonly lanes: readonly LaneStatus[]
+  readonly deadLetters: readonly DeadLetter[]
+}
+
+const shown = 100
+
+export async function exportsView(parts: PagesParts): Promise<ExportsView> {
+  const [lanes, deadLetters] = await Promise.all([parts.lanes(), parts.exports.deadLetters(shown)])
+  return { lanes, deadLetters }
+}
+
+export function exportsPage({ lanes, deadLetters }: ExportsView, reader: Reader): Page {
+  const { base, now, query } = reader
+  const dead = lanes.reduce((sum, lane) => sum + lane.dead, 0)
+  return {
+    title: 'Exports',
+    live: true,
+    content: html`
+      <h1>Exports and dead letters</h1>
+      ${outcome(query)} ${region('lanes', card('Backlog', lanesTable(lanes, now)))}
+      ${region(
+        'dead',
+        card('Dead letters', deadTable(deadLetters, reader), {
+          aside:
+            deadLetters.length > 0 &&
+            html`<span class="buttons"
+              ><a class="button" href="${base}/exports/confirm?do=retry&amp;which=all">Send all again</a
+              ><a class="button danger" href="${base}/exports/confirm?do=drop&amp;which=all">Drop all</a></span
+            >`,
+        }),
+      )}
+      ${dead > deadLetters.length && html`<p class="dim">${counted(dead, 'dead letter')} in all; the newest ${number(deadLetters.length)} are shown.</p>`}
+    `,
+  }
+}
+
+function lanesTable(lanes: readonly LaneStatus[], now: Millis): Content {
+  if (lanes.length === 0) return empty('No destination is configured.')
+  const rows = lanes.map(lane => [
+    badge(lane.state, laneWords[lane.state] ?? lane.state),
+    html`<strong>${lane.destination}</strong> ${lane.signal}`,
+    html`<span class="figure">${number(lane.owed)}</span>`,
+    lane.oldest === undefined ? '–' : duration(now - lane.oldest),
+    html`<span class="figure">${number(lane.counters.delivered)}</span>`,
+    since(lane.lastSuccess, now),
+    lane.nextTry === undefined || lane.nextTry <= now ? '–' : `in ${duration(lane.nextTry - now)}`,
+    lane.lastError === undefined
+      ? '–'
+      : html`<span class="said"
+            >${lane.lastError.status !== undefined && `${lane.lastError.status}: `}${lane.lastError.words}</span
+          >
+          <span class="dim">${since(lane.lastError.at, now)}</span>`,
+  ])
+  return table(
+    'Backlog of each destination and signal',
+    ['State', 'Destination', 'Owed', 'Oldest', 'Sent', 'Last success', 'Next try', 'Its last complaint'],
+    rows,
+  )
+}
+
+function deadTable(letters: readonly DeadLetter[], { base, now }: Reader): Content {
+  if (letters.length === 0) return empty('No backend has refused anything for good.')
+  const rows = letters.map(letter => [
+    html`<span class="mono">${letter.id}</span>`,
+    time(letter.settledAt, now),
+    html`<strong>${letter.destination}</strong> ${letter.signal}`,
+    html`<a href="${base}/exports/${letter.id}">#${letter.pipelineId}</a
+      >${letter.attempt > 1 && `, attempt ${letter.attempt}`}${letter.part > 1 && `, part ${letter.part}`}`,
+    html`<span class="said">${letter.status > 0 && `${letter.status}: `}${letter.error}</span>`,
+    html`<span class="buttons"
+      ><a
+        class="button"
+        href="${base}/exports/confirm?do=retry&amp;which=${letter.id}"
+        aria-label="Send dead letter ${letter.id} again"
+        >Send again</a
+      ><a
+        class="button danger"
+        href="${base}/exports/confirm?do=drop&amp;which=${letter.id}"
+        aria-label="Drop dead letter ${letter.id}"
+        >Drop</a
+      ></span
+    >`,
+  ])
+  return table('Dead letters', ['No.', 'Refused', 'Destination', 'Pipeline', 'The backend said', ''], rows)
+}
+
+export interface Action {
+  readonly verb: 'retry' | 'drop'
+  readonly which: readonly number[] | 'all'
+}
+
+/** Undefined for what is no action. */
+export function actionOf(values: URLSearchParams): Action | undefined {
+  const [verb, which] = [values.get('do'), values.get('which')]
+  if (verb !== 'retry' && verb !== 'drop') return undefined
+  if (which === 'all') return { verb, which }
+  const id = Number(which)
+  return Number.isSafeInteger(id) && id > 0 ? { verb, which: [id] } : undefined
+}
+
+export function confirmPage({ verb, which }: Action, { base, form }: Reader): Page {
+  const what = which === 'all' ? 'all dead letters' : `dead letter ${which.join(', ')}`
+  const says =
+    verb === 'retry'
+      ? 'They are owed again, and sent as they were frozen. Where nothing has changed at the backend, they will be refused again.'
+      : 'What they carry never reaches the backend. This cannot be undone.'
+  return {
+    title: verb === 'retry' ? 'Send again?' : 'Drop?',
+    content: html`<h1>${verb === 'retry' ? `Send ${what} again?` : `Drop ${what}?`}</h1>
+      <p>${says}</p>
+      <form method="post" action="${base}/exports/do" class="buttons">
+        <input type="hidden" name="form" value="${form}" />
+        <input type="hidden" name="do" value="${verb}" />
+        <input type="hidden" name="which" value="${which === 'all' ? 'all' : which.join()}" />
+        <button class="${verb === 'drop' ? 'danger' : 'primary'}">
+          ${verb === 'retry' ? 'Send again' : 'Drop for good'}
+        </button>
+        <a class="button plain" href="${base}/exports">Back</a>
+      </form>`,
+  }
+}
+
+export async function perform({ exports, onRetried }: PagesParts, { verb, which }: Action): Promise<number> {
+  if (verb === 'drop') return exports.dropDead(which)
+  const count = await exports.retryDead(which)
+  onRetried()
+  return count
+}
+
+function outcome(query: URLSearchParams): Html | false {
+  const [verb, count] = [query.get('done'), Number(query.get('count'))]
+  if ((verb !== 'retry' && verb !== 'drop') || !Number.isSafeInteger(count)) return false
+  const what = counted(count, 'dead letter')
+  return html`<p class="notice done" role="status">${verb === 'retry' ? `${what} owed again.` : `${what} dropped.`}</p>`
+}

@@ -1,0 +1,102 @@
+// Pages that stay up to date: each is rendered anew every second while somebody has it open, and sent when it has changed
+// (server-sent events, HTML standard 9.2).
+import type { ServerResponse } from 'node:http'
+import { reasonOf } from '../lib/fault.ts'
+import type { Log } from '../lib/log.ts'
+
+/** Open pages at once; more are told to come back. */
+const most = 64
+const every = 1_000
+/** Proxies close what is silent for long, ms. */
+const sayAliveAfter = 15_000
+
+export interface Live {
+  /** False when there are too many already. `render`: the content as it is now; undefined when there is none any more. */
+  follow(response: ServerResponse, address: string, render: () => Promise<string | undefined>): boolean
+  /** Ends all of them. */
+  close(): void
+}
+
+interface Follower {
+  readonly response: ServerResponse
+  readonly address: string
+  readonly render: () => Promise<string | undefined>
+  last: string | undefined
+  saidAt: number
+}
+
+export function createLive(log: Log): Live {
+  const followers = new Set<Follower>()
+  let timer: NodeJS.Timeout | undefined
+  let busy = false
+
+  async function round(): Promise<void> {
+    if (busy) return
+    busy = true
+    try {
+      // Those who look at the same page get the same answer.
+      for (const [, same] of Map.groupBy(followers, follower => follower.address)) {
+        const content = await same[0]?.render()
+        for (const follower of same) {
+          if (content === undefined) drop(follower)
+          else tell(follower, content)
+        }
+      }
+    } catch (error) {
+      log.warn({ reason: reasonOf(error) }, 'open pages could not be brought up to date')
+    } finally {
+      busy = false
+    }
+  }
+
+  function tell(follower: Follower, content: string): void {
+    const { response, last } = follower
+    // Whoever reads too slowly gets the next one.
+    if (response.writableNeedDrain) return
+    if (content !== last) {
+      follower.last = content
+      follower.saidAt = performance.now()
+      response.write(
+        `event: page\n${content
+          .split('\n')
+          .map(line => `data: ${line}\n`)
+          .join('')}\n`,
+      )
+    } else if (performance.now() - follower.saidAt > sayAliveAfter) {
+      follower.saidAt = performance.now()
+      response.write(': still here\n\n')
+    }
+  }
+
+  function drop(follower: Follower): void {
+    followers.delete(follower)
+    follower.response.end()
+    if (followers.size === 0) stop()
+  }
+
+  function stop(): void {
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  return {
+    follow: (response, address, render) => {
+      if (followers.size >= most) return false
+      response.writeHead(200, {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-store',
+        'x-accel-buffering': 'no',
+      })
+      response.write('retry: 2000\n\n')
+      const follower: Follower = { response, address, render, last: undefined, saidAt: performance.now() }
+      followers.add(follower)
+      response.on('close', () => drop(follower))
+      timer ??= setInterval(() => void round(), every)
+      return true
+    },
+    close: () => {
+      for (const follower of followers) drop(follower)
+      stop()
+    },
+  }
+}

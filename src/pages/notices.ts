@@ -1,0 +1,150 @@
+// What needs a human: each a sentence of what is wrong, and one of what to do. Pure.
+import { ago, counted, duration } from './format.ts'
+import type { Flow, LaneStatus, Setup } from './ports.ts'
+import type { InboxState } from '../store/inbox.ts'
+import type { Millis } from '../model/instant.ts'
+
+export interface Notice {
+  readonly level: 'problem' | 'hint'
+  readonly what: string
+  readonly remedy: string
+  /** A page with more, below the base. */
+  readonly more?: string
+}
+
+export interface Health {
+  readonly flow: Flow
+  readonly inbox: InboxState
+  readonly lanes: readonly LaneStatus[]
+  readonly setup: Setup
+  /** Whether the store knows any pipeline. */
+  readonly hasRuns: boolean
+}
+
+/** A delivery is understood within milliseconds; a minute means that something is stuck, ms. */
+const longWait = 60_000
+
+export function noticesOf(health: Health, now: Millis): Notice[] {
+  return [...exportNotices(health, now), ...inboxNotices(health, now), ...sourceNotices(health, now)]
+}
+
+function exportNotices({ lanes, setup }: Health, now: Millis): Notice[] {
+  const notices = lanes.flatMap(lane => laneNotices(lane, now))
+  const dead = lanes.reduce((sum, lane) => sum + lane.dead, 0)
+  if (dead > 0) {
+    notices.push({
+      level: 'problem',
+      what: `${counted(dead, 'export was', 'exports were')} refused for good by a backend.`,
+      remedy: 'See what the backend said, then send them again or drop them.',
+      more: '/exports',
+    })
+  }
+  if (setup.destinations.length === 0) {
+    notices.push({
+      level: 'problem',
+      what: 'No destination is configured: nothing is exported.',
+      remedy: 'Set OTEL_EXPORTER_OTLP_ENDPOINT to the OTLP/HTTP endpoint of your backend.',
+    })
+  }
+  return notices
+}
+
+function laneNotices(
+  { destination, signal, state, owed, oldest, lastError, nextTry }: LaneStatus,
+  now: Millis,
+): Notice[] {
+  const said =
+    lastError === undefined ? '' : ` It said: ${lastError.status ?? ''} ${lastError.words}`.replace(/ +/g, ' ')
+  const again = nextTry === undefined || nextTry <= now ? 'soon' : `in ${duration(nextTry - now)}`
+  const queue = `${counted(owed, 'export waits', 'exports wait')} for "${destination}"`
+  switch (state) {
+    case 'unauthorized':
+      return [
+        {
+          level: 'problem',
+          what: `"${destination}" does not accept the credentials for ${signal}.${said}`,
+          remedy: `Give it a valid token; it is used at once. Nothing is lost: ${queue}.`,
+          more: '/tokens',
+        },
+      ]
+    case 'held':
+      return [
+        {
+          level: 'problem',
+          what: `"${destination}" has refused every single export of ${signal} since the start.${said}`,
+          remedy: `Check that its endpoint is an OTLP/HTTP receiver. Nothing is given up: ${queue}, and one is tried ${again}.`,
+          more: '/exports',
+        },
+      ]
+    case 'unserved':
+      return [
+        {
+          level: 'problem',
+          what: `${queue} (${signal}), which is not configured any more.`,
+          remedy: 'Configure a destination of that name again, or let them be pruned.',
+          more: '/exports',
+        },
+      ]
+    case 'backing off':
+      return [
+        {
+          level: 'problem',
+          what: `"${destination}" cannot take ${signal} at the moment.${said}`,
+          remedy: `It is tried again ${again}; ${queue}, the oldest since ${ago(oldest, now)}. If it lasts, look at the backend.`,
+          more: '/exports',
+        },
+      ]
+    default:
+      return []
+  }
+}
+
+function inboxNotices({ inbox }: Health, now: Millis): Notice[] {
+  const notices: Notice[] = []
+  if (inbox.kept > 0) {
+    notices.push({
+      level: 'problem',
+      what: `${counted(inbox.kept, 'delivery', 'deliveries')} could not be understood and ${inbox.kept === 1 ? 'is' : 'are'} kept.`,
+      remedy: 'See why on the page of sources, or with `pipespan inbox list`; try again after an upgrade.',
+      more: '/sources',
+    })
+  }
+  if (inbox.oldest !== undefined && now - inbox.oldest > longWait) {
+    notices.push({
+      level: 'problem',
+      what: `Deliveries wait to be understood: ${counted(inbox.waiting, 'of them', 'of them')}, the oldest since ${ago(inbox.oldest, now)}.`,
+      remedy: 'The log says what holds them up; if there is nothing, this machine is too small for the load.',
+      more: '/sources',
+    })
+  }
+  return notices
+}
+
+function sourceNotices({ flow, setup, hasRuns }: Health, now: Millis): Notice[] {
+  const notices = flow.refused
+    .filter(({ count }) => count > 0)
+    .map(({ reason, message, count }): Notice => ({
+      level: 'problem',
+      what: `${counted(count, 'delivery was', 'deliveries were')} refused since the start: ${message}`,
+      remedy: refusalRemedies[reason] ?? 'The log names the sender of each.',
+      more: '/sources',
+    }))
+  if (flow.received === 0 && !hasRuns) {
+    notices.push({
+      level: 'hint',
+      what: `Nothing has arrived yet; the daemon listens since ${ago(flow.startedAt, now)}.`,
+      remedy: `Add a webhook for pipeline events and job events that points at ${setup.webhooks}, with the same secret token as here.`,
+    })
+  }
+  return notices
+}
+
+const refusalRemedies: Readonly<Record<string, string>> = {
+  token:
+    'Give the hook the secret token that PIPESPAN_WEBHOOK_TOKEN holds; test it on the platform’s page of the hook.',
+  signature: 'Give the hook the signing token that PIPESPAN_WEBHOOK_SIGNING_TOKEN holds.',
+  timestamp: 'Let the clocks of the platform and of this machine be set by the network (NTP).',
+  full: 'Raise PIPESPAN_STORE_MAX_SIZE, or shorten PIPESPAN_RETENTION.',
+  store: 'Look at the disk or the database of the store; the platform sends these again if it can.',
+  budget: 'Larger bodies come at once than memory allows; the platform sends them again.',
+}

@@ -1,0 +1,78 @@
+// The OpenAPI description (3.1) of the JSON API, made from its table of routes.
+import { z } from 'zod'
+import type { ApiRoute } from './api.ts'
+
+type Json = Record<string, unknown>
+
+export function openApi(routes: readonly ApiRoute[], version: string): Json {
+  const paths: Record<string, Record<string, Json>> = {}
+  for (const route of routes) {
+    const path = `/api${route.path.replace(/:(\w+)/g, '{$1}')}`
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Pipespan',
+      version,
+      description:
+        'What the status pages show, as JSON, on the admin listener and below its base path. Times are milliseconds of Unix time.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    security: [{ bearer: [] }, {}],
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'The admin token. Without one configured, requests must come by a loopback name.',
+        },
+      },
+      schemas: { Message: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] } },
+    },
+  }
+}
+
+function operation(route: ApiRoute): Json {
+  const { says, method, path, params, query, body, answer } = route
+  return {
+    operationId: `${method.toLowerCase()}${path.replace(/[/:-]+(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
+    summary: says,
+    parameters: [...parameters('path', params), ...parameters('query', query)],
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: true, content: { 'application/json': { schema: schema(body, 'input') } } } }),
+    responses: {
+      200: { description: 'Done.', content: { 'application/json': { schema: schema(answer, 'output') } } },
+      400: refusal('The request does not fit its description.'),
+      401: refusal('The admin token is missing or wrong.'),
+      403: refusal('The request came by a strange name, or from another site.'),
+      404: refusal('There is no such thing.'),
+      429: refusal('Too many wrong tokens came from this address.'),
+    },
+  }
+}
+
+function refusal(description: string): Json {
+  return { description, content: { 'application/json': { schema: { $ref: '#/components/schemas/Message' } } } }
+}
+
+function parameters(place: 'path' | 'query', shape: z.ZodObject | undefined): Json[] {
+  if (shape === undefined) return []
+  const { properties = {}, required = [] } = schema(shape, 'input') as {
+    properties?: Record<string, Json>
+    required?: string[]
+  }
+  return Object.entries(properties).map(([name, one]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    schema: one,
+  }))
+}
+
+function schema(shape: z.ZodType, io: 'input' | 'output'): Json {
+  const { $schema: _, ...rest } = z.toJSONSchema(shape, { io, target: 'draft-2020-12', reused: 'inline' })
+  return rest
+}

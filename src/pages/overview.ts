@@ -1,0 +1,162 @@
+// The overview: what needs a human, how news flows, what runs now, what ended last.
+import { activeStatuses, activityOf } from './activity.ts'
+import { ago, counted, number, percent, since } from './format.ts'
+import { badge } from './status.ts'
+import { card, empty, region, type Page, type Reader } from './frame.ts'
+import { html, type Content, type Html } from './html.ts'
+import { noticesOf, type Health, type Notice } from './notices.ts'
+import { runCard, type RunCard } from './run-card.ts'
+import { runRows } from './run-rows.ts'
+import type { LaneStatus, PagesParts } from './ports.ts'
+import type { Millis } from '../model/instant.ts'
+
+export interface Overview extends Health {
+  readonly notices: readonly Notice[]
+  readonly running: readonly RunCard[]
+  readonly finished: readonly RunCard[]
+}
+
+const shown = { running: 12, finished: 12 }
+
+export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overview> {
+  const [inbox, lanes, running, finished] = await Promise.all([
+    parts.inbox.state(),
+    parts.lanes(),
+    parts.views.inStatus(activeStatuses, shown.running),
+    parts.views.lastFinished(shown.finished),
+  ])
+  const hasRuns = running.length + finished.length > 0
+  const health: Health = { flow: parts.flow(), inbox, lanes, setup: parts.setup(), hasRuns }
+  const notices = noticesOf(health, now)
+  return { ...health, notices, running: running.map(runCard), finished: finished.map(runCard) }
+}
+
+export function overviewPage(overview: Overview, reader: Reader): Page {
+  const { running, finished, notices } = overview
+  const { base, now } = reader
+  return {
+    title: 'Overview',
+    live: true,
+    content: html`
+      <h1 class="visually-hidden">Overview</h1>
+      ${region('notices', noticeList(notices, base))} ${region('flow', flowPicture(overview, now))}
+      <div class="columns">
+        <div>
+          ${region('running', card('Running now', activityOf(running, reader), { aside: running.length > 0 && counted(running.length, 'pipeline') }))}
+          ${region(
+            'finished',
+            card('Last finished', runRows(finished, reader, 'No pipeline has finished yet.'), {
+              aside: html`<a href="${base}/pipelines">All pipelines</a>`,
+            }),
+          )}
+        </div>
+        <div>
+          ${region('destinations', card('Destinations', destinations(overview, now), { aside: html`<a href="${base}/exports">Exports</a>` }))}
+          ${region('sources', card('Sources', sources(overview, now), { aside: html`<a href="${base}/sources">Sources</a>` }))}
+        </div>
+      </div>
+    `,
+  }
+}
+
+export function noticeList(notices: readonly Notice[], base: string): Html {
+  if (notices.length === 0) return html``
+  return html`<ul class="notices" aria-label="What needs attention">
+    ${notices.map(
+      ({ level, what, remedy, more }) =>
+        html`<li class="notice ${level}">
+          <p><strong>${what}</strong> ${remedy}${more !== undefined && html` <a href="${base}${more}">Look</a>`}</p>
+        </li>`,
+    )}
+  </ul>`
+}
+
+/** Five stations, from left to right or from top to bottom. */
+function flowPicture({ flow, inbox, lanes, running }: Overview, now: Millis): Html {
+  const owed = lanes.reduce((sum, lane) => sum + lane.owed, 0)
+  const oldest = lanes.flatMap(lane => lane.oldest ?? [])
+  const delivered = lanes.reduce((sum, lane) => sum + lane.counters.delivered, 0)
+  const refused = flow.refused.reduce((sum, one) => sum + one.count, 0)
+  const names = [...new Set(lanes.map(lane => lane.destination))]
+  const troubled = lanes.some(lane => lane.state !== 'open' && lane.state !== 'starting')
+  return html`<ol class="flow" aria-label="The way of a pipeline, with figures since the start">
+    ${station('Received', number(flow.received), [
+      flow.received === 0 ? 'no delivery yet' : `last accepted ${ago(flow.lastAccepted, now)}`,
+      refused > 0 && html`<span class="bad-text">${number(refused)} refused</span>`,
+    ])}
+    ${station('Inbox', number(inbox.waiting), [
+      inbox.waiting === 0 ? 'all understood' : `waiting, oldest ${ago(inbox.oldest, now)}`,
+      inbox.kept > 0 && html`<span class="bad-text">${number(inbox.kept)} kept</span>`,
+    ])}
+    ${station('Pipelines', number(running.length), [running.length === 1 ? 'runs now' : 'run now', `${number(flow.attempts)} exported since start`])}
+    ${station('Exports', number(owed), [owed === 0 ? 'nothing is owed' : `owed, oldest ${ago(Math.min(...oldest), now)}`, false])}
+    ${station(names.length > 1 ? 'Backends' : 'Backend', number(delivered), ['delivered', troubled ? html`<span class="bad-text">in trouble</span>` : names.join(', ')])}
+  </ol>`
+}
+
+function station(name: string, figure: string, says: readonly Content[]): Html {
+  return html`<li class="station">
+    <span class="station-name">${name}</span><span class="station-figure">${figure}</span>
+    ${says.map(text => text !== false && html`<span class="station-says">${text}</span>`)}
+  </li>`
+}
+
+function destinations({ lanes }: Overview, now: Millis): Content {
+  if (lanes.length === 0) return empty('No destination is configured.')
+  return html`<ul class="plain-list">
+    ${lanes.map(lane => laneRow(lane, now))}
+  </ul>`
+}
+
+function laneRow(lane: LaneStatus, now: Millis): Html {
+  const { destination, signal, state, owed, counters, lastSuccess } = lane
+  return html`<li class="pair">
+    <span
+      ><strong>${destination}</strong> ${signal}<br /><span class="dim"
+        >${lastSuccess === undefined ? 'nothing sent yet' : html`last success ${since(lastSuccess, now)}`}</span
+      ></span
+    >
+    <span class="right"
+      >${badge(state, laneWords[state] ?? state)}<br /><span class="dim"
+        >${number(counters.delivered)} sent, ${number(owed)} owed</span
+      ></span
+    >
+  </li>`
+}
+
+export const laneWords: Readonly<Record<string, string>> = {
+  starting: 'ready',
+  open: 'sending',
+  'backing off': 'backing off',
+  unauthorized: 'refuses the token',
+  held: 'refuses everything',
+  unserved: 'not configured',
+}
+
+function sources({ flow, setup }: Overview, now: Millis): Content {
+  const taken = flow.accepted + flow.duplicate
+  return html`<ul class="plain-list">
+    <li class="pair">
+      <span
+        ><strong>Webhooks</strong><br /><span class="dim"
+          >${flow.received === 0 ? 'none since the start' : html`last accepted ${since(flow.lastAccepted, now)}`}</span
+        ></span
+      >
+      <span class="right"
+        >${badge(flow.received === 0 ? 'created' : 'open', flow.received === 0 ? 'listening' : 'receiving')}<br /><span
+          class="dim"
+          >${number(taken)}
+          taken${flow.received > 0 && html`, ${percent(flow.duplicate / flow.received)} repeated`}</span
+        ></span
+      >
+    </li>
+    <li class="pair">
+      <span
+        ><strong>Platform API</strong><br /><span class="dim">${setup.platform ?? 'told by each delivery'}</span></span
+      >
+      <span class="right"
+        >${setup.hasPlatformToken ? badge('open', 'asked for details') : badge('created', 'without a token')}</span
+      >
+    </li>
+  </ul>`
+}

@@ -1,0 +1,54 @@
+// All that is known of one pipeline: its family, what was sent of it, where it came from.
+import { familyOf, type FamilyMember } from './family.ts'
+import { runCard, type RunCard } from './run-card.ts'
+import type { ExportedSpan, PagesParts, PagesSettings } from './ports.ts'
+import type { ExportState } from '../store/views.ts'
+import type { Millis } from '../model/instant.ts'
+
+export interface PipelineDetail {
+  readonly pipeline: RunCard
+  readonly family: FamilyMember
+  readonly heardFrom: readonly { readonly source: string; readonly at: Millis }[]
+  readonly frozen: readonly {
+    readonly attempt: number
+    readonly status: string
+    readonly finish: Millis
+    readonly incomplete: boolean
+  }[]
+  readonly exports: readonly ExportState[]
+  /** Every span that was sent or is owed, attributes and all. */
+  readonly spans: readonly ExportedSpan[]
+  readonly traceId?: string | undefined
+  /** The trace in the user's own backend. */
+  readonly traceUrl?: string | undefined
+}
+
+/** Undefined when there is no such pipeline. */
+export async function pipelineDetail(
+  parts: PagesParts,
+  { traceLink }: Pick<PagesSettings, 'traceLink'>,
+  asked: { readonly projectId: number; readonly pipelineId: number; readonly instance?: string | undefined },
+): Promise<PipelineDetail | undefined> {
+  const stored = await parts.views.find(asked.projectId, asked.pipelineId, asked.instance)
+  if (stored === undefined) return undefined
+  const { key, attempts } = stored.run
+  const [family, frozenParts, exports] = await Promise.all([
+    familyOf(parts, stored),
+    parts.views.parts(key),
+    parts.views.exportsOf(key),
+  ])
+  const spans = parts.exported(frozenParts)
+  const traceId = spans[0]?.traceId
+  return {
+    pipeline: runCard(stored),
+    family,
+    heardFrom: Object.entries(stored.heardFrom)
+      .map(([source, at]) => ({ source, at }))
+      .sort((a, b) => a.at - b.at),
+    frozen: attempts.map(({ attempt, status, finish, incomplete }) => ({ attempt, status, finish, incomplete })),
+    exports,
+    spans,
+    traceId,
+    traceUrl: traceId === undefined ? undefined : traceLink?.replaceAll('{traceId}', traceId),
+  }
+}

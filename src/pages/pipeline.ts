@@ -1,0 +1,196 @@
+// One pipeline's page: what failed, where the time went, what was sent of it and what became of that.
+import { ago, counted, duration, percent, shortSha, time, title, utc } from './format.ts'
+import { badge, wordOf } from './status.ts'
+import { card, empty, facts, table, type Page, type Reader } from './frame.ts'
+import { html, safeUrl, type Content, type Html } from './html.ts'
+import { membersOf } from './family.ts'
+import { pipelineAddress, pipelineTitle } from './run-rows.ts'
+import { attributeList, valueOf } from './attributes.ts'
+import { spentMs, type JobCard, type RunCard } from './run-card.ts'
+import { waterfallOf, type Waterfall } from './waterfall-rows.ts'
+import { waterfallSvg } from './waterfall-svg.ts'
+import type { PipelineDetail } from './pipeline-detail.ts'
+
+/** More jobs than that are told by the number of those left out. */
+const mostJobs = 500
+
+export function pipelinePage(detail: PipelineDetail, reader: Reader): Page {
+  const { pipeline, family } = detail
+  const { base, now } = reader
+  const waterfall = waterfallOf(family, pipeline.pipelineId, now)
+  const members = membersOf(family)
+  const here = pipelineAddress(base, pipeline)
+  const projects = new Map(members.map(({ card: one }) => [one.pipelineId, one.projectId]))
+  return {
+    title: `${pipelineTitle(pipeline)} #${pipeline.pipelineId}`,
+    live: true,
+    content: html`
+      <nav class="crumbs" aria-label="Where this is">
+        <a href="${base}/pipelines">Pipelines</a> /
+        <a href="${base}/pipelines?${new URLSearchParams({ project: pipeline.project }).toString()}"
+          >${pipeline.project}</a
+        >
+      </nav>
+      <section id="head" data-region>${heading(detail, reader)}</section>
+      <section id="failures" data-region>${whatFailed(pipeline.failures)}</section>
+      <section id="waterfall" data-region>
+        ${card(
+          members.length > 1 ? 'The whole family' : 'Where the time went',
+          waterfall.rows.length < 2
+            ? empty('No job is known yet.')
+            : html`${waterfallSvg(waterfall, {
+                asked: pipeline.pipelineId,
+                href: row =>
+                  row.kind === 'pipeline'
+                    ? pipelineAddress(base, { projectId: projects.get(row.id) ?? row.projectId, pipelineId: row.id })
+                    : `${here}?job=${row.id}#attributes`,
+              })}${legend}`,
+          { aside: pathSummary(waterfall, pipeline, now) },
+        )}
+        ${waterfall.left > 0 && html`<p class="dim">${counted(waterfall.left, 'more row')} not drawn; the table has all jobs.</p>`}
+      </section>
+      <section id="jobs" data-region>
+        ${card('Jobs', jobsTable(pipeline.jobs, here, now), { aside: counted(pipeline.jobs.length, 'job') })}
+      </section>
+      <div class="columns even">
+        <div>
+          <section id="exports" data-region>
+            ${card('Exports', exportsTable(detail, now), { aside: exportSummary(detail) })}
+          </section>
+        </div>
+        <div><section id="origin" data-region>${card('Where it came from', origin(detail, now))}</section></div>
+      </div>
+      ${attributeList(detail, reader)}
+    `,
+  }
+}
+
+function heading({ pipeline, traceId, traceUrl }: PipelineDetail, { now }: Reader): Html {
+  const url = safeUrl(pipeline.url)
+  const link = safeUrl(traceUrl)
+  const request = pipeline.mergeRequest
+  return html`<div class="page-head">
+      <h1>${pipelineTitle(pipeline)}</h1>
+      <span class="head-badge">${badge(pipeline.status)}</span>
+    </div>
+    ${facts([
+      [
+        'Pipeline',
+        html`#${pipeline.pipelineId}${pipeline.iid !== undefined && html` <span class="dim">(${pipeline.iid} of the project)</span>`}`,
+      ],
+      ['Took', duration(spentMs(pipeline, now))],
+      ['Created', time(pipeline.createdAt, now)],
+      ['Finished', pipeline.finishedAt === undefined ? undefined : time(pipeline.finishedAt, now)],
+      ['Branch or tag', pipeline.ref && html`<code>${pipeline.ref}</code>`],
+      ['Commit', pipeline.sha && html`<code>${shortSha(pipeline.sha)}</code> ${title(pipeline.commit)}`],
+      ['Merge request', request && html`!${request.iid} ${request.title}`],
+      ['Started by', [pipeline.user, pipeline.source && wordOf(pipeline.source)].filter(Boolean).join(', ')],
+      [
+        'Trace',
+        traceId &&
+          html`<code class="break">${traceId}</code
+            >${link !== undefined && html` <a href="${link}" rel="noreferrer">Open the trace</a>`}`,
+      ],
+      ['On the platform', url && html`<a href="${url}" rel="noreferrer">Open the pipeline</a>`],
+    ])}`
+}
+
+function whatFailed(failures: readonly JobCard[]): Content {
+  if (failures.length === 0) return ''
+  return html`<ul class="notices" aria-label="What failed">
+    ${failures.slice(0, 8).map(job => {
+      const url = safeUrl(job.url)
+      return html`<li class="notice problem">
+        <p>
+          <strong>${job.name}</strong> failed in
+          ${job.stage || 'its stage'}${job.failureReason !== undefined && html`: ${wordOf(job.failureReason)}`}.
+          ${url !== undefined && html`<a href="${url}" rel="noreferrer">See its log</a>`}
+        </p>
+      </li>`
+    })}
+    ${failures.length > 8 && html`<li class="notice problem"><p>And ${counted(failures.length - 8, 'more job')}.</p></li>`}
+  </ul>`
+}
+
+function pathSummary({ path }: Waterfall, pipeline: RunCard, now: number): Content {
+  const spent = spentMs(pipeline, now)
+  if (path.ids.length === 0 || spent === undefined || spent === 0) return ''
+  const waited = Math.max(0, spent - path.busyMs)
+  return `Critical path: ${counted(path.ids.length, 'job')}, ${duration(path.busyMs)} at work, ${duration(waited)} waiting (${percent(waited / spent)})`
+}
+
+const legend = html`<p class="legend">
+  <span><i class="swatch good"></i>passed</span><span><i class="swatch bad"></i>failed</span>
+  <span><i class="swatch active"></i>running</span><span><i class="swatch queue"></i>waited for a runner</span>
+  <span><i class="swatch critical"></i>critical path</span><span><i class="swatch retried"></i>retried</span>
+</p>`
+
+function jobsTable(jobs: readonly JobCard[], here: string, now: number): Content {
+  if (jobs.length === 0) return empty('No job is known yet.')
+  const failedFirst = jobs.toSorted(
+    (a, b) => rank(a) - rank(b) || (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || a.id - b.id,
+  )
+  const rows = failedFirst
+    .slice(0, mostJobs)
+    .map(job => [
+      badge(job.status === 'failed' && job.allowFailure ? 'warning' : job.status, wordOf(job.status)),
+      html`<a href="${here}?job=${job.id}#attributes">${job.name}</a>
+        ${job.retried && html`<span class="tag">retried</span>`}${job.kind === 'bridge' && html`<span class="tag">bridge</span>`}`,
+      job.stage,
+      time(job.startedAt, now),
+      html`<span class="figure">${duration(job.queuedMs)}</span>`,
+      html`<span class="figure"
+        >${job.startedAt === undefined ? '–' : duration((job.finishedAt ?? now) - job.startedAt)}</span
+      >`,
+      job.failureReason === undefined ? (job.runner ?? '') : wordOf(job.failureReason),
+    ])
+  return html`${table('Jobs', ['Status', 'Job', 'Stage', 'Started', 'Queued', 'Ran', 'Reason or runner'], rows)}
+  ${jobs.length > mostJobs && html`<p class="dim">${counted(jobs.length - mostJobs, 'more job')} not shown.</p>`}`
+}
+
+function rank(job: JobCard): number {
+  if (job.status === 'failed') return job.retried || job.allowFailure ? 1 : 0
+  return job.status === 'running' ? 2 : 3
+}
+
+function exportSummary({ exports }: PipelineDetail): Content {
+  const states = Map.groupBy(exports, one => one.state)
+  return [...states].map(([state, some]) => `${some.length} ${state}`).join(', ')
+}
+
+function exportsTable({ exports, pipeline }: PipelineDetail, now: number): Content {
+  if (exports.length === 0) {
+    const until = pipeline.waitsUntil
+    return empty(
+      until === undefined
+        ? 'Nothing is owed yet: a pipeline is exported when it has ended and settled.'
+        : `It has ended, and waits for what is missing until ${utc(until)} at most.`,
+    )
+  }
+  const rows = exports.map(one => [
+    badge(
+      one.state === 'dead' ? 'dead' : one.state,
+      { owed: 'owed', delivered: 'delivered', dead: 'refused', dropped: 'dropped' }[one.state],
+    ),
+    html`${one.signal} <span class="dim">${one.destination}</span>`,
+    html`${one.attempt}${one.part > 1 && html`<span class="dim">, part ${one.part}</span>`}`,
+    time(one.settledAt ?? one.owedAt, now),
+    one.error ?? '',
+  ])
+  return table('Exports', ['State', 'Signal', 'Attempt', 'Since', 'The backend said'], rows)
+}
+
+const sourceWords: Readonly<Record<string, string>> = {
+  webhook: 'Webhook',
+  redelivery: 'Redelivery of a webhook that had failed',
+  poller: 'Poller, through the platform’s API',
+  backfill: 'Backfill, through the platform’s API',
+}
+
+function origin({ heardFrom, frozen, pipeline }: PipelineDetail, now: number): Html {
+  return html`<ol class="steps">
+    ${heardFrom.map(({ source, at }, index) => html`<li><strong>${sourceWords[source] ?? source}</strong> ${index === 0 ? 'told of it first' : 'told of it too'}, ${time(at, now)}</li>`)}
+    ${frozen.map(({ attempt, status, finish, incomplete }) => html`<li>Attempt ${valueOf(attempt)} <strong>${wordOf(status)}</strong>, finished ${time(finish, now)}${incomplete && ', exported before its end'}</li>`)}
+    <li class="dim">Last change ${ago(pipeline.changedAt, now)}, instance ${pipeline.instance}</li>
+  </ol>`
+}

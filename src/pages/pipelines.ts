@@ -1,0 +1,146 @@
+// The list of pipelines: its filters, its pages.
+import { card, type Page, type Reader } from './frame.ts'
+import { counted, utc } from './format.ts'
+import { html, type Content, type Html } from './html.ts'
+import { knownStatuses } from '../model/status.ts'
+import { runCard, type RunCard } from './run-card.ts'
+import { runRows } from './run-rows.ts'
+import type { Millis } from '../model/instant.ts'
+import type { PagesParts } from './ports.ts'
+import type { RunCursor, RunQuery } from '../store/views.ts'
+
+export interface PipelineList {
+  readonly pipelines: readonly RunCard[]
+  /** Put into `after` it brings the next page; undefined at the end. */
+  readonly next?: string | undefined
+  /** Set when the search was cut short: older pipelines were not looked at yet. */
+  readonly searchedBackTo?: Millis | undefined
+}
+
+const pageSize = 30
+/** In the list of projects to choose from. */
+const mostProjects = 500
+
+export const filterNames = ['project', 'ref', 'status', 'source', 'since', 'until', 'text', 'after'] as const
+export type Filters = Readonly<Partial<Record<(typeof filterNames)[number], string>>>
+
+export function filtersOf(query: URLSearchParams): Filters {
+  return Object.fromEntries(
+    filterNames.flatMap(name => {
+      const value = query.get(name)?.trim()
+      return value === undefined || value === '' ? [] : [[name, value]]
+    }),
+  )
+}
+
+export async function pipelineList(parts: PagesParts, filters: Filters, limit = pageSize): Promise<PipelineList> {
+  const { runs, next, searchedBackTo } = await parts.views.search(runQuery(filters, limit))
+  return { pipelines: runs.map(runCard), next: next && `${next.createdAt}-${next.id}`, searchedBackTo }
+}
+
+export async function pipelinesPage(parts: PagesParts, reader: Reader): Promise<Page> {
+  const filters = filtersOf(reader.query)
+  const [list, projects] = await Promise.all([pipelineList(parts, filters), parts.views.projects(mostProjects)])
+  const isFiltered = Object.keys(filters).some(name => name !== 'after')
+  const { pipelines, next, searchedBackTo } = list
+  const whenEmpty = isFiltered
+    ? 'No pipeline matches these filters.'
+    : 'No pipeline is known yet. The overview says what to do if none arrives.'
+  return {
+    title: 'Pipelines',
+    live: filters.after === undefined,
+    content: html`
+      <h1>Pipelines</h1>
+      ${filterForm(filters, projects, reader)}
+      <section id="list" data-region>
+        ${card(isFiltered ? 'Found' : 'Newest first', runRows(pipelines, reader, whenEmpty), { aside: counted(pipelines.length, 'pipeline') })}
+        ${
+          searchedBackTo !== undefined &&
+          html`<p class="dim">Searched back to ${utc(searchedBackTo)}. Older pipelines were not looked at yet.</p>`
+        }
+        ${pager(filters, next, searchedBackTo !== undefined, reader.base)}
+      </section>
+    `,
+  }
+}
+
+function runQuery(filters: Filters, limit: number): RunQuery {
+  const { project, ref, status, source, text } = filters
+  const until = instantOf(filters.until)
+  return {
+    project,
+    ref,
+    status,
+    source,
+    text,
+    since: instantOf(filters.since),
+    // A date means the whole of that day, a time the whole of that minute.
+    until: until === undefined ? undefined : until + (filters.until?.includes('T') === true ? 60_000 : 24 * 3_600_000),
+    after: cursorOf(filters.after),
+    limit,
+  }
+}
+
+/** `2026-06-01` or `2026-06-01T12:00`, UTC; anything else filters nothing. */
+function instantOf(text: string | undefined): Millis | undefined {
+  if (text === undefined || !/^\d{4}-\d\d-\d\d(T\d\d:\d\d)?$/.test(text)) return undefined
+  const at = Date.parse(text.includes('T') ? `${text}Z` : `${text}T00:00Z`)
+  return Number.isNaN(at) ? undefined : at
+}
+
+function cursorOf(text: string | undefined): RunCursor | undefined {
+  const [, createdAt, id] = /^(-?\d{1,15})-(\d{1,15})$/.exec(text ?? '') ?? []
+  return createdAt === undefined || id === undefined ? undefined : { createdAt: Number(createdAt), id: Number(id) }
+}
+
+const sources = [
+  'push',
+  'merge_request_event',
+  'schedule',
+  'web',
+  'api',
+  'trigger',
+  'pipeline',
+  'parent_pipeline',
+] as const
+
+function filterForm(filters: Filters, projects: readonly string[], { base }: Reader): Html {
+  return html`<form
+    class="filters card"
+    method="get"
+    action="${base}/pipelines"
+    role="search"
+    aria-label="Filter pipelines"
+  >
+    <label class="wide"
+      >Words<input type="search" name="text" value="${filters.text}" placeholder="branch, title, user, revision …"
+    /></label>
+    <label>Project<input name="project" value="${filters.project}" list="projects" autocomplete="off" /></label>
+    <datalist id="projects">${projects.map(path => html`<option value="${path}"></option>`)}</datalist>
+    <label>Status${choice('status', knownStatuses, filters.status)}</label>
+    <label>Branch or tag<input name="ref" value="${filters.ref}" autocomplete="off" /></label>
+    <label>Started by${choice('source', sources, filters.source)}</label>
+    <label>From<input type="date" name="since" value="${filters.since}" /></label>
+    <label>To<input type="date" name="until" value="${filters.until}" /></label>
+    <span class="buttons"><button>Filter</button><a class="button plain" href="${base}/pipelines">Clear</a></span>
+  </form>`
+}
+
+function choice(name: string, options: readonly string[], chosen: string | undefined): Html {
+  const all = chosen === undefined || options.includes(chosen) ? options : [...options, chosen]
+  return html`<select name="${name}">
+    <option value="">any</option>
+    ${all.map(option => html`<option value="${option}" ${option === chosen && html` selected`}>${option.replaceAll('_', ' ')}</option>`)}
+  </select>`
+}
+
+function pager(filters: Filters, next: string | undefined, cut: boolean, base: string): Content {
+  const link = (changes: Filters): string => {
+    const query = new URLSearchParams(Object.entries({ ...filters, ...changes }).filter(([, value]) => value !== ''))
+    return `${base}/pipelines${query.size === 0 ? '' : `?${query.toString()}`}`
+  }
+  return html`<nav class="pager" aria-label="Pages of the list">
+    ${filters.after !== undefined && html`<a class="button" href="${link({ after: '' })}">Newest</a>`}
+    ${next !== undefined && html`<a class="button" rel="next" href="${link({ after: next })}">${cut ? 'Search further' : 'Older'}</a>`}
+  </nav>`
+}

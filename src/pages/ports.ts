@@ -1,0 +1,100 @@
+// What the pages ask of the rest of the daemon. The composition root hands it in; nothing here knows where it comes from.
+import type { Exports, Lane } from '../store/exports.ts'
+import type { FrozenPart } from '../model/frozen.ts'
+import type { Inbox } from '../store/inbox.ts'
+import type { Counters } from '../store/store.ts'
+import type { Log } from '../lib/log.ts'
+import type { Millis } from '../model/instant.ts'
+import type { Notes } from '../store/notes.ts'
+import type { Runs } from '../store/runs.ts'
+import type { Secret } from '../lib/secret.ts'
+import type { Views } from '../store/views.ts'
+
+export interface PagesParts {
+  readonly views: Views
+  readonly runs: Pick<Runs, 'get'>
+  readonly exports: Pick<Exports, 'deadLetters' | 'deadLetter' | 'retryDead' | 'dropDead'>
+  readonly inbox: Pick<Inbox, 'state' | 'listKept' | 'retryKept'>
+  readonly notes: Pick<Notes, 'list'>
+  readonly counters: Pick<Counters, 'all'>
+  readonly lanes: () => Promise<readonly LaneStatus[]>
+  /** What this process has counted since it started. */
+  readonly flow: () => Flow
+  /** What was sent for these parts, span by span. */
+  readonly exported: (parts: readonly FrozenPart[]) => readonly ExportedSpan[]
+  readonly setup: () => Setup
+  /** Dead letters are owed again. */
+  readonly onRetried: () => void
+  readonly now: () => Millis
+  readonly log: Log
+}
+
+export interface PagesSettings {
+  /** Asked for at every request: it may change while the daemon runs. */
+  readonly adminToken: () => Secret | undefined
+  /** With `{traceId}`. */
+  readonly traceLink?: string | undefined
+  /** True for a project that is not to be seen; undefined: all are shown. */
+  readonly isHidden?: ((path: string) => boolean) | undefined
+}
+
+/** Since the daemon's start. */
+export interface Flow {
+  readonly startedAt: Millis
+  readonly received: number
+  readonly accepted: number
+  readonly duplicate: number
+  /** By event. */
+  readonly ignored: Readonly<Record<string, number>>
+  /** By reason, in words for people. */
+  readonly refused: readonly { readonly reason: string; readonly message: string; readonly count: number }[]
+  readonly lastAccepted?: Millis | undefined
+  readonly understood: number
+  readonly unparseable: number
+  readonly excluded: number
+  readonly attempts: number
+  readonly supplements: number
+}
+
+/** How a lane stands: see the export room for its states. */
+export interface LaneStatus extends Lane {
+  readonly state: string
+  readonly owed: number
+  readonly oldest?: Millis | undefined
+  readonly dead: number
+  readonly nextTry?: Millis | undefined
+  readonly lastSuccess?: Millis | undefined
+  readonly lastError?: { readonly words: string; readonly status?: number | undefined; readonly at: Millis } | undefined
+  readonly counters: { readonly delivered: number; readonly repeated: number; readonly partiallyRejected: number }
+}
+
+export interface ExportedSpan {
+  readonly attempt: number
+  readonly name: string
+  readonly kind: 'pipeline' | 'job'
+  readonly jobId?: number | undefined
+  readonly traceId: string
+  readonly spanId: string
+  readonly start: Millis
+  readonly end: Millis
+  readonly attributes: Readonly<Record<string, unknown>>
+  readonly resource: Readonly<Record<string, unknown>>
+}
+
+/** What is configured, without anything secret. */
+export interface Setup {
+  /** Where webhooks are taken. */
+  readonly webhooks: string
+  readonly platform?: string | undefined
+  readonly hasPlatformToken: boolean
+  readonly hasWebhookSecret: boolean
+  readonly destinations: readonly {
+    readonly name: string
+    readonly endpoints: readonly { readonly signal: string; readonly url: string }[]
+    /** The start of the token's SHA-256; undefined without a token. */
+    readonly fingerprint?: string | undefined
+    /** Where the token is read from: its file, or that it is a fixed value. */
+    readonly tokenFrom?: string | undefined
+  }[]
+  readonly observabilityUrl?: string | undefined
+}

@@ -1,0 +1,145 @@
+// A run as the pages and the JSON API show it in a list: plain data made from what the store knows.
+import { delayingJobs, hasActiveJobs, newestByName } from '../model/attempt.ts'
+import { isFinished, isTerminal } from '../model/status.ts'
+import { viewJob } from '../model/job.ts'
+import type { Millis } from '../model/instant.ts'
+import type { StoredRun } from '../store/runs.ts'
+
+export interface JobCard {
+  readonly id: number
+  readonly kind: 'job' | 'bridge'
+  readonly name: string
+  readonly stage: string
+  readonly status: string
+  readonly allowFailure: boolean
+  /** A newer job of the same name exists. */
+  readonly retried: boolean
+  readonly createdAt?: Millis | undefined
+  readonly startedAt?: Millis | undefined
+  readonly finishedAt?: Millis | undefined
+  /** Before it started, ms. */
+  readonly queuedMs?: number | undefined
+  readonly failureReason?: string | undefined
+  readonly url?: string | undefined
+  readonly runner?: string | undefined
+  readonly downstreamId?: number | undefined
+}
+
+export interface RunCard {
+  readonly instance: string
+  readonly projectId: number
+  readonly pipelineId: number
+  /** Full path, else its name or id. */
+  readonly project: string
+  readonly iid?: number | undefined
+  readonly status: string
+  readonly name?: string | undefined
+  readonly ref?: string | undefined
+  readonly sha?: string | undefined
+  readonly source?: string | undefined
+  readonly user?: string | undefined
+  readonly commit?: string | undefined
+  readonly url?: string | undefined
+  readonly mergeRequest?: { readonly iid: number; readonly title?: string | undefined } | undefined
+  readonly createdAt?: Millis | undefined
+  readonly finishedAt?: Millis | undefined
+  readonly changedAt: Millis
+  /** How many attempts were frozen. */
+  readonly attempts: number
+  /** By id. */
+  readonly jobs: readonly JobCard[]
+  /** Failed jobs that count: newest of their name, and not allowed to fail. */
+  readonly failures: readonly JobCard[]
+  /** Waits for an active job of an otherwise ended pipeline, or for REST, until then at most. */
+  readonly waitsUntil?: Millis | undefined
+}
+
+export function runCard({ run, timing }: StoredRun): RunCard {
+  const facts = run.pipeline?.record.facts
+  const times = run.pipeline?.times
+  const newest = newestByName(run)
+  const jobs = [...run.jobs.values()]
+    .map(viewJob)
+    .sort((a, b) => a.id - b.id)
+    .map((job): JobCard => ({
+      id: job.id,
+      kind: job.kind,
+      name: job.name ?? String(job.id),
+      stage: job.stage ?? '',
+      status: job.status,
+      allowFailure: job.allowFailure ?? false,
+      retried: job.name !== undefined && newest.get(job.name) !== job.id,
+      createdAt: job.createdAt,
+      startedAt: job.startedAt,
+      finishedAt: job.finishedAt,
+      queuedMs: job.queuedDuration === undefined ? undefined : Math.max(0, job.queuedDuration * 1000),
+      failureReason: job.failureReason,
+      url: job.url,
+      runner: job.runner?.description,
+      downstreamId: job.downstream?.pipelineId,
+    }))
+  const status = facts?.status ?? 'unknown'
+  const ended = isTerminal(status)
+  const waits = ended && (timing.enrichingUntil !== undefined || (hasActiveJobs(run) && delayingJobs(run).length > 0))
+  return {
+    instance: run.key.instance,
+    projectId: run.project.facts.id,
+    pipelineId: run.key.pipelineId,
+    project: run.project.facts.path ?? run.project.facts.name ?? String(run.project.facts.id),
+    iid: facts?.iid,
+    status,
+    name: facts?.name,
+    ref: facts?.ref,
+    sha: facts?.sha,
+    source: facts?.source,
+    user: facts?.user?.username,
+    commit: facts?.commit?.message,
+    url: facts?.url,
+    mergeRequest: facts?.mergeRequest && { iid: facts.mergeRequest.iid, title: facts.mergeRequest.title },
+    createdAt: times?.createdAt,
+    finishedAt: ended ? times?.finishedAt : undefined,
+    changedAt: timing.changedAt,
+    attempts: run.attempts.length,
+    jobs,
+    failures: jobs.filter(job => job.status === 'failed' && !job.retried && !job.allowFailure),
+    waitsUntil: waits ? (timing.enrichingUntil ?? timing.dueAt) : undefined,
+  }
+}
+
+/** From the first known instant to the end, or to now while it runs; undefined while nothing is known. */
+export function spentMs(
+  card: Pick<RunCard, 'createdAt' | 'finishedAt' | 'jobs' | 'status'>,
+  now: Millis,
+): number | undefined {
+  const starts = [card.createdAt, ...card.jobs.map(job => job.startedAt)].filter(at => at !== undefined)
+  if (starts.length === 0) return undefined
+  const start = Math.min(...starts)
+  const ends = card.jobs.flatMap(job => job.finishedAt ?? [])
+  const end = card.finishedAt ?? (isFinished(card.status) && ends.length > 0 ? Math.max(...ends) : undefined)
+  if (end === undefined && isTerminal(card.status)) return undefined
+  return Math.max(0, (end ?? now) - start)
+}
+
+/** Stages in the order of their jobs, each with its jobs: the newest of each name. */
+export function stagesOf(card: Pick<RunCard, 'jobs'>): { readonly name: string; readonly jobs: readonly JobCard[] }[] {
+  const stages = new Map<string, JobCard[]>()
+  for (const job of card.jobs) {
+    if (job.retried) continue
+    const known = stages.get(job.stage)
+    if (known === undefined) stages.set(job.stage, [job])
+    else known.push(job)
+  }
+  return [...stages].map(([name, jobs]) => ({ name, jobs }))
+}
+
+const weight = ['failed', 'running', 'canceling', 'pending', 'preparing', 'waiting_for_resource', 'manual', 'canceled']
+
+/** The one status that says most of several. */
+export function statusOfStage(jobs: readonly JobCard[]): string {
+  const statuses = new Set(jobs.map(job => (job.status === 'failed' && job.allowFailure ? 'warning' : job.status)))
+  const heaviest = weight.find(status => statuses.has(status))
+  if (heaviest !== undefined) return heaviest
+  if (statuses.has('warning')) return 'warning'
+  if (statuses.has('success')) return 'success'
+  return jobs[0]?.status ?? 'created'
+}

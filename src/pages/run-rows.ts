@@ -1,0 +1,64 @@
+// Runs in lists: a row each, with its stages in small.
+import { duration, shortSha, since, title } from './format.ts'
+import { badge, mark, wordOf } from './status.ts'
+import { empty } from './frame.ts'
+import { html, type Content, type Html } from './html.ts'
+import { spentMs, stagesOf, statusOfStage, type RunCard } from './run-card.ts'
+import type { Reader } from './frame.ts'
+
+export function pipelineAddress(base: string, card: Pick<RunCard, 'projectId' | 'pipelineId'>): string {
+  return `${base}/pipelines/${card.projectId}/${card.pipelineId}`
+}
+
+/** What a pipeline is called: its name, else the title of its commit, else its ref. */
+export function pipelineTitle(card: RunCard): string {
+  const message = title(card.commit)
+  return card.name ?? (message === '' ? undefined : message) ?? card.ref ?? `Pipeline ${card.pipelineId}`
+}
+
+export function runRows(cards: readonly RunCard[], reader: Reader, whenEmpty: Content): Html {
+  if (cards.length === 0) return empty(whenEmpty)
+  return html`<ul class="runs">
+    ${cards.map(card => runRow(card, reader))}
+  </ul>`
+}
+
+function runRow(card: RunCard, { base, now }: Reader): Html {
+  const spent = spentMs(card, now)
+  const failed = card.failures.map(job => job.name)
+  return html`<li class="run">
+    <span class="run-status">${badge(card.status)}</span>
+    <div class="run-main">
+      <a class="run-title" href="${pipelineAddress(base, card)}">${pipelineTitle(card)}</a>
+      <span class="run-where">
+        <span>${card.project}</span> <span class="dim">#${card.pipelineId}</span>
+        ${card.ref !== undefined && html`<code>${card.ref}</code>`}
+        ${card.sha !== undefined && html`<span class="dim mono">${shortSha(card.sha)}</span>`}
+        ${card.attempts > 1 && html`<span class="tag">attempt ${card.attempts}</span>`}
+      </span>
+      ${
+        failed.length > 0 &&
+        html`<span class="run-failed"
+          >Failed: ${failed.slice(0, 3).join(', ')}${failed.length > 3 && ` and ${failed.length - 3} more`}</span
+        >`
+      }
+    </div>
+    <span class="run-stages">${stages(card)}</span>
+    <span class="run-time">
+      <span>${duration(spent)}</span>
+      <span class="dim"
+        >${card.finishedAt === undefined ? since(card.createdAt ?? card.changedAt, now) : since(card.finishedAt, now)}</span
+      >
+    </span>
+  </li>`
+}
+
+function stages(card: RunCard): Content {
+  const all = stagesOf(card)
+  if (all.length === 0) return ''
+  const shown = all.slice(0, 8)
+  const said = all.map(({ name, jobs }) => `${name || 'jobs'}: ${wordOf(statusOfStage(jobs))}`).join(', ')
+  return html`<span class="strip" role="img" aria-label="Stages: ${said}" title="${said}"
+    >${shown.map(({ jobs }) => mark(statusOfStage(jobs)))}${all.length > shown.length && html`<span class="dim">+${all.length - shown.length}</span>`}</span
+  >`
+}

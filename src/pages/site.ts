@@ -1,0 +1,83 @@
+// The pages by their addresses: who asks for one gets it, whether by a request or over an open connection.
+import { confirmPage, actionOf, exportsPage, exportsView } from './exports.ts'
+import { deadLetterPage } from './dead-letter.ts'
+import { overviewOf, overviewPage } from './overview.ts'
+import { pipelineDetail } from './pipeline-detail.ts'
+import { pipelinePage } from './pipeline.ts'
+import { pipelinesPage } from './pipelines.ts'
+import { sourcesPage, sourcesView } from './sources.ts'
+import { spanOf, trendsOf } from './trend-figures.ts'
+import { tokensPage, tokensView } from './tokens.ts'
+import { trendsPage } from './trends.ts'
+import type { Page, Reader } from './frame.ts'
+import type { PagesParts, PagesSettings } from './ports.ts'
+
+interface Address {
+  /** As fastify writes it: `/pipelines/:project/:pipeline`. */
+  readonly path: string
+  /** Undefined: there is no such thing. */
+  readonly page: (reader: Reader, given: readonly string[]) => Promise<Page | undefined>
+}
+
+export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Address[] {
+  return [
+    { path: '/', page: async reader => overviewPage(await overviewOf(parts, reader.now), reader) },
+    { path: '/pipelines', page: async reader => pipelinesPage(parts, reader) },
+    {
+      path: '/pipelines/:project/:pipeline',
+      page: async (reader, given) => {
+        const [projectId, pipelineId] = given.map(wholeNumber)
+        if (projectId === undefined || pipelineId === undefined) return undefined
+        const instance = reader.query.get('instance') ?? undefined
+        const detail = await pipelineDetail(parts, settings, { projectId, pipelineId, instance })
+        return detail && pipelinePage(detail, reader)
+      },
+    },
+    {
+      path: '/trends',
+      page: async reader => {
+        const projectId = wholeNumber(reader.query.get('project') ?? '')
+        const job = reader.query.get('job') ?? undefined
+        const asked = { span: spanOf(reader.query.get('span')), projectId, job }
+        return trendsPage(await trendsOf(parts, asked, reader.now), reader)
+      },
+    },
+    { path: '/sources', page: async reader => sourcesPage(await sourcesView(parts), reader) },
+    { path: '/exports', page: async reader => exportsPage(await exportsView(parts), reader) },
+    {
+      path: '/exports/confirm',
+      page: async reader => {
+        const action = actionOf(reader.query)
+        return action && confirmPage(action, reader)
+      },
+    },
+    {
+      path: '/exports/:id',
+      page: async (reader, [id = '']) => {
+        const number = wholeNumber(id)
+        return number === undefined ? undefined : deadLetterPage(parts, number, reader)
+      },
+    },
+    { path: '/tokens', page: async reader => tokensPage(await tokensView(parts), reader) },
+  ]
+}
+
+/** The page at a path, and what stands in the path's places. */
+export function addressed(
+  site: readonly Address[],
+  path: string,
+): { readonly address: Address; readonly given: readonly string[] } | undefined {
+  const wanted = path.replace(/(?<=.)\/$/, '').split('/')
+  for (const address of site) {
+    const parts = address.path.split('/')
+    if (parts.length !== wanted.length) continue
+    if (!parts.every((part, index) => part.startsWith(':') || part === wanted[index])) continue
+    return { address, given: wanted.filter((_, index) => parts[index]?.startsWith(':') === true) }
+  }
+  return undefined
+}
+
+export function wholeNumber(text: string): number | undefined {
+  const number = Number(text)
+  return /^\d{1,16}$/.test(text) && Number.isSafeInteger(number) && number > 0 ? number : undefined
+}

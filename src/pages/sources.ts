@@ -1,0 +1,228 @@
+// Sources: from whom news comes and when it last came, what was refused, and what was asked of the platform.
+import { badge } from './status.ts'
+import { card, empty, facts, region, table, type Page, type Reader } from './frame.ts'
+import { counted, duration, number, since, size, time, utc } from './format.ts'
+import { html, type Content, type Html } from './html.ts'
+import { runCard } from './run-card.ts'
+import type { Flow, PagesParts, Setup } from './ports.ts'
+import type { InboxState, KeptDelivery } from '../store/inbox.ts'
+import type { Json } from '../store/notes.ts'
+import type { Millis } from '../model/instant.ts'
+
+export interface SourcesView {
+  readonly flow: Flow
+  readonly setup: Setup
+  readonly inbox: InboxState
+  readonly kept: readonly KeptDelivery[]
+  /** Projects heard of lately: which source told of each pipeline first, over its newest ones. */
+  readonly projects: readonly ProjectSources[]
+  readonly documents: readonly SourceDocument[]
+  /** Counted over all restarts, by name. */
+  readonly counters: Readonly<Record<string, number>>
+}
+
+export interface ProjectSources {
+  readonly project: string
+  readonly lastHeard: Millis
+  readonly pipelines: number
+  /** Pipelines that this source told of first. */
+  readonly firstBy: Readonly<Record<string, number>>
+}
+
+/** What a source remembers in the store: cursors, budgets, gaps. */
+export interface SourceDocument {
+  readonly name: string
+  readonly value: Json
+}
+
+/** Where sources keep what they remember. */
+const prefixes = ['budget/', 'poll', 'redelivery', 'backfill', 'hook'] as const
+const newest = 200
+
+export async function sourcesView(parts: PagesParts): Promise<SourcesView> {
+  const [inbox, kept, page, counters, ...documents] = await Promise.all([
+    parts.inbox.state(),
+    parts.inbox.listKept(20),
+    parts.views.search({ limit: newest }),
+    parts.counters.all(),
+    ...prefixes.map(async prefix => parts.notes.list(prefix)),
+  ])
+  return {
+    flow: parts.flow(),
+    setup: parts.setup(),
+    inbox,
+    kept,
+    projects: byProject(page.runs.map(run => ({ heardFrom: run.heardFrom, card: runCard(run) }))),
+    documents: documents.flatMap(found => [...found].map(([name, value]) => ({ name, value }))),
+    counters: Object.fromEntries(counters),
+  }
+}
+
+function byProject(
+  runs: readonly {
+    readonly heardFrom: Readonly<Partial<Record<string, Millis>>>
+    readonly card: { readonly project: string; readonly changedAt: Millis }
+  }[],
+): ProjectSources[] {
+  return [...Map.groupBy(runs, ({ card: one }) => one.project)]
+    .map(([project, some]) => {
+      const firstBy: Record<string, number> = {}
+      for (const { heardFrom } of some) {
+        const [first] = Object.entries(heardFrom).sort((a, b) => (a[1] ?? 0) - (b[1] ?? 0))
+        if (first !== undefined) firstBy[first[0]] = (firstBy[first[0]] ?? 0) + 1
+      }
+      return {
+        project,
+        lastHeard: Math.max(...some.map(({ card: one }) => one.changedAt)),
+        pipelines: some.length,
+        firstBy,
+      }
+    })
+    .sort((a, b) => b.lastHeard - a.lastHeard)
+}
+
+export function sourcesPage(view: SourcesView, { now }: Reader): Page {
+  const { flow, setup, projects, documents } = view
+  return {
+    title: 'Sources',
+    live: true,
+    content: html`
+      <h1>Sources</h1>
+      <div class="columns">
+        <div>
+          ${region('hooks', card('Webhooks', webhooks(flow, setup, now), { aside: badge(flow.received === 0 ? 'created' : 'open', flow.received === 0 ? 'listening' : 'receiving') }))}
+          ${region(
+            'projects',
+            card('Projects', projectsTable(projects, now), {
+              aside:
+                projects.length > 0 &&
+                `over the newest ${counted(
+                  projects.reduce((sum, one) => sum + one.pipelines, 0),
+                  'pipeline',
+                )}`,
+            }),
+          )}
+        </div>
+        <div>
+          ${region('inbox', card('Inbox', inboxFacts(view, now)))}
+          ${region('api', card('Platform API', platform(setup, documents, now)))}
+          ${region('totals', card('Counted so far', counters(view.counters)))}
+        </div>
+      </div>
+      ${region('kept', card('Deliveries that could not be understood', keptTable(view.kept, now)))}
+    `,
+  }
+}
+
+function webhooks(flow: Flow, setup: Setup, now: Millis): Html {
+  const ignored = Object.entries(flow.ignored).filter(([, count]) => count > 0)
+  const rows: Content[][] = [
+    ['Accepted', figure(flow.accepted), '202: stored before it was answered'],
+    ['Known already', figure(flow.duplicate), '200: the same delivery again'],
+    ...ignored.map(([kind, count]) => [
+      `Not of interest: ${kind.replaceAll('_', ' ')}`,
+      figure(count),
+      '200: tells nothing of pipelines',
+    ]),
+    ...flow.refused
+      .filter(({ count }) => count > 0)
+      .map(({ message, count }) => [html`<span class="bad-text">Refused</span>`, figure(count), message]),
+  ]
+  return html`${facts([
+    ['Address', html`<code class="break">${setup.webhooks}</code>`],
+    [
+      'Secret',
+      setup.hasWebhookSecret
+        ? 'asked for'
+        : html`<span class="bad-text">none: whoever reaches the address can post</span>`,
+    ],
+    ['Last accepted', since(flow.lastAccepted, now)],
+    ['Counted since', html`${utc(flow.startedAt)}`],
+  ])}
+  ${table('Deliveries by answer', ['Answer', 'Deliveries', 'What it means'], rows)}`
+}
+
+function figure(count: number): Html {
+  return html`<span class="figure">${number(count)}</span>`
+}
+
+function projectsTable(projects: readonly ProjectSources[], now: Millis): Content {
+  if (projects.length === 0) return empty('No project has been heard of yet.')
+  const rows = projects.map(({ project, lastHeard, pipelines, firstBy }) => [
+    project,
+    since(lastHeard, now),
+    figure(pipelines),
+    Object.entries(firstBy)
+      .map(([source, count]) => `${source} ${count}`)
+      .join(', ') || '–',
+  ])
+  return table('Projects by source', ['Project', 'Last heard', 'Pipelines', 'Told of first by'], rows)
+}
+
+function inboxFacts({ inbox, flow }: SourcesView, now: Millis): Html {
+  return facts([
+    [
+      'Waiting',
+      `${counted(inbox.waiting, 'delivery', 'deliveries')}${inbox.waiting > 0 ? `, ${size(inbox.waitingBytes)}` : ''}`,
+    ],
+    ['Oldest', inbox.oldest === undefined ? undefined : since(inbox.oldest, now)],
+    ['Understood', number(flow.understood)],
+    ['Of projects left out', number(flow.excluded)],
+    ['Not understood', number(flow.unparseable)],
+    ['Kept', number(inbox.kept)],
+  ])
+}
+
+function platform(setup: Setup, documents: readonly SourceDocument[], now: Millis): Html {
+  return html`${facts([
+    ['Address', setup.platform ?? 'told by each delivery'],
+    ['Token', setup.hasPlatformToken ? 'configured' : 'none: what webhooks leave out is not asked for'],
+  ])}
+  ${documents.map(
+    ({ name, value }) =>
+      html`<details>
+        <summary>${name}</summary>
+        <dl class="attributes">
+          ${entriesOf(value).map(
+            ([key, text]) =>
+              html`<div>
+                <dt>${key}</dt>
+                <dd>${shown(key, text, now)}</dd>
+              </div>`,
+          )}
+        </dl>
+      </details>`,
+  )}`
+}
+
+function entriesOf(value: Json): [string, Json][] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [['value', value]]
+  return Object.entries(value).flatMap(([key, one]): [string, Json][] => (one === undefined ? [] : [[key, one]]))
+}
+
+/** Instants are told as such. */
+function shown(key: string, value: Json, now: Millis): Content {
+  if (typeof value === 'number' && value > 1e12 && value < 1e13) return time(value, now)
+  if (typeof value === 'number') return /ms$/i.test(key) ? duration(value) : number(Math.round(value * 100) / 100)
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+function counters(all: SourcesView['counters']): Content {
+  const known = Object.entries(all)
+  if (known.length === 0) return empty('Nothing was dropped, pruned or rejected so far.')
+  return facts(known.map(([name, count]) => [name.replace('.', ': ').replaceAll('_', ' '), number(count)] as const))
+}
+
+function keptTable(kept: readonly KeptDelivery[], now: Millis): Content {
+  if (kept.length === 0) return empty('Every delivery was understood.')
+  const rows = kept.map(one => [
+    html`<span class="mono">${one.id}</span>`,
+    time(one.receivedAt, now),
+    one.event || '–',
+    one.instance ?? '–',
+    html`<span class="said">${one.reason}</span>`,
+    size(one.size),
+  ])
+  return html`${table('Kept deliveries', ['No.', 'Received', 'Event', 'Instance', 'Why', 'Size'], rows)}
+    <p class="dim">See one with <code>pipespan inbox show</code>, try again with <code>pipespan inbox retry</code>.</p>`
+}

@@ -1,0 +1,167 @@
+// Ingest tokens: which one is in use and since when, by name and fingerprint; never a value.
+import { badge } from './status.ts'
+import { card, empty, facts, region, table, type Page, type Reader } from './frame.ts'
+import { duration, time } from './format.ts'
+import { html, type Content, type Html } from './html.ts'
+import type { Json } from '../store/notes.ts'
+import type { Millis } from '../model/instant.ts'
+import type { PagesParts, Setup } from './ports.ts'
+
+export interface TokensView {
+  readonly setup: Setup
+  /** Targets of rotations, as far as the store remembers. */
+  readonly targets: readonly TokenTarget[]
+  /** The last first. */
+  readonly rotations: readonly Rotation[]
+  readonly daemons: readonly {
+    readonly daemon: string
+    readonly fingerprints: readonly string[]
+    readonly at: Millis
+  }[]
+}
+
+export interface TokenTarget {
+  readonly target: string
+  readonly instance: string
+  readonly current?:
+    { readonly id: string; readonly fingerprint?: string | undefined; readonly since: Millis } | undefined
+  /** Still valid, and to be revoked. */
+  readonly older: number
+  /** The step of a rotation under way, or of one that died. */
+  readonly step?: string | undefined
+}
+
+export interface Rotation {
+  readonly name: string
+  readonly target: string
+  readonly state: string
+  readonly startedAt: Millis
+  readonly updatedAt: Millis
+  readonly fingerprint?: string | undefined
+}
+
+export async function tokensView(parts: PagesParts): Promise<TokensView> {
+  const [journals, records, reports] = await Promise.all([
+    parts.notes.list('rotation/journal/'),
+    parts.notes.list('rotation/record/'),
+    parts.notes.list('daemon/'),
+  ])
+  return {
+    setup: parts.setup(),
+    targets: [...journals.values()].map(targetOf).filter(one => one !== undefined),
+    rotations: [...records.values()]
+      .map(rotationOf)
+      .filter(one => one !== undefined)
+      .sort((a, b) => b.startedAt - a.startedAt)
+      .slice(0, 20),
+    daemons: [...reports.values()].flatMap(value => {
+      const { daemon, fingerprints, at } = fieldsOf(value)
+      if (typeof daemon !== 'string' || typeof at !== 'number' || !Array.isArray(fingerprints)) return []
+      return [{ daemon, at, fingerprints: fingerprints.filter(one => typeof one === 'string') }]
+    }),
+  }
+}
+
+function fieldsOf(value: Json | undefined): Readonly<Record<string, Json | undefined>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, Json>) : {}
+}
+
+function targetOf(value: Json): TokenTarget | undefined {
+  const { target, instance, current, older, rotation } = fieldsOf(value)
+  if (typeof target !== 'string' || typeof instance !== 'string') return undefined
+  const { id, fingerprint, since } = fieldsOf(current)
+  const { step } = fieldsOf(rotation)
+  return {
+    target,
+    instance,
+    current:
+      typeof id === 'string' && typeof since === 'number'
+        ? { id, since, fingerprint: typeof fingerprint === 'string' ? fingerprint : undefined }
+        : undefined,
+    older: Array.isArray(older) ? older.length : 0,
+    step: typeof step === 'string' ? step : undefined,
+  }
+}
+
+function rotationOf(value: Json): Rotation | undefined {
+  const { name, target, state, startedAt, updatedAt, fingerprint } = fieldsOf(value)
+  if (typeof name !== 'string' || typeof target !== 'string' || typeof state !== 'string') return undefined
+  if (typeof startedAt !== 'number' || typeof updatedAt !== 'number') return undefined
+  return {
+    name,
+    target,
+    state,
+    startedAt,
+    updatedAt,
+    fingerprint: typeof fingerprint === 'string' ? fingerprint : undefined,
+  }
+}
+
+export function tokensPage(view: TokensView, { now }: Reader): Page {
+  const { setup, targets, rotations } = view
+  return {
+    title: 'Tokens',
+    live: true,
+    content: html`
+      <h1>Tokens</h1>
+      <div class="columns even">
+        <div>${region('in-use', card('In use', inUse(view, now)))}</div>
+        <div>${region('targets', card('Rotated targets', targetList(targets, now)))}</div>
+      </div>
+      ${region('rotations', card('Rotations', rotationTable(rotations, now), { aside: setup.observabilityUrl !== undefined && html`<code>${setup.observabilityUrl}</code>` }))}
+    `,
+  }
+}
+
+function inUse({ setup, daemons, rotations }: TokensView, now: Millis): Content {
+  if (setup.destinations.length === 0) return empty('No destination is configured.')
+  return html`${setup.destinations.map(({ name, fingerprint, tokenFrom }) => {
+    const made = rotations.find(one => fingerprint !== undefined && one.fingerprint?.startsWith(fingerprint))
+    return html`<h3>${name}</h3>
+      ${facts([
+        [
+          'Token',
+          fingerprint === undefined
+            ? 'none is sent'
+            : html`<code>${fingerprint}…</code> <span class="dim">(fingerprint)</span>`,
+        ],
+        ['Name', made?.name],
+        ['Age', made && duration(now - made.startedAt)],
+        ['Read from', tokenFrom],
+      ])}`
+  })}
+  ${daemons.length > 0 && html`<p class="dim">${daemons.map(({ daemon, at }) => html`${daemon} reported ${time(at, now)}. `)}</p>`}`
+}
+
+function targetList(targets: readonly TokenTarget[], now: Millis): Content {
+  if (targets.length === 0) {
+    return empty(html`No token was rotated yet. <code>pipespan tokens rotate</code> replaces a token without a gap.`)
+  }
+  return html`${targets.map(
+    ({ target, instance, current, older, step }) =>
+      html`<h3 class="break">${target}</h3>
+        ${facts([
+          ['Instance', instance],
+          ['Current', current && html`<code>${current.id}</code>, ${duration(now - current.since)} old`],
+          ['Older, still valid', older > 0 ? String(older) : undefined],
+          ['Rotation', step === undefined ? 'none under way' : badge('running', step)],
+        ])}`,
+  )}`
+}
+
+function rotationTable(rotations: readonly Rotation[], now: Millis): Content {
+  if (rotations.length === 0) return empty('No rotation is remembered.')
+  const rows = rotations.map(({ name, target, state, startedAt, updatedAt }): Html[] => [
+    html`${badge(stateTone(state), state)}`,
+    html`<strong>${name}</strong>`,
+    html`<span class="break">${target}</span>`,
+    html`${time(startedAt, now)}`,
+    html`${duration(updatedAt - startedAt)}`,
+  ])
+  return table('Rotations', ['State', 'Token', 'Target', 'Began', 'Took'], rows)
+}
+
+function stateTone(state: string): string {
+  if (/done|complete/.test(state)) return 'success'
+  return /roll|fail|abandon/.test(state) ? 'failed' : 'running'
+}

@@ -1,0 +1,144 @@
+// The rows of a waterfall: a family's pipelines, stages and jobs in order, each with its place in time. Pure.
+import { criticalPath, type CriticalPath, type Ran } from './critical-path.ts'
+import type { FamilyMember } from './family.ts'
+import type { JobCard, RunCard } from './run-card.ts'
+import type { Millis } from '../model/instant.ts'
+
+export interface WaterfallRow {
+  readonly kind: 'pipeline' | 'stage' | 'job'
+  readonly id: number
+  readonly label: string
+  /** Said after the label. */
+  readonly note?: string | undefined
+  readonly status: string
+  readonly depth: number
+  /** When it began to queue, to run, and when it ended; undefined: it never did. */
+  readonly queued?: Millis | undefined
+  readonly start?: Millis | undefined
+  readonly end?: Millis | undefined
+  readonly critical: boolean
+  /** A newer job of the same name exists. */
+  readonly retried: boolean
+  readonly projectId: number
+}
+
+export interface Waterfall {
+  readonly rows: readonly WaterfallRow[]
+  readonly from: Millis
+  readonly to: Millis
+  /** Of the pipeline that was asked for. */
+  readonly path: CriticalPath
+  /** Jobs that found no room. */
+  readonly left: number
+}
+
+/** More rows than anybody reads. */
+const mostRows = 400
+
+export function waterfallOf(root: FamilyMember, asked: number, now: Millis): Waterfall {
+  const rows: WaterfallRow[] = []
+  addPipeline(root, 0, true, rows, now)
+  const times = rows.flatMap(row => [row.queued, row.start, row.end]).filter(at => at !== undefined)
+  const from = times.length === 0 ? now : Math.min(...times)
+  const to = times.length === 0 ? now + 1 : Math.max(from + 1_000, ...times)
+  const path = criticalPath(ranOf(find(root, asked)?.card.jobs ?? [], now))
+  return { rows: rows.slice(0, mostRows), from, to, path, left: Math.max(0, rows.length - mostRows) }
+}
+
+function find(member: FamilyMember, id: number): FamilyMember | undefined {
+  if (member.card.pipelineId === id) return member
+  for (const child of member.children) {
+    const found = find(child, id)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function addPipeline(member: FamilyMember, depth: number, critical: boolean, rows: WaterfallRow[], now: Millis): void {
+  const { card, children } = member
+  const { projectId, pipelineId } = card
+  const path = new Set(critical ? criticalPath(ranOf(card.jobs, now)).ids : [])
+  const base = { projectId, retried: false, critical: false }
+  rows.push({
+    ...base,
+    ...spanOf(card, now),
+    kind: 'pipeline',
+    id: pipelineId,
+    label: card.project,
+    note: `#${pipelineId}`,
+    status: card.status,
+    depth,
+  })
+  const placed = new Set<FamilyMember>()
+  for (const [stage, jobs] of Map.groupBy(card.jobs, job => job.stage)) {
+    rows.push({
+      ...base,
+      ...around(jobs, now),
+      kind: 'stage',
+      id: jobs[0]?.id ?? 0,
+      label: stage || 'no stage',
+      status: '',
+      depth: depth + 1,
+    })
+    for (const job of jobs.toSorted(byStart)) {
+      rows.push(jobRow(job, projectId, depth + 2, path.has(job.id), now))
+      for (const child of children.filter(
+        one => one.triggeredBy === job.id || job.downstreamId === one.card.pipelineId,
+      )) {
+        if (placed.has(child)) continue
+        placed.add(child)
+        addPipeline(child, depth + 3, path.has(job.id), rows, now)
+      }
+    }
+  }
+  for (const child of children) if (!placed.has(child)) addPipeline(child, depth + 2, false, rows, now)
+}
+
+function jobRow(job: JobCard, projectId: number, depth: number, critical: boolean, now: Millis): WaterfallRow {
+  const { startedAt, queuedMs } = job
+  const queued = startedAt === undefined || queuedMs === undefined ? undefined : startedAt - queuedMs
+  return {
+    kind: 'job',
+    id: job.id,
+    label: job.name,
+    note: noteOf(job),
+    status: job.status === 'failed' && job.allowFailure ? 'warning' : job.status,
+    depth,
+    queued,
+    start: startedAt,
+    end: startedAt === undefined ? undefined : (job.finishedAt ?? now),
+    critical,
+    retried: job.retried,
+    projectId,
+  }
+}
+
+function noteOf(job: JobCard): string | undefined {
+  if (job.retried) return 'retried'
+  if (job.kind === 'bridge') return 'bridge'
+  return job.status === 'failed' && job.allowFailure ? 'allowed to fail' : undefined
+}
+
+function byStart(a: JobCard, b: JobCard): number {
+  return (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || a.id - b.id
+}
+
+function ranOf(jobs: readonly JobCard[], now: Millis): Ran[] {
+  return jobs.flatMap(({ id, startedAt, finishedAt, status }) => {
+    if (startedAt === undefined) return []
+    const end = finishedAt ?? (status === 'running' || status === 'canceling' ? now : undefined)
+    return end === undefined ? [] : [{ id, start: startedAt, end: Math.max(startedAt, end) }]
+  })
+}
+
+function spanOf(card: RunCard, now: Millis): Pick<WaterfallRow, 'start' | 'end'> {
+  const { start, end } = around(card.jobs, now)
+  const from = card.createdAt ?? start
+  return { start: from, end: card.finishedAt ?? end ?? from }
+}
+
+function around(jobs: readonly JobCard[], now: Millis): Pick<WaterfallRow, 'start' | 'end'> {
+  const ran = ranOf(jobs, now)
+  if (ran.length === 0) return {}
+  return { start: Math.min(...ran.map(job => job.start)), end: Math.max(...ran.map(job => job.end)) }
+}

@@ -1,0 +1,111 @@
+// A waterfall as inline SVG. Bars carry no text that the table below them does not say too.
+import { duration } from './format.ts'
+import { html, type Content, type Html } from './html.ts'
+import { toneOf, wordOf } from './status.ts'
+import type { Waterfall, WaterfallRow } from './waterfall-rows.ts'
+
+const labels = 330
+const chart = 790
+const right = 60
+const width = labels + chart + right
+const rowHeight = 24
+const head = 30
+
+const seconds = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400, 604_800]
+
+export interface WaterfallLinks {
+  /** Where a row leads. */
+  readonly href: (row: WaterfallRow) => string
+  /** The pipeline whose page this is. */
+  readonly asked: number
+}
+
+export function waterfallSvg({ rows, from, to }: Waterfall, links: WaterfallLinks): Html {
+  const height = head + rows.length * rowHeight + 8
+  const x = (at: number): number => labels + ((at - from) / (to - from)) * chart
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Waterfall">
+    <svg
+      class="waterfall"
+      viewBox="0 0 ${width} ${height}"
+      role="group"
+      aria-label="Pipelines, stages and jobs over time; the table of jobs says the same"
+    >
+      ${ticks(to - from).map(tick => {
+        const at = Number(x(from + tick).toFixed(1))
+        return html`<g class="tick"
+          ><line x1="${at}" x2="${at}" y1="${head - 6}" y2="${height - 8}" /><text x="${at}" y="${head - 12}"
+            >${tick === 0 ? '0' : duration(tick).replace(' 00 s', '').replace(' 00 m', '')}</text
+          ></g
+        >`
+      })}
+      ${rows.map((row, index) => drawn(row, head + index * rowHeight, x, links))}
+    </svg>
+  </div>`
+}
+
+function ticks(span: number): number[] {
+  const step = 1_000 * (seconds.find(one => span / (one * 1_000) <= 8) ?? 2_592_000)
+  return Array.from({ length: Math.floor(span / step) + 1 }, (_, index) => index * step)
+}
+
+function drawn(row: WaterfallRow, y: number, x: (at: number) => number, { href, asked }: WaterfallLinks): Html {
+  const { kind, label, note, status, depth, start, end, retried, critical } = row
+  const indent = 8 + Math.min(depth, 12) * 12
+  const room = Math.floor((labels - indent - 30 - (note?.length ?? 0) * 6.4) / 7.1)
+  const shown = label.length > room ? `${label.slice(0, Math.max(3, room - 1))}…` : label
+  const took = start === undefined || end === undefined ? undefined : end - start
+  const words = [
+    label,
+    note,
+    status === '' ? undefined : wordOf(status),
+    took === undefined ? 'did not run' : duration(took),
+  ]
+  const said = [...words, critical && kind === 'job' ? 'on the critical path' : undefined].filter(Boolean).join(', ')
+  const classes = [
+    'row',
+    kind,
+    toneOf(status),
+    retried && 'retried',
+    critical && 'critical',
+    kind === 'pipeline' && row.id === asked && 'asked',
+  ]
+  const text = html`<text class="label" x="${indent + (kind === 'stage' ? 0 : 20)}" y="${y + 16}"
+    >${shown}${note !== undefined && html`<tspan class="note" dx="7">${note}</tspan>`}</text
+  >`
+  return html`<g class="${classes.filter(Boolean).join(' ')}">
+    <title>${said}</title>
+    <rect class="band" x="0" y="${y}" width="${width}" height="${rowHeight}" />
+    ${kind !== 'stage' && html`<circle class="dot" cx="${indent + 8}" cy="${y + 12}" r="5" />`}
+    ${kind === 'stage' ? text : html`<a href="${href(row)}" aria-label="${said}">${text}</a>`} ${bars(row, y, x)}
+  </g>`
+}
+
+function bars({ kind, queued, start, end, status }: WaterfallRow, y: number, x: (at: number) => number): Content {
+  if (start === undefined || end === undefined) {
+    return kind === 'job' && html`<text class="idle" x="${labels + 4}" y="${y + 16}">${wordOf(status)}</text>`
+  }
+  const left = x(start)
+  const long = Math.max(2, x(end) - left)
+  if (kind === 'stage')
+    return html`<rect class="stage-bar" x="${left.toFixed(1)}" y="${y + 11}" width="${long.toFixed(1)}" height="2" />`
+  const [top, high] = kind === 'pipeline' ? [y + 8, 8] : [y + 5, 14]
+  const waited = queued === undefined ? 0 : left - x(queued)
+  return html`${
+      waited > 1 &&
+      html`<rect
+        class="queue"
+        x="${(left - waited).toFixed(1)}"
+        y="${y + 9}"
+        width="${waited.toFixed(1)}"
+        height="6"
+      />`
+    }<rect
+      class="bar"
+      x="${left.toFixed(1)}"
+      y="${top}"
+      width="${long.toFixed(1)}"
+      height="${high}"
+      rx="${kind === 'pipeline' ? 4 : 3}"
+    />
+    <text class="took" x="${(left + long + 6).toFixed(1)}" y="${y + 16}">${duration(end - start)}</text>`
+}
