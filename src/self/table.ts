@@ -94,7 +94,7 @@ export const observedMetrics = [
     says: 'Since when the oldest export is owed.', seen: ({ lanes, now }) => lanes.map(one => ({ value: age(one.oldest, now), attributes: laneOf(one) })) },
   { name: 'pipespan.export.dead_letters', type: 'gauge', unit: '{export}', attributes: lane,
     says: 'Exports that the backend refused for good.', seen: ({ lanes }) => lanes.map(one => ({ value: one.dead, attributes: laneOf(one) })) },
-  { name: 'pipespan.export.healthy', type: 'gauge', unit: '1', attributes: [...lane, 'state'],
+  { name: 'pipespan.export.healthy', type: 'gauge', unit: '{destination}', attributes: [...lane, 'state'],
     says: '1 while a destination takes a signal, 0 while it does not; `state` says why.',
     seen: ({ lanes }) => lanes.map(one => ({ value: Number(one.state === 'open' || one.state === 'starting'), attributes: { ...laneOf(one), state: one.state } })) },
   { name: 'pipespan.export.items', type: 'counter', unit: '{export}', attributes: [...lane, 'outcome'],

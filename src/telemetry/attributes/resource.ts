@@ -111,7 +111,8 @@ export function resourceOf(part: ResourceSubject, settings: TelemetrySettings): 
   return resourceFromAttributes(resourceAttributesOf(part, settings), { schemaUrl })
 }
 
-function nameOf({ project }: ResourceSubject): string | undefined {
+/** The project's name, else the end of its path. */
+export function nameOf({ project }: Pick<FrozenPart, 'project'>): string | undefined {
   return notBlank(project.name) ?? notBlank(project.path?.slice(project.path.lastIndexOf('/') + 1))
 }
 

@@ -1,4 +1,5 @@
 // Pipeline metrics as a scrape shows them: each family once, over all projects, told apart by labels.
+import { nameOf, ownerOf } from '../attributes/resource.ts'
 import { activePoints, totalsData, type ActiveTotals } from './cumulative.ts'
 import { metricData } from './data.ts'
 import { activeRunsMetric } from './table.ts'
@@ -11,7 +12,14 @@ import { scope } from '../scope.ts'
 import type { TelemetrySettings } from '../settings.ts'
 
 /** The labels that every series has besides its own. */
-export const projectLabels = ['platform_url', 'project_id', 'project_path'] as const
+export const projectLabels = [
+  'platform_url',
+  'project_id',
+  'project_path',
+  // As a Collector writes the resource's attributes: a dashboard is right for either way.
+  'vcs_owner_name',
+  'vcs_repository_name',
+] as const
 
 /** One page of projects after the other may be added; `scopes` answers what was added. */
 export interface Families {
@@ -47,5 +55,6 @@ function empty(metric: MetricData): MetricData {
 }
 
 function labelsOf({ key, project }: Owner): Attributes {
-  return { platform_url: key.instance, project_id: String(key.projectId), project_path: project.path ?? '' }
+  const values = [key.instance, String(key.projectId), project.path, ownerOf({ project }), nameOf({ project })]
+  return Object.fromEntries(projectLabels.map((label, index) => [label, values[index] ?? '']))
 }

@@ -1,0 +1,123 @@
+// The dashboards hold what Grafana's provisioning needs, and ask for nothing that is not measured.
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { activeRunsMetric, attemptMetrics } from '../../src/telemetry/metrics/table.ts'
+import { ownMetrics } from '../../src/self/table.ts'
+import { projectLabels } from '../../src/telemetry/metrics/families.ts'
+
+interface Panel {
+  readonly id: number
+  readonly type: string
+  readonly title: string
+  readonly description?: string
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number }
+  readonly datasource?: { readonly uid: string }
+  readonly targets?: readonly { readonly expr?: string; readonly datasource: { readonly uid: string } }[]
+}
+
+interface Dashboard {
+  readonly uid: string
+  readonly title: string
+  readonly schemaVersion: number
+  readonly templating: {
+    readonly list: readonly { readonly name: string; readonly definition?: string; readonly query: unknown }[]
+  }
+  readonly panels: readonly Panel[]
+}
+
+const folder = path.join(import.meta.dirname, '..', '..', 'deploy', 'grafana')
+const files = readdirSync(folder).filter(name => name.endsWith('.json'))
+const dashboards = files.map(
+  name => [name, JSON.parse(readFileSync(path.join(folder, name), 'utf8')) as Dashboard] as const,
+)
+
+/** A name as Prometheus has it; histograms with the suffixes of their series. */
+function seriesOf({ name, type, unit }: { name: string; type: string; unit: string }): string[] {
+  const base = name.replace(/[^a-zA-Z0-9]/g, '_')
+  // A Collector's Prometheus exporter adds the unit where the name does not have it already.
+  const bases = unit === 's' && !base.endsWith('_seconds') ? [base, `${base}_seconds`] : [base]
+  if (type === 'histogram') return bases.flatMap(one => ['bucket', 'sum', 'count'].map(suffix => `${one}_${suffix}`))
+  return type === 'counter' ? bases.map(one => (one.endsWith('_total') ? one : `${one}_total`)) : bases
+}
+
+const every = [...attemptMetrics, activeRunsMetric, ...ownMetrics]
+const known = new Set(every.flatMap(seriesOf))
+const labels = new Set([
+  ...[...attemptMetrics, activeRunsMetric].flatMap(({ attributes }) => attributes.flatMap(({ keys }) => keys)),
+  ...ownMetrics.flatMap(({ attributes }) => attributes),
+  ...projectLabels,
+  ...['le', 'job', '__name__'],
+])
+const knownLabels = new Set([...labels].map(label => label.replace(/[^a-zA-Z0-9_]/g, '_')))
+
+/** Grafana's own words replaced by what PromQL can read. */
+function promqlOf(expr: string): string {
+  return expr.replaceAll('$__rate_interval', '5m').replaceAll('$__range', '1h').replaceAll(/\$\w+/g, '.*')
+}
+
+function expressionsOf({ panels, templating }: Dashboard): string[] {
+  const queries = panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => expr ?? []))
+  const variables = templating.list.flatMap(
+    ({ definition = '' }) => /^label_values\((\w+), (\w+)\)$/.exec(definition)?.[1] ?? [],
+  )
+  return [...queries, ...variables].map(promqlOf)
+}
+
+describe.each(dashboards)('%s', (name, dashboard) => {
+  it('can be provisioned: a lasting uid, data sources by variable, panels of a lasting id that do not overlap', () => {
+    expect(dashboard.uid).toBe(`pipespan-${name.replace('.json', '')}`)
+    expect(dashboard.schemaVersion).toBeGreaterThan(30)
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length)
+    const variables = dashboard.templating.list.map(({ name }) => `\${${name}}`)
+    const cells = new Set<string>()
+    for (const { type, title, description, gridPos, datasource, targets = [] } of dashboard.panels) {
+      const { x, y, w, h } = gridPos
+      expect(x + w, title).toBeLessThanOrEqual(24)
+      for (let column = x; column < x + w; column += 1) {
+        for (let line = y; line < y + h; line += 1) {
+          expect(cells.has(`${column} ${line}`), `${title} overlaps`).toBe(false)
+          cells.add(`${column} ${line}`)
+        }
+      }
+      if (type === 'row') continue
+      expect(description, title).toMatch(/\.$/)
+      expect(targets.length, title).toBeGreaterThan(0)
+      for (const { uid } of [datasource!, ...targets.map(target => target.datasource)]) expect(variables).toContain(uid)
+    }
+  })
+
+  it('asks for metrics and labels that are in the tables', () => {
+    for (const expr of expressionsOf(dashboard)) {
+      for (const [, pattern = ''] of expr.matchAll(/__name__=~"([^"]+)"/g)) {
+        const matches = new RegExp(`^(?:${pattern})$`)
+        expect(
+          [...known].filter(name => matches.test(name)),
+          expr,
+        ).not.toEqual([])
+      }
+      for (const [, name = ''] of expr.matchAll(/\b(\w+)\{/g)) expect(known, expr).toContain(name)
+      for (const [, list = ''] of expr.matchAll(/\bby \(([^)]*)\)/g)) {
+        for (const label of list.split(', ')) expect(knownLabels, expr).toContain(label)
+      }
+      for (const [, label = ''] of expr.matchAll(/(\w+)=~?"/g)) expect(knownLabels, expr).toContain(label)
+    }
+  })
+
+  const installed = spawnSync('promtool', ['--version']).error === undefined
+  it.skipIf(!installed)('asks in PromQL that Prometheus understands', () => {
+    const rules = expressionsOf(dashboard).map((expr, index) => ({ record: `rule${index}`, expr }))
+    const temporary = mkdtempSync(path.join(tmpdir(), 'pipespan-dashboards-'))
+    onTestFinished(() => rmSync(temporary, { recursive: true }))
+    const file = path.join(temporary, 'rules.json')
+    writeFileSync(file, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }))
+    const { status, stderr } = spawnSync('promtool', ['check', 'rules', file], { encoding: 'utf8' })
+    expect([status, stderr]).toEqual([0, ''])
+  })
+})
+
+it('there is one dashboard for the pipelines and one for the daemon', () => {
+  expect(files.sort()).toEqual(['daemon.json', 'pipelines.json'])
+})
