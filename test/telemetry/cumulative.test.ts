@@ -1,0 +1,50 @@
+// Cumulative metrics: whose they are, and the limit of series of runs under way.
+import { expect, it } from 'vitest'
+import { activePoints, projectResource, type ActiveTotals } from '../../src/telemetry/metrics/cumulative.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { telemetrySettings, type TelemetryOptions } from '../../src/telemetry/settings.ts'
+
+const owner = {
+  key: { instance: 'https://git.example.com', projectId: 42 },
+  project: { id: 42, name: 'Checkout', path: 'shop/backend/checkout' },
+  profile: 'generic',
+}
+
+function resource(options: TelemetryOptions = {}) {
+  return projectResource(owner, telemetrySettings({ profiles, ...options })).attributes
+}
+
+function active(...runs: [name: string, status: string, count: number][]): ActiveTotals {
+  const all = runs.map(([name, status, count]) => ({ ...owner, name, status, count }))
+  return { ...owner, since: 1, runs: all }
+}
+
+it('a project is known by its owner and its id, whatever else the operator calls it', () => {
+  expect(resource()).toMatchObject({
+    'service.name': 'Checkout',
+    'service.namespace': 'shop/backend',
+    'service.instance.id': '42',
+  })
+  expect(resource({ resourceAttributes: { 'service.namespace': 'own', 'service.instance.id': 'x' } })).toMatchObject({
+    'service.namespace': 'own',
+    'service.instance.id': '42',
+  })
+})
+
+it('statuses of one state are one point', () => {
+  const settings = telemetrySettings({ profiles })
+  const points = activePoints(active(['a', 'pending', 2], ['a', 'created', 1], ['a', 'running', 4]), 9, settings)
+  expect(points.map(({ attributes, value }) => [attributes['cicd.pipeline.run.state'], value])).toEqual([
+    ['pending', 3],
+    ['executing', 4],
+  ])
+})
+
+it('runs under way have no more series than allowed, and none is forgotten', () => {
+  const settings = telemetrySettings({ profiles, maxSeries: 2 })
+  const points = activePoints(active(['a', 'running', 1], ['b', 'running', 2], ['c', 'running', 3]), 9, settings)
+  expect(points.map(({ attributes, value }) => [attributes, value])).toEqual([
+    [{ 'cicd.pipeline.name': 'a', 'cicd.pipeline.run.state': 'executing' }, 1],
+    [{ 'otel.metric.overflow': true }, 5],
+  ])
+})
