@@ -16,7 +16,7 @@ import type { Budget } from './platform/budget.ts'
 import type { Clock } from './lib/clock.ts'
 import type { Config } from './config/options.ts'
 import type { Log } from './lib/log.ts'
-import type { Selection } from './sources/selection.ts'
+import { createSelection, type Selection } from './sources/selection.ts'
 import type { Store } from './store/store.ts'
 
 export interface Platform {
@@ -62,6 +62,17 @@ export function connectPlatform(
     log,
   })
   return { client, budget }
+}
+
+/** What is exported at all. */
+export function selectionOf(config: Config): Selection {
+  return createSelection({
+    projectsInclude: config.projects.include ?? [],
+    projectsExclude: config.projects.exclude ?? [],
+    refsInclude: config.refs.include ?? [],
+    refsExclude: config.refs.exclude ?? [],
+    sourcesExclude: config.sources.exclude ?? [],
+  })
 }
 
 export interface AskingOptions {

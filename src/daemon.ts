@@ -6,14 +6,13 @@ import { createHealth } from './web/health.ts'
 import { createIntake } from './sources/intake.ts'
 import { createMetricFlush } from './export/metric-flush.ts'
 import { createListener, type Listener } from './web/listener.ts'
-import { createSelection } from './sources/selection.ts'
 import { createSettler } from './sources/settler.ts'
 import { createTokenReport } from './daemon-tokens.ts'
 import { createTrendLoop } from './store/trend-loop.ts'
 import { createUpkeep } from './store/upkeep.ts'
 import { createWebhookDoor } from './sources/webhook.ts'
 import { claimStore, openStore } from './store/open-store.ts'
-import { connectPlatform, createAsking } from './daemon-platform.ts'
+import { connectPlatform, createAsking, selectionOf } from './daemon-platform.ts'
 import { exportDestinations } from './daemon-export.ts'
 import { lookAt, metricsPage, startOwnTelemetry } from './daemon-self.ts'
 import { normalizeInstance } from './model/instance.ts'
@@ -111,13 +110,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     flush.start()
     steps.push({ why: 'all that could be counted is in the totals: send them', stop: async () => flush.finish(left()) })
 
-    const selection = createSelection({
-      projectsInclude: config.projects.include ?? [],
-      projectsExclude: config.projects.exclude ?? [],
-      refsInclude: config.refs.include ?? [],
-      refsExclude: config.refs.exclude ?? [],
-      sourcesExclude: config.sources.exclude ?? [],
-    })
+    const selection = selectionOf(config)
     const { settle, blockedAfter, staleAfter, enrichDeadline } = config
     const platform = connectPlatform(config, store, clock, log, budget => own.watch.budget(budget))
     const absorbRules = {

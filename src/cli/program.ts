@@ -1,5 +1,6 @@
 // The command line: names, options and help of every command. What a command does is in its own file, loaded when needed.
 import { Command, CommanderError } from 'commander'
+import { addBackfillCommand } from './commands-backfill.ts'
 import { addCiCommands } from './commands-ci.ts'
 import { addDeadLetterCommands } from './commands-dead-letters.ts'
 import { addInboxCommands } from './commands-inbox.ts'
@@ -99,6 +100,7 @@ See what a webhook becomes:
     'pipespan config check pipespan.yaml',
   )
 
+  addBackfillCommand(line)
   addInboxCommands(line)
   addDeadLetterCommands(line)
   addStoreCommands(line)

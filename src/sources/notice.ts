@@ -58,7 +58,7 @@ function delayOf({ status }: PipelineListItem, known: StoredRun | undefined, rul
 }
 
 /** Compared on the platform's clock alone. */
-function isNews({ run, timing }: StoredRun, { status, updatedAt }: PipelineListItem): boolean {
+export function isNews({ run, timing }: StoredRun, { status, updatedAt }: PipelineListItem): boolean {
   const { pipeline } = run
   const last = lastAttempt(run)
   const ended = isTerminal(status)

@@ -1,0 +1,224 @@
+// `pipespan backfill`: finds the pipelines of the past, for the daemon to export, or exports them itself.
+import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { backfill, type BackfillProgress } from '../sources/backfill.ts'
+import { commandLog, requireConfig } from './configuration.ts'
+import { complain, exitCode, print, type Terminal } from './terminal.ts'
+import { ConfigError } from '../lib/fault.ts'
+import { connectPlatform, selectionOf, type Platform } from '../daemon-platform.ts'
+import { createPollContext } from '../sources/poll-context.ts'
+import { createProgressLine } from './progress-line.ts'
+import { openStore } from '../store/open-store.ts'
+import { startDaemon } from '../daemon.ts'
+import { systemClock } from '../lib/clock.ts'
+import type { Config } from '../config/options.ts'
+import type { Log } from '../lib/log.ts'
+import type { ProfileName } from '../platform/profile.ts'
+import type { Store } from '../store/store.ts'
+
+export interface BackfillCommand {
+  /** Unix ms. */
+  readonly since: number
+  readonly until?: number | undefined
+  /** As they were given: the same words go on where they stopped. */
+  readonly words: string
+  readonly project: readonly string[]
+  readonly group: readonly string[]
+  readonly dryRun: boolean
+  readonly deliver: boolean
+  /** Ends it, as Ctrl-C does. */
+  readonly signal?: AbortSignal | undefined
+}
+
+const signals = ['SIGINT', 'SIGTERM'] as const
+
+export async function backfillCommand(
+  terminal: Terminal,
+  file: string | undefined,
+  command: BackfillCommand,
+): Promise<number> {
+  const { config } = requireConfig(terminal, file)
+  const log = commandLog(terminal, config)
+  const stopping = new AbortController()
+  const stop = (): void => stopping.abort(new Error('stopped'))
+  for (const name of signals) process.once(name, stop)
+  command.signal?.addEventListener('abort', stop, { once: true })
+  try {
+    if (!command.deliver) {
+      const store = await openStore(config.store.url, { maxSize: config.store.maxSize })
+      try {
+        return await look(terminal, command, config, store, log, stopping.signal)
+      } finally {
+        await store.close()
+      }
+    }
+    const daemon = await startDaemon({ config: withoutDoors(config), log })
+    try {
+      const code = await look(terminal, command, config, daemon.store, log, stopping.signal)
+      if (!command.dryRun) await delivered(terminal, daemon.store, stopping.signal)
+      return code
+    } finally {
+      await daemon.stop()
+    }
+  } finally {
+    for (const name of signals) process.off(name, stop)
+    command.signal?.removeEventListener('abort', stop)
+  }
+}
+
+async function look(
+  terminal: Terminal,
+  command: BackfillCommand,
+  config: Config<ProfileName>,
+  store: Store,
+  log: Log,
+  signal: AbortSignal,
+): Promise<number> {
+  const platform = connectPlatform(config, store, systemClock, log)
+  if (platform === undefined) {
+    throw new ConfigError(
+      'There is no platform to ask.',
+      'Set PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN, with a token that may read the API.',
+    )
+  }
+  const { project, group, dryRun } = command
+  const named = project.length + group.length > 0
+  const projects = named ? project : (config.poll.projects ?? [])
+  const groups = named ? group : (config.poll.groups ?? [])
+  if (projects.length + groups.length === 0) {
+    throw new ConfigError('No project is named.', 'Name some with --project or --group, or set PIPESPAN_POLL_GROUPS.')
+  }
+  const now = (): number => systemClock.now()
+  const { blockedAfter, staleAfter } = config
+  const context = createPollContext({
+    client: platform.client,
+    runs: store.runs,
+    selection: selectionOf(config),
+    rules: { blockedAfter, staleAfter },
+    source: 'backfill',
+    signal,
+    clock: systemClock,
+  })
+  const line = createProgressLine(terminal, now)
+  const shower = progressShower(platform, line, now)
+  complain(terminal, warning)
+  let last: BackfillProgress | undefined
+  try {
+    const summary = await backfill({
+      context,
+      notes: store.notes,
+      runs: store.runs,
+      name: createHash('sha256')
+        .update(JSON.stringify([command.words, projects, groups]))
+        .digest('hex')
+        .slice(0, 16),
+      range: { since: command.since, until: command.until ?? now() },
+      ...{ projects, groups, dryRun, now },
+      onProgress: progress => {
+        last = progress
+        shower(progress)
+      },
+    })
+    line.end()
+    print(terminal, summaryOf(summary, command, config.platform.budget))
+    return summary.failed.length > 0 ? exitCode.failed : exitCode.done
+  } catch (error) {
+    line.end()
+    if (signal.aborted) {
+      print(terminal, `Stopped. ${counted(last)} The same command goes on from here.`)
+      return exitCode.done
+    }
+    throw error
+  } finally {
+    await platform.client.close()
+  }
+}
+
+const warning =
+  'Many backends refuse or drop spans with old timestamps: try a short stretch first, and look whether it arrives.'
+
+/** Words of the progress; the budget is looked at once a second at most. */
+function progressShower(
+  { budget }: Platform,
+  line: ReturnType<typeof createProgressLine>,
+  now: () => number,
+): (progress: BackfillProgress) => void {
+  const begun = now()
+  let free = ''
+  let lookedAt = 0
+  return progress => {
+    if (now() - lookedAt > 1_000) {
+      lookedAt = now()
+      void budget
+        .snapshot()
+        .then(({ available, perMinute, pausedFor }) => {
+          free =
+            pausedFor > 0 ? ', the platform asked for a pause' : `, API budget ${available} free of ${perMinute}/min`
+        })
+        .catch(() => undefined)
+    }
+    const { projects, seen, news } = progress
+    const share = projects.all === 0 ? undefined : projects.done / projects.all
+    const seconds = (now() - begun) / 1000
+    const rate = seconds < 1 ? '' : `, ${(seen / seconds).toFixed(1)}/s`
+    const left = share === undefined || seconds < 2 ? '' : `, ${minutes((seconds / share) * (1 - share))} left`
+    const words = `${projects.done} of ${projects.all} projects, ${seen} pipelines (${news} new)${rate}${left}${free}`
+    line.show(share, words)
+  }
+}
+
+function summaryOf(summary: BackfillProgress, { dryRun, deliver }: BackfillCommand, perMinute: number): string {
+  const { range, projects, news, requests, failed, resumed } = summary
+  const iso = (at: number): string => new Date(at).toISOString()
+  // Itself, its jobs, its bridges; a third of the budget is what a backfill gets while others ask too.
+  const asking = news * 3
+  const next = dryRun
+    ? `Nothing was written. Completing them takes some ${asking} requests: ${minutes((asking / perMinute) * 60)} at least.`
+    : news === 0
+      ? 'There is nothing to export.'
+      : deliver
+        ? 'They are exported now.'
+        : 'The running daemon completes and exports them; without a daemon, `--deliver` does.'
+  return [
+    `${iso(range.since)} to ${iso(range.until)}${resumed ? ', taken up again' : ''}:`,
+    `${counted(summary)} ${projects.all} projects, ${requests} requests.`,
+    ...failed.map(({ project, reason }) => `Project ${project} was left out: ${reason}`),
+    next,
+  ].join('\n')
+}
+
+function counted(progress: BackfillProgress | undefined): string {
+  return `${progress?.seen ?? 0} pipelines seen, ${progress?.news ?? 0} of them not exported yet.`
+}
+
+function minutes(seconds: number): string {
+  return seconds < 90 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`
+}
+
+/** The daemon's inside alone: nobody is let in, and nothing else is looked for. */
+function withoutDoors(config: Config<ProfileName>): Config<ProfileName> {
+  const closed = { host: '127.0.0.1', port: 0 }
+  return {
+    ...config,
+    listen: closed,
+    admin: { ...config.admin, listen: closed },
+    poll: { ...config.poll, projects: [], groups: [], mine: false },
+    redelivery: false,
+  }
+}
+
+/** Waits until what was found is completed, frozen and sent. */
+async function delivered(terminal: Terminal, store: Store, signal: AbortSignal): Promise<void> {
+  const line = createProgressLine(terminal, () => systemClock.now())
+  for (let calm = 0; calm < 2 && !signal.aborted;) {
+    const { due } = await store.asking.count('backfill')
+    const next = await store.runs.nextDue()
+    const settling = next !== undefined && next < systemClock.now() + 60_000
+    const owed = (await store.exports.lanes()).reduce((sum, lane) => sum + lane.owed, 0)
+    calm = due === 0 && !settling && owed === 0 ? calm + 1 : 0
+    line.show(undefined, `${due} pipelines to complete, ${owed} exports to send`)
+    await sleep(500, undefined, { signal }).catch(() => undefined)
+  }
+  line.end()
+  print(terminal, signal.aborted ? 'Stopped: what is not sent yet waits in the store.' : 'All of it is exported.')
+}

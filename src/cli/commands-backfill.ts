@@ -1,0 +1,60 @@
+// The command line of `pipespan backfill`.
+import { InvalidArgumentError } from 'commander'
+import { durationMs, example, misuse, type CommandLine } from './command-line.ts'
+
+interface Given {
+  readonly since: number
+  readonly until?: number
+  readonly project: readonly string[]
+  readonly group: readonly string[]
+  readonly dryRun: boolean
+  readonly deliver: boolean
+}
+
+export function addBackfillCommand({ program, terminal, file, answer }: CommandLine): void {
+  const words: string[] = []
+  const instant = (text: string): number => {
+    words.push(text)
+    return instantOf(text, Date.now())
+  }
+  const several = (text: string, before: readonly string[]): string[] => [...before, ...text.split(',')]
+  example(
+    program
+      .command('backfill')
+      .description('find the pipelines of the past and have them exported; stopped, the same command goes on')
+      .requiredOption(
+        '--since <when>',
+        'a time such as 2026-05-01 or 2026-05-01T12:00Z, or so long ago, such as 7d',
+        instant,
+      )
+      .option('--until <when>', 'likewise; default: now', instant)
+      .option(
+        '--project <project>',
+        'an id or full path, several by comma or repetition; default: those polled',
+        several,
+        [],
+      )
+      .option('--group <group>', 'likewise, with subgroups', several, [])
+      .option('--dry-run', 'only count', false)
+      .option('--deliver', 'complete and export them too: where no daemon runs on this store', false)
+      .action(
+        answer(async (given: Given) => {
+          if (given.until !== undefined && given.until <= given.since) throw misuse('--until is not after --since.')
+          const { backfillCommand } = await import('./backfill.ts')
+          return backfillCommand(terminal, file(), { ...given, words: words.join(' ') })
+        }),
+      ),
+    'pipespan backfill --since 7d --group team --dry-run',
+    'pipespan backfill --since 2026-05-01 --until 2026-05-08 --project team/shop',
+  )
+}
+
+function instantOf(text: string, now: number): number {
+  const date = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN
+  if (!Number.isNaN(date)) return date
+  try {
+    return now - durationMs(text)
+  } catch {
+    throw new InvalidArgumentError('Write a date such as 2026-05-01, or how long ago, such as 12h or 7d.')
+  }
+}
