@@ -40,7 +40,7 @@ function hear(run: Run | undefined, observations: readonly Observation[]): Run {
   return observations.reduce<Run | undefined>(
     (before, one) => (before === undefined ? hearRun(one) : mergeRun(before, hearRun(one))),
     run,
-  ) as Run
+  )!
 }
 
 describe('a tombstone', () => {
