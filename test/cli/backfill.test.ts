@@ -1,0 +1,95 @@
+// The command itself: its words, its exit codes, and that it delivers.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { allScenarios, scenarios } from '../../src/demo/platform/scenarios.ts'
+import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
+import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { PlatformState } from '../../src/demo/platform/state.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import { runProgram } from '../../src/cli/program.ts'
+import { Timeline } from '../../src/demo/platform/timeline.ts'
+import { TraceBook } from '../../src/demo/trace-book.ts'
+
+const hour = 3_600_000
+
+describe('pipespan backfill', () => {
+  let folder: string
+  let api: RestApi
+  let receiver: OtlpReceiver
+  let state: PlatformState
+  const token = 'pat-73d1-secret'
+
+  beforeEach(async () => {
+    folder = mkdtempSync(path.join(tmpdir(), 'pipespan-backfill-'))
+    state = new PlatformState()
+    const timeline = new Timeline(Date.now() - 20 * hour)
+    const random = new Random(3)
+    const lifecycle = new Lifecycle(state, timeline, random, () => undefined)
+    for (const name of allScenarios) lifecycle.create(scenarios[name](random))
+    timeline.runAll()
+    api = await RestApi.start({ state, now: () => Date.now(), token })
+    receiver = await OtlpReceiver.start({ keep: false })
+  })
+  afterEach(async () => {
+    await receiver.close()
+    await api.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+    const stdout = new PassThrough()
+    const stderr = new PassThrough()
+    const env = {
+      PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'pipespan.db')}`,
+      PIPESPAN_PLATFORM_URL: api.url,
+      PIPESPAN_PLATFORM_TOKEN: token,
+      PIPESPAN_PLATFORM_BUDGET: '6000',
+      PIPESPAN_SETTLE: '100ms',
+      PIPESPAN_LOG_LEVEL: 'warn',
+      PIPESPAN_WEBHOOK_TOKEN: 'hook-token',
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      SERVICE_OBSERVABILITY_EXPORT: 'traces',
+    }
+    const code = await runProgram(['backfill', ...args], { stdout, stderr, env })
+    stdout.end()
+    stderr.end()
+    return { code, out: await text(stdout), err: await text(stderr) }
+  }
+
+  it('exports by itself what it finds, and nothing the second time', async () => {
+    const book = new TraceBook()
+    receiver.on('received', ({ spans }) => void book.add(spans))
+    const first = await run('--since', '2d', '--group', 'brightwater', '--deliver')
+    expect(first.code).toBe(0)
+    expect(first.out).toContain(`${state.pipelines.size} pipelines seen, ${state.pipelines.size} of them not exported`)
+    expect(first.out).toContain('All of it is exported.')
+    expect(first.err).toContain('old timestamps')
+    book.rest()
+    expect([...book.statuses.keys()].sort()).toEqual([...state.pipelines.keys()])
+    const second = await run('--since', '2d', '--group', 'brightwater')
+    expect(second.out).toContain('0 of them not exported yet')
+    expect(JSON.stringify([first, second])).not.toContain(token)
+  })
+
+  it('only counts in a dry run, and says what it would cost', async () => {
+    const { code, out } = await run('--since', '2d', '--project', 'brightwater/data/reports', '--dry-run')
+    expect(code).toBe(0)
+    expect(out).toMatch(/Nothing was written\. Completing them takes some 3 requests/)
+  })
+
+  it.each([
+    [['--since', 'yesterday'], 2, 'how long ago'],
+    [['--since', '1d', '--until', '2d'], 2, '--until is not after --since.'],
+    [['--since', '1d'], 1, 'No project is named.'],
+    [['--since', '1d', '--group', 'nobody'], 1, '404 Group Not Found'],
+  ])('%j ends with %i', async (args, code, words) => {
+    const result = await run(...args)
+    expect(result.err).toContain(words)
+    expect(result.code).toBe(code)
+  })
+})
