@@ -6,6 +6,12 @@ const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.
 const args = process.argv.slice(2)
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 
+// Whoever reads the output may stop early (`| head`): that is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0)
+  throw error
+})
+
 if (args.includes('--version') || args[0] === '-V') {
   process.stdout.write(`${manifest.version}\n`)
 } else if (major < 22 || (major === 22 && minor < 19)) {
