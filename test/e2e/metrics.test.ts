@@ -169,7 +169,9 @@ describe('/metrics', () => {
     }
     const types = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)
     expect(new Set(types).size).toBe(types.length)
-    expect(text).toMatch(/^pipeline_status_total\{.*project_id="\d+",project_path="acme\/shop",vcs_owner_name="acme",vcs_repository_name="shop"\} 3$/m)
+    expect(text).toMatch(
+      /^pipeline_status_total\{.*project_id="\d+",project_path="acme\/shop",vcs_owner_name="acme",vcs_repository_name="shop"\} 3$/m,
+    )
     expect(text).toMatch(/^pipespan_webhook_deliveries_total\{outcome="accepted"\} 3$/m)
     expect(text).toMatch(/^pipespan_store_operation_duration_count\{operation="inbox.put"\} [1-9]/m)
     expect(text).toMatch(/^pipespan_export_queue_size\{destination="default",signal="traces"\} 3$/m)
