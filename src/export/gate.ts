@@ -1,4 +1,4 @@
-// Whether a destination takes anything at all: what its lanes share.
+// Whether anything is taken at all: of one destination's credentials, or by one lane's endpoint (`lane-gate.ts` puts both together).
 //
 //                 401, 403 (after the token was read again)
 //          ┌────────────────────────────────────────────────► UNAUTHORIZED ─┐
@@ -8,7 +8,7 @@
 //          │    every single item of a lease is refused (400,      │
 //          └──► 413, 422) and nothing was accepted since start ──► HELD ──► a probe that is accepted ──► OPEN
 //
-// OPEN: every lane sends. UNAUTHORIZED, HELD: of all lanes of the destination one sends one small lease, the probe; then
+// OPEN: its lanes send. UNAUTHORIZED, HELD: of all its lanes one sends one small lease, the probe; then
 // all pause, longer each time. A token that differs from the refused one is probed at once. Nothing becomes a dead letter
 // while a gate is closed.
 import { backoff, type BackoffOptions } from '../lib/backoff.ts'

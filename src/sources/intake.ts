@@ -1,6 +1,7 @@
 // Behind the durable line: takes deliveries from the inbox, has them parsed, and merges what they tell into the runs.
 import { absorbing, type AbsorbRules } from './absorb.ts'
 import { createLoop, type Loop } from '../lib/loop.ts'
+import { reasonOf } from '../lib/fault.ts'
 import { isKnownStatus } from '../model/status.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Inbox, InboxItem, InboxLease } from '../store/inbox.ts'
@@ -60,7 +61,7 @@ export function createIntake(options: IntakeOptions): Intake {
     droppedJobs: 0,
     unknownStatuses: 0,
   }
-  const takeIn = async (): Promise<boolean> => {
+  const takeNext = async (): Promise<boolean> => {
     const lease = await options.inbox.lease(batch.deliveries, batch.bytes, batch.holdMs)
     if (lease.items.length === 0) return false
     await digest(lease, counters, options)
@@ -78,33 +79,33 @@ export function createIntake(options: IntakeOptions): Intake {
         if (back > 0) options.log.info({ deliveries: back }, 'trying again what another version could not understand')
         retriedOthers = true
       }
-      return (await takeIn()) ? 0 : idle
+      return (await takeNext()) ? 0 : idle
     },
   })
   return {
     ...loop,
     counters,
     drain: async () => {
-      while (await takeIn());
+      while (await takeNext());
     },
   }
 }
 
+/** What one delivery told. */
+interface Told {
+  readonly item: InboxItem
+  readonly observation: Observation
+}
+
 async function digest(lease: InboxLease, counters: IntakeCounters, options: IntakeOptions): Promise<void> {
-  const { inbox, runs, log } = options
-  const bySource = { webhook: [] as Observation[], redelivery: [] as Observation[] }
-  const understood: number[] = []
+  const { inbox } = options
+  const told: Told[] = []
   const silent: number[] = []
   for (const item of lease.items) {
     const parsed = options.parse(item)
     if (parsed.outcome === 'unparseable') {
       counters.unparseable += 1
-      log.warn({ delivery: item.id, event: item.event, reason: parsed.reason }, 'a delivery could not be understood')
-      await inbox.keep(lease.token, item.id, {
-        reason: parsed.reason,
-        body: options.redact(item.body),
-        version: options.version,
-      })
+      await keep(lease, item, parsed.reason, options)
     } else if (parsed.outcome === 'ignored') {
       counters.ignored += 1
       silent.push(item.id)
@@ -115,18 +116,56 @@ async function digest(lease: InboxLease, counters: IntakeCounters, options: Inta
       counters.understood += 1
       counters.droppedJobs += parsed.dropped
       counters.unknownStatuses += unknownStatuses(parsed.observation)
-      bySource[item.source].push(parsed.observation)
-      understood.push(item.id)
+      told.push({ item, observation: parsed.observation })
     }
   }
   if (silent.length > 0) await inbox.erase(lease.token, silent)
-  if (understood.length === 0) return
+  if (told.length === 0) return
+  try {
+    await takeIn(lease, told, options)
+  } catch (error) {
+    await takeInOneByOne(lease, told, error, options)
+  }
+}
+
+/** All in one transaction. */
+async function takeIn(lease: InboxLease, told: readonly Told[], options: IntakeOptions): Promise<void> {
+  const of = (source: InboxItem['source']): Observation[] =>
+    told.filter(({ item }) => item.source === source).map(({ observation }) => observation)
   const work = [
-    ...absorbing(bySource.webhook, 'webhook', options.rules),
-    ...absorbing(bySource.redelivery, 'redelivery', options.rules),
+    ...absorbing(of('webhook'), 'webhook', options.rules),
+    ...absorbing(of('redelivery'), 'redelivery', options.rules),
   ]
-  const held = await runs.transact(work, { token: lease.token, ids: understood })
-  if (held) options.onChange()
+  const ids = told.map(({ item }) => item.id)
+  if (await options.runs.transact(work, { token: lease.token, ids })) options.onChange()
+}
+
+/**
+ * Either the store is in trouble, or one delivery is. It is the store when not one of them can be taken in: then they all
+ * stay where they are. What alone cannot be taken in while others can is moved out of their way.
+ */
+async function takeInOneByOne(
+  lease: InboxLease,
+  told: readonly Told[],
+  trouble: unknown,
+  options: IntakeOptions,
+): Promise<void> {
+  const failed: { item: InboxItem; reason: string }[] = []
+  for (const one of told) {
+    try {
+      await takeIn(lease, [one], options)
+    } catch (error) {
+      failed.push({ item: one.item, reason: reasonOf(error) })
+    }
+  }
+  if (failed.length === told.length) throw trouble
+  for (const { item, reason } of failed) await keep(lease, item, `It cannot be taken in: ${reason}`, options)
+}
+
+async function keep(lease: InboxLease, item: InboxItem, reason: string, options: IntakeOptions): Promise<void> {
+  const { inbox, log, redact, version } = options
+  log.warn({ delivery: item.id, event: item.event, reason }, 'a delivery could not be understood')
+  await inbox.keep(lease.token, item.id, { reason, body: redact(item.body), version })
 }
 
 function unknownStatuses({ pipeline, jobs }: Observation): number {
