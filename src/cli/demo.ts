@@ -6,12 +6,14 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DaemonProcess, freePorts } from '../demo/daemon-process.ts'
 import { LivePlatform } from '../demo/platform/live.ts'
-import { defaultInstance } from '../demo/platform/world.ts'
+import { PlatformState } from '../demo/platform/state.ts'
+import { RestApi } from '../demo/platform/rest-api.ts'
+import { ToldEnds } from '../demo/platform/told-ends.ts'
 import { OtlpReceiver } from '../demo/otlp-receiver.ts'
 import { TraceBook } from '../demo/trace-book.ts'
 import { waterfall } from '../telemetry/waterfall.ts'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
-import type { WaterfallSpan } from '../telemetry/waterfall-span.ts'
+import { statusOfSpan, type WaterfallSpan } from '../telemetry/waterfall-span.ts'
 
 export interface DemoOptions {
   /** Ends after the first ten pipelines. */
@@ -32,6 +34,10 @@ export interface DemoOptions {
 const startedOnce = 6
 const readyWithin = 20_000
 const onceWithin = 55_000
+/** The group of all its projects. */
+const company = 'brightwater'
+/** The share of webhooks that get lost on purpose. */
+const loss = 0.25
 
 /** Runs until it is stopped. The exit code: 1 when the daemon died, or `once` did not come to its end in time. */
 export async function demo(options: DemoOptions, terminal: Terminal): Promise<number> {
@@ -69,6 +75,11 @@ async function play(
   closers.push(() => rm(folder, { recursive: true, force: true }))
   const receiver = await OtlpReceiver.start({ keep: false })
   closers.push(() => receiver.close())
+  const state = new PlatformState()
+  let platformNow = (): number => Date.now()
+  const apiToken = randomBytes(24).toString('hex')
+  const api = await RestApi.start({ state, now: () => platformNow(), token: apiToken, pushesAreActivity: true })
+  closers.push(() => api.close())
   const [port = 0, adminPort = 0] = await freePorts(2)
   const token = randomBytes(24).toString('hex')
   const env = {
@@ -77,7 +88,11 @@ async function play(
     PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
     PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'pipespan.db')}`,
     PIPESPAN_WEBHOOK_TOKEN: token,
-    PIPESPAN_PLATFORM_URL: defaultInstance,
+    PIPESPAN_PLATFORM_URL: api.url,
+    PIPESPAN_PLATFORM_TOKEN: apiToken,
+    PIPESPAN_PLATFORM_BUDGET: '3000',
+    PIPESPAN_POLL_GROUPS: company,
+    PIPESPAN_POLL_INTERVAL: '2s',
     PIPESPAN_SETTLE: '500ms',
     PIPESPAN_LOG_LEVEL: 'warn',
     PIPESPAN_LOG_FORMAT: 'pretty',
@@ -98,8 +113,9 @@ async function play(
   }
 
   const webhooks = `http://127.0.0.1:${port}/webhooks`
-  print(terminal, introduction(webhooks, receiver.url, speed, once))
-  const draw = drawer(options, terminal)
+  print(terminal, introduction(webhooks, receiver.url, api.url, speed, once))
+  const told = new ToldEnds()
+  const draw = drawer(options, terminal, told)
   const book = new TraceBook()
   receiver.on('received', ({ spans }) => book.add(spans).forEach(draw))
   const platform = new LivePlatform({
@@ -108,8 +124,13 @@ async function play(
     seed,
     speed,
     every: once ? 20 : 35,
+    state,
+    instance: api.url,
+    loss,
+    onSent: (delivery, outcome) => told.heard(delivery, outcome),
     ...(once ? { pipelines: startedOnce } : {}),
   })
+  platformNow = () => platform.now
   closers.push(() => platform.stop())
 
   const end = await Promise.race([
@@ -124,6 +145,7 @@ async function play(
     terminal,
     `\n${counted(book.statuses.size, 'pipeline')} with ${counted(book.jobs, 'job')} drawn, out of ${counted(accepted, 'webhook')}.`,
   )
+  print(terminal, healed(platform, book, told))
   if (once) print(terminal, tryNext)
   if (end !== 'too-late') return exitCode.done
   const missing = platform.truth().flatMap(({ id, status }) => (book.statuses.get(id) === status ? [] : [id]))
@@ -149,18 +171,36 @@ async function allArrived(
   )
 }
 
-function drawer({ color }: DemoOptions, { stdout, env }: Terminal): (spans: readonly WaterfallSpan[]) => void {
+/** What the poller found of what webhooks should have told. */
+function healed(platform: LivePlatform, { statuses }: TraceBook, told: ToldEnds): string {
+  const found = [...statuses].filter(([id, status]) => !told.has(id, status)).length
+  const ends = found === 0 ? 'the end of no pipeline among them' : `the end of ${counted(found, 'pipeline')} among them`
+  return `${counted(platform.counts.lost, 'webhook')} more were lost on purpose, ${ends}: the poller found out.`
+}
+
+function drawer(
+  { color }: DemoOptions,
+  { stdout, env }: Terminal,
+  told: ToldEnds,
+): (spans: readonly WaterfallSpan[]) => void {
   const isTerminal = stdout.isTTY === true
   const colored = color ?? (isTerminal && (env.NO_COLOR ?? '') === '')
   return spans => {
     const width = Math.min(stdout.columns ?? 100, 140)
     stdout.write(`\n${waterfall(spans, { width, color: colored })}\n`)
+    const unheard = spans.filter(span => span.kind === 'pipeline' && !told.has(idOf(span), statusOfSpan(span)))
+    for (const { name } of unheard) stdout.write(`(${name}: the webhook of its end was lost; found by polling)\n`)
   }
 }
 
-function introduction(webhooks: string, receiver: string, speed: number, once: boolean): string {
+function idOf({ attributes }: WaterfallSpan): number {
+  return Number(attributes['pipeline.id'])
+}
+
+function introduction(webhooks: string, receiver: string, api: string, speed: number, once: boolean): string {
   return [
     `A simulated platform sends webhooks to the daemon at ${webhooks}; a minute there takes ${Math.round(600 / speed) / 10} s here.`,
+    `One webhook in four is lost on purpose; the daemon looks at the platform's API, ${api}, and finds out.`,
     `What the daemon exports arrives at an OTLP receiver, ${receiver}, and is drawn below${once ? '.' : '. Ctrl-C ends it.'}`,
     ...(once ? [] : [tryNext]),
   ].join('\n')

@@ -60,6 +60,7 @@ const hookJob = z.object({
   artifacts_file: maybe(z.object({ filename: wireText, size: maybe(wireCount) })),
   environment: maybe(hookEnvironment),
   bridge: maybe(wireFlag),
+  downstream_pipeline: maybe(z.object({ id: wireId, project_id: maybe(wireId) })),
 })
 
 const list = maybe(z.array(z.unknown()))

@@ -22,6 +22,7 @@ export function normalizeHookJob(job: HookJob, kind: JobFacts['kind']): HeardJob
       runner: runnerOf(job.runner),
       artifacts: job.artifacts_file && known(job.artifacts_file),
       environment: environmentOf(job.environment),
+      downstream: downstreamOf(job.downstream_pipeline),
     }),
     times: known({ createdAt: job.created_at, startedAt: job.started_at, finishedAt: job.finished_at }),
   }
@@ -50,6 +51,10 @@ export function normalizeJobEvent(hook: JobHook): HeardJob {
       finishedAt: hook.build_finished_at ?? hook.build_finished_at_iso,
     }),
   }
+}
+
+function downstreamOf(pipeline: HookJob['downstream_pipeline']): JobFacts['downstream'] {
+  return pipeline && known({ pipelineId: pipeline.id, projectId: pipeline.project_id })
 }
 
 /** Who it was, undefined when neither id nor name is told. */

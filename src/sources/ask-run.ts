@@ -6,6 +6,7 @@ import { isAtEnd, isOpen } from '../model/attempt.ts'
 import { isBlocked, isTerminal } from '../model/status.ts'
 import { normalizeRest } from '../platform/normalize-rest.ts'
 import { PlatformError } from '../platform/platform-error.ts'
+import { stampOfField } from '../model/stamped.ts'
 import type { AskingWants } from '../store/asking.ts'
 import type { CallOptions } from '../platform/rest-request.ts'
 import type { Observation } from '../model/observation.ts'
@@ -30,13 +31,13 @@ export async function askAbout(
   const { instance, pipelineId } = key
   const about = { instance, project: project.facts }
   if (wants === 'details' && isAtEnd(run)) {
-    return normalizeRest({ ...about, pipelineId, ...(await askDetails(run, call, options)) })
+    return normalizeRest({ ...about, pipelineId, ...(await askDetails(run, call, options, bridgesAreTold(run))) })
   }
   const pipeline = await options.client.pipeline(project.facts.id, pipelineId, call)
   const state = normalizeRest({ ...about, pipeline })
   const known = mergeRun(run, hearRun(state))
   if (!(wants === 'details' ? isOver(known) : isNews(known))) return state
-  const details = await askDetails(known, call, options)
+  const details = await askDetails(known, call, options, false)
   const asks = options.traceparent && run.pipeline === undefined
   const traceparent = asks ? await traceparentOf(run, call, options.client) : undefined
   return normalizeRest({ ...about, pipeline, ...details, ...(traceparent && { besides: { traceparent } }) })
@@ -53,16 +54,21 @@ async function traceparentOf(run: Run, call: CallOptions, client: PlatformClient
 }
 
 async function askDetails(
-  { key: { pipelineId }, project, pipeline }: Run,
+  { key: { pipelineId }, project }: Run,
   call: CallOptions,
   { client }: AskRunOptions,
+  bridgesAreTold: boolean,
 ): Promise<{ jobs: RestJob[]; bridges: RestBridge[] }> {
   const { id } = project.facts
-  const told = pipeline?.record.facts.bridgesAreTold === true
   return {
     jobs: await allOf(client.pipelineJobs(id, pipelineId, call)),
-    bridges: told ? [] : await allOf(client.pipelineBridges(id, pipelineId, call)),
+    bridges: bridgesAreTold ? [] : await allOf(client.pipelineBridges(id, pipelineId, call)),
   }
+}
+
+/** By the very word of its end: what an earlier one told of bridges is old. */
+function bridgesAreTold({ pipeline }: Run): boolean {
+  return pipeline !== undefined && stampOfField(pipeline.record, 'bridgesAreTold') === pipeline.record.stamp
 }
 
 function isOver(run: Run): boolean {

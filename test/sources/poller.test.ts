@@ -130,6 +130,17 @@ describe('a family heard in any order', () => {
     expect(new Set(parts.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root]))
   })
 
+  it.each([3, 18, 22, 31])('is one trace, whichever of its webhooks are lost (seed %i)', async seed => {
+    const random = new Random(seed)
+    await using world = await openPolledWorld({ poll: whole, newest: true, hook: () => !random.chance(0.4) })
+    world.api.activity.set(301, world.now())
+    const root = world.lifecycle.create(scenarios.family(new Random(3)))
+    await world.pass(20 * minute, 5 * second)
+    const parts = await world.sent()
+    expect(lastStatus(parts)).toEqual(truth(world))
+    expect(new Set(parts.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root.id]))
+  })
+
   it('is joined by a link where the parent may not be seen', async () => {
     await using world = await openPolledWorld({ hook: ({ pipelineId }) => pipelineId !== 48_210_001 })
     world.api.misbehave = ({ path }) => (path.includes('48210001') ? restFaults.notFound('Pipeline') : undefined)

@@ -24,6 +24,8 @@ export interface LiveOptions extends SendOptions {
    * ought not to show times to come.
    */
   readonly start?: number | undefined
+  /** Where everything is kept, for whoever else serves it. */
+  readonly state?: PlatformState | undefined
   /** See `PayloadOptions.newest`. Default true. */
   readonly newest?: boolean | undefined
   /** Pipelines that are remembered; older ones that are over are forgotten. Default 2,000. */
@@ -33,7 +35,7 @@ export interface LiveOptions extends SendOptions {
 const day = 24 * 3600 * 1000
 
 export class LivePlatform {
-  readonly state = new PlatformState()
+  readonly state: PlatformState
   /** To be switched off by tests. */
   readonly sender: WebhookSender
   readonly #timeline: Timeline
@@ -46,6 +48,7 @@ export class LivePlatform {
   /** Starts at once. */
   constructor(options: LiveOptions) {
     const random = new Random(options.seed ?? 1)
+    this.state = options.state ?? new PlatformState()
     const payload = { instance: options.instance ?? defaultInstance, newest: options.newest ?? true }
     this.sender = new WebhookSender(options)
     this.#speed = options.speed ?? 30

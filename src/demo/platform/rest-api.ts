@@ -20,6 +20,8 @@ export interface RestApiOptions {
   readonly projects?: readonly SimProject[] | undefined
   /** Whose pipelines the cross-project list shows: a user's id. */
   readonly me?: number | undefined
+  /** Pipelines that users started count as activity of their projects. Default: only what is said to be. */
+  readonly pushesAreActivity?: boolean | undefined
 }
 
 export interface RestRequest {
@@ -33,7 +35,7 @@ export class RestApi {
   readonly hooks = new HookRecords()
   /** Every request, in order. Cleared by whoever counts. */
   readonly asked: RestRequest[] = []
-  /** When users last did something in a project, by its id; schedules and retries move it not. */
+  /** When users last did something in a project, by its id, besides what they pushed; schedules and retries move it not. */
   readonly activity = new Map<number, number>()
   /** Old paths of projects that moved, and where they are now. */
   readonly moved = new Map<string, string>()
@@ -158,7 +160,8 @@ export class RestApi {
     if (what === 'hooks') return this.#ofHooks(hook => 'group' in hook.owner && hook.owner.group === group, which, url)
     if (what !== 'projects') return restFaults.notFound('Not Found')
     const after = timeOf(url.searchParams, 'last_activity_after')
-    const active = (id: number): number => this.activity.get(id) ?? 0
+    const pushed = this.#options.pushesAreActivity === true ? this.#pushes() : new Map<number, number>()
+    const active = (id: number): number => Math.max(this.activity.get(id) ?? 0, pushed.get(id) ?? 0)
     const shown = members
       .filter(({ id }) => after === undefined || active(id) >= after)
       .sort((a, b) => active(b.id) - active(a.id) || b.id - a.id)
@@ -168,6 +171,15 @@ export class RestApi {
         url,
       ),
     )
+  }
+
+  #pushes(): Map<number, number> {
+    const byUsers = new Set(['push', 'merge_request_event', 'web'])
+    const latest = new Map<number, number>()
+    for (const { project, plan, createdAt } of this.#options.state.pipelines.values()) {
+      if (byUsers.has(plan.source)) latest.set(project.id, Math.max(latest.get(project.id) ?? 0, createdAt))
+    }
+    return latest
   }
 
   #ofHooks(isOwn: (hook: HookRecords['hooks'][number]) => boolean, id: string | undefined, url: URL): RestReply {

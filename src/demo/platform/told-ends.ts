@@ -1,0 +1,19 @@
+// What webhooks have told of pipelines' ends: what arrives beyond that, somebody must have found out by asking.
+import type { Delivery } from './delivery.ts'
+import type { SendOutcome } from './sender.ts'
+
+export class ToldEnds {
+  readonly #last = new Map<number, string>()
+
+  /** To be called after every send. */
+  heard({ kind, pipelineId, body }: Delivery, outcome: SendOutcome): void {
+    if (kind !== 'pipeline' || outcome.kind !== 'answered' || outcome.status >= 300) return
+    const { object_attributes: told } = JSON.parse(body) as { object_attributes: { status: string } }
+    this.#last.set(pipelineId, told.status)
+  }
+
+  /** True when a webhook has told that the pipeline is in this status. */
+  has(pipelineId: number, status: string): boolean {
+    return this.#last.get(pipelineId) === status
+  }
+}
