@@ -41,7 +41,7 @@ function activity(card: RunCard, { base, now }: Reader): Html {
       >
     </div>
     <span class="run-time"
-      ><span>${duration(spentMs(card, now))}</span><span class="dim">${since(card.createdAt, now)}</span></span
+      ><span>${duration(spentMs(card, now))}</span><span class="dim">${since(card.changedAt, now)}</span></span
     >
   </li>`
 }

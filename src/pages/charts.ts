@@ -3,11 +3,11 @@ import { duration, number } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import type { TrendPoint } from './trend-figures.ts'
 
-const width = 1_000
-const height = 230
-const left = 76
-const bottom = 26
-const top = 12
+const width = 460
+const height = 200
+const left = 46
+const bottom = 24
+const top = 10
 
 export interface ChartFrame {
   readonly since: number
@@ -48,7 +48,7 @@ export function lineChart(
         return html`<g class="line ${line.css}"
           ><path d="${path}" />${places.map(
             ([px, py, point, value]) =>
-              html`<circle cx="${px.toFixed(1)}" cy="${py.toFixed(1)}" r="3"
+              html`<circle cx="${px.toFixed(1)}" cy="${py.toFixed(1)}" r="2.6"
                 ><title>${dayOrHour(point.at, frame)}: ${line.name} ${duration(value)}</title></circle
               >`,
           )}</g
@@ -106,14 +106,14 @@ function grid(most: number, word: (value: number) => string, y: (value: number) 
         x2="${width}"
         y1="${at}"
         y2="${at}"
-      />${isWhole && html`<text x="${left - 8}" y="${Number(at) + 4}">${share === 0 ? '0' : word(most * share)}</text>`}</g
+      />${isWhole && html`<text x="${left - 6}" y="${Number(at) + 4}">${share === 0 ? '0' : word(most * share).replace(/(?<=[mh]) 00 [sm]$/, '')}</text>`}</g
     >`
   })
 }
 
 function axis(frame: ChartFrame): Content {
   const count = Math.round((frame.until - frame.since) / frame.step)
-  const every = Math.ceil(count / 8)
+  const every = Math.ceil(count / 7)
   return Array.from({ length: count }, (_, index) => index)
     .filter(index => index % every === 0)
     .map(index => {

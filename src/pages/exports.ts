@@ -82,7 +82,7 @@ function deadTable(letters: readonly DeadLetter[], { base, now }: Reader): Conte
       ><a
         class="button"
         href="${base}/exports/confirm?do=retry&amp;which=${letter.id}"
-        aria-label="Send dead letter ${letter.id} again"
+        aria-label="Send again dead letter ${letter.id}"
         >Send again</a
       ><a
         class="button danger"

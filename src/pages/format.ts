@@ -17,6 +17,13 @@ export function time(at: Millis | undefined, now: Millis): Content {
   return html`<time datetime="${new Date(at).toISOString()}" title="${text} UTC">${shown}</time>`
 }
 
+/** The time of day to the second, the whole instant on demand: for what happened close together. */
+export function clock(at: Millis | undefined): Content {
+  if (at === undefined) return '–'
+  const text = utc(at)
+  return html`<time datetime="${new Date(at).toISOString()}" title="${text} UTC">${text.slice(11)}</time>`
+}
+
 /** `850 ms`, `4.2 s`, `12 m 05 s`, `3 h 20 m`, `2 d 4 h`. */
 export function duration(ms: number | undefined): string {
   if (ms === undefined || !Number.isFinite(ms)) return '–'

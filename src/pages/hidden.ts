@@ -3,6 +3,9 @@ import type { DeadLetter } from '../store/exports.ts'
 import type { PagesParts } from './ports.ts'
 import type { StoredRun } from '../store/runs.ts'
 
+/** Asked for one, where all of one belong to hidden projects. */
+const mostPages = 10
+
 /** The same parts without what belongs to hidden projects. Totals over all projects stay whole: they name none. */
 export function withoutHidden(parts: PagesParts, isHidden: (path: string) => boolean): PagesParts {
   const { views, runs } = parts
@@ -37,8 +40,14 @@ export function withoutHidden(parts: PagesParts, isHidden: (path: string) => boo
       inStatus: async (statuses, limit) => shown(await views.inStatus(statuses, limit)),
       lastFinished: async limit => shown(await views.lastFinished(limit)),
       search: async query => {
-        const page = await views.search(query)
-        return { ...page, runs: shown(page.runs) }
+        let page = await views.search(query)
+        const runs = shown(page.runs)
+        // Pages are full, whoever is left out of them.
+        for (let more = 0; more < mostPages && runs.length < query.limit && page.next !== undefined; more += 1) {
+          page = await views.search({ ...query, after: page.next, limit: query.limit - runs.length })
+          runs.push(...shown(page.runs))
+        }
+        return { ...page, runs }
       },
       projects: async limit => (await views.projects(limit)).filter(path => !isHidden(path)),
       find: async (projectId, pipelineId, instance) => one(await views.find(projectId, pipelineId, instance)),

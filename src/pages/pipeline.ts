@@ -1,12 +1,12 @@
 // One pipeline's page: what failed, where the time went, what was sent of it and what became of that.
-import { ago, counted, duration, percent, shortSha, time, title, utc } from './format.ts'
+import { ago, clock, counted, duration, percent, shortSha, time, title, utc } from './format.ts'
 import { badge, wordOf } from './status.ts'
 import { card, empty, facts, table, type Page, type Reader } from './frame.ts'
 import { html, safeUrl, type Content, type Html } from './html.ts'
 import { membersOf } from './family.ts'
 import { pipelineAddress, pipelineTitle } from './run-rows.ts'
 import { attributeList, valueOf } from './attributes.ts'
-import { spentMs, type JobCard, type RunCard } from './run-card.ts'
+import { platformNow, spentMs, type JobCard, type RunCard } from './run-card.ts'
 import { waterfallOf, type Waterfall } from './waterfall-rows.ts'
 import { waterfallSvg } from './waterfall-svg.ts'
 import type { PipelineDetail } from './pipeline-detail.ts'
@@ -50,7 +50,7 @@ export function pipelinePage(detail: PipelineDetail, reader: Reader): Page {
         ${waterfall.left > 0 && html`<p class="dim">${counted(waterfall.left, 'more row')} not drawn; the table has all jobs.</p>`}
       </section>
       <section id="jobs" data-region>
-        ${card('Jobs', jobsTable(pipeline.jobs, here, now), { aside: counted(pipeline.jobs.length, 'job') })}
+        ${card('Jobs', jobsTable(pipeline, here, now), { aside: counted(pipeline.jobs.length, 'job') })}
       </section>
       <div class="columns even">
         <div>
@@ -125,7 +125,9 @@ const legend = html`<p class="legend">
   <span><i class="swatch critical"></i>critical path</span><span><i class="swatch retried"></i>retried</span>
 </p>`
 
-function jobsTable(jobs: readonly JobCard[], here: string, now: number): Content {
+function jobsTable(pipeline: RunCard, here: string, now: number): Content {
+  const { jobs } = pipeline
+  const there = platformNow(pipeline, now)
   if (jobs.length === 0) return empty('No job is known yet.')
   const failedFirst = jobs.toSorted(
     (a, b) => rank(a) - rank(b) || (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || a.id - b.id,
@@ -137,10 +139,10 @@ function jobsTable(jobs: readonly JobCard[], here: string, now: number): Content
       html`<a href="${here}?job=${job.id}#attributes">${job.name}</a>
         ${job.retried && html`<span class="tag">retried</span>`}${job.kind === 'bridge' && html`<span class="tag">bridge</span>`}`,
       job.stage,
-      time(job.startedAt, now),
+      clock(job.startedAt),
       html`<span class="figure">${duration(job.queuedMs)}</span>`,
       html`<span class="figure"
-        >${job.startedAt === undefined ? '–' : duration((job.finishedAt ?? now) - job.startedAt)}</span
+        >${job.startedAt === undefined ? '–' : duration((job.finishedAt ?? there) - job.startedAt)}</span
       >`,
       job.failureReason === undefined ? (job.runner ?? '') : wordOf(job.failureReason),
     ])

@@ -1,5 +1,6 @@
 // A run as the pages and the JSON API show it in a list: plain data made from what the store knows.
 import { delayingJobs, hasActiveJobs, newestByName } from '../model/attempt.ts'
+import { earliest, latest } from '../model/instant.ts'
 import { isFinished, isTerminal } from '../model/status.ts'
 import { viewJob } from '../model/job.ts'
 import type { Millis } from '../model/instant.ts'
@@ -106,18 +107,23 @@ export function runCard({ run, timing }: StoredRun): RunCard {
   }
 }
 
+/**
+ * The platform's own clock, as far as its last news tells: it may stand elsewhere than ours, and what runs there is to be
+ * measured by it.
+ */
+export function platformNow(card: Pick<RunCard, 'createdAt' | 'jobs' | 'changedAt'>, now: Millis): Millis {
+  const told = latest([card.createdAt, ...card.jobs.flatMap(job => [job.createdAt, job.startedAt, job.finishedAt])])
+  return told === undefined ? now : told + Math.max(0, now - card.changedAt)
+}
+
 /** From the first known instant to the end, or to now while it runs; undefined while nothing is known. */
-export function spentMs(
-  card: Pick<RunCard, 'createdAt' | 'finishedAt' | 'jobs' | 'status'>,
-  now: Millis,
-): number | undefined {
-  const starts = [card.createdAt, ...card.jobs.map(job => job.startedAt)].filter(at => at !== undefined)
-  if (starts.length === 0) return undefined
-  const start = Math.min(...starts)
-  const ends = card.jobs.flatMap(job => job.finishedAt ?? [])
-  const end = card.finishedAt ?? (isFinished(card.status) && ends.length > 0 ? Math.max(...ends) : undefined)
+export function spentMs(card: RunCard, now: Millis): number | undefined {
+  const start = earliest([card.createdAt, ...card.jobs.map(job => job.startedAt)])
+  if (start === undefined) return undefined
+  const ended = isFinished(card.status) ? latest(card.jobs.map(job => job.finishedAt)) : undefined
+  const end = card.finishedAt ?? ended
   if (end === undefined && isTerminal(card.status)) return undefined
-  return Math.max(0, (end ?? now) - start)
+  return Math.max(0, (end ?? platformNow(card, now)) - start)
 }
 
 /** Stages in the order of their jobs, each with its jobs: the newest of each name. */

@@ -46,9 +46,7 @@ function runRow(card: RunCard, { base, now }: Reader): Html {
     <span class="run-stages">${stages(card)}</span>
     <span class="run-time">
       <span>${duration(spent)}</span>
-      <span class="dim"
-        >${card.finishedAt === undefined ? since(card.createdAt ?? card.changedAt, now) : since(card.finishedAt, now)}</span
-      >
+      <span class="dim">${since(card.finishedAt ?? card.changedAt, now)}</span>
     </span>
   </li>`
 }

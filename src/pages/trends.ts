@@ -30,26 +30,27 @@ export function trendsPage(trends: Trends, reader: Reader): Page {
                 <strong>${counted(runs, job === undefined ? 'pipeline' : 'run')}</strong>, ${percent(failed / runs)}
                 failed
               </p>
-              <div class="columns even">
+              <div class="charts">
                 <div class="card">
                   ${lineChart(
                     'Duration',
                     points,
                     [
                       { name: 'median', css: 'p50', value: point => point.p50 },
-                      { name: '95 of 100', css: 'p95', value: point => point.p95 },
+                      { name: '95th percentile', css: 'p95', value: point => point.p95 },
                     ],
                     trends,
                   )}
                 </div>
-                <div class="card">${barChart(job === undefined ? 'Pipelines' : 'Runs', points, trends)}</div>
-              </div>
-              <div class="columns even">
                 <div class="card">
                   ${lineChart('Queue time', points, [{ name: 'median', css: 'queue-line', value: point => point.queueP50 }], trends)}
                 </div>
-                <div>${card('Figures', pointsTable(trends))}</div>
-              </div>`
+                <div class="card">${barChart(job === undefined ? 'Pipelines' : 'Runs', points, trends)}</div>
+              </div>
+              <details class="card">
+                <summary>The same as a table</summary>
+                ${pointsTable(trends)}
+              </details>`
       }
       <div class="columns even">
         <div>${card('Slowest jobs', jobsTable(slowest, trends, reader.base, 'No job ran more than once.'))}</div>
@@ -92,7 +93,7 @@ function pointsTable({ points, step }: Trends): Content {
       figure(duration(point.queueP50)),
     ])
   return html`<div class="short">
-    ${table('Figures over time', ['When', 'Runs', 'Failed', 'Median', '95 of 100', 'Queue'], rows)}
+    ${table('Figures over time', ['When', 'Runs', 'Failed', 'Median', 'p95', 'Queue'], rows)}
   </div>`
 }
 
@@ -113,7 +114,7 @@ function jobsTable(lines: readonly TrendLine[], { span }: Trends, base: string, 
     figure(percent(line.failed / line.runs)),
     figure(number(line.runs)),
   ])
-  return table('Slowest jobs', ['Job', 'Median', '95 of 100', 'Queue', 'Failed', 'Runs'], rows)
+  return table('Slowest jobs', ['Job', 'Median', 'p95', 'Queue', 'Failed', 'Runs'], rows)
 }
 
 function flakyTable(lines: readonly TrendLine[], { span }: Trends, base: string): Content {
@@ -142,9 +143,5 @@ function projectsTable({ projects, span }: Trends, base: string): Content {
     figure(duration(line.queueP50)),
     figure(duration(line.queueP95)),
   ])
-  return table(
-    'Projects',
-    ['Project', 'Pipelines', 'Failed', 'Median', '95 of 100', 'Queue, median', 'Queue, 95 of 100'],
-    rows,
-  )
+  return table('Projects', ['Project', 'Pipelines', 'Failed', 'Median', 'p95', 'Queue, median', 'Queue, p95'], rows)
 }

@@ -1,5 +1,6 @@
 // The rows of a waterfall: a family's pipelines, stages and jobs in order, each with its place in time. Pure.
 import { criticalPath, type CriticalPath, type Ran } from './critical-path.ts'
+import { platformNow } from './run-card.ts'
 import type { FamilyMember } from './family.ts'
 import type { JobCard, RunCard } from './run-card.ts'
 import type { Millis } from '../model/instant.ts'
@@ -41,7 +42,8 @@ export function waterfallOf(root: FamilyMember, asked: number, now: Millis): Wat
   const times = rows.flatMap(row => [row.queued, row.start, row.end]).filter(at => at !== undefined)
   const from = times.length === 0 ? now : Math.min(...times)
   const to = times.length === 0 ? now + 1 : Math.max(from + 1_000, ...times)
-  const path = criticalPath(ranOf(find(root, asked)?.card.jobs ?? [], now))
+  const card = find(root, asked)?.card
+  const path = criticalPath(card === undefined ? [] : ranOf(card.jobs, platformNow(card, now)))
   return { rows: rows.slice(0, mostRows), from, to, path, left: Math.max(0, rows.length - mostRows) }
 }
 
@@ -54,8 +56,9 @@ function find(member: FamilyMember, id: number): FamilyMember | undefined {
   return undefined
 }
 
-function addPipeline(member: FamilyMember, depth: number, critical: boolean, rows: WaterfallRow[], now: Millis): void {
+function addPipeline(member: FamilyMember, depth: number, critical: boolean, rows: WaterfallRow[], ours: Millis): void {
   const { card, children } = member
+  const now = platformNow(card, ours)
   const { projectId, pipelineId } = card
   const path = new Set(critical ? criticalPath(ranOf(card.jobs, now)).ids : [])
   const base = { projectId, retried: false, critical: false }
@@ -87,11 +90,11 @@ function addPipeline(member: FamilyMember, depth: number, critical: boolean, row
       )) {
         if (placed.has(child)) continue
         placed.add(child)
-        addPipeline(child, depth + 3, path.has(job.id), rows, now)
+        addPipeline(child, depth + 3, path.has(job.id), rows, ours)
       }
     }
   }
-  for (const child of children) if (!placed.has(child)) addPipeline(child, depth + 2, false, rows, now)
+  for (const child of children) if (!placed.has(child)) addPipeline(child, depth + 2, false, rows, ours)
 }
 
 function jobRow(job: JobCard, projectId: number, depth: number, critical: boolean, now: Millis): WaterfallRow {

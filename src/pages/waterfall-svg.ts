@@ -34,7 +34,7 @@ export function waterfallSvg({ rows, from, to }: Waterfall, links: WaterfallLink
         const at = Number(x(from + tick).toFixed(1))
         return html`<g class="tick"
           ><line x1="${at}" x2="${at}" y1="${head - 6}" y2="${height - 8}" /><text x="${at}" y="${head - 12}"
-            >${tick === 0 ? '0' : duration(tick).replace(' 00 s', '').replace(' 00 m', '')}</text
+            >${tick === 0 ? '0' : duration(tick).replace(/(?<=[mh]) 00 [sm]$/, '')}</text
           ></g
         >`
       })}
@@ -69,14 +69,15 @@ function drawn(row: WaterfallRow, y: number, x: (at: number) => number, { href, 
     critical && 'critical',
     kind === 'pipeline' && row.id === asked && 'asked',
   ]
+  // The space between label and note is for those who hear them.
   const text = html`<text class="label" x="${indent + (kind === 'stage' ? 0 : 20)}" y="${y + 16}"
-    >${shown}${note !== undefined && html`<tspan class="note" dx="7">${note}</tspan>`}</text
+    >${shown}${note !== undefined && html` <tspan class="note" dx="3">${note}</tspan>`}</text
   >`
+  const head = html`<rect class="band" x="0" y="${y}" width="${width}" height="${rowHeight}" />
+    ${kind !== 'stage' && html`<circle class="dot" cx="${indent + 8}" cy="${y + 12}" r="5" />`}${text}`
   return html`<g class="${classes.filter(Boolean).join(' ')}">
     <title>${said}</title>
-    <rect class="band" x="0" y="${y}" width="${width}" height="${rowHeight}" />
-    ${kind !== 'stage' && html`<circle class="dot" cx="${indent + 8}" cy="${y + 12}" r="5" />`}
-    ${kind === 'stage' ? text : html`<a href="${href(row)}" aria-label="${said}">${text}</a>`} ${bars(row, y, x)}
+    ${kind === 'stage' ? head : html`<a href="${href(row)}">${head}</a>`} ${bars(row, y, x)}
   </g>`
 }
 

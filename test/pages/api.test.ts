@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { z } from 'zod'
+import { apiRoutes } from '../../src/pages/api.ts'
+import { openHouse, until, type House } from './house.ts'
+import type { PagesParts } from '../../src/pages/ports.ts'
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse({ PIPESPAN_PAGES_HIDE: 'brightwater/data/**' })
+  const accepted = house.receiver.counts.requests
+  await house.live(['family', 'retried', 'nightly', 'blocked', 'canceled', 'mergeRequest'])
+  expect(house.receiver.counts.requests).toBeGreaterThan(accepted)
+})
+afterAll(async () => house.close())
+
+async function get(path: string): Promise<unknown> {
+  const answer = await fetch(`${house.url}/api${path}`)
+  expect([path, answer.status]).toEqual([path, 200])
+  return answer.json()
+}
+
+/** Nothing may be answered that the description leaves out. */
+function strict(shape: z.ZodType): z.ZodType {
+  if (!(shape instanceof z.ZodObject)) return shape
+  return z.strictObject(shape.shape)
+}
+
+interface Card {
+  projectId: number
+  pipelineId: number
+  project: string
+  status: string
+  ref?: string
+}
+
+const routes = apiRoutes({} as PagesParts, {}).filter(({ method }) => method === 'GET')
+
+it.each(routes.map(route => [route.path, route] as const))('%s answers as it is described', async (path, route) => {
+  const { pipelines } = (await get('/pipelines')) as { pipelines: Card[] }
+  expect(pipelines.length).toBeGreaterThan(4)
+  const addresses = path.includes(':')
+    ? pipelines.map(one => `/pipelines/${one.projectId}/${one.pipelineId}`)
+    : [
+        path,
+        ...(path === '/trends' ? ['/trends?span=24h', `/trends?project=${pipelines[0]!.projectId}&job=build`] : []),
+      ]
+  for (const address of addresses) {
+    const read = strict(route.answer).safeParse(await get(address))
+    expect(read.error?.issues ?? []).toEqual([])
+  }
+})
+
+it('tells one pipeline whole: its family, its spans with their attributes, its exports, its trace', async () => {
+  const { pipelines } = (await get('/pipelines?limit=200')) as { pipelines: Card[] }
+  const details = (await Promise.all(
+    pipelines.map(async one => get(`/pipelines/${one.projectId}/${one.pipelineId}`)),
+  )) as {
+    pipeline: Card
+    family: { card: Card; children: object[] }
+    spans: { traceId: string; attributes: Record<string, unknown> }[]
+    exports: { state: string }[]
+    traceUrl: string
+    heardFrom: { source: string }[]
+  }[]
+  const root = details.find(
+    ({ family, pipeline }) => family.children.length > 0 && family.card.pipelineId === pipeline.pipelineId,
+  )
+  expect(root?.spans[0]?.attributes).toMatchObject({ 'pipeline.id': root?.pipeline.pipelineId })
+  expect(root?.traceUrl).toBe(`https://traces.example.com/trace/${root?.spans[0]?.traceId}`)
+  expect(root?.exports).toMatchObject([{ state: 'delivered' }])
+  expect(root?.heardFrom).toMatchObject([{ source: 'webhook' }])
+  const sent = house.receiver.spans.find(span => span.attributes['pipeline.id'] === root?.pipeline.pipelineId)
+  expect(root?.spans[0]?.traceId).toBe(sent?.traceId)
+  expect(root?.spans[0]?.attributes).toEqual(sent?.attributes)
+})
+
+it('filters and pages', async () => {
+  const first = (await get('/pipelines?limit=2')) as { pipelines: Card[]; next: string }
+  const second = (await get(`/pipelines?limit=2&after=${first.next}`)) as { pipelines: Card[] }
+  const ids = [...first.pipelines, ...second.pipelines].map(one => one.pipelineId)
+  expect(new Set(ids).size).toBe(4)
+  const { pipelines } = (await get('/pipelines?status=canceled')) as { pipelines: Card[] }
+  expect(pipelines.map(one => one.status)).toEqual(['canceled'])
+})
+
+it('leaves out hidden projects, wherever they would show', async () => {
+  for (const path of ['/pipelines?limit=200', '/overview', '/trends?span=90d', '/sources', '/exports']) {
+    expect(JSON.stringify(await get(path)), path).not.toContain('brightwater/data')
+  }
+  const hidden = house.receiver.spans.find(span =>
+    JSON.stringify(span.attributes['pipeline.url']).includes('/data/reports/'),
+  )
+  const answer = await fetch(`${house.url}/api/pipelines/333/${JSON.stringify(hidden?.attributes['pipeline.id'])}`)
+  expect(answer.status).toBe(404)
+})
+
+it.each([
+  ['/pipelines?limit=0', 'query.limit'],
+  ['/pipelines/x/1', 'params.project'],
+  ['/trends?span=year', 'query.span'],
+])('%s is told what does not fit', async (path, place) => {
+  const answer = await fetch(`${house.url}/api${path}`)
+  expect(answer.status).toBe(400)
+  expect(((await answer.json()) as { message: string }).message).toContain(place)
+})
+
+it('describes itself', async () => {
+  expect(await get('/openapi.json')).toMatchObject({ openapi: '3.1.0', paths: { '/api/overview': {} } })
+})
+
+it('takes in figures by itself', async () => {
+  await until(async () => ((await get('/trends?span=90d')) as { points: object[] }).points.length > 0)
+})

@@ -1,0 +1,201 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chromiumPath, complaintsOf, launch } from './browser.ts'
+import { generatePipeline } from '../../src/demo/platform/generate.ts'
+import { openHouse, until, type House } from './house.ts'
+import type { Browser, Page } from 'playwright-core'
+
+const day = 24 * 3_600_000
+
+describe.skipIf(chromiumPath === undefined)('in a browser', () => {
+  let browser: Browser
+  let house: House
+  let pipeline: string
+
+  beforeAll(async () => {
+    browser = await launch()
+    house = await openHouse()
+    const start = Date.now() - day
+    await house.live(['family', 'nightly', 'retried', 'release', 'mergeRequest', 'canceled', 'blocked'], {
+      start,
+      pause: 1_800,
+    })
+    // A running one, and one that the backend refuses for good.
+    const { deliveries } = generatePipeline(5, 'release', { firstIds: { pipeline: 90_000_001, job: 900_000_001 } })
+    await house.tell(deliveries.slice(0, 12))
+    house.receiver.misbehave({ fault: { kind: 'status', status: 400, message: 'span name is too long' }, times: 8 })
+    await house.tell(generatePipeline(9, 'small', { firstIds: { pipeline: 91_000_001, job: 910_000_001 } }).deliveries)
+    await until(async () => (await house.daemon.store.exports.deadLetters(5)).length > 0)
+    house.receiver.behave()
+    const families = (await (await fetch(`${house.url}/api/pipelines?limit=50`)).json()) as {
+      pipelines: { projectId: number; pipelineId: number; name?: string }[]
+    }
+    const monorepo = families.pipelines.find(({ name }) => name === 'Monorepo')
+    pipeline = `/pipelines/${monorepo?.projectId}/${monorepo?.pipelineId}`
+  })
+  afterAll(async () => {
+    await browser.close()
+    await house.close()
+  })
+
+  async function open(path: string, options: Parameters<Browser['newContext']>[0] = {}): Promise<Page> {
+    const context = await browser.newContext(options)
+    const page = await context.newPage()
+    await page.goto(house.url + path)
+    return page
+  }
+
+  const addresses: readonly (readonly [name: string, path: () => string, shows: string])[] = [
+    ['the overview', () => '/', 'Last finished'],
+    ['pipelines', () => '/pipelines', 'Newest first'],
+    ['a pipeline with its family', () => pipeline, 'The whole family'],
+    ['trends', () => '/trends?span=7d', 'Slowest jobs'],
+    ['sources', () => '/sources', 'Webhooks'],
+    ['exports', () => '/exports', 'span name is too long'],
+    ['a question before an action', () => '/exports/confirm?do=drop&which=all', 'Drop all dead letters?'],
+    ['tokens', () => '/tokens', 'In use'],
+  ]
+
+  it.each(addresses)(
+    'shows %s: without a complaint, readable to all, light and dark, wide and narrow',
+    async (_, path, shows) => {
+      for (const [colorScheme, width] of [
+        ['light', 1_280],
+        ['dark', 400],
+      ] as const) {
+        const context = await browser.newContext({ colorScheme, viewport: { width, height: 900 } })
+        const page = await context.newPage()
+        const complaints = complaintsOf(page)
+        await page.goto(house.url + path())
+        await page.getByText(shows).first().waitFor()
+        const { violations } = await new AxeBuilder({ page }).analyze()
+        const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        expect(serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)).toEqual([])
+        const beyond = await page.evaluate(
+          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+        )
+        expect(beyond).toBe(0)
+        const ground = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+        expect(brightness(ground) > 128).toBe(colorScheme === 'light')
+        expect(complaints).toEqual([])
+        await context.close()
+      }
+    },
+  )
+
+  it('draws the whole family, with the critical path and links to each pipeline', async () => {
+    const page = await open(pipeline)
+    const waterfall = page.locator('.waterfall')
+    expect(await waterfall.locator('.row.pipeline').count()).toBe(4)
+    expect(await waterfall.locator('.row.critical .bar').count()).toBeGreaterThan(3)
+    await waterfall.locator('.row.pipeline:not(.asked) a').first().click({ timeout: 4_000 })
+    await page.waitForURL(/\/pipelines\/\d+\/\d+$/)
+    expect(page.url()).not.toBe(house.url + pipeline)
+    expect(await page.locator('.waterfall .row.pipeline').count()).toBe(4)
+    await page.context().close()
+  })
+
+  it('shows what was exported of a job', async () => {
+    const page = await open(pipeline)
+    await page.locator('#jobs a').first().click({ timeout: 4_000 })
+    await page.locator('#attributes', { hasText: 'cicd.pipeline.task.name' }).waitFor()
+    await page.context().close()
+  })
+
+  it('follows a running pipeline without being loaded again', async () => {
+    const { deliveries } = generatePipeline(5, 'release', { firstIds: { pipeline: 90_000_001, job: 900_000_001 } })
+    const { daemon } = house
+    const [running] = (await daemon.store.views.inStatus(['running'], 5)).filter(
+      one => one.run.key.pipelineId === 90_000_001,
+    )
+    const page = await open(`/pipelines/${running?.run.project.facts.id}/90000001`)
+    const badge = page.locator('.head-badge .badge')
+    expect(await badge.innerText()).toBe('running')
+    await page.evaluate('window.unloaded = false; addEventListener("pagehide", () => { window.unloaded = true })')
+    await house.tell(deliveries.slice(12))
+    await badge.filter({ hasText: /success|failed/ }).waitFor({ timeout: 10_000 })
+    await page.locator('#exports', { hasText: 'delivered' }).waitFor({ timeout: 10_000 })
+    expect(await page.evaluate('window.unloaded')).toBe(false)
+    await page.context().close()
+  })
+
+  it('finds by filters, and keeps them in the address', async () => {
+    const page = await open('/pipelines')
+    await page.getByLabel('Status').selectOption('canceled')
+    await page.getByRole('button', { name: 'Filter' }).click()
+    await page.waitForURL(/status=canceled/)
+    expect(await page.locator('.run').count()).toBe(1)
+    await page.getByRole('link', { name: 'Clear' }).click()
+    await page.getByLabel('Words').fill('nothing is called like this')
+    await page.keyboard.press('Enter')
+    await page.getByText('No pipeline matches these filters.').waitFor()
+    await page.context().close()
+  })
+
+  it('sends a dead letter again, after a question', async () => {
+    const page = await open('/exports')
+    const before = house.receiver.counts.requests
+    const [letter] = await house.daemon.store.exports.deadLetters(1)
+    await page.getByRole('link', { name: `Send again dead letter ${letter?.id}` }).click()
+    await page.getByRole('button', { name: 'Send again' }).click()
+    await page.getByText('1 dead letter owed again.').waitFor()
+    await until(async () => house.receiver.counts.requests > before)
+    await page.locator('#dead', { hasText: 'No backend has refused anything' }).waitFor({ timeout: 10_000 })
+    await page.context().close()
+  })
+
+  it('works without JavaScript', async () => {
+    const page = await open('/', { javaScriptEnabled: false })
+    await page.getByRole('link', { name: 'Monorepo' }).first().click()
+    await page.getByRole('heading', { name: 'Monorepo', exact: true }).waitFor()
+    expect(await page.locator('.waterfall .bar').count()).toBeGreaterThan(5)
+    await page.context().close()
+  })
+
+  it('can be used by the keyboard alone', async () => {
+    const page = await open('/')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    expect(await page.evaluate('document.activeElement.id')).toBe('main')
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate('document.activeElement.closest("main") !== null')).toBe(true)
+    await page.context().close()
+  })
+})
+
+describe.skipIf(chromiumPath === undefined)('with an admin token, in a browser', () => {
+  it('logs in and out', async () => {
+    const token = 'an-admin-token-of-this-test'
+    const house = await openHouse({ PIPESPAN_ADMIN_TOKEN: token, PIPESPAN_BASE_PATH: '/spans' })
+    const browser = await launch()
+    try {
+      const page = await (await browser.newContext()).newPage()
+      const complaints = complaintsOf(page)
+      await page.goto(`${house.url}/sources`)
+      await page.getByLabel('Admin token').fill('not-the-admin-token')
+      await page.getByRole('button', { name: 'Log in' }).click()
+      await page.getByRole('alert').waitFor()
+      // The browser itself notes the refusal.
+      expect(complaints.splice(0).filter(text => !text.includes('401'))).toEqual([])
+      const { violations } = await new AxeBuilder({ page }).analyze()
+      expect(violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')).toEqual([])
+      await page.getByLabel('Admin token').fill(token)
+      await page.getByRole('button', { name: 'Log in' }).click()
+      await page.waitForURL(`${house.url}/sources`)
+      await page.locator('#live[data-state="live"]').waitFor()
+      await page.getByRole('button', { name: 'Log out' }).click()
+      await page.waitForURL(`${house.url}/login`)
+      await page.goto(`${house.url}/`)
+      expect(page.url()).toContain('/login')
+      expect(complaints).toEqual([])
+    } finally {
+      await browser.close()
+      await house.close()
+    }
+  })
+})
+
+function brightness(color: string): number {
+  const [red = 0, green = 0, blue = 0] = (color.match(/\d+/g) ?? []).map(Number)
+  return (red + green + blue) / 3
+}

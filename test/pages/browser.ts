@@ -1,0 +1,32 @@
+// Debian's Chromium, driven by Playwright: nothing is downloaded. Tests say so plainly where there is none.
+import { existsSync } from 'node:fs'
+import { chromium, type Browser, type Page } from 'playwright-core'
+
+const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+
+export const chromiumPath = process.env.CHROMIUM_PATH ?? places.find(place => existsSync(place))
+
+if (chromiumPath === undefined) {
+  process.stderr.write(
+    'No Chromium here: the tests of the pages in a browser are skipped (apt-get install chromium).\n',
+  )
+}
+
+export async function launch(): Promise<Browser> {
+  const args = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-background-networking']
+  return chromium.launch({ executablePath: chromiumPath!, headless: true, args })
+}
+
+/** Complaints of a page's console, of its scripts, and of its content security policy. */
+export function complaintsOf(page: Page): string[] {
+  const complaints: string[] = []
+  page.on('console', message => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  page.on('pageerror', error => complaints.push(error.message))
+  page.on('requestfailed', request => {
+    // An open connection for news ends with its page.
+    if (!request.url().includes('/live?')) complaints.push(`${request.url()}: ${request.failure()?.errorText}`)
+  })
+  return complaints
+}

@@ -1,0 +1,98 @@
+// The whole daemon in this process, on ports of its own, between a simulated platform and a receiver: with its pages.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { generate } from '../../src/demo/platform/generate.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { startDaemon, type Daemon } from '../../src/daemon.ts'
+import { WebhookSender } from '../../src/demo/platform/sender.ts'
+import type { Delivery } from '../../src/demo/platform/delivery.ts'
+import type { ScenarioName } from '../../src/demo/platform/scenarios.ts'
+
+export interface House {
+  readonly daemon: Daemon
+  readonly receiver: OtlpReceiver
+  /** Of the pages. */
+  readonly url: string
+  /** Sends webhooks in their order, and waits until they are understood. */
+  tell(deliveries: readonly Delivery[]): Promise<void>
+  /** Whole families, told and exported. */
+  live(scenarios: readonly [ScenarioName, ...ScenarioName[]], options?: LiveOptions): Promise<void>
+  close(): Promise<void>
+}
+
+export interface LiveOptions {
+  readonly families?: number
+  readonly seed?: number
+  readonly start?: number
+  readonly pause?: number
+}
+
+const secret = 'a-webhook-token'
+
+export async function openHouse(env: NodeJS.ProcessEnv = {}): Promise<House> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-pages-'))
+  const receiver = await OtlpReceiver.start()
+  const loaded = loadConfig({
+    profiles,
+    env: {
+      PIPESPAN_LISTEN: '127.0.0.1:0',
+      PIPESPAN_ADMIN_LISTEN: '127.0.0.1:0',
+      PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'p.db')}`,
+      PIPESPAN_WEBHOOK_TOKEN: secret,
+      PIPESPAN_SETTLE: '50ms',
+      PIPESPAN_BLOCKED_AFTER: '100ms',
+      PIPESPAN_TRACE_LINK: 'https://traces.example.com/trace/{traceId}',
+      SERVICE_OBSERVABILITY_EXPORT: 'traces',
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      ...env,
+    },
+  })
+  if (!loaded.ok) throw new Error(loaded.faults.map(fault => fault.what).join(' '))
+  const daemon = await startDaemon({ config: loaded.config, log: silentLog() })
+  const senders: WebhookSender[] = []
+  const house: House = {
+    daemon,
+    receiver,
+    url: daemon.adminUrl,
+    tell: async deliveries => {
+      const sender = new WebhookSender({ url: `${daemon.url}/webhooks`, token: secret })
+      senders.push(sender)
+      for (const delivery of deliveries) await sender.send(delivery)
+      await until(async () => (await daemon.store.inbox.state()).waiting === 0)
+    },
+    live: async (scenarios, { families = scenarios.length, ...options } = {}) => {
+      for (const { deliveries } of generate({
+        ...{ seed: 3, start: Date.now() - 24 * 3_600_000 },
+        ...{ scenarios, pipelines: families },
+        ...options,
+      })) {
+        await house.tell(deliveries)
+      }
+      await until(async () => {
+        const { open } = await daemon.store.runs.count()
+        const lanes = await daemon.exporter.status()
+        return open === 0 && lanes.every(lane => lane.owed === 0)
+      })
+      while ((await daemon.store.views.trends.takeIn(100)) > 0);
+    },
+    close: async () => {
+      await Promise.all(senders.map(async sender => sender.close()))
+      await daemon.stop(1_000)
+      await receiver.close()
+      rmSync(folder, { recursive: true })
+    },
+  }
+  return house
+}
+
+export async function until(holds: () => Promise<boolean>, within = 15_000): Promise<void> {
+  const deadline = Date.now() + within
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error('what was waited for did not come')
+    await new Promise(resolve => setTimeout(resolve, 25))
+  }
+}

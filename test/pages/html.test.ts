@@ -1,0 +1,49 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { duration, size, utc } from '../../src/pages/format.ts'
+import { html, safeUrl } from '../../src/pages/html.ts'
+
+describe('a template', () => {
+  it('lets no text be markup, in content or in an attribute', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), text => {
+        const inside = html`<p title="${text}">${text}</p>`.toString().slice('<p title="'.length, -'</p>'.length)
+        expect(inside.replace('">', '')).not.toMatch(/[<>"']/)
+      }),
+    )
+  })
+
+  it('takes lists, numbers and other templates as they are, and leaves out what is nothing', () => {
+    const list = html`<ul>
+      ${[1, 2].map(one => html`<li>${one}</li>`)}${undefined}${false}${null}
+    </ul>`
+    expect(list.toString().replace(/\s/g, '')).toBe('<ul><li>1</li><li>2</li></ul>')
+  })
+
+  it('shows control characters as such, and half a surrogate pair as no character', () => {
+    expect(html`${'a\u0000b\ud800'}`.toString()).toBe('a\ufffdb\ufffd')
+  })
+})
+
+it.each(['javascript:alert(1)', 'data:text/html,x', ' JavaScript:x', '//x', 'x'])('%j is no link', url => {
+  expect(safeUrl(url)).toBeUndefined()
+})
+
+it.each([
+  [0, '0 ms'],
+  [999, '999 ms'],
+  [4_230, '4.2 s'],
+  [59_400, '59 s'],
+  [59_600, '1 m 00 s'],
+  [725_000, '12 m 05 s'],
+  [12_000_000, '3 h 20 m'],
+  [187_200_000, '2 d 4 h'],
+  [undefined, '–'],
+])('%s ms are written %s', (ms, text) => {
+  expect(duration(ms)).toBe(text)
+})
+
+it('writes times in UTC and sizes in powers of two', () => {
+  expect(utc(Date.UTC(2026, 5, 1, 12, 0, 5))).toBe('2026-06-01 12:00:05')
+  expect([size(512), size(1_536), size(300 * 2 ** 20)]).toEqual(['512 B', '1.5 KiB', '300 MiB'])
+})
