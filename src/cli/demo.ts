@@ -113,7 +113,8 @@ async function play(
   }
 
   const webhooks = `http://127.0.0.1:${port}/webhooks`
-  print(terminal, introduction(webhooks, receiver.url, api.url, speed, once))
+  const pages = `http://127.0.0.1:${adminPort}/`
+  print(terminal, introduction(pages, webhooks, receiver.url, api.url, speed, once))
   const told = new ToldEnds()
   const draw = drawer(options, terminal, told)
   const book = new TraceBook()
@@ -197,8 +198,16 @@ function idOf({ attributes }: WaterfallSpan): number {
   return Number(attributes['pipeline.id'])
 }
 
-function introduction(webhooks: string, receiver: string, api: string, speed: number, once: boolean): string {
+function introduction(
+  pages: string,
+  webhooks: string,
+  receiver: string,
+  api: string,
+  speed: number,
+  once: boolean,
+): string {
   return [
+    `Open ${pages} in a browser: what runs now, where the time goes, what has arrived.`,
     `A simulated platform sends webhooks to the daemon at ${webhooks}; a minute there takes ${Math.round(600 / speed) / 10} s here.`,
     `One webhook in four is lost on purpose; the daemon looks at the platform's API, ${api}, and finds out.`,
     `What the daemon exports arrives at an OTLP receiver, ${receiver}, and is drawn below${once ? '.' : '. Ctrl-C ends it.'}`,
