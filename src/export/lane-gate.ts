@@ -1,5 +1,6 @@
 // A lane's gate out of two: credentials belong to the destination, so refused ones stop all its lanes; an endpoint that refuses
-// everything is one signal's, so only that lane is held.
+// everything is one signal's, so only that lane is held. A destination that has accepted anything is not a wrong address: what
+// it then refuses is a dead letter.
 import type { Gate } from './gate.ts'
 
 export function createLaneGate(destination: Gate, lane: Gate): Gate {
@@ -11,7 +12,7 @@ export function createLaneGate(destination: Gate, lane: Gate): Gate {
       return decisive().state
     },
     get hasAccepted() {
-      return lane.hasAccepted
+      return destination.hasAccepted
     },
     get probeAt() {
       return decisive().probeAt

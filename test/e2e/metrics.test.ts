@@ -193,10 +193,10 @@ describe('/metrics', () => {
         'sum(max_over_time(pipeline_status_total[1m]) - min_over_time(pipeline_status_total[1m]))',
       ),
     ).toBe(25)
-    // rate() extrapolates by half a scrape at either end of what it has seen: the increase is 25, and a little more.
+    // rate() extrapolates to the ends of its window: the increase is 25, and more the rarer the scrapes came through.
     const perMinute = (await prometheus.query('sum(rate(pipeline_status_total[1m])) * 60')) ?? 0
     expect(perMinute).toBeGreaterThanOrEqual(25)
-    expect(perMinute).toBeLessThan(30)
+    expect(perMinute).toBeLessThan(50)
     expect(await prometheus.query('sum(pipespan_webhook_deliveries_total{outcome="accepted"})')).toBe(35)
 
     const text = await (await fetch(`${daemon.adminUrl}/metrics`)).text()
