@@ -6,6 +6,7 @@ import { jobSpanId } from './telemetry/ids.ts'
 import { refusals, type Refusal } from './sources/webhook-refusals.ts'
 import { toTraces } from './telemetry/traces.ts'
 import { waterfallSpanOf } from './telemetry/waterfall-span.ts'
+import type { AskingParts } from './daemon-platform.ts'
 import type { Clock } from './lib/clock.ts'
 import type { Config } from './config/options.ts'
 import type { Destination } from './export/destination.ts'
@@ -31,6 +32,8 @@ export interface PageSources {
   readonly lastAccepted: () => number | undefined
   readonly intake: Pick<Intake, 'counters'>
   readonly settler: Pick<Settler, 'counters'>
+  /** Who asks the platform; undefined while nobody does. */
+  readonly asking: () => AskingParts | undefined
   readonly destinations: readonly Destination[]
   readonly settings: TelemetrySettings
   /** Of the public listener, once it listens. */
@@ -62,7 +65,7 @@ export function pagesOf(sources: PageSources): Routes {
   })
 }
 
-function flowOf({ door, intake, settler, lastAccepted }: PageSources, startedAt: number): Flow {
+function flowOf({ door, intake, settler, lastAccepted, asking }: PageSources, startedAt: number): Flow {
   const { received, accepted, duplicate, ignored, refused } = door.counts
   const { understood, unparseable, excluded } = intake.counters
   const { attempts, supplements } = settler.counters
@@ -75,6 +78,17 @@ function flowOf({ door, intake, settler, lastAccepted }: PageSources, startedAt:
     })),
     lastAccepted: lastAccepted(),
     ...{ understood, unparseable, excluded, attempts, supplements },
+    asking: countsOf(asking()),
+  }
+}
+
+function countsOf(asking: AskingParts | undefined): Flow['asking'] {
+  if (asking === undefined) return {}
+  const { enricher, poller, redelivery } = asking
+  return {
+    details: { ...enricher.counters },
+    ...(poller === undefined ? {} : { poller: { ...poller.counters } }),
+    ...(redelivery === undefined ? {} : { redelivery: { ...redelivery.counters } }),
   }
 }
 

@@ -23,7 +23,7 @@ import { reasonOf } from './lib/fault.ts'
 import { systemClock, type Clock } from './lib/clock.ts'
 import { version } from './lib/version.ts'
 import { withoutVariables } from './platform/without-variables.ts'
-import type { Enricher } from './sources/enrich.ts'
+import type { AskingParts } from './daemon-platform.ts'
 import type { Config } from './config/options.ts'
 import type { Log } from './lib/log.ts'
 import type { Store } from './store/store.ts'
@@ -66,7 +66,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   let flushUntil = 0
   let lastAccepted: number | undefined
   let publicUrl: string | undefined
-  let enricher: Enricher | undefined
+  let asked: AskingParts | undefined
   const left = (): number => Math.max(0, flushUntil - clock.now())
   try {
     const own = await startOwnTelemetry(config, () => clock.now())
@@ -153,7 +153,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       version,
       onChange: () => {
         settler.wake()
-        enricher?.wake()
+        asked?.enricher.wake()
       },
       clock,
       log,
@@ -174,7 +174,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
         onChange: () => settler.wake(),
         onAccepted: () => intake.wake(),
       })
-      enricher = asking.enricher
+      asked = asking
       asking.start()
       steps.push({ why: 'what was not asked yet is asked after the next start', stop: async () => asking.stop() })
     }
@@ -218,6 +218,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     admin.register(
       pagesOf({
         ...{ config, store, exporter, flush, door, intake, settler, destinations, settings, clock, log },
+        asking: () => asked,
         lastAccepted: () => lastAccepted,
         url: () => publicUrl,
       }),

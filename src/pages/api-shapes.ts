@@ -61,6 +61,7 @@ const flow = z.object({
   excluded: z.number(),
   attempts: z.number(),
   supplements: z.number(),
+  asking: z.record(z.string(), counts),
 })
 
 const lane = z.object({

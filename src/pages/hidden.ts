@@ -1,5 +1,6 @@
 // Projects whose names are not to be seen: left out of whatever the pages show, as if there were no such project.
 import type { DeadLetter } from '../store/exports.ts'
+import type { Json } from '../store/notes.ts'
 import type { PagesParts } from './ports.ts'
 import type { StoredRun } from '../store/runs.ts'
 
@@ -16,12 +17,22 @@ export function withoutHidden(parts: PagesParts, isHidden: (path: string) => boo
   const shown = (found: readonly StoredRun[]): StoredRun[] => found.filter(isShown)
   const one = (found: StoredRun | undefined): StoredRun | undefined =>
     found !== undefined && isShown(found) ? found : undefined
+  const namesHidden = (value: Json): boolean =>
+    typeof value === 'object' &&
+    value !== null &&
+    Object.values(value).some(one => typeof one === 'string' && isHidden(one))
   const letterIsShown = async ({ instance, pipelineId }: DeadLetter): Promise<boolean> => {
     const found = await runs.get({ instance, pipelineId })
     return found === undefined || isShown(found)
   }
   return {
     ...parts,
+    notes: {
+      list: async prefix => {
+        const documents = [...(await parts.notes.list(prefix))]
+        return new Map(documents.filter(([, value]) => !namesHidden(value)))
+      },
+    },
     runs: { get: async key => one(await runs.get(key)) },
     exports: {
       ...parts.exports,

@@ -54,6 +54,8 @@ export interface Flow {
   readonly excluded: number
   readonly attempts: number
   readonly supplements: number
+  /** Who asks the platform, and what came of it, by name. */
+  readonly asking: Readonly<Record<string, Readonly<Record<string, number>>>>
 }
 
 /** How a lane stands: see the export room for its states. */

@@ -82,7 +82,7 @@ function byProject(
 }
 
 export function sourcesPage(view: SourcesView, { now }: Reader): Page {
-  const { flow, setup, projects, documents } = view
+  const { flow, setup, projects } = view
   return {
     title: 'Sources',
     live: true,
@@ -102,10 +102,11 @@ export function sourcesPage(view: SourcesView, { now }: Reader): Page {
                 )}`,
             }),
           )}
+          ${region('cursors', cursors(view))}
         </div>
         <div>
           ${region('inbox', card('Inbox', inboxFacts(view, now)))}
-          ${region('api', card('Platform API', platform(setup, documents, now)))}
+          ${region('api', card('Platform API', platform(view, now)))}
           ${region('totals', card('Counted so far', counters(view.counters)))}
         </div>
       </div>
@@ -173,12 +174,19 @@ function inboxFacts({ inbox, flow }: SourcesView, now: Millis): Html {
   ])
 }
 
-function platform(setup: Setup, documents: readonly SourceDocument[], now: Millis): Html {
+function platform({ setup, documents, flow }: SourcesView, now: Millis): Html {
+  const budget = documents.find(({ name }) => name.startsWith('budget/'))
+  const left = fieldOf(budget, 'tokens')
+  const paused = fieldOf(budget, 'pausedUntil')
+  const others = documents.filter(({ name }) => !name.startsWith('budget/') && !name.startsWith(cursorPrefix))
   return html`${facts([
     ['Address', setup.platform ?? 'told by each delivery'],
     ['Token', setup.hasPlatformToken ? 'configured' : 'none: what webhooks leave out is not asked for'],
+    ['Budget', left === undefined ? undefined : `${number(Math.floor(left))} requests could be sent at once`],
+    ['Paused by the platform', paused === undefined || paused <= now ? undefined : `for ${duration(paused - now)}`],
+    ...Object.entries(flow.asking).map(([name, counts]) => [askingWords[name] ?? name, said(counts)] as const),
   ])}
-  ${documents.map(
+  ${others.map(
     ({ name, value }) =>
       html`<details>
         <summary>${name}</summary>
@@ -193,6 +201,50 @@ function platform(setup: Setup, documents: readonly SourceDocument[], now: Milli
         </dl>
       </details>`,
   )}`
+}
+
+const askingWords: Readonly<Record<string, string>> = {
+  details: 'Details asked for',
+  poller: 'Poller: gaps are what it noticed',
+  redelivery: 'Redelivery: gaps are what it accepted',
+}
+
+function said(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .map(([name, count]) => `${number(count)} ${name}`)
+    .join(', ')
+}
+
+function fieldOf(document: SourceDocument | undefined, name: string): number | undefined {
+  const [, value] = document === undefined ? [] : (entriesOf(document.value).find(([key]) => key === name) ?? [])
+  return typeof value === 'number' ? value : undefined
+}
+
+/** Where the poller keeps how far it has seen each project. */
+const cursorPrefix = 'poll/project/'
+
+function cursors({ documents }: SourcesView): Content {
+  const known = documents.filter(({ name }) => name.startsWith(cursorPrefix))
+  if (known.length === 0) return ''
+  const rows = known.map(document => {
+    const fields = new Map(entriesOf(document.value))
+    const [path, active] = [fields.get('path'), fields.get('active')]
+    const seen = fieldOf(document, 'seen')
+    const children = fieldOf(document, 'childrenSeen')
+    return [
+      typeof path === 'string' ? path : document.name.slice(cursorPrefix.length),
+      seen === undefined ? '–' : utc(seen),
+      children === undefined || children === 0 ? '–' : utc(children),
+      figure(Array.isArray(active) ? active.length : 0),
+    ]
+  })
+  return card(
+    'Poller cursors',
+    table('Poller cursors', ['Project', 'Seen up to', 'Children seen up to', 'Under way'], rows),
+    {
+      aside: 'times of the platform',
+    },
+  )
 }
 
 function entriesOf(value: Json): [string, Json][] {

@@ -1,5 +1,6 @@
 // What lists of runs are filtered and ordered by: one narrow row beside each run, so that a list never reads the runs it skips.
 import { earliest } from '../model/instant.ts'
+import { isTerminal } from '../model/status.ts'
 import { parentOf } from '../model/family.ts'
 import { plainText } from './plain-text.ts'
 import type { Millis } from '../model/instant.ts'
@@ -48,7 +49,8 @@ export function listingOf(run: Run, now: Millis): Listing | undefined {
     ref: plainText(facts.ref ?? ''),
     source: plainText(facts.source ?? ''),
     createdAt: times.createdAt ?? earliest(started) ?? times.finishedAt ?? now,
-    finishedAt: times.finishedAt,
+    // A pipeline that is retried keeps its finish while it runs again.
+    finishedAt: isTerminal(facts.status) ? times.finishedAt : undefined,
     parentId: parentOf(run)?.pipelineId,
     text: plainText([run.key.pipelineId, ...words.map(word => word?.slice(0, longest) ?? '')].join(' ').toLowerCase()),
   }
