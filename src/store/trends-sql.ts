@@ -68,22 +68,29 @@ export function rowValues(step: TrendStep, row: TrendRow, before: Row | undefine
   ]
 }
 
+/**
+ * Grouped by expressions: by the bare columns SQLite would walk a key that is in their order, through all hours and days,
+ * in place of the index that leads to the time asked for.
+ */
+const project = 'project_id + 0'
+const job = `job || ''`
+
 export function trendsOn(ask: Ask): Omit<TrendViews, 'takeIn' | 'prune'> {
   return {
-    series: async ({ instance, projectId = 0, job = '' }, query) => {
+    series: async ({ instance, projectId = 0, job: name = '' }, query) => {
       const one = instance === undefined ? '' : 'AND instance = ?6'
       const rows = await ask(
         `SELECT * FROM trends
          WHERE step = ?1 AND project_id = ?2 AND job = ?3 AND bucket >= ?4 AND bucket < ?5 ${one} ORDER BY bucket`,
-        [query.step, projectId, job, query.since, query.until, ...(instance === undefined ? [] : [instance])],
+        [query.step, projectId, name, query.since, query.until, ...(instance === undefined ? [] : [instance])],
       )
       return rows.map(rowOf)
     },
     projects: async (query, limit) => {
       const totals = await ask(
-        `SELECT project_id, '' AS job FROM trends
+        `SELECT ${project} AS project_id, '' AS job FROM trends
          WHERE step = ?1 AND job = '' AND bucket >= ?2 AND bucket < ?3 AND project_id > 0
-         GROUP BY project_id ORDER BY sum(runs) DESC, project_id LIMIT ?4`,
+         GROUP BY ${project} ORDER BY sum(runs) DESC, ${project} LIMIT ?4`,
         [...timesOf(query), limit],
       )
       return details(ask, totals, query)
@@ -97,9 +104,9 @@ export function trendsOn(ask: Ask): Omit<TrendViews, 'takeIn' | 'prune'> {
           ? 'HAVING sum(runs) > 1 ORDER BY sum(total_ms) * 1.0 / sum(runs) DESC'
           : 'HAVING sum(flaky) > 0 ORDER BY sum(flaky) DESC, sum(runs)'
       const totals = await ask(
-        `SELECT project_id, job FROM trends
+        `SELECT ${project} AS project_id, ${job} AS job FROM trends
          WHERE step = ?1 AND bucket >= ?2 AND bucket < ?3 AND ${scope} AND job <> ''
-         GROUP BY project_id, job ${order} LIMIT ?4`,
+         GROUP BY ${project}, ${job} ${order} LIMIT ?4`,
         values,
       )
       return details(ask, totals, query)

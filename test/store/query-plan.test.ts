@@ -67,6 +67,8 @@ describe('on SQLite', () => {
 
   /** Reading an index in its own order up to a LIMIT, or one that holds only the backlog, is no reading of a table. */
   function isScan(sql: string, detail: string): boolean {
+    // Figures are kept for long: a search that does not start at the time asked for reads all of it.
+    if (detail.startsWith('SEARCH trends')) return !detail.includes('bucket>')
     if (!detail.startsWith('SCAN') || /^SCAN (known|walked|lanes|CONSTANT ROW|\(subquery)/.test(detail)) return false
     if (/^SCAN listed_runs USING (COVERING )?INDEX listed_by_(time|finish)$/.test(detail)) return !sql.includes('LIMIT')
     return !/^SCAN (e|exports) USING (COVERING )?INDEX exports_(owed|dead)/.test(detail)
