@@ -164,8 +164,9 @@ async function takeInOneByOne(
 
 async function keep(lease: InboxLease, item: InboxItem, reason: string, options: IntakeOptions): Promise<void> {
   const { inbox, log, redact, version } = options
-  log.warn({ delivery: item.id, event: item.event, reason }, 'a delivery could not be understood')
   await inbox.keep(lease.token, item.id, { reason, body: redact(item.body), version })
+  // Told when it can be seen: whoever reads this looks for it.
+  log.warn({ delivery: item.id, event: item.event, reason }, 'a delivery could not be understood')
 }
 
 function unknownStatuses({ pipeline, jobs }: Observation): number {
