@@ -70,6 +70,19 @@ See what a webhook becomes:
 
   example(
     program
+      .command('doctor')
+      .description('check everything that must work for pipelines to arrive: one line each, with a remedy')
+      .option('--json', 'for scripts', false)
+      .action(
+        answer(async (options: { json: boolean }) =>
+          (await import('./doctor.ts')).doctor(terminal, { file: file(), ...options }),
+        ),
+      ),
+    'pipespan doctor',
+  ).addHelpText('after', '\nExit codes: 0 all is fine; 1 warnings; 2 failures.')
+
+  example(
+    program
       .command('map')
       .description('show what a webhook payload becomes, without a backend')
       .argument('<file>', "a file with one webhook's JSON body")

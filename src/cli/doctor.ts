@@ -1,0 +1,107 @@
+// `pipespan doctor`: every check that can tell why nothing arrives, one line each, with a remedy.
+import { checkBudget, checkClock, checkPlatform, platformClient } from './doctor/platform.ts'
+import { checkDaemon } from './doctor/daemon.ts'
+import { checkDestinations } from './doctor/destinations.ts'
+import { checkEnforcement } from './doctor/tokens.ts'
+import { checkHooks } from './doctor/hooks.ts'
+import { checkInstances, checkStore } from './doctor/store.ts'
+import { describeFault } from '../config/config-fault.ts'
+import { exportDestinations } from '../daemon-export.ts'
+import { loadConfig } from '../config/load.ts'
+import { print, type Terminal } from './terminal.ts'
+import { profiles, type ProfileName } from '../platform/profile.ts'
+import { reasonOf } from '../lib/fault.ts'
+import { reportOf, type Finding, type Level } from './doctor/finding.ts'
+import type { Config } from '../config/options.ts'
+import type { Destination } from '../export/destination.ts'
+
+/** 0: all is fine. */
+export const doctorExit = { fine: 0, warnings: 1, failures: 2 } as const
+
+const marks: Readonly<Record<Level, string>> = { fine: '✓', skipped: '-', warning: '!', failure: '✗' }
+
+export async function doctor(
+  terminal: Terminal,
+  options: { readonly file?: string | undefined; readonly json: boolean },
+): Promise<number> {
+  const findings: Finding[] = []
+  const tell = (found: readonly Finding[]): void => {
+    findings.push(...found)
+    if (!options.json) for (const finding of found) print(terminal, lineOf(finding))
+  }
+  const config = configuration(terminal, options.file, tell)
+  if (config !== undefined) await examine(config, tell)
+  const failures = findings.filter(({ level }) => level === 'failure').length
+  const warnings = findings.filter(({ level }) => level === 'warning').length
+  if (options.json) print(terminal, JSON.stringify({ failures, warnings, findings }, null, 2))
+  else print(terminal, `\n${summary(failures, warnings)}`)
+  if (failures > 0) return doctorExit.failures
+  return warnings > 0 ? doctorExit.warnings : doctorExit.fine
+}
+
+function configuration(
+  terminal: Terminal,
+  file: string | undefined,
+  tell: (found: readonly Finding[]) => void,
+): Config<ProfileName> | undefined {
+  const report = reportOf('configuration')
+  const loaded = loadConfig({ env: terminal.env, file, profiles })
+  if (!loaded.ok) {
+    tell(loaded.faults.map(fault => report('failure', describeFault(fault))))
+    return undefined
+  }
+  tell([
+    report('fine', 'The configuration can be used.'),
+    ...loaded.warnings.map(warning => report('warning', warning)),
+  ])
+  return loaded.config
+}
+
+/** In the order of the flow; each check on its own, so that one that breaks hides no other. */
+async function examine(config: Config<ProfileName>, tell: (found: readonly Finding[]) => void): Promise<void> {
+  const destinations = destinationsOf(config)
+  const { findings, store } = await checkStore(config)
+  tell(findings)
+  const client = platformClient(config)
+  const checks: readonly (readonly [string, () => Promise<Finding[]>])[] = [
+    ['daemon', async () => checkDaemon(config)],
+    ['platform', async () => checkPlatform(config, client)],
+    ['hooks', async () => checkHooks(config, client)],
+    ['clock', async () => checkClock(config)],
+    ['instances', async () => (store === undefined ? [] : checkInstances(config, store))],
+    ['budget', async () => checkBudget(config, store)],
+    ['export', async () => checkDestinations(destinations)],
+    ['enforcement', async () => checkEnforcement(config, destinations)],
+  ]
+  try {
+    for (const [name, check] of checks) {
+      tell(
+        await check().catch((error: unknown) => [reportOf(name)('warning', `This check broke: ${reasonOf(error)}.`)]),
+      )
+    }
+  } finally {
+    await Promise.all([client?.close(), store?.close()])
+  }
+}
+
+/** All of them with all their signals, however metrics are sent. */
+function destinationsOf(config: Config): Destination[] {
+  const { destinations, metricDestinations } = exportDestinations(config)
+  return destinations.map(destination => {
+    const metrics = metricDestinations.find(({ name }) => name === destination.name)?.signals.metrics
+    return metrics === undefined ? destination : { ...destination, signals: { ...destination.signals, metrics } }
+  })
+}
+
+function lineOf({ check, level, what, remedy }: Finding): string {
+  return `${marks[level]} ${check}: ${what}${remedy === undefined ? '' : ` ${remedy}`}`
+}
+
+function summary(failures: number, warnings: number): string {
+  if (failures + warnings === 0) return 'All is fine.'
+  const parts = [
+    failures > 0 ? `${failures} ${failures === 1 ? 'failure' : 'failures'}` : undefined,
+    warnings > 0 ? `${warnings} ${warnings === 1 ? 'warning' : 'warnings'}` : undefined,
+  ]
+  return `${parts.filter(part => part !== undefined).join(', ')}.`
+}

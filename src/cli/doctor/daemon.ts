@@ -1,0 +1,73 @@
+// Checks of the daemon itself: whether it answers, and whether it takes the secret that is configured here.
+import { randomUUID } from 'node:crypto'
+import { Agent, request } from 'undici'
+import { Webhook } from 'standardwebhooks'
+import { profiles, type ProfileName } from '../../platform/profile.ts'
+import { reasonOf } from '../../lib/fault.ts'
+import { reportOf, type Finding } from './finding.ts'
+import type { Config } from '../../config/options.ts'
+
+/** ms. */
+const patience = 5_000
+/** An event that tells nothing of pipelines: it is answered, and nothing is stored. */
+const harmless = { event: 'Push Hook', body: '{"object_kind":"push"}' }
+
+export async function checkDaemon(config: Config<ProfileName>): Promise<Finding[]> {
+  const report = reportOf('daemon')
+  const base = addressOf(config)
+  // The certificate is for the name the platform uses, not for this machine's own.
+  const dispatcher = new Agent({ connect: { timeout: patience, rejectUnauthorized: false } })
+  const timeouts = { dispatcher, headersTimeout: patience, bodyTimeout: patience }
+  try {
+    const ready = await request(`${base}/readyz`, timeouts)
+    const { message } = (await ready.body.json()) as { message?: string }
+    if (ready.statusCode !== 200) {
+      const remedy = 'Its log says why.'
+      return [report('failure', `The daemon at ${base} is not ready: ${message ?? ready.statusCode}`, remedy)]
+    }
+    const { statusCode, body } = await request(`${base}/webhooks`, {
+      ...timeouts,
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...credentials(config) },
+      body: harmless.body,
+    })
+    await body.dump()
+    if (statusCode === 200) return [report('fine', `The daemon at ${base} is ready, and takes the webhook secret.`)]
+    if (statusCode !== 401)
+      return [report('warning', `The daemon at ${base} answers a webhook with ${statusCode}.`, 'Its log says why.')]
+    return [
+      report(
+        'failure',
+        `The daemon at ${base} does not take the webhook secret that is configured here: it runs with another one.`,
+        'Restart it with this configuration, or give both the same secret.',
+      ),
+    ]
+  } catch (error) {
+    const remedy = 'Start it with `pipespan serve`, or run the doctor where it runs.'
+    return [report('warning', `No daemon answers at ${base}: ${reasonOf(error)}.`, remedy)]
+  } finally {
+    await dispatcher.close()
+  }
+}
+
+function addressOf({ listen, tls, basePath }: Config): string {
+  const host = { '::': '[::1]', '0.0.0.0': '127.0.0.1' }[listen.host] ?? listen.host
+  const authority = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
+  return `${tls.certFile === undefined ? 'http' : 'https'}://${authority}:${listen.port}${basePath}`
+}
+
+function credentials({ webhook, platform }: Config<ProfileName>): Record<string, string> {
+  const { headerPrefix } = profiles[platform.profile]
+  const [token] = webhook.token.current() ?? []
+  const [signing] = webhook.signingToken.current() ?? []
+  const event = { [`${headerPrefix}Event`]: harmless.event }
+  if (signing === undefined) return token === undefined ? event : { ...event, [`${headerPrefix}Token`]: token.reveal() }
+  const id = randomUUID()
+  const at = new Date()
+  return {
+    ...event,
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+    'webhook-signature': new Webhook(signing.reveal()).sign(id, at, harmless.body),
+  }
+}

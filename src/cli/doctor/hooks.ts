@@ -1,0 +1,106 @@
+// Checks of the platform's hooks: registered, enabled, with the right events, and what their last deliveries met.
+import { broken, reportOf, type Finding, type Report } from './finding.ts'
+import { call, ownersOf } from './platform.ts'
+import type { Config } from '../../config/options.ts'
+import type { HookDelivery, PlatformHook } from '../../platform/rest-lists.ts'
+import type { HookOwner, PlatformClient } from '../../platform/client.ts'
+
+const report = reportOf('hooks')
+
+export async function checkHooks(config: Config, client: PlatformClient | undefined): Promise<Finding[]> {
+  const owners = ownersOf(config)
+  const { publicUrl } = config
+  if (client === undefined || owners.length === 0) {
+    return [report('skipped', 'No projects or groups are configured whose hooks could be looked at (PIPESPAN_POLL_…).')]
+  }
+  if (publicUrl === undefined) {
+    return [report('skipped', 'PIPESPAN_PUBLIC_URL is not set: our own hooks cannot be told from others.')]
+  }
+  const url = `${publicUrl.replace(/\/+$/, '')}/webhooks`
+  const findings: Finding[] = []
+  for (const { owner, name } of owners) {
+    try {
+      findings.push(...(await checkOwner(client, owner, name, url, config)))
+    } catch (error) {
+      findings.push(broken(report, 'warning', error))
+    }
+  }
+  return findings
+}
+
+async function checkOwner(
+  client: PlatformClient,
+  owner: HookOwner,
+  name: string,
+  url: string,
+  config: Config,
+): Promise<Finding[]> {
+  const hooks: PlatformHook[] = []
+  for await (const { items } of client.hooks(owner, call)) hooks.push(...items)
+  const own = hooks.filter(hook => hook.url.replace(/\/+$/, '') === url)
+  if (own.length === 0) {
+    const how = 'group' in owner ? `--group ${name}` : `--project ${name}`
+    return [
+      report('failure', `No hook of ${name} points at ${url}.`, `Make one with \`pipespan hooks ensure ${how}\`.`),
+    ]
+  }
+  const findings: Finding[] = []
+  for (const hook of own) {
+    const wrong = stateOf(hook, name, report)
+    findings.push(...wrong)
+    if (config.webhook.token.current() !== undefined && hook.tokenPresent === false) {
+      const remedy = 'Write it there, for instance with `pipespan hooks ensure --write-secret`.'
+      findings.push(
+        report('failure', `Hook ${hook.id} of ${name} has no secret token: its deliveries are refused.`, remedy),
+      )
+    }
+    const last = await lastDelivery(client, owner, hook.id)
+    const failed = last === undefined ? undefined : failureOf(last, hook, name)
+    if (failed !== undefined) findings.push(failed)
+    else if (wrong.length === 0)
+      findings.push(
+        report(
+          'fine',
+          `Hook ${hook.id} of ${name} is enabled${last === undefined ? '' : ', and its last delivery was accepted'}.`,
+        ),
+      )
+  }
+  return findings
+}
+
+function stateOf(hook: PlatformHook, name: string, say: Report): Finding[] {
+  const findings: Finding[] = []
+  if (hook.alertStatus !== undefined && hook.alertStatus !== 'executable') {
+    const until = hook.disabledUntil === undefined ? '' : ` until ${new Date(hook.disabledUntil).toISOString()}`
+    const state = hook.alertStatus.replaceAll('_', ' ')
+    const remedy =
+      'See why its deliveries failed, then send a test event on its page at the platform to enable it again.'
+    findings.push(say('failure', `Hook ${hook.id} of ${name} is ${state}${until}: the platform sends nothing.`, remedy))
+  }
+  const missing = [hook.pipelineEvents ? undefined : 'pipeline events', hook.jobEvents ? undefined : 'job events']
+  const events = missing.filter(event => event !== undefined)
+  if (events.length > 0) {
+    const remedy = 'Repair it with `pipespan hooks ensure`.'
+    findings.push(say('warning', `Hook ${hook.id} of ${name} does not send ${events.join(' and ')}.`, remedy))
+  }
+  return findings
+}
+
+async function lastDelivery(client: PlatformClient, owner: HookOwner, id: number): Promise<HookDelivery | undefined> {
+  for await (const { items } of client.hookDeliveries(owner, id, {}, call)) return items[0]
+  return undefined
+}
+
+function failureOf({ responseStatus }: HookDelivery, hook: PlatformHook, name: string): Finding | undefined {
+  const status = responseStatus ?? 'no answer'
+  if (/^2\d\d$/.test(status)) return undefined
+  const what = `The last delivery of hook ${hook.id} of ${name} met ${status}`
+  if (status === '401') {
+    const remedy = 'Write the secret again with `pipespan hooks ensure --write-secret`.'
+    return report('failure', `${what}: it does not have the daemon's secret.`, remedy)
+  }
+  const remedy = /^\d+$/.test(status)
+    ? 'The log of the daemon, or of the proxy before it, says why.'
+    : 'Check that the platform can reach PIPESPAN_PUBLIC_URL: name, firewall, certificate.'
+  return report('warning', `${what}.`, remedy)
+}

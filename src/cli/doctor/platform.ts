@@ -1,0 +1,153 @@
+// Checks of the platform: whether it can be reached, what the token may do, the clocks, and the API budget.
+import { readFileSync } from 'node:fs'
+import { request } from 'undici'
+import { broken, reportOf, type Finding } from './finding.ts'
+import { connectRules, proxiedDispatcher } from '../../platform/connection.ts'
+import { createMemoryBudget } from '../../platform/memory-budget.ts'
+import { createPlatformClient, type HookOwner, type PlatformClient } from '../../platform/client.ts'
+import { createStoredBudget } from '../../sources/stored-budget.ts'
+import { fingerprintOf } from '../../tokens/fingerprint.ts'
+import { reasonOf } from '../../lib/fault.ts'
+import { silentLog } from '../../lib/log.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { version } from '../../lib/version.ts'
+import type { CallOptions } from '../../platform/rest-request.ts'
+import type { Config } from '../../config/options.ts'
+import type { Store } from '../../store/store.ts'
+
+export const call: CallOptions = { priority: 'enrich' }
+/** For one request, ms: a person waits for the answer. */
+const timeouts = { connect: 5_000, answer: 10_000 }
+/** Signatures of webhooks are refused beyond five minutes; logs and traces are hard to read long before that, ms. */
+const clockMayDiffer = 30_000
+
+/** Undefined without a platform and a token. */
+export function platformClient(config: Config): PlatformClient | undefined {
+  const { url, token, tokenType, caFile, budget } = config.platform
+  if (url === undefined || token.current() === undefined) return undefined
+  return createPlatformClient({
+    url,
+    token: () => token.current()?.reveal(),
+    tokenType,
+    ca: caFile === undefined ? undefined : readFileSync(caFile, 'utf8'),
+    dispatcher: proxiedDispatcher(url, proxiesOf(config)),
+    budget: createMemoryBudget({ perMinute: budget }, systemClock),
+    concurrency: 4,
+    userAgent: `Pipespan/${version}`,
+    timeouts,
+    retry: { tries: 1, refusals: 1, first: 1, max: 1 },
+    clock: systemClock,
+    log: silentLog(),
+  })
+}
+
+function proxiesOf({ httpProxy, httpsProxy, noProxy }: Config): { http?: string; https?: string; no?: string } {
+  return {
+    ...(httpProxy === undefined ? {} : { http: httpProxy.reveal() }),
+    ...(httpsProxy === undefined ? {} : { https: httpsProxy.reveal() }),
+    ...(noProxy === undefined ? {} : { no: noProxy.join(',') }),
+  }
+}
+
+/** What polling looks at. */
+export function ownersOf({ poll }: Config): { readonly owner: HookOwner; readonly name: string }[] {
+  const idOf = (text: string): string | number => (/^\d+$/.test(text) ? Number(text) : text)
+  return [
+    ...(poll.projects ?? []).map(name => ({ owner: { project: idOf(name) }, name })),
+    ...(poll.groups ?? []).map(name => ({ owner: { group: idOf(name) }, name })),
+  ]
+}
+
+/** By asking what the daemon asks: nothing else shows whether a token's scopes suffice. */
+export async function checkPlatform(config: Config, client: PlatformClient | undefined): Promise<Finding[]> {
+  const report = reportOf('platform')
+  if (config.platform.url === undefined) {
+    return [report('skipped', 'No platform is configured (PIPESPAN_PLATFORM_URL): nothing is asked of it.')]
+  }
+  if (client === undefined) {
+    return [report('skipped', 'No token of the platform is configured: what webhooks leave out is not asked for.')]
+  }
+  const findings: Finding[] = []
+  try {
+    await client.isAdministrator(call)
+    findings.push(report('fine', `${client.instance} answers, and accepts the token.`))
+  } catch (error) {
+    return [broken(report, 'failure', error)]
+  }
+  for (const { owner, name } of ownersOf(config)) {
+    try {
+      const page =
+        'project' in owner
+          ? client.projectPipelines(owner.project, {}, call)
+          : client.groupProjects(owner.group, {}, call)
+      await page[Symbol.asyncIterator]().next()
+      findings.push(report('fine', `The token may read ${name}.`))
+    } catch (error) {
+      findings.push(broken(report, 'failure', error))
+    }
+  }
+  return findings
+}
+
+/** By the platform's Date header: whole seconds, and the way there and back. */
+export async function checkClock(config: Config): Promise<Finding[]> {
+  const report = reportOf('clock')
+  const { url, caFile } = config.platform
+  if (url === undefined) return [report('skipped', 'No platform is configured to compare the clock with.')]
+  const ca = caFile === undefined ? undefined : readFileSync(caFile, 'utf8')
+  const dispatcher = proxiedDispatcher(url, proxiesOf(config))(connectRules(ca, timeouts.connect))
+  try {
+    const sent = Date.now()
+    const { headers, body } = await request(`${url.replace(/\/+$/, '')}/api/v4/version`, {
+      dispatcher,
+      headersTimeout: timeouts.answer,
+      bodyTimeout: timeouts.answer,
+    })
+    const received = Date.now()
+    await body.dump()
+    const theirs = typeof headers.date === 'string' ? Date.parse(headers.date) : NaN
+    if (Number.isNaN(theirs)) return [report('skipped', 'The platform does not tell its time.')]
+    const off = Math.round((theirs - (sent + received) / 2) / 1_000)
+    if (Math.abs(off) * 1_000 <= clockMayDiffer) return [report('fine', 'The clocks agree.')]
+    return [
+      report(
+        'warning',
+        `The platform's clock is ${Math.abs(off)} s ${off > 0 ? 'ahead of' : 'behind'} this machine's.`,
+        'Let both be set by the network (NTP): beyond 300 s signed webhooks are refused.',
+      ),
+    ]
+  } catch (error) {
+    return [report('skipped', `The platform's time cannot be asked for: ${reasonOf(error)}.`)]
+  } finally {
+    await dispatcher.close()
+  }
+}
+
+/** What is left of the minute for all who share the token. */
+export async function checkBudget(config: Config, store: Store | undefined): Promise<Finding[]> {
+  const report = reportOf('budget')
+  const token = config.platform.token.current()
+  if (store === undefined || token === undefined) {
+    return [report('skipped', 'No API budget is in use yet.')]
+  }
+  const perMinute = config.platform.budget
+  const budget = createStoredBudget({
+    notes: store.notes,
+    rules: { perMinute },
+    account: () => fingerprintOf(token),
+    clock: systemClock,
+  })
+  const { available, pausedFor } = await budget.snapshot()
+  if (pausedFor > 0) {
+    const remedy = "Lower PIPESPAN_PLATFORM_BUDGET, or have the platform's limit raised for this user."
+    return [report('warning', `The platform asked for a pause of ${Math.ceil(pausedFor / 1_000)} s more.`, remedy)]
+  }
+  if (available > 0) return [report('fine', `${available} requests could be sent at once, ${perMinute} a minute.`)]
+  return [
+    report(
+      'warning',
+      `The API budget of ${perMinute} requests a minute is used up at this moment.`,
+      'If that is often so, raise PIPESPAN_PLATFORM_BUDGET as far as the platform allows.',
+    ),
+  ]
+}

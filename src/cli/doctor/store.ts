@@ -1,0 +1,88 @@
+// Checks of the store: whether it takes writes, how full it is, and whose pipelines it holds.
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { broken, reportOf, type Finding } from './finding.ts'
+import { normalizeInstance } from '../../model/instance.ts'
+import { openStore } from '../../store/open-store.ts'
+import type { Config } from '../../config/options.ts'
+import type { Store } from '../../store/store.ts'
+
+/** From this share of its limit on a store is nearly full. */
+const nearlyFull = 0.8
+/** Pipelines looked at for where they come from. */
+const lookedAt = 200
+
+const report = reportOf('store')
+
+/** The store, opened, with what is to be said of it. Undefined: there is none to look into. */
+export async function checkStore(config: Config): Promise<{ findings: Finding[]; store?: Store }> {
+  const { url, maxSize } = config.store
+  if (url.engine === 'sqlite' && !existsSync(url.path)) return { findings: [notYet(url.path)] }
+  let store: Store
+  try {
+    store = await openStore(url, { maxSize })
+  } catch (error) {
+    return { findings: [broken(report, 'failure', error)] }
+  }
+  try {
+    await store.proveWritable()
+    const size = url.engine === 'sqlite' ? sizeOf(url.path) : undefined
+    return { store, findings: [roomOf(size, maxSize)] }
+  } catch (error) {
+    return { store, findings: [broken(report, 'failure', error)] }
+  }
+}
+
+function roomOf(size: number | undefined, maxSize: number): Finding {
+  if (size === undefined) return report('fine', 'The store takes writes.')
+  const says = `The store takes writes; it has ${mib(size)} of ${mib(maxSize)}.`
+  if (size < maxSize * nearlyFull) return report('fine', says)
+  const remedy = 'Raise PIPESPAN_STORE_MAX_SIZE, or shorten PIPESPAN_RETENTION: when it is full, webhooks are refused.'
+  return report('warning', `The store is nearly full: ${mib(size)} of ${mib(maxSize)}.`, remedy)
+}
+
+function notYet(file: string): Finding {
+  let folder = path.dirname(path.resolve(file))
+  while (!existsSync(folder)) folder = path.dirname(folder)
+  try {
+    if (!statSync(folder).isDirectory()) throw new Error('not a folder')
+    accessSync(folder, constants.W_OK)
+    return report('fine', `There is no store at ${file} yet; the daemon makes it.`)
+  } catch {
+    return report(
+      'failure',
+      `The store ${file} cannot be made: ${folder} is no folder that this user may write to.`,
+      'Name a file in a folder of this user with PIPESPAN_STORE_URL.',
+    )
+  }
+}
+
+function sizeOf(file: string): number {
+  return [file, `${file}-wal`].reduce((sum, one) => sum + (existsSync(one) ? statSync(one).size : 0), 0)
+}
+
+function mib(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(bytes < 10 * 2 ** 20 ? 1 : 0)} MiB`
+}
+
+/** Deliveries of another platform than the one that is asked for details. */
+export async function checkInstances(config: Config, store: Store): Promise<Finding[]> {
+  const foreign = reportOf('instances')
+  const own = config.platform.url === undefined ? undefined : normalizeInstance(config.platform.url)
+  if (own === undefined) return [foreign('skipped', 'No platform is configured: every delivery tells its own.')]
+  const { runs } = await store.views.search({ limit: lookedAt })
+  const others = new Map<string, number>()
+  for (const { run } of runs) {
+    const { instance } = run.key
+    if (instance !== own) others.set(instance, (others.get(instance) ?? 0) + 1)
+  }
+  if (others.size === 0) return [foreign('fine', `All pipelines that are known are of ${own}.`)]
+  const named = [...others].map(([instance, count]) => `${instance} (${count})`).join(', ')
+  return [
+    foreign(
+      'warning',
+      `Of the newest ${runs.length} pipelines some are of another instance than ${own}: ${named}. They are not asked for details.`,
+      'Set PIPESPAN_PLATFORM_URL to the address that the platform gives itself, or let its hooks point elsewhere.',
+    ),
+  ]
+}

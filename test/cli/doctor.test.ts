@@ -1,0 +1,411 @@
+// The doctor against a whole set-up, and against the same set-up broken in one way at a time.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { Writable } from 'node:stream'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { absorbing } from '../../src/sources/absorb.ts'
+import { event, rules } from '../flow/world.ts'
+import { freePorts } from '../../src/demo/daemon-process.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { PlatformState } from '../../src/demo/platform/state.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import { restFaults } from '../../src/demo/platform/rest-faults.ts'
+import { runProgram } from '../../src/cli/program.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { startDaemon, type Daemon } from '../../src/daemon.ts'
+import { startInstance, type ObservabilityInstance } from '../tokens/stand-ins/observability-instance.ts'
+import type { RestHook } from '../../src/demo/platform/rest-hooks.ts'
+
+interface Told {
+  readonly check: string
+  readonly level: string
+  readonly what: string
+  readonly remedy?: string
+}
+
+const project = '301'
+let folder: string
+let receiver: OtlpReceiver
+let platform: RestApi
+let instance: ObservabilityInstance
+let daemon: Daemon
+let hook: RestHook
+let env: Record<string, string>
+let clockOff = 0
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'pipespan-doctor-'))
+  clockOff = 0
+  receiver = await OtlpReceiver.start()
+  platform = await RestApi.start({ state: new PlatformState(), now: () => Date.now() + clockOff })
+  instance = await startInstance({ enforcement: false })
+  const [port = 0, adminPort = 0] = await freePorts(2)
+  env = {
+    PIPESPAN_LISTEN: `127.0.0.1:${port}`,
+    PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
+    PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'p.db')}`,
+    PIPESPAN_WEBHOOK_TOKEN: 'a-webhook-token',
+    PIPESPAN_PLATFORM_URL: platform.url,
+    PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
+    PIPESPAN_POLL_PROJECTS: project,
+    PIPESPAN_PUBLIC_URL: 'https://pipespan.example.com',
+    PIPESPAN_OBSERVABILITY_URL: instance.url,
+    PIPESPAN_OBSERVABILITY_API_KEY: instance.apiKey,
+    SERVICE_OBSERVABILITY_EXPORT: 'traces',
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+  }
+  hook = { id: 17, url: 'https://pipespan.example.com/webhooks', owner: { project: Number(project) } }
+  platform.hooks.hooks.push(hook)
+  platform.misbehave = ({ path: asked }) => (asked === '/user' ? json({ id: 1 }) : undefined)
+  const loaded = loadConfig({ env, profiles })
+  if (!loaded.ok) throw new Error(loaded.faults.map(({ what }) => what).join())
+  daemon = await startDaemon({ config: loaded.config, log: silentLog() })
+})
+afterEach(async () => {
+  await daemon.stop(0)
+  await Promise.all([receiver.close(), platform.close(), instance.close()])
+  rmSync(folder, { recursive: true })
+})
+
+function json(value: unknown): { status: number; headers: Record<string, string>; body: string } {
+  return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) }
+}
+
+async function run(...args: string[]): Promise<{ code: number; text: string }> {
+  let text = ''
+  const stdout = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      text += chunk.toString()
+      done()
+    },
+  })
+  return { code: await runProgram(['doctor', ...args], { stdout, stderr: stdout, env }), text }
+}
+
+/** What is not fine, and the exit code. */
+async function examined(): Promise<{ code: number; told: Told[] }> {
+  const { code, text } = await run('--json')
+  const { findings } = JSON.parse(text) as { findings: Told[] }
+  return { code, told: findings.filter(({ level }) => level === 'warning' || level === 'failure') }
+}
+
+/** The platform answers this path otherwise. */
+function answering(
+  wanted: RegExp,
+  reply: () => ReturnType<typeof json> | ReturnType<typeof restFaults.wrongToken>,
+): void {
+  const before = platform.misbehave
+  platform.misbehave = request => (wanted.test(request.path) ? reply() : before(request))
+}
+
+it('finds nothing wrong where nothing is wrong: a line for each check, exit code 0', async () => {
+  const { code, text } = await run()
+  expect(text).not.toMatch(/^[!✗]/m)
+  expect(
+    text
+      .split('\n')
+      .filter(line => line.startsWith('✓'))
+      .map(line => /^✓ (\w+)/.exec(line)?.[1]),
+  ).toEqual([
+    'configuration',
+    'store',
+    'daemon',
+    'platform',
+    'platform',
+    'hooks',
+    'clock',
+    'instances',
+    'budget',
+    'export',
+    'enforcement',
+  ])
+  expect(text).toContain('All is fine.')
+  expect(code).toBe(0)
+  for (const secret of ['a-webhook-token', 'a-platform-token', instance.apiKey]) expect(text).not.toContain(secret)
+})
+
+it('1: a configuration that cannot be used', async () => {
+  env.PIPESPAN_SETTLE = '5 seconds'
+  expect(await examined()).toEqual({
+    code: 2,
+    told: [
+      {
+        check: 'configuration',
+        level: 'failure',
+        what: 'PIPESPAN_SETTLE: "5 seconds" is not a duration. Write a number with its unit, such as 250ms, 5s, 1h or 7d.',
+      },
+    ],
+  })
+})
+
+it('2: a store that cannot be made', async () => {
+  writeFileSync(path.join(folder, 'file'), '')
+  env.PIPESPAN_STORE_URL = `sqlite:${path.join(folder, 'file', 'p.db')}`
+  expect(await examined()).toEqual({
+    code: 2,
+    told: [
+      {
+        check: 'store',
+        level: 'failure',
+        what: `The store ${folder}/file/p.db cannot be made: ${folder}/file is no folder that this user may write to.`,
+        remedy: 'Name a file in a folder of this user with PIPESPAN_STORE_URL.',
+      },
+    ],
+  })
+})
+
+it('3: a store that is nearly full', async () => {
+  env.PIPESPAN_STORE_MAX_SIZE = '1KiB'
+  const { code, told } = await examined()
+  expect([code, told.length]).toEqual([1, 1])
+  expect(told[0]).toMatchObject({
+    check: 'store',
+    remedy: 'Raise PIPESPAN_STORE_MAX_SIZE, or shorten PIPESPAN_RETENTION: when it is full, webhooks are refused.',
+  })
+  expect(told[0]?.what).toMatch(/^The store is nearly full: \d\.\d MiB of 0\.0 MiB\.$/)
+})
+
+it('4: no daemon', async () => {
+  const [port = 0] = await freePorts(1)
+  env.PIPESPAN_LISTEN = `127.0.0.1:${port}`
+  expect(await examined()).toEqual({
+    code: 1,
+    told: [
+      {
+        check: 'daemon',
+        level: 'warning',
+        what: `No daemon answers at http://127.0.0.1:${port}: connect ECONNREFUSED 127.0.0.1:${port}.`,
+        remedy: 'Start it with `pipespan serve`, or run the doctor where it runs.',
+      },
+    ],
+  })
+})
+
+it('5: a daemon that runs with another webhook secret', async () => {
+  env.PIPESPAN_WEBHOOK_TOKEN = 'a-newer-webhook-token'
+  expect(await examined()).toEqual({
+    code: 2,
+    told: [
+      {
+        check: 'daemon',
+        level: 'failure',
+        what: `The daemon at ${daemon.url} does not take the webhook secret that is configured here: it runs with another one.`,
+        remedy: 'Restart it with this configuration, or give both the same secret.',
+      },
+    ],
+  })
+})
+
+it('6: a platform that does not accept the token', async () => {
+  answering(/./, restFaults.wrongToken)
+  const { code, told } = await examined()
+  expect(code).toBe(2)
+  expect(told[0]).toEqual({
+    check: 'platform',
+    level: 'failure',
+    what: 'The platform does not accept the token (401 at GET /user: "401 Unauthorized").',
+    remedy:
+      'Check PIPESPAN_PLATFORM_TOKEN and PIPESPAN_PLATFORM_TOKEN_TYPE: the token may have expired or been revoked.',
+  })
+})
+
+it('7: a token whose scope does not suffice', async () => {
+  answering(/\/pipelines$/, restFaults.missingScope)
+  const { code, told } = await examined()
+  expect(code).toBe(2)
+  expect(told).toEqual([
+    {
+      check: 'platform',
+      level: 'failure',
+      what: expect.stringMatching(
+        /^The token's scope does not suffice \(403 at GET \/projects\/301\/pipelines/,
+      ) as string,
+      remedy: 'Make a token that may read the API, and set PIPESPAN_PLATFORM_TOKEN to it.',
+    },
+  ])
+})
+
+it('8: a project without a hook', async () => {
+  platform.hooks.hooks.length = 0
+  expect(await examined()).toEqual({
+    code: 2,
+    told: [
+      {
+        check: 'hooks',
+        level: 'failure',
+        what: 'No hook of 301 points at https://pipespan.example.com/webhooks.',
+        remedy: 'Make one with `pipespan hooks ensure --project 301`.',
+      },
+    ],
+  })
+})
+
+it('9: a hook that the platform has switched off, and that lacks events', async () => {
+  const shown = {
+    ...{ id: 17, url: hook.url, pipeline_events: true, job_events: false, token_present: true },
+    ...{ alert_status: 'temporarily_disabled', disabled_until: '2026-06-01T12:00:00Z' },
+  }
+  answering(/\/hooks$/, () => json([shown]))
+  expect(await examined()).toEqual({
+    code: 2,
+    told: [
+      {
+        check: 'hooks',
+        level: 'failure',
+        what: 'Hook 17 of 301 is temporarily disabled until 2026-06-01T12:00:00.000Z: the platform sends nothing.',
+        remedy: 'See why its deliveries failed, then send a test event on its page at the platform to enable it again.',
+      },
+      {
+        check: 'hooks',
+        level: 'warning',
+        what: 'Hook 17 of 301 does not send job events.',
+        remedy: 'Repair it with `pipespan hooks ensure`.',
+      },
+    ],
+  })
+})
+
+it('10: a hook with another secret', async () => {
+  answering(/\/events$/, () =>
+    json([{ id: 1, trigger: 'pipeline_hooks', request_headers: {}, request_data: {}, response_status: '401' }]),
+  )
+  expect(await examined()).toEqual({
+    code: 2,
+    told: [
+      {
+        check: 'hooks',
+        level: 'failure',
+        what: "The last delivery of hook 17 of 301 met 401: it does not have the daemon's secret.",
+        remedy: 'Write the secret again with `pipespan hooks ensure --write-secret`.',
+      },
+    ],
+  })
+})
+
+it('11: clocks that differ', async () => {
+  clockOff = -240_000
+  const { code, told } = await examined()
+  expect(code).toBe(1)
+  expect(told).toMatchObject([
+    { check: 'clock', remedy: 'Let both be set by the network (NTP): beyond 300 s signed webhooks are refused.' },
+  ])
+  expect(told[0]?.what).toMatch(/^The platform's clock is 2(39|40|41) s behind this machine's\.$/)
+})
+
+it('12: deliveries of another instance', async () => {
+  await daemon.store.runs.transact(absorbing([event('running', {}, [])], 'webhook', rules))
+  expect(await examined()).toEqual({
+    code: 1,
+    told: [
+      {
+        check: 'instances',
+        level: 'warning',
+        what: `Of the newest 1 pipelines some are of another instance than ${platform.url}: https://git.example.com (1). They are not asked for details.`,
+        remedy:
+          'Set PIPESPAN_PLATFORM_URL to the address that the platform gives itself, or let its hooks point elsewhere.',
+      },
+    ],
+  })
+})
+
+it('13: a backend that is not there', async () => {
+  const [port = 0] = await freePorts(1)
+  env.OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${port}`
+  expect(await examined()).toEqual({
+    code: 2,
+    told: [
+      {
+        check: 'export',
+        level: 'failure',
+        what: `"default" for traces (http://127.0.0.1:${port}/v1/traces) cannot be reached: connect ECONNREFUSED 127.0.0.1:${port}.`,
+        remedy: 'Check host and port of the endpoint, and that the backend listens there.',
+      },
+    ],
+  })
+})
+
+it('14: a backend that does not accept the token', async () => {
+  receiver.demandToken('another-token')
+  env.SERVICE_OBSERVABILITY_TOKEN = 'a-token-of-yesterday'
+  const { code, told } = await examined()
+  expect(code).toBe(2)
+  expect(told).toMatchObject([
+    {
+      check: 'export',
+      remedy: 'Give it a valid token or header; a daemon reads a token file by itself.',
+    },
+  ])
+  expect(told[0]?.what).toMatch(/^"default" for traces \(.*\) does not accept the credentials: HTTP 401: /)
+  expect(JSON.stringify(told)).not.toContain('a-token-of-yesterday')
+})
+
+it('15: an address that is no OTLP receiver', async () => {
+  env.OTEL_EXPORTER_OTLP_ENDPOINT = `${receiver.url}/v1/traces`
+  const { code, told } = await examined()
+  expect(code).toBe(2)
+  expect(told).toMatchObject([
+    { check: 'export', remedy: 'Check the endpoint: a base URL without /v1/…, usually on port 4318.' },
+  ])
+  expect(told[0]?.what).toMatch(/\/v1\/traces\/v1\/traces\) is no OTLP\/HTTP receiver: HTTP 404: /)
+})
+
+it('16: a certificate that nobody vouches for', async () => {
+  const tls = path.join(import.meta.dirname, '..', 'fixtures', 'tls')
+  const files = {
+    cert: readFileSync(path.join(tls, 'localhost.crt')),
+    key: readFileSync(path.join(tls, 'localhost.key')),
+  }
+  const backend = createServer(files, (_request, response) => response.end())
+  await new Promise<void>(resolve => backend.listen(0, '127.0.0.1', resolve))
+  try {
+    env.OTEL_EXPORTER_OTLP_ENDPOINT = `https://localhost:${(backend.address() as AddressInfo).port}`
+    const { code, told } = await examined()
+    expect(code).toBe(2)
+    expect(told).toMatchObject([
+      {
+        check: 'export',
+        remedy:
+          'Set OTEL_EXPORTER_OTLP_CERTIFICATE to the authority that signed its certificate, and check http against https.',
+      },
+    ])
+    expect(told[0]?.what).toMatch(/cannot be reached: .*self-signed certificate/)
+  } finally {
+    backend.closeAllConnections()
+    backend.close()
+  }
+})
+
+it('17: enforcement without a token', async () => {
+  instance.enforced = true
+  expect(await examined()).toEqual({
+    code: 2,
+    told: [
+      {
+        check: 'enforcement',
+        level: 'failure',
+        what: 'Enforcement is on, and "default" has no token: its telemetry is dropped.',
+        remedy: 'Make one with `pipespan tokens create`, and set it as the destination’s token.',
+      },
+    ],
+  })
+})
+
+it('18: an API budget that the platform has paused', async () => {
+  const name = await vi.waitFor(async () => {
+    const [first] = (await daemon.store.notes.list('budget/')).keys()
+    if (first === undefined) throw new Error('nothing was asked yet')
+    return first
+  })
+  await daemon.store.notes.change(name, (_, now) => ({
+    value: { tokens: 1, at: now, pausedUntil: now + 90_000 },
+    result: undefined,
+  }))
+  const { told } = await examined()
+  const paused = told.find(({ check }) => check === 'budget')
+  expect(paused?.what).toMatch(/^The platform asked for a pause of (89|90) s more\.$/)
+})
