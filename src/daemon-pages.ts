@@ -5,6 +5,7 @@ import { fingerprintOf } from './tokens/fingerprint.ts'
 import { jobSpanId } from './telemetry/ids.ts'
 import { refusals, type Refusal } from './sources/webhook-refusals.ts'
 import { toTraces } from './telemetry/traces.ts'
+import { watchEnforcement } from './daemon-enforcement.ts'
 import { waterfallSpanOf } from './telemetry/waterfall-span.ts'
 import type { AskingParts } from './daemon-platform.ts'
 import type { Clock } from './lib/clock.ts'
@@ -46,6 +47,7 @@ export function pagesOf(sources: PageSources): Routes {
   const { config, store, exporter, flush, settings, clock, log } = sources
   const { views, runs, exports, inbox, notes, counters } = store
   const startedAt = clock.now()
+  const enforcement = watchEnforcement(config, clock)
   const hidden = config.pages.hide ?? []
   return createPages({
     settings: {
@@ -58,7 +60,7 @@ export function pagesOf(sources: PageSources): Routes {
       lanes: async () => [...(await exporter.status()), ...flush.status()],
       flow: () => flowOf(sources, startedAt),
       exported: parts => parts.flatMap(part => spansOf(part, settings)),
-      setup: () => setupOf(sources),
+      setup: () => setupOf(sources, enforcement?.()),
       onRetried: () => exporter.wake(),
       now: () => clock.now(),
     },
@@ -105,7 +107,7 @@ function spansOf(part: FrozenPart, settings: TelemetrySettings): ExportedSpan[] 
   })
 }
 
-function setupOf({ config, destinations, url }: PageSources): Setup {
+function setupOf({ config, destinations, url }: PageSources, enforcement: Setup['enforcement']): Setup {
   const { webhook, platform, observability } = config
   return {
     webhooks: `${config.publicUrl?.replace(/\/+$/, '') ?? url() ?? ''}/webhooks`,
@@ -122,6 +124,7 @@ function setupOf({ config, destinations, url }: PageSources): Setup {
       }
     }),
     observabilityUrl: observability.url,
+    enforcement,
   }
 }
 

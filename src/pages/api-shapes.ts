@@ -98,6 +98,7 @@ const setup = z.object({
     }),
   ),
   observabilityUrl: z.string().optional(),
+  enforcement: z.enum(['on', 'off', 'unknown']).optional(),
 })
 
 export const overview = z.object({

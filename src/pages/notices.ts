@@ -53,8 +53,8 @@ function laneNotices(
   { destination, signal, state, owed, oldest, lastError, nextTry }: LaneStatus,
   now: Millis,
 ): Notice[] {
-  const said =
-    lastError === undefined ? '' : ` It said: ${lastError.status ?? ''} ${lastError.words}`.replace(/ +/g, ' ')
+  const words = lastError?.words.replace(/\.$/, '')
+  const said = words === undefined ? '' : ` It said: ${[lastError?.status, words].filter(Boolean).join(', ')}.`
   const again = nextTry === undefined || nextTry <= now ? 'soon' : `in ${duration(nextTry - now)}`
   const queue = `${counted(owed, 'export waits', 'exports wait')} for "${destination}"`
   switch (state) {
@@ -90,7 +90,7 @@ function laneNotices(
         {
           level: 'problem',
           what: `"${destination}" cannot take ${signal} at the moment.${said}`,
-          remedy: `It is tried again ${again}; ${queue}, the oldest since ${ago(oldest, now)}. If it lasts, look at the backend.`,
+          remedy: `It is tried again ${again}; ${queue}, the oldest came ${ago(oldest, now)}. If it lasts, look at the backend.`,
           more: '/exports',
         },
       ]
@@ -112,7 +112,7 @@ function inboxNotices({ inbox }: Health, now: Millis): Notice[] {
   if (inbox.oldest !== undefined && now - inbox.oldest > longWait) {
     notices.push({
       level: 'problem',
-      what: `Deliveries wait to be understood: ${counted(inbox.waiting, 'of them', 'of them')}, the oldest since ${ago(inbox.oldest, now)}.`,
+      what: `Deliveries wait to be understood: ${counted(inbox.waiting, 'of them', 'of them')}, the oldest came ${ago(inbox.oldest, now)}.`,
       remedy: 'The log says what holds them up; if there is nothing, this machine is too small for the load.',
       more: '/sources',
     })
@@ -132,7 +132,7 @@ function sourceNotices({ flow, setup, hasRuns }: Health, now: Millis): Notice[] 
   if (flow.received === 0 && !hasRuns) {
     notices.push({
       level: 'hint',
-      what: `Nothing has arrived yet; the daemon listens since ${ago(flow.startedAt, now)}.`,
+      what: `Nothing has arrived yet; the daemon started ${ago(flow.startedAt, now)}.`,
       remedy: `Add a webhook for pipeline events and job events that points at ${setup.webhooks}, with the same secret token as here.`,
     })
   }

@@ -99,4 +99,6 @@ export interface Setup {
     readonly tokenFrom?: string | undefined
   }[]
   readonly observabilityUrl?: string | undefined
+  /** Whether that instance drops telemetry without a valid token; undefined where it is not asked. */
+  readonly enforcement?: 'on' | 'off' | 'unknown' | undefined
 }

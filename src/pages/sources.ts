@@ -205,8 +205,8 @@ function platform({ setup, documents, flow }: SourcesView, now: Millis): Html {
 
 const askingWords: Readonly<Record<string, string>> = {
   details: 'Details asked for',
-  poller: 'Poller: gaps are what it noticed',
-  redelivery: 'Redelivery: gaps are what it accepted',
+  poller: 'Poller',
+  redelivery: 'Redelivery',
 }
 
 function said(counts: Readonly<Record<string, number>>): string {

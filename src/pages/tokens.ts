@@ -130,7 +130,14 @@ function inUse({ setup, daemons, rotations }: TokensView, now: Millis): Content 
         ['Read from', tokenFrom],
       ])}`
   })}
+  ${setup.enforcement !== undefined && html`<p>${enforcementWords[setup.enforcement]}</p>`}
   ${daemons.length > 0 && html`<p class="dim">${daemons.map(({ daemon, at }) => html`${daemon} reported ${time(at, now)}. `)}</p>`}`
+}
+
+const enforcementWords: Readonly<Record<NonNullable<Setup['enforcement']>, string>> = {
+  on: 'Enforcement is on: telemetry without a valid token is dropped.',
+  off: 'Enforcement is off: telemetry needs no token.',
+  unknown: 'Whether enforcement is on is not known: the observability instance has not told.',
 }
 
 function targetList(targets: readonly TokenTarget[], now: Millis): Content {

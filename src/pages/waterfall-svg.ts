@@ -51,7 +51,7 @@ function ticks(span: number): number[] {
 function drawn(row: WaterfallRow, y: number, x: (at: number) => number, { href, asked }: WaterfallLinks): Html {
   const { kind, label, note, status, depth, start, end, retried, critical } = row
   const indent = 8 + Math.min(depth, 12) * 12
-  const room = Math.floor((labels - indent - 30 - (note?.length ?? 0) * 6.4) / 7.1)
+  const room = Math.floor((labels - indent - 30 - (note?.length ?? 0) * 6.4) / (kind === 'pipeline' ? 8.4 : 7.1))
   const shown = label.length > room ? `${label.slice(0, Math.max(3, room - 1))}…` : label
   const took = start === undefined || end === undefined ? undefined : end - start
   const words = [

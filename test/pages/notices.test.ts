@@ -1,0 +1,97 @@
+import { expect, it } from 'vitest'
+import { noticesOf, type Health } from '../../src/pages/notices.ts'
+import type { LaneStatus } from '../../src/pages/ports.ts'
+
+const now = Date.UTC(2026, 5, 1, 12)
+const fine: Health = {
+  flow: {
+    ...{ startedAt: now - 600_000, received: 10, accepted: 10, duplicate: 0, ignored: {}, refused: [], asking: {} },
+    ...{ understood: 10, unparseable: 0, excluded: 0, attempts: 2, supplements: 0 },
+  },
+  inbox: { waiting: 0, waitingBytes: 0, kept: 0 },
+  lanes: [],
+  setup: {
+    ...{ webhooks: 'https://pipespan.example.com/webhooks', hasPlatformToken: false, hasWebhookSecret: true },
+    destinations: [{ name: 'default', endpoints: [] }],
+  },
+  hasRuns: true,
+}
+const lane: LaneStatus = {
+  ...{ destination: 'default', signal: 'traces', state: 'open', owed: 3, oldest: now - 300_000, dead: 0 },
+  counters: { delivered: 0, repeated: 0, partiallyRejected: 0 },
+}
+const lastError = { words: 'token expired', status: 401, at: now }
+
+it('has nothing to say where all is well', () => {
+  expect(noticesOf(fine, now)).toEqual([])
+})
+
+it.each<[string, Partial<Health>, string, string]>([
+  [
+    'refused credentials',
+    { lanes: [{ ...lane, state: 'unauthorized', lastError }] },
+    '"default" does not accept the credentials for traces. It said: 401, token expired.',
+    'Give it a valid token; it is used at once. Nothing is lost: 3 exports wait for "default".',
+  ],
+  [
+    'a backend that refuses everything',
+    { lanes: [{ ...lane, state: 'held', nextTry: now + 20_000 }] },
+    '"default" has refused every single export of traces since the start.',
+    'Check that its endpoint is an OTLP/HTTP receiver. Nothing is given up: 3 exports wait for "default", and one is tried in 20 s.',
+  ],
+  [
+    'a backend that is away',
+    { lanes: [{ ...lane, state: 'backing off', owed: 1 }] },
+    '"default" cannot take traces at the moment.',
+    'It is tried again soon; 1 export waits for "default", the oldest came 5 min ago. If it lasts, look at the backend.',
+  ],
+  [
+    'exports for a destination that is gone',
+    { lanes: [{ ...lane, state: 'unserved' }] },
+    '3 exports wait for "default" (traces), which is not configured any more.',
+    'Configure a destination of that name again, or let them be pruned.',
+  ],
+  [
+    'dead letters',
+    { lanes: [{ ...lane, dead: 2 }] },
+    '2 exports were refused for good by a backend.',
+    'See what the backend said, then send them again or drop them.',
+  ],
+  [
+    'no destination',
+    { setup: { ...fine.setup, destinations: [] } },
+    'No destination is configured: nothing is exported.',
+    'Set OTEL_EXPORTER_OTLP_ENDPOINT to the OTLP/HTTP endpoint of your backend.',
+  ],
+  [
+    'deliveries that were not understood',
+    { inbox: { waiting: 0, waitingBytes: 0, kept: 1 } },
+    '1 delivery could not be understood and is kept.',
+    'See why on the page of sources, or with `pipespan inbox list`; try again after an upgrade.',
+  ],
+  [
+    'deliveries that wait',
+    { inbox: { waiting: 40, waitingBytes: 1, kept: 0, oldest: now - 120_000 } },
+    'Deliveries wait to be understood: 40 of them, the oldest came 2 min ago.',
+    'The log says what holds them up; if there is nothing, this machine is too small for the load.',
+  ],
+  [
+    'a wrong secret',
+    {
+      flow: {
+        ...fine.flow,
+        refused: [{ reason: 'token', message: 'The secret token is missing or wrong.', count: 4 }],
+      },
+    },
+    '4 deliveries were refused since the start: The secret token is missing or wrong.',
+    'Give the hook the secret token that PIPESPAN_WEBHOOK_TOKEN holds; test it on the platform’s page of the hook.',
+  ],
+  [
+    'silence',
+    { hasRuns: false, flow: { ...fine.flow, received: 0 } },
+    'Nothing has arrived yet; the daemon started 10 min ago.',
+    'Add a webhook for pipeline events and job events that points at https://pipespan.example.com/webhooks, with the same secret token as here.',
+  ],
+])('tells of %s, and what to do', (_, change, what, remedy) => {
+  expect(noticesOf({ ...fine, ...change }, now)).toMatchObject([{ what, remedy }])
+})
