@@ -25,8 +25,9 @@ export function complaintsOf(page: Page): string[] {
   })
   page.on('pageerror', error => complaints.push(error.message))
   page.on('requestfailed', request => {
-    // An open connection for news ends with its page.
-    if (!request.url().includes('/live?')) complaints.push(`${request.url()}: ${request.failure()?.errorText}`)
+    // What is under way when a page is left, its open connection for news or its icon, is given up by the browser itself.
+    const reason = request.failure()?.errorText
+    if (reason !== 'net::ERR_ABORTED') complaints.push(`${request.url()}: ${reason}`)
   })
   return complaints
 }
