@@ -1,25 +1,18 @@
 // The one table of options. The YAML file, the variables, --help, the reference and the editors' schema all come from
 // it. A key's place here is its YAML path in snake case; PIPESPAN_ and that path in capitals is its variable.
-import { basePath, httpUrl, listenAddress, proxyUrl, storeUrl } from './address-kinds.ts'
-import {
-  boolean,
-  byteSize,
-  destinationName,
-  duration,
-  integer,
-  oneOf,
-  path,
-  readableFile,
-  text,
-} from './plain-kinds.ts'
-import { Each, secretSetting, setting, type ConfigOf, type Group, type Profiles } from './option.ts'
-import { attributes, headers } from './pair-kinds.ts'
-import { list, patterns, someOf } from './list-kinds.ts'
+import { attributes } from './pair-kinds.ts'
+import { boolean, byteSize, duration, oneOf, path, text } from './plain-kinds.ts'
+import { destinations, observabilityOptions } from './destination-options.ts'
 import { enrichDeadline, platformOptions, pollingOptions } from './platform-options.ts'
-import { metricOptions, selfOptions, temporality } from './metric-options.ts'
-import { adminToken, pageOptions, traceLink } from './page-options.ts'
-import { otlpOptions, signals } from './otlp-options.ts'
-import { secret, secretList, signingTokens } from './secret-kinds.ts'
+import { list } from './list-kinds.ts'
+import { listeningOptions } from './listening-options.ts'
+import { metricOptions, selfOptions } from './metric-options.ts'
+import { otlpOptions } from './otlp-options.ts'
+import { pageOptions, traceLink } from './page-options.ts'
+import { proxyUrl, storeUrl } from './address-kinds.ts'
+import { secretList, signingTokens } from './secret-kinds.ts'
+import { secretSetting, setting, type ConfigOf, type Group, type Profiles } from './option.ts'
+import { selectionOptions } from './selection-options.ts'
 
 /** The table by headings. The profiles bring the vendor words, which live elsewhere. */
 export function optionTable<P extends string>(profiles: Profiles<P>) {
@@ -32,43 +25,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         example: '/etc/pipespan/pipespan.yaml',
       }),
     },
-    Listening: {
-      listen: setting(listenAddress, {
-        variable: 'PIPESPAN_LISTEN',
-        default: '127.0.0.1:8080',
-        says: 'Where webhooks and health are served. `[::]:8080` is every address, IPv4 and IPv6.',
-        example: '[::]:8080',
-      }),
-      tls: {
-        certFile: setting(readableFile, {
-          variable: 'PIPESPAN_TLS_CERT_FILE',
-          says: 'PEM file of the certificate chain: with it and its key, `listen` speaks HTTPS.',
-        }),
-        keyFile: setting(readableFile, {
-          variable: 'PIPESPAN_TLS_KEY_FILE',
-          says: 'PEM file of the private key of that certificate.',
-        }),
-      },
-      admin: {
-        listen: setting(listenAddress, {
-          variable: 'PIPESPAN_ADMIN_LISTEN',
-          default: '127.0.0.1:8081',
-          says: 'Where the pages, their JSON API, health and `/metrics` are served, apart from the webhooks.',
-        }),
-        token: adminToken,
-      },
-      basePath: setting(basePath, {
-        variable: 'PIPESPAN_BASE_PATH',
-        default: '/',
-        says: 'The path under which a reverse proxy publishes the daemon.',
-        example: '/pipespan',
-      }),
-      trustProxy: setting(boolean, {
-        variable: 'PIPESPAN_TRUST_PROXY',
-        default: 'false',
-        says: 'Believe the `X-Forwarded-…` headers: only where a reverse proxy sets them.',
-      }),
-    },
+    Listening: listeningOptions,
     Pages: { traceLink, pages: pageOptions },
     Store: {
       store: {
@@ -140,56 +97,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         says: 'A pipeline that went silent this long is exported as it stands.',
       }),
     },
-    'What is exported': {
-      projects: {
-        include: setting(patterns, {
-          variable: 'PIPESPAN_PROJECTS_INCLUDE',
-          unset: 'all',
-          says: 'Projects whose pipelines are exported: patterns of their full paths.',
-          example: 'team/*,shop/**',
-        }),
-        exclude: setting(patterns, {
-          variable: 'PIPESPAN_PROJECTS_EXCLUDE',
-          says: 'Projects left out; stronger than `include`.',
-        }),
-      },
-      refs: {
-        include: setting(patterns, {
-          variable: 'PIPESPAN_REFS_INCLUDE',
-          unset: 'all',
-          says: 'Branches and tags whose pipelines are exported.',
-          example: 'main,release/*',
-        }),
-        exclude: setting(patterns, {
-          variable: 'PIPESPAN_REFS_EXCLUDE',
-          says: 'Branches and tags left out; stronger than `include`.',
-        }),
-      },
-      sources: {
-        exclude: setting(patterns, {
-          variable: 'PIPESPAN_SOURCES_EXCLUDE',
-          says: 'Pipelines left out by what started them.',
-          example: 'schedule,external',
-        }),
-      },
-      attributes: {
-        drop: setting(patterns, {
-          variable: 'PIPESPAN_ATTRIBUTES_DROP',
-          says: 'Attributes left out of every signal: names or patterns.',
-          example: 'pipeline.user.*',
-        }),
-        hash: setting(patterns, {
-          variable: 'PIPESPAN_ATTRIBUTES_HASH',
-          says: 'Attributes whose values are replaced by a hash in every signal: names or patterns.',
-          example: '*.commit.message',
-        }),
-        valueLengthLimit: setting(integer({ min: 1, max: 1_000_000 }), {
-          variable: 'OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT',
-          default: '4096',
-          says: 'Longest text of an attribute in every signal, UTF-16 units; the rest is cut off.',
-        }),
-      },
-    },
+    'What is exported': selectionOptions,
     'How it looks': {
       traceIds: setting(oneOf(['instance', 'platform']), {
         variable: 'PIPESPAN_TRACE_IDS',
@@ -225,55 +133,9 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
     },
     Metrics: { metrics: metricOptions },
     'OTLP export': {
-      observability: {
-        export: setting(someOf(signals), {
-          variable: { ofProfile: 'export' },
-          default: 'traces,metrics,logs',
-          says: 'The signals that are on.',
-        }),
-        token: secretSetting(secret, {
-          variable: { ofProfile: 'token' },
-          says: 'Bearer token of the `default` destination, in place of an `Authorization` among its headers.',
-        }),
-        url: setting(httpUrl, {
-          variable: 'PIPESPAN_OBSERVABILITY_URL',
-          says: 'The observability instance whose ingest tokens `pipespan tokens` and `pipespan enforcement` manage.',
-          example: 'https://observability.example.com',
-        }),
-        apiKey: secretSetting(secret, {
-          variable: 'PIPESPAN_OBSERVABILITY_API_KEY',
-          says: 'Its API key, of an editor or an administrator.',
-        }),
-        caFile: setting(readableFile, {
-          variable: 'PIPESPAN_OBSERVABILITY_CA_FILE',
-          unset: "Node's own certificate authorities",
-          says: 'PEM file of the authorities that its certificate is checked against.',
-        }),
-      },
+      observability: observabilityOptions,
       otlp: otlpOptions,
-      destinations: new Each(
-        {
-          name: setting(destinationName, {
-            required: true,
-            says: 'Its name in logs and in the store: unique, and not `default`.',
-          }),
-          endpoint: setting(httpUrl, {
-            required: true,
-            says: 'Base URL; `/v1/traces`, `/v1/metrics` and `/v1/logs` are appended.',
-          }),
-          headers: secretSetting(headers, { says: 'Headers of every request to it.' }),
-          token: secretSetting(secret, { says: 'Its bearer token.' }),
-          temporality: setting(temporality, {
-            unset: '`otlp.metrics.temporality_preference`',
-            says: 'Temporality of its metrics.',
-          }),
-          signals: setting(someOf(signals), {
-            unset: '`observability.export`',
-            says: 'The signals it takes, of those that are on.',
-          }),
-        },
-        'More OTLP backends beside the one of `otlp`, which is named `default`. One that is down holds up no other.',
-      ),
+      destinations,
     },
     Proxies: {
       httpsProxy: setting(proxyUrl, {
