@@ -1,6 +1,5 @@
 // What the platform's statuses, failure reasons and merge request states mean in the words of the CI/CD conventions.
 import { ERROR_TYPE_VALUE_OTHER } from '@opentelemetry/semantic-conventions'
-import { carriesPipeline, type FrozenPart } from '../model/frozen.ts'
 import { isKnownStatus, type KnownStatus, type Status } from '../model/status.ts'
 import {
   CICD_PIPELINE_RESULT_VALUE_CANCELLATION,
@@ -126,13 +125,6 @@ export function errorTypeOf({ result, reason }: Outcome): string | undefined {
 export function changeStateOf(state: string | undefined): string | undefined {
   if (state === undefined) return undefined
   return Object.hasOwn(changeStates, state) ? changeStates[state] : state
-}
-
-/** Statuses in this part that only a newer platform knows, each once: for the caller to count. */
-export function unknownStatusesOf(part: FrozenPart): string[] {
-  const statuses = part.jobs.map(({ status }) => status)
-  if (carriesPipeline(part)) statuses.unshift(part.pipeline.facts.status)
-  return [...new Set(statuses)].filter(status => !isKnownStatus(status))
 }
 
 function named(reason: string | undefined): string | undefined {

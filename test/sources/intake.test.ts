@@ -50,6 +50,10 @@ beforeEach(() => {
 afterEach(async () => store.close())
 
 async function post(...pipelineIds: number[]): Promise<void> {
+  await postAs('success', ...pipelineIds)
+}
+
+async function postAs(status: string, ...pipelineIds: number[]): Promise<void> {
   await store.inbox.put(
     pipelineIds.map(id => ({
       key: `delivery ${id}`,
@@ -59,7 +63,7 @@ async function post(...pipelineIds: number[]): Promise<void> {
       body: Buffer.from(
         JSON.stringify({
           object_kind: 'pipeline',
-          object_attributes: { id, status: 'success', ref: 'main', created_at: '2026-06-01 12:00:00 UTC' },
+          object_attributes: { id, status, ref: 'main', created_at: '2026-06-01 12:00:00 UTC' },
           project: { id: 3, name: 'shop', path_with_namespace: 'acme/shop', web_url: `${instance}/acme/shop` },
           builds: [],
         }),
@@ -89,5 +93,15 @@ describe('the intake', () => {
     await post(1, 2, 3)
     await expect(intake.drain()).rejects.toThrow('It cannot be written.')
     expect(await store.inbox.state()).toMatchObject({ waiting: 3, kept: 0 })
+  })
+
+  it('takes in a status that only a newer platform knows, and counts it', async () => {
+    await postAs('awaiting_quota', 1)
+    await post(2)
+    await intake.drain()
+    expect((await store.runs.get({ instance, pipelineId: 1 }))?.run.pipeline?.record.facts.status).toBe(
+      'awaiting_quota',
+    )
+    expect(intake.counters).toMatchObject({ understood: 2, unknownStatuses: 1 })
   })
 })

@@ -6,7 +6,6 @@ import { profiles } from '../../src/platform/profile.ts'
 import { encodeTraces, tracesAsJson } from '../../src/telemetry/encode.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { toTraces } from '../../src/telemetry/traces.ts'
-import { unknownStatusesOf } from '../../src/telemetry/mapping.ts'
 import { frozenPart } from './arbitraries.ts'
 import { readable } from './golden.ts'
 import { at, stories } from './stories.ts'
@@ -91,11 +90,6 @@ describe('a trace', () => {
     expect(second[0]!.links.map(({ context }) => context.spanId)).toEqual([first[0]!.spanContext().spanId])
     expect(live(second).links.map(({ context }) => context.spanId)).toEqual([live(first).spanContext().spanId])
     expect(live(second).spanContext().spanId).not.toBe(live(first).spanContext().spanId)
-  })
-
-  it('counts every status that only a newer platform knows', () => {
-    expect(story('unknown').flatMap(unknownStatusesOf)).toEqual(['awaiting_quota', 'paused_by_policy'])
-    expect(story('success').flatMap(unknownStatusesOf)).toEqual([])
   })
 })
 
