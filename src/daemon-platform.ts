@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { ConfigError } from './lib/fault.ts'
 import { createEnricher, type Enricher } from './sources/enrich.ts'
+import { createMemoryBudget } from './platform/memory-budget.ts'
 import { createPlatformClient, type PlatformClient } from './platform/client.ts'
 import { createPoller, type Poller } from './sources/poller.ts'
 import { createRedelivery, type Redelivery } from './sources/redelivery.ts'
@@ -27,10 +28,14 @@ export interface Platform {
 /** Requests of one priority that are under way at once. */
 const concurrency = 8
 
-/** `watched`: the budget as the daemon watches it. Undefined where no platform or no token is configured: then nothing is asked. Throws ConfigError. */
+/**
+ * `store`: where the budget is shared with whoever has the same token; undefined: it is this process's alone. `watched`: the
+ * budget as the daemon watches it. Undefined where no platform or no token is configured: then nothing is asked. Throws
+ * ConfigError.
+ */
 export function connectPlatform(
   config: Config<ProfileName>,
-  store: Pick<Store, 'notes'>,
+  store: Pick<Store, 'notes'> | undefined,
   clock: Clock,
   log: Log,
   watched: (budget: Budget) => Budget = budget => budget,
@@ -38,16 +43,15 @@ export function connectPlatform(
   const { url, token, tokenType, caFile, budget: perMinute } = config.platform
   if (url === undefined || token.current() === undefined) return undefined
   const { httpProxy: http, httpsProxy: https, noProxy } = config
+  const rules = { perMinute }
+  const account = (): string => {
+    const secret = token.current()
+    return secret === undefined ? 'none' : fingerprintOf(secret)
+  }
   const budget = watched(
-    createStoredBudget({
-      notes: store.notes,
-      rules: { perMinute },
-      account: () => {
-        const secret = token.current()
-        return secret === undefined ? 'none' : fingerprintOf(secret)
-      },
-      clock,
-    }),
+    store === undefined
+      ? createMemoryBudget(rules, clock)
+      : createStoredBudget({ notes: store.notes, rules, account, clock }),
   )
   const client = createPlatformClient({
     url,

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { createLog } from '../lib/log.ts'
 import { describeFault } from '../config/config-fault.ts'
 import { exitCode, type Terminal } from './terminal.ts'
-import { Fault, StoreError } from '../lib/fault.ts'
+import { Fault, reasonOf, StoreError } from '../lib/fault.ts'
 import { loadConfig, type LoadedConfig, type LoadOptions } from '../config/load.ts'
 import { openStore } from '../store/open-store.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
@@ -49,6 +49,17 @@ export async function withStore(
     return await command(store, config)
   } finally {
     await store.close()
+  }
+}
+
+/** What a command may share with a daemon: the configured store, where it exists and can be opened. */
+export async function storeIfAny({ store: { url, maxSize } }: Config, log: Log): Promise<Store | undefined> {
+  if (url.engine === 'sqlite' && !existsSync(url.path)) return undefined
+  try {
+    return await openStore(url, { maxSize })
+  } catch (error) {
+    log.warn({ reason: reasonOf(error) }, 'the store cannot be opened: the API budget is not shared with the daemon')
+    return undefined
   }
 }
 

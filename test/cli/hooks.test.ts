@@ -1,8 +1,12 @@
 // `pipespan hooks ensure`, run as a command against a platform that keeps webhooks.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { platformToken, startHooksPlatform, type HooksPlatform } from './hooks-platform.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { runProgram } from '../../src/cli/program.ts'
 
 const url = 'https://pipespan.example.com/webhooks'
@@ -21,6 +25,7 @@ async function ensure(platform: HooksPlatform, args: readonly string[], env: Rec
       PIPESPAN_WEBHOOK_TOKEN: secret,
       PIPESPAN_PUBLIC_URL: 'https://pipespan.example.com/',
       PIPESPAN_LOG_LEVEL: 'silent',
+      PIPESPAN_STORE_URL: `sqlite:${path.join(tmpdir(), 'pipespan-no-such-folder', 'p.db')}`,
       ...env,
     },
   })
@@ -149,5 +154,22 @@ describe('pipespan hooks ensure', () => {
     const noToken = await ensure(platform, ['--project', '2'], { PIPESPAN_PLATFORM_TOKEN: '' })
     expect(noToken).toMatchObject({ code: 2, err: expect.stringContaining('PIPESPAN_PLATFORM_TOKEN') as string })
     expect((await ensure(platform, ['--project', '2', '--url', 'ftp://x'])).code).toBe(2)
+  })
+
+  it('asks within the budget that it shares with the daemon, where there is a store', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-hooks-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const open = () => openSqlite(path.join(folder, 'p.db'), { now: () => Date.now(), maxSize: 2 ** 30 })
+    await open().close()
+    await using platform = await startHooksPlatform({ 'projects/4': [good] })
+    const { code } = await ensure(platform, ['--project', '4'], {
+      PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'p.db')}`,
+      PIPESPAN_PLATFORM_BUDGET: '60',
+    })
+    expect(code).toBe(0)
+    const store = open()
+    const [shared] = (await store.notes.list('budget/')).values()
+    await store.close()
+    expect((shared as { tokens: number }).tokens).toBeLessThan(60)
   })
 })
