@@ -8,6 +8,7 @@ import { destinationsOf } from './config/destinations.ts'
 import { readActive } from './export/active-runs.ts'
 import { startSelfSdk, type SelfTarget } from './self/sdk.ts'
 import { version } from './lib/version.ts'
+import type { AskingParts } from './daemon-platform.ts'
 import type { Budget } from './platform/budget.ts'
 import type { Config } from './config/options.ts'
 import type { ConfiguredDestination, ConfiguredTarget } from './config/destinations.ts'
@@ -60,10 +61,13 @@ export interface Parts {
   readonly flush: Pick<MetricFlush, 'status'>
   readonly store: Store
   readonly budget?: Pick<Budget, 'snapshot'> | undefined
+  /** Who asks the platform; undefined while nobody does. */
+  readonly asking?: (() => Pick<AskingParts, 'enricher' | 'poller' | 'redelivery'> | undefined) | undefined
 }
 
 /** Looks at all of them at once. */
-export function lookAt({ now, door, intake, settler, exporter, flush, store, budget }: Parts): () => Promise<Seen> {
+export function lookAt(parts: Parts): () => Promise<Seen> {
+  const { now, door, intake, settler, exporter, flush, store, budget, asking } = parts
   return async () => {
     const [queued, inbox, runs, counters, snapshot] = await Promise.all([
       exporter.status(),
@@ -72,6 +76,7 @@ export function lookAt({ now, door, intake, settler, exporter, flush, store, bud
       store.counters.all(),
       budget?.snapshot(),
     ])
+    const asked = asking?.()
     return {
       ...{ now: now(), inbox, runs, counters },
       webhook: door.counts,
@@ -79,6 +84,9 @@ export function lookAt({ now, door, intake, settler, exporter, flush, store, bud
       settler: settler.counters,
       lanes: [...queued, ...flush.status()],
       budget: snapshot,
+      enricher: asked?.enricher.counters,
+      poller: asked?.poller?.counters,
+      redelivery: asked?.redelivery?.counters,
     }
   }
 }

@@ -1,8 +1,11 @@
 // Every metric of the daemon itself: name, type, unit, attributes, and where its value comes from.
 import type { BudgetSnapshot } from '../platform/budget.ts'
+import type { EnricherCounters } from '../sources/enrich.ts'
 import type { InboxState } from '../store/inbox.ts'
 import type { IntakeCounters } from '../sources/intake.ts'
 import type { LaneStatus } from '../export/exporter.ts'
+import type { PollerCounters } from '../sources/poller.ts'
+import type { RedeliveryCounters } from '../sources/redelivery.ts'
 import type { SettlerCounters } from '../sources/settler.ts'
 import type { WebhookCounts } from '../sources/webhook-counts.ts'
 
@@ -19,6 +22,10 @@ export interface Seen {
   /** The store's own counters, by name. */
   readonly counters: ReadonlyMap<string, number>
   readonly budget?: BudgetSnapshot | undefined
+  /** Who asks the platform; undefined where nobody does. */
+  readonly enricher?: Readonly<EnricherCounters> | undefined
+  readonly poller?: Readonly<PollerCounters> | undefined
+  readonly redelivery?: Readonly<RedeliveryCounters> | undefined
 }
 
 export interface SeenPoint {
@@ -112,6 +119,19 @@ export const observedMetrics = [
   { name: 'pipespan.store.pruned', type: 'counter', unit: '{row}', attributes: ['kind'],
     says: 'What the store has forgotten by age or by size.',
     seen: ({ counters }) => [...counters].flatMap(([name, value]) => name.startsWith('pruned.') ? [{ value, attributes: { kind: name.slice('pruned.'.length) } }] : []) },
+  { name: 'pipespan.enrichment.runs', type: 'counter', unit: '{run}', attributes: ['outcome'],
+    says: 'Runs whose details were asked for at the platform: answered for, not known there any more, or asked in vain; most of the last are asked again.',
+    seen: ({ enricher }) => entries({ ...enricher }, outcome => ({ outcome })) },
+  { name: 'pipespan.poller.rounds', type: 'counter', unit: '{round}', attributes: [],
+    says: 'Rounds of polling.', seen: ({ poller }) => (poller === undefined ? [] : [{ value: poller.rounds }]) },
+  { name: 'pipespan.poller.requests', type: 'counter', unit: '{request}', attributes: [],
+    says: 'Requests for lists that the poller sent.', seen: ({ poller }) => (poller === undefined ? [] : [{ value: poller.requests }]) },
+  { name: 'pipespan.poller.pipelines', type: 'counter', unit: '{pipeline}', attributes: [],
+    says: 'Pipelines of which the poller knew more than the store: webhooks that were missed, or are on their way.',
+    seen: ({ poller }) => (poller === undefined ? [] : [{ value: poller.noticed }]) },
+  { name: 'pipespan.redelivery.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome'],
+    says: "Failed deliveries in the platform's records: found, accepted of those because they were not known yet, or too large to be kept there.",
+    seen: ({ redelivery }) => entries({ ...redelivery }, outcome => ({ outcome })) },
   { name: 'pipespan.platform.budget.available', type: 'gauge', unit: '{request}', attributes: [],
     says: "Requests to the platform's API that could be sent at once.", seen: ({ budget }) => (budget === undefined ? [] : [{ value: budget.available }]) },
   { name: 'pipespan.platform.budget.paused', type: 'gauge', unit: 's', attributes: [],

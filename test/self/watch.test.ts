@@ -134,6 +134,9 @@ describe('the table of own metrics', () => {
       runs: { runs: 5, onlyJobs: 1, open: 2 },
       counters: new Map([['pruned.runs', 3]]),
       budget: { perMinute: 1, available: 1, pausedFor: 1_000 },
+      enricher: { completed: 1, gone: 1, failed: 1 },
+      poller: { rounds: 1, requests: 1, noticed: 1 },
+      redelivery: { found: 1, accepted: 1, oversize: 1 },
     }
     for (const { name, attributes, seen: look } of observedMetrics) {
       const points = look(seen)
