@@ -2,6 +2,7 @@
 // Nobody waits for the instance: whoever asks gets what is known, and what is old is asked for anew meanwhile.
 import { createIngestTokens } from './tokens/client.ts'
 import { dispatcherFor } from './export/otlp-http.ts'
+import type { Dispatcher } from 'undici'
 import type { Clock } from './lib/clock.ts'
 import type { Config } from './config/options.ts'
 
@@ -21,27 +22,26 @@ export function watchEnforcement(config: Config, clock: Clock): (() => Enforceme
   let known: Enforcement = 'unknown'
   let askedAt = -Infinity
 
-  async function ask(instance: string): Promise<void> {
-    const dispatcher = dispatcherFor(new URL(instance), { timeoutMs: patience, tls: { caFile } }, proxies, 1)
-    const tokens = createIngestTokens({
-      url: instance,
-      apiKey: () => apiKey.current(),
-      dispatcher,
-      timeoutMs: patience,
-    })
+  /** Never rejects: nobody waits for it. */
+  async function ask(instance: string): Promise<Enforcement> {
+    let dispatcher: Dispatcher | undefined
     try {
-      known = (await tokens.enforcement()) ? 'on' : 'off'
+      dispatcher = dispatcherFor(new URL(instance), { timeoutMs: patience, tls: { caFile } }, proxies, 1)
+      const of = { url: instance, apiKey: () => apiKey.current(), dispatcher, timeoutMs: patience }
+      return (await createIngestTokens(of).enforcement()) ? 'on' : 'off'
     } catch {
-      known = 'unknown'
+      return 'unknown'
     } finally {
-      await dispatcher.destroy()
+      await dispatcher?.destroy()
     }
   }
 
   return () => {
     if (clock.now() - askedAt >= believed) {
       askedAt = clock.now()
-      void ask(url)
+      void ask(url).then(told => {
+        known = told
+      })
     }
     return known
   }

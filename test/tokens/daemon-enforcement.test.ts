@@ -1,0 +1,82 @@
+// What the daemon knows of enforcement, against a real observability instance: never waited for, asked once a minute.
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { good } from '../config/given.ts'
+import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
+import { watchEnforcement, type Enforcement } from '../../src/daemon-enforcement.ts'
+
+interface World {
+  readonly instance: ObservabilityInstance
+  readonly enforcement: () => Enforcement
+  /** How often the instance was asked for its state. */
+  readonly asked: () => number
+  readonly pass: (ms: number) => void
+}
+
+function watched(env: Record<string, string>, now: () => number): (() => Enforcement) | undefined {
+  const { config } = good({ PIPESPAN_WEBHOOK_TOKEN: 'a-webhook-token', ...env })
+  return watchEnforcement(config, { now, sleep: async () => undefined })
+}
+
+async function world(): Promise<World> {
+  const instance = await startInstance({ enforcement: true })
+  onTestFinished(async () => instance.close())
+  let now = 0
+  let asked = 0
+  instance.onDone = (_, path) => {
+    if (path.endsWith('/state')) asked += 1
+  }
+  const key = { PIPESPAN_OBSERVABILITY_URL: instance.url, PIPESPAN_OBSERVABILITY_API_KEY: instance.apiKey }
+  const enforcement = watched(key, () => now)
+  if (enforcement === undefined) throw new Error('nothing is watched')
+  return {
+    instance,
+    enforcement,
+    asked: () => asked,
+    pass: ms => {
+      now += ms
+    },
+  }
+}
+
+it('is not known at first, and then as the instance tells it', async () => {
+  const { enforcement, asked } = await world()
+  expect(enforcement()).toBe('unknown')
+  await vi.waitFor(() => expect(enforcement()).toBe('on'))
+  expect(asked()).toBe(1)
+})
+
+it('is asked for again after a minute, and told as it was until then', async () => {
+  const { instance, enforcement, asked, pass } = await world()
+  enforcement()
+  await vi.waitFor(() => expect(enforcement()).toBe('on'))
+  instance.enforced = false
+  pass(59_999)
+  expect(enforcement()).toBe('on')
+  expect(asked()).toBe(1)
+  pass(1)
+  expect(enforcement()).toBe('on')
+  await vi.waitFor(() => expect(enforcement()).toBe('off'))
+  expect(asked()).toBe(2)
+})
+
+it('is not known any more when the instance does not answer, nor when it cannot be asked', async () => {
+  const { instance, enforcement, pass } = await world()
+  enforcement()
+  await vi.waitFor(() => expect(enforcement()).toBe('on'))
+  instance.misbehaveOnce('GET', '/state', { status: 500 })
+  pass(60_000)
+  enforcement()
+  await vi.waitFor(() => expect(enforcement()).toBe('unknown'))
+  pass(60_000)
+  enforcement()
+  await vi.waitFor(() => expect(enforcement()).toBe('on'))
+  await instance.close()
+  pass(60_000)
+  enforcement()
+  await vi.waitFor(() => expect(enforcement()).toBe('unknown'))
+})
+
+it('is nobody’s question without an instance, or without a key of it', () => {
+  expect(watched({}, () => 0)).toBeUndefined()
+  expect(watched({ PIPESPAN_OBSERVABILITY_URL: 'https://observability.example.com' }, () => 0)).toBeUndefined()
+})
