@@ -192,7 +192,7 @@ function chunked(jobs: readonly FrozenJob[], { partSize, partBytes = usualPartBy
   const chunks: FrozenJob[][] = [[]]
   let bytes = 0
   for (const job of jobs) {
-    const size = bytesOfSpan + JSON.stringify(job).length
+    const size = bytesOfSpan + roughSize(job)
     const open = chunks.at(-1) ?? []
     if (open.length > 0 && (open.length >= partSize || bytes + size > partBytes)) {
       chunks.push([job])
@@ -203,4 +203,14 @@ function chunked(jobs: readonly FrozenJob[], { partSize, partBytes = usualPartBy
     }
   }
   return chunks
+}
+
+/** About as long as its JSON, without making it. */
+function roughSize(value: unknown): number {
+  if (typeof value === 'string') return value.length + 4
+  if (typeof value !== 'object' || value === null) return 8
+  let size = 8
+  const fields = value as Record<string, unknown>
+  for (const field in fields) size += 12 + roughSize(fields[field])
+  return size
 }

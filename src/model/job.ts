@@ -1,5 +1,5 @@
 // One job of a run as known so far: how observations of it merge, and how it looks once they have.
-import { horizonOf, mergeStamped, stamped, stampOf, stampOfField, type Stamped } from './stamped.ts'
+import { horizonOf, knownOf, mergeStamped, stamped, stampOf, stampOfField, type Stamped } from './stamped.ts'
 import { later, latest, second, type Millis } from './instant.ts'
 import { isActive, isFinished, rankOf } from './status.ts'
 import type { HeardJob, JobFacts, JobTimes, Observation, Runner } from './observation.ts'
@@ -39,7 +39,7 @@ export interface JobView extends JobFacts, JobTimes {
 export function hearJob(heard: HeardJob, witness: Observation['witness']): Job {
   const horizon = second(later(heard.times.startedAt, heard.times.finishedAt))
   const stamp = stampOf(horizon, rankOf(heard.facts.status), witness === 'rest' ? 1 : 0, heard.facts.status)
-  return { id: heard.id, record: stamped(stamp, recordOf(heard.facts)), times: known(heard.times) }
+  return { id: heard.id, record: stamped(stamp, recordOf(heard.facts)), times: knownOf(heard.times) }
 }
 
 function recordOf(facts: JobFacts): JobRecord {
@@ -63,11 +63,7 @@ function mergeTimes(a: JobTimes, b: JobTimes): JobTimes {
   const startedAt = later(a.startedAt, b.startedAt)
   const finishedAt = later(a.finishedAt, b.finishedAt)
   const isKnown = createdAt === a.createdAt && startedAt === a.startedAt && finishedAt === a.finishedAt
-  return isKnown ? a : known({ createdAt, startedAt, finishedAt })
-}
-
-function known(times: JobTimes): JobTimes {
-  return Object.fromEntries(Object.entries(times).filter(([, time]) => time !== undefined))
+  return isKnown ? a : knownOf({ createdAt, startedAt, finishedAt })
 }
 
 /** What belongs to one life of a job and must not survive into the next (a retried skipped job, a played manual job). */
@@ -81,22 +77,37 @@ const ofOneLife = [
   'downstream',
 ] as const
 
-/** The job as its latest life shows it. */
+/** The job as its latest life shows it. Made once of each job: jobs never change, and many ask. */
 export function viewJob(job: Job): JobView {
-  const { runnerTags, ...facts } = job.record.facts
+  const known = views.get(job)
+  if (known !== undefined) return known
+  const view = viewOf(job)
+  views.set(job, view)
+  return view
+}
+
+const views = new WeakMap<Job, JobView>()
+
+function viewOf(job: Job): JobView {
+  const { stamp, facts, older } = job.record
+  const { runnerTags } = facts
   const { createdAt, startedAt, finishedAt } = job.times
   const view: Record<string, unknown> = { ...facts, id: job.id, createdAt, startedAt }
-  for (const field of ofOneLife) {
-    const stamp = stampOfField(job.record, field)
-    if (stamp === undefined) continue
-    const heardAt = horizonOf(stamp)
-    if (heardAt > 0 && heardAt < second(startedAt)) view[field] = undefined
+  if (runnerTags !== undefined) view.runnerTags = undefined
+  // Unless some field is older than the rest, all are of the newest observation.
+  if (older !== undefined || horizonOf(stamp) < second(startedAt)) {
+    for (const field of ofOneLife) {
+      const told = stampOfField(job.record, field)
+      if (told === undefined) continue
+      const heardAt = horizonOf(told)
+      if (heardAt > 0 && heardAt < second(startedAt)) view[field] = undefined
+    }
   }
   const runner = view.runner as Runner | undefined
   if (runner !== undefined && runner.id === runnerTags?.runner) view.runner = { ...runner, tags: runnerTags.tags }
   const bornAgain = second(finishedAt) < second(startedAt)
   view.finishedAt = isFinished(facts.status) || (!isActive(facts.status) && !bornAgain) ? finishedAt : undefined
-  if (facts.status !== 'failed') view.failureReason = undefined
+  if (facts.failureReason !== undefined && facts.status !== 'failed') view.failureReason = undefined
   return view as unknown as JobView
 }
 

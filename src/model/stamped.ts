@@ -34,9 +34,17 @@ export function stampOfField<F extends object>(record: Stamped<F>, field: keyof 
 
 /** Wraps what one observation told. Fields that are undefined are dropped: they are unknown. */
 export function stamped<F extends object>(stamp: Stamp, facts: F): Stamped<F> {
-  const known: Record<string, unknown> = {}
-  for (const [field, value] of Object.entries(facts)) if (value !== undefined) known[field] = value
-  return { stamp, facts: known as F }
+  return { stamp, facts: knownOf(facts) }
+}
+
+/** The record without its undefined fields; itself where it has none. */
+export function knownOf<F extends object>(facts: F): F {
+  let isKnown = true
+  for (const field in facts) if (facts[field] === undefined) isKnown = false
+  if (isKnown) return facts
+  const known: Partial<F> = {}
+  for (const field in facts) if (facts[field] !== undefined) known[field] = facts[field]
+  return known as F
 }
 
 /** Merges two records. Returns `known` itself when `heard` adds nothing. */

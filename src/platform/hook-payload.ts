@@ -1,192 +1,244 @@
-// What pipeline and job events look like on the wire, read tolerantly: unknown fields and statuses pass, an optional field of
-// a wrong type is dropped, and only what nothing can be known without is required. Pipeline variables are not read here.
-import { z } from 'zod'
+// Pipeline and job events become observations, read tolerantly: unknown fields and statuses pass, an optional field of a wrong
+// type is dropped, and only what nothing can be known without is required. snake_case ends here. Pipeline variables are not read.
+import { instanceOfProject, normalizeInstance } from '../model/instance.ts'
 import { PayloadError } from '../lib/fault.ts'
+import { readListedJobs, readPerson, readToldJob } from './hook-job.ts'
 import {
-  maybe,
-  wireCount,
-  wireFlag,
-  wireId,
-  wireMessage,
-  wireSeconds,
-  wireStatus,
-  wireText,
-  wireTexts,
-  wireTime,
-  wireUrl,
-} from './wire-field.ts'
+  readFlag,
+  readId,
+  readList,
+  readMessage,
+  readObject,
+  readSeconds,
+  readStatus,
+  readText,
+  readTexts,
+  readTime,
+  readUrl,
+} from './wire-read.ts'
+import { anyOf, fieldsOf, record } from './wire-record.ts'
+import type {
+  MergeRequest,
+  Observation,
+  PipelineFacts,
+  PipelineTimes,
+  ProjectFacts,
+  SourcePipeline,
+} from '../model/observation.ts'
 
-const hookUser = z.object({ id: maybe(wireId), username: maybe(wireText) })
+/** What is known of a delivery besides its body. */
+export interface HookContext {
+  /** The delivery's instance header. */
+  readonly instance?: string | undefined
+  /** That header's name, for messages. */
+  readonly instanceHeader: string
+  /** The configured base URL of the platform. */
+  readonly platformUrl?: string | undefined
+  /** The pipeline's traceparent variable, where it is honoured. */
+  readonly traceparent?: string | undefined
+}
 
-const hookRunner = z.object({
-  id: wireId,
-  description: maybe(wireText),
-  runner_type: maybe(wireText),
-  active: maybe(wireFlag),
-  is_shared: maybe(wireFlag),
-  tags: maybe(wireTexts),
-})
-
-/** An object; some senders give the name alone. */
-const hookEnvironment = z.union([
-  z.object({ name: wireText, action: maybe(wireText), deployment_tier: maybe(wireText) }),
-  wireText.transform(name => ({ name, action: undefined, deployment_tier: undefined })),
-])
-
-const hookProject = z.object({
-  id: maybe(wireId),
-  name: maybe(wireText),
-  web_url: maybe(wireUrl),
-  path_with_namespace: maybe(wireText),
-  default_branch: maybe(wireText),
-})
-
-const hookJob = z.object({
-  id: wireId,
-  status: wireStatus,
-  name: maybe(wireText),
-  stage: maybe(wireText),
-  created_at: maybe(wireTime),
-  started_at: maybe(wireTime),
-  finished_at: maybe(wireTime),
-  duration: maybe(wireSeconds),
-  queued_duration: maybe(wireSeconds),
-  failure_reason: maybe(wireText),
-  when: maybe(wireText),
-  manual: maybe(wireFlag),
-  allow_failure: maybe(wireFlag),
-  user: maybe(hookUser),
-  runner: maybe(hookRunner),
-  artifacts_file: maybe(z.object({ filename: wireText, size: maybe(wireCount) })),
-  environment: maybe(hookEnvironment),
-  bridge: maybe(wireFlag),
-  downstream_pipeline: maybe(z.object({ id: wireId, project_id: maybe(wireId) })),
-})
-
-const list = maybe(z.array(z.unknown()))
-
-const pipelineHook = z.object({
-  object_attributes: z.object({
-    id: wireId,
-    status: wireStatus,
-    iid: maybe(wireId),
-    name: maybe(wireText),
-    ref: maybe(wireText),
-    sha: maybe(wireText),
-    before_sha: maybe(wireText),
-    tag: maybe(wireFlag),
-    source: maybe(wireText),
-    detailed_status: maybe(wireText),
-    stages: maybe(wireTexts),
-    created_at: maybe(wireTime),
-    finished_at: maybe(wireTime),
-    duration: maybe(wireSeconds),
-    queued_duration: maybe(wireSeconds),
-    protected_ref: maybe(wireFlag),
-    url: maybe(wireUrl),
-    root_pipeline_id: maybe(wireId),
-  }),
-  project: hookProject.extend({ id: wireId }),
-  user: maybe(hookUser),
-  commit: maybe(z.object({ id: maybe(wireText), message: maybe(wireMessage) })),
-  merge_request: maybe(
-    z.object({
-      id: maybe(wireId),
-      iid: wireId,
-      title: maybe(wireText),
-      state: maybe(wireText),
-      target_branch: maybe(wireText),
-    }),
-  ),
-  source_pipeline: maybe(
-    z.object({
-      pipeline_id: wireId,
-      project: maybe(z.object({ id: maybe(wireId) })),
-      job_id: maybe(wireId),
-      bridge_id: maybe(wireId),
-    }),
-  ),
-  builds: list,
-  /** The name of `builds` on very old platforms. */
-  jobs: list,
-  /** The newest platforms only. */
-  bridges: list,
-})
-
-/** `commit.id` is left out: in a job event it is the pipeline's id. */
-const jobHook = z.object({
-  build_id: wireId,
-  build_status: wireStatus,
-  pipeline_id: wireId,
-  project_id: maybe(wireId),
-  project_name: maybe(wireText),
-  build_name: maybe(wireText),
-  build_stage: maybe(wireText),
-  build_created_at: maybe(wireTime),
-  build_started_at: maybe(wireTime),
-  build_finished_at: maybe(wireTime),
-  build_created_at_iso: maybe(wireTime),
-  build_started_at_iso: maybe(wireTime),
-  build_finished_at_iso: maybe(wireTime),
-  build_duration: maybe(wireSeconds),
-  build_queued_duration: maybe(wireSeconds),
-  build_allow_failure: maybe(wireFlag),
-  build_failure_reason: maybe(wireText),
-  user: maybe(hookUser),
-  runner: maybe(hookRunner),
-  environment: maybe(hookEnvironment),
-  /** Newer platforms only. */
-  project: maybe(hookProject),
-  repository: maybe(z.object({ name: maybe(wireText), homepage: maybe(wireUrl) })),
-})
-
-export type HookJob = z.infer<typeof hookJob>
-export type HookProject = z.infer<typeof hookProject>
-export type HookUser = z.infer<typeof hookUser>
-export type HookRunner = z.infer<typeof hookRunner>
-export type HookEnvironment = z.infer<typeof hookEnvironment>
-export type JobHook = z.infer<typeof jobHook>
-export type PipelineHook = Omit<z.infer<typeof pipelineHook>, 'builds' | 'jobs' | 'bridges'> & {
-  readonly jobs: readonly HookJob[]
-  /** Undefined where the platform does not list them. */
-  readonly bridges: readonly HookJob[] | undefined
+export interface HookTold {
+  readonly observation: Observation
   /** Jobs and bridges without a usable id or status. */
   readonly dropped: number
 }
 
-/** Reads a pipeline event. Throws PayloadError, which names the fields that it cannot do without. */
-export function readPipelineHook(body: unknown): PipelineHook {
-  const { builds, jobs, bridges, ...hook } = read(pipelineHook, body, 'pipeline')
-  const heard = jobsIn(builds ?? jobs ?? [])
-  const heardBridges = bridges === undefined ? undefined : jobsIn(bridges)
-  const dropped = heard.dropped + (heardBridges?.dropped ?? 0)
-  return { ...hook, jobs: heard.jobs, bridges: heardBridges?.jobs, dropped }
+const pipelineFacts = fieldsOf<PipelineFacts>({
+  status: ['status', readStatus],
+  iid: ['iid', readId],
+  name: ['name', readText],
+  ref: ['ref', readText],
+  sha: ['sha', readText],
+  beforeSha: ['before_sha', readText],
+  tag: ['tag', readFlag],
+  source: ['source', readText],
+  detailedStatus: ['detailed_status', readText],
+  stages: ['stages', readTexts],
+  duration: ['duration', readSeconds],
+  queuedDuration: ['queued_duration', readSeconds],
+  protectedRef: ['protected_ref', readFlag],
+  url: ['url', readUrl],
+  rootPipelineId: ['root_pipeline_id', readId],
+})
+
+const pipelineTimes = fieldsOf<PipelineTimes>({
+  createdAt: ['created_at', readTime],
+  finishedAt: ['finished_at', readTime],
+})
+
+const projectFacts = fieldsOf<ProjectFacts>({
+  name: ['name', readText],
+  path: ['path_with_namespace', readText],
+  webUrl: ['web_url', readUrl],
+  defaultBranch: ['default_branch', readText],
+})
+
+const readCommit = anyOf<NonNullable<PipelineFacts['commit']>>({
+  id: ['id', readText],
+  message: ['message', readMessage],
+})
+
+const readMergeRequest = record<MergeRequest>(['iid'], {
+  id: ['id', readId],
+  iid: ['iid', readId],
+  title: ['title', readText],
+  state: ['state', readText],
+  targetBranch: ['target_branch', readText],
+})
+
+/** What a pipeline event tells. Throws PayloadError, which names the fields that it cannot do without. */
+export function readPipelineHook(body: unknown, context: HookContext): HookTold {
+  const hook = readObject(body)
+  if (hook === undefined) throw notAnObject('pipeline')
+  const attributes = readObject(hook.object_attributes)
+  const projectFields = readObject(hook.project)
+  const pipelineId = attributes && readId(attributes.id)
+  const projectId = projectFields && readId(projectFields.id)
+  const facts = attributes === undefined ? {} : pipelineFacts(attributes)
+  const { status } = facts
+  if (attributes === undefined || pipelineId === undefined || status === undefined || projectId === undefined) {
+    const missing = [
+      ...(attributes === undefined ? ['object_attributes'] : []),
+      ...(attributes !== undefined && pipelineId === undefined ? ['object_attributes.id'] : []),
+      ...(attributes !== undefined && status === undefined ? ['object_attributes.status'] : []),
+      ...(projectFields === undefined ? ['project'] : []),
+      ...(projectFields !== undefined && projectId === undefined ? ['project.id'] : []),
+    ]
+    throw unusable('pipeline', missing)
+  }
+  const project = projectFacts(projectFields ?? {})
+  const instance = instanceOf(context, project.webUrl)
+  // `jobs`: the name of `builds` on very old platforms. `bridges`: the newest platforms only.
+  const heard = readListedJobs(readList(hook.builds) ?? readList(hook.jobs) ?? [], 'job')
+  const listedBridges = readList(hook.bridges)
+  const bridges = readListedJobs(listedBridges ?? [], 'bridge')
+  const bridgesAreTold = listedBridges !== undefined
+  const user = readPerson(hook.user)
+  const commit = readCommit(hook.commit)
+  const mergeRequest = readMergeRequest(hook.merge_request)
+  const isNew = bridgesAreTold || facts.rootPipelineId !== undefined
+  const sourcePipeline = sourcePipelineOf(hook.source_pipeline, isNew && facts.source === 'parent_pipeline')
+  const { traceparent } = context
+  const pipeline: PipelineFacts = {
+    ...facts,
+    status,
+    ...(user && { user }),
+    ...(commit && { commit }),
+    ...(mergeRequest && { mergeRequest }),
+    ...(sourcePipeline && { sourcePipeline }),
+    ...(bridgesAreTold && { bridgesAreTold }),
+    ...(traceparent !== undefined && { traceparent }),
+  }
+  return {
+    observation: {
+      key: { instance, pipelineId },
+      witness: 'webhook',
+      project: projectOf(projectId, project, instance),
+      pipeline: { facts: pipeline, times: pipelineTimes(attributes) },
+      jobs: [...heard.jobs, ...bridges.jobs],
+    },
+    dropped: heard.dropped + bridges.dropped,
+  }
 }
 
-/** Reads a job event. Throws PayloadError, as above. */
-export function readJobHook(body: unknown): JobHook & { readonly project_id: number } {
-  const hook = read(jobHook, body, 'job')
-  const projectId = hook.project_id ?? hook.project?.id
+/** What a job event tells: of its job only. `commit.id` is left out: it is the pipeline's id. Throws as above. */
+export function readJobHook(body: unknown, context: HookContext): HookTold {
+  const hook = readObject(body)
+  if (hook === undefined) throw notAnObject('job')
+  const job = readToldJob(hook)
+  const pipelineId = readId(hook.pipeline_id)
+  if (job === undefined || pipelineId === undefined) {
+    const missing = [
+      ...(readId(hook.build_id) === undefined ? ['build_id'] : []),
+      ...(readStatus(hook.build_status) === undefined ? ['build_status'] : []),
+      ...(pipelineId === undefined ? ['pipeline_id'] : []),
+    ]
+    throw unusable('job', missing)
+  }
+  // Newer platforms only.
+  const projectFields = readObject(hook.project)
+  const projectId = readId(hook.project_id) ?? readId(projectFields?.id)
   if (projectId === undefined) throw unusable('job', ['project_id'])
-  return { ...hook, project_id: projectId }
+  const repository = readObject(hook.repository)
+  const project = projectFacts(projectFields ?? {})
+  const name = project.name ?? readText(repository?.name) ?? lastName(readText(hook.project_name))
+  const webUrl = project.webUrl ?? readUrl(repository?.homepage)
+  const instance = instanceOf(context, webUrl)
+  const told = { ...project, ...(name !== undefined && { name }), ...(webUrl !== undefined && { webUrl }) }
+  return {
+    observation: {
+      key: { instance, pipelineId },
+      witness: 'webhook',
+      project: projectOf(projectId, told, instance),
+      jobs: [job],
+    },
+    dropped: 0,
+  }
 }
 
-function read<T extends z.ZodType>(schema: T, body: unknown, event: string): z.output<T> {
-  const { data, error } = schema.safeParse(body)
-  if (error === undefined) return data
-  throw unusable(event, [...new Set(error.issues.map(issue => issue.path.join('.')))])
+/** The delivery's own word, else the operator's, else the project's address. */
+function instanceOf(context: HookContext, webUrl: string | undefined): string {
+  const { instance: header, platformUrl } = context
+  const instance =
+    (header === undefined ? undefined : normalizeInstance(header)) ??
+    (platformUrl === undefined ? undefined : normalizeInstance(platformUrl)) ??
+    instanceOfProject(webUrl)
+  if (instance !== undefined) return instance
+  throw new PayloadError(
+    `The delivery does not tell its instance: no usable ${context.instanceHeader} header, no web URL of its project.`,
+    'Set PIPESPAN_PLATFORM_URL.',
+  )
+}
+
+function projectOf(id: number, project: Partial<ProjectFacts>, instance: string): ProjectFacts {
+  const path = project.path ?? pathOf(project.webUrl, instance)
+  return { id, ...project, ...(path !== undefined && { path }) }
+}
+
+/** A project's full path, as its address shows it. */
+function pathOf(webUrl: string | undefined, instance: string): string | undefined {
+  if (webUrl?.startsWith(`${instance}/`) !== true) return undefined
+  const path = webUrl.slice(instance.length + 1).replace(/\/+$/, '')
+  return path.includes('/') ? path : undefined
+}
+
+/** Job events name a project `Owner / project`: in words, which is not its path. */
+function lastName(projectName: string | undefined): string | undefined {
+  return projectName?.split('/').at(-1)?.trim()
+}
+
+/**
+ * A platform that names the bridge, or the root, or lists bridges, lists those of the parent too. The trigger of a child
+ * pipeline is always a bridge (`isChild`); that of another project's may be a job that used its token.
+ */
+function sourcePipelineOf(value: unknown, isChild: boolean): SourcePipeline | undefined {
+  const from = readObject(value)
+  const pipelineId = from && readId(from.pipeline_id)
+  if (from === undefined || pipelineId === undefined) return undefined
+  const projectId = readId(readObject(from.project)?.id)
+  const bridgeId = readId(from.bridge_id)
+  const jobId = bridgeId ?? readId(from.job_id)
+  return {
+    pipelineId,
+    ...(projectId !== undefined && { projectId }),
+    ...(jobId !== undefined && { jobId }),
+    ...((bridgeId !== undefined || isChild) && { bridgesAreTold: true }),
+  }
+}
+
+function notAnObject(event: string): PayloadError {
+  return unusablePayload(`The ${event} event is not a JSON object.`)
 }
 
 /** Names fields, never their values. */
 function unusable(event: string, fields: readonly string[]): PayloadError {
-  const isObject = !fields.includes('')
-  return new PayloadError(
-    isObject ? `The ${event} event has no usable ${fields.join(', ')}.` : `The ${event} event is not a JSON object.`,
-    'If its webhook has a custom template, remove it: only the payload as the platform makes it is understood.',
-  )
+  return unusablePayload(`The ${event} event has no usable ${fields.join(', ')}.`)
 }
 
-function jobsIn(items: readonly unknown[]): { jobs: HookJob[]; dropped: number } {
-  const jobs = items.map(item => hookJob.safeParse(item).data).filter(job => job !== undefined)
-  return { jobs, dropped: items.length - jobs.length }
+function unusablePayload(what: string): PayloadError {
+  return new PayloadError(
+    what,
+    'If its webhook has a custom template, remove it: only the payload as the platform makes it is understood.',
+  )
 }

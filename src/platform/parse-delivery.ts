@@ -1,9 +1,8 @@
 // From a delivery's bytes to an observation, or to why there is none. Never throws: one bad delivery harms nothing else.
 import { Fault, PayloadError } from '../lib/fault.ts'
 import { hookKindOfBody, hookKindOfEvent, isWanted, type HookKind } from './hook-kind.ts'
-import { normalizeJobHook, normalizePipelineHook, type HookContext } from './normalize-hook.ts'
 import { parseJson } from './body-json.ts'
-import { readJobHook, readPipelineHook } from './hook-payload.ts'
+import { readJobHook, readPipelineHook, type HookContext } from './hook-payload.ts'
 import { traceparentOf } from './traceparent.ts'
 import type { Observation } from '../model/observation.ts'
 import type { Profile } from './profile.ts'
@@ -56,12 +55,10 @@ function parse({ event, instance, body }: Delivery, options: ParseOptions): Pars
     traceparent: options.traceparent ? traceparentOf(json) : undefined,
   }
   switch (kind) {
-    case 'pipeline': {
-      const hook = readPipelineHook(json)
-      return { outcome: 'observation', observation: normalizePipelineHook(hook, context), dropped: hook.dropped }
-    }
+    case 'pipeline':
+      return { outcome: 'observation', ...readPipelineHook(json, context) }
     case 'job':
-      return { outcome: 'observation', observation: normalizeJobHook(readJobHook(json), context), dropped: 0 }
+      return { outcome: 'observation', ...readJobHook(json, context) }
     default:
       return { outcome: 'ignored', kind }
   }

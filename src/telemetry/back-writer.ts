@@ -1,6 +1,9 @@
 // A protobuf writer that goes from back to front: a message's length is known when its tag is written, so nothing is
 // measured first and nothing is moved after (protobuf encoding: protobuf.dev/programming-guides/encoding).
 
+/** UTF-16 units. */
+const shortText = 48
+
 /** What is written first stands last. Fields go in in the reverse of their order. */
 export class BackWriter {
   #buffer: Buffer
@@ -21,6 +24,11 @@ export class BackWriter {
     const bytes = new Uint8Array(this.#buffer.subarray(this.#start))
     this.#start = this.#buffer.length
     return bytes
+  }
+
+  /** A copy of what was written since so much was. */
+  since(written: number): Uint8Array {
+    return new Uint8Array(this.#buffer.subarray(this.#start, this.#buffer.length - written))
   }
 
   byte(value: number): void {
@@ -86,20 +94,20 @@ export class BackWriter {
     this.#buffer.writeUInt32LE(value, this.#start)
   }
 
-  /** Nanoseconds since 1970 as fixed64. */
-  hrTime(seconds: number, nanos: number): void {
+  /** Whole milliseconds since 1970, as nanoseconds in a fixed64. */
+  instant(millis: number): void {
     this.#room(8)
     this.#start -= 8
-    // In two halves of 32 bits, exact: seconds · 10^9 needs more than a double's 53 bits.
-    const low = (seconds & 0xffff) * 1e9 + nanos
-    const high = Math.floor(seconds / 0x1_0000) * 1e9
-    const sum = (high % 0x1_0000) * 0x1_0000 + low
-    this.#buffer.writeUInt32LE(sum % 0x1_0000_0000, this.#start)
-    this.#buffer.writeUInt32LE(Math.floor(high / 0x1_0000) + Math.floor(sum / 0x1_0000_0000), this.#start + 4)
+    // In two halves of 32 bits, exact: the product needs more than a double's 53 bits.
+    const high = Math.floor(millis / 0x1_0000_0000) * 1e6
+    const low = (millis % 0x1_0000_0000) * 1e6
+    this.#buffer.writeUInt32LE(low % 0x1_0000_0000, this.#start)
+    this.#buffer.writeUInt32LE(high + Math.floor(low / 0x1_0000_0000), this.#start + 4)
   }
 
   /** UTF-8 with its length before it. */
   string(value: string): void {
+    if (value.length <= shortText && this.#ascii(value)) return
     const size = Buffer.byteLength(value)
     this.#room(size)
     this.#start -= size
@@ -108,12 +116,31 @@ export class BackWriter {
     this.varint(size)
   }
 
-  /** Bytes given as hex, with their length before them. */
+  /** Short texts are put down here: a call into the runtime costs more than they do. False when one is not ASCII. */
+  #ascii(value: string): boolean {
+    const size = value.length
+    this.#room(size)
+    const buffer = this.#buffer
+    const start = this.#start - size
+    for (let at = 0; at < size; at += 1) {
+      const code = value.charCodeAt(at)
+      if (code > 0x7f) return false
+      buffer[start + at] = code
+    }
+    this.#start = start
+    this.varint(size)
+    return true
+  }
+
+  /** Bytes given as lower-case hex, with their length before them. */
   hex(value: string): void {
     const size = value.length / 2
     this.#room(size)
     this.#start -= size
-    this.#buffer.write(value, this.#start, size, 'hex')
+    const buffer = this.#buffer
+    for (let at = 0; at < size; at += 1) {
+      buffer[this.#start + at] = (nibble(value.charCodeAt(2 * at)) << 4) | nibble(value.charCodeAt(2 * at + 1))
+    }
     this.varint(size)
   }
 
@@ -126,4 +153,8 @@ export class BackWriter {
     this.#buffer = grown
     this.#start = start
   }
+}
+
+function nibble(code: number): number {
+  return code < 0x3a ? code - 0x30 : code - 0x57
 }

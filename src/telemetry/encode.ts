@@ -8,7 +8,7 @@ import type { FrozenPart } from '../model/frozen.ts'
 import { toLogs } from './logs.ts'
 import type { TelemetrySettings } from './settings.ts'
 import { traceBytes } from './trace-bytes.ts'
-import { toTraces } from './traces.ts'
+import { sketchTrace, toTraces } from './traces.ts'
 import { settleBytes, settleJson, withNeighbours } from './whole-doubles.ts'
 
 /**
@@ -16,7 +16,7 @@ import { settleBytes, settleJson, withNeighbours } from './whole-doubles.ts'
  * one after the other.
  */
 export function encodeTraces(parts: readonly FrozenPart[], settings: TelemetrySettings): Uint8Array {
-  return traceBytes(parts.map(part => toTraces(part, settings)))
+  return traceBytes(parts.map(part => sketchTrace(part, settings)))
 }
 
 /** The same request as OTLP/JSON, indented for people. */

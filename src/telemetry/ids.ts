@@ -112,9 +112,10 @@ function salted(input: string, separator: string, salt: string | undefined): str
 
 /** The first bytes of the SHA-256, as hex; hashed again while they are all zero, which the specification forbids. */
 function hashed(bytes: number, input: string | Buffer): string {
-  const digest = hash('sha256', input, 'buffer')
-  const id = digest.toString('hex', 0, bytes)
-  return isZero(id) ? hashed(bytes, digest) : id
+  // As hex at once: a Buffer in between takes three times as long.
+  const digest = hash('sha256', input, 'hex')
+  const id = digest.slice(0, bytes * 2)
+  return isZero(id) ? hashed(bytes, Buffer.from(digest, 'hex')) : id
 }
 
 /** A whole number as an id of so many bytes. */
@@ -124,5 +125,5 @@ function padded(bytes: number, number: number): string {
 }
 
 function isZero(id: string): boolean {
-  return /^0+$/.test(id)
+  return id.startsWith('0') && /^0+$/.test(id)
 }

@@ -69,7 +69,13 @@ export function profileOf({ trace }: Pick<FrozenPart, 'trace'>, settings: Teleme
   return (Object.hasOwn(profiles, trace.profile) ? profiles[trace.profile] : undefined) ?? unnamedProfile
 }
 
-/** How this part's attributes are written. */
+/** How this part's attributes are written: the very same object for all parts of a profile. */
 export function styleOf(part: Pick<FrozenPart, 'trace'>, settings: TelemetrySettings): AttributeStyle {
-  return { namespace: profileOf(part, settings).namespace, policy: settings.policy }
+  const { namespace } = profileOf(part, settings)
+  const styles = stylesOf.get(settings) ?? new Map<string, AttributeStyle>()
+  const style = styles.get(namespace) ?? { namespace, policy: settings.policy }
+  stylesOf.set(settings, styles.set(namespace, style))
+  return style
 }
+
+const stylesOf = new WeakMap<TelemetrySettings, Map<string, AttributeStyle>>()

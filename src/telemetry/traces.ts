@@ -1,14 +1,14 @@
 // How a pipeline looks as a trace: one span for it, one for each of its jobs and bridges.
 import { SpanKind, SpanStatusCode, type Link, type SpanContext, type SpanStatus } from '@opentelemetry/api'
-import type { Resource } from '@opentelemetry/resources'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { carriesPipeline, type FrozenJob, type FrozenPart } from '../model/frozen.ts'
 import type { Status } from '../model/status.ts'
-import { jobAttributesOf } from './attributes/job.ts'
+import { jobAttributes } from './attributes/job.ts'
 import { linkAttributesOf } from './attributes/link.ts'
-import { pipelineAttributesOf, pipelineOutcome } from './attributes/pipeline.ts'
+import { pipelineAttributes, pipelineOutcome } from './attributes/pipeline.ts'
 import { resourceOf } from './attributes/resource.ts'
-import { notBlank } from './attributes/table.ts'
+import { notBlank, type AttributeStyle } from './attributes/table.ts'
+import { ToldAttributes } from './attributes/told.ts'
 import {
   contextOf,
   jobSpanId,
@@ -20,21 +20,27 @@ import {
   type SpanLink,
 } from './ids.ts'
 import { outcomeOfJob, type Outcome } from './mapping.ts'
-import { scope } from './scope.ts'
 import { CICD_PIPELINE_ACTION_NAME_VALUE_RUN } from './semconv.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
-import { hrTimeOf, spanTimes, type SpanTimes } from './span-time.ts'
+import { finished, type SpanSketch, type TraceSketch } from './span-sketch.ts'
+import { spanTimes, type SpanTimes } from './span-time.ts'
 
 /**
  * The spans of a part, all of one Resource object: the pipeline's first, where the part carries it, then the jobs' by start
  * and id. A span for which no instant at all is known cannot be placed in time and is left out.
  */
 export function toTraces(part: FrozenPart, settings: TelemetrySettings): ReadableSpan[] {
+  const { resource, spans } = sketchTrace(part, settings)
+  return spans.map(span => finished(span, resource))
+}
+
+/** The same spans, their attributes not made yet. */
+export function sketchTrace(part: FrozenPart, settings: TelemetrySettings): TraceSketch {
   const traceId = traceIdOf(part.trace, part.key.instance)
   const frame: Frame = {
     part,
     settings,
-    resource: resourceOf(part, settings),
+    style: styleOf(part, settings),
     traceId,
     pipeline: contextOf(traceId, pipelineSpanId(part)),
   }
@@ -46,7 +52,8 @@ export function toTraces(part: FrozenPart, settings: TelemetrySettings): Readabl
     .sort((a, b) => a.times.start - b.times.start || a.job.id - b.job.id)
     .map(({ job, times }) => jobSpan(job, times, frame))
   const times = carriesPipeline(part) ? pipelineTimes(part) : undefined
-  return times === undefined ? jobs : [pipelineSpan(times, frame), ...jobs]
+  const resource = resourceOf(part, settings)
+  return { resource, spans: times === undefined ? jobs : [pipelineSpan(times, frame), ...jobs] }
 }
 
 /** When a pipeline's span starts and ends; undefined when no instant is known. */
@@ -71,60 +78,40 @@ export function pipelineSpanName({ key, pipeline }: FrozenPart, style: Telemetry
 interface Frame {
   readonly part: FrozenPart
   readonly settings: TelemetrySettings
-  readonly resource: Resource
+  readonly style: AttributeStyle
   readonly traceId: string
   /** Context of the pipeline's span, whether it is in this part or was sent before. */
   readonly pipeline: SpanContext
 }
 
-function pipelineSpan(times: SpanTimes, { part, settings, resource, pipeline }: Frame): ReadableSpan {
-  const parent = parentOfPipeline(part)
+function pipelineSpan(times: SpanTimes, { part, settings, style, pipeline }: Frame): SpanSketch {
   return {
-    ...unchanging,
     name: pipelineSpanName(part, settings.spanNames),
     kind: SpanKind.SERVER,
-    spanContext: () => pipeline,
-    ...(parent === undefined ? {} : { parentSpanContext: parent }),
-    ...timed(times),
+    context: pipeline,
+    parent: parentOfPipeline(part),
+    times,
     status: statusOf(part.pipeline.facts.status, pipelineOutcome(part)),
-    attributes: pipelineAttributesOf(part, settings),
-    links: linked(linksOfPipeline(part), part, settings),
-    resource,
+    attributes: new ToldAttributes(pipelineAttributes, part, style),
+    links: linked(linksOfPipeline(part), style),
   }
 }
 
-function jobSpan(
-  job: FrozenJob,
-  times: SpanTimes,
-  { part, settings, resource, traceId, pipeline }: Frame,
-): ReadableSpan {
-  const context = contextOf(traceId, jobSpanId(part, job))
+function jobSpan(job: FrozenJob, times: SpanTimes, { part, style, traceId, pipeline }: Frame): SpanSketch {
   return {
-    ...unchanging,
     name: `job: ${notBlank(job.name) ?? job.id}`.toWellFormed(),
     kind: SpanKind.INTERNAL,
-    spanContext: () => context,
-    parentSpanContext: pipeline,
-    ...timed(times),
+    context: contextOf(traceId, jobSpanId(part, job)),
+    parent: pipeline,
+    times,
     status: statusOf(job.status, outcomeOfJob(job)),
-    attributes: jobAttributesOf(part, job, settings),
-    links: linked(linksOfJob(part, job), part, settings),
-    resource,
+    attributes: new ToldAttributes(jobAttributes, { part, job }, style),
+    links: linked(linksOfJob(part, job), style),
   }
 }
 
-/** What is the same of every span that is made here. */
-const unchanging = {
-  instrumentationScope: scope,
-  ended: true,
-  events: [],
-  droppedAttributesCount: 0,
-  droppedEventsCount: 0,
-  droppedLinksCount: 0,
-} satisfies Partial<ReadableSpan>
-
-function timed({ start, end }: SpanTimes): Pick<ReadableSpan, 'startTime' | 'endTime' | 'duration'> {
-  return { startTime: hrTimeOf(start), endTime: hrTimeOf(end), duration: hrTimeOf(end - start) }
+function linked(links: readonly SpanLink[], style: AttributeStyle): Link[] {
+  return links.map(({ type, context }) => ({ context, attributes: linkAttributesOf(type, style) }))
 }
 
 /** `success` OK; `failed` and `canceled` ERROR, with the reason where there is one; all else UNSET. */
@@ -138,9 +125,4 @@ function statusOf(status: Status, { reason }: Outcome): SpanStatus {
     default:
       return { code: SpanStatusCode.UNSET }
   }
-}
-
-function linked(links: readonly SpanLink[], part: FrozenPart, settings: TelemetrySettings): Link[] {
-  const style = styleOf(part, settings)
-  return links.map(({ type, context }) => ({ context, attributes: linkAttributesOf(type, style) }))
 }

@@ -49,7 +49,7 @@ export function keyUnder(namespace: string, key: string): string {
 export function attributesOf<S>(rows: readonly AttributeRow<S>[], subject: S, style: AttributeStyle): Attributes {
   const attributes: Attributes = {}
   for (const row of rows) {
-    const value = valueOf(row, subject)
+    const value = typed(row.type, row.value(subject))
     if (value === undefined) continue
     for (const key of row.keys) {
       const name = keyUnder(style.namespace, key)
@@ -70,16 +70,20 @@ export function notBlank(text: string | undefined): string | undefined {
   return text === undefined || text.trim() === '' ? undefined : text
 }
 
-function valueOf<S>(row: AttributeRow<S>, subject: S): AttributeValue | undefined {
-  switch (row.type) {
+/** What a row told, undefined where it is not of the row's type. */
+export function typed(
+  type: AttributeRow<unknown>['type'],
+  value: AttributeValue | undefined,
+): AttributeValue | undefined {
+  switch (type) {
     case 'int':
-      return int(row.value(subject))
+      return int(value as number | undefined)
     case 'double':
-      return double(row.value(subject))
+      return double(value as number | undefined)
     case 'string[]':
     case 'string':
     case 'bool':
-      return row.value(subject)
+      return value
   }
 }
 

@@ -1,0 +1,85 @@
+// Readers of single values off the wire: what the platform may send in a field, and what is made of it. Each answers undefined
+// for what is no such value: null and a wrong type are as good as absent.
+import { parseWireTime } from './wire-time.ts'
+
+export type Read<T> = (value: unknown) => T | undefined
+
+/** Longest name, ref, status text and the like that is kept, in UTF-16 units; the rest is cut off. */
+export const longestText = 1_024
+/** Longest commit message that is kept. */
+export const longestMessage = 65_536
+/** A longer URL is dropped: cut off it would lead somewhere else. */
+export const longestUrl = 4_096
+/** Most stages, tags and the like that are kept of one list. */
+export const longestList = 1_000
+/** Some 30,000 years: what is queued longer is a mistake, and would not fit into milliseconds. */
+export const longestSeconds = 1e12
+
+/** A positive whole number that JavaScript holds exactly, also given as digits. */
+export const readId: Read<number> = value => {
+  const id = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
+  return Number.isSafeInteger(id) && (id as number) > 0 ? (id as number) : undefined
+}
+
+/** Text that says something: blank is as good as absent. What no database and no encoder takes is taken out. */
+export const readText: Read<string> = value => textUpTo(longestText, value)
+
+export const readMessage: Read<string> = value => textUpTo(longestMessage, value)
+
+/** An http(s) URL. Others are dropped: these end as links on pages. */
+export const readUrl: Read<string> = value =>
+  typeof value === 'string' && value.length <= longestUrl && /^https?:\/\/[^\s"'<>]+$/i.test(value) ? value : undefined
+
+/** A status word as it came, this version's or a later one's. */
+export const readStatus: Read<string> = value => {
+  if (typeof value !== 'string') return undefined
+  const status = value.trim()
+  return /^[a-z_]{1,64}$/.test(status) || /^\P{C}{1,64}$/u.test(status) ? status : undefined
+}
+
+export const readFlag: Read<boolean> = value => (typeof value === 'boolean' ? value : undefined)
+
+/** Seconds, fractional, however absurd. */
+export const readSeconds: Read<number> = value =>
+  typeof value === 'number' && value >= 0 && value <= longestSeconds ? value : undefined
+
+/** A count of bytes or the like. */
+export const readCount: Read<number> = value =>
+  Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined
+
+/** Milliseconds of Unix time. */
+export const readTime: Read<number> = parseWireTime
+
+/** A list of texts; what is no text is left out of it. */
+export const readTexts: Read<readonly string[]> = value => {
+  if (!Array.isArray(value)) return undefined
+  const texts: string[] = []
+  for (const item of value.slice(0, longestList)) {
+    const text = readText(item)
+    if (text !== undefined) texts.push(text)
+  }
+  return texts
+}
+
+export const readList: Read<readonly unknown[]> = value => (Array.isArray(value) ? (value as unknown[]) : undefined)
+
+/** The fields of a JSON object. */
+export type WireObject = Readonly<Record<string, unknown>>
+
+export const readObject: Read<WireObject> = value =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as WireObject) : undefined
+
+function textUpTo(length: number, value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined
+  const text = sound(value.length > length ? value.slice(0, length) : value)
+  return hasWords(text) ? text : undefined
+}
+
+function sound(text: string): string {
+  return (text.includes('\0') ? text.replaceAll('\0', '') : text).toWellFormed()
+}
+
+/** Most texts begin with what is no white space. */
+function hasWords(text: string): boolean {
+  return text.charCodeAt(0) > 0x20 ? text.charCodeAt(0) < 0x7f || text.trim() !== '' : text.trim() !== ''
+}

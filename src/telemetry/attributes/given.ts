@@ -1,0 +1,27 @@
+// Attributes that are an object already, in protobuf: a resource's, a link's.
+import type { Attributes } from '@opentelemetry/api'
+import { isDoubleKey } from '../whole-doubles.ts'
+import { writeKeyValue } from './key-value.ts'
+import type { AttributeSource } from './told.ts'
+import type { BackWriter } from '../back-writer.ts'
+
+export class GivenAttributes implements AttributeSource {
+  readonly #attributes: Attributes
+
+  constructor(attributes: Attributes) {
+    this.#attributes = attributes
+  }
+
+  asObject(): Attributes {
+    return this.#attributes
+  }
+
+  write(writer: BackWriter, field: number): void {
+    const keys = Object.keys(this.#attributes)
+    for (let n = keys.length - 1; n >= 0; n -= 1) {
+      const key = keys[n] ?? ''
+      const value = this.#attributes[key]
+      if (value !== undefined) writeKeyValue(writer, field, key, value, isDoubleKey(key))
+    }
+  }
+}
