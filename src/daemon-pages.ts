@@ -4,6 +4,7 @@ import { createPages } from './pages/routes.ts'
 import { fingerprintOf } from './tokens/fingerprint.ts'
 import { jobSpanId } from './telemetry/ids.ts'
 import { refusals, type Refusal } from './sources/webhook-refusals.ts'
+import { signals } from './config/otlp-options.ts'
 import { toTraces } from './telemetry/traces.ts'
 import { watchEnforcement } from './daemon-enforcement.ts'
 import { waterfallSpanOf } from './telemetry/waterfall-span.ts'
@@ -12,7 +13,7 @@ import type { Clock } from './lib/clock.ts'
 import type { Config } from './config/options.ts'
 import type { Destination } from './export/destination.ts'
 import type { Exporter } from './export/exporter.ts'
-import type { ExportedSpan, Flow, Setup } from './pages/ports.ts'
+import type { ExportedSpan, Flow, LaneStatus, Setup } from './pages/ports.ts'
 import type { FrozenPart } from './model/frozen.ts'
 import type { Intake } from './sources/intake.ts'
 import type { Log } from './lib/log.ts'
@@ -57,7 +58,7 @@ export function pagesOf(sources: PageSources): Routes {
     },
     parts: {
       ...{ views, runs, exports, inbox, notes, counters, log },
-      lanes: async () => [...(await exporter.status()), ...flush.status()],
+      lanes: async () => [...(await exporter.status()), ...flush.status()].sort(byPlace),
       flow: () => flowOf(sources, startedAt),
       exported: parts => parts.flatMap(part => spansOf(part, settings)),
       setup: () => setupOf(sources, enforcement?.()),
@@ -65,6 +66,12 @@ export function pagesOf(sources: PageSources): Routes {
       now: () => clock.now(),
     },
   })
+}
+
+/** The first destination's first, and signals in their usual order. */
+function byPlace(a: LaneStatus, b: LaneStatus): number {
+  const place = ({ destination }: LaneStatus): string => (destination === 'default' ? '' : destination)
+  return place(a).localeCompare(place(b), 'en') || signals.indexOf(a.signal) - signals.indexOf(b.signal)
 }
 
 function flowOf({ door, intake, settler, lastAccepted, asking }: PageSources, startedAt: number): Flow {

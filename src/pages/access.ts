@@ -1,7 +1,7 @@
 // Who may see the pages, and whose requests may change something.
 //
-// Without an admin token: whoever reaches the loopback address, by a loopback name. The name is checked because any web site
-// can let its own name point at 127.0.0.1 (DNS rebinding). With a token: whoever sends it as bearer, or logged in with it.
+// Without an admin token: whoever reaches the loopback address, by a loopback name, and not through a proxy for somebody else.
+// The name is checked because any web site can let its own name point at 127.0.0.1 (DNS rebinding). With a token: whoever sends it as bearer, or logged in with it.
 // What changes something must come from our own form: its token, which other sites cannot read, and the browser's own word.
 import { randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
@@ -19,7 +19,7 @@ export interface AccessOptions {
 
 export type Admission =
   | { readonly as: 'admitted'; readonly by: 'loopback' | 'session' | 'bearer'; readonly form: string }
-  /** The request came by a name that is no loopback name. */
+  /** The request came by a name that is no loopback name, or from another machine. */
   | { readonly as: 'strange host' }
   | { readonly as: 'unknown' }
   /** Too many wrong tokens; again in so many seconds. */
@@ -40,13 +40,14 @@ export function createAccess(options: AccessOptions): Access {
   const ownKey = new Secret(randomBytes(32).toString('base64url'))
 
   function tried(request: FastifyRequest, token: Secret, given: string): 'right' | 'wrong' | { retryAfter: number } {
-    const wait = waiting(attempts, request.ip, now())
+    const address = nearestOf(request)
+    const wait = waiting(attempts, address, now())
     if (wait !== undefined) return { retryAfter: wait }
     if (token.equals(given)) {
-      attempts.succeeded(request.ip)
+      attempts.succeeded(address)
       return 'right'
     }
-    attempts.failed(request.ip)
+    attempts.failed(address)
     return 'wrong'
   }
 
@@ -56,7 +57,7 @@ export function createAccess(options: AccessOptions): Access {
     admit: request => {
       const token = options.token()
       if (token === undefined) {
-        if (!isLoopbackName(request.headers.host)) return { as: 'strange host' }
+        if (!isFromHere(request.headers)) return { as: 'strange host' }
         return { as: 'admitted', by: 'loopback', form: formToken(ownKey, 'loopback') }
       }
       const [, bearer] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? []
@@ -93,14 +94,32 @@ export function isSameSite(request: FastifyRequest): boolean {
   return URL.parse(origin)?.host === request.host
 }
 
+/** Behind a proxy the address that the proxy itself saw: what stands before it in the header anybody may write. */
+function nearestOf({ ip, ips }: FastifyRequest): string {
+  return ips?.[1] ?? ip
+}
+
 function waiting(attempts: Attempts, address: string, now: Millis): number | undefined {
   const until = attempts.waitUntil(address)
   return until === undefined ? undefined : Math.max(1, Math.ceil((until - now) / 1000))
 }
 
+/** By a loopback name; a proxy on this machine tells for whom it asks, and that must be this machine too. */
+function isFromHere(headers: FastifyRequest['headers']): boolean {
+  const told = (name: string): string[] =>
+    [headers[name] ?? []]
+      .flat()
+      .join(',')
+      .split(',')
+      .flatMap(one => one.trim() || [])
+  const senders = [...told('x-forwarded-for'), ...told('x-real-ip')]
+  const names = senders.map(address => (isIP(address) === 6 ? `[${address}]` : address))
+  return headers.forwarded === undefined && [headers.host, ...told('x-forwarded-host'), ...names].every(isLoopbackName)
+}
+
 /** `localhost`, `127.0.0.0/8` or `[::1]`, with a port or without. */
 export function isLoopbackName(host: string | undefined): boolean {
   const [, bracketed, plain] = /^(?:\[([\da-f:.]+)\]|([^:[\]]+))(?::\d{1,5})?$/i.exec(host ?? '') ?? []
-  const name = (bracketed ?? plain ?? '').toLowerCase()
+  const name = (bracketed ?? plain ?? '').toLowerCase().replace(/^::ffff:(?=127\.)/, '')
   return name === 'localhost' || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'))
 }

@@ -116,6 +116,7 @@ export const overview = z.object({
   setup,
   hasRuns: z.boolean(),
   running: z.array(pipeline),
+  active: z.number(),
   finished: z.array(pipeline),
 })
 

@@ -48,7 +48,7 @@ export function lineChart(
         return html`<g class="line ${line.css}"
           ><path d="${path}" />${places.map(
             ([px, py, point, value]) =>
-              html`<circle cx="${px.toFixed(1)}" cy="${py.toFixed(1)}" r="2.6"
+              html`<circle cx="${px.toFixed(1)}" cy="${py.toFixed(1)}" r="3"
                 ><title>${dayOrHour(point.at, frame)}: ${line.name} ${duration(value)}</title></circle
               >`,
           )}</g

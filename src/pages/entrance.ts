@@ -28,7 +28,7 @@ export function strangeHostPage(): Page {
         Without an admin token these pages are open on this machine alone, by the names <code>localhost</code> and
         <code>127.0.0.1</code>.
       </p>
-      <p>To open them by another name, set <code>PIPESPAN_ADMIN_TOKEN</code> and log in with it.</p>`,
+      <p>To open them by another name or from elsewhere, set <code>PIPESPAN_ADMIN_TOKEN</code> and log in with it.</p>`,
   }
 }
 

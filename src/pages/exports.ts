@@ -49,12 +49,12 @@ function lanesTable(lanes: readonly LaneStatus[], now: Millis): Content {
   if (lanes.length === 0) return empty('No destination is configured.')
   const rows = lanes.map(lane => [
     badge(lane.state, laneWords[lane.state] ?? lane.state),
-    html`<strong>${lane.destination}</strong> ${lane.signal}`,
+    html`<span class="whole"><strong>${lane.destination}</strong> ${lane.signal}</span>`,
     html`<span class="figure">${number(lane.owed)}</span>`,
-    lane.oldest === undefined ? '–' : duration(now - lane.oldest),
+    lane.oldest === undefined ? '–' : html`<span class="whole">${duration(now - lane.oldest)}</span>`,
     html`<span class="figure">${number(lane.counters.delivered)}</span>`,
     since(lane.lastSuccess, now),
-    lane.nextTry === undefined || lane.nextTry <= now ? '–' : `in ${duration(lane.nextTry - now)}`,
+    html`<span class="whole">${nextTry(lane, now)}</span>`,
     lane.lastError === undefined
       ? '–'
       : html`<span class="said"
@@ -69,12 +69,19 @@ function lanesTable(lanes: readonly LaneStatus[], now: Millis): Content {
   )
 }
 
+/** In whole seconds: the page is sent anew every second. */
+function nextTry({ nextTry: at }: LaneStatus, now: Millis): string {
+  if (at === undefined) return '–'
+  const seconds = Math.ceil((at - now) / 1_000)
+  return seconds <= 1 ? 'now' : `in ${seconds < 60 ? `${seconds} s` : duration(seconds * 1_000)}`
+}
+
 function deadTable(letters: readonly DeadLetter[], { base, now }: Reader): Content {
   if (letters.length === 0) return empty('No backend has refused anything for good.')
   const rows = letters.map(letter => [
     html`<span class="mono">${letter.id}</span>`,
     time(letter.settledAt, now),
-    html`<strong>${letter.destination}</strong> ${letter.signal}`,
+    html`<span class="whole"><strong>${letter.destination}</strong> ${letter.signal}</span>`,
     html`<a href="${base}/exports/${letter.id}">#${letter.pipelineId}</a
       >${letter.attempt > 1 && `, attempt ${letter.attempt}`}${letter.part > 1 && `, part ${letter.part}`}`,
     html`<span class="said">${letter.status > 0 && `${letter.status}: `}${letter.error}</span>`,

@@ -1,8 +1,8 @@
 // What needs a human: each a sentence of what is wrong, and one of what to do. Pure.
 import { ago, counted, duration } from './format.ts'
 import type { Flow, LaneStatus, Setup } from './ports.ts'
+import { earliest, type Millis } from '../model/instant.ts'
 import type { InboxState } from '../store/inbox.ts'
-import type { Millis } from '../model/instant.ts'
 
 export interface Notice {
   readonly level: 'problem' | 'hint'
@@ -29,7 +29,7 @@ export function noticesOf(health: Health, now: Millis): Notice[] {
 }
 
 function exportNotices({ lanes, setup }: Health, now: Millis): Notice[] {
-  const notices = lanes.flatMap(lane => laneNotices(lane, now))
+  const notices = together(lanes).flatMap(lane => laneNotices(lane, now))
   const dead = lanes.reduce((sum, lane) => sum + lane.dead, 0)
   if (dead > 0) {
     notices.push({
@@ -49,10 +49,37 @@ function exportNotices({ lanes, setup }: Health, now: Millis): Notice[] {
   return notices
 }
 
-function laneNotices(
-  { destination, signal, state, owed, oldest, lastError, nextTry }: LaneStatus,
-  now: Millis,
-): Notice[] {
+/** Signals of a destination in one sentence where the same is wrong with them. */
+interface Lanes extends Omit<LaneStatus, 'signal'> {
+  readonly signals: string
+}
+
+function together(lanes: readonly LaneStatus[]): Lanes[] {
+  const alike = Map.groupBy(lanes, ({ destination, state, lastError }) =>
+    JSON.stringify([destination, state, lastError?.status, lastError?.words]),
+  )
+  return [...alike.values()].flatMap(some => {
+    const [first] = some
+    if (first === undefined) return []
+    return [
+      {
+        ...first,
+        signals: enumerated(some.map(lane => lane.signal)),
+        owed: some.reduce((sum, lane) => sum + lane.owed, 0),
+        oldest: earliest(some.map(lane => lane.oldest)),
+        nextTry: earliest(some.map(lane => lane.nextTry)),
+      },
+    ]
+  })
+}
+
+/** `traces`, `traces and logs`, `traces, metrics and logs`. */
+function enumerated(words: readonly string[]): string {
+  const last = words.at(-1) ?? ''
+  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`
+}
+
+function laneNotices({ destination, signals, state, owed, oldest, lastError, nextTry }: Lanes, now: Millis): Notice[] {
   const words = lastError?.words.replace(/\.$/, '')
   const said = words === undefined ? '' : ` It said: ${[lastError?.status, words].filter(Boolean).join(', ')}.`
   const again = nextTry === undefined || nextTry <= now ? 'soon' : `in ${duration(nextTry - now)}`
@@ -62,7 +89,7 @@ function laneNotices(
       return [
         {
           level: 'problem',
-          what: `"${destination}" does not accept the credentials for ${signal}.${said}`,
+          what: `"${destination}" does not accept the credentials for ${signals}.${said}`,
           remedy: `Give it a valid token; it is used at once. Nothing is lost: ${queue}.`,
           more: '/tokens',
         },
@@ -71,7 +98,7 @@ function laneNotices(
       return [
         {
           level: 'problem',
-          what: `"${destination}" has refused every single export of ${signal} since the start.${said}`,
+          what: `"${destination}" has refused every single export of ${signals} since the start.${said}`,
           remedy: `Check that its endpoint is an OTLP/HTTP receiver. Nothing is given up: ${queue}, and one is tried ${again}.`,
           more: '/exports',
         },
@@ -80,7 +107,7 @@ function laneNotices(
       return [
         {
           level: 'problem',
-          what: `${queue} (${signal}), which is not configured any more.`,
+          what: `${queue} (${signals}), which is not configured any more.`,
           remedy: 'Configure a destination of that name again, or let them be pruned.',
           more: '/exports',
         },
@@ -89,7 +116,7 @@ function laneNotices(
       return [
         {
           level: 'problem',
-          what: `"${destination}" cannot take ${signal} at the moment.${said}`,
+          what: `"${destination}" cannot take ${signals} at the moment.${said}`,
           remedy: `It is tried again ${again}; ${queue}, the oldest came ${ago(oldest, now)}. If it lasts, look at the backend.`,
           more: '/exports',
         },

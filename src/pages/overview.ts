@@ -12,27 +12,31 @@ import type { Millis } from '../model/instant.ts'
 
 export interface Overview extends Health {
   readonly notices: readonly Notice[]
+  /** The newest of those that run now. */
   readonly running: readonly RunCard[]
+  /** How many run now. */
+  readonly active: number
   readonly finished: readonly RunCard[]
 }
 
-const shown = { running: 12, finished: 12 }
+const shown = { running: 8, finished: 12 }
 
 export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overview> {
-  const [inbox, lanes, running, finished] = await Promise.all([
+  const [inbox, lanes, running, active, finished] = await Promise.all([
     parts.inbox.state(),
     parts.lanes(),
     parts.views.inStatus(activeStatuses, shown.running),
+    parts.views.countInStatus(activeStatuses),
     parts.views.lastFinished(shown.finished),
   ])
   const hasRuns = running.length + finished.length > 0
   const health: Health = { flow: parts.flow(), inbox, lanes, setup: parts.setup(), hasRuns }
   const notices = noticesOf(health, now)
-  return { ...health, notices, running: running.map(runCard), finished: finished.map(runCard) }
+  return { ...health, notices, running: running.map(runCard), active, finished: finished.map(runCard) }
 }
 
 export function overviewPage(overview: Overview, reader: Reader): Page {
-  const { running, finished, notices } = overview
+  const { running, active, finished, notices } = overview
   const { base, now } = reader
   return {
     title: 'Overview',
@@ -42,7 +46,7 @@ export function overviewPage(overview: Overview, reader: Reader): Page {
       ${region('notices', noticeList(notices, base))} ${region('flow', flowPicture(overview, now))}
       <div class="columns">
         <div>
-          ${region('running', card('Running now', activityOf(running, reader), { aside: running.length > 0 && counted(running.length, 'pipeline') }))}
+          ${region('running', card('Running now', activityOf(running, reader), { aside: activeWords(running.length, active) }))}
           ${region(
             'finished',
             card('Last finished', runRows(finished, reader, 'No pipeline has finished yet.'), {
@@ -59,20 +63,33 @@ export function overviewPage(overview: Overview, reader: Reader): Page {
   }
 }
 
+function activeWords(shownNow: number, active: number): Content {
+  if (active === 0) return ''
+  return active > shownNow ? `the newest ${shownNow} of ${counted(active, 'pipeline')}` : counted(active, 'pipeline')
+}
+
 export function noticeList(notices: readonly Notice[], base: string): Html {
   if (notices.length === 0) return html``
   return html`<ul class="notices" aria-label="What needs attention">
     ${notices.map(
       ({ level, what, remedy, more }) =>
         html`<li class="notice ${level}">
-          <p><strong>${what}</strong> ${remedy}${more !== undefined && html` <a href="${base}${more}">Look</a>`}</p>
+          <p>
+            <strong>${what}</strong>
+            ${withCode(remedy)}${more !== undefined && html` <a href="${base}${more}">Look</a>`}
+          </p>
         </li>`,
     )}
   </ul>`
 }
 
+/** What stands between backticks is to be typed. */
+function withCode(text: string): Content {
+  return text.split('`').map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))
+}
+
 /** Five stations, from left to right or from top to bottom. */
-function flowPicture({ flow, inbox, lanes, running }: Overview, now: Millis): Html {
+function flowPicture({ flow, inbox, lanes, active }: Overview, now: Millis): Html {
   const owed = lanes.reduce((sum, lane) => sum + lane.owed, 0)
   const oldest = lanes.flatMap(lane => lane.oldest ?? [])
   const delivered = lanes.reduce((sum, lane) => sum + lane.counters.delivered, 0)
@@ -88,7 +105,7 @@ function flowPicture({ flow, inbox, lanes, running }: Overview, now: Millis): Ht
       inbox.waiting === 0 ? 'all understood' : `waiting, oldest ${ago(inbox.oldest, now)}`,
       inbox.kept > 0 && html`<span class="bad-text">${number(inbox.kept)} kept</span>`,
     ])}
-    ${station('Pipelines', number(running.length), [running.length === 1 ? 'runs now' : 'run now', `${number(flow.attempts)} exported since start`])}
+    ${station('Pipelines', number(active), [active === 1 ? 'runs now' : 'run now', `${number(flow.attempts)} exported since start`])}
     ${station('Exports', number(owed), [owed === 0 ? 'nothing is owed' : `owed, oldest ${ago(Math.min(...oldest), now)}`, false])}
     ${station(names.length > 1 ? 'Backends' : 'Backend', number(delivered), ['delivered', troubled ? html`<span class="bad-text">in trouble</span>` : names.join(', ')])}
   </ol>`
@@ -145,8 +162,7 @@ function sources({ flow, setup }: Overview, now: Millis): Content {
       <span class="right"
         >${badge(flow.received === 0 ? 'created' : 'open', flow.received === 0 ? 'listening' : 'receiving')}<br /><span
           class="dim"
-          >${number(taken)}
-          taken${flow.received > 0 && html`, ${percent(flow.duplicate / flow.received)} repeated`}</span
+          >${number(taken)} taken${flow.duplicate > 0 && html`, ${percent(flow.duplicate / taken)} repeated`}</span
         ></span
       >
     </li>

@@ -160,9 +160,10 @@ function exportSummary({ exports }: PipelineDetail): Content {
   return [...states].map(([state, some]) => `${some.length} ${state}`).join(', ')
 }
 
-function exportsTable({ exports, pipeline }: PipelineDetail, now: number): Content {
+function exportsTable({ exports, frozen, pipeline }: PipelineDetail, now: number): Content {
   if (exports.length === 0) {
     const until = pipeline.waitsUntil
+    if (frozen.length > 0) return empty('Nothing of it is owed to any destination.')
     return empty(
       until === undefined
         ? 'Nothing is owed yet: a pipeline is exported when it has ended and settled.'

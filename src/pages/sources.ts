@@ -1,12 +1,12 @@
 // Sources: from whom news comes and when it last came, what was refused, and what was asked of the platform.
+import { askingFacts, askingTables, documentPrefixes, type SourceDocument } from './asking.ts'
 import { badge } from './status.ts'
 import { card, empty, facts, region, table, type Page, type Reader } from './frame.ts'
-import { counted, duration, number, since, size, time, utc } from './format.ts'
+import { counted, number, since, size, time, utc } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { runCard } from './run-card.ts'
 import type { Flow, PagesParts, Setup } from './ports.ts'
 import type { InboxState, KeptDelivery } from '../store/inbox.ts'
-import type { Json } from '../store/notes.ts'
 import type { Millis } from '../model/instant.ts'
 
 export interface SourcesView {
@@ -29,14 +29,7 @@ export interface ProjectSources {
   readonly firstBy: Readonly<Record<string, number>>
 }
 
-/** What a source remembers in the store: cursors, budgets, gaps. */
-export interface SourceDocument {
-  readonly name: string
-  readonly value: Json
-}
-
-/** Where sources keep what they remember. */
-const prefixes = ['budget/', 'poll', 'redelivery', 'backfill', 'hook'] as const
+/** Pipelines looked at for who told of them. */
 const newest = 200
 
 export async function sourcesView(parts: PagesParts): Promise<SourcesView> {
@@ -45,7 +38,7 @@ export async function sourcesView(parts: PagesParts): Promise<SourcesView> {
     parts.inbox.listKept(20),
     parts.views.search({ limit: newest }),
     parts.counters.all(),
-    ...prefixes.map(async prefix => parts.notes.list(prefix)),
+    ...documentPrefixes.map(async prefix => parts.notes.list(prefix)),
   ])
   return {
     flow: parts.flow(),
@@ -90,7 +83,7 @@ export function sourcesPage(view: SourcesView, { now }: Reader): Page {
       <h1>Sources</h1>
       <div class="columns">
         <div>
-          ${region('hooks', card('Webhooks', webhooks(flow, setup, now), { aside: badge(flow.received === 0 ? 'created' : 'open', flow.received === 0 ? 'listening' : 'receiving') }))}
+          ${region('webhooks', card('Webhooks', webhooks(flow, setup, now), { aside: badge(flow.received === 0 ? 'created' : 'open', flow.received === 0 ? 'listening' : 'receiving') }))}
           ${region(
             'projects',
             card('Projects', projectsTable(projects, now), {
@@ -102,11 +95,10 @@ export function sourcesPage(view: SourcesView, { now }: Reader): Page {
                 )}`,
             }),
           )}
-          ${region('cursors', cursors(view))}
+          ${askingTables(view, now)}
         </div>
         <div>
-          ${region('inbox', card('Inbox', inboxFacts(view, now)))}
-          ${region('api', card('Platform API', platform(view, now)))}
+          ${region('inbox', card('Inbox', inboxFacts(view, now)))} ${askingFacts(view, now)}
           ${region('totals', card('Counted so far', counters(view.counters)))}
         </div>
       </div>
@@ -154,7 +146,7 @@ function projectsTable(projects: readonly ProjectSources[], now: Millis): Conten
     since(lastHeard, now),
     figure(pipelines),
     Object.entries(firstBy)
-      .map(([source, count]) => `${source} ${count}`)
+      .map(([source, count]) => `${source} ${number(count)}`)
       .join(', ') || '–',
   ])
   return table('Projects by source', ['Project', 'Last heard', 'Pipelines', 'Told of first by'], rows)
@@ -174,91 +166,6 @@ function inboxFacts({ inbox, flow }: SourcesView, now: Millis): Html {
   ])
 }
 
-function platform({ setup, documents, flow }: SourcesView, now: Millis): Html {
-  const budget = documents.find(({ name }) => name.startsWith('budget/'))
-  const left = fieldOf(budget, 'tokens')
-  const paused = fieldOf(budget, 'pausedUntil')
-  const others = documents.filter(({ name }) => !name.startsWith('budget/') && !name.startsWith(cursorPrefix))
-  return html`${facts([
-    ['Address', setup.platform ?? 'told by each delivery'],
-    ['Token', setup.hasPlatformToken ? 'configured' : 'none: what webhooks leave out is not asked for'],
-    ['Budget', left === undefined ? undefined : `${number(Math.floor(left))} requests could be sent at once`],
-    ['Paused by the platform', paused === undefined || paused <= now ? undefined : `for ${duration(paused - now)}`],
-    ...Object.entries(flow.asking).map(([name, counts]) => [askingWords[name] ?? name, said(counts)] as const),
-  ])}
-  ${others.map(
-    ({ name, value }) =>
-      html`<details>
-        <summary>${name}</summary>
-        <dl class="attributes">
-          ${entriesOf(value).map(
-            ([key, text]) =>
-              html`<div>
-                <dt>${key}</dt>
-                <dd>${shown(key, text, now)}</dd>
-              </div>`,
-          )}
-        </dl>
-      </details>`,
-  )}`
-}
-
-const askingWords: Readonly<Record<string, string>> = {
-  details: 'Details asked for',
-  poller: 'Poller',
-  redelivery: 'Redelivery',
-}
-
-function said(counts: Readonly<Record<string, number>>): string {
-  return Object.entries(counts)
-    .map(([name, count]) => `${number(count)} ${name}`)
-    .join(', ')
-}
-
-function fieldOf(document: SourceDocument | undefined, name: string): number | undefined {
-  const [, value] = document === undefined ? [] : (entriesOf(document.value).find(([key]) => key === name) ?? [])
-  return typeof value === 'number' ? value : undefined
-}
-
-/** Where the poller keeps how far it has seen each project. */
-const cursorPrefix = 'poll/project/'
-
-function cursors({ documents }: SourcesView): Content {
-  const known = documents.filter(({ name }) => name.startsWith(cursorPrefix))
-  if (known.length === 0) return ''
-  const rows = known.map(document => {
-    const fields = new Map(entriesOf(document.value))
-    const [path, active] = [fields.get('path'), fields.get('active')]
-    const seen = fieldOf(document, 'seen')
-    const children = fieldOf(document, 'childrenSeen')
-    return [
-      typeof path === 'string' ? path : document.name.slice(cursorPrefix.length),
-      seen === undefined ? '–' : utc(seen),
-      children === undefined || children === 0 ? '–' : utc(children),
-      figure(Array.isArray(active) ? active.length : 0),
-    ]
-  })
-  return card(
-    'Poller cursors',
-    table('Poller cursors', ['Project', 'Seen up to', 'Children seen up to', 'Under way'], rows),
-    {
-      aside: 'times of the platform',
-    },
-  )
-}
-
-function entriesOf(value: Json): [string, Json][] {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [['value', value]]
-  return Object.entries(value).flatMap(([key, one]): [string, Json][] => (one === undefined ? [] : [[key, one]]))
-}
-
-/** Instants are told as such. */
-function shown(key: string, value: Json, now: Millis): Content {
-  if (typeof value === 'number' && value > 1e12 && value < 1e13) return time(value, now)
-  if (typeof value === 'number') return /ms$/i.test(key) ? duration(value) : number(Math.round(value * 100) / 100)
-  return typeof value === 'string' ? value : JSON.stringify(value)
-}
-
 function counters(all: SourcesView['counters']): Content {
   const known = Object.entries(all)
   if (known.length === 0) return empty('Nothing was dropped, pruned or rejected so far.')
@@ -273,7 +180,7 @@ function keptTable(kept: readonly KeptDelivery[], now: Millis): Content {
     one.event || '–',
     one.instance ?? '–',
     html`<span class="said">${one.reason}</span>`,
-    size(one.size),
+    html`<span class="whole">${size(one.size)}</span>`,
   ])
   return html`${table('Kept deliveries', ['No.', 'Received', 'Event', 'Instance', 'Why', 'Size'], rows)}
     <p class="dim">See one with <code>pipespan inbox show</code>, try again with <code>pipespan inbox retry</code>.</p>`

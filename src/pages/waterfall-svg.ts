@@ -52,7 +52,7 @@ function drawn(row: WaterfallRow, y: number, x: (at: number) => number, { href, 
   const { kind, label, note, status, depth, start, end, retried, critical } = row
   const indent = 8 + Math.min(depth, 12) * 12
   const room = Math.floor((labels - indent - 30 - (note?.length ?? 0) * 6.4) / (kind === 'pipeline' ? 8.4 : 7.1))
-  const shown = label.length > room ? `${label.slice(0, Math.max(3, room - 1))}…` : label
+  const shown = shortened(label, room, kind)
   const took = start === undefined || end === undefined ? undefined : end - start
   const words = [
     label,
@@ -79,6 +79,13 @@ function drawn(row: WaterfallRow, y: number, x: (at: number) => number, { href, 
     <title>${said}</title>
     ${kind === 'stage' ? head : html`<a href="${href(row)}">${head}</a>`} ${bars(row, y, x)}
   </g>`
+}
+
+/** Of a job its beginning, of a project's path its end tells most. */
+function shortened(label: string, room: number, kind: WaterfallRow['kind']): string {
+  if (label.length <= room) return label
+  const kept = Math.max(3, room - 1)
+  return kind === 'pipeline' ? `…${label.slice(-kept)}` : `${label.slice(0, kept)}…`
 }
 
 function bars({ kind, queued, start, end, status }: WaterfallRow, y: number, x: (at: number) => number): Content {

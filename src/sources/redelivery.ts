@@ -55,7 +55,17 @@ export interface Redelivery extends Loop {
 /** Between two looks, ms. */
 const every = 300_000
 
-const seenNote = z.object({ newest: z.number() })
+/** What is remembered of a hook: how far its records were read, and what they told since it was first looked at. */
+const hookNote = z.object({
+  newest: z.number(),
+  owner: z.string().optional(),
+  /** As the platform calls it: `executable`, `temporarily_disabled`, `disabled`. */
+  state: z.string().optional(),
+  /** When something new was last found; the database's time. */
+  heardAt: z.number().optional(),
+  /** Deliveries by HTTP status, or `no answer`. */
+  answers: z.record(z.string(), z.number()).default({}),
+})
 
 export function createRedelivery(options: RedeliveryOptions): Redelivery {
   const { client, inbox, notes, leases, troubles, profile, clock, log } = options
@@ -74,18 +84,26 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     }
   }
 
-  async function lookAt(owner: HookOwner, { id }: PlatformHook): Promise<void> {
+  async function lookAt(owner: HookOwner, { id, alertStatus: state }: PlatformHook): Promise<void> {
     const name = `redelivery/${client.instance}/${'project' in owner ? 'project' : 'group'}/${id}`
-    const seen = seenNote.safeParse(await notes.read(name)).data?.newest ?? 0
+    const known = hookNote.safeParse(await notes.read(name)).data
+    const seen = known?.newest ?? 0
+    const answers = { ...known?.answers }
     let newest = seen
     for await (const page of client.hookDeliveries(owner, id, {}, call)) {
       newest = Math.max(newest, ...page.items.map(item => item.id))
       const fresh = page.items.filter(item => item.id > seen)
       // A store that is full takes them later: then nothing is remembered as seen.
       if (!(await take(owner, fresh.filter(hasFailed)))) return
+      for (const answer of fresh.map(answerOf)) answers[answer] = (answers[answer] ?? 0) + 1
       if (fresh.length < page.items.length) break
     }
-    if (newest !== seen) await notes.change(name, () => ({ value: { newest }, result: undefined }))
+    if (known !== undefined && newest === seen && state === known.state) return
+    await notes.change(name, (_, now) => {
+      const heardAt = newest === seen ? known?.heardAt : now
+      const told = { ...(state !== undefined && { state }), ...(heardAt !== undefined && { heardAt }) }
+      return { value: { newest, owner: nameOf(owner), answers, ...told }, result: undefined }
+    })
   }
 
   async function take(owner: HookOwner, failed: readonly HookDelivery[]): Promise<boolean> {
@@ -111,7 +129,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
 
   async function round(): Promise<void> {
     for (const owner of owners) {
-      const subject = `hooks of ${'project' in owner ? `project ${owner.project}` : `group ${owner.group}`}`
+      const subject = `hooks of ${nameOf(owner)}`
       try {
         await look(owner)
         troubles.answered(subject)
@@ -152,6 +170,14 @@ function deliveryOf({ requestHeaders, requestData }: HookDelivery, event: string
     source: 'redelivery',
     body: Buffer.from(JSON.stringify(requestData)),
   }
+}
+
+function nameOf(owner: HookOwner): string {
+  return 'project' in owner ? `project ${owner.project}` : `group ${owner.group}`
+}
+
+function answerOf({ responseStatus = '' }: HookDelivery): string {
+  return /^\d{3}$/.test(responseStatus) ? responseStatus : 'no answer'
 }
 
 /** No status at all is a failure too; so is anything but success. */

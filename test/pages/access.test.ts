@@ -67,6 +67,32 @@ describe('without an admin token', () => {
     }
   })
 
+  it.each([
+    { 'x-forwarded-for': '203.0.113.9' },
+    { 'x-forwarded-for': '127.0.0.1, 203.0.113.9' },
+    { 'x-forwarded-host': 'pipespan.example.com' },
+    { 'x-real-ip': '203.0.113.9' },
+    { forwarded: 'for=203.0.113.9' },
+  ])(
+    'turns away who comes from elsewhere through a proxy of this machine: %o',
+    async (headers: Record<string, string>) => {
+      for (const path of ['/', '/api/overview']) {
+        expect(await ask(`${house.url}${path}`, { headers: { host: 'localhost', ...headers } })).toMatchObject({
+          status: 403,
+        })
+      }
+    },
+  )
+
+  it('opens through a proxy of this machine for this machine', async () => {
+    const headers = {
+      host: 'localhost',
+      'x-forwarded-for': '::1, ::ffff:127.0.0.1, 127.0.0.1',
+      'x-forwarded-host': 'localhost:3000',
+    }
+    expect(await ask(house.url, { headers })).toMatchObject({ status: 200 })
+  })
+
   it('sends strict headers with every page', async () => {
     const { headers } = await ask(house.url)
     expect(headers['content-security-policy']).toBe(
@@ -204,6 +230,15 @@ describe('with an admin token', () => {
     const bearer = { authorization: `Bearer ${token}`, ...from('192.0.2.7') }
     expect((await ask(`${house.url}/api/overview`, { headers: bearer })).status).toBe(429)
     expect((await post(`${house.url}/login`, { token, next: '/' }, from('192.0.2.8'))).status).toBe(303)
+  })
+
+  it('counts tries by the address that the proxy saw, whatever the sender writes before it', async () => {
+    const statuses: number[] = []
+    for (let count = 0; count < 6; count += 1) {
+      const sender = from(`198.51.100.${count}, 192.0.2.9`)
+      statuses.push((await post(`${house.url}/login`, { token: 'not-the-admin-token', next: '/' }, sender)).status)
+    }
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429])
   })
 
   it('never shows the token', async () => {

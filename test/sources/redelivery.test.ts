@@ -70,6 +70,23 @@ describe('redelivery', () => {
     expect(await here.inbox()).toEqual(['key-999'])
   })
 
+  it('remembers of each hook when it was last heard of, and how its deliveries were answered', async () => {
+    await using here = await open()
+    const remembered = async () => [...(await here.world.store.notes.list('redelivery/')).values()]
+    for (const [id, status] of ['200', '200', '503', 'internal error'].entries()) {
+      record(here.world, own, status, delivery(id + 1))
+    }
+    await here.redelivery.round()
+    const told = { owner: 'group brightwater', state: 'executable', heardAt: here.world.now() }
+    expect(await remembered()).toMatchObject([{ ...told, answers: { 200: 2, 503: 1, 'no answer': 1 } }])
+    await here.world.pass(minute)
+    await here.redelivery.round()
+    expect(await remembered()).toMatchObject([{ ...told, answers: { 200: 2, 503: 1, 'no answer': 1 } }])
+    record(here.world, own, '200', delivery(9))
+    await here.redelivery.round()
+    expect(await remembered()).toMatchObject([{ heardAt: here.world.now(), answers: { 200: 3 } }])
+  })
+
   it('costs nothing for a delivery that arrived after all', async () => {
     await using here = await open()
     const { inbox } = here.world.store

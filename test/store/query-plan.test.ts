@@ -32,6 +32,7 @@ const equals: Partial<RunQuery>[] = [
 async function askAll(ask: Ask): Promise<void> {
   const views = viewsOn(ask)
   await views.inStatus(['running', 'failed'], 20)
+  await views.countInStatus(['running', 'failed'])
   await views.lastFinished(20)
   await views.projects(100)
   await views.find(100, key.pipelineId)

@@ -86,9 +86,11 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
     it('follows a run whose status, ref and finish change', async () => {
       await hear(1, 'running', { created: 1 })
       expect(ids({ runs: await store.views.inStatus(['running', 'pending'], 10) })).toEqual([1])
+      expect(await store.views.countInStatus(['running', 'pending'])).toBe(1)
       expect(await store.views.lastFinished(10)).toEqual([])
       await hear(1, 'success', { created: 1, finished: 60 }, { ref: 'release' })
       expect(await store.views.inStatus(['running'], 10)).toEqual([])
+      expect(await store.views.countInStatus(['running'])).toBe(0)
       expect(ids({ runs: await store.views.lastFinished(10) })).toEqual([1])
       expect(await found({ ref: 'release' })).toEqual([1])
     })
