@@ -1,83 +1,117 @@
 // A load of POSTs over keep-alive sockets, one request at a time on each: cheap enough that the server is what is measured.
 import { connect, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Template } from './payload.ts'
+
+/** One webhook to send. */
+export interface Hook {
+  readonly event: 'Pipeline Hook' | 'Job Hook'
+  readonly template: Template
+  /** The pipeline's number. */
+  readonly pipeline: number
+  /** After it, nothing more comes of its pipeline. */
+  readonly isFinish: boolean
+}
 
 export interface LoadOptions {
-  readonly port: number
-  readonly path: string
-  readonly connections: number
-  /** The body of request `n`; undefined: pause for a moment (the load is throttled). */
-  readonly body: (n: number) => Buffer | undefined
-  /** Headers of request `n`, one a line. */
-  readonly headers: (n: number) => readonly string[]
-  readonly forMs: number
+  /** Connections are spread over them. */
+  readonly ports: readonly number[]
+  readonly connections?: number
+  /** The next webhook; undefined: none at the moment, ask again soon. */
+  readonly next: () => Hook | undefined
+  /** Ends the load; what is in flight is waited for. */
+  readonly signal: AbortSignal
 }
 
-export interface LoadResult {
-  readonly requests: number
-  readonly seconds: number
-  readonly perSecond: number
-  /** Answers by status. */
-  readonly statuses: Readonly<Record<string, number>>
+/** Counted as it goes on. */
+export interface Load {
+  readonly counts: { sent: number; accepted: number; finishes: number; refused: number }
+  /** Resolves after the signal. Rejects when a connection breaks. */
+  readonly ended: Promise<void>
 }
 
-/** Sends until the time is over, then waits for what is in flight. */
-export async function load(options: LoadOptions): Promise<LoadResult> {
-  const statuses: Record<string, number> = {}
-  let sent = 0
-  const began = performance.now()
-  const end = began + options.forMs
-  await Promise.all(
-    Array.from({ length: options.connections }, async () => {
-      const socket = connect({ port: options.port, host: '127.0.0.1', noDelay: true })
-      await new Promise<void>((resolve, reject) => {
-        socket.once('error', reject)
-        let answer = ''
-        const next = (): void => {
-          if (performance.now() >= end) {
-            socket.end()
-            resolve()
-            return
-          }
-          const body = options.body(sent)
-          if (body === undefined) {
-            setTimeout(next, 2)
-            return
-          }
-          send(socket, options, sent, body)
-          sent += 1
+export const token = 'only-for-this-benchmark'
+/** How many connections a busy platform keeps open. */
+const usualConnections = 32
+
+export function load({ ports, connections = usualConnections, next, signal }: LoadOptions): Load {
+  const counts = { sent: 0, accepted: 0, finishes: 0, refused: 0 }
+  const one = async (port: number): Promise<void> => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+    await once(socket, 'connect')
+    await new Promise<void>((resolve, reject) => {
+      socket.once('error', reject)
+      socket.once('close', () => reject(new Error('the server closed a connection')))
+      let hook: Hook | undefined
+      let answer = ''
+      const proceed = (): void => {
+        if (signal.aborted) {
+          socket.removeAllListeners('close').end()
+          resolve()
+          return
         }
-        socket.on('data', (chunk: Buffer) => {
-          answer += chunk.toString('latin1')
-          const head = answer.indexOf('\r\n\r\n')
-          if (head === -1) return
-          const length = Number(/content-length: (\d+)/i.exec(answer)?.[1] ?? 0)
-          if (answer.length < head + 4 + length) return
-          const status = answer.slice(9, 12)
-          statuses[status] = (statuses[status] ?? 0) + 1
-          answer = ''
-          next()
-        })
-        socket.once('connect', next)
+        hook = next()
+        if (hook === undefined) {
+          setTimeout(proceed, 2)
+          return
+        }
+        send(socket, hook, counts.sent)
+        counts.sent += 1
+      }
+      socket.on('data', (chunk: Buffer) => {
+        answer += chunk.toString('latin1')
+        const head = answer.indexOf('\r\n\r\n')
+        if (head === -1) return
+        const length = Number(/content-length: (\d+)/i.exec(answer)?.[1] ?? 0)
+        if (answer.length < head + 4 + length) return
+        if (answer.startsWith('HTTP/1.1 202')) {
+          counts.accepted += 1
+          if (hook?.isFinish === true) counts.finishes += 1
+        } else counts.refused += 1
+        answer = ''
+        proceed()
       })
-    }),
-  )
-  const seconds = (performance.now() - began) / 1000
-  const requests = Object.values(statuses).reduce((sum, count) => sum + count, 0)
-  return { requests, seconds, perSecond: requests / seconds, statuses }
+      proceed()
+    })
+  }
+  const ended = Promise.all(Array.from({ length: connections }, async (_, at) => one(ports[at % ports.length] ?? 0)))
+  return { counts, ended: ended.then(() => undefined) }
 }
 
-function send(socket: Socket, options: LoadOptions, n: number, body: Buffer): void {
-  const head = [
-    `POST ${options.path} HTTP/1.1`,
-    'host: 127.0.0.1',
-    'content-type: application/json',
-    `content-length: ${body.length}`,
-    ...options.headers(n),
-    '',
-    '',
-  ].join('\r\n')
+/** Requests per second that a server answers, once warm. */
+export async function answeredPerSecond(
+  options: Omit<LoadOptions, 'signal'> & { readonly warmMs: number; readonly forMs: number },
+): Promise<number> {
+  const end = new AbortController()
+  const { counts, ended } = load({ ...options, signal: end.signal })
+  // A connection that breaks ends the waiting.
+  await Promise.race([ended, sleep(options.warmMs)])
+  const [before, began] = [counts.accepted, performance.now()]
+  await Promise.race([ended, sleep(options.forMs)])
+  const perSecond = ((counts.accepted - before) * 1000) / (performance.now() - began)
+  end.abort()
+  await ended
+  if (counts.refused > 0) throw new Error(`${counts.refused} of ${counts.sent} webhooks were refused`)
+  return perSecond
+}
+
+function send(socket: Socket, { event, template, pipeline }: Hook, n: number): void {
+  const body = template.body(pipeline)
+  const head =
+    `POST /webhooks HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n` +
+    `x-service-event: ${event}\r\nx-service-token: ${token}\r\nx-service-instance: https://git.example.com\r\n` +
+    `idempotency-key: ${deliveryKey(n)}\r\n\r\n`
   socket.cork()
   socket.write(head, 'latin1')
   socket.write(body)
   socket.uncork()
+}
+
+const run = Math.floor(Math.random() * 2 ** 32)
+
+/** As random as a UUID where it matters, at the front, so that keys come in no order; unique by its end. */
+export function deliveryKey(n: number): string {
+  const scattered = (Math.imul(n + run, 0x9e3779b1) >>> 0).toString(16).padStart(8, '0')
+  return `${scattered}-5b8a-4c7e-9d3f-${(run * 2 ** 16 + n).toString(16).padStart(12, '0').slice(-12)}`
 }

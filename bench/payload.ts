@@ -1,148 +1,168 @@
-// Pipeline and job webhooks as a platform sends them, made fast: a body is built once and its ids are patched in for each use.
+// Pipeline and job webhooks as a platform sends them, made fast: bodies are built once and ids are patched in for each use.
 import { Buffer } from 'node:buffer'
+import { planOf, type Plan, type PlannedJob } from './plans.ts'
+import { Random } from '../src/demo/platform/random.ts'
 
-/** A body with room for ids: the same length whatever they are. */
+/** Bodies with room for ids. */
 export interface Template {
-  readonly bytes: number
   /** A fresh copy for pipeline `n` (0 to 9,999,999). */
   body(n: number): Buffer
 }
 
-const pipelineMark = '1234567'
-const firstPipeline = 1_000_000_000
+/** Stands for a pipeline's number in a template: seven digits, whatever the number is. */
+const mark = '1234567'
+const pipelineId = `100${mark}`
 const start = Date.UTC(2026, 10, 20, 8, 0, 0)
+/** Different pipelines in one load: texts that repeat for ever would flatter every cache and compressor. */
+const variants = 64
 
-/** A finished pipeline of so many jobs. Twenty make about 24.6 KB, as on the platform. */
+/** How far a pipeline has come: this share of its jobs is over, and the next one runs. 1: it has finished. */
+export type Progress = number
+export type JobState = 'created' | 'running' | 'finished'
+
+/** Finished pipelines of so many jobs. Twenty make about 24.6 KB, as on the platform. */
 export function finishedPipeline(jobs: number): Template {
-  return templateOf(JSON.stringify(pipeline(jobs, 'success')))
-}
-
-/** The same pipeline while it runs: the first half of its jobs is done. */
-export function runningPipeline(jobs: number): Template {
-  return templateOf(JSON.stringify(pipeline(jobs, 'running')))
-}
-
-/** A job event of that pipeline. */
-export function jobEvent(job: number, jobs: number): Template {
-  const build = buildOf(job, jobs, 'success')
-  return templateOf(
-    JSON.stringify({
-      object_kind: 'build',
-      ref: 'main',
-      tag: false,
-      before_sha: '0'.repeat(40),
-      sha: 'a'.repeat(40),
-      build_id: build.id,
-      build_name: build.name,
-      build_stage: build.stage,
-      build_status: 'success',
-      build_created_at: build.created_at,
-      build_started_at: build.started_at,
-      build_finished_at: build.finished_at,
-      build_duration: build.duration,
-      build_queued_duration: build.queued_duration,
-      build_allow_failure: false,
-      build_failure_reason: 'unknown_failure',
-      pipeline_id: `@${pipelineMark}@`,
-      runner: build.runner,
-      project_id: 4711,
-      project_name: 'Acme / shop / checkout',
-      user: build.user,
-      commit: {
-        id: `@${pipelineMark}@`,
-        sha: 'a'.repeat(40),
-        message: 'Take the discount into account\n',
-        status: 'running',
-      },
-      repository: { name: 'checkout', homepage: 'https://git.example.com/acme/shop/checkout' },
-      project: project(),
-      environment: null,
-    }),
+  const random = new Random(jobs)
+  const plans = Array.from({ length: Math.max(1, Math.min(variants, Math.floor(4_000 / jobs))) }, () =>
+    planOf(jobs, random),
   )
+  return oneOf(plans.map(plan => pipelineEvent(plan, 1)))
 }
 
-/** Ids stand in the text as `"@1234567@"` and `"@1234567NNNN@"`: numbers of a fixed width replace them. */
-function templateOf(json: string): Template {
-  const text = json.replace(/"@1234567(\d{4})?@"/g, (_, job: string | undefined) =>
-    job === undefined ? `${firstPipeline / 1_000_000_000}00${pipelineMark}` : `10${pipelineMark}${job}`,
-  )
-  const bytes = Buffer.from(text)
-  const places: number[] = []
-  for (let at = bytes.indexOf(pipelineMark); at !== -1; at = bytes.indexOf(pipelineMark, at + 1)) places.push(at)
+/** Takes them in turn. */
+export function oneOf(templates: readonly Template[]): Template {
   return {
-    bytes: bytes.length,
+    body: n => {
+      const template = templates[n % templates.length]
+      if (template === undefined) throw new RangeError('there is no template')
+      return template.body(n)
+    },
+  }
+}
+
+export function pipelineEvent(plan: Plan, progress: Progress): Template {
+  return templateOf(JSON.stringify(pipelineBody(plan, progress)))
+}
+
+export function jobEvent(plan: Plan, job: number, state: JobState): Template {
+  return templateOf(JSON.stringify(jobBody(plan, job, state)))
+}
+
+/** Ids stand in the text as `"@…@"` around digits that hold the mark: the quotes and signs go, the digits are patched. */
+function templateOf(json: string): Template {
+  const bytes = Buffer.from(json.replace(/"@(\d+)@"/g, '$1'))
+  const places: number[] = []
+  for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, at + 1)) places.push(at)
+  return {
     body: n => {
       const copy = Buffer.from(bytes)
-      const digits = String(n).padStart(pipelineMark.length, '0')
-      for (const place of places) copy.write(digits, place, 'latin1')
+      const digits = Buffer.from(String(n).padStart(mark.length, '0'), 'latin1')
+      for (const place of places) copy.set(digits, place)
       return copy
     },
   }
 }
 
-function pipeline(jobs: number, status: 'success' | 'running'): object {
-  const done = status === 'success'
+function pipelineBody(plan: Plan, progress: Progress): object {
+  const { jobs, sha, ref } = plan
+  const isOver = progress === 1
+  const over = Math.floor(jobs.length * progress)
+  const last = Math.max(...jobs.map(({ finishedAt }) => finishedAt))
+  const status = isOver ? plan.status : progress === 0 ? 'created' : 'running'
   return {
     object_kind: 'pipeline',
     object_attributes: {
-      id: `@${pipelineMark}@`,
+      id: `@${pipelineId}@`,
       iid: 42,
       name: 'Main',
-      ref: 'main',
+      ref,
       tag: false,
-      sha: 'a'.repeat(40),
-      before_sha: 'b'.repeat(40),
-      source: 'push',
+      sha,
+      before_sha: '0'.repeat(40),
+      source: plan.source,
       status,
-      detailed_status: done ? 'passed' : 'running',
+      detailed_status: status === 'success' ? 'passed' : status,
       stages: ['build', 'test', 'deploy'],
       created_at: wire(0),
-      finished_at: done ? wire(600) : null,
-      duration: done ? 590 : null,
-      queued_duration: 10,
+      finished_at: isOver ? wire(last) : null,
+      duration: isOver ? last - 10 : null,
+      queued_duration: progress === 0 ? null : 10,
       protected_ref: true,
       variables: [],
-      url: `https://git.example.com/acme/shop/checkout/-/pipelines/1`,
+      url: `${urlOf(plan)}/-/pipelines/${pipelineId}`,
     },
     merge_request: null,
-    user: user(),
-    project: project(),
+    user: user(plan),
+    project: project(plan),
     commit: {
-      id: 'a'.repeat(40),
-      message: 'Take the discount into account\n\nThe total was computed before the discount was known.\n',
-      title: 'Take the discount into account',
+      id: sha,
+      message: `${plan.title}\n\nThe total was computed before the discount was known.\n`,
+      title: plan.title,
       timestamp: '2026-11-20T07:59:21+00:00',
-      url: `https://git.example.com/acme/shop/checkout/-/commit/${'a'.repeat(40)}`,
-      author: { name: 'Ada Example', email: 'ada@example.com' },
+      url: `${urlOf(plan)}/-/commit/${sha}`,
+      author: { name: plan.user.name, email: `${plan.user.username}@example.com` },
     },
-    builds: Array.from({ length: jobs }, (_, job) =>
-      buildOf(job, jobs, done || job < jobs / 2 ? 'success' : 'created'),
+    builds: jobs.map((job, at) =>
+      build(plan, job, at, at < over ? 'finished' : at === over && progress > 0 ? 'running' : 'created'),
     ),
   }
 }
 
-function buildOf(job: number, jobs: number, status: string) {
-  const began = 10 + Math.floor((job * 500) / jobs)
-  const done = status === 'success'
+function jobBody(plan: Plan, at: number, state: JobState): object {
+  const job = plan.jobs[at]
+  if (job === undefined) throw new RangeError(`there is no job ${at}`)
+  const one = build(plan, job, at, state)
   return {
-    id: `@${pipelineMark}${String(job).padStart(4, '0')}@`,
-    stage: ['build', 'test', 'deploy'][Math.floor((job * 3) / jobs)],
-    name: `job number ${job} of the pipeline`,
-    status,
+    object_kind: 'build',
+    ref: plan.ref,
+    tag: false,
+    before_sha: '0'.repeat(40),
+    sha: plan.sha,
+    build_id: one.id,
+    build_name: one.name,
+    build_stage: one.stage,
+    build_status: one.status,
+    build_created_at: one.created_at,
+    build_started_at: one.started_at,
+    build_finished_at: one.finished_at,
+    build_duration: one.duration,
+    build_queued_duration: one.queued_duration,
+    build_allow_failure: false,
+    build_failure_reason: 'unknown_failure',
+    pipeline_id: `@${pipelineId}@`,
+    runner: one.runner,
+    project_id: plan.project.id,
+    project_name: `Acme / ${plan.project.group} / ${plan.project.name}`,
+    user: one.user,
+    commit: { id: `@${pipelineId}@`, sha: plan.sha, message: `${plan.title}\n`, status: 'running' },
+    repository: { name: plan.project.name, homepage: urlOf(plan) },
+    project: project(plan),
+    environment: null,
+  }
+}
+
+function build(plan: Plan, job: PlannedJob, at: number, state: JobState) {
+  const began = state !== 'created'
+  const over = state === 'finished'
+  return {
+    id: `@10${mark}${String(at).padStart(4, '0')}@`,
+    stage: job.stage,
+    name: job.name,
+    status: over ? job.status : state,
     created_at: wire(0),
-    started_at: done ? wire(began) : null,
-    finished_at: done ? wire(began + 60) : null,
-    duration: done ? 60.123456 : null,
-    queued_duration: done ? 1.654321 : null,
-    failure_reason: null,
+    started_at: began ? wire(job.startedAt) : null,
+    finished_at: over ? wire(job.finishedAt) : null,
+    duration: over ? job.duration : null,
+    queued_duration: began ? job.queued : null,
+    failure_reason: over && job.status === 'failed' ? 'script_failure' : null,
     when: 'on_success',
     manual: false,
     allow_failure: false,
-    user: user(),
-    runner: done
+    user: user(plan),
+    runner: began
       ? {
-          id: 380_987,
-          description: 'shared-runners-manager-6.git.example.com',
+          id: job.runner,
+          description: `shared-runners-manager-${job.runner % 10}.git.example.com`,
           runner_type: 'instance_type',
           active: true,
           is_shared: true,
@@ -150,35 +170,40 @@ function buildOf(job: number, jobs: number, status: string) {
         }
       : null,
     artifacts_file: { filename: 'artifacts.zip', size: 2520 },
-    environment: job % 10 === 9 ? { name: 'production', action: 'start', deployment_tier: 'production' } : null,
+    environment: job.deploys ? { name: 'production', action: 'start', deployment_tier: 'production' } : null,
   }
 }
 
-function user() {
+function user({ user: { id, name, username } }: Plan): object {
   return {
-    id: 1,
-    name: 'Ada Example',
-    username: 'ada',
-    avatar_url: `https://git.example.com/uploads/-/system/user/avatar/1/avatar.png?width=96&cache=${'0123456789abcdef'.repeat(16)}`,
-    email: 'ada@example.com',
+    id,
+    name,
+    username,
+    avatar_url: `https://git.example.com/uploads/-/system/user/avatar/${id}/avatar.png?width=96&cache=${'0123456789abcdef'.repeat(21)}`,
+    email: `${username}@example.com`,
   }
 }
 
-function project() {
+function project(plan: Plan): object {
+  const { id, group, name } = plan.project
   return {
-    id: 4711,
-    name: 'checkout',
+    id,
+    name,
     description: 'Everything between the basket and the receipt.',
-    web_url: 'https://git.example.com/acme/shop/checkout',
+    web_url: urlOf(plan),
     avatar_url: null,
-    git_ssh_url: 'git@git.example.com:acme/shop/checkout.git',
-    git_http_url: 'https://git.example.com/acme/shop/checkout.git',
-    namespace: 'shop',
+    git_ssh_url: `git@git.example.com:acme/${group}/${name}.git`,
+    git_http_url: `${urlOf(plan)}.git`,
+    namespace: group,
     visibility_level: 20,
-    path_with_namespace: 'acme/shop/checkout',
+    path_with_namespace: `acme/${group}/${name}`,
     default_branch: 'main',
     ci_config_path: null,
   }
+}
+
+function urlOf({ project: { group, name } }: Plan): string {
+  return `https://git.example.com/acme/${group}/${name}`
 }
 
 function wire(seconds: number): string {

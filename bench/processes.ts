@@ -1,44 +1,70 @@
 // The processes a benchmark measures: the daemon as it ships, the bare server, the counting backend; each stopped at the end.
 import { spawn, type ChildProcess } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { token } from './load.ts'
 
-export interface Running {
+export interface Running extends AsyncDisposable {
   readonly port: number
-  readonly child: ChildProcess
-  stop(): Promise<void>
+  readonly pid: number
 }
 
 /** Starts one of this folder's servers; it prints its port. */
-export async function startServer(file: string): Promise<Running> {
+export async function startServer(file: 'bare-server.ts' | 'sink.ts'): Promise<Running> {
   const child = spawn(process.execPath, [path.join(import.meta.dirname, file)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
+  children.add(child)
   const [line] = (await once(child.stdout, 'data')) as [Buffer]
-  return { port: Number(line.toString()), child, stop: async () => stop(child) }
+  return {
+    port: Number(line.toString()),
+    pid: child.pid ?? 0,
+    [Symbol.asyncDispose]: async () => end(child, 'SIGKILL'),
+  }
+}
+
+/** A folder that goes when it is disposed of. */
+export function temporaryFolder(): Disposable & { readonly path: string } {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-bench-'))
+  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', remove)
+  return {
+    path: folder,
+    [Symbol.dispose]: () => {
+      process.off('exit', remove)
+      remove()
+    },
+  }
 }
 
 export interface DaemonOptions {
   readonly env?: Readonly<Record<string, string>>
-  /** Of the OTLP backend. */
+  /** Port of the OTLP backend; nobody listens on the default. */
   readonly backend?: number
+  /** Where its store is. Default: a new folder, gone with the daemon. */
   readonly folder?: string
 }
 
 export interface RunningDaemon extends Running {
-  readonly folder: string
+  /** Its SQLite file. */
+  readonly file: string
   /** Milliseconds from the start of the process to its first good answer on /readyz. */
   readonly readyAfter: number
+  /** Ends it as an orchestrator would. Without it, it is killed in the end. */
+  stop(): Promise<void>
 }
 
-/** Starts the built daemon (`npm run build`) on a store of its own. */
+/** Starts the built daemon (`npm run build`): its defaults, but traces alone, and what is due is exported at once. */
 export async function startDaemon(options: DaemonOptions = {}): Promise<RunningDaemon> {
-  const folder = options.folder ?? mkdtempSync(path.join(tmpdir(), 'pipespan-bench-'))
   const main = path.join(import.meta.dirname, '..', 'dist', 'main.js')
   if (!existsSync(main)) throw new Error('dist/main.js is missing. Run `npm run build` first.')
-  const [port, admin] = [20_000 + Math.floor(Math.random() * 20_000), 40_000 + Math.floor(Math.random() * 20_000)]
+  const own = options.folder === undefined ? temporaryFolder() : undefined
+  const file = path.join(own?.path ?? options.folder ?? '', 'pipespan.db')
+  const [port, admin] = [await freePort(), await freePort()]
   const began = performance.now()
   const child = spawn(process.execPath, [main, 'serve'], {
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -46,7 +72,7 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<RunningD
       PATH: process.env.PATH,
       PIPESPAN_LISTEN: `127.0.0.1:${port}`,
       PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${admin}`,
-      PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'pipespan.db')}`,
+      PIPESPAN_STORE_URL: `sqlite:${file}`,
       PIPESPAN_WEBHOOK_TOKEN: token,
       PIPESPAN_LOG_LEVEL: 'error',
       PIPESPAN_SETTLE: '0s',
@@ -55,47 +81,72 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<RunningD
       ...options.env,
     },
   })
+  children.add(child)
   for (;;) {
     const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined)
     if (answer?.ok === true) break
     if (child.exitCode !== null) throw new Error('the daemon ended before it was ready')
-    await new Promise(resolve => setTimeout(resolve, 5))
+    await sleep(5)
   }
   return {
     port,
-    child,
-    folder,
+    pid: child.pid ?? 0,
+    file,
     readyAfter: performance.now() - began,
-    stop: async () => {
-      await stop(child)
-      if (options.folder === undefined) rmSync(folder, { recursive: true, force: true })
+    stop: async () => end(child, 'SIGTERM'),
+    [Symbol.asyncDispose]: async () => {
+      await end(child, 'SIGKILL')
+      own?.[Symbol.dispose]()
     },
   }
 }
 
-export const token = 'only-for-this-benchmark'
+export interface Counts {
+  readonly requests: number
+  readonly pipelines: number
+  readonly bytes: number
+}
 
-export function webhookHeaders(event: string, n: number): string[] {
-  return [
-    `x-service-event: ${event}`,
-    `x-service-token: ${token}`,
-    'x-service-instance: https://git.example.com',
-    `idempotency-key: 7f0c2d1e-5b8a-4c7e-9d3f-${String(n).padStart(12, '0')}`,
-  ]
+/** What the counting backend has counted. */
+export async function countsOf(sink: Running): Promise<Counts> {
+  const answer = await fetch(`http://127.0.0.1:${sink.port}/counts`)
+  return (await answer.json()) as Counts
 }
 
 /** Resident memory of a process, bytes. */
-export async function residentBytes(pid: number): Promise<number> {
-  const { readFile } = await import('node:fs/promises')
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+export function residentBytes(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1024
 }
 
-async function stop(child: ChildProcess): Promise<void> {
+/** Processor time of a process so far, of all its threads, ms. Linux tells it in ticks of 10 ms. */
+export function processorMs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+  // After the name, which may hold anything but a last parenthesis: fields 14 and 15 of proc(5), user and system time.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * 10
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  await once(probe, 'close')
+  return port
+}
+
+const children = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL')
+})
+
+async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, 'exit')
-  child.kill('SIGTERM')
-  const killer = setTimeout(() => child.kill('SIGKILL'), 5_000)
+  child.kill(signal)
+  const killer = setTimeout(() => child.kill('SIGKILL'), 10_000)
   await ended
   clearTimeout(killer)
+  children.delete(child)
 }

@@ -1,23 +1,38 @@
 // A question of the suite: what is measured, against what in the same run, and what ratio is asked for.
 
 export interface Question {
+  /** For `--only`. */
+  readonly id: string
   readonly name: string
   /** The limit or rival. */
   readonly against: string
   readonly asked: { readonly atLeast: number; readonly aim?: number } | { readonly atMost: number }
-  /** One round: ours and the rival's figure, in the same unit. */
-  round(quick: boolean): Promise<{ readonly ours: number; readonly rival: number }> | { ours: number; rival: number }
   readonly unit: string
-  readonly rounds: { readonly full: number; readonly quick: number }
-  /** Starts and stops what the rounds share. */
-  open?(): Promise<void>
-  close?(): Promise<void>
+  readonly times: { readonly full: number; readonly quick: number }
+  /** How it is measured: what one must know to read the figures. In the quick suite, what is smaller there. */
+  readonly terms: (quick: boolean) => string
+  /** Rounds, as many as are taken: both sides of a ratio are measured next to each other. What they share ends with them. */
+  readonly rounds: (quick: boolean) => AsyncGenerator<Round, void, void>
 }
 
-export interface Answer {
+/** Ours and the rival's figure, in the same unit. */
+export interface Round {
+  readonly ours: number
+  readonly rival: number
+  /** More that was seen. */
+  readonly seen?: string
+}
+
+interface Asked {
+  readonly id: string
   readonly name: string
   readonly against: string
   readonly asked: string
+  readonly terms: string
+  readonly measuredAt: string
+}
+
+export interface Measured extends Asked {
   readonly unit: string
   /** Medians. */
   readonly ours: number
@@ -26,36 +41,63 @@ export interface Answer {
   readonly ratio: number
   /** Lowest and highest round. */
   readonly spread: readonly [number, number]
+  readonly rounds: number
   readonly met: boolean
+  /** Of the last round. */
+  readonly seen?: string
 }
 
-/** Rounds are interleaved: both sides of each ratio are measured next to each other. */
+export interface Failed extends Asked {
+  /** Why there is no figure. */
+  readonly failed: string
+}
+
+export type Answer = Measured | Failed
+
+/** Never rejects: a question that cannot be answered says why. */
 export async function answer(question: Question, quick: boolean): Promise<Answer> {
-  await question.open?.()
+  const { id, name, against, asked, unit } = question
+  const common = {
+    ...{ id, name, against },
+    asked:
+      'atMost' in asked
+        ? `≤ ${asked.atMost}`
+        : `≥ ${asked.atLeast}${asked.aim === undefined ? '' : `, aim ${asked.aim}`}`,
+    terms: question.terms(quick),
+    measuredAt: new Date().toISOString(),
+  }
   try {
-    const rounds: { ours: number; rival: number }[] = []
-    const count = quick ? question.rounds.quick : question.rounds.full
-    for (let n = 0; n < count; n += 1) rounds.push(await question.round(quick))
+    const rounds = await roundsOf(question, quick)
     const ratios = rounds.map(({ ours, rival }) => ours / rival)
     const ratio = median(ratios)
-    const { asked } = question
+    const seen = rounds.at(-1)?.seen
     return {
-      name: question.name,
-      against: question.against,
-      asked: 'atLeast' in asked ? `≥ ${asked.atLeast}` : `≤ ${asked.atMost}`,
-      unit: question.unit,
+      ...common,
+      ...{ unit, ratio },
       ours: median(rounds.map(({ ours }) => ours)),
       rival: median(rounds.map(({ rival }) => rival)),
-      ratio,
       spread: [Math.min(...ratios), Math.max(...ratios)],
-      met: 'atLeast' in asked ? ratio >= asked.atLeast : ratio <= asked.atMost,
+      rounds: rounds.length,
+      met: 'atMost' in asked ? ratio <= asked.atMost : ratio >= asked.atLeast,
+      ...(seen === undefined ? {} : { seen }),
     }
-  } finally {
-    await question.close?.()
+  } catch (error) {
+    return { ...common, failed: error instanceof Error ? error.message : String(error) }
   }
 }
 
+async function roundsOf({ rounds, times }: Question, quick: boolean): Promise<Round[]> {
+  const taken: Round[] = []
+  for await (const round of rounds(quick)) {
+    taken.push(round)
+    if (taken.length >= (quick ? times.quick : times.full)) break
+  }
+  return taken
+}
+
 export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length / 2
+  const [low, high] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]]
+  return ((low ?? Number.NaN) + (high ?? Number.NaN)) / 2
 }

@@ -1,44 +1,48 @@
-// `npm run bench`: every question in turn, one table with ratios of the same run, and bench/results.json. `-- --quick` is short.
-import { writeFileSync } from 'node:fs'
-import path from 'node:path'
+// The questions of the suite in turn; one table with the ratios of this run, and bench/results.json.
+//
+//   npm run bench                         everything: about 45 minutes, and 20 GB of the temporary folder
+//   npm run bench -- --quick              the same questions in 2 minutes: shorter, smaller, fewer rounds
+//   npm run bench -- --only accept,mix    these alone; the other answers stay in results.json
+import { parseArgs } from 'node:util'
 import { accept } from './accept.ts'
 import { answer, type Answer } from './question.ts'
 import { costPerJob } from './cost-per-job.ts'
+import { cpu } from './cpu.ts'
 import { encode } from './encode.ts'
+import { latency } from './latency.ts'
+import { memory } from './memory.ts'
+import { mix } from './mix.ts'
+import { postgres } from './postgres.ts'
+import { readResults, textTable, writeResults } from './results.ts'
+import { restHeard, restPolled } from './rest-requests.ts'
 import { start } from './start.ts'
+import { sustained } from './sustained.ts'
+import { throughput } from './throughput.ts'
 
-const quick = process.argv.includes('--quick')
-const questions = [accept, encode, costPerJob, start]
+const questions = [
+  ...[accept, sustained, mix],
+  ...[cpu, encode, costPerJob],
+  ...[throughput, start, memory, latency],
+  ...[postgres, restHeard, restPolled],
+]
+
+const { values } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, only: { type: 'string', multiple: true, default: [] } },
+})
+const only = values.only.flatMap(list => list.split(','))
+const unknown = only.filter(id => !questions.some(question => question.id === id))
+if (unknown.length > 0) {
+  console.error(`There is no question ${unknown.join(', ')}. There are: ${questions.map(({ id }) => id).join(', ')}.`)
+  process.exit(2)
+}
 
 const answers: Answer[] = []
 for (const question of questions) {
-  process.stderr.write(`measuring: ${question.name}\n`)
-  answers.push(await answer(question, quick))
+  if (only.length > 0 && !only.includes(question.id)) continue
+  const began = performance.now()
+  answers.push(await answer(question, values.quick))
+  console.error(`${question.id}: ${((performance.now() - began) / 1000).toFixed(1)} s`)
 }
-
-const rows = answers.map(one => [
-  one.name,
-  one.against,
-  `${figure(one.ours)} ${one.unit}`,
-  `${figure(one.rival)} ${one.unit}`,
-  `${figure(one.ratio)} (${one.spread.map(figure).join(' to ')})`,
-  one.asked,
-  one.met ? 'yes' : 'no',
-])
-const table = [['question', 'against', 'ours', 'rival', 'ratio (spread)', 'asked', 'met'], ...rows]
-const widths = table[0]?.map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0))) ?? []
-for (const row of table)
-  console.log(
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  )
-
-const machine = { node: process.versions.node, quick, measuredAt: new Date().toISOString() }
-const file = path.join(import.meta.dirname, 'results.json')
-writeFileSync(file, `${JSON.stringify({ machine, answers }, null, 2)}\n`)
-
-function figure(value: number): string {
-  return value >= 100 ? value.toFixed(0) : value.toPrecision(3)
-}
+console.log(textTable(answers))
+writeResults(questions, [...(only.length > 0 ? readResults() : []), ...answers])
+if (answers.some(one => 'failed' in one)) process.exitCode = 1

@@ -1,4 +1,4 @@
-// One pipeline taken through the rooms in this process: what the CPU questions measure.
+// One pipeline taken through the rooms in this process: what the questions of mapping and encoding measure.
 import { encodeTraces } from '../src/telemetry/encode.ts'
 import { freezeAttempt } from '../src/model/freeze.ts'
 import { hearRun } from '../src/model/run.ts'
@@ -23,9 +23,9 @@ export function encoded(parts: readonly FrozenPart[]): number {
   return parts.reduce((bytes, part) => bytes + encodeTraces([part], settings).length, 0)
 }
 
-/** Microseconds of one call, over so many. */
-export function timed(times: number, work: () => unknown): number {
+/** Milliseconds. */
+export function timed(work: () => void): number {
   const began = performance.now()
-  for (let n = 0; n < times; n += 1) work()
-  return ((performance.now() - began) * 1000) / times
+  work()
+  return performance.now() - began
 }

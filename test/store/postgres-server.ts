@@ -35,7 +35,8 @@ export interface PostgresServer {
 const nobody = 65_534
 const password = 'only-for-this-test'
 
-export async function startPostgres(): Promise<PostgresServer> {
+/** `durable`: it waits for the disk, as an operator's does. Tests' data lives for seconds and need not survive a power cut. */
+export async function startPostgres({ durable = false } = {}): Promise<PostgresServer> {
   const isRoot = process.getuid?.() === 0
   const user = isRoot ? { uid: nobody, gid: nobody } : {}
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-postgres-'))
@@ -56,9 +57,8 @@ export async function startPostgres(): Promise<PostgresServer> {
   let server: ChildProcess | undefined
   const url = (database: string): string => `postgres://pipespan:${password}@127.0.0.1:${port}/${database}`
   const start = async (): Promise<void> => {
-    // The tests' data lives for seconds: it need not survive a power cut, so nothing waits for a disk.
     const settings = [
-      'fsync=off',
+      `fsync=${durable ? 'on' : 'off'}`,
       'max_connections=60',
       'listen_addresses=127.0.0.1',
       `unix_socket_directories=${data}`,

@@ -1,0 +1,69 @@
+// Processor time from the inbox to the sent request, against JSON.parse of the same webhooks.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { countsOf, processorMs, startDaemon, startServer, type Running } from './processes.ts'
+import { deliveryKey } from './load.ts'
+import { finishedPipeline } from './payload.ts'
+import { openSqlite } from '../src/store/sqlite/open-sqlite.ts'
+import { timed } from './work.ts'
+import type { Question } from './question.ts'
+
+export const cpu: Question = {
+  id: 'cpu',
+  name: 'processor time of a finished pipeline, from inbox row to sent request',
+  against: 'JSON.parse of its webhook',
+  asked: { atMost: 4.5 },
+  unit: 'µs',
+  times: { full: 5, quick: 1 },
+  terms: quick =>
+    `${quick ? '2,000' : '10,000'} pipelines of 20 jobs put into the store of a running daemon by another process; ` +
+    'user and system time of the whole daemon, all threads, until the backend has them all; settle delay 0, traces.',
+  rounds: async function* (quick) {
+    const [warm, pipelines] = quick ? [1_500, 2_000] : [6_000, 10_000]
+    await using sink = await startServer('sink.ts')
+    for (;;) {
+      await using daemon = await startDaemon({ backend: sink.port })
+      // What the process spends on itself is no part of a pipeline.
+      const idle = await idleMsPerMs(daemon)
+      const store = openSqlite(daemon.file, { now: () => Date.now(), maxSize: 2 ** 40 })
+      try {
+        const template = finishedPipeline(20)
+        const put = async (from: number, to: number): Promise<void> => {
+          const numbers = Array.from({ length: to - from }, (_, at) => from + at)
+          const delivery = { event: 'Pipeline Hook', instance: 'https://git.example.com', source: 'webhook' } as const
+          const all = numbers.map(n => ({ ...delivery, key: deliveryKey(n), body: template.body(n) }))
+          for (let at = 0; at < all.length; at += 500) await store.inbox.put(all.slice(at, at + 500))
+        }
+        const until = async (count: number): Promise<void> => {
+          while ((await countsOf(sink)).pipelines < count) await sleep(20)
+          // What follows an answer is part of its pipeline: that it is delivered is noted.
+          await sleep(200)
+        }
+        const before = (await countsOf(sink)).pipelines
+        await put(0, warm)
+        await until(before + warm)
+        const [from, began] = [processorMs(daemon.pid), performance.now()]
+        await put(warm, warm + pipelines)
+        await until(before + warm + pipelines)
+        const spent = processorMs(daemon.pid) - from - idle * (performance.now() - began)
+        yield { ours: (spent * 1_000) / pipelines, rival: parseMs() * 1_000 }
+      } finally {
+        await store.close()
+      }
+    }
+  },
+}
+
+async function idleMsPerMs({ pid }: Running): Promise<number> {
+  await sleep(500)
+  const [from, began] = [processorMs(pid), performance.now()]
+  await sleep(1_000)
+  return (processorMs(pid) - from) / (performance.now() - began)
+}
+
+/** Milliseconds of one. */
+function parseMs(): number {
+  const bodies = Array.from({ length: 64 }, (_, n) => finishedPipeline(20).body(n))
+  const all = (): void => bodies.forEach(body => void JSON.parse(body.toString()))
+  for (let n = 0; n < 20; n += 1) all()
+  return timed(() => Array.from({ length: 20 }, all)) / (20 * bodies.length)
+}

@@ -1,0 +1,62 @@
+// Full load: as many webhooks as are worked off. Senders wait while more than a little is accepted and not yet exported.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { countsOf, type Running } from './processes.ts'
+import { load, type Hook } from './load.ts'
+
+export interface FullLoadOptions {
+  readonly daemons: readonly Running[]
+  readonly sink: Running
+  readonly hooks: () => Hook
+  /** Finished pipelines that may be accepted and not yet exported. */
+  readonly backlog: number
+  readonly warmMs: number
+  readonly forMs: number
+}
+
+export interface FullLoad {
+  /** Exported, as the backend counted them. */
+  readonly pipelinesPerSecond: number
+  /** Accepted, while no more waited at the end than may. */
+  readonly webhooksPerSecond: number
+}
+
+/** How often the backend is asked what it has, ms. */
+const askEvery = 20
+
+/** Loads the daemons until the time is over; what was measured is the time after warming up. */
+export async function fullLoad(options: FullLoadOptions): Promise<FullLoad> {
+  const { daemons, sink, hooks, backlog, warmMs, forMs } = options
+  const before = (await countsOf(sink)).pipelines
+  let exported = 0
+  let finishes = 0
+  const next = (): Hook | undefined => {
+    if (finishes - exported >= backlog) return undefined
+    const hook = hooks()
+    if (hook.isFinish) finishes += 1
+    return hook
+  }
+  const end = new AbortController()
+  const { counts, ended } = load({ ports: daemons.map(({ port }) => port), next, signal: end.signal })
+  const broken = ended.then(() => true)
+  const passing = async (ms: number): Promise<{ at: number; exported: number; accepted: number }> => {
+    const until = performance.now() + ms
+    do {
+      if (await Promise.race([broken, sleep(askEvery, false)])) throw new Error('the load ended too early')
+      exported = (await countsOf(sink)).pipelines - before
+    } while (performance.now() < until)
+    return { at: performance.now(), exported, accepted: counts.accepted }
+  }
+  try {
+    const from = await passing(warmMs)
+    const to = await passing(forMs)
+    if (counts.refused > 0) throw new Error(`${counts.refused} of ${counts.sent} webhooks were refused`)
+    const seconds = (to.at - from.at) / 1000
+    return {
+      pipelinesPerSecond: (to.exported - from.exported) / seconds,
+      webhooksPerSecond: (to.accepted - from.accepted) / seconds,
+    }
+  } finally {
+    end.abort()
+    await ended.catch(() => undefined)
+  }
+}

@@ -1,0 +1,113 @@
+// A store that has been used for long: real runs, as a daemon leaves them in every table, and as many copies as it takes.
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import path from 'node:path'
+import { countsOf, startDaemon, startServer, temporaryFolder } from './processes.ts'
+import { load, type Hook } from './load.ts'
+import { oneOf, pipelineEvent } from './payload.ts'
+import { plansOf } from './plans.ts'
+
+/** Runs that a daemon took in and exported; the others are made from them. */
+const realRuns = 1_000
+/** A million of them took place within these days. */
+const days = 6
+const hour = 3_600_000
+const day = 24 * hour
+
+export interface FilledStore extends Disposable {
+  readonly folder: string
+  /** The first of a million numbers of pipelines that it has not heard of; others each time. */
+  newPipelines(): number
+}
+
+/** `runs`: a multiple of 1,000. */
+export async function fillStore(runs: number): Promise<FilledStore> {
+  const folder = temporaryFolder()
+  await takeInReal(folder.path)
+  if (runs > realRuns) multiply(path.join(folder.path, 'pipespan.db'), runs / realRuns)
+  let millions = 0
+  return {
+    folder: folder.path,
+    newPipelines: () => (millions += 1) * 1_000_000,
+    [Symbol.dispose]: () => folder[Symbol.dispose](),
+  }
+}
+
+let shared: Promise<FilledStore> | undefined
+
+/** A million runs (quick: 100,000), for all questions of one run of the suite: filling it takes minutes. It goes with the process. */
+export async function sharedStore(quick: boolean): Promise<FilledStore> {
+  shared ??= fillStore(quick ? 100_000 : 1_000_000)
+  return shared
+}
+
+/** Small pipelines of many projects, taken in and exported by a daemon that is then stopped. */
+async function takeInReal(folder: string): Promise<void> {
+  await using sink = await startServer('sink.ts')
+  await using daemon = await startDaemon({ backend: sink.port, folder })
+  const template = oneOf(plansOf('small', 200).map(plan => pipelineEvent(plan, 1)))
+  let pipeline = 0
+  const next = (): Hook | undefined =>
+    pipeline < realRuns ? { event: 'Pipeline Hook', template, pipeline: pipeline++, isFinish: true } : undefined
+  const end = new AbortController()
+  const { ended } = load({ ports: [daemon.port], next, signal: end.signal })
+  while ((await countsOf(sink)).pipelines < realRuns) await sleep(20)
+  end.abort()
+  await ended
+  // The figures over time follow within seconds.
+  const file = new DatabaseSync(daemon.file, { readOnly: true })
+  const reached = file.prepare(
+    'SELECT (SELECT max(part_id) FROM trends_reached) >= (SELECT max(id) FROM parts) AS done',
+  )
+  while (reached.get()?.done !== 1) await sleep(100)
+  file.close()
+  await daemon.stop()
+}
+
+/** So many times the rows that are there, with ids and times moved: as if the daemon had run for days. */
+function multiply(file: string, times: number): void {
+  const db = new DatabaseSync(file)
+  db.exec(`
+    PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY;
+    PRAGMA cache_size = -500000; BEGIN`)
+  const highest = (table: string): number => db.prepare(`SELECT max(id) AS id FROM ${table}`).get()?.id as number
+  const moves: Record<string, number> = {
+    ...{ run_id: highest('runs'), 'runs.id': highest('runs') },
+    ...{ part_id: highest('parts'), 'parts.id': highest('parts'), 'exports.id': highest('exports') },
+    ...{ pipeline_id: realRuns, job_id: realRuns * 10_000 },
+  }
+  const apart = Math.floor((days * day) / times)
+  const copies = tablesOf(db).flatMap(({ name, columns }) => {
+    if (!columns.includes('run_id') && !['runs', 'parts', 'exports', 'delivery_keys'].includes(name)) return []
+    const values = columns.map(column => {
+      const by = moves[`${name}.${column}`] ?? moves[column]
+      if (by !== undefined) return `${column} + ${by} * ?1`
+      if (column === 'key') return 'lower(hex(randomblob(18)))'
+      return column.endsWith('_at') && column !== 'due_at' ? `${column} - ${apart} * (${times} - ?1)` : column
+    })
+    db.exec(`CREATE TEMP TABLE real_${name} AS SELECT * FROM ${name}`)
+    return [db.prepare(`INSERT INTO ${name} (${columns.join(', ')}) SELECT ${values.join(', ')} FROM real_${name}`)]
+  })
+  for (let copy = 1; copy < times; copy += 1) for (const statement of copies) statement.run(copy)
+  // Figures over time: every hour of some days and every day has its own; those of the copies are there already.
+  db.exec(`
+    CREATE TEMP TABLE real_trends AS SELECT * FROM trends;
+    UPDATE trends_reached SET part_id = (SELECT max(id) FROM parts)`)
+  const trends = (tablesOf(db).find(({ name }) => name === 'trends')?.columns ?? []).join(', ')
+  const earlier = db.prepare(
+    `INSERT OR IGNORE INTO trends (${trends})
+     SELECT ${trends.replace('bucket', 'bucket - step * ?1')} FROM real_trends WHERE step * ?1 < ?2`,
+  )
+  for (let step = 1; step < (days * day) / hour; step += 1) earlier.run(step, days * day)
+  db.exec('COMMIT; PRAGMA journal_mode = WAL')
+  db.close()
+}
+
+function tablesOf(db: DatabaseSync): { name: string; columns: string[] }[] {
+  const columns = db.prepare('SELECT name FROM pragma_table_info(?)')
+  return db
+    .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'`)
+    .all()
+    .map(table => table.name as string)
+    .map(name => ({ name, columns: columns.all(name).map(column => column.name as string) }))
+}

@@ -1,0 +1,55 @@
+// What a load sends: finished pipelines one after the other, or everything that a platform tells of many at the same time.
+import { finishedPipeline, jobEvent, oneOf, pipelineEvent, type Template } from './payload.ts'
+import { plansOf } from './plans.ts'
+import type { Hook } from './load.ts'
+
+/** Every webhook a finished pipeline of so many jobs. */
+export function finishes(jobs: number, first = 0): () => Hook {
+  const template = finishedPipeline(jobs)
+  let pipeline = first
+  return () => ({ event: 'Pipeline Hook', template, pipeline: pipeline++, isFinish: true })
+}
+
+/** Pipelines under way at the same time. */
+const atOnce = 50
+/** Of one pipeline: one of these is its finish. */
+const pipelineEvents = 8
+
+/**
+ * Pipelines of 20 jobs from creation to finish: eight pipeline events, and created, running and finished of each job. Each
+ * of those under way is at another point of its life, so finishes come evenly.
+ */
+export function platformMix(): () => Hook {
+  const life = lifeOf(20)
+  let sent = 0
+  return () => {
+    const lane = sent % atOnce
+    const step = Math.floor(sent / atOnce) + Math.floor((lane * life.length) / atOnce)
+    sent += 1
+    const event = life[step % life.length]
+    if (event === undefined) throw new RangeError('a life has no such step')
+    return { ...event, pipeline: Math.floor(step / life.length) * atOnce + lane }
+  }
+}
+
+/** The events of one pipeline's life, in order. */
+function lifeOf(jobs: number): Omit<Hook, 'pipeline'>[] {
+  const plans = plansOf('twenty', 16)
+  const ofPipeline = (progress: number): Omit<Hook, 'pipeline'> => ({
+    event: 'Pipeline Hook',
+    template: oneOf(plans.map(plan => pipelineEvent(plan, progress))),
+    isFinish: progress === 1,
+  })
+  const ofJob = (job: number, state: 'created' | 'running' | 'finished'): Omit<Hook, 'pipeline'> => {
+    const template: Template = oneOf(plans.map(plan => jobEvent(plan, job, state)))
+    return { event: 'Job Hook', template, isFinish: false }
+  }
+  const all = Array.from({ length: jobs }, (_, job) => job)
+  const life = [ofPipeline(0), ...all.map(job => ofJob(job, 'created'))]
+  for (const job of all) {
+    // Spread over the jobs: a pipeline tells of itself whenever its status or a stage changes.
+    const told = Math.floor(((job + 1) * (pipelineEvents - 2)) / jobs) - Math.floor((job * (pipelineEvents - 2)) / jobs)
+    life.push(ofJob(job, 'running'), ...(told > 0 ? [ofPipeline((job + 0.5) / jobs)] : []), ofJob(job, 'finished'))
+  }
+  return [...life, ofPipeline(1)]
+}

@@ -1,0 +1,64 @@
+// Resident memory under full load while the backend is away, against the same load with the backend there.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { finishes } from './hooks.ts'
+import { fullLoad } from './full-load.ts'
+import { load } from './load.ts'
+import { residentBytes, startDaemon, startServer, type RunningDaemon } from './processes.ts'
+import type { Question } from './question.ts'
+
+export const memory: Question = {
+  id: 'memory',
+  name: 'highest resident memory under full load with the backend away',
+  against: 'the same with the backend there',
+  asked: { atMost: 1.3 },
+  unit: 'MiB',
+  times: { full: 1, quick: 1 },
+  terms: quick =>
+    `Finished pipelines of 20 jobs. There: full load for ${quick ? '10 s' : '4 minutes'}. Away (connections refused): ` +
+    `another daemon, as many webhooks per second for ${quick ? '20 s' : '10 minutes'}; what its store of 10 GiB cannot ` +
+    'hold is refused. Settle delay 0, traces.',
+  rounds: async function* (quick) {
+    for (;;) {
+      const there = await withBackend(quick ? 10_000 : 240_000)
+      const away = await withoutBackend(quick ? 20_000 : 600_000, there.perSecond)
+      const offered = `${there.perSecond.toFixed(0)} webhooks per second, of which the store took ${away.taken}`
+      yield { ours: away.highest / 2 ** 20, rival: there.highest / 2 ** 20, seen: offered }
+    }
+  },
+}
+
+async function withBackend(forMs: number): Promise<{ highest: number; perSecond: number }> {
+  await using sink = await startServer('sink.ts')
+  await using daemon = await startDaemon({ backend: sink.port })
+  using watched = watch(daemon)
+  const common = { daemons: [daemon], sink, hooks: finishes(20), backlog: 1_000 }
+  const { pipelinesPerSecond } = await fullLoad({ ...common, warmMs: 2_000, forMs: forMs - 2_000 })
+  return { highest: watched.highest(), perSecond: pipelinesPerSecond }
+}
+
+async function withoutBackend(forMs: number, perSecond: number): Promise<{ highest: number; taken: number }> {
+  await using daemon = await startDaemon()
+  using watched = watch(daemon)
+  const began = performance.now()
+  const hooks = finishes(20)
+  let sent = 0
+  const next = () => {
+    if (sent >= ((performance.now() - began) * perSecond) / 1_000) return undefined
+    sent += 1
+    return hooks()
+  }
+  const end = new AbortController()
+  const { counts, ended } = load({ ports: [daemon.port], next, signal: end.signal })
+  await Promise.race([ended, sleep(forMs)])
+  end.abort()
+  await ended
+  return { highest: watched.highest(), taken: counts.accepted }
+}
+
+function watch({ pid }: RunningDaemon): Disposable & { highest: () => number } {
+  let highest = 0
+  const timer = setInterval(() => {
+    highest = Math.max(highest, residentBytes(pid))
+  }, 100)
+  return { highest: () => highest, [Symbol.dispose]: () => clearInterval(timer) }
+}

@@ -1,0 +1,45 @@
+// Three replicas on one PostgreSQL server against one process on SQLite, all on the same machine.
+import { finishes } from './hooks.ts'
+import { fullLoad } from './full-load.ts'
+import { startDaemon, startServer, type Running } from './processes.ts'
+import { startPostgres } from '../test/store/postgres-server.ts'
+import type { Question } from './question.ts'
+
+export const postgres: Question = {
+  id: 'postgres',
+  name: 'finished pipelines exported per second by three replicas on PostgreSQL',
+  against: 'one process on SQLite',
+  asked: { atLeast: 0.5 },
+  unit: 'pipelines/s',
+  times: { full: 3, quick: 1 },
+  terms: quick =>
+    `Full load of finished pipelines of 20 jobs for ${quick ? 5 : 30} s, spread over the replicas; server, replicas, sender ` +
+    'and receiver share the machine; both databases wait for the disk (fsync); settle delay 0, traces.',
+  rounds: async function* (quick) {
+    await using sink = await startServer('sink.ts')
+    const server = await startPostgres({ durable: true })
+    try {
+      for (;;) {
+        const rival = await rateOf([{}], sink, quick)
+        const PIPESPAN_STORE_URL = await server.newDatabase()
+        const ours = await rateOf(
+          [0, 1, 2].map(() => ({ PIPESPAN_STORE_URL })),
+          sink,
+          quick,
+        )
+        yield { ours, rival }
+      }
+    } finally {
+      await server.dispose()
+    }
+  },
+}
+
+async function rateOf(replicas: readonly Record<string, string>[], sink: Running, quick: boolean): Promise<number> {
+  await using started = new AsyncDisposableStack()
+  const daemons: Running[] = []
+  // One after the other: the first makes the tables.
+  for (const env of replicas) daemons.push(started.use(await startDaemon({ backend: sink.port, env })))
+  const times = quick ? { warmMs: 2_000, forMs: 5_000 } : { warmMs: 5_000, forMs: 30_000 }
+  return (await fullLoad({ daemons, sink, hooks: finishes(20), backlog: 1_000, ...times })).pipelinesPerSecond
+}

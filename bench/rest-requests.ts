@@ -1,0 +1,79 @@
+// Requests to the platform's API for each finished pipeline, against those that cannot be avoided.
+import { hour, minute, openPolledWorld, second, type PolledWorld } from '../test/sources/polled-world.ts'
+import { Random } from '../src/demo/platform/random.ts'
+import { scenarios, type ScenarioName } from '../src/demo/platform/scenarios.ts'
+import type { Question } from './question.ts'
+
+export const restHeard: Question = {
+  id: 'rest-heard',
+  name: 'REST requests per finished pipeline heard by webhook',
+  against: 'its jobs and its bridges',
+  ...common(true),
+}
+
+export const restPolled: Question = {
+  id: 'rest-polled',
+  name: 'REST requests per finished pipeline found by polling',
+  against: 'itself, its jobs and its bridges',
+  ...common(false),
+}
+
+function common(heard: boolean): Pick<Question, 'asked' | 'unit' | 'times' | 'terms' | 'rounds'> {
+  return {
+    asked: { atMost: 1.25 },
+    unit: 'requests',
+    // Everything is simulated, the clock too: it comes out the same each time.
+    times: { full: 1, quick: 1 },
+    terms: quick =>
+      `A group of 10,000 projects polled every minute for ${minutesOf(quick)} simulated minutes, at any time 50 of them active ` +
+      'and 5 new pipelines a minute: passing, failing, retried, of merge requests; budget 300 requests a minute.',
+    rounds: async function* (quick) {
+      for (;;) yield await requests(heard, minutesOf(quick))
+    },
+  }
+}
+
+function minutesOf(quick: boolean): number {
+  return quick ? 10 : 60
+}
+
+const projects = Array.from({ length: 10_000 }, (_, at) => {
+  const id = at + 1
+  return { id, name: `p${id}`, path: `acme/p${id}`, description: '', defaultBranch: 'main' }
+})
+const kinds: readonly ScenarioName[] = ['small', 'branch', 'mergeRequest', 'nightly', 'flakyRunner']
+
+async function requests(heard: boolean, minutes: number): Promise<{ ours: number; rival: number; seen: string }> {
+  await using world = await openPolledWorld({ projects, poll: { groups: ['acme'] }, hook: () => heard, perMinute: 300 })
+  await sweepDone(world)
+  const random = new Random(1)
+  for (let turn = 0; turn < minutes; turn += 1) {
+    const active = Array.from({ length: 50 }, (_, at) => projects[(turn * 5 + at) % projects.length])
+    active.forEach((project, at) => {
+      if (project === undefined) return
+      world.api.activity.set(project.id, world.now())
+      if (at >= 5) return
+      const plan = scenarios[random.pick(kinds as [ScenarioName, ...ScenarioName[]])](random)
+      world.lifecycle.create({ ...plan, project })
+    })
+    await world.pass(minute, 20 * second)
+  }
+  const asked = world.api.asked.length
+  const rounds = world.api.asked.filter(one => !isAboutOne(one)).length
+  await world.pass(hour, minute)
+  const finished = new Set((await world.sent()).map(({ key }) => key.pipelineId)).size
+  const about = world.api.asked.filter(isAboutOne).length
+  const [ofRounds, ofAll] = [rounds / minutes, asked / minutes].map(perMinute => perMinute.toFixed(0))
+  const seen = `${finished} pipelines; polling rounds came to ${ofRounds} requests a minute, everything to ${ofAll}`
+  return { ours: about / finished, rival: heard ? 2 : 3, seen }
+}
+
+/** The first look at every project of the group was some time ago. */
+async function sweepDone(world: PolledWorld): Promise<void> {
+  const sweep = { startedAt: world.now(), since: world.now(), count: 0, before: projects.length, done: false }
+  await world.store.notes.change(`poll/sweep/${world.api.url}/acme`, () => ({ value: sweep, result: undefined }))
+}
+
+function isAboutOne({ path }: { readonly path: string }): boolean {
+  return /pipelines\/\d+/.test(path)
+}

@@ -1,0 +1,61 @@
+// The answers as they are kept in results.json and shown: on the terminal, and as the table of docs/performance.md.
+import { cpus, totalmem } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Answer, Question } from './question.ts'
+
+const file = path.join(import.meta.dirname, 'results.json')
+
+interface Results {
+  readonly machine: {
+    readonly node: string
+    readonly processor: string
+    readonly cores: number
+    readonly memoryGiB: number
+  }
+  readonly answers: readonly Answer[]
+}
+
+/** The answers of earlier runs. */
+export function readResults(): readonly Answer[] {
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Results).answers : []
+}
+
+/** In the order of the questions; of several answers to one the last. */
+export function writeResults(questions: readonly Question[], answers: readonly Answer[]): void {
+  const processors = cpus()
+  const machine = {
+    node: process.versions.node,
+    processor: processors[0]?.model ?? 'unknown',
+    cores: processors.length,
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+  }
+  const kept = questions.flatMap(({ id }) => answers.findLast(one => one.id === id) ?? [])
+  writeFileSync(file, `${JSON.stringify({ machine, answers: kept } satisfies Results, null, 2)}\n`)
+}
+
+const heads = ['question', 'against', 'ours', 'rival', 'ratio (spread)', 'asked', 'met'] as const
+
+/** Aligned for a terminal. */
+export function textTable(answers: readonly Answer[]): string {
+  const table = [[...heads], ...answers.map(cellsOf)]
+  const widths = heads.map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0)))
+  const lines = table.map(row => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
+  const seen = answers.flatMap(one => ('seen' in one ? `${one.id}: ${one.seen}` : []))
+  return [...lines.map(line => line.trimEnd()), ...seen].join('\n')
+}
+
+function cellsOf(one: Answer): string[] {
+  const { id, against, asked } = one
+  if ('failed' in one) return [id, against, '', '', `failed: ${one.failed}`, asked, 'no']
+  const ratio = `${figure(one.ratio)} (${one.spread.map(figure).join(' to ')})`
+  return [id, against, `${figure(one.ours)} ${one.unit}`, `${figure(one.rival)} ${one.unit}`, ratio, asked, yesNo(one)]
+}
+
+function yesNo({ met }: { readonly met: boolean }): string {
+  return met ? 'yes' : 'no'
+}
+
+function figure(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value.toPrecision(3)
+}
