@@ -140,8 +140,8 @@ export class Daemon {
   }
 
   /** Starts one without waiting for anything: for those that are not to come up. */
-  static launch(env: NodeJS.ProcessEnv = {}): Daemon {
-    const daemon = new Daemon(temporaryFolder(), env, [])
+  static launch(env: NodeJS.ProcessEnv = {}, nodeArgs: readonly string[] = []): Daemon {
+    const daemon = new Daemon(temporaryFolder(), env, nodeArgs)
     onTestFinished(async () => daemon.kill())
     return daemon
   }
@@ -199,8 +199,28 @@ export class Daemon {
     await this.#ready()
   }
 
-  /** A next life on the same store that is killed after so many ms, whatever it has come to. */
-  async stillborn(ms: number): Promise<void> {
+  /** Waits until this life is ready; false when it ends before. */
+  async lives(): Promise<boolean> {
+    return this.#ready().then(
+      () => true,
+      async (error: unknown) => {
+        if (this.process.child.exitCode === null && this.process.child.signalCode === null) throw error
+        await this.process.ended
+        return false
+      },
+    )
+  }
+
+  /** A next life on the same store, with these variables changed; true when it comes up. */
+  async revive(env: NodeJS.ProcessEnv): Promise<boolean> {
+    Object.assign(this.env, env)
+    await this.#next()
+    return this.lives()
+  }
+
+  /** A next life on the same store that is killed after so many ms, whatever it has come to; with these variables changed. */
+  async stillborn(ms: number, env: NodeJS.ProcessEnv = {}): Promise<void> {
+    Object.assign(this.env, env)
     await this.#next()
     await sleep(ms)
     await this.kill()
@@ -237,7 +257,10 @@ export class Daemon {
     for (let ready = false; !ready;) {
       const answer = await fetch(`${this.#adminUrl}/readyz`).catch(() => undefined)
       ready = answer?.ok === true
-      if (!ready) await sleep(20)
+      if (ready) continue
+      const { exitCode, signalCode } = this.process.child
+      if (exitCode !== null || signalCode !== null) throw new Error('The process ended before it was ready')
+      await sleep(20)
     }
   }
 }

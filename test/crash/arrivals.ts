@@ -1,0 +1,51 @@
+// What arrived over several lives of a daemon, each of which names itself in its requests: which spans came again, and
+// whether the end of a life explains it.
+import { expect } from 'vitest'
+import type { ReceivedRequest } from '../../src/demo/received-request.ts'
+import type { ReceivedSpan } from '../../src/demo/otlp-traces.ts'
+
+/** How many requests the daemon has under way at a time: so many outcomes can the end of one life leave unknown. */
+export const inFlight = 4
+
+/** The variable that makes a life name itself. */
+export function nameLife(life: number): NodeJS.ProcessEnv {
+  return { OTEL_EXPORTER_OTLP_HEADERS: `x-life=${life}` }
+}
+
+export interface Arrivals {
+  /** Each span once. */
+  readonly once: readonly ReceivedSpan[]
+  /** Requests that came again in a later life, in whole or in part. */
+  readonly repeated: number
+  /** One sentence for each span that came again and should not have. */
+  readonly unexplained: readonly string[]
+}
+
+/**
+ * A life settles what a request brought before the request's place is taken by another, so that its end leaves at most
+ * `inFlight` outcomes unknown. What came again within one life is never explained. Of what came again, every word is equal.
+ */
+export function arrivals(requests: readonly ReceivedRequest[]): Arrivals {
+  const last = new Map<string, { span: ReceivedSpan; request: ReceivedRequest }>()
+  const repeated = new Set<ReceivedRequest>()
+  const unexplained: string[] = []
+  for (const request of requests.filter(({ kept }) => kept)) {
+    for (const span of request.spans) {
+      const before = last.get(span.spanId)
+      last.set(span.spanId, { span, request })
+      if (before === undefined) continue
+      expect(span).toEqual(before.span)
+      repeated.add(before.request)
+      if (lifeOf(request) === lifeOf(before.request))
+        unexplained.push(`${span.name} ${span.spanId} came twice in life ${lifeOf(request)}`)
+    }
+  }
+  for (const [life, some] of Map.groupBy(repeated, lifeOf)) {
+    if (some.length > inFlight) unexplained.push(`${some.length} requests of life ${life} came again`)
+  }
+  return { once: [...last.values()].map(({ span }) => span), repeated: repeated.size, unexplained }
+}
+
+function lifeOf({ headers }: ReceivedRequest): string {
+  return String(headers['x-life'])
+}

@@ -1,0 +1,112 @@
+// The daemon killed with SIGKILL at every named point of its way (`points.ts`), before it and after it, on both stores: what it
+// had acknowledged arrives, and nothing comes twice but what a death left unknown. A point that is never reached fails.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import pg from 'pg'
+import { isFull, report } from '../e2e/load.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { startPostgres, type PostgresServer } from '../store/postgres-server.ts'
+import { dieAndLive, type Death } from './track.ts'
+import { momentsOn, nameOf, points, type Engine, type Moment } from './points.ts'
+
+const seed = isFull ? Date.now() % 1_000_000 : 4
+const patience = { moment: isFull ? 60_000 : 20_000, rest: isFull ? 300_000 : 30_000 }
+/** Kills of each store: all moments in turn, each at another of its times, and as many at any time at all. */
+const kills = { named: 120, random: 100 }
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(async () => server.dispose())
+
+/** A database whose clock can be put forward: leases run out by the clock alone. */
+async function database(): Promise<{ storeUrl: string; passAMinute: () => Promise<void> }> {
+  const storeUrl = await server.newDatabase()
+  const passAMinute = async (): Promise<void> => {
+    const client = new pg.Client({ connectionString: storeUrl })
+    await client.connect()
+    await client.query(`
+      CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql
+        AS $$ SELECT pg_catalog.clock_timestamp() + interval '1 minute' $$`)
+    await client.query(`ALTER DATABASE ${new URL(storeUrl).pathname.slice(1)} SET search_path = public, pg_catalog`)
+    await client.end()
+  }
+  return { storeUrl, passAMinute }
+}
+
+/** Stores of the small form. */
+const abreast = 3
+const few = [
+  'after commit: deliveries put into the inbox',
+  'before commit: news in its run, its deliveries erased',
+  'after commit: a run frozen and owed',
+  'before commit: exports settled as delivered',
+]
+
+const once = (moment: Moment): Death => ({ moment, nth: 1 })
+
+/** Every moment in turn, then each again at a later time, in any order; and any time at all between them. */
+function manyDeaths(engine: Engine): Death[] {
+  const random = new Random(seed)
+  const first = momentsOn(engine)
+  const later = first.filter(moment => moment.point.first === undefined && !isPruning(moment))
+  const deaths: Death[] = []
+  for (let count = 0; count < kills.random; count += 1) {
+    deaths.push({
+      after: random.between(0, random.chance(0.3) ? 900 : 1_500),
+      since: random.chance(0.3) ? 'start' : 'ready',
+    })
+  }
+  for (let count = first.length; count < kills.named; count += 1) {
+    const moment = later[count % later.length]
+    if (moment !== undefined) deaths.push({ moment, nth: isOfALife(moment) ? 1 : random.whole(1, 6) })
+  }
+  return [...first.map(once), ...random.shuffle(deaths)]
+}
+
+function isPruning({ point }: Moment): boolean {
+  return point.needs === 'a short retention'
+}
+
+/** It comes once in a life at most. */
+function isOfALife({ point }: Moment): boolean {
+  return point.needs !== undefined || point.name.includes('dead process')
+}
+
+describe.skipIf(isFull)('killed once at every named point', () => {
+  it('on SQLite loses nothing and repeats nothing', { timeout: 60_000 }, async () => {
+    // Each point from one of its sides, in turn; several stores at a time: most of a life is its start.
+    // What needs a life that ended well comes first: where another was killed, nobody prunes for half a minute.
+    const moments = momentsOn('sqlite')
+      .filter((_, at) => at % 4 === 0 || at % 4 === 3)
+      .sort((a, b) => Number(isPruning(b)) - Number(isPruning(a)))
+    const tracks = Array.from({ length: abreast }, async (_, track) => {
+      const own = moments.filter((__, at) => at % abreast === track)
+      return dieAndLive({ deaths: own.map(once), seed: seed + track, patience })
+    })
+    const figures = await Promise.all(tracks)
+    expect(figures.reduce((sum, { kills: count }) => sum + count, 0)).toBe(points.length)
+  })
+
+  it('on PostgreSQL, at a few of them, loses nothing and repeats nothing', { timeout: 60_000 }, async () => {
+    const { storeUrl, passAMinute } = await database()
+    const deaths = momentsOn('postgres')
+      .filter(moment => few.includes(nameOf(moment)))
+      .map(once)
+    expect(deaths.length).toBe(few.length)
+    await dieAndLive({ deaths, seed, patience, storeUrl, beforeLast: passAMinute })
+  })
+})
+
+describe.skipIf(!isFull)('killed two hundred times, at every named point and at random', () => {
+  it.each(['sqlite', 'postgres'] as const)(
+    'on %s loses nothing and repeats nothing',
+    { timeout: 1_800_000 },
+    async engine => {
+      const { storeUrl } = engine === 'sqlite' ? { storeUrl: undefined } : await database()
+      const figures = await dieAndLive({ deaths: manyDeaths(engine), seed, patience, storeUrl })
+      report({ seed, points: points.length, ...figures })
+      expect(figures.kills).toBeGreaterThanOrEqual(200)
+    },
+  )
+})

@@ -1,0 +1,236 @@
+// One store, one backend, and a daemon that dies again and again under load: at named moments, at random ones. What got a 2xx
+// must arrive, and nothing may arrive twice but what a death left unknown.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished } from 'vitest'
+import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { WebhookSender } from '../../src/demo/platform/sender.ts'
+import { allScenarios } from '../../src/demo/platform/scenarios.ts'
+import { freePorts } from '../../src/demo/daemon-process.ts'
+import { generate } from '../../src/demo/platform/generate.ts'
+import { Daemon, webhookToken } from '../e2e/daemon.ts'
+import { complete, differences } from '../e2e/truth.ts'
+import { twice } from '../e2e/load.ts'
+import { pipelineEvent } from '../bounds/pipelines.ts'
+import { arrivals, nameLife } from './arrivals.ts'
+import { nameOf, type Moment } from './points.ts'
+import type { Delivery } from '../../src/demo/platform/delivery.ts'
+import type { PipelineTruth } from '../../src/demo/platform/truth.ts'
+
+export type Death =
+  /** The how manieth time the moment comes. */
+  | { readonly moment: Moment; readonly nth: number }
+  /** So many ms after it came up, or after it was started. */
+  | { readonly after: number; readonly since: 'ready' | 'start' }
+
+export interface TrackOptions {
+  /** Undefined: SQLite. */
+  readonly storeUrl?: string | undefined
+  readonly deaths: readonly Death[]
+  readonly seed: number
+  /** How long a moment may take to come, and all of the rest to arrive, ms. */
+  readonly patience: { readonly moment: number; readonly rest: number }
+  /** Called when the last life but one is over: on PostgreSQL, time may be made to pass. */
+  readonly beforeLast?: (() => Promise<void>) | undefined
+}
+
+export interface TrackFigures {
+  readonly kills: number
+  readonly pipelines: number
+  readonly webhooks: number
+  readonly unanswered: number
+  readonly deadLetters: number
+  readonly repeatedRequests: number
+}
+
+const killSwitch = new URL('kill-switch.ts', import.meta.url).href
+/** Ids of pipelines that the backend refuses begin here, far from the others'. */
+const firstRefused = 900_000_000
+const senders = 6
+
+/** Lives and dies as told, then lives on, and holds what arrived against what happened. */
+export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
+  const { deaths, seed, patience } = options
+  const random = new Random(seed)
+  const receiver = await OtlpReceiver.start()
+  onTestFinished(async () => receiver.close())
+  const isRefused = (id: unknown): boolean => Number(id) >= firstRefused
+  receiver.misbehave({
+    fault: { kind: 'status', status: 400, message: 'not this one' },
+    when: ({ spans }) => spans.some(({ attributes }) => isRefused(attributes['cicd.pipeline.run.id'])),
+  })
+  const [port = 0] = await freePorts(1)
+
+  const families = generate({ seed, scenarios: allScenarios, pipelines: Infinity })
+  const truths: PipelineTruth[] = []
+  const queue: Delivery[] = []
+  /** The next delivery of an endless load: each twice, unordered within some families. */
+  function draw(): Delivery {
+    if (queue.length === 0) {
+      const some = Array.from({ length: 4 }, () => families.next().value ?? { deliveries: [], pipelines: [] })
+      truths.push(...some.flatMap(({ pipelines }) => pipelines))
+      const own = twice(
+        some.flatMap(({ deliveries }) => deliveries),
+        random.between(0, 1e9),
+      )
+      queue.push(...random.shuffle([...own, anUnreadableOne(random)]))
+    }
+    return queue.pop() ?? draw()
+  }
+
+  const refused = new Set<number>()
+  const sender = new WebhookSender({
+    url: `http://127.0.0.1:${port}/webhooks`,
+    token: webhookToken,
+    concurrency: senders,
+    onSent: (delivery, outcome) => {
+      // As the platform's own resend button does: with its key.
+      if (outcome.kind === 'failed') queue.push(delivery)
+      else expect(outcome.status).toBeLessThan(300)
+      if (outcome.kind === 'answered' && isRefused(delivery.pipelineId)) refused.add(delivery.pipelineId)
+    },
+  })
+  onTestFinished(async () => sender.close())
+  let isUp = false
+  const feed = async (): Promise<void> => {
+    await Promise.all(
+      Array.from({ length: senders }, async () => {
+        while (isUp) {
+          await sender.send(draw())
+          // Tells nothing of a pipeline, which only its body shows; nobody misses it.
+          if (random.chance(0.1))
+            await daemon?.post('{"object_kind":"note"}', { 'x-service-event': 'System Hook' }).catch(() => undefined)
+          await sleep(5)
+        }
+      }),
+    )
+  }
+
+  let life = 0
+  let daemon: Daemon | undefined
+  const letters = new Set<number>()
+  async function collectLetters(): Promise<void> {
+    const { stdout } = (await daemon?.command('dead-letters', 'list', '--json')) ?? { stdout: '[]' }
+    for (const { pipelineId } of JSON.parse(stdout) as { pipelineId: number }[]) letters.add(pipelineId)
+  }
+  /** A life that ends as it should, and gives back the lease on looking after the store: the next one prunes at once. */
+  async function restInPeace(): Promise<void> {
+    isUp = await born(undefined)
+    expect(isUp).toBe(true)
+    const fed = feed()
+    const before = receiver.counts.requests
+    await receiver.until(() => receiver.counts.requests > before, patience.moment)
+    isUp = false
+    await fed
+    expect(await daemon?.stop()).toEqual({ code: 0, signal: null })
+    await collectLetters()
+  }
+  async function born(death: Death | undefined): Promise<boolean> {
+    life += 1
+    const moment = death !== undefined && 'moment' in death ? death.moment : undefined
+    const env = {
+      ...nameLife(life),
+      CRASH_AT: moment && nameOf(moment),
+      CRASH_NTH: death !== undefined && 'nth' in death ? String(death.nth) : undefined,
+      PIPESPAN_RETENTION: moment?.point.needs === 'a short retention' ? '500ms' : '7d',
+    }
+    if (daemon !== undefined) return daemon.revive(env)
+    daemon = Daemon.launch(
+      {
+        ...env,
+        PIPESPAN_LISTEN: `127.0.0.1:${port}`,
+        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+        OTEL_EXPORTER_OTLP_TIMEOUT: '1000',
+        ...(options.storeUrl === undefined ? {} : { PIPESPAN_STORE_URL: options.storeUrl }),
+      },
+      ['--import', killSwitch],
+    )
+    return daemon.lives()
+  }
+  /** Until the daemon is dead. */
+  async function untilDead(death: Death): Promise<void> {
+    if (daemon === undefined) return
+    const { process } = daemon
+    if ('after' in death) {
+      await sleep(death.after)
+      await daemon.kill()
+      return
+    }
+    const name = nameOf(death.moment)
+    const late = AbortSignal.timeout(patience.moment)
+    const isDead = await Promise.race([
+      process.ended,
+      sleep(patience.moment, undefined, { signal: late }).catch(() => undefined),
+    ])
+    if (isDead === undefined) throw new Error(`Never reached within ${patience.moment} ms: ${name}`)
+    const lastWords = process.stderr.slice(-1_000)
+    expect(lastWords).toContain(`killed ${name}\n`)
+    expect(isDead).toMatchObject({ signal: 'SIGKILL' })
+  }
+
+  for (const death of deaths) {
+    const needs = 'moment' in death ? death.moment.point.needs : undefined
+    if (needs === 'a short retention') await restInPeace()
+    const recover =
+      needs === 'an overloaded backend'
+        ? receiver.misbehave({
+            fault: { kind: 'status', status: 503, headers: { 'retry-after': '0' }, message: 'HTTP 503' },
+          })
+        : undefined
+    if ('since' in death && death.since === 'start') {
+      const birth = born(undefined)
+      await untilDead(death)
+      await birth
+    } else {
+      isUp = await born(death)
+      const fed = feed()
+      if (needs === 'a refused pipeline' && isUp) queue.push(aRefusedOne(firstRefused + life))
+      await untilDead(death)
+      isUp = false
+      await fed
+    }
+    recover?.()
+  }
+
+  await options.beforeLast?.()
+  isUp = await born(undefined)
+  expect(isUp).toBe(true)
+  const rest = queue.splice(0)
+  await sender.sendAll(rest)
+  expect(queue).toEqual([])
+  await receiver.until(complete(truths), patience.rest)
+  const isAll = async (): Promise<boolean> => {
+    await collectLetters()
+    return [...refused].every(id => letters.has(id))
+  }
+  await expect.poll(isAll, { timeout: patience.rest, interval: 300 }).toBe(true)
+  expect(await daemon?.stop()).toEqual({ code: 0, signal: null })
+
+  const { once, repeated, unexplained } = arrivals(receiver.requests)
+  expect(differences(truths, once)).toEqual([])
+  expect(unexplained).toEqual([])
+  return {
+    kills: deaths.length,
+    pipelines: truths.length,
+    webhooks: sender.counts.sent,
+    unanswered: sender.counts.failed,
+    deadLetters: letters.size,
+    repeatedRequests: repeated,
+  }
+}
+
+function anUnreadableOne(random: Random): Delivery {
+  const body = '{"object_kind":"pipeline","object_attributes":{"id":"no number"}}'
+  return { kind: 'pipeline', at: 0, pipelineId: 0, jobId: undefined, key: random.uuid(), body }
+}
+
+function aRefusedOne(id: number): Delivery {
+  return {
+    kind: 'pipeline',
+    at: 0,
+    pipelineId: id,
+    jobId: undefined,
+    key: `refused-${id}`,
+    body: pipelineEvent({ id }),
+  }
+}
