@@ -180,7 +180,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     }
 
     const { retention, remember } = config
-    const upkeep = createUpkeep({ store, retention, remember, clock, log })
+    const upkeep = createUpkeep({ store, served: lanes, retention, remember, clock, log })
     upkeep.start()
     steps.push({ why: 'what is old can wait for the next start', stop: async () => upkeep.stop() })
 

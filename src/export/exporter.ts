@@ -52,6 +52,7 @@ export interface Exporter {
 const defaultLimits: LaneLimits = {
   batchItems: 100,
   batchBytes: 4 * 1024 * 1024,
+  leaseBytes: 8 * 1024 * 1024,
   inFlight: 4,
   pauses: { first: 1_000, max: 300_000 },
 }

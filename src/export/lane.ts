@@ -23,6 +23,8 @@ export interface LaneLimits {
   readonly batchItems: number
   /** Bytes of one request before compression; a single larger item still goes, alone. */
   readonly batchBytes: number
+  /** Bytes of one lease as the store holds them: all of it is in memory at once. */
+  readonly leaseBytes: number
   /** Leases under way at a time. */
   readonly inFlight: number
   /** Pauses of the lane after failures, and of an item that is set apart. */
@@ -123,7 +125,7 @@ export function createLane(options: LaneOptions): RunningLane {
     const leaseEnd = clock.now() + holdMs
     let lease: ExportLease | undefined
     try {
-      lease = await exports.lease(lane, size, holdMs)
+      lease = await exports.lease(lane, size, holdMs, limits.leaseBytes)
     } finally {
       if (isProbe && (lease === undefined || lease.items.length === 0)) gate.probed(false)
     }

@@ -195,6 +195,15 @@ export class Shipment {
     return isProbe || gate.state === 'open'
   }
 
+  /** Another replica has them by now, and this one may neither send nor settle any of them. */
+  #lose(lost: number): void {
+    this.#lost = true
+    this.#road.log.warn(
+      { lost },
+      'exports were settled too late: their lease had run out, and another replica has them',
+    )
+  }
+
   async #reject(item: ExportItem, status: number, error: string): Promise<void> {
     const { log } = this.#road
     log.error({ export: item.id, ...item.part.key, status, reason: error }, 'an export was refused: a dead letter')
@@ -215,8 +224,8 @@ export class Shipment {
     for (let tries = 1; ; tries += 1) {
       try {
         const { lost } = await exports.settle(lease.token, settlements)
-        if (lost > 0) this.#lost = true
         ledger.count('lost', lost)
+        if (lost > 0) this.#lose(lost)
         if (first.as !== 'unsent') ledger.count(first.as, settlements.length - lost)
         return
       } catch (error) {

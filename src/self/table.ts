@@ -73,7 +73,7 @@ export const observedMetrics = [
     ] },
   { name: 'pipespan.intake.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome'],
     says: 'Deliveries taken from the inbox, by what became of them.',
-    seen: ({ intake: { understood, ignored, unparseable, excluded } }) => entries({ understood, ignored, unparseable, excluded }, outcome => ({ outcome })) },
+    seen: ({ intake: { understood, ignored, unparseable, excluded, lost } }) => entries({ understood, ignored, unparseable, excluded, lost }, outcome => ({ outcome })) },
   { name: 'pipespan.intake.dropped_jobs', type: 'counter', unit: '{job}', attributes: [],
     says: 'Single jobs left out of deliveries that were otherwise understood.',
     seen: ({ intake }) => [{ value: intake.droppedJobs }] },

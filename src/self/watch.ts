@@ -101,8 +101,8 @@ function withLatency(exports: Store['exports'], meters: OwnMeters, now: () => nu
   const leases = new Map<string, { lane: { destination: string; signal: string }; heardAt: Map<number, number> }>()
   return {
     ...bound(exports),
-    lease: async (lane, limit, holdMs) => {
-      const lease = await exports.lease(lane, limit, holdMs)
+    lease: async (lane, ...limits) => {
+      const lease = await exports.lease(lane, ...limits)
       if (lease.items.length === 0) return lease
       const [oldest] = leases.keys()
       if (leases.size >= mostLeases && oldest !== undefined) leases.delete(oldest)

@@ -39,6 +39,8 @@ export interface IntakeCounters {
   droppedJobs: number
   /** Statuses that this version does not know: passed through as they came. */
   unknownStatuses: number
+  /** Not taken in because their lease had run out: whoever has them now takes them in. */
+  lost: number
 }
 
 export interface Intake extends Loop {
@@ -60,6 +62,7 @@ export function createIntake(options: IntakeOptions): Intake {
     excluded: 0,
     droppedJobs: 0,
     unknownStatuses: 0,
+    lost: 0,
   }
   const takeNext = async (): Promise<boolean> => {
     const lease = await options.inbox.lease(batch.deliveries, batch.bytes, batch.holdMs)
@@ -122,14 +125,19 @@ async function digest(lease: InboxLease, counters: IntakeCounters, options: Inta
   if (silent.length > 0) await inbox.erase(lease.token, silent)
   if (told.length === 0) return
   try {
-    await takeIn(lease, told, options)
+    await takeIn(lease, told, counters, options)
   } catch (error) {
-    await takeInOneByOne(lease, told, error, options)
+    await takeInOneByOne(lease, told, error, counters, options)
   }
 }
 
 /** All in one transaction. */
-async function takeIn(lease: InboxLease, told: readonly Told[], options: IntakeOptions): Promise<void> {
+async function takeIn(
+  lease: InboxLease,
+  told: readonly Told[],
+  counters: IntakeCounters,
+  options: IntakeOptions,
+): Promise<void> {
   const of = (source: InboxItem['source']): Observation[] =>
     told.filter(({ item }) => item.source === source).map(({ observation }) => observation)
   const work = [
@@ -137,7 +145,13 @@ async function takeIn(lease: InboxLease, told: readonly Told[], options: IntakeO
     ...absorbing(of('redelivery'), 'redelivery', options.rules),
   ]
   const ids = told.map(({ item }) => item.id)
-  if (await options.runs.transact(work, { token: lease.token, ids })) options.onChange()
+  if (await options.runs.transact(work, { token: lease.token, ids })) {
+    options.onChange()
+    return
+  }
+  counters.lost += ids.length
+  const facts = { lost: ids.length }
+  options.log.warn(facts, 'deliveries were taken in too late: their lease had run out, and another replica has them')
 }
 
 /**
@@ -148,12 +162,13 @@ async function takeInOneByOne(
   lease: InboxLease,
   told: readonly Told[],
   trouble: unknown,
+  counters: IntakeCounters,
   options: IntakeOptions,
 ): Promise<void> {
   const failed: { item: InboxItem; reason: string }[] = []
   for (const one of told) {
     try {
-      await takeIn(lease, [one], options)
+      await takeIn(lease, [one], counters, options)
     } catch (error) {
       failed.push({ item: one.item, reason: reasonOf(error) })
     }

@@ -60,8 +60,11 @@ export interface LaneState extends Lane {
 }
 
 export interface Exports {
-  /** Leases due items: when there are more than `limit`, half of them the oldest and half the newest, so that both flow. */
-  lease(lane: Lane, limit: number, holdMs: number): Promise<ExportLease>
+  /**
+   * Leases due items: when there are more than `limit`, half of them the oldest and half the newest, so that both flow; and
+   * no more than one beyond `maxBytes` of frozen parts as they are stored, whatever their number.
+   */
+  lease(lane: Lane, limit: number, holdMs: number, maxBytes?: number): Promise<ExportLease>
   /** Settles items of a lease. Items whose lease was lost are left alone: their number is returned. */
   settle(token: string, settlements: readonly Settlement[]): Promise<{ lost: number }>
   /** When the next item of the lane is due; undefined when nothing is owed. */

@@ -1,4 +1,5 @@
 // What the store gives up again: one small step at a time, so that nobody waits for it. `upkeep.ts` decides what and when.
+import type { Lane } from './exports.ts'
 import type { Millis } from '../model/instant.ts'
 
 /** How far a round has come among the runs at rest. */
@@ -25,6 +26,8 @@ export interface Pruning {
   tombstones(before: Millis, limit: number): Promise<number>
   /** Gives up dead letters refused before `before`. */
   deadLetters(before: Millis, limit: number): Promise<number>
+  /** Gives up what was owed to a lane before `before`: for lanes that nobody serves any more. */
+  unserved(lane: Lane, before: Millis, limit: number): Promise<number>
   /** Forgets deliveries that could not be understood and came before `before`. */
   keptDeliveries(before: Millis, limit: number): Promise<number>
   /** Forgets idempotency keys heard before `before`. */

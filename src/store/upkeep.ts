@@ -3,12 +3,15 @@ import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { keyMemory } from './inbox.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Lane } from './exports.ts'
 import type { Log } from '../lib/log.ts'
 import type { RunCursor } from './pruning.ts'
 import type { Store } from './store.ts'
 
 export interface UpkeepOptions {
-  readonly store: Pick<Store, 'pruning' | 'leases' | 'notes' | 'counters'>
+  readonly store: Pick<Store, 'pruning' | 'exports' | 'leases' | 'notes' | 'counters'>
+  /** The lanes that are configured. What is owed to any other is given up in the end. */
+  readonly served: readonly Lane[]
   /** How long runs stay once nothing more is owed of them; dead letters and unreadable deliveries too. Milliseconds. */
   readonly retention: number
   /** How long it is remembered what was exported of a pruned run, ms. */
@@ -36,10 +39,13 @@ const step = { rows: 50, pause: 5 }
 const pressure = { from: 0.9, to: 0.8, spared: 600_000 }
 
 /** What a round did, by the names of the counters. */
-type Pruned = Record<'runs' | 'tombstones' | 'dead_letters' | 'kept_deliveries' | 'delivery_keys', number>
+type Pruned = Record<
+  'runs' | 'tombstones' | 'dead_letters' | 'unserved_exports' | 'kept_deliveries' | 'delivery_keys',
+  number
+>
 
 export function createUpkeep(options: UpkeepOptions): Loop {
-  const { store, retention, remember, clock, log } = options
+  const { store, served, retention, remember, clock, log } = options
   const { pruning } = store
   const holder = randomUUID()
   let stopping = false
@@ -79,9 +85,29 @@ export function createUpkeep(options: UpkeepOptions): Loop {
     )
   }
 
+  /** Only an operator knows whether a destination comes back, and the retention is the time to tell. */
+  async function giveUpUnserved(before: number): Promise<number> {
+    let sum = 0
+    for (const lane of await store.exports.lanes()) {
+      const isServed = served.some(one => one.destination === lane.destination && one.signal === lane.signal)
+      if (isServed || lane.owed === 0) continue
+      const exports = await inSteps(
+        async () => pruning.unserved(lane, before, step.rows),
+        done => done < step.rows,
+      )
+      sum += exports
+      const { destination, signal } = lane
+      if (exports > 0)
+        log.warn({ destination, signal, exports }, 'nobody serves this destination: given up what it was owed')
+    }
+    return sum
+  }
+
   async function relieve(): Promise<void> {
     if ((await pruning.fullness()) < pressure.from) return
     const before = clock.now() - pressure.spared
+    const unserved = await giveUpUnserved(before)
+    if (unserved > 0) await store.counters.add('pruned.unserved_exports', unserved)
     let from: RunCursor | undefined
     let steps = 0
     const runs = await inSteps(
@@ -109,6 +135,7 @@ export function createUpkeep(options: UpkeepOptions): Loop {
     const pruned: Pruned = {
       dead_letters: await inSteps(async () => pruning.deadLetters(old, step.rows), isShort),
       kept_deliveries: await inSteps(async () => pruning.keptDeliveries(old, step.rows), isShort),
+      unserved_exports: await giveUpUnserved(old),
       runs: await pruneRuns(old),
       tombstones: await inSteps(async () => pruning.tombstones(now - remember, step.rows), isShort),
       delivery_keys: await inSteps(async () => pruning.keys(now - keyMemory, step.rows), isShort),

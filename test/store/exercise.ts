@@ -234,6 +234,15 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(items.map(({ part }) => part.key.pipelineId).sort((a, b) => a - b)).toEqual([1, 2, 9, 10])
       })
 
+      it('takes from both ends as well when the bytes of a lease are used up, and one at least', async () => {
+        await oweExports(6)
+        const size = JSON.stringify((await store.exports.lease(lane, 10, 0)).items[0]?.part).length
+        const { items } = await store.exports.lease(lane, 10, 1_000, size * 2.5)
+        expect(items.map(({ part }) => part.key.pipelineId).sort((a, b) => a - b)).toEqual([1, 2, 6])
+        expect((await store.exports.lease(lane, 10, 1_000, 1)).items).toHaveLength(1)
+        expect((await store.exports.lease(lane, 10, 1_000)).items).toHaveLength(2)
+      })
+
       it('lets a lost lease settle nothing', async () => {
         await oweExports(1)
         const first = await store.exports.lease(lane, 10, 1_000)

@@ -40,7 +40,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
     }
 
     /** Freezes what is owed of a run; answers the parts. */
-    async function freeze(pipelineId = 7): Promise<FrozenPart[]> {
+    async function freeze(pipelineId = 7, to = lane): Promise<FrozenPart[]> {
       const parts: FrozenPart[] = []
       const work: RunWork = {
         key: { instance, pipelineId },
@@ -50,7 +50,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
           const next = plan(known!.run, trace, rules, { now: now + week * 2, changedAt: 0, endedAt: 0 })
           if (next.step !== 'freeze') return { run: known!.run, jobs: [], timing: { changedAt: now } }
           parts.push(...next.frozen.parts)
-          const owed = next.frozen.parts.map(part => ({ part, to: [lane] }))
+          const owed = next.frozen.parts.map(part => ({ part, to: [to] }))
           return { run: next.frozen.run, jobs: next.frozen.jobs, timing: { changedAt: now }, owed }
         },
       }
@@ -187,13 +187,48 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       await settle('delivered')
       const small = await here.open({ maxSize: 1 })
       const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
-      const loop = createUpkeep({ store: small, retention: week, remember: 400 * day, clock, log: silentLog() })
+      const loop = createUpkeep({
+        store: small,
+        served: [lane],
+        retention: week,
+        remember: 400 * day,
+        clock,
+        log: silentLog(),
+      })
       loop.start()
       await expect.poll(async () => (await store.counters.all()).get('pruned.runs_early')).toBe(2)
       await loop.stop()
       await small.close()
       expect((await store.runs.count()).runs).toBe(1)
       expect(await store.pruning.fullness()).toBeLessThan(0.9)
+    })
+
+    it.each([
+      ['after the retention', week + minute, 2 ** 40],
+      ['at once when the store is nearly full', 11 * minute, 1],
+    ])('gives up what is owed to a destination that nobody serves any more %s', async (_when, later, maxSize) => {
+      const gone = { ...lane, destination: 'gone' }
+      await hear(failed())
+      await freeze(7, gone)
+      await hear(failed(8))
+      await freeze(8)
+      here.move(later)
+      await hear(failed(9))
+      await freeze(9, gone)
+      const sized = await here.open({ maxSize })
+      const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
+      const log = silentLog()
+      const loop = createUpkeep({ store: sized, served: [lane], retention: week, remember: 400 * day, clock, log })
+      loop.start()
+      await expect.poll(async () => (await store.runs.count()).runs).toBe(2)
+      await loop.stop()
+      await sized.close()
+      expect((await store.counters.all()).get('pruned.unserved_exports')).toBe(1)
+      expect(await store.exports.lanes()).toMatchObject([
+        { ...lane, owed: 1 },
+        { ...gone, owed: 1 },
+      ])
+      expect(await store.runs.get(key)).toMatchObject({ run: { attempts: [{}] } })
     })
 
     it('is done by one replica, which counts what it pruned; another takes over when it is gone', async () => {
@@ -216,7 +251,14 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
             await new Promise(resolve => signal?.addEventListener('abort', resolve))
           },
         }
-        const loop = createUpkeep({ store, retention: week, remember: 400 * day, clock, log: silentLog() })
+        const loop = createUpkeep({
+          store,
+          served: [lane],
+          retention: week,
+          remember: 400 * day,
+          clock,
+          log: silentLog(),
+        })
         return { loop, rested }
       }
       expect(await store.leases.take('upkeep', 'another replica', minute)).toBe(true)

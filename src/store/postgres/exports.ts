@@ -1,5 +1,6 @@
 // What is owed to destinations, on PostgreSQL: replicas lease past each other with SKIP LOCKED.
 import { randomUUID } from 'node:crypto'
+import { bothEnds } from '../both-ends.ts'
 import { deadLetterOf, laneOf, selectDead, selectLanes } from '../rows.ts'
 import type { Database, Row, Session } from './database.ts'
 import type { ExportItem, Exports, Lane, Settlement } from '../exports.ts'
@@ -7,11 +8,13 @@ import type { FrozenPart } from '../../model/frozen.ts'
 
 export function postgresExports(db: Database): Exports {
   return {
-    lease: async (lane, limit, holdMs) => {
+    lease: async (lane, limit, holdMs, maxBytes = Infinity) => {
       const token = randomUUID()
       return {
         token,
-        items: await db.transaction(async (session, now) => lease(session, now, lane, token, limit, holdMs)),
+        items: await db.transaction(async (session, now) =>
+          lease(session, now, lane, token, { limit, maxBytes, holdMs }),
+        ),
       }
     },
     settle: async (token, settlements) => {
@@ -45,25 +48,34 @@ async function lease(
   now: number,
   lane: Lane,
   token: string,
-  limit: number,
-  holdMs: number,
+  { limit, maxBytes, holdMs }: { limit: number; maxBytes: number; holdMs: number },
 ): Promise<ExportItem[]> {
-  const take = async (order: 'ASC' | 'DESC', count: number): Promise<Row[]> =>
+  const due = async (order: 'ASC' | 'DESC'): Promise<Row[]> =>
     session.query(
-      // A lease is a due time in the future: whoever dies gives it back by the clock alone.
-      `WITH taken AS (
-         SELECT id FROM exports WHERE state = 'owed' AND destination = $1 AND signal = $2 AND due_at <= $3::bigint
-         ORDER BY due_at ${order}, id ${order} LIMIT $4 FOR UPDATE SKIP LOCKED
-       )
-       UPDATE exports e SET lease = $5, due_at = $6::bigint FROM taken, parts p
-       WHERE e.id = taken.id AND p.id = e.part_id RETURNING e.id, e.tries, e.owed_at, p.view`,
-      [lane.destination, lane.signal, now, count, token, now + holdMs],
+      `SELECT e.id, octet_length(p.view) AS size FROM exports e JOIN parts p ON p.id = e.part_id
+       WHERE e.state = 'owed' AND e.destination = $1 AND e.signal = $2 AND e.due_at <= $3::bigint
+       ORDER BY e.due_at ${order}, e.id ${order} LIMIT $4 FOR UPDATE OF e SKIP LOCKED`,
+      [lane.destination, lane.signal, now, limit],
     )
-  // The oldest alone would let a long backlog starve fresh pipelines; the newest alone would never finish it.
-  const half = Math.floor(limit / 2)
-  const oldest = await take('ASC', limit - half)
-  const newest = oldest.length < limit - half ? [] : await take('DESC', half)
-  return [...oldest, ...newest].map(row => ({
+  const oldest = await due('ASC')
+  const newest = oldest.length < limit ? oldest.toReversed() : await due('DESC')
+  const sizes = new Map([...oldest, ...newest].map(row => [row.id as number, row.size as number]))
+  const idsOf = (rows: readonly Row[]): number[] => rows.map(row => row.id as number)
+  const chosen: number[] = []
+  let bytes = 0
+  for (const id of bothEnds(idsOf(oldest), idsOf(newest), limit)) {
+    if (bytes >= maxBytes) break
+    bytes += sizes.get(id) ?? 0
+    chosen.push(id)
+  }
+  if (chosen.length === 0) return []
+  // A lease is a due time in the future: whoever dies gives it back by the clock alone.
+  const rows = await session.query(
+    `UPDATE exports e SET lease = $1, due_at = $2::bigint FROM parts p
+     WHERE e.id = ANY ($3::bigint[]) AND p.id = e.part_id RETURNING e.id, e.tries, e.owed_at, p.view`,
+    [token, now + holdMs, chosen],
+  )
+  return rows.map(row => ({
     id: row.id as number,
     part: JSON.parse(row.view as string) as FrozenPart,
     tries: row.tries as number,

@@ -7,7 +7,7 @@ import type { Database, Session } from './database.ts'
 import type { Pruning, RunCursor, RunsPruned } from '../pruning.ts'
 
 export function postgresPruning(db: Database, maxSize: number): Pruning {
-  const changes = async (sql: string, values: readonly number[]): Promise<number> =>
+  const changes = async (sql: string, values: readonly (number | string)[]): Promise<number> =>
     (await db.query(sql, values)).length
   return {
     runs: async (before, limit, from) =>
@@ -23,6 +23,13 @@ export function postgresPruning(db: Database, maxSize: number): Pruning {
         `UPDATE exports SET state = 'dropped' WHERE id IN
            (SELECT id FROM exports WHERE state = 'dead' AND settled_at < $1 ORDER BY settled_at LIMIT $2) RETURNING 1`,
         [before, limit],
+      ),
+    unserved: async ({ destination, signal }, before, limit) =>
+      changes(
+        `UPDATE exports SET state = 'dropped', lease = NULL, settled_at = owed_at WHERE id IN
+           (SELECT id FROM exports WHERE state = 'owed' AND destination = $1 AND signal = $2 AND owed_at < $3::bigint
+            LIMIT $4 FOR UPDATE SKIP LOCKED) RETURNING 1`,
+        [destination, signal, before, limit],
       ),
     keptDeliveries: async (before, limit) =>
       changes(

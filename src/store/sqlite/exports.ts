@@ -1,5 +1,6 @@
 // What is owed to destinations, on SQLite.
 import { randomUUID } from 'node:crypto'
+import { bothEnds } from '../both-ends.ts'
 import { deadLetterOf, laneOf, selectDead, selectLanes } from '../rows.ts'
 import type { Database, Row } from './database.ts'
 import type { FrozenPart } from '../../model/frozen.ts'
@@ -7,9 +8,9 @@ import type { ExportItem, Exports, Lane, Settlement } from '../exports.ts'
 
 export function sqliteExports(db: Database): Exports {
   return {
-    lease: async (lane, limit, holdMs) => {
+    lease: async (lane, limit, holdMs, maxBytes = Infinity) => {
       const token = randomUUID()
-      return { token, items: db.transaction(() => lease(db, lane, token, limit, holdMs)) }
+      return { token, items: db.transaction(() => lease(db, lane, token, { limit, maxBytes, holdMs })) }
     },
     settle: async (token, settlements) => ({
       lost: db.transaction(() => settlements.filter(one => !settle(db, token, one)).length),
@@ -40,7 +41,12 @@ export function sqliteExports(db: Database): Exports {
   }
 }
 
-function lease(db: Database, lane: Lane, token: string, limit: number, holdMs: number): ExportItem[] {
+function lease(
+  db: Database,
+  lane: Lane,
+  token: string,
+  { limit, maxBytes, holdMs }: { limit: number; maxBytes: number; holdMs: number },
+): ExportItem[] {
   const now = db.now()
   const ids = (order: 'ASC' | 'DESC', count: number): number[] =>
     (
@@ -52,17 +58,20 @@ function lease(db: Database, lane: Lane, token: string, limit: number, holdMs: n
         .all(lane.destination, lane.signal, now, count) as { id: number }[]
     ).map(({ id }) => id)
   const oldest = ids('ASC', limit)
-  const half = Math.floor(limit / 2)
-  // The oldest alone would let a long backlog starve fresh pipelines; the newest alone would never finish it.
-  const chosen = oldest.length < limit ? oldest : [...new Set([...oldest.slice(0, limit - half), ...ids('DESC', half)])]
+  const newest = oldest.length < limit ? oldest.toReversed() : ids('DESC', limit)
   // A lease is a due time in the future: whoever dies gives it back by the clock alone.
   const hold = db.prepare('UPDATE exports SET lease = ?, due_at = ? WHERE id = ? RETURNING part_id, tries, owed_at')
   const view = db.prepare('SELECT view FROM parts WHERE id = ?')
-  return chosen.map(id => {
+  const items: ExportItem[] = []
+  let bytes = 0
+  for (const id of bothEnds(oldest, newest, limit)) {
+    if (bytes >= maxBytes) break
     const row = hold.get(token, now + holdMs, id) as { part_id: number; tries: number; owed_at: number }
-    const part = JSON.parse((view.get(row.part_id) as { view: string }).view) as FrozenPart
-    return { id, part, tries: row.tries, owedAt: row.owed_at }
-  })
+    const { view: text } = view.get(row.part_id) as { view: string }
+    bytes += text.length
+    items.push({ id, part: JSON.parse(text) as FrozenPart, tries: row.tries, owedAt: row.owed_at })
+  }
+  return items
 }
 
 /** False when the lease was lost. */

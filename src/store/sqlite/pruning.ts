@@ -10,7 +10,7 @@ const pagesPerStep = 512
 
 export function sqlitePruning(db: Database, maxSize: number): Pruning {
   /** Runs one statement whose last parameters are the age and the limit. */
-  const changes = (sql: string, ...values: number[]): number =>
+  const changes = (sql: string, ...values: (number | string)[]): number =>
     db.transaction(() => Number(db.prepare(sql).run(...values).changes))
   return {
     runs: async (before, limit, from) => db.transaction(() => pruneRuns(db, before, limit, from)),
@@ -25,6 +25,12 @@ export function sqlitePruning(db: Database, maxSize: number): Pruning {
         `UPDATE exports SET state = 'dropped'
          WHERE id IN (SELECT id FROM exports WHERE state = 'dead' AND settled_at < ? ORDER BY settled_at LIMIT ?)`,
         ...[before, limit],
+      ),
+    unserved: async ({ destination, signal }, before, limit) =>
+      changes(
+        `UPDATE exports SET state = 'dropped', lease = NULL, settled_at = owed_at WHERE id IN
+           (SELECT id FROM exports WHERE state = 'owed' AND destination = ? AND signal = ? AND owed_at < ? LIMIT ?)`,
+        ...[destination, signal, before, limit],
       ),
     keptDeliveries: async (before, limit) =>
       changes(
