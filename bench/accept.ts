@@ -10,7 +10,7 @@ export const accept: Question = {
   against: 'bare node:http that only collects the body',
   asked: { atLeast: 0.22, aim: 0.3 },
   unit: 'requests/s',
-  times: { full: 9, quick: 3 },
+  times: { full: 9, quick: 2 },
   terms: () =>
     'Finished pipelines of 20 jobs (24.6 KB), 32 connections; committed with full sync before the answer; default ' +
     'settings, traces exported to a local receiver; what was accepted is worked off meanwhile, as far as it gets.',

@@ -1,10 +1,12 @@
 // A store that has been used for long: real runs, as a daemon leaves them in every table, and as many copies as it takes.
+import { cpSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import path from 'node:path'
-import { countsOf, startDaemon, startServer, temporaryFolder } from './processes.ts'
+import { countsOf, startDaemon, startServer, storeFile, temporaryFolder } from './processes.ts'
 import { load, type Hook } from './load.ts'
 import { oneOf, pipelineEvent } from './payload.ts'
+import { openSqlite } from '../src/store/sqlite/open-sqlite.ts'
 import { plansOf } from './plans.ts'
 
 /** Runs that a daemon took in and exported; the others are made from them. */
@@ -21,10 +23,11 @@ export interface FilledStore extends Disposable {
 }
 
 /** `runs`: a multiple of 1,000. */
-export async function fillStore(runs: number): Promise<FilledStore> {
+export async function filledStore(runs: number): Promise<FilledStore> {
+  real ??= takeInReal()
   const folder = temporaryFolder()
-  await takeInReal(folder.path)
-  if (runs > realRuns) multiply(path.join(folder.path, 'pipespan.db'), runs / realRuns)
+  cpSync(await real, folder.path, { recursive: true })
+  if (runs > realRuns) multiply(path.join(folder.path, storeFile), runs / realRuns)
   let millions = 0
   return {
     folder: folder.path,
@@ -33,16 +36,18 @@ export async function fillStore(runs: number): Promise<FilledStore> {
   }
 }
 
+let real: Promise<string> | undefined
 let shared: Promise<FilledStore> | undefined
 
-/** A million runs (quick: 100,000), for all questions of one run of the suite: filling it takes minutes. It goes with the process. */
+/** A million runs (quick: 100,000), for all questions of one run of the suite: filling takes minutes. It goes with the process. */
 export async function sharedStore(quick: boolean): Promise<FilledStore> {
-  shared ??= fillStore(quick ? 100_000 : 1_000_000)
+  shared ??= filledStore(quick ? 100_000 : 1_000_000)
   return shared
 }
 
-/** Small pipelines of many projects, taken in and exported by a daemon that is then stopped. */
-async function takeInReal(folder: string): Promise<void> {
+/** Small pipelines of many projects, taken in and exported by a daemon that is then stopped; answers the folder. */
+async function takeInReal(): Promise<string> {
+  const { path: folder } = temporaryFolder()
   await using sink = await startServer('sink.ts')
   await using daemon = await startDaemon({ backend: sink.port, folder })
   const template = oneOf(plansOf('small', 200).map(plan => pipelineEvent(plan, 1)))
@@ -51,17 +56,15 @@ async function takeInReal(folder: string): Promise<void> {
     pipeline < realRuns ? { event: 'Pipeline Hook', template, pipeline: pipeline++, isFinish: true } : undefined
   const end = new AbortController()
   const { ended } = load({ ports: [daemon.port], next, signal: end.signal })
-  while ((await countsOf(sink)).pipelines < realRuns) await sleep(20)
+  while ((await countsOf(sink)).pipelines < realRuns) await Promise.race([ended, sleep(20)])
   end.abort()
   await ended
-  // The figures over time follow within seconds.
-  const file = new DatabaseSync(daemon.file, { readOnly: true })
-  const reached = file.prepare(
-    'SELECT (SELECT max(part_id) FROM trends_reached) >= (SELECT max(id) FROM parts) AS done',
-  )
-  while (reached.get()?.done !== 1) await sleep(100)
-  file.close()
   await daemon.stop()
+  // The daemon takes in the figures over time when it has nothing else to do.
+  const store = openSqlite(path.join(folder, storeFile), { now: () => Date.now(), maxSize: 2 ** 40 })
+  while ((await store.views.trends.takeIn(realRuns)) > 0);
+  await store.close()
+  return folder
 }
 
 /** So many times the rows that are there, with ids and times moved: as if the daemon had run for days. */

@@ -56,7 +56,7 @@ export function load({ ports, connections = usualConnections, next, signal }: Lo
           setTimeout(proceed, 2)
           return
         }
-        send(socket, hook, counts.sent)
+        send(socket, hook)
         counts.sent += 1
       }
       socket.on('data', (chunk: Buffer) => {
@@ -96,12 +96,12 @@ export async function answeredPerSecond(
   return perSecond
 }
 
-function send(socket: Socket, { event, template, pipeline }: Hook, n: number): void {
+function send(socket: Socket, { event, template, pipeline }: Hook): void {
   const body = template.body(pipeline)
   const head =
     `POST /webhooks HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n` +
     `x-service-event: ${event}\r\nx-service-token: ${token}\r\nx-service-instance: https://git.example.com\r\n` +
-    `idempotency-key: ${deliveryKey(n)}\r\n\r\n`
+    `idempotency-key: ${deliveryKey()}\r\n\r\n`
   socket.cork()
   socket.write(head, 'latin1')
   socket.write(body)
@@ -109,9 +109,11 @@ function send(socket: Socket, { event, template, pipeline }: Hook, n: number): v
 }
 
 const run = Math.floor(Math.random() * 2 ** 32)
+let deliveries = 0
 
-/** As random as a UUID where it matters, at the front, so that keys come in no order; unique by its end. */
-export function deliveryKey(n: number): string {
-  const scattered = (Math.imul(n + run, 0x9e3779b1) >>> 0).toString(16).padStart(8, '0')
-  return `${scattered}-5b8a-4c7e-9d3f-${(run * 2 ** 16 + n).toString(16).padStart(12, '0').slice(-12)}`
+/** A new one each time. As random as a UUID where it matters, at the front: keys come in no order. */
+export function deliveryKey(): string {
+  deliveries += 1
+  const scattered = (Math.imul(deliveries + run, 0x9e3779b1) >>> 0).toString(16).padStart(8, '0')
+  return `${scattered}-5b8a-4c7e-9d3f-${(run * 2 ** 16 + deliveries).toString(16).padStart(12, '0').slice(-12)}`
 }

@@ -14,13 +14,13 @@ export const mix: Question = {
   times: { full: 3, quick: 1 },
   terms: quick =>
     'Of each pipeline of 20 jobs 8 pipeline events, one of them its finish, and 3 events of each job (68 webhooks); 50 ' +
-    `pipelines under way; ${quick ? 8 : 60} s, never more than 20 finishes accepted and not yet exported; settle delay ` +
+    `pipelines under way; ${quick ? 5 : 60} s, never more than 20 finishes accepted and not yet exported; settle delay ` +
     '0, no enrichment, traces to a local receiver.',
   rounds: async function* (quick) {
     await using bare = await startServer('bare-server.ts')
     await using sink = await startServer('sink.ts')
     const bareTimes = quick ? { warmMs: 500, forMs: 1_000 } : { warmMs: 1_000, forMs: 5_000 }
-    const times = quick ? { warmMs: 2_000, forMs: 8_000 } : { warmMs: 5_000, forMs: 60_000 }
+    const times = quick ? { warmMs: 1_500, forMs: 5_000 } : { warmMs: 5_000, forMs: 60_000 }
     for (;;) {
       const rival = await answeredPerSecond({ ports: [bare.port], next: platformMix(), ...bareTimes })
       await using daemon = await startDaemon({ backend: sink.port })

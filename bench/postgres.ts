@@ -13,7 +13,7 @@ export const postgres: Question = {
   unit: 'pipelines/s',
   times: { full: 3, quick: 1 },
   terms: quick =>
-    `Full load of finished pipelines of 20 jobs for ${quick ? 5 : 30} s, spread over the replicas; server, replicas, sender ` +
+    `Full load of finished pipelines of 20 jobs for ${quick ? 4 : 30} s, spread over the replicas; server, replicas, sender ` +
     'and receiver share the machine; both databases wait for the disk (fsync); settle delay 0, traces.',
   rounds: async function* (quick) {
     await using sink = await startServer('sink.ts')
@@ -40,6 +40,6 @@ async function rateOf(replicas: readonly Record<string, string>[], sink: Running
   const daemons: Running[] = []
   // One after the other: the first makes the tables.
   for (const env of replicas) daemons.push(started.use(await startDaemon({ backend: sink.port, env })))
-  const times = quick ? { warmMs: 2_000, forMs: 5_000 } : { warmMs: 5_000, forMs: 30_000 }
+  const times = quick ? { warmMs: 1_500, forMs: 4_000 } : { warmMs: 5_000, forMs: 30_000 }
   return (await fullLoad({ daemons, sink, hooks: finishes(20), backlog: 1_000, ...times })).pipelinesPerSecond
 }

@@ -41,6 +41,9 @@ export function temporaryFolder(): Disposable & { readonly path: string } {
   }
 }
 
+/** The name of a daemon's SQLite file in its folder. */
+export const storeFile = 'pipespan.db'
+
 export interface DaemonOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Port of the OTLP backend; nobody listens on the default. */
@@ -63,7 +66,7 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<RunningD
   const main = path.join(import.meta.dirname, '..', 'dist', 'main.js')
   if (!existsSync(main)) throw new Error('dist/main.js is missing. Run `npm run build` first.')
   const own = options.folder === undefined ? temporaryFolder() : undefined
-  const file = path.join(own?.path ?? options.folder ?? '', 'pipespan.db')
+  const file = path.join(own?.path ?? options.folder ?? '', storeFile)
   const [port, admin] = [await freePort(), await freePort()]
   const began = performance.now()
   const child = spawn(process.execPath, [main, 'serve'], {

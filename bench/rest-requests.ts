@@ -34,7 +34,7 @@ function common(heard: boolean): Pick<Question, 'asked' | 'unit' | 'times' | 'te
 }
 
 function minutesOf(quick: boolean): number {
-  return quick ? 10 : 60
+  return quick ? 6 : 60
 }
 
 const projects = Array.from({ length: 10_000 }, (_, at) => {

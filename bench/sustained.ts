@@ -14,13 +14,13 @@ export const sustained: Question = {
   times: { full: 3, quick: 1 },
   terms: quick =>
     `Every webhook a finished pipeline of 20 jobs (24.6 KB): parsed, merged, mapped, encoded, gzipped and answered by a ` +
-    `local receiver; ${quick ? 8 : 60} s, never more than 1,000 accepted and not yet exported; settle delay 0, no ` +
+    `local receiver; ${quick ? 5 : 60} s, never more than 1,000 accepted and not yet exported; settle delay 0, no ` +
     'enrichment, traces.',
   rounds: async function* (quick) {
     await using bare = await startServer('bare-server.ts')
     await using sink = await startServer('sink.ts')
     const bareTimes = quick ? { warmMs: 500, forMs: 1_000 } : { warmMs: 1_000, forMs: 5_000 }
-    const times = quick ? { warmMs: 2_000, forMs: 8_000 } : { warmMs: 5_000, forMs: 60_000 }
+    const times = quick ? { warmMs: 1_500, forMs: 5_000 } : { warmMs: 5_000, forMs: 60_000 }
     for (;;) {
       const rival = await answeredPerSecond({ ports: [bare.port], next: finishes(20), ...bareTimes })
       await using daemon = await startDaemon({ backend: sink.port })

@@ -1,5 +1,5 @@
 // Whether a store that has been used for long slows the daemon down: full load with a million runs in it, and with a thousand.
-import { fillStore, sharedStore, type FilledStore } from './full-store.ts'
+import { filledStore, sharedStore, type FilledStore } from './full-store.ts'
 import { finishes } from './hooks.ts'
 import { fullLoad } from './full-load.ts'
 import { startDaemon, startServer, type Running } from './processes.ts'
@@ -14,12 +14,12 @@ export const throughput: Question = {
   times: { full: 3, quick: 1 },
   terms: quick =>
     `${quick ? '100,000' : '1,000,000'} runs of 1 to 13 jobs, exported and not yet pruned, as a daemon leaves them; full ` +
-    `load of finished pipelines of 20 jobs for ${quick ? 5 : 25} s; settle delay 0, traces.`,
+    `load of finished pipelines of 20 jobs for ${quick ? 4 : 25} s; settle delay 0, traces.`,
   rounds: async function* (quick) {
     await using sink = await startServer('sink.ts')
     const full = await sharedStore(quick)
     for (;;) {
-      using few = await fillStore(1_000)
+      using few = await filledStore(1_000)
       const rival = await rateOf(few, sink, quick)
       const ours = await rateOf(full, sink, quick)
       yield { ours, rival }
@@ -32,7 +32,7 @@ async function rateOf(store: FilledStore, sink: Running, quick: boolean): Promis
   await using daemon = await startDaemon({ backend: sink.port, folder: store.folder, env })
   const { pipelinesPerSecond } = await fullLoad({
     ...{ daemons: [daemon], sink, hooks: finishes(20, store.newPipelines()), backlog: 1_000 },
-    ...(quick ? { warmMs: 2_000, forMs: 5_000 } : { warmMs: 5_000, forMs: 25_000 }),
+    ...(quick ? { warmMs: 1_500, forMs: 4_000 } : { warmMs: 5_000, forMs: 25_000 }),
   })
   await daemon.stop()
   return pipelinesPerSecond
