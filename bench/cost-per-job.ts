@@ -1,6 +1,6 @@
 // Whether a job in a pipeline of 2,000 costs more than one in a pipeline of 20: webhook to encoded trace.
 import { encoded, partsOf, timed } from './work.ts'
-import { finishedPipeline } from './payload.ts'
+import { bodiesOf, finishedPipeline } from './payload.ts'
 import type { Question } from './question.ts'
 
 export const costPerJob: Question = {
@@ -14,8 +14,8 @@ export const costPerJob: Question = {
     'In one process, from the bytes of the webhook to the bytes of the request: parsed, merged, mapped, encoded.',
   rounds: async function* () {
     // As many jobs, and as many different ones, on both sides.
-    const large = [finishedPipeline(2_000).body(1), finishedPipeline(2_000).body(2)]
-    const small = Array.from({ length: 200 }, (_, n) => finishedPipeline(20).body(n))
+    const large = bodiesOf(finishedPipeline(2_000), 2)
+    const small = bodiesOf(finishedPipeline(20), 200)
     const all = (bodies: readonly Buffer[]): number => timed(() => bodies.forEach(body => encoded(partsOf(body))))
     for (let n = 0; n < 2; n += 1) all([...large, ...small])
     for (;;) yield { ours: all(large) / 4, rival: all(small) / 4 }

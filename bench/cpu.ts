@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { countsOf, processorMs, startDaemon, startServer, type Running } from './processes.ts'
 import { deliveryKey } from './load.ts'
-import { finishedPipeline } from './payload.ts'
+import { bodiesOf, finishedPipeline } from './payload.ts'
 import { openSqlite } from '../src/store/sqlite/open-sqlite.ts'
 import { timed } from './work.ts'
 import type { Question } from './question.ts'
@@ -62,7 +62,7 @@ async function idleMsPerMs({ pid }: Running): Promise<number> {
 
 /** Milliseconds of one. */
 function parseMs(): number {
-  const bodies = Array.from({ length: 64 }, (_, n) => finishedPipeline(20).body(n))
+  const bodies = bodiesOf(finishedPipeline(20), 64)
   const all = (): void => bodies.forEach(body => void JSON.parse(body.toString()))
   for (let n = 0; n < 20; n += 1) all()
   return timed(() => Array.from({ length: 20 }, all)) / (20 * bodies.length)

@@ -1,6 +1,6 @@
 // Encoding a pipeline's trace, against JSON.parse of the webhook it came from.
 import { encoded, partsOf, timed } from './work.ts'
-import { finishedPipeline } from './payload.ts'
+import { bodiesOf, finishedPipeline } from './payload.ts'
 import type { Question } from './question.ts'
 
 export const encode: Question = {
@@ -12,7 +12,7 @@ export const encode: Question = {
   times: { full: 25, quick: 9 },
   terms: () => 'Pipelines of 20 jobs, 64 different ones in turn; from the frozen part to the bytes of the request.',
   rounds: async function* () {
-    const bodies = Array.from({ length: 64 }, (_, n) => finishedPipeline(20).body(n))
+    const bodies = bodiesOf(finishedPipeline(20), 64)
     const parts = bodies.map(partsOf)
     const turns = [0, 1, 2]
     // Warm: what is measured is a daemon that has run for a while.

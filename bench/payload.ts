@@ -29,6 +29,11 @@ export function finishedPipeline(jobs: number): Template {
   return oneOf(plans.map(plan => pipelineEvent(plan, 1)))
 }
 
+/** Those of pipelines 0 to `count` - 1. */
+export function bodiesOf(template: Template, count: number): Buffer[] {
+  return Array.from({ length: count }, (_, n) => template.body(n))
+}
+
 /** Takes them in turn. */
 export function oneOf(templates: readonly Template[]): Template {
   return {

@@ -6,7 +6,7 @@ import type { Answer, Question } from './question.ts'
 
 const file = path.join(import.meta.dirname, 'results.json')
 
-interface Results {
+export interface Results {
   readonly machine: {
     readonly node: string
     readonly processor: string
@@ -16,9 +16,9 @@ interface Results {
   readonly answers: readonly Answer[]
 }
 
-/** The answers of earlier runs. */
-export function readResults(): readonly Answer[] {
-  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Results).answers : []
+/** Of the last runs; undefined when there was none. */
+export function readResults(): Results | undefined {
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Results) : undefined
 }
 
 /** In the order of the questions; of several answers to one the last. */
@@ -43,6 +43,40 @@ export function textTable(answers: readonly Answer[]): string {
   const lines = table.map(row => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
   const seen = answers.flatMap(one => ('seen' in one ? `${one.id}: ${one.seen}` : []))
   return [...lines.map(line => line.trimEnd()), ...seen].join('\n')
+}
+
+/** The table of a page, with what one must know to read each line. */
+export function markdown(results: Results | undefined): string {
+  if (results === undefined) return '\nNot measured yet.\n\n'
+  const { machine, answers } = results
+  const { processor, cores, memoryGiB, node } = machine
+  const days = answers.map(({ measuredAt }) => measuredAt.slice(0, 10)).toSorted()
+  const when = [...new Set([days[0], days.at(-1)])].join(' to ')
+  const rows = answers.map(one => {
+    const [, against = '', ...cells] = cellsOf(one)
+    return row([`**${one.id}**: ${one.name}`, against, ...cells])
+  })
+  const terms = answers.map(one => {
+    const [rounds, seen] =
+      'failed' in one ? ['', ''] : [` Rounds: ${one.rounds}.`, one.seen ? ` Seen: ${one.seen}.` : '']
+    return `- **${one.id}**: ${one.terms}${rounds}${seen}`
+  })
+  return [
+    '',
+    `Node ${node}, ${cores} cores of ${processor}, ${memoryGiB} GiB of memory; ${when}.`,
+    '',
+    row(heads),
+    row(heads.map(() => '---')),
+    ...rows,
+    '',
+    ...terms,
+    '',
+    '',
+  ].join('\n')
+}
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`
 }
 
 function cellsOf(one: Answer): string[] {

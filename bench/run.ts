@@ -44,5 +44,5 @@ for (const question of questions) {
   console.error(`${question.id}: ${((performance.now() - began) / 1000).toFixed(1)} s`)
 }
 console.log(textTable(answers))
-writeResults(questions, [...(only.length > 0 ? readResults() : []), ...answers])
+writeResults(questions, [...(only.length > 0 ? (readResults()?.answers ?? []) : []), ...answers])
 if (answers.some(one => 'failed' in one)) process.exitCode = 1

@@ -1,0 +1,8 @@
+// Writes the table of bench/results.json into docs/performance.md: node bench/report.ts
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { markdown, readResults } from './results.ts'
+import { withSection } from './section.ts'
+
+const page = path.join(import.meta.dirname, '..', 'docs', 'performance.md')
+writeFileSync(page, withSection(readFileSync(page, 'utf8'), markdown(readResults())))

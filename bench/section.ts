@@ -1,0 +1,19 @@
+// The part of a page that is made from results: between two markers, the rest is left as it is.
+
+const markers = ['<!-- results: written by `node bench/report.ts` -->\n', '<!-- end of results -->'] as const
+
+export function withSection(page: string, content: string): string {
+  const [from, to] = placeOf(page)
+  return `${page.slice(0, from)}${content}${page.slice(to)}`
+}
+
+export function sectionOf(page: string): string {
+  return page.slice(...placeOf(page))
+}
+
+function placeOf(page: string): [number, number] {
+  const [from, to] = markers.map(marker => page.indexOf(marker))
+  if (from === undefined || to === undefined || from < 0 || to < from)
+    throw new Error('the page has no place for results')
+  return [from + markers[0].length, to]
+}
