@@ -29,7 +29,7 @@ export interface PageSources {
   readonly store: Store
   readonly exporter: Exporter
   readonly flush: Pick<MetricFlush, 'status'>
-  readonly door: WebhookDoor
+  readonly door: Pick<WebhookDoor, 'counts'>
   /** When the door last accepted something. */
   readonly lastAccepted: () => number | undefined
   readonly intake: Pick<Intake, 'counters'>
@@ -88,7 +88,13 @@ function flowOf({ door, intake, settler, lastAccepted, asking }: PageSources, st
     lastAccepted: lastAccepted(),
     ...{ understood, unparseable, excluded, attempts, supplements },
     asking: countsOf(asking()),
+    trouble: troubleOf(asking()),
   }
+}
+
+function troubleOf(asking: AskingParts | undefined): Flow['trouble'] {
+  const error = asking?.trouble()
+  return error && { what: error.message.slice(0, -error.remedy.length).trim(), remedy: error.remedy }
 }
 
 function countsOf(asking: AskingParts | undefined): Flow['asking'] {

@@ -17,6 +17,7 @@ import type { Budget } from './platform/budget.ts'
 import type { Clock } from './lib/clock.ts'
 import type { Config } from './config/options.ts'
 import type { Log } from './lib/log.ts'
+import type { PlatformError } from './platform/platform-error.ts'
 import { createSelection, type Selection } from './sources/selection.ts'
 import type { Store } from './store/store.ts'
 
@@ -98,6 +99,8 @@ export interface AskingParts {
   /** Undefined: nothing is polled. */
   readonly poller: Poller | undefined
   readonly redelivery: Redelivery | undefined
+  /** Why the platform gives no answers at this moment. */
+  readonly trouble: () => PlatformError | undefined
   start(): void
   /** Ends every request under way. */
   stop(): Promise<void>
@@ -144,6 +147,7 @@ export function createAsking(options: AskingOptions): AskingParts {
     enricher,
     poller,
     redelivery,
+    trouble: troubles.ofPlatform,
     start: () => parts.forEach(part => part.start()),
     stop: async () => {
       await Promise.all(parts.map(part => part.stop()))

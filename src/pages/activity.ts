@@ -3,6 +3,7 @@ import { counted, duration, since } from './format.ts'
 import { badge, toneOf, wordOf } from './status.ts'
 import { empty, type Reader } from './frame.ts'
 import { html, type Html } from './html.ts'
+import { isFinished } from '../model/status.ts'
 import { pipelineAddress, pipelineTitle } from './run-rows.ts'
 import { spentMs, type RunCard } from './run-card.ts'
 
@@ -27,23 +28,31 @@ export function activityOf(cards: readonly RunCard[], reader: Reader): Html {
 function activity(card: RunCard, { base, now }: Reader): Html {
   const jobs = card.jobs.filter(job => !job.retried)
   const running = jobs.filter(job => job.status === 'running').map(job => job.name)
+  const done = jobs.filter(job => isFinished(job.status)).length
   return html`<li class="run active-run">
     <span class="run-status">${badge(card.status)}</span>
     <div class="run-main">
       <a class="run-title" href="${pipelineAddress(base, card)}">${pipelineTitle(card)}</a>
       <span class="run-where"
         ><span>${card.project}</span>
-        <span class="dim">#${card.pipelineId}</span> ${card.ref !== undefined && html`<code>${card.ref}</code>`}</span
+        <span class="dim">#${card.pipelineId}</span> ${card.ref !== undefined && html`<code>${card.ref}</code>`}
+        ${
+          running.length > 0
+            ? html`<span class="run-now">Now: ${nowRunning(running)}</span>`
+            : html`<span class="run-now whole">${done} of ${counted(jobs.length, 'job')} done</span>`
+        }</span
       >
       ${progress(card)}
-      <span class="dim"
-        >${running.length === 0 ? counted(jobs.length, 'job') : `Now: ${running.slice(0, 4).join(', ')}`}</span
-      >
     </div>
     <span class="run-time"
       ><span>${duration(spentMs(card, now))}</span><span class="dim">${since(card.changedAt, now)}</span></span
     >
   </li>`
+}
+
+function nowRunning(names: readonly string[]): string {
+  const others = names.length - 3
+  return others > 0 ? `${names.slice(0, 3).join(', ')} and ${others} more` : names.join(', ')
 }
 
 const order = ['good', 'bad', 'warn', 'active', 'waiting', 'off'] as const

@@ -62,6 +62,7 @@ const flow = z.object({
   attempts: z.number(),
   supplements: z.number(),
   asking: z.record(z.string(), counts),
+  trouble: z.object({ what: z.string(), remedy: z.string() }).optional(),
 })
 
 const lane = z.object({
@@ -115,6 +116,7 @@ export const overview = z.object({
   lanes: z.array(lane),
   setup,
   hasRuns: z.boolean(),
+  hooksOff: z.array(z.string()),
   running: z.array(pipeline),
   active: z.number(),
   finished: z.array(pipeline),

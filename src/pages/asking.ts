@@ -9,7 +9,8 @@ import type { Millis } from '../model/instant.ts'
 import type { Flow, Setup } from './ports.ts'
 
 /** Where sources keep what they remember, by the beginning of its name. */
-export const documentPrefixes = ['budget/', 'poll', 'redelivery', 'backfill'] as const
+export const hookPrefix = 'redelivery/'
+export const documentPrefixes = ['budget/', 'poll', hookPrefix, 'backfill'] as const
 
 /** What a source remembers in the store: cursors, budgets, what hooks told. */
 export interface SourceDocument {
@@ -105,7 +106,7 @@ const hookStates: Readonly<Record<string, readonly [status: string, word: string
 
 /** As the platform's records of our own hooks tell: the only place where deliveries that never arrived can be seen. */
 function hooks({ documents, flow, setup }: AskingView, now: Millis): Content {
-  const known = named(documents, 'redelivery/')
+  const known = named(documents, hookPrefix)
   if (!setup.hasPlatformToken) return ''
   if (known.length === 0) {
     const why =
@@ -119,7 +120,7 @@ function hooks({ documents, flow, setup }: AskingView, now: Millis): Content {
     const [status, word] = hookStates[typeof state === 'string' ? state : ''] ?? ['created', 'not told']
     return [
       badge(status, word),
-      `#${rest.split('/').at(-1) ?? ''}${typeof owner === 'string' ? ` of ${owner}` : ''}`,
+      hookName(rest, owner),
       typeof heardAt === 'number' ? since(heardAt, now) : '–',
       answerWords(answers),
     ]
@@ -129,6 +130,18 @@ function hooks({ documents, flow, setup }: AskingView, now: Millis): Content {
     table("The platform's hooks", ['State', 'Hook', 'Last delivery seen', 'Deliveries by answer'], rows),
     { aside: 'as the platform records them' },
   )
+}
+
+function hookName(document: string, owner: Json | undefined): string {
+  return `#${document.split('/').at(-1) ?? ''}${typeof owner === 'string' ? ` of ${owner}` : ''}`
+}
+
+/** Hooks that the platform has switched off, by name. */
+export function hooksOff(documents: ReadonlyMap<string, Json>): string[] {
+  return [...documents].flatMap(([name, value]) => {
+    const { owner, state } = objectOf(value)
+    return typeof state === 'string' && state !== 'executable' ? [hookName(name, owner)] : []
+  })
 }
 
 function answerWords(answers: Json | undefined): Content {

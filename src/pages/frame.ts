@@ -172,9 +172,9 @@ export function table(label: string, head: readonly Content[], rows: readonly (r
   </div>`
 }
 
-/** Name and value. Undefined values are left out. */
+/** Name and value. What has no value is left out. */
 export function facts(pairs: readonly (readonly [string, Content])[]): Html {
-  const known = pairs.filter(([, value]) => value !== undefined && value !== '')
+  const known = pairs.filter(([, value]) => value !== undefined && value !== '' && value !== false)
   return html`<dl class="facts">
     ${known.map(
       ([name, value]) =>

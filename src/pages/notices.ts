@@ -17,6 +17,8 @@ export interface Health {
   readonly inbox: InboxState
   readonly lanes: readonly LaneStatus[]
   readonly setup: Setup
+  /** Our own hooks that the platform has switched off, by name. */
+  readonly hooksOff: readonly string[]
   /** Whether the store knows any pipeline. */
   readonly hasRuns: boolean
 }
@@ -147,7 +149,7 @@ function inboxNotices({ inbox }: Health, now: Millis): Notice[] {
   return notices
 }
 
-function sourceNotices({ flow, setup, hasRuns }: Health, now: Millis): Notice[] {
+function sourceNotices({ flow, setup, hasRuns, hooksOff }: Health, now: Millis): Notice[] {
   const notices = flow.refused
     .filter(({ count }) => count > 0)
     .map(({ reason, message, count }): Notice => ({
@@ -156,6 +158,15 @@ function sourceNotices({ flow, setup, hasRuns }: Health, now: Millis): Notice[] 
       remedy: refusalRemedies[reason] ?? 'The log names the sender of each.',
       more: '/sources',
     }))
+  if (hooksOff.length > 0) {
+    notices.push({
+      level: 'problem',
+      what: `The platform has switched off ${hooksOff.length === 1 ? 'a hook' : `${hooksOff.length} hooks`}, and sends nothing: ${hooksOff.join(', ')}.`,
+      remedy: 'See there why its deliveries failed, mend that, and send a test event: it is switched on again.',
+      more: '/sources',
+    })
+  }
+  if (flow.trouble !== undefined) notices.push({ level: 'problem', ...flow.trouble, more: '/sources' })
   if (flow.received === 0 && !hasRuns) {
     notices.push({
       level: 'hint',

@@ -3,6 +3,7 @@ import { activeStatuses, activityOf } from './activity.ts'
 import { ago, counted, number, percent, since } from './format.ts'
 import { badge } from './status.ts'
 import { card, empty, region, type Page, type Reader } from './frame.ts'
+import { hookPrefix, hooksOff } from './asking.ts'
 import { html, type Content, type Html } from './html.ts'
 import { noticesOf, type Health, type Notice } from './notices.ts'
 import { runCard, type RunCard } from './run-card.ts'
@@ -19,18 +20,20 @@ export interface Overview extends Health {
   readonly finished: readonly RunCard[]
 }
 
-const shown = { running: 8, finished: 12 }
+const shown = { running: 6, finished: 12 }
 
 export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overview> {
-  const [inbox, lanes, running, active, finished] = await Promise.all([
+  const [inbox, lanes, running, active, finished, hooks] = await Promise.all([
     parts.inbox.state(),
     parts.lanes(),
     parts.views.inStatus(activeStatuses, shown.running),
     parts.views.countInStatus(activeStatuses),
     parts.views.lastFinished(shown.finished),
+    parts.notes.list(hookPrefix),
   ])
   const hasRuns = running.length + finished.length > 0
-  const health: Health = { flow: parts.flow(), inbox, lanes, setup: parts.setup(), hasRuns }
+  const known = { flow: parts.flow(), inbox, lanes, setup: parts.setup(), hasRuns }
+  const health: Health = { ...known, hooksOff: hooksOff(hooks) }
   const notices = noticesOf(health, now)
   return { ...health, notices, running: running.map(runCard), active, finished: finished.map(runCard) }
 }

@@ -72,6 +72,10 @@ function heading({ pipeline, traceId, traceUrl }: PipelineDetail, { now }: Reade
   return html`<div class="page-head">
       <h1>${pipelineTitle(pipeline)}</h1>
       <span class="head-badge">${badge(pipeline.status)}</span>
+      <span class="buttons head-links">
+        ${url !== undefined && html`<a class="button" href="${url}" rel="noreferrer">Open on the platform</a>`}
+        ${link !== undefined && html`<a class="button" href="${link}" rel="noreferrer">Open the trace</a>`}
+      </span>
     </div>
     ${facts([
       [
@@ -85,13 +89,7 @@ function heading({ pipeline, traceId, traceUrl }: PipelineDetail, { now }: Reade
       ['Commit', pipeline.sha && html`<code>${shortSha(pipeline.sha)}</code> ${title(pipeline.commit)}`],
       ['Merge request', request && html`!${request.iid} ${request.title}`],
       ['Started by', [pipeline.user, pipeline.source && wordOf(pipeline.source)].filter(Boolean).join(', ')],
-      [
-        'Trace',
-        traceId &&
-          html`<code class="break">${traceId}</code
-            >${link !== undefined && html` <a href="${link}" rel="noreferrer">Open the trace</a>`}`,
-      ],
-      ['On the platform', url && html`<a href="${url}" rel="noreferrer">Open the pipeline</a>`],
+      ['Trace', traceId && html`<code class="break">${traceId}</code>`],
     ])}`
 }
 

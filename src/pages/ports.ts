@@ -56,6 +56,8 @@ export interface Flow {
   readonly supplements: number
   /** Who asks the platform, and what came of it, by name. */
   readonly asking: Readonly<Record<string, Readonly<Record<string, number>>>>
+  /** Why the platform's API gives no answers at this moment. */
+  readonly trouble?: { readonly what: string; readonly remedy: string } | undefined
 }
 
 /** How a lane stands: see the export room for its states. */

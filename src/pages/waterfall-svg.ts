@@ -81,11 +81,13 @@ function drawn(row: WaterfallRow, y: number, x: (at: number) => number, { href, 
   </g>`
 }
 
-/** Of a job its beginning, of a project's path its end tells most. */
+/** Of a job its beginning, of a project's path its end tells most: from a slash on, where there is room. */
 function shortened(label: string, room: number, kind: WaterfallRow['kind']): string {
   if (label.length <= room) return label
   const kept = Math.max(3, room - 1)
-  return kind === 'pipeline' ? `…${label.slice(-kept)}` : `${label.slice(0, kept)}…`
+  if (kind !== 'pipeline') return `${label.slice(0, kept)}…`
+  const end = label.slice(-kept)
+  return `…${end.slice(Math.max(0, end.indexOf('/')))}`
 }
 
 function bars({ kind, queued, start, end, status }: WaterfallRow, y: number, x: (at: number) => number): Content {

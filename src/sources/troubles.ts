@@ -9,6 +9,8 @@ export interface Troubles {
   /** `stop`: any other request would fail likewise, so asking on makes no sense for now. */
   failed(subject: string, error: PlatformError): 'go-on' | 'stop'
   answered(subject: string): void
+  /** What is wrong with the platform as a whole at this moment. */
+  readonly ofPlatform: () => PlatformError | undefined
 }
 
 /** Subjects remembered; the oldest goes first. */
@@ -18,13 +20,13 @@ const platform = 'the platform'
 const tooMany = 3
 
 export function createTroubles(log: Log): Troubles {
-  const told = new Map<string, PlatformError['kind']>()
+  const told = new Map<string, PlatformError>()
   let unclear: { subject: string; error: PlatformError }[] = []
 
   function tell(subject: string, error: PlatformError): void {
-    if (told.get(subject) === error.kind) return
+    if (told.get(subject)?.kind === error.kind) return
     told.delete(subject)
-    told.set(subject, error.kind)
+    told.set(subject, error)
     const [oldest] = told.keys()
     if (told.size > capacity && oldest !== undefined) told.delete(oldest)
     log.warn({ subject, kind: error.kind }, error.message)
@@ -59,6 +61,7 @@ export function createTroubles(log: Log): Troubles {
       over(subject)
       over(platform)
     },
+    ofPlatform: () => told.get(platform),
   }
 }
 

@@ -14,6 +14,7 @@ const fine: Health = {
     ...{ webhooks: 'https://pipespan.example.com/webhooks', hasPlatformToken: false, hasWebhookSecret: true },
     destinations: [{ name: 'default', endpoints: [] }],
   },
+  hooksOff: [],
   hasRuns: true,
 }
 const lane: LaneStatus = {
@@ -85,6 +86,30 @@ it.each<[string, Partial<Health>, string, string]>([
     },
     '4 deliveries were refused since the start: The secret token is missing or wrong.',
     'Give the hook the secret token that PIPESPAN_WEBHOOK_TOKEN holds; test it on the platform’s page of the hook.',
+  ],
+  [
+    'two signals that one destination refuses alike, once',
+    {
+      lanes: [
+        { ...lane, state: 'unauthorized', lastError },
+        { ...lane, signal: 'logs', state: 'unauthorized', lastError, owed: 2 },
+        { ...lane, signal: 'metrics', owed: 7 },
+      ],
+    },
+    '"default" does not accept the credentials for traces and logs. It said: 401, token expired.',
+    'Give it a valid token; it is used at once. Nothing is lost: 5 exports wait for "default".',
+  ],
+  [
+    'hooks that the platform has switched off',
+    { hooksOff: ['#8 of project team/shop'] },
+    'The platform has switched off a hook, and sends nothing: #8 of project team/shop.',
+    'See there why its deliveries failed, mend that, and send a test event: it is switched on again.',
+  ],
+  [
+    'a platform that does not answer',
+    { flow: { ...fine.flow, trouble: { what: 'The platform does not accept the token.', remedy: 'Check it.' } } },
+    'The platform does not accept the token.',
+    'Check it.',
   ],
   [
     'silence',

@@ -26,19 +26,18 @@ export async function checkStore(config: Config): Promise<{ findings: Finding[];
   }
   try {
     await store.proveWritable()
-    const size = url.engine === 'sqlite' ? sizeOf(url.path) : undefined
-    return { store, findings: [roomOf(size, maxSize)] }
+    return { store, findings: [roomOf(await store.pruning.fullness(), maxSize)] }
   } catch (error) {
     return { store, findings: [broken(report, 'failure', error)] }
   }
 }
 
-function roomOf(size: number | undefined, maxSize: number): Finding {
-  if (size === undefined) return report('fine', 'The store takes writes.')
-  const says = `The store takes writes; it has ${mib(size)} of ${mib(maxSize)}.`
-  if (size < maxSize * nearlyFull) return report('fine', says)
+/** `fullness`: as a share of the limit. */
+function roomOf(fullness: number, maxSize: number): Finding {
+  const size = `${mib(fullness * maxSize)} of ${mib(maxSize)}`
+  if (fullness < nearlyFull) return report('fine', `The store takes writes; it has ${size}.`)
   const remedy = 'Raise PIPESPAN_STORE_MAX_SIZE, or shorten PIPESPAN_RETENTION: when it is full, webhooks are refused.'
-  return report('warning', `The store is nearly full: ${mib(size)} of ${mib(maxSize)}.`, remedy)
+  return report('warning', `The store is nearly full: ${size}.`, remedy)
 }
 
 function notYet(file: string): Finding {
@@ -55,10 +54,6 @@ function notYet(file: string): Finding {
       'Name a file in a folder of this user with PIPESPAN_STORE_URL.',
     )
   }
-}
-
-function sizeOf(file: string): number {
-  return [file, `${file}-wal`].reduce((sum, one) => sum + (existsSync(one) ? statSync(one).size : 0), 0)
 }
 
 function mib(bytes: number): string {

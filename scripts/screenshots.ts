@@ -1,0 +1,91 @@
+// Takes the README's screenshots from the demo, into docs/images: `node scripts/screenshots.ts`. Needs Chromium, and some two
+// minutes: the demo must have something to show first.
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Writable } from 'node:stream'
+import { chromiumPath, launch } from '../test/pages/browser.ts'
+import { demo } from '../src/cli/demo.ts'
+
+interface Family {
+  readonly children: readonly Family[]
+}
+
+interface Listed {
+  readonly projectId: number
+  readonly pipelineId: number
+  readonly name?: string
+  readonly finishedAt?: number
+}
+
+const root = path.join(import.meta.dirname, '..')
+const folder = path.join(root, 'docs', 'images')
+/** Pipelines that have finished before the first picture. */
+const enough = 40
+const patience = 180_000
+
+if (chromiumPath === undefined) throw new Error('There is no Chromium: set CHROMIUM_PATH, or install it.')
+mkdirSync(folder, { recursive: true })
+const stopping = new AbortController()
+const said = new Promise<string>(resolve => {
+  let text = ''
+  const stdout = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      text += chunk.toString()
+      const [, url] = /^Open (http:\S+)\/ in a browser/m.exec(text) ?? []
+      if (url !== undefined) resolve(url)
+      done()
+    },
+  })
+  const terminal = { stdout, stderr: process.stderr, env: process.env }
+  const options = { signal: stopping.signal, main: path.join(root, 'src', 'main.ts'), color: false }
+  void demo(options, terminal).then(code => (process.exitCode = code))
+})
+try {
+  await shoot(await said)
+} finally {
+  stopping.abort()
+}
+
+async function shoot(pages: string): Promise<void> {
+  const family = await worthShowing(pages)
+  const browser = await launch()
+  const overview = await browser.newPage({ colorScheme: 'light', viewport: { width: 1_280, height: 900 } })
+  await overview.goto(`${pages}/`)
+  await overview.screenshot({ path: path.join(folder, 'overview.png') })
+  const pipeline = await browser.newPage({ colorScheme: 'dark', viewport: { width: 1_280, height: 900 } })
+  await pipeline.goto(pages + family)
+  const waterfall = await pipeline.locator('#waterfall').boundingBox()
+  const height = Math.ceil((waterfall?.y ?? 0) + (waterfall?.height ?? 900))
+  await pipeline.screenshot({
+    path: path.join(folder, 'pipeline.png'),
+    clip: { x: 0, y: 0, width: 1_280, height },
+    fullPage: true,
+  })
+  await browser.close()
+}
+
+/** The address of a whole family, once enough else has happened. */
+async function worthShowing(pages: string): Promise<string> {
+  const deadline = Date.now() + patience
+  for (;;) {
+    const { pipelines } = (await json(`${pages}/api/pipelines?limit=100`)) as { pipelines: Listed[] }
+    const finished = pipelines.filter(({ finishedAt }) => finishedAt !== undefined)
+    const families = finished.length < enough ? [] : finished.filter(({ name }) => name === 'Monorepo')
+    for (const { projectId, pipelineId } of families) {
+      const address = `/pipelines/${projectId}/${pipelineId}`
+      const { family } = (await json(`${pages}/api${address}`)) as { family: Family }
+      if (sizeOf(family) > 3) return address
+    }
+    if (Date.now() > deadline) throw new Error('The demo had no family to show in time: try again.')
+    await sleep(1_000)
+  }
+}
+
+function sizeOf({ children }: Family): number {
+  return children.reduce((sum, child) => sum + sizeOf(child), 1)
+}
+
+async function json(url: string): Promise<unknown> {
+  return (await fetch(url)).json()
+}
