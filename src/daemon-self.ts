@@ -69,16 +69,17 @@ export interface Parts {
 export function lookAt(parts: Parts): () => Promise<Seen> {
   const { now, door, intake, settler, exporter, flush, store, budget, asking } = parts
   return async () => {
-    const [queued, inbox, runs, counters, snapshot] = await Promise.all([
+    const [queued, inbox, runs, counters, fullness, snapshot] = await Promise.all([
       exporter.status(),
       store.inbox.state(),
       store.runs.count(),
       store.counters.all(),
+      store.pruning.fullness(),
       budget?.snapshot(),
     ])
     const asked = asking?.()
     return {
-      ...{ now: now(), inbox, runs, counters },
+      ...{ now: now(), inbox, runs, counters, fullness },
       webhook: door.counts,
       intake: intake.counters,
       settler: settler.counters,

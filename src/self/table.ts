@@ -21,6 +21,8 @@ export interface Seen {
   readonly runs: { readonly runs: number; readonly onlyJobs: number; readonly open: number }
   /** The store's own counters, by name. */
   readonly counters: ReadonlyMap<string, number>
+  /** How much of what the store may hold is in use: 1 at the limit. */
+  readonly fullness: number
   readonly budget?: BudgetSnapshot | undefined
   /** Who asks the platform; undefined where nobody does. */
   readonly enricher?: Readonly<EnricherCounters> | undefined
@@ -116,6 +118,8 @@ export const observedMetrics = [
   { name: 'pipespan.metrics.folded', type: 'counter', unit: '{point}', attributes: ['reason'],
     says: 'Points of pipeline metrics whose ref was folded, and points beyond the limit of series.',
     seen: ({ counters }) => ['refs', 'series'].map(reason => ({ value: counters.get(`metrics.folded.${reason}`) ?? 0, attributes: { reason } })) },
+  { name: 'pipespan.store.fullness', type: 'gauge', unit: '1', attributes: [],
+    says: 'How much of PIPESPAN_STORE_MAX_SIZE is in use; from 1 on webhooks are refused with 503.', seen: ({ fullness }) => [{ value: fullness }] },
   { name: 'pipespan.store.pruned', type: 'counter', unit: '{row}', attributes: ['kind'],
     says: 'What the store has forgotten by age or by size.',
     seen: ({ counters }) => [...counters].flatMap(([name, value]) => name.startsWith('pruned.') ? [{ value, attributes: { kind: name.slice('pruned.'.length) } }] : []) },

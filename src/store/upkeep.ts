@@ -34,7 +34,7 @@ const step = { rows: 50, pause: 5 }
 
 /**
  * Nearly full, a store gives up what was delivered before its retention: better than to refuse what is new. Shares of the
- * limit, and how long ago it must have been delivered at least, ms.
+ * limit, and how long ago it must have been delivered at least while anything new is still taken, ms.
  */
 const pressure = { from: 0.9, to: 0.8, spared: 600_000 }
 
@@ -103,14 +103,11 @@ export function createUpkeep(options: UpkeepOptions): Loop {
     return sum
   }
 
-  async function relieve(): Promise<void> {
-    if ((await pruning.fullness()) < pressure.from) return
-    const before = clock.now() - pressure.spared
-    const unserved = await giveUpUnserved(before)
-    if (unserved > 0) await store.counters.add('pruned.unserved_exports', unserved)
+  /** Until the store has room again, or nothing is left that went to rest before `before`; answers how many runs went. */
+  async function pruneEarly(before: number): Promise<number> {
     let from: RunCursor | undefined
     let steps = 0
-    const runs = await inSteps(
+    return inSteps(
       async () => {
         const { pruned, next } = await pruning.runs(before, step.rows, from)
         from = next
@@ -121,6 +118,16 @@ export function createUpkeep(options: UpkeepOptions): Loop {
       },
       () => from === undefined,
     )
+  }
+
+  async function relieve(): Promise<void> {
+    if ((await pruning.fullness()) < pressure.from) return
+    const now = clock.now()
+    const unserved = await giveUpUnserved(now - pressure.spared)
+    let runs = await pruneEarly(now - pressure.spared)
+    // As after an outage that filled it: all was delivered just now, and what is new is refused.
+    if ((await pruning.fullness()) >= 1) runs += await pruneEarly(now)
+    if (unserved > 0) await store.counters.add('pruned.unserved_exports', unserved)
     if (runs === 0) return
     await store.counters.add('pruned.runs_early', runs)
     const facts = { runs, full: await pruning.fullness() }

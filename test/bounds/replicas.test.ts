@@ -1,5 +1,6 @@
-// Three daemons on one PostgreSQL database: one killed, one stopped for longer than its leases and woken again. The long
-// version (PIPESPAN_TEST_FULL=1) has 20,000 pipelines; the short one has no time for leases to run out and only kills.
+// Three daemons on one PostgreSQL database: one killed, one stopped for longer than its leases and woken again. Leases
+// take their time to run out, so this is a long proof (PIPESPAN_TEST_FULL=1).
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Daemon } from '../e2e/daemon.ts'
@@ -15,9 +16,47 @@ beforeAll(async () => {
 })
 afterAll(async () => server.dispose())
 
-const count = isFull ? 20_000 : 400
+const count = 20_000
 /** Longer than every lease: 15 s of deliveries and runs, 34 s of exports with a time-out of a second. */
-const asleep = isFull ? 60_000 : 0
+const asleep = 60_000
+
+async function query(url: string, sql: string, values: readonly unknown[] = []): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query<Record<string, unknown>>(sql, [...values])).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** The exports (ids) and the number of deliveries whose leases are held now, and still by the same holder after `ms`. */
+async function heldBy(url: string, ms: number): Promise<{ exports: string[]; deliveries: number }> {
+  const leased = async (table: string): Promise<string[]> =>
+    (await query(url, `SELECT id || ' ' || lease AS held FROM ${table} WHERE lease IS NOT NULL`)).map(row =>
+      String(row.held),
+    )
+  const both = async () => ({ exports: await leased('exports'), inbox: await leased('inbox') })
+  const before = await both()
+  await sleep(ms)
+  const after = await both()
+  return {
+    exports: before.exports.filter(one => after.exports.includes(one)).map(one => one.split(' ', 1)[0] ?? ''),
+    deliveries: before.inbox.filter(one => after.inbox.includes(one)).length,
+  }
+}
+
+async function rowsOf(url: string, ids: readonly string[]): Promise<Record<string, unknown>[]> {
+  return query(url, 'SELECT id, state, lease, tries, settled_at FROM exports WHERE id = ANY ($1) ORDER BY id', [ids])
+}
+
+async function lostOf(daemon: Daemon, line: RegExp): Promise<number> {
+  return Number(line.exec(await (await fetch(`${daemon.adminUrl}/metrics`)).text())?.[1])
+}
+
+function sum(values: readonly unknown[]): number {
+  return values.reduce<number>((total, value) => total + Number(value), 0)
+}
 
 describe('three replicas', () => {
   it.skipIf(!isFull)(
@@ -26,10 +65,11 @@ describe('three replicas', () => {
     async () => {
       const receiver = await OtlpReceiver.start({ keep: true })
       onTestFinished(async () => receiver.close())
+      const storeUrl = await server.newDatabase()
       const env = {
         OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
         OTEL_EXPORTER_OTLP_TIMEOUT: '1000',
-        PIPESPAN_STORE_URL: await server.newDatabase(),
+        PIPESPAN_STORE_URL: storeUrl,
       }
       const daemons = await Promise.all([0, 1, 2].map(async () => Daemon.start(env)))
       const [steady, killed, frozen] = daemons as [Daemon, Daemon, Daemon]
@@ -53,31 +93,55 @@ describe('three replicas', () => {
       const posting = postUntilTaken(anyone, bodies, 16)
       const spansOf = (part: number): number => Math.floor(count * 3 * part)
       await receiver.until(spans => spans.length > spansOf(0.2), 120_000)
+      alive.delete(frozen)
+      frozen.signal('SIGSTOP')
+      // The others settle what they hold within seconds: what is held after that is the sleeper's.
+      const held = await heldBy(storeUrl, 5_000)
+      expect(held.exports.length).toBeGreaterThan(0)
+      await receiver.until(spans => spans.length > spansOf(0.4), 120_000)
       alive.delete(killed)
       await killed.kill()
-      let lost = 0
-      if (isFull) {
-        await receiver.until(spans => spans.length > spansOf(0.4), 120_000)
-        alive.delete(frozen)
-        frozen.signal('SIGSTOP')
-        await sleep(asleep)
-        frozen.signal('SIGCONT')
-        alive.add(frozen)
-      }
+      await sleep(asleep)
+      const isSettled = async (): Promise<boolean> =>
+        (await rowsOf(storeUrl, held.exports)).every(({ state, lease }) => state === 'delivered' && lease === null)
+      await expect.poll(isSettled, { timeout: 60_000, interval: 500 }).toBe(true)
+      const settledByOthers = await rowsOf(storeUrl, held.exports)
+      frozen.signal('SIGCONT')
+      alive.add(frozen)
       await posting
       const unique = (): Set<string> => new Set(receiver.spans.map(({ spanId }) => spanId))
       await receiver.until(spans => spans.length >= count * 3 && unique().size === count * 3, 300_000)
       const took = performance.now() - started
       // Whoever was woken has had its turn; nothing more comes.
-      await sleep(isFull ? 10_000 : 500)
+      await sleep(10_000)
       expect(unique().size).toBe(count * 3)
       const repeated = receiver.spans.length - count * 3
       // Sends under way when a process was killed or stopped, and nothing else: four requests of a hundred pipelines each.
       expect(repeated).toBeLessThanOrEqual(2 * 400 * 3)
-      lost = [...frozen.output.matchAll(/"lost":(\d+)/g)].length
+      // The one that woke found every lease lost, said so, counted it, and settled nothing by any of them.
+      const lost = sum(
+        frozen.process.log.flatMap(line => (line.msg.startsWith('exports were settled too late') ? [line.lost] : [])),
+      )
+      expect(lost).toBe(held.exports.length)
+      expect(await lostOf(frozen, /^pipespan_export_items_total{.*outcome="lost"} (\d+)/m)).toBe(lost)
+      expect(await rowsOf(storeUrl, held.exports)).toEqual(settledByOthers)
+      const late = sum(
+        frozen.process.log.flatMap(line =>
+          line.msg.startsWith('deliveries were taken in too late') ? [line.lost] : [],
+        ),
+      )
+      expect(await lostOf(frozen, /^pipespan_intake_deliveries_total{outcome="lost"} (\d+)/m)).toBe(late)
+      expect(late).toBeLessThanOrEqual(held.deliveries)
+      expect(steady.output).not.toContain('settled too late')
       const { stdout } = await steady.command('dead-letters', 'list', '--json')
       expect(stdout).not.toMatch(/"status":/)
-      if (isFull) report({ pipelines: count, repeatedSpans: repeated, lost, seconds: Math.round(took / 1000) })
+      report({
+        pipelines: count,
+        repeatedSpans: repeated,
+        lostExports: lost,
+        lostDeliveries: late,
+        seconds: Math.round(took / 1000),
+      })
     },
   )
 })

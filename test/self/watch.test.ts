@@ -111,7 +111,7 @@ describe('the table of own metrics', () => {
     expect(new Set(ownMetrics.map(({ name }) => name)).size).toBe(ownMetrics.length)
     for (const { name, unit, says } of ownMetrics) {
       expect(name).toMatch(/^pipespan(\.[a-z_]+)+$/)
-      expect(unit, name).toMatch(/^(s|By|\{[a-z]+\})$/)
+      expect(unit, name).toMatch(/^(1|s|By|\{[a-z]+\})$/)
       expect(says, name).toMatch(/^[A-Z1].*\.$/)
     }
     const counters = { delivered: 1, repeated: 1, rejected: 1, later: 1, partiallyRejected: 1, lost: 1 }
@@ -133,6 +133,7 @@ describe('the table of own metrics', () => {
       inbox: { waiting: 1, waitingBytes: 1, oldest: 2_000, kept: 1 },
       runs: { runs: 5, onlyJobs: 1, open: 2 },
       counters: new Map([['pruned.runs', 3]]),
+      fullness: 0.5,
       budget: { perMinute: 1, available: 1, pausedFor: 1_000 },
       enricher: { completed: 1, gone: 1, failed: 1 },
       poller: { rounds: 1, requests: 1, noticed: 1 },

@@ -1,0 +1,167 @@
+// A long backlog drains while fresh pipelines keep their pace, on the shipped daemon with SQLite. A long proof
+// (PIPESPAN_TEST_FULL=1); PIPESPAN_TEST_BACKLOG says how many pipelines, 500,000 without it.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it, onTestFinished } from 'vitest'
+import { absorbing } from '../../src/sources/absorb.ts'
+import { createSelection } from '../../src/sources/selection.ts'
+import { createSettler } from '../../src/sources/settler.ts'
+import { Daemon } from '../e2e/daemon.ts'
+import { isFull, report } from '../e2e/load.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { parseDelivery } from '../../src/platform/parse-delivery.ts'
+import { pipelineEvent } from './pipelines.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+
+const backlog = Number(process.env.PIPESPAN_TEST_BACKLOG ?? 500_000)
+const jobsOf = (id: number): number => 1 + (id % 3)
+/** A fresh pipeline every so many ms, for so long before and after the drain. */
+const fresh = { every: 100, before: 15_000, after: 15_000, firstId: 100_000_000 }
+/** From the webhook to the backend, the settle delay of 0.2 s included: 99 of 100 fresh pipelines, in ms. */
+const bound = 3_000
+const wide = { maxSize: 2 ** 40, now: () => Date.now() }
+
+/** Heard and frozen as the daemon does it, without HTTP between. */
+async function buildBacklog(file: string): Promise<void> {
+  const store = openSqlite(file, wide)
+  const day = 86_400_000
+  const rules = { settle: 1, blockedAfter: day, staleAfter: day }
+  const settler = createSettler({
+    runs: store.runs,
+    rules: { ...rules, deadline: day, partSize: 500 },
+    family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+    selection: createSelection({
+      projectsInclude: [],
+      projectsExclude: [],
+      refsInclude: [],
+      refsExclude: [],
+      sourcesExclude: [],
+    }),
+    to: [{ destination: 'default', signal: 'traces' }],
+    onFrozen: () => undefined,
+    clock: systemClock,
+    log: silentLog(),
+  })
+  const options = { profile: profiles.generic, traceparent: false }
+  for (let first = 1; first <= backlog; first += 256) {
+    const ids = Array.from({ length: Math.min(256, backlog - first + 1) }, (_, index) => first + index)
+    const observations = ids.flatMap(id => {
+      const body = Buffer.from(pipelineEvent({ id, jobs: jobsOf(id) }))
+      const parsed = parseDelivery({ event: 'Pipeline Hook', body }, options)
+      return parsed.outcome === 'observation' ? [parsed.observation] : []
+    })
+    await store.runs.transact(absorbing(observations, 'webhook', rules))
+    await settler.drain()
+  }
+  await sleep(10)
+  await settler.drain()
+  expect((await store.exports.lanes())[0]?.owed).toBe(backlog)
+  await store.close()
+}
+
+/** What arrived, counted by pipeline: of the backlog, and when of the fresh ones. */
+function arrivals(receiver: OtlpReceiver) {
+  const old = new Uint8Array(backlog + 1)
+  const found = { old: 0, oldSpans: 0, oldest: Infinity, newest: 0, twice: 0, freshAt: new Map<number, number>() }
+  receiver.on('received', ({ spans }) => {
+    const at = performance.now()
+    for (const { attributes } of spans) {
+      const id = Number(attributes['cicd.pipeline.run.id'] ?? attributes['pipeline.id'])
+      const isPipeline = attributes['cicd.pipeline.task.run.id'] === undefined
+      if (id <= backlog) found.oldSpans += 1
+      if (!isPipeline) continue
+      if (id > backlog) {
+        if (found.freshAt.has(id)) found.twice += 1
+        found.freshAt.set(id, at)
+        continue
+      }
+      if (old[id] === 1) found.twice += 1
+      old[id] = 1
+      found.old += 1
+      if (found.old > 1_000) continue
+      found.oldest = Math.min(found.oldest, id)
+      found.newest = Math.max(found.newest, id)
+    }
+  })
+  return found
+}
+
+function share(latencies: readonly number[], part: number): number {
+  return Math.round(latencies.toSorted((a, b) => a - b)[Math.floor(latencies.length * part)] ?? 0)
+}
+
+it.skipIf(!isFull)(
+  'a long backlog drains from both ends, and fresh pipelines keep their pace',
+  { timeout: 2_400_000 },
+  async () => {
+    const receiver = await OtlpReceiver.start({ keep: false })
+    onTestFinished(async () => receiver.close())
+    const found = arrivals(receiver)
+    const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_STORE_MAX_SIZE: '1TiB' })
+    const postedAt = new Map<number, number>()
+    let next = fresh.firstId
+    let peak = 0
+    /** Posts at a steady pace while `goesOn`; answers the latency of each, once all have arrived. */
+    async function trickle(goesOn: () => boolean): Promise<number[]> {
+      const own: number[] = []
+      let due = performance.now()
+      while (goesOn()) {
+        const id = next++
+        own.push(id)
+        postedAt.set(id, performance.now())
+        const { status } = await daemon.post(pipelineEvent({ id }), { 'x-service-event': 'Pipeline Hook' })
+        expect(status).toBe(202)
+        peak = Math.max(peak, daemon.memory().now)
+        due += fresh.every
+        await sleep(Math.max(0, due - performance.now()))
+      }
+      await expect.poll(() => own.every(id => found.freshAt.has(id)), { timeout: 60_000 }).toBe(true)
+      return own.map(id => (found.freshAt.get(id) ?? Infinity) - (postedAt.get(id) ?? 0))
+    }
+    const forMs = (ms: number): (() => boolean) => {
+      const end = performance.now() + ms
+      return () => performance.now() < end
+    }
+
+    const before = await trickle(forMs(fresh.before))
+    const memoryBefore = daemon.memory().now
+    await daemon.stop()
+    const built = performance.now()
+    await buildBacklog(daemon.storeFile)
+    const began = performance.now()
+    await daemon.restart()
+    peak = 0
+    const during = await trickle(() => found.old < backlog)
+    const drained = performance.now()
+    const after = await trickle(forMs(fresh.after))
+    const memoryAfter = daemon.memory().now
+    expect(await daemon.stop()).toEqual({ code: 0, signal: null })
+
+    const mebibytes = (bytes: number): number => Math.round(bytes / 2 ** 20)
+    report({
+      backlog,
+      buildSeconds: Math.round((began - built) / 1000),
+      drainSeconds: Math.round((drained - began) / 1000),
+      drainedPerSecond: Math.round((1000 * backlog) / (drained - began)),
+      freshBeforeP50: share(before, 0.5),
+      freshBeforeP99: share(before, 0.99),
+      freshDuring: during.length,
+      freshDuringP50: share(during, 0.5),
+      freshDuringP99: share(during, 0.99),
+      freshAfterP50: share(after, 0.5),
+      freshAfterP99: share(after, 0.99),
+      memoryBeforeMiB: mebibytes(memoryBefore),
+      memoryPeakMiB: mebibytes(peak),
+      memoryAfterMiB: mebibytes(memoryAfter),
+    })
+    expect(found.old).toBe(backlog)
+    expect(found.twice).toBe(0)
+    const jobs = Array.from({ length: backlog }, (_, index) => jobsOf(index + 1)).reduce((sum, count) => sum + count, 0)
+    expect(found.oldSpans).toBe(backlog + jobs)
+    expect(found.oldest).toBeLessThan(backlog * 0.1)
+    expect(found.newest).toBeGreaterThan(backlog * 0.9)
+    for (const latencies of [before, during, after]) expect(share(latencies, 0.99)).toBeLessThan(bound)
+  },
+)
