@@ -39,9 +39,9 @@ export async function filledStore(runs: number): Promise<FilledStore> {
 let real: Promise<string> | undefined
 let shared: Promise<FilledStore> | undefined
 
-/** A million runs (quick: 100,000), for all questions of one run of the suite: filling takes minutes. It goes with the process. */
+/** A million runs (quick: 50,000), for all questions of one run of the suite: filling takes minutes. It goes with the process. */
 export async function sharedStore(quick: boolean): Promise<FilledStore> {
-  shared ??= filledStore(quick ? 100_000 : 1_000_000)
+  shared ??= filledStore(quick ? 50_000 : 1_000_000)
   return shared
 }
 

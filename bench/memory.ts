@@ -14,13 +14,13 @@ export const memory: Question = {
   unit: 'MiB',
   times: { full: 1, quick: 1 },
   terms: quick =>
-    `Finished pipelines of 20 jobs. There: full load for ${quick ? '6 s' : '4 minutes'}. Away (connections refused): ` +
-    `another daemon, as many webhooks per second for ${quick ? '15 s' : '10 minutes'}; what its store of 10 GiB cannot ` +
+    `Finished pipelines of 20 jobs. There: full load for ${quick ? '5 s' : '4 minutes'}. Away (connections refused): ` +
+    `another daemon, as many webhooks per second for ${quick ? '10 s' : '10 minutes'}; what its store of 10 GiB cannot ` +
     'hold is refused. Settle delay 0, traces.',
   rounds: async function* (quick) {
     for (;;) {
-      const there = await withBackend(quick ? 6_000 : 240_000)
-      const away = await withoutBackend(quick ? 15_000 : 600_000, there.perSecond)
+      const there = await withBackend(quick ? 5_000 : 240_000)
+      const away = await withoutBackend(quick ? 10_000 : 600_000, there.perSecond)
       const offered = `${there.perSecond.toFixed(0)} webhooks per second, of which the store took ${away.taken}`
       yield { ours: away.highest / 2 ** 20, rival: there.highest / 2 ** 20, seen: offered }
     }

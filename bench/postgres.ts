@@ -3,7 +3,7 @@ import { finishes } from './hooks.ts'
 import { fullLoad } from './full-load.ts'
 import { startDaemon, startServer, type Running } from './processes.ts'
 import { startPostgres } from '../test/store/postgres-server.ts'
-import type { Question } from './question.ts'
+import { interleaved, type Question } from './question.ts'
 
 export const postgres: Question = {
   id: 'postgres',
@@ -13,22 +13,24 @@ export const postgres: Question = {
   unit: 'pipelines/s',
   times: { full: 3, quick: 1 },
   terms: quick =>
-    `Full load of finished pipelines of 20 jobs for ${quick ? 4 : 30} s, spread over the replicas; server, replicas, sender ` +
+    `Full load of finished pipelines of 20 jobs for ${quick ? 3 : 30} s, spread over the replicas; server, replicas, sender ` +
     'and receiver share the machine; both databases wait for the disk (fsync); settle delay 0, traces.',
   rounds: async function* (quick) {
     await using sink = await startServer('sink.ts')
     const server = await startPostgres({ durable: true })
     try {
-      for (;;) {
-        const rival = await rateOf([{}], sink, quick)
-        const PIPESPAN_STORE_URL = await server.newDatabase()
-        const ours = await rateOf(
-          [0, 1, 2].map(() => ({ PIPESPAN_STORE_URL })),
-          sink,
-          quick,
-        )
-        yield { ours, rival }
-      }
+      yield* interleaved(
+        async () => rateOf([{}], sink, quick),
+        async () => {
+          const PIPESPAN_STORE_URL = await server.newDatabase()
+          return rateOf(
+            Array.from({ length: 3 }, () => ({ PIPESPAN_STORE_URL })),
+            sink,
+            quick,
+          )
+        },
+        ours => ({ ours }),
+      )
     } finally {
       await server.dispose()
     }
@@ -40,6 +42,6 @@ async function rateOf(replicas: readonly Record<string, string>[], sink: Running
   const daemons: Running[] = []
   // One after the other: the first makes the tables.
   for (const env of replicas) daemons.push(started.use(await startDaemon({ backend: sink.port, env })))
-  const times = quick ? { warmMs: 1_500, forMs: 4_000 } : { warmMs: 5_000, forMs: 30_000 }
+  const times = quick ? { warmMs: 1_500, forMs: 3_000 } : { warmMs: 5_000, forMs: 30_000 }
   return (await fullLoad({ daemons, sink, hooks: finishes(20), backlog: 1_000, ...times })).pipelinesPerSecond
 }

@@ -95,6 +95,28 @@ async function roundsOf({ rounds, times }: Question, quick: boolean): Promise<Ro
   return taken
 }
 
+/** More apart than this, the rival before and after ours was not measured on the same machine, so to say. */
+const quiet = 1.25
+
+/** The rival before and after each of ours; the mean of the two is what ours is held against. */
+export async function* interleaved<T>(
+  rival: () => Promise<number>,
+  ours: () => Promise<T>,
+  roundOf: (ours: T) => { readonly ours: number; readonly seen?: string },
+): AsyncGenerator<Round, void, void> {
+  let before = await rival()
+  for (;;) {
+    const round = roundOf(await ours())
+    const after = await rival()
+    const apart = Math.max(before, after) / Math.min(before, after)
+    const noise =
+      apart > quiet ? [`the machine was not quiet: the rival varied by a factor of ${apart.toFixed(1)}`] : []
+    const seen = [round.seen ?? [], noise].flat().join('; ')
+    yield { ours: round.ours, rival: (before + after) / 2, ...(seen === '' ? {} : { seen }) }
+    before = after
+  }
+}
+
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted.length / 2

@@ -3,7 +3,7 @@ import { filledStore, sharedStore, type FilledStore } from './full-store.ts'
 import { finishes } from './hooks.ts'
 import { fullLoad } from './full-load.ts'
 import { startDaemon, startServer, type Running } from './processes.ts'
-import type { Question } from './question.ts'
+import { interleaved, type Question } from './question.ts'
 
 export const throughput: Question = {
   id: 'throughput',
@@ -13,17 +13,19 @@ export const throughput: Question = {
   unit: 'pipelines/s',
   times: { full: 3, quick: 1 },
   terms: quick =>
-    `${quick ? '100,000' : '1,000,000'} runs of 1 to 13 jobs, exported and not yet pruned, as a daemon leaves them; full ` +
-    `load of finished pipelines of 20 jobs for ${quick ? 4 : 25} s; settle delay 0, traces.`,
+    `${quick ? '50,000' : '1,000,000'} runs of 1 to 13 jobs, exported and not yet pruned, as a daemon leaves them; full ` +
+    `load of finished pipelines of 20 jobs for ${quick ? 3 : 25} s; settle delay 0, traces.`,
   rounds: async function* (quick) {
     await using sink = await startServer('sink.ts')
     const full = await sharedStore(quick)
-    for (;;) {
-      using few = await filledStore(1_000)
-      const rival = await rateOf(few, sink, quick)
-      const ours = await rateOf(full, sink, quick)
-      yield { ours, rival }
-    }
+    yield* interleaved(
+      async () => {
+        using few = await filledStore(1_000)
+        return await rateOf(few, sink, quick)
+      },
+      async () => rateOf(full, sink, quick),
+      ours => ({ ours }),
+    )
   },
 }
 
@@ -32,7 +34,7 @@ async function rateOf(store: FilledStore, sink: Running, quick: boolean): Promis
   await using daemon = await startDaemon({ backend: sink.port, folder: store.folder, env })
   const { pipelinesPerSecond } = await fullLoad({
     ...{ daemons: [daemon], sink, hooks: finishes(20, store.newPipelines()), backlog: 1_000 },
-    ...(quick ? { warmMs: 1_500, forMs: 4_000 } : { warmMs: 5_000, forMs: 25_000 }),
+    ...(quick ? { warmMs: 1_500, forMs: 3_000 } : { warmMs: 5_000, forMs: 25_000 }),
   })
   await daemon.stop()
   return pipelinesPerSecond
