@@ -50,7 +50,7 @@ try {
 async function shoot(pages: string): Promise<void> {
   const family = await worthShowing(pages)
   const browser = await launch()
-  const overview = await browser.newPage({ colorScheme: 'light', viewport: { width: 1_280, height: 900 } })
+  const overview = await browser.newPage({ colorScheme: 'light', viewport: { width: 1_280, height: 1_150 } })
   await overview.goto(`${pages}/`)
   await overview.screenshot({ path: path.join(folder, 'overview.png') })
   const pipeline = await browser.newPage({ colorScheme: 'dark', viewport: { width: 1_280, height: 900 } })

@@ -51,8 +51,8 @@ function activity(card: RunCard, { base, now }: Reader): Html {
 }
 
 function nowRunning(names: readonly string[]): string {
-  const others = names.length - 3
-  return others > 0 ? `${names.slice(0, 3).join(', ')} and ${others} more` : names.join(', ')
+  const others = names.length - 2
+  return others > 0 ? `${names.slice(0, 2).join(', ')} and ${others} more` : names.join(', ')
 }
 
 const order = ['good', 'bad', 'warn', 'active', 'waiting', 'off'] as const

@@ -1,0 +1,56 @@
+// The whole daemon beside a platform in trouble: the overview says what is wrong there, and when it is over.
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { openHouse, type House } from './house.ts'
+import { PlatformState } from '../../src/demo/platform/state.ts'
+import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import { restFaults } from '../../src/demo/platform/rest-faults.ts'
+
+const publicUrl = 'https://pipespan.example.com'
+let platform: RestApi
+let house: House
+
+beforeEach(async () => {
+  platform = await RestApi.start({ state: new PlatformState(), now: () => Date.now() })
+  platform.hooks.hooks.push({ id: 17, url: `${publicUrl}/webhooks`, owner: { project: 301 } })
+})
+afterEach(async () => {
+  await house.close()
+  await platform.close()
+})
+
+async function open(): Promise<void> {
+  house = await openHouse({
+    PIPESPAN_PLATFORM_URL: platform.url,
+    PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
+    PIPESPAN_POLL_PROJECTS: '301',
+    PIPESPAN_POLL_INTERVAL: '1s',
+    PIPESPAN_PUBLIC_URL: publicUrl,
+    PIPESPAN_REDELIVERY: 'true',
+  })
+}
+
+const overview = async (): Promise<string> => (await fetch(`${house.url}/`)).text()
+const soon = { timeout: 10_000 }
+
+it('says that the platform does not accept the token, until it does', async () => {
+  platform.misbehave = () => restFaults.wrongToken()
+  await open()
+  await expect.poll(overview, soon).toContain('The platform does not accept the token')
+  platform.misbehave = () => undefined
+  await expect.poll(overview, soon).not.toContain('The platform does not accept the token')
+})
+
+it('says that the platform has switched off its hook', async () => {
+  const hook = {
+    id: 17,
+    url: `${publicUrl}/webhooks`,
+    pipeline_events: true,
+    job_events: true,
+    alert_status: 'disabled',
+  }
+  const answer = { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify([hook]) }
+  platform.misbehave = ({ path }) => (path.endsWith('/hooks') ? answer : undefined)
+  await open()
+  const words = 'The platform has switched off a hook, and sends nothing: #17 of project 301.'
+  await expect.poll(overview, soon).toContain(words)
+})
