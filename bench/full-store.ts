@@ -16,6 +16,9 @@ const days = 6
 const hour = 3_600_000
 const day = 24 * hour
 
+/** Of a daemon that serves a filled store: it need not make room. */
+export const filledEnv = { PIPESPAN_STORE_MAX_SIZE: '200GiB' } as const
+
 export interface FilledStore extends Disposable {
   readonly folder: string
   /** The first of a million numbers of pipelines that it has not heard of; others each time. */

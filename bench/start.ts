@@ -1,6 +1,6 @@
 // Start to ready on a store that has been used for long, against a Node process that does nothing.
 import { execFileSync } from 'node:child_process'
-import { sharedStore } from './full-store.ts'
+import { filledEnv, sharedStore } from './full-store.ts'
 import { startDaemon } from './processes.ts'
 import { timed } from './work.ts'
 import type { Question } from './question.ts'
@@ -19,7 +19,7 @@ export const start: Question = {
     const { folder } = await sharedStore(quick)
     for (;;) {
       const rival = timed(() => execFileSync(process.execPath, ['-e', '0']))
-      await using daemon = await startDaemon({ folder })
+      await using daemon = await startDaemon({ folder, env: filledEnv })
       const ours = daemon.readyAfter
       await daemon.stop()
       yield { ours, rival }

@@ -1,5 +1,5 @@
 // Whether a store that has been used for long slows the daemon down: full load with a million runs in it, and with a thousand.
-import { filledStore, sharedStore, type FilledStore } from './full-store.ts'
+import { filledEnv, filledStore, sharedStore, type FilledStore } from './full-store.ts'
 import { finishes } from './hooks.ts'
 import { fullLoad } from './full-load.ts'
 import { startDaemon, startServer, type Running } from './processes.ts'
@@ -30,8 +30,7 @@ export const throughput: Question = {
 }
 
 async function rateOf(store: FilledStore, sink: Running, quick: boolean): Promise<number> {
-  const env = { PIPESPAN_STORE_MAX_SIZE: '200GiB' }
-  await using daemon = await startDaemon({ backend: sink.port, folder: store.folder, env })
+  await using daemon = await startDaemon({ backend: sink.port, folder: store.folder, env: filledEnv })
   const { pipelinesPerSecond } = await fullLoad({
     ...{ daemons: [daemon], sink, hooks: finishes(20, store.newPipelines()), backlog: 1_000 },
     ...(quick ? { warmMs: 1_500, forMs: 3_000 } : { warmMs: 5_000, forMs: 25_000 }),
