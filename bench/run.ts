@@ -1,6 +1,6 @@
 // The questions of the suite in turn; one table with the ratios of this run, and bench/results.json.
 //
-//   npm run bench                         everything: about 45 minutes, and 20 GB of the temporary folder
+//   npm run bench                         everything: about 45 minutes, and up to 30 GB of the temporary folder
 //   npm run bench -- --quick              the same questions in 2 minutes: shorter, smaller, fewer rounds
 //   npm run bench -- --only accept,mix    these alone; the other answers stay in results.json
 import { parseArgs } from 'node:util'
@@ -26,9 +26,10 @@ const questions = [
   ...[postgres, restHeard, restPolled],
 ]
 
-const { values } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, only: { type: 'string', multiple: true, default: [] } },
-})
+// So that what was started is ended, and what was written removed.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+
+const values = told()
 const only = values.only.flatMap(list => list.split(','))
 const unknown = only.filter(id => !questions.some(question => question.id === id))
 if (unknown.length > 0) {
@@ -36,13 +37,25 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
+const earlier = only.length > 0 ? (readResults()?.answers ?? []) : []
 const answers: Answer[] = []
 for (const question of questions) {
   if (only.length > 0 && !only.includes(question.id)) continue
   const began = performance.now()
   answers.push(await answer(question, values.quick))
   console.error(`${question.id}: ${((performance.now() - began) / 1000).toFixed(1)} s`)
+  writeResults(questions, [...earlier, ...answers])
 }
 console.log(textTable(answers))
-writeResults(questions, [...(only.length > 0 ? (readResults()?.answers ?? []) : []), ...answers])
 if (answers.some(one => 'failed' in one)) process.exitCode = 1
+
+function told() {
+  try {
+    return parseArgs({
+      options: { quick: { type: 'boolean', default: false }, only: { type: 'string', multiple: true, default: [] } },
+    }).values
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error)
+    process.exit(2)
+  }
+}
