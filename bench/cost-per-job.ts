@@ -1,6 +1,7 @@
 // Whether a job in a pipeline of 2,000 costs more than one in a pipeline of 20: webhook to encoded trace.
 import { encoded, partsOf, timed } from './work.ts'
-import { bodiesOf, finishedPipeline } from './payload.ts'
+import { bodiesOf, finishedPipeline, pipelineEvent } from './payload.ts'
+import { plansOf, type Mix } from './plans.ts'
 import type { Question } from './question.ts'
 
 export const costPerJob: Question = {
@@ -13,11 +14,35 @@ export const costPerJob: Question = {
   terms: () =>
     'In one process, from the bytes of the webhook to the bytes of the request: parsed, merged, mapped, encoded.',
   rounds: async function* () {
-    // As many jobs, and as many different ones, on both sides.
-    const large = bodiesOf(finishedPipeline(2_000), 2)
-    const small = bodiesOf(finishedPipeline(20), 200)
-    const all = (bodies: readonly Buffer[]): number => timed(() => bodies.forEach(body => encoded(partsOf(body))))
-    for (let n = 0; n < 2; n += 1) all([...large, ...small])
-    for (;;) yield { ours: all(large) / 4, rival: all(small) / 4 }
+    // As many jobs on both sides.
+    const large = { jobs: 4_000, bodies: bodiesOf(finishedPipeline(2_000), 2) }
+    const small = { jobs: 4_000, bodies: bodiesOf(finishedPipeline(20), 200) }
+    const others = {
+      'of 200 jobs': mixed('twoHundred', 20),
+      'of 5,000 jobs': { jobs: 5_000, bodies: bodiesOf(finishedPipeline(5_000), 1) },
+      "of a company's mix": mixed('company', 150),
+    }
+    for (let n = 0; n < 2; n += 1) [large, small].forEach(microseconds)
+    for (;;) {
+      const [ours, rival] = [microseconds(large), microseconds(small)]
+      const seen = Object.entries(others).map(([which, some]) => `${microseconds(some).toFixed(1)} µs ${which}`)
+      yield { ours, rival, seen: `a job costs ${seen.join(', ')}` }
+    }
   },
+}
+
+interface Some {
+  readonly jobs: number
+  readonly bodies: readonly Buffer[]
+}
+
+function mixed(mix: Mix, count: number): Some {
+  const plans = plansOf(mix, count)
+  const jobs = plans.reduce((sum, plan) => sum + plan.jobs.length, 0)
+  return { jobs, bodies: plans.map((plan, n) => pipelineEvent(plan, 1).body(n)) }
+}
+
+/** Of one job. */
+function microseconds({ jobs, bodies }: Some): number {
+  return (timed(() => bodies.forEach(body => encoded(partsOf(body)))) * 1_000) / jobs
 }
