@@ -11,6 +11,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   let browser: Browser
   let house: House
   let pipeline: string
+  let letter: string
 
   beforeAll(async () => {
     browser = await launch()
@@ -27,6 +28,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await house.tell(generatePipeline(9, 'small', { firstIds: { pipeline: 91_000_001, job: 910_000_001 } }).deliveries)
     await until(async () => (await house.daemon.store.exports.deadLetters(5)).length > 0)
     house.receiver.behave()
+    letter = `/exports/${(await house.daemon.store.exports.deadLetters(1))[0]?.id}`
     const families = (await (await fetch(`${house.url}/api/pipelines?limit=50`)).json()) as {
       pipelines: { projectId: number; pipelineId: number; name?: string }[]
     }
@@ -52,6 +54,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     ['trends', () => '/trends?span=7d', 'Slowest jobs'],
     ['sources', () => '/sources', 'Webhooks'],
     ['exports', () => '/exports', 'span name is too long'],
+    ['a dead letter', () => letter, 'What the backend said'],
     ['a question before an action', () => '/exports/confirm?do=drop&which=all', 'Drop all dead letters?'],
     ['tokens', () => '/tokens', 'In use'],
   ]
