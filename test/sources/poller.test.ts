@@ -27,8 +27,10 @@ function once(parts: readonly FrozenPart[]): boolean {
   return new Set(all).size === all.length && new Set(jobs).size === jobs.length
 }
 
+/** Of the last attempt: exports leave in no order. */
 function lastStatus(parts: readonly FrozenPart[]): Map<number, string> {
-  return new Map(parts.map(({ key, pipeline }) => [key.pipelineId, pipeline.facts.status]))
+  const inOrder = parts.toSorted((a, b) => a.attempt - b.attempt)
+  return new Map(inOrder.map(({ key, pipeline }) => [key.pipelineId, pipeline.facts.status]))
 }
 
 function truth(world: PolledWorld): Map<number, string> {
