@@ -1,17 +1,15 @@
 // The composition root: builds the rooms in the order of the flow and hands each its slice of the configuration; stops them
 // in the reverse order, with a reason per step.
-import { readFileSync } from 'node:fs'
 import { createExporter, type Exporter } from './export/exporter.ts'
 import { createHealth } from './web/health.ts'
 import { createIntake } from './sources/intake.ts'
 import { createMetricFlush } from './export/metric-flush.ts'
-import { createListener, type Listener } from './web/listener.ts'
+import { createListener } from './web/listener.ts'
 import { createSettler } from './sources/settler.ts'
 import { createTokenReport } from './daemon-tokens.ts'
 import { createTrendLoop } from './store/trend-loop.ts'
 import { createUpkeep } from './store/upkeep.ts'
-import { createWebhookDoor } from './sources/webhook.ts'
-import { claimStore, openStore } from './store/open-store.ts'
+import { claimStore, openStore, writeTurns } from './store/open-store.ts'
 import { connectPlatform, createAsking, selectionOf } from './daemon-platform.ts'
 import { exportDestinations } from './daemon-export.ts'
 import { lookAt, metricsPage, startOwnTelemetry } from './daemon-self.ts'
@@ -20,6 +18,7 @@ import { pagesOf } from './daemon-pages.ts'
 import { parseDelivery } from './platform/parse-delivery.ts'
 import { profiles, type ProfileName } from './platform/profile.ts'
 import { reasonOf } from './lib/fault.ts'
+import { startDoor } from './daemon-door.ts'
 import { systemClock, type Clock } from './lib/clock.ts'
 import { version } from './lib/version.ts'
 import { withoutVariables } from './platform/without-variables.ts'
@@ -66,12 +65,25 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   let flushUntil = 0
   let lastAccepted: number | undefined
   let publicUrl: string | undefined
+  let takeIn = (): void => undefined
   let asked: AskingParts | undefined
   const left = (): number => Math.max(0, flushUntil - clock.now())
   try {
     const own = await startOwnTelemetry(config, () => clock.now())
     steps.push({ why: 'nothing more is measured', stop: async () => own.stop(drainDeadline) })
-    const store = own.watch.store(await openStore(config.store.url, { maxSize: config.store.maxSize }))
+    const turns = writeTurns()
+    const door = startDoor({
+      config,
+      turns,
+      onAccepted: () => {
+        lastAccepted = clock.now()
+        takeIn()
+      },
+      onPut: (tookMs, failed) => own.watch.operation('inbox.put', tookMs, failed),
+      log,
+    })
+    steps.push({ why: 'the thread of the door is not needed any more', stop: async () => door.stop(0) })
+    const store = own.watch.store(await openStore(config.store.url, { maxSize: config.store.maxSize, turns }))
     steps.push({ why: 'nobody writes any more', stop: async () => store.close() })
     const claim = claimStore(config.store.url)
     if (claim !== undefined) {
@@ -158,6 +170,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       clock,
       log,
     })
+    takeIn = () => intake.wake()
     intake.start()
     steps.push({
       why: 'nothing more arrives: take in what is waiting',
@@ -188,21 +201,6 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     trends.start()
     steps.push({ why: 'figures are taken in after the next start', stop: async () => trends.stop() })
 
-    const door = createWebhookDoor({
-      inbox: store.inbox,
-      secrets: () => ({
-        tokens: config.webhook.token.current() ?? [],
-        signing: config.webhook.signingToken.current() ?? [],
-      }),
-      requireSignature: config.webhook.requireSignature,
-      profile,
-      onAccepted: () => {
-        lastAccepted = clock.now()
-        intake.wake()
-      },
-      now: () => clock.now(),
-      log,
-    })
     const health = createHealth({
       proveWritable: async () => store.proveWritable(),
       stopping: () => stopping,
@@ -212,7 +210,17 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const common = { basePath: config.basePath, trustProxy: config.trustProxy, health, log }
     const admin = createListener({ name: 'admin', ...config.admin.listen, ...common })
     own.observe(
-      lookAt({ now: () => clock.now(), door, intake, settler, exporter, flush, store, budget: platform?.budget }),
+      lookAt({
+        now: () => clock.now(),
+        door,
+        intake,
+        settler,
+        exporter,
+        flush,
+        store,
+        budget: platform?.budget,
+        asking: () => asked,
+      }),
     )
     admin.register(metricsPage(config, store, own, settings))
     admin.register(
@@ -225,11 +233,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     )
     const { url: adminUrl } = await admin.start()
     steps.push({ why: 'orchestrators may ask until the end', stop: async () => admin.stop(drainDeadline) })
-    const open = createListener({ name: 'public', ...config.listen, ...common, tls: tlsOf(config) })
-    open.register(door.routes)
-    const { url } = await open.start()
+    const url = await door.open()
     publicUrl = url
-    steps.push({ why: 'accept nothing more', stop: async () => open.stop(drainDeadline) })
+    steps.push({ why: 'accept nothing more', stop: async () => door.stop(drainDeadline) })
 
     return {
       url,
@@ -237,7 +243,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       store,
       exporter,
       refresh: () => {
-        renewTls(open, config, log)
+        door.refresh()
         exporter.wake()
       },
       stop: async (flushMs = flushDeadline) => {
@@ -261,19 +267,5 @@ async function stopAll(steps: Step[], log: Log): Promise<void> {
     } catch (error) {
       log.error({ why: step.why, reason: reasonOf(error) }, 'a part of the daemon did not stop cleanly')
     }
-  }
-}
-
-function tlsOf({ tls }: Config): { cert: Buffer; key: Buffer } | undefined {
-  if (tls.certFile === undefined || tls.keyFile === undefined) return undefined
-  return { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) }
-}
-
-function renewTls(listener: Listener, config: Config, log: Log): void {
-  try {
-    const tls = tlsOf(config)
-    if (tls !== undefined) listener.renewTls(tls)
-  } catch (error) {
-    log.error({ reason: reasonOf(error) }, 'the TLS certificate could not be renewed; the old one stays in use')
   }
 }

@@ -32,6 +32,8 @@ const others = [
 /** A closed set, fit for counting. `unknown`: an event that this version has not heard of. */
 export type HookKind = (typeof wanted)[number] | (typeof others)[number] | 'unknown'
 
+export const allHookKinds: readonly HookKind[] = [...wanted, ...others, 'unknown']
+
 const kinds: ReadonlySet<string> = new Set([...wanted, ...others])
 
 /** True for the kinds that go to the inbox. */

@@ -18,6 +18,8 @@ export interface WatchOptions {
 export interface Watch {
   /** The same store, its operations timed. */
   store(store: Store): Store
+  /** An operation of the store that another thread has timed. */
+  operation(name: string, tookMs: number, failed: boolean): void
   /** The same budget, requests and waits counted. */
   budget(budget: Budget): Budget
   readonly exports: ExportMeters
@@ -65,6 +67,8 @@ export function createWatch({ meters, tracer, now }: WatchOptions): Watch {
   }
 
   return {
+    operation: (operation, tookMs, failed) =>
+      meters.record('storeDuration', tookMs / 1000, { operation, ...(failed ? { error: 'true' } : {}) }),
     store: store => {
       const ports = Object.fromEntries(watched.map(name => [name, port(name, store[name])])) as unknown as Store
       return { ...store, ...ports, exports: withLatency(ports.exports, meters, now) }

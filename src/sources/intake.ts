@@ -1,4 +1,5 @@
 // Behind the durable line: takes deliveries from the inbox, has them parsed, and merges what they tell into the runs.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { absorbing, type AbsorbRules } from './absorb.ts'
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { reasonOf } from '../lib/fault.ts'
@@ -49,6 +50,8 @@ export interface Intake extends Loop {
   drain(): Promise<void>
 }
 
+/** Deliveries of one transaction: some milliseconds, so that the door, which shares the store, seldom waits for long. */
+const oneTransaction = 16
 /** Held many times longer than taking them in lasts: whoever dies or loses the store delays its share by no more. */
 const batch = { deliveries: 256, bytes: 16 * 1024 * 1024, holdMs: 15_000 }
 /** Deliveries that other processes put back (`pipespan inbox retry`) are seen after this long, ms. */
@@ -98,11 +101,14 @@ export function createIntake(options: IntakeOptions): Intake {
 interface Told {
   readonly item: InboxItem
   readonly observation: Observation
+  /** Number of its run within the lease. */
+  readonly run: number
 }
 
 async function digest(lease: InboxLease, counters: IntakeCounters, options: IntakeOptions): Promise<void> {
   const { inbox } = options
   const told: Told[] = []
+  const runs = new Map<string, number>()
   const silent: number[] = []
   for (const item of lease.items) {
     const parsed = options.parse(item)
@@ -119,15 +125,26 @@ async function digest(lease: InboxLease, counters: IntakeCounters, options: Inta
       counters.understood += 1
       counters.droppedJobs += parsed.dropped
       counters.unknownStatuses += unknownStatuses(parsed.observation)
-      told.push({ item, observation: parsed.observation })
+      const { key } = parsed.observation
+      const name = `${key.instance}\n${key.pipelineId}`
+      const run = runs.get(name) ?? runs.size
+      runs.set(name, run)
+      told.push({ item, observation: parsed.observation, run })
     }
   }
   if (silent.length > 0) await inbox.erase(lease.token, silent)
-  if (told.length === 0) return
-  try {
-    await takeIn(lease, told, counters, options)
-  } catch (error) {
-    await takeInOneByOne(lease, told, error, counters, options)
+  // What tells of one run goes together: the run is read and written once.
+  told.sort((a, b) => a.run - b.run)
+  while (told.length > 0) {
+    // None is left over alone: among others it can be told whether it or the store is to blame.
+    const some = told.splice(0, told.length === oneTransaction + 1 ? told.length : oneTransaction)
+    try {
+      await takeIn(lease, some, counters, options)
+    } catch (error) {
+      await takeInOneByOne(lease, some, error, counters, options)
+    }
+    // The settler and the lanes get as many turns: under a flood all of them go on.
+    if (told.length > 0) await nextTurn()
   }
 }
 

@@ -46,7 +46,8 @@ export interface Settler extends Loop {
   drain(): Promise<void>
 }
 
-const batch = { runs: 64, holdMs: 15_000 }
+/** One transaction: some milliseconds, so that the door, which shares the store, seldom waits for long. */
+const batch = { runs: 16, holdMs: 15_000 }
 /** No pause is longer, so that a clock that jumps or another process's news is noticed, ms. */
 const longestPause = 1_000
 

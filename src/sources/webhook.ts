@@ -12,7 +12,7 @@ import { looksLikeJsonObject } from './json-shape.ts'
 import { createPutBatch } from './put-batch.ts'
 import { readBody } from './read-body.ts'
 import { admit, type Admission, type DoorPolicy, type DoorSecrets } from './verify-delivery.ts'
-import { createWebhookCounts, type WebhookCounts } from './webhook-counts.ts'
+import { countOne, readCounts, roomForCounts, type Counted, type WebhookCounts } from './webhook-counts.ts'
 import { refusals, type Refusal, type RefusalAnswer } from './webhook-refusals.ts'
 
 export interface WebhookDoorOptions extends DoorPolicy {
@@ -24,6 +24,8 @@ export interface WebhookDoorOptions extends DoorPolicy {
   /** Milliseconds of Unix time. */
   readonly now: () => number
   readonly log: Log
+  /** Where to count, if others shall read it (`roomForCounts`). */
+  readonly counts?: SharedArrayBuffer | undefined
   /** The largest body, bytes; 25 MiB, as much as the platform sends. */
   readonly maxBody?: number | undefined
   /** Bytes of all bodies in flight; 64 MiB. Never less than one largest body. */
@@ -62,7 +64,8 @@ export function createWebhookDoor(options: WebhookDoorOptions): WebhookDoor {
   const maxBody = options.maxBody ?? largestBody
   const budget = createBodyBudget(Math.max(maxBody, options.maxInFlight ?? inFlightBytes))
   const batch = createPutBatch(options.inbox, { ...group, onAccepted: options.onAccepted })
-  const counts = createWebhookCounts()
+  const room = options.counts ?? roomForCounts()
+  const count = (name: Counted): void => countOne(room, name)
   const warn = sparseWarnings(log, now)
 
   /** Everything that the headers alone decide. Undefined: the body is wanted. */
@@ -101,7 +104,7 @@ export function createWebhookDoor(options: WebhookDoorOptions): WebhookDoor {
         source: 'webhook',
         body,
       })
-      if (outcome !== 'full') counts[outcome] += 1
+      if (outcome !== 'full') count(outcome)
       return outcomes[outcome]
     } catch (error) {
       return { refused: 'store', cause: reasonOf(error) }
@@ -115,14 +118,14 @@ export function createWebhookDoor(options: WebhookDoorOptions): WebhookDoor {
 
   function ignored(headers: Headers): Answer {
     const kind = hookKindOfEvent(headerOf(headers, 'Event', profile)) ?? 'unknown'
-    counts.ignored[kind] = (counts.ignored[kind] ?? 0) + 1
+    count(`ignored ${kind}`)
     return notOfInterest
   }
 
   function send(request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply {
     if (!('refused' in answer)) return reply.code(answer.status).send({ message: answer.message })
     const { status, message, retryAfter }: RefusalAnswer = refusals[answer.refused]
-    counts.refused[answer.refused] += 1
+    count(`refused ${answer.refused}`)
     warn(answer.refused, `delivery refused: ${message}`, {
       requestId: request.id,
       remote: request.ip,
@@ -134,14 +137,16 @@ export function createWebhookDoor(options: WebhookDoorOptions): WebhookDoor {
   }
 
   return {
-    counts,
+    get counts() {
+      return readCounts(room)
+    },
     routes: async app => {
       // The body stays on the stream: who may send one is settled first, and then it is read within the budget.
       app.addContentTypeParser('*', (_request, _payload, done) => done(null))
       app.decorateRequest('admission')
       app.post('/webhooks', {
         onRequest: async (request, reply) => {
-          counts.received += 1
+          count('received')
           const admission = admit(request.headers, options.secrets(), options, now())
           const answer = atTheDoor(request.headers, admission)
           if (answer !== undefined) return send(request, reply, answer)

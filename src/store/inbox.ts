@@ -71,3 +71,10 @@ export interface Inbox {
   retryKeptOfOtherVersions(version: string): Promise<number>
   state(): Promise<InboxState>
 }
+
+/** All of the store that a door needs, on connections of its own. */
+export interface InboxDoor extends Pick<Inbox, 'put'> {
+  /** Throws StoreError when the store does not take writes. */
+  proveWritable(): Promise<void>
+  close(): Promise<void>
+}

@@ -10,10 +10,10 @@ export interface TrendLoopOptions {
   readonly log: Log
 }
 
-/** Parts of one transaction: some tens of milliseconds. */
-const parts = 100
+/** Parts of one transaction: some milliseconds. */
+const parts = 25
 /** When there was nothing new, and between two steps while there is, ms. */
-const pause = { idle: 5_000, busy: 20 }
+const pause = { idle: 5_000, busy: 5 }
 /** Between two rounds of forgetting, ms. */
 const pruneEvery = 3_600_000
 

@@ -1,6 +1,7 @@
 // Giving up what is old, on PostgreSQL: small transactions that step past rows which others hold.
 import { loadJobs, storedRun } from './run-rows.ts'
 import { remember } from '../../model/tombstone.ts'
+import { slicesOf } from './slices.ts'
 import { usedBytes } from './size.ts'
 import { writeMemories } from './tombstones.ts'
 import type { Database, Session } from './database.ts'
@@ -77,13 +78,16 @@ async function pruneRuns(
   )
   const isBusy = new Set(busy.map(row => row.run_id as number))
   const rows = locked.filter(({ id }) => !isBusy.has(id as number))
-  if (rows.length === 0) return { pruned: 0, remembered: 0, next }
-  const jobs = await loadJobs(
-    session,
-    rows.map(({ id }) => ({ id: id as number, jobs: 'all' })),
-  )
-  const tombstones = rows.flatMap(row => remember(storedRun(row, jobs).run) ?? [])
-  await writeMemories(session, tombstones, now)
+  let remembered = 0
+  for (const slice of await slicesOf(session, rows, ({ id }) => id as number)) {
+    const jobs = await loadJobs(
+      session,
+      slice.map(({ id }) => ({ id: id as number, jobs: 'all' })),
+    )
+    const tombstones = slice.flatMap(row => remember(storedRun(row, jobs).run) ?? [])
+    await writeMemories(session, tombstones, now)
+    remembered += tombstones.length
+  }
   await session.query('DELETE FROM runs WHERE id = ANY ($1::bigint[])', [rows.map(({ id }) => id)])
-  return { pruned: rows.length, remembered: tombstones.length, next }
+  return { pruned: rows.length, remembered, next }
 }

@@ -5,6 +5,7 @@ import { moveTotals } from './totals.ts'
 import { Again, type Database, type Row, type Session } from './database.ts'
 import { headOf, keyOf, loadJobs, nameOf, selectRuns, storedRun } from './run-rows.ts'
 import { readMemory, takeMemories } from './tombstones.ts'
+import { slicesOf } from './slices.ts'
 import { revive } from '../../model/tombstone.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { RunChange, Runs, RunWork, StoredRun, Understood } from '../runs.ts'
@@ -97,6 +98,17 @@ async function transact(session: Session, now: number, work: readonly RunWork[])
   const locked = await selectRuns(session, keys, 'ORDER BY r.instance, r.pipeline_id FOR UPDATE OF r')
   const rows = [...locked, ...(await reviveRuns(session, unknown(keys, locked)))]
   const byKey = new Map(rows.map(row => [nameOf(keyOf(row)), row]))
+  const whole = ({ key, jobs }: RunWork): number | undefined =>
+    jobs === 'all' ? (byKey.get(nameOf(key))?.id as number | undefined) : undefined
+  for (const slice of await slicesOf(session, work, whole)) await decideAll(session, now, slice, byKey)
+}
+
+async function decideAll(
+  session: Session,
+  now: number,
+  work: readonly RunWork[],
+  byKey: ReadonlyMap<string, Row>,
+): Promise<void> {
   const jobs = await loadJobs(
     session,
     work.flatMap(item => {

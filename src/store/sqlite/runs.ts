@@ -6,6 +6,7 @@ import { headOf, loadJobs, select, storedRun } from './run-rows.ts'
 import { readMemory, takeMemory } from './tombstones.ts'
 import { revive } from '../../model/tombstone.ts'
 import type { Database, Row } from './database.ts'
+import type { Job } from '../../model/job.ts'
 import type { InboxLeases } from './inbox-leases.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 import type { RunKey } from '../../model/observation.ts'
@@ -146,23 +147,26 @@ function write(
               changed_at = ?, ended_at = ?, enriching_until = ?, due_at = ? WHERE id = ?`,
     ).run(...values, id)
   }
-  const job = db.prepare(
-    `INSERT INTO jobs (run_id, job_id, record, times, frozen) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT (run_id, job_id) DO UPDATE SET record = excluded.record, times = excluded.times, frozen = excluded.frozen`,
-  )
-  for (const { id: jobId, record, times, frozen } of change.jobs) {
-    job.run(
-      id,
-      jobId,
-      JSON.stringify(record),
-      JSON.stringify(times),
-      frozen === undefined ? null : JSON.stringify(frozen),
-    )
-  }
+  writeJobs(db, id, known, change.jobs)
   listRun(db, id, run, now)
   for (const owed of change.owed ?? []) owe(db, id, owed, now)
   noteTriggers(db, id, run.key.instance, change.jobs)
   changeAsking(db, id, change.asking)
+}
+
+function writeJobs(db: Database, runId: number, known: StoredRun | undefined, jobs: readonly Job[]): void {
+  const mark = db.prepare('UPDATE jobs SET frozen = ? WHERE run_id = ? AND job_id = ?')
+  const put = db.prepare(
+    `INSERT INTO jobs (run_id, job_id, record, times, frozen) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (run_id, job_id) DO UPDATE SET record = excluded.record, times = excluded.times, frozen = excluded.frozen`,
+  )
+  for (const { id, record, times, frozen } of jobs) {
+    const before = known?.run.jobs.get(id)
+    const text = frozen === undefined ? null : JSON.stringify(frozen)
+    // A job that was only frozen is as it was but for its mark.
+    if (before?.record === record && before.times === times) mark.run(text, runId, id)
+    else put.run(runId, id, JSON.stringify(record), JSON.stringify(times), text)
+  }
 }
 
 function owe(db: Database, runId: number, { part, to }: Owed, now: number): void {

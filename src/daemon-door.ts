@@ -1,0 +1,161 @@
+// The main thread's side of the webhook door: part of the composition root. Starts the thread, hands it what it needs, hears
+// what it tells, and ends the daemon should the thread ever end by itself: a daemon that hears nothing must not look alive.
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
+import { ConfigError, reasonOf, StoreError } from './lib/fault.ts'
+import { readCounts, roomForCounts, type WebhookCounts } from './sources/webhook-counts.ts'
+import type { Config } from './config/options.ts'
+import type { DoorNews, DoorOrder, DoorSecretTexts } from './daemon-door-thread.ts'
+import type { Log } from './lib/log.ts'
+import type { ProfileName } from './platform/profile.ts'
+import type { TlsFiles } from './web/listener.ts'
+import type { WriteTurns } from './store/sqlite/write-turns.ts'
+
+export interface DoorOptions {
+  readonly config: Config<ProfileName>
+  /** Who writes when, where the store is a file. */
+  readonly turns: Pick<WriteTurns, 'shared'>
+  /** Called after each commit that accepted something. */
+  readonly onAccepted: () => void
+  /** Called after each commit, or try of one. */
+  readonly onPut: (tookMs: number, failed: boolean) => void
+  readonly log: Log
+}
+
+export interface Door {
+  readonly counts: WebhookCounts
+  /** Resolves with its URL once webhooks are taken. Throws a Fault when the address or the store cannot be had. */
+  open(): Promise<string>
+  /** Secrets or certificates may have changed. */
+  refresh(): void
+  /** Accepts nothing more; requests in flight may take so long, ms. */
+  stop(withinMs: number): Promise<void>
+}
+
+/** How often files of secrets are looked at, ms: as often as they are for everything else. */
+const lookEvery = 1_000
+
+/** The thread starts at once, and loads what it needs while the rest of the daemon is built; it takes nothing before `open`. */
+export function startDoor({ config, turns, onAccepted, onPut, log }: DoorOptions): Door {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+  const thread = new Worker(new URL(`./daemon-door-thread.${extension}`, import.meta.url), {
+    name: 'webhook door',
+    workerData: { level: log.level },
+  })
+  const counts = roomForCounts()
+  const tell = (order: DoorOrder): void => thread.postMessage(order)
+  let told = JSON.stringify(secretTexts(config))
+  let opened: ((url: string) => void) | undefined
+  let refused: ((error: unknown) => void) | undefined
+  let stopping = false
+
+  thread.on('message', (message: DoorNews) => {
+    switch (message.news) {
+      case 'open':
+        opened?.(message.url)
+        break
+      case 'failed':
+        refused?.(faultOf(message))
+        break
+      case 'accepted':
+        onAccepted()
+        break
+      case 'put':
+        onPut(message.tookMs, message.failed)
+        break
+      case 'log':
+        relay(message.line, log)
+        break
+      case 'stopped':
+        break
+    }
+  })
+  thread.on('error', error => {
+    if (!stopping) throw error
+  })
+  thread.on('exit', code => {
+    if (!stopping) throw new Error(`The webhook door's thread ended by itself (exit code ${code}).`)
+  })
+  const looking = setInterval(renewSecrets, lookEvery)
+  looking.unref()
+
+  function renewSecrets(): void {
+    const secrets = secretTexts(config)
+    const text = JSON.stringify(secrets)
+    if (text === told) return
+    told = text
+    tell({ order: 'secrets', secrets })
+  }
+
+  return {
+    get counts() {
+      return readCounts(counts)
+    },
+    open: () =>
+      new Promise((resolve, reject) => {
+        opened = resolve
+        refused = reject
+        const { store, listen, basePath, trustProxy, platform, webhook } = config
+        const place = store.url.engine === 'sqlite' ? store.url.path : store.url.url.reveal()
+        tell({
+          order: 'open',
+          settings: {
+            store: { engine: store.url.engine, place, maxSize: store.maxSize },
+            listen: { ...listen, basePath, trustProxy },
+            tls: tlsOf(config),
+            profile: platform.profile,
+            requireSignature: webhook.requireSignature,
+            secrets: secretTexts(config),
+            turns: turns.shared,
+            counts,
+          },
+        })
+      }),
+    refresh: () => {
+      renewSecrets()
+      try {
+        const tls = tlsOf(config)
+        if (tls !== undefined) tell({ order: 'renew TLS', tls })
+      } catch (error) {
+        log.error({ reason: reasonOf(error) }, 'the TLS certificate could not be renewed; the old one stays in use')
+      }
+    },
+    stop: async withinMs => {
+      if (stopping) return
+      stopping = true
+      clearInterval(looking)
+      const gone = once(thread, 'exit')
+      tell({ order: 'stop', withinMs })
+      const tooLate = setTimeout(() => void thread.terminate(), withinMs + 5_000)
+      await gone
+      clearTimeout(tooLate)
+    },
+  }
+}
+
+/** A line of the thread's log, as the daemon's own. */
+function relay(line: string, log: Log): void {
+  const { level, msg, ...facts } = JSON.parse(line) as { level: number; msg: string } & Record<string, unknown>
+  const name = log.levels.labels[level] ?? 'info'
+  log[name as 'info'](facts, msg)
+}
+
+function faultOf({ what, remedy }: { readonly what: string; readonly remedy: string | undefined }): Error {
+  return remedy === undefined
+    ? new StoreError(`The webhook door cannot be opened: ${what}.`, 'See the lines before this one.')
+    : new ConfigError(what, remedy)
+}
+
+function secretTexts({ webhook }: Config): DoorSecretTexts {
+  return {
+    tokens: (webhook.token.current() ?? []).map(secret => secret.reveal()),
+    signing: (webhook.signingToken.current() ?? []).map(secret => secret.reveal()),
+  }
+}
+
+function tlsOf({ tls }: Config): TlsFiles | undefined {
+  if (tls.certFile === undefined || tls.keyFile === undefined) return undefined
+  // As text: a Buffer would reach the thread as another kind of array.
+  return { cert: readFileSync(tls.certFile, 'utf8'), key: readFileSync(tls.keyFile, 'utf8') }
+}
