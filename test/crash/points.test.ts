@@ -80,7 +80,7 @@ function isOfALife({ point }: Moment): boolean {
 }
 
 describe.skipIf(isFull)('killed once at every named point', () => {
-  it('on SQLite loses nothing and repeats nothing', { timeout: 60_000 }, async () => {
+  it('on SQLite loses nothing and repeats nothing', { timeout: 120_000 }, async () => {
     // Each point from one of its sides, in turn; several stores at a time: most of a life is its start.
     const moments = momentsOn('sqlite')
       .filter((_, at) => at % 4 === 0 || at % 4 === 3)
@@ -93,7 +93,7 @@ describe.skipIf(isFull)('killed once at every named point', () => {
     expect(figures.reduce((sum, { kills: count }) => sum + count, 0)).toBe(points.length)
   })
 
-  it('on PostgreSQL, at a few of them, loses nothing and repeats nothing', { timeout: 60_000 }, async () => {
+  it('on PostgreSQL, at a few of them, loses nothing and repeats nothing', { timeout: 120_000 }, async () => {
     const { storeUrl, passAMinute } = await database()
     const deaths = momentsOn('postgres')
       .filter(moment => few.includes(nameOf(moment)))
