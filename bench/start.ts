@@ -13,7 +13,7 @@ export const start: Question = {
   unit: 'ms',
   times: { full: 11, quick: 3 },
   terms: quick =>
-    `${quick ? '50,000' : '1,000,000'} runs, exported and not yet pruned; from the start of the process to its first good ` +
+    `${quick ? '100,000' : '1,000,000'} runs, exported and not yet pruned; from the start of the process to its first good ` +
     'answer on /readyz.',
   rounds: async function* (quick) {
     const { folder } = await sharedStore(quick)

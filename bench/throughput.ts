@@ -13,7 +13,7 @@ export const throughput: Question = {
   unit: 'pipelines/s',
   times: { full: 3, quick: 1 },
   terms: quick =>
-    `${quick ? '50,000' : '1,000,000'} runs of 1 to 13 jobs, exported and not yet pruned, as a daemon leaves them; full ` +
+    `${quick ? '100,000' : '1,000,000'} runs of 1 to 13 jobs, exported and not yet pruned, as a daemon leaves them; full ` +
     `load of finished pipelines of 20 jobs for ${quick ? 3 : 25} s; settle delay 0, traces.`,
   rounds: async function* (quick) {
     await using sink = await startServer('sink.ts')
