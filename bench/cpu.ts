@@ -15,10 +15,10 @@ export const cpu: Question = {
   unit: 'µs',
   times: { full: 5, quick: 1 },
   terms: quick =>
-    `${quick ? '1,200' : '10,000'} pipelines of 20 jobs put into the store of a running daemon by another process; ` +
+    `${quick ? '1,000' : '10,000'} pipelines of 20 jobs put into the store of a running daemon by another process; ` +
     'user and system time of the whole daemon, all threads, until the backend has them all; settle delay 0, traces.',
   rounds: async function* (quick) {
-    const [warm, pipelines] = quick ? [800, 1_200] : [6_000, 10_000]
+    const [warm, pipelines] = quick ? [500, 1_000] : [6_000, 10_000]
     await using sink = await startServer('sink.ts')
     for (;;) {
       await using daemon = await startDaemon({ backend: sink.port })

@@ -20,6 +20,11 @@ export interface FullLoad {
   readonly webhooksPerSecond: number
 }
 
+/** What may wait of finished pipelines, for those who have no other wish. It takes a while until so many wait, and to work them off. */
+export function usualBacklog(quick: boolean): number {
+  return quick ? 200 : 1_000
+}
+
 /** How often the backend is asked what it has, ms. */
 const askEvery = 20
 

@@ -1,7 +1,7 @@
 // Resident memory under full load while the backend is away, against the same load with the backend there.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { finishes } from './hooks.ts'
-import { fullLoad } from './full-load.ts'
+import { fullLoad, usualBacklog } from './full-load.ts'
 import { load } from './load.ts'
 import { residentBytes, startDaemon, startServer, type RunningDaemon } from './processes.ts'
 import type { Question } from './question.ts'
@@ -15,23 +15,23 @@ export const memory: Question = {
   times: { full: 1, quick: 1 },
   terms: quick =>
     `Finished pipelines of 20 jobs. There: full load for ${quick ? '5 s' : '4 minutes'}. Away (connections refused): ` +
-    `another daemon, as many webhooks per second for ${quick ? '10 s' : '10 minutes'}; what its store of 10 GiB cannot ` +
+    `another daemon, as many webhooks per second for ${quick ? '8 s' : '10 minutes'}; what its store of 10 GiB cannot ` +
     'hold is refused. Settle delay 0, traces.',
   rounds: async function* (quick) {
     for (;;) {
-      const there = await withBackend(quick ? 5_000 : 240_000)
-      const away = await withoutBackend(quick ? 10_000 : 600_000, there.perSecond)
+      const there = await withBackend(quick, quick ? 5_000 : 240_000)
+      const away = await withoutBackend(quick ? 8_000 : 600_000, there.perSecond)
       const offered = `${there.perSecond.toFixed(0)} webhooks per second, of which the store took ${away.taken}`
       yield { ours: away.highest / 2 ** 20, rival: there.highest / 2 ** 20, seen: offered }
     }
   },
 }
 
-async function withBackend(forMs: number): Promise<{ highest: number; perSecond: number }> {
+async function withBackend(quick: boolean, forMs: number): Promise<{ highest: number; perSecond: number }> {
   await using sink = await startServer('sink.ts')
   await using daemon = await startDaemon({ backend: sink.port })
   using watched = watch(daemon)
-  const common = { daemons: [daemon], sink, hooks: finishes(20), backlog: 1_000 }
+  const common = { daemons: [daemon], sink, hooks: finishes(20), backlog: usualBacklog(quick) }
   const { pipelinesPerSecond } = await fullLoad({ ...common, warmMs: 2_000, forMs: forMs - 2_000 })
   return { highest: watched.highest(), perSecond: pipelinesPerSecond }
 }

@@ -1,6 +1,6 @@
 // Three replicas on one PostgreSQL server against one process on SQLite, all on the same machine.
 import { finishes } from './hooks.ts'
-import { fullLoad } from './full-load.ts'
+import { fullLoad, usualBacklog } from './full-load.ts'
 import { startDaemon, startServer, type Running } from './processes.ts'
 import { startPostgres } from '../test/store/postgres-server.ts'
 import { interleaved, type Question } from './question.ts'
@@ -13,7 +13,7 @@ export const postgres: Question = {
   unit: 'pipelines/s',
   times: { full: 3, quick: 1 },
   terms: quick =>
-    `Full load of finished pipelines of 20 jobs for ${quick ? 3 : 30} s, spread over the replicas; server, replicas, sender ` +
+    `Full load of finished pipelines of 20 jobs for ${quick ? 2.5 : 30} s, spread over the replicas; server, replicas, sender ` +
     'and receiver share the machine; both databases wait for the disk (fsync); settle delay 0, traces.',
   rounds: async function* (quick) {
     await using sink = await startServer('sink.ts')
@@ -42,6 +42,7 @@ async function rateOf(replicas: readonly Record<string, string>[], sink: Running
   const daemons: Running[] = []
   // One after the other: the first makes the tables.
   for (const env of replicas) daemons.push(started.use(await startDaemon({ backend: sink.port, env })))
-  const times = quick ? { warmMs: 1_500, forMs: 3_000 } : { warmMs: 5_000, forMs: 30_000 }
-  return (await fullLoad({ daemons, sink, hooks: finishes(20), backlog: 1_000, ...times })).pipelinesPerSecond
+  const times = quick ? { warmMs: 1_000, forMs: 2_500 } : { warmMs: 5_000, forMs: 30_000 }
+  return (await fullLoad({ daemons, sink, hooks: finishes(20), backlog: usualBacklog(quick), ...times }))
+    .pipelinesPerSecond
 }

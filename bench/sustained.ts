@@ -1,7 +1,7 @@
 // Pipelines exported per second under full load, every webhook a finished one, against a bare server with the same webhooks.
 import { answeredPerSecond } from './load.ts'
 import { finishes } from './hooks.ts'
-import { fullLoad } from './full-load.ts'
+import { fullLoad, usualBacklog } from './full-load.ts'
 import { startDaemon, startServer } from './processes.ts'
 import { interleaved, type Question } from './question.ts'
 
@@ -14,7 +14,7 @@ export const sustained: Question = {
   times: { full: 3, quick: 1 },
   terms: quick =>
     `Every webhook a finished pipeline of 20 jobs (24.6 KB): parsed, merged, mapped, encoded, gzipped and answered by a ` +
-    `local receiver; ${quick ? 4 : 60} s, never more than 1,000 accepted and not yet exported; settle delay 0, no ` +
+    `local receiver; ${quick ? 4 : 60} s, never more than ${usualBacklog(quick).toLocaleString('en')} accepted and not yet exported; settle delay 0, no ` +
     'enrichment, traces.',
   rounds: async function* (quick) {
     await using bare = await startServer('bare-server.ts')
@@ -25,7 +25,7 @@ export const sustained: Question = {
       async () => answeredPerSecond({ ports: [bare.port], next: finishes(20), ...bareTimes }),
       async () => {
         await using daemon = await startDaemon({ backend: sink.port })
-        return await fullLoad({ daemons: [daemon], sink, hooks: finishes(20), backlog: 1_000, ...times })
+        return await fullLoad({ daemons: [daemon], sink, hooks: finishes(20), backlog: usualBacklog(quick), ...times })
       },
       ({ pipelinesPerSecond }) => ({ ours: pipelinesPerSecond }),
     )

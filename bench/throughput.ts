@@ -1,7 +1,7 @@
 // Whether a store that has been used for long slows the daemon down: full load with a million runs in it, and with a thousand.
 import { filledEnv, filledStore, sharedStore, type FilledStore } from './full-store.ts'
 import { finishes } from './hooks.ts'
-import { fullLoad } from './full-load.ts'
+import { fullLoad, usualBacklog } from './full-load.ts'
 import { startDaemon, startServer, type Running } from './processes.ts'
 import { interleaved, type Question } from './question.ts'
 
@@ -14,7 +14,7 @@ export const throughput: Question = {
   times: { full: 3, quick: 1 },
   terms: quick =>
     `${quick ? '100,000' : '1,000,000'} runs of 1 to 13 jobs, exported and not yet pruned, as a daemon leaves them; full ` +
-    `load of finished pipelines of 20 jobs for ${quick ? 3 : 25} s; settle delay 0, traces.`,
+    `load of finished pipelines of 20 jobs for ${quick ? 2.5 : 25} s; settle delay 0, traces.`,
   rounds: async function* (quick) {
     await using sink = await startServer('sink.ts')
     const full = await sharedStore(quick)
@@ -32,8 +32,8 @@ export const throughput: Question = {
 async function rateOf(store: FilledStore, sink: Running, quick: boolean): Promise<number> {
   await using daemon = await startDaemon({ backend: sink.port, folder: store.folder, env: filledEnv })
   const { pipelinesPerSecond } = await fullLoad({
-    ...{ daemons: [daemon], sink, hooks: finishes(20, store.newPipelines()), backlog: 1_000 },
-    ...(quick ? { warmMs: 1_500, forMs: 3_000 } : { warmMs: 5_000, forMs: 25_000 }),
+    ...{ daemons: [daemon], sink, hooks: finishes(20, store.newPipelines()), backlog: usualBacklog(quick) },
+    ...(quick ? { warmMs: 1_000, forMs: 2_500 } : { warmMs: 5_000, forMs: 25_000 }),
   })
   await daemon.stop()
   return pipelinesPerSecond
