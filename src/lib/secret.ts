@@ -1,9 +1,10 @@
 // A value that must not be seen: it prints as [secret] wherever somebody would print it, and is read on purpose only.
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import { inspect } from 'node:util'
 
 export class Secret {
   readonly #value: string
+  #digest: Buffer | undefined
 
   constructor(value: string) {
     this.#value = value
@@ -16,7 +17,8 @@ export class Secret {
 
   /** Constant in time whatever the candidate's length and content. */
   equals(candidate: string): boolean {
-    return timingSafeEqual(digest(this.#value), digest(candidate))
+    this.#digest ??= digest(this.#value)
+    return timingSafeEqual(this.#digest, digest(candidate))
   }
 
   toString(): string {
@@ -33,5 +35,5 @@ export class Secret {
 }
 
 function digest(value: string): Buffer {
-  return createHash('sha256').update(value).digest()
+  return hash('sha256', value, 'buffer')
 }

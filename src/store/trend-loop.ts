@@ -11,7 +11,7 @@ export interface TrendLoopOptions {
 }
 
 /** Parts of one transaction: some milliseconds. */
-const parts = 25
+const parts = 50
 /** When there was nothing new, and between two steps while there is, ms. */
 const pause = { idle: 5_000, busy: 5 }
 /** Between two rounds of forgetting, ms. */

@@ -3,14 +3,15 @@ import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../both-ends.ts'
 import { deadLetterOf, laneOf, selectDead, selectLanes } from '../rows.ts'
 import type { Database, Row } from './database.ts'
+import type { RecentPart, RecentParts } from './recent-parts.ts'
 import type { FrozenPart } from '../../model/frozen.ts'
 import type { ExportItem, Exports, Lane, Settlement } from '../exports.ts'
 
-export function sqliteExports(db: Database): Exports {
+export function sqliteExports(db: Database, recent: RecentParts): Exports {
   return {
     lease: async (lane, limit, holdMs, maxBytes = Infinity) => {
       const token = randomUUID()
-      return { token, items: db.transaction(() => lease(db, lane, token, { limit, maxBytes, holdMs })) }
+      return { token, items: db.transaction(() => lease(db, recent, lane, token, { limit, maxBytes, holdMs })) }
     },
     settle: async (token, settlements) => ({
       lost: db.transaction(() => settlements.filter(one => !settle(db, token, one)).length),
@@ -43,6 +44,7 @@ export function sqliteExports(db: Database): Exports {
 
 function lease(
   db: Database,
+  recent: RecentParts,
   lane: Lane,
   token: string,
   { limit, maxBytes, holdMs }: { limit: number; maxBytes: number; holdMs: number },
@@ -67,11 +69,15 @@ function lease(
   for (const id of bothEnds(oldest, newest, limit)) {
     if (bytes >= maxBytes) break
     const row = hold.get(token, now + holdMs, id) as { part_id: number; tries: number; owed_at: number }
-    const { view: text } = view.get(row.part_id) as { view: string }
-    bytes += text.length
-    items.push({ id, part: JSON.parse(text) as FrozenPart, tries: row.tries, owedAt: row.owed_at })
+    const { part, size } = recent.recall(row.part_id) ?? partOf(view.get(row.part_id) as { view: string })
+    bytes += size
+    items.push({ id, part, tries: row.tries, owedAt: row.owed_at })
   }
   return items
+}
+
+function partOf({ view }: { readonly view: string }): Pick<RecentPart, 'part' | 'size'> {
+  return { part: JSON.parse(view) as FrozenPart, size: view.length }
 }
 
 /** False when the lease was lost. */

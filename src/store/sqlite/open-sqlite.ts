@@ -1,6 +1,7 @@
 // The embedded store: one SQLite file, every room's tables on one connection.
 import { openDatabase, type Database } from './database.ts'
 import { reclaimAsking, sqliteAsking } from './asking.ts'
+import { createRecentParts } from './recent-parts.ts'
 import { sqliteExports } from './exports.ts'
 import { createInboxLeases } from './inbox-leases.ts'
 import { sqliteInbox } from './inbox.ts'
@@ -18,16 +19,17 @@ import type { Store, StoreOptions } from '../store.ts'
 export function openSqlite(file: string, options: StoreOptions, turns?: WriteTurns): Store {
   const db = openDatabase(file, options.now, turns)
   const leases = createInboxLeases()
+  const recent = createRecentParts(options.now)
   return {
     inbox: sqliteInbox(db, leases, options.maxSize),
-    runs: sqliteRuns(db, leases),
-    exports: sqliteExports(db),
+    runs: sqliteRuns(db, leases, recent),
+    exports: sqliteExports(db, recent),
     asking: sqliteAsking(db),
     ...sqliteNotes(db),
     pruning: sqlitePruning(db, options.maxSize),
     tables: sqliteTables(db),
     totals: sqliteTotals(db),
-    views: sqliteViews(db),
+    views: sqliteViews(db, recent),
     proveWritable: async () => proveWritable(db),
     reclaim: async () => {
       db.transaction(() => {
@@ -44,6 +46,8 @@ export function openSqlite(file: string, options: StoreOptions, turns?: WriteTur
 /** A second connection to a file that is open already: for the thread that only puts deliveries into the inbox. */
 export function openSqliteDoor(file: string, options: StoreOptions, turns: WriteTurns): InboxDoor {
   const db = openDatabase(file, options.now)
+  // Writing the log back into the file would hold up whoever waits at the door: the other connection does it.
+  db.prepare('PRAGMA wal_autocheckpoint = 0').get()
   const inbox = sqliteInbox(db, createInboxLeases(), options.maxSize)
   const inTurn = async <T>(work: () => T): Promise<Awaited<T>> => {
     await turns.wantAndTake()

@@ -2,41 +2,49 @@
 import { changeAsking, noteTriggers } from './asking.ts'
 import { listRun } from './views.ts'
 import { moveTotals } from './totals.ts'
+import { createDueLeases } from './due-leases.ts'
 import { headOf, loadJobs, select, storedRun } from './run-rows.ts'
 import { readMemory, takeMemory } from './tombstones.ts'
 import { revive } from '../../model/tombstone.ts'
 import type { Database, Row } from './database.ts'
 import type { Job } from '../../model/job.ts'
 import type { InboxLeases } from './inbox-leases.ts'
+import type { RecentPart, RecentParts } from './recent-parts.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { Owed, RunChange, Runs, RunWork, SourceName, StoredRun, Understood } from '../runs.ts'
 
-export function sqliteRuns(db: Database, leases: InboxLeases): Runs {
+export function sqliteRuns(db: Database, leases: InboxLeases, recent: RecentParts): Runs {
+  const held = createDueLeases()
   return {
     transact: async (work, understood) => {
-      const isOurs = transact(db, leases, work, understood)
+      const written: Written = { runs: [], parts: [] }
+      const isOurs = transact(db, leases, work, understood, written)
       if (isOurs) for (const id of understood?.ids ?? []) leases.forget(id)
+      for (const id of written.runs) held.forget(id)
+      recent.remember(written.parts)
       return isOurs
     },
-    takeDue: async (limit, holdMs) =>
-      db.transaction(() => {
-        const now = db.now()
-        const rows = db
-          .prepare(
-            `UPDATE runs SET due_at = ?
-             WHERE id IN (SELECT id FROM runs WHERE due_at <= ? ORDER BY due_at LIMIT ?)
-             RETURNING instance, pipeline_id`,
-          )
-          .all(now + holdMs, now, limit) as { instance: string; pipeline_id: number }[]
-        return rows.map(row => ({ instance: row.instance, pipelineId: row.pipeline_id }))
-      }),
-    nextDue: async () =>
-      (
-        db.prepare('SELECT min(due_at) AS due FROM runs WHERE due_at IS NOT NULL').get() as {
-          due: number | null
-        }
-      ).due ?? undefined,
+    // Only reads, as the inbox does: writing the time into the row would write the whole run once more.
+    takeDue: async (limit, holdMs) => {
+      const now = db.now()
+      held.expire(now)
+      const rows = db
+        .prepare('SELECT id, instance, pipeline_id FROM runs WHERE due_at <= ? ORDER BY due_at LIMIT ?')
+        .all(now, limit + held.size) as { id: number; instance: string; pipeline_id: number }[]
+      const free = rows.filter(({ id }) => held.isFree(id, now)).slice(0, limit)
+      for (const { id } of free) held.hold(id, now + holdMs)
+      return free.map(row => ({ instance: row.instance, pipelineId: row.pipeline_id }))
+    },
+    nextDue: async () => {
+      const now = db.now()
+      const rows = db
+        .prepare('SELECT id, due_at FROM runs WHERE due_at IS NOT NULL ORDER BY due_at LIMIT ?')
+        .all(held.size + 1) as { id: number; due_at: number }[]
+      const free = rows.find(({ id }) => held.isFree(id, now))?.due_at
+      const back = held.nextFree()
+      return free === undefined || back === undefined ? (free ?? back) : Math.min(free, back)
+    },
     get: async key => {
       const row = select(db, key)
       if (row !== undefined) return storedRun(key, row, loadJobs(db, row.id as number, 'all'))
@@ -64,11 +72,18 @@ export function sqliteRuns(db: Database, leases: InboxLeases): Runs {
   }
 }
 
+/** What a transaction wrote: for the memory, once it is committed. */
+interface Written {
+  readonly runs: number[]
+  readonly parts: RecentPart[]
+}
+
 function transact(
   db: Database,
   leases: InboxLeases,
   work: readonly RunWork[],
   understood: Understood | undefined,
+  written: Written,
 ): boolean {
   return db.transaction(() => {
     if (understood !== undefined && !erase(db, leases, understood)) return false
@@ -79,7 +94,8 @@ function transact(
       const known = row === undefined ? undefined : storedRun(item.key, row, loadJobs(db, row.id as number, item.jobs))
       const change = item.decide(known, now)
       if (change !== undefined) {
-        write(db, row?.id as number | undefined, known, change, item.source, now)
+        if (row !== undefined) written.runs.push(row.id as number)
+        written.parts.push(...write(db, row?.id as number | undefined, known, change, item.source, now))
         totals.push(...(change.totals ?? []))
       } else if (row !== undefined && item.source !== undefined && known?.heardFrom[item.source] === undefined) {
         const heardFrom = { ...known?.heardFrom, [item.source]: now }
@@ -115,7 +131,7 @@ function write(
   change: RunChange,
   source: SourceName | undefined,
   now: number,
-): void {
+): RecentPart[] {
   const { run, timing } = change
   const heardFrom = source === undefined ? known?.heardFrom : { [source]: now, ...known?.heardFrom }
   const values = [
@@ -149,9 +165,10 @@ function write(
   }
   writeJobs(db, id, known, change.jobs)
   listRun(db, id, run, now)
-  for (const owed of change.owed ?? []) owe(db, id, owed, now)
+  const parts = (change.owed ?? []).map(owed => owe(db, id, owed, now))
   noteTriggers(db, id, run.key.instance, change.jobs)
   changeAsking(db, id, change.asking)
+  return parts
 }
 
 function writeJobs(db: Database, runId: number, known: StoredRun | undefined, jobs: readonly Job[]): void {
@@ -169,12 +186,14 @@ function writeJobs(db: Database, runId: number, known: StoredRun | undefined, jo
   }
 }
 
-function owe(db: Database, runId: number, { part, to }: Owed, now: number): void {
+function owe(db: Database, runId: number, { part, to }: Owed, now: number): RecentPart {
+  const view = JSON.stringify(part)
   const { lastInsertRowid } = db
     .prepare('INSERT INTO parts (run_id, attempt, part, view, frozen_at) VALUES (?, ?, ?, ?, ?)')
-    .run(runId, part.attempt, part.part, JSON.stringify(part), now)
+    .run(runId, part.attempt, part.part, view, now)
   const insert = db.prepare(
     `INSERT INTO exports (part_id, signal, destination, state, owed_at, due_at) VALUES (?, ?, ?, 'owed', ?, ?)`,
   )
   for (const { signal, destination } of to) insert.run(lastInsertRowid, signal, destination, now, now)
+  return { id: Number(lastInsertRowid), part, size: view.length }
 }

@@ -13,16 +13,17 @@ import { listingColumns, listingOf, listingValues } from '../listing.ts'
 import { viewsOn, type Ask } from '../views-sql.ts'
 import type { Database, Row } from './database.ts'
 import type { FrozenPart } from '../../model/frozen.ts'
+import type { RecentParts } from './recent-parts.ts'
 import type { Run } from '../../model/run.ts'
 import type { Views } from '../views.ts'
 
-export function sqliteViews(db: Database): Views {
+export function sqliteViews(db: Database, recent: RecentParts): Views {
   const ask: Ask = async (sql, values) => db.prepare(sql).all(...values)
   return {
     ...viewsOn(ask),
     trends: {
       ...trendsOn(ask),
-      takeIn: async limit => db.transaction(() => takeIn(db, limit)),
+      takeIn: async limit => db.transaction(() => takeIn(db, recent, limit)),
       prune: async () =>
         db.transaction(() =>
           trendSteps.reduce(
@@ -34,14 +35,14 @@ export function sqliteViews(db: Database): Views {
   }
 }
 
-function takeIn(db: Database, limit: number): number {
+function takeIn(db: Database, recent: RecentParts, limit: number): number {
   const reached = db.prepare(takeInSql.reached).get()?.part_id as number
   // One writer at a time: no part with a smaller number can appear later.
   const rows = db.prepare(takeInSql.parts).all(reached, Number.MAX_SAFE_INTEGER, limit) as Row[]
   const last = rows.at(-1)
   if (last === undefined) return 0
   const parts = rows.map(row => {
-    const part = viewOf(row)
+    const part = recent.recall(row.id as number)?.part ?? viewOf(row)
     const before = needsEarlier(part)
       ? (db.prepare(takeInSql.earlier).all(row.run_id as number, part.attempt, row.id as number) as Row[])
       : []

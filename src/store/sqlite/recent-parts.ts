@@ -1,0 +1,51 @@
+// Parts frozen a moment ago, still in memory: they are sent, and counted for the trends, right after they were written, and
+// reading a part back takes as long as mapping it. Only what is committed is remembered: a number that was rolled back is given
+// to another part. And only for a moment: so is one that was pruned.
+import type { FrozenPart } from '../../model/frozen.ts'
+
+export interface RecentPart {
+  readonly id: number
+  readonly part: FrozenPart
+  /** Length of its JSON. */
+  readonly size: number
+}
+
+export interface RecentParts {
+  /** After the commit. */
+  remember(parts: readonly RecentPart[]): void
+  /** The part of that number; undefined when it must be read. */
+  recall(id: number): RecentPart | undefined
+}
+
+/** JSON of all that is remembered, UTF-16 units: some 600 parts of twenty jobs, and three times as much in memory. */
+const mostText = 8 * 1024 * 1024
+const believedMs = 60_000
+
+export function createRecentParts(now: () => number): RecentParts {
+  const recent = new Map<number, RecentPart & { readonly until: number }>()
+  let text = 0
+  function forget(id: number): void {
+    text -= recent.get(id)?.size ?? 0
+    recent.delete(id)
+  }
+  return {
+    remember: parts => {
+      for (const one of parts) {
+        forget(one.id)
+        recent.set(one.id, { ...one, until: now() + believedMs })
+        text += one.size
+      }
+      for (const id of recent.keys()) {
+        if (text <= mostText) return
+        forget(id)
+      }
+    },
+    recall: id => {
+      const found = recent.get(id)
+      if (found === undefined) return undefined
+      if (found.until > now()) return found
+      forget(id)
+      return undefined
+    },
+  }
+}
