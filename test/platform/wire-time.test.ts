@@ -92,3 +92,15 @@ describe('a time on the wire', () => {
     )
   })
 })
+
+it('reads the usual spelling as carefully as any other', () => {
+  const two = (most: number): fc.Arbitrary<string> => fc.nat(most).map(number => String(number).padStart(2, '0'))
+  const date = fc.tuple(fc.integer({ min: 1960, max: 2270 }).map(String), two(14), two(33), two(25), two(61), two(61))
+  fc.assert(
+    fc.property(date, ([year, month, day, hour, minute, second]) => {
+      const usual = `${year}-${month}-${day} ${hour}:${minute}:${second}`
+      expect(parseWireTime(`${usual} UTC`)).toBe(parseWireTime(`${usual}+00:00`))
+    }),
+    { numRuns: 2_000 },
+  )
+})

@@ -1,0 +1,43 @@
+// Parts remembered for a moment: a shortcut that must never tell another part than the row holds.
+import { expect, it } from 'vitest'
+import { createDueLeases } from '../../src/store/sqlite/due-leases.ts'
+import { createRecentParts } from '../../src/store/sqlite/recent-parts.ts'
+import type { FrozenPart } from '../../src/model/frozen.ts'
+
+const part = (attempt: number): FrozenPart => ({ attempt }) as unknown as FrozenPart
+
+it('recalls what was frozen a moment ago, and nothing after a minute', () => {
+  let now = 0
+  const recent = createRecentParts(() => now)
+  recent.remember([{ id: 1, part: part(1), size: 10 }])
+  expect(recent.recall(1)?.part).toEqual(part(1))
+  expect(recent.recall(2)).toBeUndefined()
+  now = 60_001
+  expect(recent.recall(1)).toBeUndefined()
+})
+
+it('tells the newest part of a number that was given twice', () => {
+  const recent = createRecentParts(() => 0)
+  recent.remember([{ id: 1, part: part(1), size: 10 }])
+  recent.remember([{ id: 1, part: part(2), size: 10 }])
+  expect(recent.recall(1)?.part).toEqual(part(2))
+})
+
+it('holds some megabytes at most, and gives up the oldest first', () => {
+  const recent = createRecentParts(() => 0)
+  for (let id = 1; id <= 20; id += 1) recent.remember([{ id, part: part(id), size: 1024 * 1024 }])
+  const known = Array.from({ length: 20 }, (_, index) => index + 1).filter(id => recent.recall(id) !== undefined)
+  expect(known).toEqual([13, 14, 15, 16, 17, 18, 19, 20])
+})
+
+it('due runs are free again when they were looked at, or when their time is over', () => {
+  const held = createDueLeases()
+  held.hold(1, 100)
+  held.hold(2, 200)
+  expect([held.isFree(1, 99), held.isFree(1, 100), held.isFree(3, 0)]).toEqual([false, true, true])
+  expect(held.nextFree()).toBe(100)
+  held.forget(1)
+  expect([held.isFree(1, 0), held.nextFree()]).toEqual([true, 200])
+  held.expire(200)
+  expect([held.size, held.nextFree()]).toEqual([0, undefined])
+})
