@@ -110,7 +110,7 @@ describe.skipIf(!isFull)('killed again and again, at every named point and at ra
     async engine => {
       const { storeUrl } = engine === 'sqlite' ? { storeUrl: undefined } : await database()
       const figures = await dieAndLive({ deaths: manyDeaths(engine), seed, patience, storeUrl })
-      report({ seed, points: points.length, ...figures })
+      report({ seed, moments: momentsOn(engine).length, ...figures })
       expect(figures.kills).toBeGreaterThanOrEqual(total)
     },
   )
