@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // argv in, exit code out. It runs on any Node that can import, so that an old one is told what is needed.
 import { readFileSync } from 'node:fs'
+import * as modules from 'node:module'
 
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 const args = process.argv.slice(2)
@@ -21,6 +22,8 @@ if (args.includes('--version') || args[0] === '-V') {
   )
   process.exitCode = 2
 } else {
+  // What was compiled once is kept in the system's folder of temporary files, if that can be written: a start takes a third less.
+  modules.enableCompileCache()
   const { runProgram } = await import('./cli/program.ts')
   process.exitCode = await runProgram(args)
 }

@@ -1,6 +1,5 @@
 // Chooses the database by where the store is said to be.
 import { lockForServing, type ServeLock } from './sqlite/serve-lock.ts'
-import { openPostgres } from './postgres/open-postgres.ts'
 import { openSqlite, openSqliteDoor } from './sqlite/open-sqlite.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { InboxDoor } from './inbox.ts'
@@ -22,7 +21,7 @@ export interface OpenOptions {
 
 /** Creates what is missing and brings the schema to this version's. Throws StoreError with a remedy. */
 export async function openStore(location: StoreLocation, options: OpenOptions): Promise<Store> {
-  if (location.engine === 'postgres') return openPostgres(location.url.reveal(), options)
+  if (location.engine === 'postgres') return openPostgres(location.url, options)
   return openSqlite(location.path, { maxSize: options.maxSize, now: () => Date.now() }, options.turns)
 }
 
@@ -34,12 +33,18 @@ export async function openInboxDoor(
   if (location.engine === 'sqlite') {
     return openSqliteDoor(location.path, { maxSize: options.maxSize, now: () => Date.now() }, options.turns)
   }
-  const store = await openPostgres(location.url.reveal(), options)
+  const store = await openPostgres(location.url, options)
   return {
     put: async deliveries => store.inbox.put(deliveries),
     proveWritable: async () => store.proveWritable(),
     close: async () => store.close(),
   }
+}
+
+/** Its driver is only loaded where it is wanted. */
+async function openPostgres(url: Secret, options: OpenOptions): Promise<Store> {
+  const postgres = await import('./postgres/open-postgres.ts')
+  return postgres.openPostgres(url.reveal(), options)
 }
 
 /**
