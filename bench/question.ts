@@ -1,4 +1,5 @@
 // A question of the suite: what is measured, against what in the same run, and what ratio is asked for.
+import { watchOthers } from './quiet.ts'
 
 export interface Question {
   /** For `--only`. */
@@ -54,6 +55,9 @@ export interface Failed extends Asked {
 
 export type Answer = Measured | Failed
 
+/** Above this share of the processors, something else ran that is part of no measurement. The kernel's own work counts, too. */
+const quiet = 0.1
+
 /** Never rejects: a question that cannot be answered says why. */
 export async function answer(question: Question, quick: boolean): Promise<Answer> {
   const { id, name, against, asked, unit } = question
@@ -67,10 +71,13 @@ export async function answer(question: Question, quick: boolean): Promise<Answer
     measuredAt: new Date().toISOString(),
   }
   try {
+    const others = watchOthers()
     const rounds = await roundsOf(question, quick)
+    const share = others()
     const ratios = rounds.map(({ ours, rival }) => ours / rival)
     const ratio = median(ratios)
-    const seen = rounds.at(-1)?.seen
+    const noise = share > quiet ? [`others took ${(share * 100).toFixed(0)} % of the processors: measure again`] : []
+    const seen = [rounds.at(-1)?.seen ?? [], noise].flat().join('; ')
     return {
       ...common,
       ...{ unit, ratio },
@@ -79,7 +86,7 @@ export async function answer(question: Question, quick: boolean): Promise<Answer
       spread: [Math.min(...ratios), Math.max(...ratios)],
       rounds: rounds.length,
       met: 'atMost' in asked ? ratio <= asked.atMost : ratio >= asked.atLeast,
-      ...(seen === undefined ? {} : { seen }),
+      ...(seen === '' ? {} : { seen }),
     }
   } catch (error) {
     return { ...common, failed: error instanceof Error ? error.message : String(error) }
@@ -95,24 +102,17 @@ async function roundsOf({ rounds, times }: Question, quick: boolean): Promise<Ro
   return taken
 }
 
-/** More apart than this, the rival before and after ours was not measured on the same machine, so to say. */
-const quiet = 1.25
-
 /** The rival before and after each of ours; the mean of the two is what ours is held against. */
 export async function* interleaved<T>(
   rival: () => Promise<number>,
   ours: () => Promise<T>,
-  roundOf: (ours: T) => { readonly ours: number; readonly seen?: string },
+  roundOf: (ours: T) => Omit<Round, 'rival'>,
 ): AsyncGenerator<Round, void, void> {
   let before = await rival()
   for (;;) {
     const round = roundOf(await ours())
     const after = await rival()
-    const apart = Math.max(before, after) / Math.min(before, after)
-    const noise =
-      apart > quiet ? [`the machine was not quiet: the rival varied by a factor of ${apart.toFixed(1)}`] : []
-    const seen = [round.seen ?? [], noise].flat().join('; ')
-    yield { ours: round.ours, rival: (before + after) / 2, ...(seen === '' ? {} : { seen }) }
+    yield { ...round, rival: (before + after) / 2 }
     before = after
   }
 }

@@ -53,19 +53,23 @@ const longestPause = 1_000
 
 export function createSettler(options: SettlerOptions): Settler {
   const counters: SettlerCounters = { attempts: 0, supplements: 0, blocked: 0, stale: 0, excluded: 0 }
+  const decideAll = async (looks: readonly Look[]): Promise<void> => {
+    await options.runs.transact(looks.map(look => look.work()))
+    const told = looks.flatMap(look => look.told)
+    for (const step of told) counters[step] += 1
+    if (told.length > 0) options.onFrozen()
+  }
   const settleDue = async (): Promise<boolean> => {
     const keys = await options.runs.takeDue(batch.runs, batch.holdMs)
     if (keys.length === 0) return false
-    const work: RunWork[] = []
-    const told: Told[][] = []
-    for (const key of keys) {
-      const steps: Told[] = []
-      told.push(steps)
-      work.push(settling(key, await traceOf(key, options), steps, options))
+    const looks = keys.map(key => new Look(key, undefined, options))
+    await decideAll(looks)
+    // Most pipelines were started by nobody else. Of the others the family must be known first.
+    const children: Look[] = []
+    for (const { key, parent } of looks) {
+      if (parent !== undefined) children.push(new Look(key, await chainOf(key, parent, options), options))
     }
-    await options.runs.transact(work)
-    for (const step of told.flat()) counters[step] += 1
-    if (told.some(steps => steps.length > 0)) options.onFrozen()
+    if (children.length > 0) await decideAll(children)
     return true
   }
   const loop = createLoop({
@@ -88,35 +92,59 @@ export function createSettler(options: SettlerOptions): Settler {
   }
 }
 
-/** The trace of a first attempt: follows the chain of parents as far as the store knows it. */
-async function traceOf(key: RunKey, { runs, family }: SettlerOptions): Promise<TraceContext> {
-  const self = await runs.ancestor(key, undefined)
-  if (self === undefined) return { scheme: family.scheme, profile: family.profile, rootPipelineId: key.pipelineId }
-  const frozen = self.head.attempts[0]?.trace
-  if (frozen !== undefined) return frozen
+/** What a decision did, for the counters: told only when it was committed. */
+type Told = keyof SettlerCounters
+
+type ParentKey = NonNullable<ReturnType<typeof parentOf>>
+
+/** One look at a run that is due. `chain`: its ancestors as far as they are known; undefined while nobody has looked them up. */
+class Look {
+  readonly key: RunKey
+  readonly #chain: readonly Ancestor[] | undefined
+  readonly #options: SettlerOptions
+  /** What was done; empty when nothing was owed yet. */
+  told: Told[] = []
+  /** Set when nothing was decided, because this run's family must be looked up first. */
+  parent: ParentKey | undefined
+
+  constructor(key: RunKey, chain: readonly Ancestor[] | undefined, options: SettlerOptions) {
+    this.key = key
+    this.#chain = chain
+    this.#options = options
+  }
+
+  work(): RunWork {
+    return { key: this.key, jobs: 'all', decide: (known, now) => this.#decide(known, now) }
+  }
+
+  /** May be asked again: a transaction that fails is tried anew. */
+  #decide(known: StoredRun | undefined, now: Millis): RunChange | undefined {
+    this.told = []
+    this.parent = undefined
+    if (known === undefined) return undefined
+    const { run } = known
+    const frozen = run.attempts[0]?.trace
+    const parent = frozen === undefined ? parentOf(run) : undefined
+    if (parent !== undefined && this.#chain === undefined) {
+      this.parent = parent
+      return undefined
+    }
+    const trace = frozen ?? traceContextOf(run, this.#chain ?? [], this.#options.family)
+    return settle(known, trace, now, this.told, this.#options)
+  }
+}
+
+/** Follows the chain of parents as far as the store knows it. */
+async function chainOf(key: RunKey, first: ParentKey, { runs }: SettlerOptions): Promise<Ancestor[]> {
   const chain: Ancestor[] = []
-  let parent = parentOf(self.head)
+  let parent: ParentKey | undefined = first
   while (parent !== undefined && chain.length < maxGenerations) {
     const found = await runs.ancestor({ instance: key.instance, pipelineId: parent.pipelineId }, parent.jobId)
     if (found === undefined) break
     chain.push(found)
     parent = parentOf(found.head)
   }
-  return traceContextOf(self.head, chain, family)
-}
-
-/** What a decision did, for the counters: told only when it was committed. */
-type Told = keyof SettlerCounters
-
-function settling(key: RunKey, trace: TraceContext, told: Told[], options: SettlerOptions): RunWork {
-  return {
-    key,
-    jobs: 'all',
-    decide: (known, now) => {
-      told.length = 0
-      return known === undefined ? undefined : settle(known, trace, now, told, options)
-    },
-  }
+  return chain
 }
 
 /** Freezes until nothing more is owed now; answers what to write, always with the time of the next look. */
