@@ -42,10 +42,22 @@ export type Headers = Readonly<Record<string, string | readonly string[] | undef
  * profile, the profile's own first: a platform is renamed more easily than its webhooks.
  */
 export function headerOf(headers: Headers, header: HookHeader, profile: Profile): string | undefined {
-  for (const { headerPrefix } of [profile, ...Object.values(profiles)]) {
-    const value = headers[(headerPrefix + header).toLowerCase()]
+  for (const name of spellings(header, profile)) {
+    const value = headers[name]
     const first = typeof value === 'string' ? value : value?.[0]
     if (first !== undefined && first.trim() !== '') return first
   }
   return undefined
 }
+
+/** In lower case, the profile's own first. Made once: every delivery is asked for four of them. */
+function spellings(header: HookHeader, profile: Profile): readonly string[] {
+  const own = known.get(profile) ?? new Map<HookHeader, readonly string[]>()
+  const names =
+    own.get(header) ??
+    [...new Set([profile, ...Object.values(profiles)])].map(({ headerPrefix }) => (headerPrefix + header).toLowerCase())
+  known.set(profile, own.set(header, names))
+  return names
+}
+
+const known = new WeakMap<Profile, Map<HookHeader, readonly string[]>>()
