@@ -53,9 +53,12 @@ describe('turns of writing', () => {
 
   it('are gone without when a thread that has one never gives it back', async () => {
     const turns = writeTurns()
-    turns.take()
+    writeTurns(turns.shared).take()
     const began = performance.now()
     await turns.wantAndTake()
     expect(performance.now() - began).toBeGreaterThan(1_000)
+    // Whoever went on without has none to give: the lock stays with who has it.
+    turns.give()
+    expect(new Int32Array(turns.shared)[0]).toBe(1)
   }, 10_000)
 })

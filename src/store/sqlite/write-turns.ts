@@ -14,7 +14,7 @@ export interface WriteTurns {
   take(): void
   /** For the door. */
   wantAndTake(): Promise<void>
-  /** For who took it. */
+  /** For who took it, or went on without. */
   give(): void
 }
 
@@ -26,22 +26,26 @@ const patience = 2_000
 
 export function writeTurns(shared = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)): WriteTurns {
   const places = new Int32Array(shared)
-  const isMine = (): boolean => Atomics.compareExchange(places, lock, 0, 1) === 0
+  /** Who went on without a turn has none to give. */
+  let isMine = false
+  const tryLock = (): boolean => (isMine = Atomics.compareExchange(places, lock, 0, 1) === 0)
   return {
     shared,
     take: () => {
       const end = performance.now() + patience
       while (Atomics.load(places, wanted) === 1 && performance.now() < end) Atomics.wait(places, wanted, 1, patience)
-      while (!isMine() && performance.now() < end) Atomics.wait(places, lock, 1, patience)
+      while (!tryLock() && performance.now() < end) Atomics.wait(places, lock, 1, patience)
     },
     wantAndTake: async () => {
       const end = performance.now() + patience
       Atomics.store(places, wanted, 1)
-      while (!isMine() && performance.now() < end) await Atomics.waitAsync(places, lock, 1, patience).value
+      while (!tryLock() && performance.now() < end) await Atomics.waitAsync(places, lock, 1, patience).value
       Atomics.store(places, wanted, 0)
       Atomics.notify(places, wanted)
     },
     give: () => {
+      if (!isMine) return
+      isMine = false
       Atomics.store(places, lock, 0)
       Atomics.notify(places, lock)
     },
