@@ -84,9 +84,10 @@ export function grant(rules: BudgetRules, before: BudgetState, now: Millis, prio
   if (announced !== undefined && announced.remaining < needed) {
     return { state, waitMs: Math.min(longestPause, announced.until - now) }
   }
-  if (tokens < needed) return { state, waitMs: Math.max(1, Math.ceil((needed - tokens) / ratePerMs(rules))) }
+  // What flows in during the wait that was told is enough, whatever the rounding of doubles makes of it.
+  if (tokens + 1e-9 < needed) return { state, waitMs: Math.max(1, Math.ceil((needed - tokens) / ratePerMs(rules))) }
   const rest = announced && { ...announced, remaining: announced.remaining - 1 }
-  return { state: { ...state, tokens: tokens - 1, ...(rest && { announced: rest }) }, waitMs: 0 }
+  return { state: { ...state, tokens: Math.max(0, tokens - 1), ...(rest && { announced: rest }) }, waitMs: 0 }
 }
 
 /** Takes over what the platform announced. Of two announcements in force the tighter one counts: answers overtake each other. */

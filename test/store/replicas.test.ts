@@ -54,11 +54,27 @@ class Ice {
   reached = Promise.resolve()
   #reach = (): void => undefined
   #at: string | undefined
+  #underWay = 0
 
   freezeAt(step: string): void {
     this.#at = step
     this.#melted = new Promise(resolve => (this.#melt = resolve))
     this.reached = new Promise(resolve => (this.#reach = resolve))
+  }
+
+  /** Resolves when the replica is frozen: at its step, and nothing that it had asked for before is still under way. */
+  async frozen(): Promise<void> {
+    await this.reached
+    await expect.poll(() => this.#underWay).toBe(0)
+  }
+
+  async during<T>(asked: Promise<T>): Promise<T> {
+    this.#underWay += 1
+    try {
+      return await asked
+    } finally {
+      this.#underWay -= 1
+    }
   }
 
   thaw(): void {
@@ -114,7 +130,7 @@ class Replica {
           const method = Reflect.get(target, name) as (...args: unknown[]) => Promise<unknown>
           return async (...args: unknown[]) => {
             await this.ice.pass(`before ${room}.${String(name)}`)
-            const result = await method(...args)
+            const result = await this.ice.during(method(...args))
             if (!isIdle(result)) await this.ice.pass(`after ${room}.${String(name)}`)
             return result
           }
@@ -200,7 +216,7 @@ describe('replicas on one PostgreSQL database', () => {
     await a.store.inbox.put(all.map(id => delivery(id, 'project')))
     a.ice.freezeAt(step)
     a.start()
-    await a.ice.reached
+    await a.ice.frozen()
     ahead += 3 * minute
     b.start()
     c.start()
@@ -223,7 +239,7 @@ describe('replicas on one PostgreSQL database', () => {
     await a.store.inbox.put(all.map(id => delivery(id, 'project')))
     a.ice.freezeAt('before exports.settle')
     a.start()
-    await a.ice.reached
+    await a.ice.frozen()
     const sent = receiver.spans.length
     ahead += 3 * minute
     b.start()

@@ -112,6 +112,7 @@ describe('the budget', () => {
         const first = grant(rules, { tokens: left, at: 0 }, now, who)
         if (first.waitMs > 0) expect(grant(rules, first.state, now + first.waitMs, who).waitMs).toBe(0)
       }),
+      { examples: [[3, 0, 6, 'enrich']] },
     )
   })
 
