@@ -95,6 +95,8 @@ async function play(
     PIPESPAN_POLL_INTERVAL: '2s',
     PIPESPAN_SETTLE: '500ms',
     PIPESPAN_LOG_LEVEL: 'warn',
+    // Nothing of a demo stays behind.
+    NODE_DISABLE_COMPILE_CACHE: '1',
     PIPESPAN_LOG_FORMAT: 'pretty',
     SERVICE_OBSERVABILITY_EXPORT: 'traces',
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,

@@ -6,7 +6,7 @@ import { isFull, report } from '../e2e/load.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { startPostgres, type PostgresServer } from '../store/postgres-server.ts'
 import { dieAndLive, type Death } from './track.ts'
-import { momentsOn, nameOf, points, type Engine, type Moment } from './points.ts'
+import { momentsOn, nameOf, type Engine, type Moment } from './points.ts'
 
 const seed = isFull ? Date.now() % 1_000_000 : 4
 const patience = { moment: isFull ? 60_000 : 20_000, rest: isFull ? 300_000 : 30_000 }
@@ -90,7 +90,7 @@ describe.skipIf(isFull)('killed once at every named point', () => {
       return dieAndLive({ deaths: own.map(once), seed: seed + track, patience })
     })
     const figures = await Promise.all(tracks)
-    expect(figures.reduce((sum, { kills: count }) => sum + count, 0)).toBe(points.length)
+    expect(figures.reduce((sum, { kills: count }) => sum + count, 0)).toBe(momentsOn('sqlite').length / 2)
   })
 
   it('on PostgreSQL, at a few of them, loses nothing and repeats nothing', { timeout: 120_000 }, async () => {
