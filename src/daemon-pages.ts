@@ -19,7 +19,7 @@ import type { Intake } from './sources/intake.ts'
 import type { Log } from './lib/log.ts'
 import type { MetricFlush } from './export/metric-flush.ts'
 import type { Routes } from './web/listener.ts'
-import type { Settler } from './sources/settler.ts'
+import type { Freezer } from './sources/freezer.ts'
 import type { Store } from './store/store.ts'
 import type { TelemetrySettings } from './telemetry/settings.ts'
 import type { WebhookDoor } from './sources/webhook.ts'
@@ -33,7 +33,7 @@ export interface PageSources {
   /** When the door last accepted something. */
   readonly lastAccepted: () => number | undefined
   readonly intake: Pick<Intake, 'counters'>
-  readonly settler: Pick<Settler, 'counters'>
+  readonly freezer: Pick<Freezer, 'counters'>
   /** Who asks the platform; undefined while nobody does. */
   readonly asking: () => AskingParts | undefined
   readonly destinations: readonly Destination[]
@@ -74,10 +74,10 @@ function byPlace(a: LaneStatus, b: LaneStatus): number {
   return place(a).localeCompare(place(b), 'en') || signals.indexOf(a.signal) - signals.indexOf(b.signal)
 }
 
-function flowOf({ door, intake, settler, lastAccepted, asking }: PageSources, startedAt: number): Flow {
+function flowOf({ door, intake, freezer, lastAccepted, asking }: PageSources, startedAt: number): Flow {
   const { received, accepted, duplicate, ignored, refused } = door.counts
   const { understood, unparseable, excluded } = intake.counters
-  const { attempts, supplements } = settler.counters
+  const { attempts, supplements } = freezer.counters
   return {
     ...{ startedAt, received, accepted, duplicate, ignored: { ...ignored } },
     refused: Object.entries(refused).map(([reason, count]) => ({

@@ -18,7 +18,7 @@ import type { Intake } from './sources/intake.ts'
 import type { MetricFlush } from './export/metric-flush.ts'
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import type { Seen } from './self/table.ts'
-import type { Settler } from './sources/settler.ts'
+import type { Freezer } from './sources/freezer.ts'
 import type { Store } from './store/store.ts'
 import type { TelemetrySettings } from './telemetry/settings.ts'
 import type { WebhookDoor } from './sources/webhook.ts'
@@ -56,7 +56,7 @@ export interface Parts {
   readonly now: () => number
   readonly door: Pick<WebhookDoor, 'counts'>
   readonly intake: Pick<Intake, 'counters'>
-  readonly settler: Pick<Settler, 'counters'>
+  readonly freezer: Pick<Freezer, 'counters'>
   readonly exporter: Pick<Exporter, 'status'>
   readonly flush: Pick<MetricFlush, 'status'>
   readonly store: Store
@@ -67,7 +67,7 @@ export interface Parts {
 
 /** Looks at all of them at once. */
 export function lookAt(parts: Parts): () => Promise<Seen> {
-  const { now, door, intake, settler, exporter, flush, store, budget, asking } = parts
+  const { now, door, intake, freezer, exporter, flush, store, budget, asking } = parts
   return async () => {
     const [queued, inbox, runs, counters, fullness, snapshot] = await Promise.all([
       exporter.status(),
@@ -82,7 +82,7 @@ export function lookAt(parts: Parts): () => Promise<Seen> {
       ...{ now: now(), inbox, runs, counters, fullness },
       webhook: door.counts,
       intake: intake.counters,
-      settler: settler.counters,
+      freezer: freezer.counters,
       lanes: [...queued, ...flush.status()],
       budget: snapshot,
       enricher: asked?.enricher.counters,

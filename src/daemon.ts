@@ -5,6 +5,7 @@ import { createHealth } from './web/health.ts'
 import { createIntake } from './sources/intake.ts'
 import { createMetricFlush } from './export/metric-flush.ts'
 import { createListener } from './web/listener.ts'
+import { createFreezer } from './sources/freezer.ts'
 import { createSettler } from './sources/settler.ts'
 import { createTokenReport } from './daemon-tokens.ts'
 import { createTrendLoop } from './store/trend-loop.ts'
@@ -129,17 +130,15 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       ...{ settle, blockedAfter, staleAfter },
       enrichDeadline: platform === undefined ? undefined : enrichDeadline,
     }
-    const settler = createSettler({
-      runs: store.runs,
+    const freezer = createFreezer({
       rules: { settle, blockedAfter, staleAfter, deadline: enrichDeadline, partSize },
       family: { scheme: config.traceIds, profile: config.platform.profile, bridgesWillCome: platform !== undefined },
       selection,
       to: lanes,
       measure,
       onFrozen: () => exporter.wake(),
-      clock,
-      log,
     })
+    const settler = createSettler({ runs: store.runs, freezer, clock, log })
     settler.start()
     steps.push({
       why: 'all news is in the runs: freeze what is due',
@@ -159,6 +158,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       inbox: store.inbox,
       runs: store.runs,
       rules: absorbRules,
+      freezer,
       selection,
       parse: delivery => parseDelivery(delivery, parseOptions),
       redact: withoutVariables,
@@ -214,7 +214,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
         now: () => clock.now(),
         door,
         intake,
-        settler,
+        freezer,
         exporter,
         flush,
         store,
@@ -225,7 +225,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     admin.register(metricsPage(config, store, own, settings))
     admin.register(
       pagesOf({
-        ...{ config, store, exporter, flush, door, intake, settler, destinations, settings, clock, log },
+        ...{ config, store, exporter, flush, door, intake, freezer, destinations, settings, clock, log },
         asking: () => asked,
         lastAccepted: () => lastAccepted,
         url: () => publicUrl,

@@ -6,7 +6,7 @@ import type { IntakeCounters } from '../sources/intake.ts'
 import type { LaneStatus } from '../export/exporter.ts'
 import type { PollerCounters } from '../sources/poller.ts'
 import type { RedeliveryCounters } from '../sources/redelivery.ts'
-import type { SettlerCounters } from '../sources/settler.ts'
+import type { FreezerCounters } from '../sources/freezer.ts'
 import type { WebhookCounts } from '../sources/webhook-counts.ts'
 
 /** What is looked at when somebody asks for the metrics. */
@@ -15,7 +15,7 @@ export interface Seen {
   readonly now: number
   readonly webhook: WebhookCounts
   readonly intake: Readonly<IntakeCounters>
-  readonly settler: Readonly<SettlerCounters>
+  readonly freezer: Readonly<FreezerCounters>
   readonly lanes: readonly LaneStatus[]
   readonly inbox: InboxState
   readonly runs: { readonly runs: number; readonly onlyJobs: number; readonly open: number }
@@ -95,7 +95,7 @@ export const observedMetrics = [
     seen: ({ runs: { runs, open, onlyJobs } }) => entries({ open, rest: Math.max(0, runs - open - onlyJobs), only_jobs: onlyJobs }, state => ({ state })) },
   { name: 'pipespan.runs.settled', type: 'counter', unit: '{attempt}', attributes: ['kind'],
     says: 'Attempts and supplements that were frozen, and attempts that the configuration leaves out.',
-    seen: ({ settler: { attempts, supplements, blocked, stale, excluded } }) =>
+    seen: ({ freezer: { attempts, supplements, blocked, stale, excluded } }) =>
       entries({ complete: attempts - blocked - stale, blocked, stale, supplement: supplements, excluded }, kind => ({ kind })) },
   { name: 'pipespan.export.queue.size', type: 'gauge', unit: '{export}', attributes: lane,
     says: 'Exports owed.', seen: ({ lanes }) => lanes.map(one => ({ value: one.owed, attributes: laneOf(one) })) },

@@ -35,7 +35,8 @@ export function absorbing(
   }
   return [...byRun.values()].map(({ key, heard }) => ({
     key,
-    jobs: [...heard.jobs.keys()],
+    // Without a settle delay what has ended is frozen at once, and that needs all of them.
+    jobs: rules.settle === 0 && isAtEnd(heard) ? 'all' : [...heard.jobs.keys()],
     source,
     decide: (known, now) => absorb(known, heard, now, rules),
   }))

@@ -5,6 +5,7 @@ import { createLoop, type Loop } from '../lib/loop.ts'
 import { reasonOf } from '../lib/fault.ts'
 import { isKnownStatus } from '../model/status.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Freezer, Frozen } from './freezer.ts'
 import type { Inbox, InboxItem, InboxLease } from '../store/inbox.ts'
 import type { Log } from '../lib/log.ts'
 import type { Observation } from '../model/observation.ts'
@@ -16,6 +17,8 @@ export interface IntakeOptions {
   readonly inbox: Inbox
   readonly runs: Runs
   readonly rules: AbsorbRules
+  /** For runs that are due the moment they are heard of. */
+  readonly freezer: Freezer
   readonly selection: Selection
   /** Never throws. */
   readonly parse: (delivery: InboxItem) => Parsed
@@ -162,7 +165,11 @@ async function takeIn(
     ...absorbing(of('redelivery'), 'redelivery', options.rules),
   ]
   const ids = told.map(({ item }) => item.id)
-  if (await options.runs.transact(work, { token: lease.token, ids })) {
+  const { freezer } = options
+  const did: Frozen[][] = work.map(() => [])
+  const all = work.map((one, at) => freezer.atOnce(one, did[at] ?? []))
+  if (await options.runs.transact(all, { token: lease.token, ids })) {
+    freezer.committed(did.flat())
     options.onChange()
     return
   }

@@ -10,26 +10,33 @@ export interface TrendLoopOptions {
   readonly log: Log
 }
 
-/** Parts of one transaction: some milliseconds. */
+/** Parts read in one step: some milliseconds. */
 const parts = 50
-/** When there was nothing new, and between two steps while there is, ms. */
-const pause = { idle: 5_000, busy: 5 }
+/** When there is nothing new to read, and between two steps while there is, ms. */
+const pause = { idle: 250, busy: 5 }
+/** Between two times of writing, unless more was read than should wait, ms. */
+const writeEvery = 5_000
 /** Between two rounds of forgetting, ms. */
 const pruneEvery = 3_600_000
 
 export function createTrendLoop({ trends, clock, log }: TrendLoopOptions): Loop {
+  let wroteAt = -Infinity
   let prunedAt = -Infinity
   return createLoop({
     name: 'trends',
     clock,
     log,
     turn: async () => {
+      const found = await trends.readAhead(parts)
+      if (found === 'more') return pause.busy
+      if (found === 'all' && clock.now() - wroteAt < writeEvery) return pause.idle
       if ((await trends.takeIn(parts)) === parts) return pause.busy
+      wroteAt = clock.now()
       if (clock.now() - prunedAt >= pruneEvery) {
         await trends.prune()
         prunedAt = clock.now()
       }
-      return pause.idle
+      return found === 'all' ? pause.idle : pause.busy
     },
   })
 }

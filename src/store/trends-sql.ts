@@ -1,15 +1,6 @@
 // The figures' SQL, one for both databases; how a transaction is made is theirs.
-import {
-  addedUp,
-  additionsOf,
-  day,
-  hour,
-  keptFor,
-  plus,
-  type TrendQuery,
-  type TrendRow,
-  type TrendStep,
-} from './trends.ts'
+import { day, hour, keptFor, type TrendQuery, type TrendRow, type TrendStep } from './trends.ts'
+import { plus, type Addition } from './trend-sums.ts'
 import type { Ask, Row, Value } from './views-sql.ts'
 import type { Bins } from '../lib/log-bins.ts'
 import type { TrendFigures, TrendTotal, TrendViews } from './trends.ts'
@@ -24,6 +15,8 @@ export const takeInSql = {
             ON CONFLICT (id) DO UPDATE SET part_id = trends_reached.part_id RETURNING part_id`,
   /** Parts after the last, old enough that none with a smaller number can still appear. */
   parts: 'SELECT id, run_id, view FROM parts WHERE id > ?1 AND frozen_at <= ?2 ORDER BY id LIMIT ?3',
+  /** The same where they may still be in memory. */
+  numbers: 'SELECT id, run_id FROM parts WHERE id > ?1 ORDER BY id LIMIT ?2',
   earlier: 'SELECT view FROM parts WHERE run_id = ?1 AND attempt <= ?2 AND id < ?3',
   row: `SELECT runs, failed, flaky, total_ms, durations, queues FROM trends
         WHERE step = ?1 AND project_id = ?2 AND job = ?3 AND bucket = ?4 AND instance = ?5`,
@@ -41,23 +34,16 @@ export function needsEarlier(part: FrozenPart): boolean {
   return part.attempt > 1 || part.part > 1
 }
 
-/** Rows to write for these parts, before what is there already is added. */
-export function additions(
-  parts: readonly { readonly part: FrozenPart; readonly earlier: readonly FrozenPart[] }[],
-): { step: TrendStep; row: TrendRow }[] {
-  const rows = parts.flatMap(({ part, earlier }) => additionsOf(part, earlier))
-  return trendSteps.flatMap(step => addedUp(rows, step).map(row => ({ step, row })))
-}
-
-export function rowKey(step: TrendStep, { projectId, job, bucket, instance }: TrendRow): Value[] {
+export function rowKey({ step, row: { projectId, job, bucket, instance } }: Addition): Value[] {
   return [step, projectId, job, bucket, instance]
 }
 
 /** The values of `takeInSql.write`. */
-export function rowValues(step: TrendStep, row: TrendRow, before: Row | undefined): Value[] {
-  const sum = before === undefined ? row : plus(row, figuresOf(before))
+export function rowValues(addition: Addition, before: Row | undefined): Value[] {
+  const { row } = addition
+  const sum = before === undefined ? row : plus(figuresOf(before), row)
   return [
-    ...rowKey(step, row),
+    ...rowKey(addition),
     row.project,
     sum.runs,
     sum.failed,
@@ -75,7 +61,7 @@ export function rowValues(step: TrendStep, row: TrendRow, before: Row | undefine
 const project = 'project_id + 0'
 const job = `job || ''`
 
-export function trendsOn(ask: Ask): Omit<TrendViews, 'takeIn' | 'prune'> {
+export function trendsOn(ask: Ask): Omit<TrendViews, 'readAhead' | 'takeIn' | 'prune'> {
   return {
     series: async ({ instance, projectId = 0, job: name = '' }, query) => {
       const one = instance === undefined ? '' : 'AND instance = ?6'

@@ -1,5 +1,5 @@
 // Figures over time: what one frozen part adds to them, and how they are kept. Pure; the SQL is beside.
-import { binOf, plusBins, type Bins } from '../lib/log-bins.ts'
+import { binOf, type Bins } from '../lib/log-bins.ts'
 import { plainText } from './plain-text.ts'
 import { carriesPipeline, type FrozenJob, type FrozenPart } from '../model/frozen.ts'
 import type { Millis } from '../model/instant.ts'
@@ -57,7 +57,12 @@ export interface TrendViews {
     query: TrendQuery & { readonly projectId?: number | undefined },
     limit: number,
   ): Promise<readonly TrendTotal[]>
-  /** Takes in what was frozen since the last time, at most `limit` parts; answers how many they were. */
+  /**
+   * Reads what was frozen since the last time, at most `limit` parts, and adds it up in memory for `takeIn` to write. Answers
+   * whether there may be more to read, or so much is read that it should be written. A store that reads nothing ahead says 'all'.
+   */
+  readAhead(limit: number): Promise<'more' | 'all' | 'enough'>
+  /** Writes what was read ahead and at most `limit` parts beyond; answers how many those were. */
   takeIn(limit: number): Promise<number>
   /** Forgets what is older than it is kept for. */
   prune(): Promise<number>
@@ -84,29 +89,6 @@ export function additionsOf(part: FrozenPart, earlier: readonly FrozenPart[]): T
     rows.push({ ...base, job: plainText(job.name.slice(0, 255)), bucket: job.end, ...figures })
   }
   return rows
-}
-
-/** Adds what belongs to the same subject and bucket. */
-export function addedUp(rows: readonly TrendRow[], step: TrendStep): TrendRow[] {
-  const sums = new Map<string, TrendRow>()
-  for (const row of rows) {
-    const bucket = row.bucket - (row.bucket % step)
-    const name = JSON.stringify([row.instance, row.projectId, row.job, bucket])
-    const sum = sums.get(name)
-    sums.set(name, sum === undefined ? { ...row, bucket } : { ...row, bucket, ...plus(sum, row) })
-  }
-  return [...sums.values()]
-}
-
-export function plus(a: TrendFigures, b: TrendFigures): TrendFigures {
-  return {
-    runs: a.runs + b.runs,
-    failed: a.failed + b.failed,
-    flaky: a.flaky + b.flaky,
-    totalMs: a.totalMs + b.totalMs,
-    durations: plusBins(a.durations, b.durations),
-    queues: plusBins(a.queues, b.queues),
-  }
 }
 
 /** Canceled, skipped and waiting ones say nothing of how long a thing takes or how often it fails. */

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { absorbing } from '../../src/sources/absorb.ts'
 import { createSelection } from '../../src/sources/selection.ts'
+import { createFreezer } from '../../src/sources/freezer.ts'
 import { createSettler } from '../../src/sources/settler.ts'
 import { Daemon } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
@@ -30,17 +31,19 @@ async function buildBacklog(file: string): Promise<void> {
   const rules = { settle: 1, blockedAfter: day, staleAfter: day }
   const settler = createSettler({
     runs: store.runs,
-    rules: { ...rules, deadline: day, partSize: 500 },
-    family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-    selection: createSelection({
-      projectsInclude: [],
-      projectsExclude: [],
-      refsInclude: [],
-      refsExclude: [],
-      sourcesExclude: [],
+    freezer: createFreezer({
+      rules: { ...rules, deadline: day, partSize: 500 },
+      family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+      selection: createSelection({
+        projectsInclude: [],
+        projectsExclude: [],
+        refsInclude: [],
+        refsExclude: [],
+        sourcesExclude: [],
+      }),
+      to: [{ destination: 'default', signal: 'traces' }],
+      onFrozen: () => undefined,
     }),
-    to: [{ destination: 'default', signal: 'traces' }],
-    onFrozen: () => undefined,
     clock: systemClock,
     log: silentLog(),
   })

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { absorbing } from '../../src/sources/absorb.ts'
 import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../../src/export/metric-flush.ts'
 import { createSelection } from '../../src/sources/selection.ts'
+import { createFreezer } from '../../src/sources/freezer.ts'
 import { createSettler } from '../../src/sources/settler.ts'
 import { endpoint } from './bench.ts'
 import { event, job, at, rules } from '../flow/world.ts'
@@ -66,18 +67,20 @@ async function run(...observations: Observation[]): Promise<void> {
   now += rules.settle
   await createSettler({
     runs: store.runs,
-    rules,
-    family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-    selection: createSelection({
-      projectsInclude: [],
-      projectsExclude: [],
-      refsInclude: [],
-      refsExclude: [],
-      sourcesExclude: [],
+    freezer: createFreezer({
+      rules,
+      family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+      selection: createSelection({
+        projectsInclude: [],
+        projectsExclude: [],
+        refsInclude: [],
+        refsExclude: [],
+        sourcesExclude: [],
+      }),
+      to: [],
+      measure: part => measure(part, settings),
+      onFrozen: () => undefined,
     }),
-    to: [],
-    measure: part => measure(part, settings),
-    onFrozen: () => undefined,
     clock,
     log: silentLog(),
   }).drain()

@@ -1,6 +1,7 @@
 // A store on real SQLite under a clock that the test moves, with the rooms that stand between an observation and an export.
 import { absorbing } from '../../src/sources/absorb.ts'
 import { createSelection } from '../../src/sources/selection.ts'
+import { createFreezer } from '../../src/sources/freezer.ts'
 import { createSettler } from '../../src/sources/settler.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -46,17 +47,19 @@ export function openWorld(): World {
   const store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
   const settler = createSettler({
     runs: store.runs,
-    rules,
-    family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-    selection: createSelection({
-      projectsInclude: [],
-      projectsExclude: [],
-      refsInclude: [],
-      refsExclude: [],
-      sourcesExclude: [],
+    freezer: createFreezer({
+      rules,
+      family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+      selection: createSelection({
+        projectsInclude: [],
+        projectsExclude: [],
+        refsInclude: [],
+        refsExclude: [],
+        sourcesExclude: [],
+      }),
+      to: [{ destination: 'default', signal: 'traces' }],
+      onFrozen: () => undefined,
     }),
-    to: [{ destination: 'default', signal: 'traces' }],
-    onFrozen: () => undefined,
     clock: { now: () => now, sleep: async () => undefined },
     log: silentLog(),
   })

@@ -9,6 +9,7 @@ import { observedMetrics, ownMetrics } from '../../src/self/table.ts'
 import type { RunWork } from '../../src/store/runs.ts'
 import { absorbing } from '../../src/sources/absorb.ts'
 import { createSelection } from '../../src/sources/selection.ts'
+import { createFreezer } from '../../src/sources/freezer.ts'
 import { createSettler } from '../../src/sources/settler.ts'
 import { event, at, rules } from '../flow/world.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -86,11 +87,13 @@ describe('a watched store', () => {
     const choice = { projectsInclude: [], projectsExclude: [], refsInclude: [], refsExclude: [], sourcesExclude: [] }
     await createSettler({
       runs: store.runs,
-      rules,
-      family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-      selection: createSelection(choice),
-      to: [lane],
-      onFrozen: () => undefined,
+      freezer: createFreezer({
+        rules,
+        family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+        selection: createSelection(choice),
+        to: [lane],
+        onFrozen: () => undefined,
+      }),
       clock: { now, sleep: async () => undefined },
       log: silentLog(),
     }).drain()
@@ -128,7 +131,7 @@ describe('the table of own metrics', () => {
       now: 5_000,
       webhook: { received: 3, accepted: 1, duplicate: 1, ignored: { push: 1 }, refused },
       intake: { understood: 1, ignored: 1, unparseable: 1, excluded: 1, droppedJobs: 1, unknownStatuses: 1, lost: 1 },
-      settler: { attempts: 4, supplements: 1, blocked: 1, stale: 1, excluded: 1 },
+      freezer: { attempts: 4, supplements: 1, blocked: 1, stale: 1, excluded: 1 },
       lanes: [lane],
       inbox: { waiting: 1, waitingBytes: 1, oldest: 2_000, kept: 1 },
       runs: { runs: 5, onlyJobs: 1, open: 2 },

@@ -4,6 +4,7 @@ import { StoreError } from '../../src/lib/fault.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { parseDelivery } from '../../src/platform/parse-delivery.ts'
 import { profiles } from '../../src/platform/profile.ts'
+import { createFreezer } from '../../src/sources/freezer.ts'
 import { createIntake, type Intake } from '../../src/sources/intake.ts'
 import { createSelection } from '../../src/sources/selection.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
@@ -28,17 +29,24 @@ beforeEach(() => {
       return store.runs.transact(work, understood)
     },
   }
+  const selection = createSelection({
+    projectsInclude: [],
+    projectsExclude: [],
+    refsInclude: [],
+    refsExclude: [],
+    sourcesExclude: [],
+  })
   intake = createIntake({
     inbox: store.inbox,
     runs,
     rules,
-    selection: createSelection({
-      projectsInclude: [],
-      projectsExclude: [],
-      refsInclude: [],
-      refsExclude: [],
-      sourcesExclude: [],
+    freezer: createFreezer({
+      ...{ rules, selection },
+      family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+      to: [],
+      onFrozen: () => undefined,
     }),
+    selection,
     parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
     redact: body => body,
     version: '1.0.0',

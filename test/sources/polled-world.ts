@@ -4,6 +4,7 @@ import { createIntake } from '../../src/sources/intake.ts'
 import { createPlatformClient, type PlatformClient } from '../../src/platform/client.ts'
 import { createPoller, type Poller, type PollerOptions } from '../../src/sources/poller.ts'
 import { createSelection } from '../../src/sources/selection.ts'
+import { createFreezer } from '../../src/sources/freezer.ts'
 import { createSettler } from '../../src/sources/settler.ts'
 import { createStoredBudget } from '../../src/sources/stored-budget.ts'
 import { createTroubles } from '../../src/sources/troubles.ts'
@@ -116,20 +117,19 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     refsExclude: [],
     sourcesExclude: [],
   })
-  const settler = createSettler({
-    runs: store.runs,
+  const freezer = createFreezer({
     rules: { ...rules, deadline: 2 * minute, partSize: 500 },
     family: { scheme: 'instance', profile: 'generic', bridgesWillCome: options.enrich !== false },
     selection,
     to: [{ destination: 'default', signal: 'traces' }],
     onFrozen: () => undefined,
-    clock,
-    log,
   })
+  const settler = createSettler({ runs: store.runs, freezer, clock, log })
   const intake = createIntake({
     inbox: store.inbox,
     runs: store.runs,
     rules,
+    freezer,
     selection,
     parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
     redact: withoutVariables,

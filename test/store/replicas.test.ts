@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createExporter, type Exporter } from '../../src/export/exporter.ts'
 import { createIntake, type Intake } from '../../src/sources/intake.ts'
 import { createSelection } from '../../src/sources/selection.ts'
+import { createFreezer } from '../../src/sources/freezer.ts'
 import { createSettler, type Settler } from '../../src/sources/settler.ts'
 import { encodeTraces } from '../../src/telemetry/encode.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
@@ -102,18 +103,19 @@ class Replica {
     this.store = store
     const log = silentLog()
     const { inbox, runs, exports } = this.#iced(store)
-    this.intake = createIntake({
-      ...{ inbox, runs, rules, selection: everything, version: '1.0.0', clock, log },
-      parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
-      redact: body => body,
-      onChange: () => this.settler.wake(),
-    })
-    this.settler = createSettler({
-      ...{ runs, rules, selection: everything, clock, log },
+    const freezer = createFreezer({
+      ...{ rules, selection: everything },
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
       to: [{ destination: 'default', signal: 'traces' }],
       onFrozen: () => this.exporter.wake(),
     })
+    this.intake = createIntake({
+      ...{ inbox, runs, rules, freezer, selection: everything, version: '1.0.0', clock, log },
+      parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
+      redact: body => body,
+      onChange: () => this.settler.wake(),
+    })
+    this.settler = createSettler({ runs, freezer, clock, log })
     const endpoint = { url: `${receiver.url}/v1/traces`, headers: {}, timeoutMs: 2_000, compression: 'none' as const }
     this.exporter = createExporter({
       ...{ exports, clock, log },

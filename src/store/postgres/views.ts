@@ -1,14 +1,6 @@
 // Views on PostgreSQL.
-import {
-  additions,
-  forgottenBefore,
-  needsEarlier,
-  rowKey,
-  rowValues,
-  takeInSql,
-  trendsOn,
-  trendSteps,
-} from '../trends-sql.ts'
+import { forgottenBefore, needsEarlier, rowKey, rowValues, takeInSql, trendsOn, trendSteps } from '../trends-sql.ts'
+import { TrendSums } from '../trend-sums.ts'
 import { listingColumns, listingOf, listingValues } from '../listing.ts'
 import { viewsOn, type Ask } from '../views-sql.ts'
 import type { Database, Row, Session } from './database.ts'
@@ -25,6 +17,8 @@ export function postgresViews(db: Database): Views {
     ...viewsOn(ask),
     trends: {
       ...trendsOn(ask),
+      // Other replicas read the same parts: what is read is written at once, under the lock.
+      readAhead: async () => 'all',
       takeIn: async limit => db.transaction(async (session, now) => takeIn(session, now, limit)),
       prune: async () =>
         db.transaction(async (session, now) => {
@@ -45,17 +39,17 @@ async function takeIn(session: Session, now: number, limit: number): Promise<num
   const rows = await ask(takeInSql.parts, [reached?.part_id as number, now - settled, limit])
   const last = rows.at(-1)
   if (last === undefined) return 0
-  const parts = []
+  const sums = new TrendSums()
   for (const row of rows) {
     const part = viewOf(row)
     const before = needsEarlier(part)
       ? await ask(takeInSql.earlier, [row.run_id as number, part.attempt, row.id as number])
       : []
-    parts.push({ part, earlier: before.map(viewOf) })
+    sums.add(part, before.map(viewOf))
   }
-  for (const { step, row } of additions(parts)) {
-    const [before] = await ask(takeInSql.row, rowKey(step, row))
-    await ask(takeInSql.write, rowValues(step, row, before))
+  for (const addition of sums.additions()) {
+    const [before] = await ask(takeInSql.row, rowKey(addition))
+    await ask(takeInSql.write, rowValues(addition, before))
   }
   await ask(takeInSql.move, [last.id as number])
   return rows.length

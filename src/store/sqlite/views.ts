@@ -1,18 +1,9 @@
 // Views on SQLite.
-import {
-  additions,
-  forgottenBefore,
-  needsEarlier,
-  rowKey,
-  rowValues,
-  takeInSql,
-  trendsOn,
-  trendSteps,
-} from '../trends-sql.ts'
+import { trendsOn } from '../trends-sql.ts'
+import { sqliteTrendTaking } from './trend-taking.ts'
 import { listingColumns, listingOf, listingValues } from '../listing.ts'
 import { viewsOn, type Ask } from '../views-sql.ts'
-import type { Database, Row } from './database.ts'
-import type { FrozenPart } from '../../model/frozen.ts'
+import type { Database } from './database.ts'
 import type { RecentParts } from './recent-parts.ts'
 import type { Run } from '../../model/run.ts'
 import type { Views } from '../views.ts'
@@ -23,41 +14,9 @@ export function sqliteViews(db: Database, recent: RecentParts): Views {
     ...viewsOn(ask),
     trends: {
       ...trendsOn(ask),
-      takeIn: async limit => db.transaction(() => takeIn(db, recent, limit)),
-      prune: async () =>
-        db.transaction(() =>
-          trendSteps.reduce(
-            (sum, step) => sum + Number(db.prepare(takeInSql.prune).run(step, forgottenBefore(step, db.now())).changes),
-            0,
-          ),
-        ),
+      ...sqliteTrendTaking(db, recent),
     },
   }
-}
-
-function takeIn(db: Database, recent: RecentParts, limit: number): number {
-  const reached = db.prepare(takeInSql.reached).get()?.part_id as number
-  // One writer at a time: no part with a smaller number can appear later.
-  const rows = db.prepare(takeInSql.parts).all(reached, Number.MAX_SAFE_INTEGER, limit) as Row[]
-  const last = rows.at(-1)
-  if (last === undefined) return 0
-  const parts = rows.map(row => {
-    const part = recent.recall(row.id as number)?.part ?? viewOf(row)
-    const before = needsEarlier(part)
-      ? (db.prepare(takeInSql.earlier).all(row.run_id as number, part.attempt, row.id as number) as Row[])
-      : []
-    return { part, earlier: before.map(viewOf) }
-  })
-  for (const { step, row } of additions(parts)) {
-    const before = db.prepare(takeInSql.row).get(...rowKey(step, row))
-    db.prepare(takeInSql.write).run(...rowValues(step, row, before))
-  }
-  db.prepare(takeInSql.move).run(last.id as number)
-  return rows.length
-}
-
-function viewOf(row: Row): FrozenPart {
-  return JSON.parse(row.view as string) as FrozenPart
 }
 
 const writeListing = `

@@ -1,0 +1,84 @@
+// Figures over time on SQLite: read ahead from what was frozen a moment ago, written for many parts at once.
+import { forgottenBefore, needsEarlier, rowKey, rowValues, takeInSql, trendSteps } from '../trends-sql.ts'
+import { TrendSums } from '../trend-sums.ts'
+import type { Database, Row } from './database.ts'
+import type { FrozenPart } from '../../model/frozen.ts'
+import type { RecentParts } from './recent-parts.ts'
+import type { TrendViews } from '../trends.ts'
+
+/** Read and not yet written: the parts after `from` up to `last`. */
+interface Ahead {
+  readonly from: number
+  last: number
+  readonly sums: TrendSums
+}
+
+/** Rows of hours; as many again of days are written with them: some ten milliseconds. */
+const enough = 1_000
+
+export function sqliteTrendTaking(
+  db: Database,
+  recent: RecentParts,
+): Pick<TrendViews, 'readAhead' | 'takeIn' | 'prune'> {
+  let ahead: Ahead | undefined
+  return {
+    readAhead: async limit => {
+      ahead ??= startAt(reached(db))
+      if (ahead.sums.size >= enough) return 'enough'
+      return read(db, recent, ahead, limit) === limit ? 'more' : 'all'
+    },
+    takeIn: async limit => {
+      const count = db.transaction(() => {
+        const from = reached(db)
+        // Should somebody else have taken in what was read, it is read anew.
+        const own = ahead?.from === from ? ahead : startAt(from)
+        const count = read(db, recent, own, limit)
+        if (own.last > from) write(db, own)
+        return count
+      })
+      ahead = undefined
+      return count
+    },
+    prune: async () =>
+      db.transaction(() =>
+        trendSteps.reduce(
+          (sum, step) => sum + Number(db.prepare(takeInSql.prune).run(step, forgottenBefore(step, db.now())).changes),
+          0,
+        ),
+      ),
+  }
+}
+
+function startAt(from: number): Ahead {
+  return { from, last: from, sums: new TrendSums() }
+}
+
+function reached(db: Database): number {
+  return (db.prepare('SELECT part_id FROM trends_reached WHERE id = 1').get()?.part_id ?? 0) as number
+}
+
+/** One writer at a time: no part with a smaller number can appear later. */
+function read(db: Database, recent: RecentParts, ahead: Ahead, limit: number): number {
+  const rows = db.prepare(takeInSql.numbers).all(ahead.last, limit) as { id: number; run_id: number }[]
+  const view = db.prepare('SELECT view FROM parts WHERE id = ?')
+  for (const { id, run_id: run } of rows) {
+    const part = recent.recall(id)?.part ?? partOf(view.get(id) as Row)
+    const earlier = needsEarlier(part) ? (db.prepare(takeInSql.earlier).all(run, part.attempt, id) as Row[]) : []
+    ahead.sums.add(part, earlier.map(partOf))
+    ahead.last = id
+  }
+  return rows.length
+}
+
+function write(db: Database, { last, sums }: Ahead): void {
+  for (const addition of sums.additions()) {
+    const before = db.prepare(takeInSql.row).get(...rowKey(addition))
+    db.prepare(takeInSql.write).run(...rowValues(addition, before))
+  }
+  db.prepare(takeInSql.reached).get()
+  db.prepare(takeInSql.move).run(last)
+}
+
+function partOf(row: Row): FrozenPart {
+  return JSON.parse(row.view as string) as FrozenPart
+}
