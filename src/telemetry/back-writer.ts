@@ -8,6 +8,7 @@ const shortText = 48
 export class BackWriter {
   #buffer: Buffer
   #start: number
+  #message: object = {}
 
   constructor(size = 65_536) {
     this.#buffer = Buffer.allocUnsafeSlow(size)
@@ -19,11 +20,21 @@ export class BackWriter {
     return this.#buffer.length - this.#start
   }
 
+  /** What stands for the message being written: another one after each `take` and `clear`. */
+  get message(): object {
+    return this.#message
+  }
+
   /** A copy of everything; the writer is empty afterwards. */
   take(): Uint8Array {
     const bytes = new Uint8Array(this.#buffer.subarray(this.#start))
-    this.#start = this.#buffer.length
+    this.clear()
     return bytes
+  }
+
+  clear(): void {
+    this.#start = this.#buffer.length
+    this.#message = {}
   }
 
   /** A copy of what was written since so much was. */
@@ -41,6 +52,15 @@ export class BackWriter {
     this.#room(value.length)
     this.#start -= value.length
     this.#buffer.set(value, this.#start)
+  }
+
+  /** Once more what was written of this message after so much was, and before so much was. */
+  again(from: number, to: number): void {
+    const size = to - from
+    this.#room(size)
+    const { length } = this.#buffer
+    this.#start -= size
+    this.#buffer.copyWithin(this.#start, length - to, length - from)
   }
 
   /** An unsigned integer below 2^32. */
@@ -68,18 +88,27 @@ export class BackWriter {
       this.varint(value)
       return
     }
-    const groups: number[] = []
-    if (value >= 0) {
-      // Remainder and quotient of a power of two are exact for every double.
-      let rest = value
-      for (; rest > 0x7f; rest = Math.floor(rest / 0x80)) groups.push((rest % 0x80) | 0x80)
-      groups.push(rest)
+    // Four groups of 7 bits at a time: quotients by powers of two, and what they leave, are exact.
+    const high = Math.floor(value / 0x1000_0000)
+    const top = Math.floor(high / 0x1000_0000)
+    if (top === 0) {
+      this.varint(high)
     } else {
-      let rest = BigInt.asUintN(64, BigInt(value))
-      for (; rest > 0x7fn; rest >>= 7n) groups.push(Number(rest & 0x7fn) | 0x80)
-      groups.push(Number(rest))
+      this.varint(top & 0xff)
+      this.#groups(high - top * 0x1000_0000)
     }
-    for (const group of groups.reverse()) this.byte(group)
+    this.#groups(value - high * 0x1000_0000)
+  }
+
+  /** 28 bits of a varint that goes on. */
+  #groups(bits: number): void {
+    this.#room(4)
+    const buffer = this.#buffer
+    const start = (this.#start -= 4)
+    buffer[start] = bits | 0x80
+    buffer[start + 1] = (bits >>> 7) | 0x80
+    buffer[start + 2] = (bits >>> 14) | 0x80
+    buffer[start + 3] = (bits >>> 21) | 0x80
   }
 
   double(value: number): void {
@@ -91,7 +120,7 @@ export class BackWriter {
   fixed32(value: number): void {
     this.#room(4)
     this.#start -= 4
-    this.#buffer.writeUInt32LE(value, this.#start)
+    this.#word(value, this.#start)
   }
 
   /** Whole milliseconds since 1970, as nanoseconds in a fixed64. */
@@ -99,10 +128,11 @@ export class BackWriter {
     this.#room(8)
     this.#start -= 8
     // In two halves of 32 bits, exact: the product needs more than a double's 53 bits.
-    const high = Math.floor(millis / 0x1_0000_0000) * 1e6
-    const low = (millis % 0x1_0000_0000) * 1e6
-    this.#buffer.writeUInt32LE(low % 0x1_0000_0000, this.#start)
-    this.#buffer.writeUInt32LE(high + Math.floor(low / 0x1_0000_0000), this.#start + 4)
+    const high = Math.floor(millis / 0x1_0000_0000)
+    const low = (millis - high * 0x1_0000_0000) * 1e6
+    const carry = Math.floor(low / 0x1_0000_0000)
+    this.#word(low - carry * 0x1_0000_0000, this.#start)
+    this.#word(high * 1e6 + carry, this.#start + 4)
   }
 
   /** UTF-8 with its length before it. */
@@ -136,12 +166,20 @@ export class BackWriter {
   hex(value: string): void {
     const size = value.length / 2
     this.#room(size)
-    this.#start -= size
     const buffer = this.#buffer
+    const start = (this.#start -= size)
     for (let at = 0; at < size; at += 1) {
-      buffer[this.#start + at] = (nibble(value.charCodeAt(2 * at)) << 4) | nibble(value.charCodeAt(2 * at + 1))
+      buffer[start + at] = (nibble(value.charCodeAt(2 * at)) << 4) | nibble(value.charCodeAt(2 * at + 1))
     }
     this.varint(size)
+  }
+
+  #word(value: number, at: number): void {
+    const buffer = this.#buffer
+    buffer[at] = value
+    buffer[at + 1] = value >>> 8
+    buffer[at + 2] = value >>> 16
+    buffer[at + 3] = value >>> 24
   }
 
   #room(size: number): void {
@@ -156,5 +194,5 @@ export class BackWriter {
 }
 
 function nibble(code: number): number {
-  return code < 0x3a ? code - 0x30 : code - 0x57
+  return (code & 0xf) + 9 * (code >> 6)
 }

@@ -33,14 +33,15 @@ export function pipelineSpanId({ key, trace, attempt }: Identified, ofAttempt: n
   return firstPipelineSpanId(trace, key.instance, trace.rootPipelineId, key.pipelineId, salt)
 }
 
-/** The id of a job's or bridge's span, as the job's salt says. */
+/** The id of a job's or bridge's span, as the job's salt says. `digits`: its id, where somebody has it as text already. */
 export function jobSpanId(
   { key, trace }: Pick<Identified, 'key' | 'trace'>,
   { id, kind, salt }: IdentifiedJob,
+  digits = String(id),
 ): string {
-  if (trace.scheme === 'instance') return hashed(8, salted(`${key.instance}\njob\n${id}`, '\n', salt))
+  if (trace.scheme === 'instance') return hashed(8, salted(`${key.instance}\njob\n${digits}`, '\n', salt))
   if (kind === 'bridge' && salt === undefined) return padded(8, id)
-  return hashed(8, salted(`${trace.rootPipelineId}:${id}:export`, ':', salt))
+  return hashed(8, salted(`${trace.rootPipelineId}:${digits}:export`, ':', salt))
 }
 
 /**

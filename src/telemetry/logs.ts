@@ -14,7 +14,7 @@ import { contextOf, jobSpanId, pipelineSpanId, traceIdOf } from './ids.ts'
 import { scope } from './scope.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import { hrTimeOf, isInstant } from './span-time.ts'
-import { jobTimes, pipelineTimes } from './traces.ts'
+import { pipelineTimes, timedJobs } from './traces.ts'
 
 interface Severity {
   readonly number: SeverityNumber
@@ -27,13 +27,7 @@ interface Severity {
  */
 export function toLogs(part: FrozenPart, settings: TelemetrySettings): ReadableLogRecord[] {
   const resource = resourceOf(part, settings)
-  const jobs = part.jobs
-    .flatMap(job => {
-      const times = jobTimes(part, job)
-      return times === undefined ? [] : [{ job, times }]
-    })
-    .sort((a, b) => a.times.start - b.times.start || a.job.id - b.job.id)
-    .map(({ job, times }) => jobRecord(part, job, times.end, settings, resource))
+  const jobs = timedJobs(part).map(({ job, times }) => jobRecord(part, job, times.end, settings, resource))
   const times = carriesPipeline(part) ? pipelineTimes(part) : undefined
   return times === undefined ? jobs : [pipelineRecord(part, times.end, settings, resource), ...jobs]
 }

@@ -18,9 +18,9 @@ const lastInstant = 9_223_372_036_854
 export function spanTimes(
   start: Millis | undefined,
   end: Millis | undefined,
-  fallbacks: readonly (Millis | undefined)[],
+  fallbacks: () => readonly (Millis | undefined)[],
 ): SpanTimes | undefined {
-  const from = [start, end, ...fallbacks].find(isInstant)
+  const from = isInstant(start) ? start : isInstant(end) ? end : fallbacks().find(isInstant)
   if (from === undefined) return undefined
   const first = Math.round(from)
   return { start: first, end: isInstant(end) ? Math.max(first, Math.round(end)) : first }

@@ -20,6 +20,8 @@ const writer = new BackWriter(256 * 1024)
  * doubles. A trace without spans is left out.
  */
 export function traceBytes(traces: readonly TraceSketch[]): Uint8Array {
+  // An earlier message that could not be written to its end has left its own.
+  writer.clear()
   for (let n = traces.length - 1; n >= 0; n -= 1) {
     const trace = traces[n]
     if (trace !== undefined && trace.spans.length > 0) field(1, () => resourceSpans(trace))

@@ -3,12 +3,12 @@ import { SpanKind, SpanStatusCode, type Link, type SpanContext, type SpanStatus 
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { carriesPipeline, type FrozenJob, type FrozenPart } from '../model/frozen.ts'
 import type { Status } from '../model/status.ts'
-import { jobAttributes } from './attributes/job.ts'
+import { jobAttributes, type JobSubject } from './attributes/job.ts'
 import { linkAttributesOf } from './attributes/link.ts'
 import { pipelineAttributes, pipelineOutcome } from './attributes/pipeline.ts'
 import { resourceOf } from './attributes/resource.ts'
 import { notBlank, type AttributeStyle } from './attributes/table.ts'
-import { ToldAttributes } from './attributes/told.ts'
+import { spanTable, type ToldTable } from './attributes/told.ts'
 import {
   contextOf,
   jobSpanId,
@@ -23,6 +23,7 @@ import { outcomeOfJob, type Outcome } from './mapping.ts'
 import { CICD_PIPELINE_ACTION_NAME_VALUE_RUN } from './semconv.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import { finished, type SpanSketch, type TraceSketch } from './span-sketch.ts'
+import { jobsUrl } from './urls.ts'
 import { spanTimes, type SpanTimes } from './span-time.ts'
 
 /**
@@ -37,33 +38,45 @@ export function toTraces(part: FrozenPart, settings: TelemetrySettings): Readabl
 /** The same spans, their attributes not made yet. */
 export function sketchTrace(part: FrozenPart, settings: TelemetrySettings): TraceSketch {
   const traceId = traceIdOf(part.trace, part.key.instance)
+  const style = styleOf(part, settings)
   const frame: Frame = {
     part,
     settings,
-    style: styleOf(part, settings),
+    style,
     traceId,
     pipeline: contextOf(traceId, pipelineSpanId(part)),
+    jobs: spanTable(jobAttributes, style),
+    jobsUrl: jobsUrl(part),
   }
-  const jobs = part.jobs
-    .flatMap(job => {
-      const times = jobTimes(part, job)
-      return times === undefined ? [] : [{ job, times }]
-    })
-    .sort((a, b) => a.times.start - b.times.start || a.job.id - b.job.id)
-    .map(({ job, times }) => jobSpan(job, times, frame))
   const times = carriesPipeline(part) ? pipelineTimes(part) : undefined
-  const resource = resourceOf(part, settings)
-  return { resource, spans: times === undefined ? jobs : [pipelineSpan(times, frame), ...jobs] }
+  const spans = times === undefined ? [] : [pipelineSpan(times, frame)]
+  for (const { job, times: own } of timedJobs(part)) spans.push(jobSpan(job, own, frame))
+  return { resource: resourceOf(part, settings), spans }
+}
+
+/** The jobs that can be placed in time, by start and id. */
+export function timedJobs(part: FrozenPart): TimedJob[] {
+  const jobs: TimedJob[] = []
+  for (const job of part.jobs) {
+    const times = jobTimes(part, job)
+    if (times !== undefined) jobs.push({ job, times })
+  }
+  return jobs.sort((a, b) => a.times.start - b.times.start || a.job.id - b.job.id)
+}
+
+interface TimedJob {
+  readonly job: FrozenJob
+  readonly times: SpanTimes
 }
 
 /** When a pipeline's span starts and ends; undefined when no instant is known. */
 export function pipelineTimes({ pipeline, jobs }: FrozenPart): SpanTimes | undefined {
-  return spanTimes(pipeline.start, pipeline.end, [pipeline.createdAt, ...jobs.map(({ end }) => end)])
+  return spanTimes(pipeline.start, pipeline.end, () => [pipeline.createdAt, ...jobs.map(({ end }) => end)])
 }
 
 /** When a job's span starts and ends. One that never ran starts and ends at its finish, else at the pipeline's. */
 export function jobTimes({ pipeline }: FrozenPart, job: FrozenJob): SpanTimes | undefined {
-  return spanTimes(job.start, job.end, [pipeline.finishedAt, pipeline.end, pipeline.start, pipeline.createdAt])
+  return spanTimes(job.start, job.end, () => [pipeline.finishedAt, pipeline.end, pipeline.start, pipeline.createdAt])
 }
 
 /** `pipeline: {name or ref}`, or as the conventions say `RUN {name}`, and `RUN` for a pipeline without a name. */
@@ -82,6 +95,8 @@ interface Frame {
   readonly traceId: string
   /** Context of the pipeline's span, whether it is in this part or was sent before. */
   readonly pipeline: SpanContext
+  readonly jobs: ToldTable<JobSubject>
+  readonly jobsUrl: JobSubject['jobsUrl']
 }
 
 function pipelineSpan(times: SpanTimes, { part, settings, style, pipeline }: Frame): SpanSketch {
@@ -92,26 +107,35 @@ function pipelineSpan(times: SpanTimes, { part, settings, style, pipeline }: Fra
     parent: parentOfPipeline(part),
     times,
     status: statusOf(part.pipeline.facts.status, pipelineOutcome(part)),
-    attributes: new ToldAttributes(pipelineAttributes, part, style),
+    attributes: spanTable(pipelineAttributes, style).of(part),
     links: linked(linksOfPipeline(part), style),
   }
 }
 
-function jobSpan(job: FrozenJob, times: SpanTimes, { part, style, traceId, pipeline }: Frame): SpanSketch {
+function jobSpan(
+  job: FrozenJob,
+  times: SpanTimes,
+  { part, style, traceId, pipeline, jobs, jobsUrl }: Frame,
+): SpanSketch {
+  const id = String(job.id)
   return {
-    name: `job: ${notBlank(job.name) ?? job.id}`.toWellFormed(),
+    name: `job: ${notBlank(job.name) ?? id}`.toWellFormed(),
     kind: SpanKind.INTERNAL,
-    context: contextOf(traceId, jobSpanId(part, job)),
+    context: contextOf(traceId, jobSpanId(part, job, id)),
     parent: pipeline,
     times,
     status: statusOf(job.status, outcomeOfJob(job)),
-    attributes: new ToldAttributes(jobAttributes, { part, job }, style),
+    attributes: jobs.of({ part, job, id, jobsUrl }),
     links: linked(linksOfJob(part, job), style),
   }
 }
 
+const none: Link[] = []
+
 function linked(links: readonly SpanLink[], style: AttributeStyle): Link[] {
-  return links.map(({ type, context }) => ({ context, attributes: linkAttributesOf(type, style) }))
+  return links.length === 0
+    ? none
+    : links.map(({ type, context }) => ({ context, attributes: linkAttributesOf(type, style) }))
 }
 
 /** `success` OK; `failed` and `canceled` ERROR, with the reason where there is one; all else UNSET. */

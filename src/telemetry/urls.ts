@@ -1,11 +1,12 @@
-// Where a project, a pipeline and a job are found in a browser, where the platform itself did not say.
-import type { FrozenJob, FrozenPart } from '../model/frozen.ts'
+// Where a project, a pipeline and its jobs are found in a browser, where the platform itself did not say.
+import type { FrozenPart } from '../model/frozen.ts'
 
 type Placed = Pick<FrozenPart, 'key' | 'project'>
 
 /** The project's web URL, else built from its path; undefined when neither is known. */
 export function projectUrl({ key, project }: Placed): string | undefined {
-  if (project.webUrl !== undefined) return project.webUrl.replace(/\/+$/, '')
+  const { webUrl } = project
+  if (webUrl !== undefined) return webUrl.endsWith('/') ? webUrl.replace(/\/+$/, '') : webUrl
   return project.path === undefined ? undefined : `${key.instance}/${project.path}`
 }
 
@@ -13,8 +14,9 @@ export function pipelineUrl(part: Placed & Pick<FrozenPart, 'pipeline'>): string
   return part.pipeline.facts.url ?? below(part, `pipelines/${part.key.pipelineId}`)
 }
 
-export function jobUrl(part: Placed, job: Pick<FrozenJob, 'id' | 'url'>): string | undefined {
-  return job.url ?? below(part, `jobs/${job.id}`)
+/** Below which a project's jobs are, by id; undefined when the project's own is not known. */
+export function jobsUrl(part: Placed): string | undefined {
+  return below(part, 'jobs/')
 }
 
 function below(part: Placed, path: string): string | undefined {

@@ -22,7 +22,7 @@ const runner = fc.record({
   isShared: maybe(fc.boolean()),
 })
 
-const frozenJob: fc.Arbitrary<FrozenJob> = fc.record({
+const jobFields = {
   id,
   kind: fc.constantFrom('job' as const, 'bridge' as const),
   status,
@@ -47,7 +47,15 @@ const frozenJob: fc.Arbitrary<FrozenJob> = fc.record({
   end: time,
   retried: fc.boolean(),
   salt: maybe(fc.constantFrom('2', '2.2')),
-})
+}
+
+export const frozenJob: fc.Arbitrary<FrozenJob> = fc.record(jobFields)
+
+/** What is otherwise with a job than with the one before: nothing, or some of it. */
+export const changes: fc.Arbitrary<Partial<FrozenJob>> = fc.oneof(
+  fc.constant({}),
+  fc.record(jobFields, { requiredKeys: [] }).map(all => Object.fromEntries(Object.entries(all).slice(0, 3))),
+)
 
 const facts = fc.record({
   status,

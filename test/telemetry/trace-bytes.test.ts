@@ -10,7 +10,7 @@ import { finished } from '../../src/telemetry/span-sketch.ts'
 import { sketchTrace, toTraces } from '../../src/telemetry/traces.ts'
 import { traceBytes } from '../../src/telemetry/trace-bytes.ts'
 import { settleBytes, withNeighbours } from '../../src/telemetry/whole-doubles.ts'
-import { frozenPart } from './arbitraries.ts'
+import { changes, frozenJob, frozenPart } from './arbitraries.ts'
 import { stories } from './stories.ts'
 import type { FrozenJob, FrozenPart } from '../../src/model/frozen.ts'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
@@ -22,8 +22,8 @@ function official(spans: readonly ReadableSpan[]): Uint8Array {
   return settleBytes(ProtobufTraceSerializer.serializeRequest(prepared) ?? new Uint8Array())
 }
 
-function officialOf(parts: readonly FrozenPart[]): Uint8Array {
-  return official(parts.flatMap(part => toTraces(part, settings)))
+function officialOf(parts: readonly FrozenPart[], chosen = settings): Uint8Array {
+  return official(parts.flatMap(part => toTraces(part, chosen)))
 }
 
 function withPercentCoverage(job: FrozenJob): FrozenJob {
@@ -44,6 +44,28 @@ describe('the trace encoder', () => {
         // Whole doubles go through the official serializer by way of their neighbours; next to zero there is none.
         const parts = given.map(part => ({ ...part, jobs: part.jobs.map(withPercentCoverage) }))
         expect(Buffer.from(encodeTraces(parts, settings)).equals(officialOf(parts))).toBe(true)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('writes the bytes of the official serializer for jobs that are alike in all but a few things', () => {
+    const strict = telemetrySettings({
+      profiles,
+      drop: ['job.user.*', '*.allow_failure'],
+      hash: ['*.runner.description', '*.stage', '*.duration'],
+      valueLengthLimit: 5,
+    })
+    const alike = fc
+      .tuple(frozenJob, fc.array(changes, { maxLength: 12 }))
+      .map(([job, all]) => all.map((change, n) => withPercentCoverage({ ...job, ...change, id: job.id + n })))
+    const parts = fc.array(
+      fc.tuple(frozenPart, alike).map(([part, jobs]) => ({ ...part, jobs })),
+      { minLength: 1, maxLength: 2 },
+    )
+    fc.assert(
+      fc.property(parts, fc.constantFrom(settings, strict), (given, chosen) => {
+        expect(Buffer.from(encodeTraces(given, chosen)).equals(officialOf(given, chosen))).toBe(true)
       }),
       { numRuns: 300 },
     )
@@ -71,6 +93,26 @@ describe('the trace encoder', () => {
       }),
       { numRuns: 1_000 },
     )
+  })
+
+  it('copies what is told again also when the message outgrows its buffer', () => {
+    const [first] = stories.success![0]!.jobs
+    const jobs = Array.from({ length: 1_000 }, (_, n) => ({ ...first!, id: n + 1, name: `job ${n}` }))
+    const parts = [{ ...stories.success![0]!, jobs }]
+    const bytes = encodeTraces(parts, settings)
+    expect(bytes.length).toBeGreaterThan(1024 * 1024)
+    expect(Buffer.from(bytes).equals(officialOf(parts))).toBe(true)
+  })
+
+  it('forgets a message that could not be written', () => {
+    const { resource, spans } = sketchTrace(stories.success![0]!, settings)
+    const broken = new GivenAttributes({})
+    broken.write = () => {
+      throw new Error('broken')
+    }
+    const attempt = () => traceBytes([{ resource, spans: [{ ...spans[0]!, attributes: broken }, ...spans] }])
+    expect(attempt).toThrow('broken')
+    expect(Buffer.from(traceBytes([{ resource, spans }])).equals(officialOf(stories.success!.slice(0, 1)))).toBe(true)
   })
 
   it('grows with the message, and gives each caller bytes of its own', () => {

@@ -17,12 +17,16 @@ import {
 } from '../semconv.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import { isInstant } from '../span-time.ts'
-import { jobUrl } from '../urls.ts'
+import { jobsUrl } from '../urls.ts'
 import { attributesOf, milliseconds, type AttributeRow } from './table.ts'
 
 export interface JobSubject {
   readonly part: FrozenPart
   readonly job: FrozenJob
+  /** In digits: made once, because a number above 2^31 takes as long as all else that is told with it. */
+  readonly id: string
+  /** Where the project's jobs are. */
+  readonly jobsUrl: string | undefined
 }
 
 const always = 'always'
@@ -38,13 +42,13 @@ const taskRunState = 'cicd.pipeline.task.run.state'
 // prettier-ignore
 export const jobAttributes: readonly AttributeRow<JobSubject>[] = [
   { keys: ['job.id'], type: 'int', when: always, value: ({ job }) => job.id },
-  { keys: [ATTR_CICD_PIPELINE_TASK_RUN_ID], type: 'string', when: always, value: ({ job }) => String(job.id) },
+  { keys: [ATTR_CICD_PIPELINE_TASK_RUN_ID], type: 'string', when: always, value: ({ id }) => id },
   { keys: ['job.name', ATTR_CICD_PIPELINE_TASK_NAME], type: 'string', when: always, value: ({ job }) => job.name ?? '' },
   { keys: ['job.stage', ATTR_CICD_PIPELINE_TASK_TYPE], type: 'string', when: always, value: ({ job }) => job.stage ?? '' },
   { keys: ['job.status'], type: 'string', when: always, note: 'as the platform says it', value: ({ job }) => job.status },
   { keys: [ATTR_CICD_PIPELINE_TASK_RUN_RESULT], type: 'string', when: 'the job ended', note: 'mapped, below', value: ({ job }) => outcomeOfJob(job).result },
   { keys: [taskRunState], type: 'string', when: 'the status is known', note: 'mapped, below', value: ({ job }) => stateOf(job.status) },
-  { keys: [ATTR_CICD_PIPELINE_TASK_RUN_URL_FULL], type: 'string', when: always, value: ({ part, job }) => jobUrl(part, job) },
+  { keys: [ATTR_CICD_PIPELINE_TASK_RUN_URL_FULL], type: 'string', when: always, value: urlOf },
   { keys: ['job.duration', 'platform.cicd.pipeline.task.run.duration'], type: 'int', when: zeroWhenNull, note: 'ms',
     value: ({ job }) => milliseconds(job.duration) ?? 0 },
   { keys: ['job.queued_duration', 'platform.cicd.pipeline.task.run.queued_duration'], type: 'int', when: zeroWhenNull, note: 'ms',
@@ -87,7 +91,11 @@ export const jobAttributes: readonly AttributeRow<JobSubject>[] = [
 ]
 
 export function jobAttributesOf(part: FrozenPart, job: FrozenJob, settings: TelemetrySettings): Attributes {
-  return attributesOf(jobAttributes, { part, job }, styleOf(part, settings))
+  return attributesOf(jobAttributes, { part, job, id: String(job.id), jobsUrl: jobsUrl(part) }, styleOf(part, settings))
+}
+
+function urlOf({ job, id, jobsUrl: base }: JobSubject): string | undefined {
+  return job.url ?? (base === undefined ? undefined : base + id)
 }
 
 function workerStateOf(active: boolean | undefined): string | undefined {

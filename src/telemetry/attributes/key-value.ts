@@ -6,15 +6,32 @@ const fixed64 = 1
 const delimited = 2
 const tag = (field: number, wire: number): number => (field << 3) | wire
 
-/** KeyValue (1 key, 2 value) as a field of this number. A whole number is an integer unless it `isDouble`. */
-export function writeKeyValue(writer: BackWriter, field: number, key: string, value: unknown, isDouble: boolean): void {
+/**
+ * KeyValue (1 key, 2 value) as a field of this number, its key as `keyBytes` makes it. A whole number is an integer unless it
+ * `isDouble`.
+ */
+export function writeKeyValue(
+  writer: BackWriter,
+  field: number,
+  key: Uint8Array,
+  value: unknown,
+  isDouble: boolean,
+): void {
   const before = writer.written
   anyValue(writer, value, isDouble)
   writer.varint(writer.written - before)
-  writer.byte(tag(2, delimited))
-  writer.bytes(keyField(key))
+  writer.bytes(key)
   writer.varint(writer.written - before)
   writer.varint(tag(field, delimited))
+}
+
+/** A name as it stands in a KeyValue, with the tag of the value that follows. */
+export function keyBytes(key: string): Uint8Array {
+  const writer = new BackWriter(key.length * 3 + 8)
+  writer.byte(tag(2, delimited))
+  writer.string(key)
+  writer.byte(tag(1, delimited))
+  return writer.take()
 }
 
 /** AnyValue: 1 string, 2 bool, 3 int, 4 double, 5 array. */
@@ -53,19 +70,4 @@ function arrayValue(writer: BackWriter, items: readonly unknown[], isDouble: boo
   }
   writer.varint(writer.written - before)
   writer.byte(tag(5, delimited))
-}
-
-/** Names recur in every span: the field of each is encoded once. Users' own names are few; a limit guards all the same. */
-const keyFields = new Map<string, Uint8Array>()
-const mostKeys = 4_096
-
-function keyField(key: string): Uint8Array {
-  const known = keyFields.get(key)
-  if (known !== undefined) return known
-  const one = new BackWriter(key.length * 3 + 8)
-  one.string(key)
-  one.byte(tag(1, delimited))
-  const bytes = one.take()
-  if (keyFields.size < mostKeys) keyFields.set(key, bytes)
-  return bytes
 }

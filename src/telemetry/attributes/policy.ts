@@ -14,8 +14,11 @@ export interface AttributePolicyOptions {
   readonly valueLengthLimit?: number | undefined
 }
 
-/** The value as it may leave, undefined when it may not. Names are those that leave, vendor namespace and all. */
-export type AttributePolicy = (key: string, value: AttributeValue) => AttributeValue | undefined
+/** What becomes of the values of one attribute. */
+export type AttributeRule = (value: AttributeValue) => AttributeValue
+
+/** The rule for a name, undefined when it may not leave. Names are those that leave, vendor namespace and all. */
+export type AttributePolicy = (key: string) => AttributeRule | undefined
 
 export const defaultValueLengthLimit = 4096
 
@@ -23,9 +26,11 @@ export function attributePolicy(options: AttributePolicyOptions): AttributePolic
   const limit = options.valueLengthLimit ?? defaultValueLengthLimit
   const isDropped = matcher(options.drop)
   const isHashed = matcher(options.hash)
-  return (key, value) => {
+  const cuts: AttributeRule = value => shortened(value, limit)
+  const hashes: AttributeRule = value => cuts(digestOf(value))
+  return key => {
     if (isDropped(key)) return undefined
-    return shortened(isHashed(key) ? digestOf(value) : value, limit)
+    return isHashed(key) ? hashes : cuts
   }
 }
 

@@ -100,8 +100,8 @@ export function resourceAttributesOf(part: ResourceSubject, settings: TelemetryS
   const taken = new Set(resourceAttributes.flatMap(({ keys }) => keys))
   for (const [key, value] of Object.entries(settings.resourceAttributes)) {
     if (taken.has(key) || contractNames.test(key) || key.startsWith(style.namespace)) continue
-    const allowed = settings.policy(key, value)
-    if (allowed !== undefined) attributes[key] = allowed
+    const rule = settings.policy(key)
+    if (rule !== undefined) attributes[key] = rule(value)
   }
   return attributes
 }

@@ -53,8 +53,8 @@ export function attributesOf<S>(rows: readonly AttributeRow<S>[], subject: S, st
     if (value === undefined) continue
     for (const key of row.keys) {
       const name = keyUnder(style.namespace, key)
-      const allowed = style.policy(name, value)
-      if (allowed !== undefined) attributes[name] = allowed
+      const rule = style.policy(name)
+      if (rule !== undefined) attributes[name] = rule(value)
     }
   }
   return attributes
@@ -70,11 +70,12 @@ export function notBlank(text: string | undefined): string | undefined {
   return text === undefined || text.trim() === '' ? undefined : text
 }
 
-/** What a row told, undefined where it is not of the row's type. */
-export function typed(
-  type: AttributeRow<unknown>['type'],
-  value: AttributeValue | undefined,
-): AttributeValue | undefined {
+/** What a row tells of a subject, undefined where it is not of the row's type. */
+export function tellerOf<S>({ type, value }: AttributeRow<S>): (subject: S) => AttributeValue | undefined {
+  return type === 'int' || type === 'double' ? subject => typed(type, value(subject)) : value
+}
+
+function typed(type: AttributeRow<unknown>['type'], value: AttributeValue | undefined): AttributeValue | undefined {
   switch (type) {
     case 'int':
       return int(value as number | undefined)
@@ -96,5 +97,5 @@ function int(value: number | undefined): number | undefined {
 
 /** A number that can be written as a double even when it is whole (see `whole-doubles.ts`): above 2^52 all doubles are whole. */
 function double(value: number | undefined): number | undefined {
-  return value !== undefined && Math.abs(value) < 2 ** 52 ? value : undefined
+  return value !== undefined && Math.abs(value) < 2 ** 52 ? value + 0 : undefined
 }
