@@ -6,10 +6,10 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 # `prepare` needs the sources, which come later: building is a step of its own.
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json ./
 COPY scripts ./scripts
 COPY src ./src
-# The image's own Node compiles; the pinned development one is not needed here.
+# The image's own Node bundles; the pinned development one is not needed here.
 RUN node scripts/build.js && npm prune --omit=dev --ignore-scripts
 
 FROM node:24-bookworm-slim

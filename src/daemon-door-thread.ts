@@ -1,6 +1,6 @@
 // The webhook door on a thread of its own: part of the composition root. Whatever the rest of the daemon is busy with, a sender
 // waits for nothing but its commit. What it is told and what it tells is in `DoorOrder` and `DoorNews`.
-import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
+import { parentPort, type MessagePort } from 'node:worker_threads'
 import { pino } from 'pino'
 import { ConfigError, reasonOf } from './lib/fault.ts'
 import { createHealth } from './web/health.ts'
@@ -14,6 +14,7 @@ import type { Log } from './lib/log.ts'
 
 /** All that the thread needs, as values: threads share no objects. */
 export interface DoorSettings {
+  readonly logLevel: string
   readonly store: { readonly engine: StoreLocation['engine']; readonly place: string; readonly maxSize: number }
   readonly listen: Pick<ListenerOptions, 'host' | 'port' | 'basePath' | 'trustProxy'>
   readonly tls?: TlsFiles | undefined
@@ -52,9 +53,9 @@ interface OpenDoor {
 }
 
 /** Serves one door over the port: opened once, stopped once. */
-function serveDoor(port: MessagePort, level: string): void {
+function serveDoor(port: MessagePort): void {
   const tell = (news: DoorNews): void => port.postMessage(news)
-  const log: Log = pino({ level, base: null, timestamp: false }, { write: line => tell({ news: 'log', line }) })
+  const log: Log = pino({ base: null, timestamp: false }, { write: line => tell({ news: 'log', line }) })
   let secrets: DoorSecretTexts = { tokens: [], signing: [] }
   let held = secretsOf(secrets)
   let stopping = false
@@ -73,6 +74,7 @@ function serveDoor(port: MessagePort, level: string): void {
   }
 
   async function open(settings: DoorSettings): Promise<void> {
+    log.level = settings.logLevel
     ;({ secrets } = settings)
     held = secretsOf(secrets)
     const { engine, place, maxSize } = settings.store
@@ -144,4 +146,4 @@ function secretsOf({ tokens, signing }: DoorSecretTexts): { tokens: Secret[]; si
   return { tokens: made(tokens), signing: made(signing) }
 }
 
-if (parentPort !== null) serveDoor(parentPort, (workerData as { level: string }).level)
+if (parentPort !== null) serveDoor(parentPort)

@@ -2,7 +2,8 @@
 // what it tells, and ends the daemon should the thread ever end by itself: a daemon that hears nothing must not look alive.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
+import { beginDoorThread } from './daemon-door-begin.ts'
 import { ConfigError, reasonOf, StoreError } from './lib/fault.ts'
 import { readCounts, roomForCounts, type WebhookCounts } from './sources/webhook-counts.ts'
 import type { Config } from './config/options.ts'
@@ -13,6 +14,8 @@ import type { TlsFiles } from './web/listener.ts'
 import type { WriteTurns } from './store/sqlite/write-turns.ts'
 
 export interface DoorOptions {
+  /** Where it was begun early; else it is begun now. */
+  readonly thread?: Worker | undefined
   readonly config: Config<ProfileName>
   /** Who writes when, where the store is a file. */
   readonly turns: Pick<WriteTurns, 'shared'>
@@ -36,13 +39,10 @@ export interface Door {
 /** How often files of secrets are looked at, ms: as often as they are for everything else. */
 const lookEvery = 1_000
 
-/** The thread starts at once, and loads what it needs while the rest of the daemon is built; it takes nothing before `open`. */
-export function startDoor({ config, turns, onAccepted, onPut, log }: DoorOptions): Door {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-  const thread = new Worker(new URL(`./daemon-door-thread.${extension}`, import.meta.url), {
-    name: 'webhook door',
-    workerData: { level: log.level },
-  })
+/** The thread loads what it needs while the rest of the daemon is built; it takes nothing before `open`. */
+export function startDoor(options: DoorOptions): Door {
+  const { thread = beginDoorThread(), config, turns, onAccepted, onPut, log } = options
+  thread.ref()
   const counts = roomForCounts()
   const tell = (order: DoorOrder): void => thread.postMessage(order)
   let told = JSON.stringify(secretTexts(config))
@@ -101,6 +101,7 @@ export function startDoor({ config, turns, onAccepted, onPut, log }: DoorOptions
         tell({
           order: 'open',
           settings: {
+            logLevel: log.level,
             store: { engine: store.url.engine, place, maxSize: store.maxSize },
             listen: { ...listen, basePath, trustProxy },
             tls: tlsOf(config),

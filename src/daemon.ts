@@ -10,16 +10,14 @@ import { createSettler } from './sources/settler.ts'
 import { createTokenReport } from './daemon-tokens.ts'
 import { createTrendLoop } from './store/trend-loop.ts'
 import { createUpkeep } from './store/upkeep.ts'
-import { claimStore, openStore, writeTurns } from './store/open-store.ts'
 import { connectPlatform, createAsking, selectionOf } from './daemon-platform.ts'
+import { drainDeadline, openFront, stopAll, type Front } from './daemon-front.ts'
 import { exportDestinations } from './daemon-export.ts'
 import { lookAt, metricsPage, startOwnTelemetry } from './daemon-self.ts'
 import { normalizeInstance } from './model/instance.ts'
 import { pagesOf } from './daemon-pages.ts'
 import { parseDelivery } from './platform/parse-delivery.ts'
 import { profiles, type ProfileName } from './platform/profile.ts'
-import { reasonOf } from './lib/fault.ts'
-import { startDoor } from './daemon-door.ts'
 import { systemClock, type Clock } from './lib/clock.ts'
 import { version } from './lib/version.ts'
 import { withoutVariables } from './platform/without-variables.ts'
@@ -32,6 +30,8 @@ export interface DaemonOptions {
   readonly config: Config<ProfileName>
   readonly log: Log
   readonly clock?: Clock | undefined
+  /** Where it was opened before this code was loaded. */
+  readonly front?: Front | undefined
 }
 
 export interface Daemon {
@@ -48,49 +48,33 @@ export interface Daemon {
 
 /** How long a stop may spend on sending what is owed, ms. */
 export const flushDeadline = 20_000
-/** How long requests in flight may take at a stop, ms. */
-const drainDeadline = 5_000
 /** Jobs in one export: some 650 KB of OTLP, far below the limits of backends. */
 const partSize = 500
-
-interface Step {
-  readonly why: string
-  readonly stop: () => Promise<void>
-}
 
 /** Throws a Fault with a remedy when anything that it needs cannot be had; what was built by then is stopped again. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { config, log, clock = systemClock } = options
-  const steps: Step[] = []
+  const front = options.front ?? (await openFront({ config, log }))
+  const { door, steps } = front
   let stopping = false
   let flushUntil = 0
   let lastAccepted: number | undefined
   let publicUrl: string | undefined
   let takeIn = (): void => undefined
+  const acceptNothingMore = { why: 'accept nothing more', stop: async () => door.stop(drainDeadline) }
   let asked: AskingParts | undefined
   const left = (): number => Math.max(0, flushUntil - clock.now())
   try {
     const own = await startOwnTelemetry(config, () => clock.now())
-    steps.push({ why: 'nothing more is measured', stop: async () => own.stop(drainDeadline) })
-    const turns = writeTurns()
-    const door = startDoor({
-      config,
-      turns,
+    steps.unshift({ why: 'nothing more is measured', stop: async () => own.stop(drainDeadline) })
+    const store = own.watch.store(front.store)
+    front.hear({
       onAccepted: () => {
         lastAccepted = clock.now()
         takeIn()
       },
       onPut: (tookMs, failed) => own.watch.operation('inbox.put', tookMs, failed),
-      log,
     })
-    steps.push({ why: 'the thread of the door is not needed any more', stop: async () => door.stop(0) })
-    const store = own.watch.store(await openStore(config.store.url, { maxSize: config.store.maxSize, turns }))
-    steps.push({ why: 'nobody writes any more', stop: async () => store.close() })
-    const claim = claimStore(config.store.url)
-    if (claim !== undefined) {
-      steps.push({ why: 'the next daemon may have the file', stop: async () => claim.release() })
-      await store.reclaim()
-    }
 
     const { destinations, metricDestinations, lanes, encode, measure, settings } = exportDestinations(config)
     const report = createTokenReport({
@@ -233,9 +217,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     )
     const { url: adminUrl } = await admin.start()
     steps.push({ why: 'orchestrators may ask until the end', stop: async () => admin.stop(drainDeadline) })
-    const url = await door.open()
+    const url = await front.opened
     publicUrl = url
-    steps.push({ why: 'accept nothing more', stop: async () => door.stop(drainDeadline) })
+    steps.push(acceptNothingMore)
 
     return {
       url,
@@ -253,19 +237,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       },
     }
   } catch (error) {
+    steps.push(acceptNothingMore)
     await stopAll(steps, log)
     throw error
-  }
-}
-
-/** Every step is tried, also after one that failed. */
-async function stopAll(steps: Step[], log: Log): Promise<void> {
-  for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
-    log.debug({ why: step.why }, 'stopping')
-    try {
-      await step.stop()
-    } catch (error) {
-      log.error({ why: step.why, reason: reasonOf(error) }, 'a part of the daemon did not stop cleanly')
-    }
   }
 }

@@ -35,7 +35,7 @@ const mayImport: Record<string, readonly string[]> = {
     'tokens',
     'web',
   ],
-  main: ['cli'],
+  main: ['cli', 'daemon'],
 }
 
 interface Import {

@@ -3,7 +3,6 @@ import { durationMs, example, misuse, type CommandLine } from './command-line.ts
 import { InvalidArgumentError, Option } from 'commander'
 import { parseTarget } from '../tokens/target.ts'
 import { Fault, reasonOf } from '../lib/fault.ts'
-import { withTokens } from './tokens-configuration.ts'
 import type { TokensAction } from './tokens.ts'
 
 interface RotateOptions {
@@ -18,10 +17,12 @@ interface RotateOptions {
 }
 
 export function addTokenCommands({ program, terminal, file, answer }: CommandLine): void {
-  const run = async (action: TokensAction): Promise<number> =>
-    withTokens(terminal, { file: file(), target: 'target' in action ? action.target : undefined }, async setup =>
+  const run = async (action: TokensAction): Promise<number> => {
+    const { withTokens } = await import('./tokens-configuration.ts')
+    return withTokens(terminal, { file: file(), target: 'target' in action ? action.target : undefined }, async setup =>
       (await import('./tokens.ts')).tokensCommand(action, setup, terminal),
     )
+  }
 
   const tokens = program.command('tokens').description("the observability instance's ingest tokens")
   example(
@@ -95,6 +96,7 @@ export function addTokenCommands({ program, terminal, file, answer }: CommandLin
       .action(
         answer(async (action: string, options: { force: boolean; json: boolean }) => {
           if (action !== 'status' && action !== 'on' && action !== 'off') throw misuse('Say status, on or off.')
+          const { withTokens } = await import('./tokens-configuration.ts')
           const { enforcementCommand } = await import('./enforcement.ts')
           return withTokens(terminal, { file: file() }, async setup =>
             enforcementCommand({ action, ...options }, setup, terminal),

@@ -7,10 +7,18 @@ import { Fault } from '../lib/fault.ts'
 import { loadConfig, type LoadedConfig, type LoadOptions } from '../config/load.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import { reloadConfig } from '../config/reload.ts'
-import { startDaemon, type Daemon } from '../daemon.ts'
+import { openFront } from '../daemon-front.ts'
 import { version } from '../lib/version.ts'
+import type { Daemon } from '../daemon.ts'
+import type { Worker } from 'node:worker_threads'
 
-export async function serve(terminal: Terminal, options: { file?: string | undefined }): Promise<number> {
+export interface ServeOptions {
+  readonly file?: string | undefined
+  /** The door's thread, where it was begun early. */
+  readonly doorThread?: Worker | undefined
+}
+
+export async function serve(terminal: Terminal, options: ServeOptions): Promise<number> {
   const told: { log?: Log } = {}
   const loading: LoadOptions<ProfileName> = {
     env: terminal.env,
@@ -36,7 +44,9 @@ export async function serve(terminal: Terminal, options: { file?: string | undef
   process.on('SIGHUP', () => onHangup())
   let daemon: Daemon
   try {
-    daemon = await startDaemon({ config, log })
+    // The door is opened first: webhooks are taken while the rest is loaded.
+    const front = await openFront({ config, log, thread: options.doorThread })
+    daemon = await (await import('../daemon.ts')).startDaemon({ config, log, front })
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     log.fatal(error.message)

@@ -1,0 +1,93 @@
+// What a webhook needs of the daemon, the store and the door to it: part of the composition root. It is there first, and loads
+// little, so that webhooks are taken while all that works them off is still being loaded and built.
+import { claimStore, openStore, writeTurns } from './store/open-store.ts'
+import { reasonOf } from './lib/fault.ts'
+import { startDoor, type Door } from './daemon-door.ts'
+import type { Config } from './config/options.ts'
+import type { Log } from './lib/log.ts'
+import type { ProfileName } from './platform/profile.ts'
+import type { Store } from './store/store.ts'
+import type { Worker } from 'node:worker_threads'
+
+export interface FrontOptions {
+  readonly config: Config<ProfileName>
+  readonly log: Log
+  /** The door's thread, where it was begun early. */
+  readonly thread?: Worker | undefined
+}
+
+export interface Front {
+  readonly store: Store
+  readonly door: Door
+  /** The door's URL, once webhooks are taken. */
+  readonly opened: Promise<string>
+  /** From now on it is told here what the door does, and at once whether it has accepted something before. */
+  hear(ears: DoorEars): void
+  /** How to stop it; whoever builds on it adds steps of its own. */
+  readonly steps: Step[]
+}
+
+export interface DoorEars {
+  /** Called after each commit that accepted something. */
+  readonly onAccepted: () => void
+  /** Called after each commit, or try of one. */
+  readonly onPut: (tookMs: number, failed: boolean) => void
+}
+
+export interface Step {
+  readonly why: string
+  readonly stop: () => Promise<void>
+}
+
+/** How long requests in flight may take at a stop, ms. */
+export const drainDeadline = 5_000
+
+/** Throws a Fault with a remedy when the store cannot be had; what was built by then is stopped again. */
+export async function openFront({ config, log, thread }: FrontOptions): Promise<Front> {
+  const { url, maxSize } = config.store
+  const steps: Step[] = []
+  let ears: DoorEars | undefined
+  let acceptedBefore = false
+  const turns = writeTurns()
+  const door = startDoor({
+    ...{ thread, config, turns, log },
+    onAccepted: () => {
+      acceptedBefore = true
+      ears?.onAccepted()
+    },
+    onPut: (tookMs, failed) => ears?.onPut(tookMs, failed),
+  })
+  steps.push({ why: 'the thread of the door is not needed any more', stop: async () => door.stop(0) })
+  try {
+    const store = await openStore(url, { maxSize, turns })
+    steps.push({ why: 'nobody writes any more', stop: async () => store.close() })
+    const claim = claimStore(url)
+    if (claim !== undefined) {
+      steps.push({ why: 'the next daemon may have the file', stop: async () => claim.release() })
+      await store.reclaim()
+    }
+    const opened = door.open()
+    // Whoever builds the rest waits for it in the end: until then nobody has to look after a door that cannot be opened.
+    opened.catch(() => undefined)
+    const hear = (found: DoorEars): void => {
+      ears = found
+      if (acceptedBefore) found.onAccepted()
+    }
+    return { store, door, opened, hear, steps }
+  } catch (error) {
+    await stopAll(steps, log)
+    throw error
+  }
+}
+
+/** The last one first; every step is tried, also after one that failed. */
+export async function stopAll(steps: Step[], log: Log): Promise<void> {
+  for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
+    log.debug({ why: step.why }, 'stopping')
+    try {
+      await step.stop()
+    } catch (error) {
+      log.error({ why: step.why, reason: reasonOf(error) }, 'a part of the daemon did not stop cleanly')
+    }
+  }
+}
