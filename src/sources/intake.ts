@@ -16,6 +16,8 @@ import type { Selection } from './selection.ts'
 export interface IntakeOptions {
   readonly inbox: Inbox
   readonly runs: Runs
+  /** Deliveries of one transaction. */
+  readonly atOnce: number
   readonly rules: AbsorbRules
   /** For runs that are due the moment they are heard of. */
   readonly freezer: Freezer
@@ -53,8 +55,6 @@ export interface Intake extends Loop {
   drain(): Promise<void>
 }
 
-/** Deliveries of one transaction: some milliseconds, so that the door, which shares the store, seldom waits for long. */
-const oneTransaction = 16
 /** Held many times longer than taking them in lasts: whoever dies or loses the store delays its share by no more. */
 const batch = { deliveries: 256, bytes: 16 * 1024 * 1024, holdMs: 15_000 }
 /** Deliveries that other processes put back (`pipespan inbox retry`) are seen after this long, ms. */
@@ -109,7 +109,7 @@ interface Told {
 }
 
 async function digest(lease: InboxLease, counters: IntakeCounters, options: IntakeOptions): Promise<void> {
-  const { inbox } = options
+  const { inbox, atOnce } = options
   const told: Told[] = []
   const runs = new Map<string, number>()
   const silent: number[] = []
@@ -140,7 +140,7 @@ async function digest(lease: InboxLease, counters: IntakeCounters, options: Inta
   told.sort((a, b) => a.run - b.run)
   while (told.length > 0) {
     // None is left over alone: among others it can be told whether it or the store is to blame.
-    const some = told.splice(0, told.length === oneTransaction + 1 ? told.length : oneTransaction)
+    const some = told.splice(0, told.length === atOnce + 1 ? told.length : atOnce)
     try {
       await takeIn(lease, some, counters, options)
     } catch (error) {

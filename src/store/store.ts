@@ -17,6 +17,8 @@ export interface StoreOptions {
 }
 
 export interface Store {
+  /** How many runs one transaction should change: where others wait for it few, where each statement is a message many. */
+  readonly runsAtOnce: number
   readonly inbox: Inbox
   readonly runs: Runs
   readonly exports: Exports

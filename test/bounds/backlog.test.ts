@@ -31,6 +31,7 @@ async function buildBacklog(file: string): Promise<void> {
   const rules = { settle: 1, blockedAfter: day, staleAfter: day }
   const settler = createSettler({
     runs: store.runs,
+    atOnce: store.runsAtOnce,
     freezer: createFreezer({
       rules: { ...rules, deadline: day, partSize: 500 },
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },

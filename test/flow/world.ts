@@ -47,6 +47,7 @@ export function openWorld(): World {
   const store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
   const settler = createSettler({
     runs: store.runs,
+    atOnce: store.runsAtOnce,
     freezer: createFreezer({
       rules,
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },

@@ -87,6 +87,7 @@ describe('a watched store', () => {
     const choice = { projectsInclude: [], projectsExclude: [], refsInclude: [], refsExclude: [], sourcesExclude: [] }
     await createSettler({
       runs: store.runs,
+      atOnce: store.runsAtOnce,
       freezer: createFreezer({
         rules,
         family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },

@@ -39,6 +39,7 @@ beforeEach(() => {
   intake = createIntake({
     inbox: store.inbox,
     runs,
+    atOnce: store.runsAtOnce,
     rules,
     freezer: createFreezer({
       ...{ rules, selection },

@@ -15,6 +15,8 @@ export const postgresMigrations: readonly string[] = [
     lease        text,
     leased_until bigint  NOT NULL DEFAULT 0
   );
+  -- It stays for a moment: compressing it costs more than writing it.
+  ALTER TABLE inbox ALTER COLUMN body SET STORAGE EXTERNAL;
   CREATE INDEX inbox_waiting ON inbox (id, leased_until);
 
   CREATE TABLE delivery_keys (

@@ -6,6 +6,7 @@ import { Again, type Database, type Row, type Session } from './database.ts'
 import { headOf, keyOf, loadJobs, nameOf, selectRuns, storedRun } from './run-rows.ts'
 import { readMemory, takeMemories } from './tombstones.ts'
 import { slicesOf } from './slices.ts'
+import { textList, textsOf } from './text-lists.ts'
 import { revive } from '../../model/tombstone.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { RunChange, Runs, RunWork, StoredRun, Understood } from '../runs.ts'
@@ -236,14 +237,15 @@ async function writeJobs(session: Session, changes: readonly Written[], ids: rea
   if (jobs.length === 0) return
   await session.query(
     `INSERT INTO jobs (run_id, job_id, record, times, frozen)
-     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[])
+     SELECT r, j, record, times, nullif(frozen, '')
+     FROM unnest($1::bigint[], $2::bigint[], ${textsOf('$3')}, ${textsOf('$4')}, ${textsOf('$5')}) AS w (r, j, record, times, frozen)
      ON CONFLICT (run_id, job_id) DO UPDATE SET record = excluded.record, times = excluded.times, frozen = excluded.frozen`,
     [
       jobs.map(({ run }) => run),
       jobs.map(({ job }) => job.id),
-      jobs.map(({ job }) => JSON.stringify(job.record)),
-      jobs.map(({ job }) => JSON.stringify(job.times)),
-      jobs.map(({ job }) => (job.frozen === undefined ? null : JSON.stringify(job.frozen))),
+      textList(jobs.map(({ job }) => JSON.stringify(job.record))),
+      textList(jobs.map(({ job }) => JSON.stringify(job.times))),
+      textList(jobs.map(({ job }) => (job.frozen === undefined ? null : JSON.stringify(job.frozen)))),
     ],
   )
 }
@@ -258,13 +260,13 @@ async function writeParts(
   if (owed.length === 0) return
   const rows = await session.query(
     `INSERT INTO parts (run_id, attempt, part, view, frozen_at)
-     SELECT *, $5::bigint FROM unnest($1::bigint[], $2::int[], $3::int[], $4::text[])
+     SELECT *, $5::bigint FROM unnest($1::bigint[], $2::int[], $3::int[], ${textsOf('$4')})
      RETURNING id, run_id, attempt, part`,
     [
       owed.map(({ run }) => run),
       owed.map(({ part }) => part.attempt),
       owed.map(({ part }) => part.part),
-      owed.map(({ part }) => JSON.stringify(part)),
+      textList(owed.map(({ part }) => JSON.stringify(part))),
       now,
     ],
   )
