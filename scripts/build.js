@@ -18,16 +18,31 @@ try {
 }
 
 /**
- * `import … from 'node:http'` has Node evaluate all that it exports, and one of that, WebSocket, loads an HTTP client: 30 ms of
- * a start, on each thread. Asked for like this, it is evaluated when somebody names it.
+ * Node's own modules that take long to load. `import … from 'node:http'` has Node evaluate all that it exports, and one of that,
+ * WebSocket, loads an HTTP client: 30 ms of a start, on each thread. fastify asks for `node:https` and `node:http2`, 30 ms more,
+ * although it serves neither. Like this they are loaded when something of them is used.
  */
-const lazyHttp = {
-  name: 'lazy http',
-  resolveId: (id, _importer, { kind }) => (id === 'node:http' && kind === 'import-statement' ? '\0http' : undefined),
+const slowModules = {
+  name: 'slow modules',
+  resolveId: (id, _importer, { kind }) => {
+    const [, name] = /^(?:node:)?(https?|http2)$/.exec(id) ?? []
+    if (name === undefined) return undefined
+    if (kind === 'require-call') return `\0required:${name}`
+    return kind === 'import-statement' ? `\0imported:${name}` : { id, external: true }
+  },
   load: id =>
-    id === '\0http'
-      ? "export const { createServer, request, STATUS_CODES } = process.getBuiltinModule('node:http')"
-      : undefined,
+    ({
+      '\0imported:http': "export const { createServer, request, STATUS_CODES } = process.getBuiltinModule('node:http')",
+      '\0imported:https':
+        "export const createServer = (...given) => process.getBuiltinModule('node:https').createServer(...given)",
+      '\0required:http': "module.exports = process.getBuiltinModule('node:http')",
+      '\0required:https': lazily('https'),
+      '\0required:http2': lazily('http2'),
+    })[id],
+}
+
+function lazily(name) {
+  return `module.exports = new Proxy({}, { get: (_, key) => process.getBuiltinModule('node:${name}')[key] })`
 }
 
 /** Answers which files went into it. Not minified: a stack trace names the functions. */
@@ -37,8 +52,8 @@ async function bundle(file, output) {
     input: path.join(source, file),
     platform: 'node',
     // `pg-native` is an optional part of `pg` that is not installed.
-    external: [/^node:(?!http$)/, 'pg-native'],
-    plugins: [lazyHttp],
+    external: [/^node:(?!http)/, 'pg-native'],
+    plugins: [slowModules],
     transform: { target: 'node22.19' },
     logLevel: 'warn',
     checks: { ineffectiveDynamicImport: false },

@@ -7,25 +7,30 @@ const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.
 const args = process.argv.slice(2)
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 
+const isOld = major < 22 || (major === 22 && minor < 19)
+const isAboutVersion = args.includes('--version') || args[0] === '-V'
+
+// What was compiled is kept in the system's folder of temporary files: the next start takes a third less.
+if (!isOld && !isAboutVersion) modules.enableCompileCache()
+// A daemon's second thread loads what it needs while this one does: it begins before anything else.
+const isDaemon = args[0] === 'serve' && !isOld && !isAboutVersion
+const doorThread = isDaemon ? (await import('./daemon-door-begin.ts')).beginDoorThread() : undefined
+
 // Whoever reads the output may stop early (`| head`): that is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)
   throw error
 })
 
-if (args.includes('--version') || args[0] === '-V') {
+if (isAboutVersion) {
   process.stdout.write(`${manifest.version}\n`)
-} else if (major < 22 || (major === 22 && minor < 19)) {
+} else if (isOld) {
   process.stderr.write(
     `pipespan ${manifest.version} needs Node.js 22.19 or newer; this is ${process.versions.node}. ` +
       'In a checkout, `npm ci` brings Node 24: start it with `npx pipespan` or an npm script.\n',
   )
   process.exitCode = 2
 } else {
-  // What was compiled is kept in the system's folder of temporary files: the next start takes a third less.
-  modules.enableCompileCache()
-  // A daemon's second thread loads what it needs while this one does.
-  const doorThread = args[0] === 'serve' ? (await import('./daemon-door-begin.ts')).beginDoorThread() : undefined
   const { runProgram } = await import('./cli/program.ts')
   process.exitCode = await runProgram(args, process, doorThread)
 }

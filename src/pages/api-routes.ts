@@ -10,8 +10,9 @@ import type { ApiRoute } from './api.ts'
 const formHeader = 'x-pipespan-form'
 
 export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[]): void {
-  const description = openApi(routes, version)
-  app.get('/api/openapi.json', async (_request, reply) => reply.send(description))
+  // Made when somebody asks for it: that takes longer than all the rest of the pages takes to start.
+  let description: ReturnType<typeof openApi> | undefined
+  app.get('/api/openapi.json', async (_request, reply) => reply.send((description ??= openApi(routes, version))))
   for (const route of routes) {
     app.route({
       method: route.method,

@@ -128,6 +128,8 @@ function createApp({ name, log, trustProxy }: ListenerOptions, server: Server | 
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true },
+    // No route has a schema: what compiles them need not be loaded.
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     genReqId: () => randomUUID(),
     clientErrorHandler: answerMalformed,
     frameworkErrors: (error, _request, reply: FastifyReply) => {
@@ -149,6 +151,10 @@ function createApp({ name, log, trustProxy }: ListenerOptions, server: Server | 
     done()
   })
   return app
+}
+
+function noSchemas(): never {
+  throw new Error('routes have no schemas here')
 }
 
 function createNodeServer(tls: TlsFiles | undefined, limits: Limits): Server | TlsServer {
