@@ -1,5 +1,5 @@
 # syntax=docker/dockerfile:1
-# Pipespan in a container: built with its development dependencies, run without them, as a user without rights.
+# Pipespan in a container: built with all its dependencies, run as one bundle, as a user without rights.
 
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
@@ -10,7 +10,7 @@ COPY tsconfig.json ./
 COPY scripts ./scripts
 COPY src ./src
 # The image's own Node bundles; the pinned development one is not needed here.
-RUN node scripts/build.js && npm prune --omit=dev --ignore-scripts
+RUN node scripts/build.js
 
 FROM node:24-bookworm-slim
 LABEL org.opencontainers.image.title="Pipespan" \
@@ -23,7 +23,6 @@ ENV NODE_ENV=production \
     PIPESPAN_STORE_URL=sqlite:/data/pipespan.db
 WORKDIR /app
 COPY --from=build /app/package.json ./
-COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY config ./config
 COPY LICENSE README.md ./

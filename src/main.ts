@@ -2,6 +2,7 @@
 // argv in, exit code out. It runs on any Node that can import, so that an old one is told what is needed.
 import { readFileSync } from 'node:fs'
 import * as modules from 'node:module'
+import type { Worker } from 'node:worker_threads'
 
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 const args = process.argv.slice(2)
@@ -10,11 +11,13 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 const isOld = major < 22 || (major === 22 && minor < 19)
 const isAboutVersion = args.includes('--version') || args[0] === '-V'
 
-// What was compiled is kept in the system's folder of temporary files: the next start takes a third less.
-if (!isOld && !isAboutVersion) modules.enableCompileCache()
-// A daemon's second thread loads what it needs while this one does: it begins before anything else.
-const isDaemon = args[0] === 'serve' && !isOld && !isAboutVersion
-const doorThread = isDaemon ? (await import('./daemon-door-begin.ts')).beginDoorThread() : undefined
+let doorThread: Worker | undefined
+if (args[0] === 'serve' && !isOld && !isAboutVersion) {
+  // A daemon's next start takes a tenth less: what was compiled is kept in the system's folder of temporary files.
+  modules.enableCompileCache()
+  // Its second thread loads what it needs while this one does: it begins before anything else.
+  doorThread = (await import('./daemon-door-begin.ts')).beginDoorThread()
+}
 
 // Whoever reads the output may stop early (`| head`): that is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

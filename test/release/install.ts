@@ -49,13 +49,12 @@ export function installPacked(folder: string): void {
   run(folder, 'npm', 'install', ...quietly, path.join(folder, packed.filename))
 }
 
-/** What the Dockerfile copies, with production dependencies only. */
-export function installProduction(folder: string): void {
+/** What the Dockerfile copies: nothing is installed, as the bundle holds all that it needs. */
+export function copyImage(folder: string): void {
   needDist()
-  for (const name of ['package.json', 'package-lock.json', 'scripts', 'dist', 'config']) {
+  for (const name of ['package.json', 'dist', 'config', 'LICENSE', 'README.md']) {
     cpSync(path.join(repository, name), path.join(folder, name), { recursive: true })
   }
-  run(folder, 'npm', 'ci', '--omit=dev', ...quietly)
 }
 
 /** The environment without what `npm test` adds for its own package, and without settings of a daemon. */
