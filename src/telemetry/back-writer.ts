@@ -6,18 +6,24 @@ const shortText = 48
 
 /** What is written first stands last. Fields go in in the reverse of their order. */
 export class BackWriter {
+  readonly #size: number
   #buffer: Buffer
   #start: number
+  /** Where the message ends: behind it in the buffer are those before it. */
+  #end: number
   #message: object = {}
 
-  constructor(size = 65_536) {
+  /** `size`: of a buffer, of which one message after the other takes its part. */
+  constructor(size: number) {
+    this.#size = size
     this.#buffer = Buffer.allocUnsafeSlow(size)
     this.#start = size
+    this.#end = size
   }
 
   /** Bytes written so far: the difference of two is the length of what was written between. */
   get written(): number {
-    return this.#buffer.length - this.#start
+    return this.#end - this.#start
   }
 
   /** What stands for the message being written: another one after each `take` and `clear`. */
@@ -25,21 +31,25 @@ export class BackWriter {
     return this.#message
   }
 
-  /** A copy of everything; the writer is empty afterwards. */
+  /**
+   * The message, where it was written; the writer is empty afterwards, and never writes there again. Whoever keeps a message
+   * for long copies it: it keeps its buffer, and the messages beside it, in memory.
+   */
   take(): Uint8Array {
-    const bytes = new Uint8Array(this.#buffer.subarray(this.#start))
+    const bytes = this.#buffer.subarray(this.#start, this.#end)
+    this.#end = this.#start
     this.clear()
     return bytes
   }
 
   clear(): void {
-    this.#start = this.#buffer.length
+    this.#start = this.#end
     this.#message = {}
   }
 
   /** A copy of what was written since so much was. */
   since(written: number): Uint8Array {
-    return new Uint8Array(this.#buffer.subarray(this.#start, this.#buffer.length - written))
+    return new Uint8Array(this.#buffer.subarray(this.#start, this.#end - written))
   }
 
   byte(value: number): void {
@@ -54,13 +64,18 @@ export class BackWriter {
     this.#buffer.set(value, this.#start)
   }
 
+  /** In place of a byte already written, counted from what was written last. */
+  put(at: number, value: number): void {
+    this.#buffer[this.#start + at] = value
+  }
+
   /** Once more what was written of this message after so much was, and before so much was. */
   again(from: number, to: number): void {
     const size = to - from
     this.#room(size)
-    const { length } = this.#buffer
+    const end = this.#end
     this.#start -= size
-    this.#buffer.copyWithin(this.#start, length - to, length - from)
+    this.#buffer.copyWithin(this.#start, end - to, end - from)
   }
 
   /** An unsigned integer below 2^32. */
@@ -137,13 +152,18 @@ export class BackWriter {
 
   /** UTF-8 with its length before it. */
   string(value: string): void {
-    if (value.length <= shortText && this.#ascii(value)) return
+    this.varint(this.text(value))
+  }
+
+  /** UTF-8, and how many bytes it takes. */
+  text(value: string): number {
+    if (value.length <= shortText && this.#ascii(value)) return value.length
     const size = Buffer.byteLength(value)
     this.#room(size)
     this.#start -= size
     if (size === value.length) this.#buffer.write(value, this.#start, size, 'latin1')
     else this.#buffer.write(value, this.#start, size, 'utf8')
-    this.varint(size)
+    return size
   }
 
   /** Short texts are put down here: a call into the runtime costs more than they do. False when one is not ASCII. */
@@ -158,7 +178,6 @@ export class BackWriter {
       buffer[start + at] = code
     }
     this.#start = start
-    this.varint(size)
     return true
   }
 
@@ -184,12 +203,13 @@ export class BackWriter {
 
   #room(size: number): void {
     if (this.#start >= size) return
-    const { length } = this.#buffer
-    const grown = Buffer.allocUnsafeSlow(Math.max(length * 2, length + size))
-    const start = grown.length - (length - this.#start)
-    this.#buffer.copy(grown, start, this.#start)
+    const { written } = this
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.#size, 2 * (written + size)))
+    const start = grown.length - written
+    this.#buffer.copy(grown, start, this.#start, this.#end)
     this.#buffer = grown
     this.#start = start
+    this.#end = grown.length
   }
 }
 

@@ -19,7 +19,7 @@ export interface SpanSketch {
 
 /** The spans of one part, all of one resource. */
 export interface TraceSketch {
-  readonly resource: Resource
+  readonly resource: AttributeSource
   readonly spans: readonly SpanSketch[]
 }
 

@@ -4,6 +4,7 @@ import type { Link, SpanContext } from '@opentelemetry/api'
 import { BackWriter } from './back-writer.ts'
 import { GivenAttributes } from './attributes/given.ts'
 import { scope } from './scope.ts'
+import { schemaUrl } from './semconv.ts'
 import type { SpanSketch, TraceSketch } from './span-sketch.ts'
 
 const varint = 0
@@ -12,18 +13,18 @@ const delimited = 2
 const fixed32 = 5
 const tag = (field: number, wire: number): number => (field << 3) | wire
 
-/** One writer for all: encoding is synchronous, and its buffer is as large as the largest message so far. */
+/** One writer for all, as encoding is synchronous. Its buffers hold some pipelines each. */
 const writer = new BackWriter(256 * 1024)
 
 /**
  * Attribute values are strings, numbers, booleans or lists of them; whole numbers are integers, except under names that hold
  * doubles. A trace without spans is left out.
  */
-export function traceBytes(traces: readonly TraceSketch[]): Uint8Array {
+export function traceBytes(sketches: readonly TraceSketch[]): Uint8Array {
   // An earlier message that could not be written to its end has left its own.
   writer.clear()
-  for (let n = traces.length - 1; n >= 0; n -= 1) {
-    const trace = traces[n]
+  for (let n = sketches.length - 1; n >= 0; n -= 1) {
+    const trace = sketches[n]
     if (trace !== undefined && trace.spans.length > 0) field(1, () => resourceSpans(trace))
   }
   return writer.take()
@@ -49,12 +50,12 @@ function count(number: number, value: number): void {
 
 /** ResourceSpans: 1 resource, 2 scope_spans, 3 schema_url. */
 function resourceSpans({ resource, spans }: TraceSketch): void {
-  if (resource.schemaUrl !== undefined && resource.schemaUrl !== '') text(3, resource.schemaUrl)
+  text(3, schemaUrl)
   field(2, () => scopeSpans(spans))
   // Resource: 1 attributes, 2 dropped_attributes_count.
   field(1, () => {
     count(2, 0)
-    new GivenAttributes(resource.attributes).write(writer, 1)
+    resource.write(writer)
   })
 }
 
@@ -91,7 +92,7 @@ function span({ name, kind, context, parent, times, status, attributes, links }:
   }
   count(12, 0)
   count(10, 0)
-  attributes.write(writer, 9)
+  attributes.write(writer)
   writer.instant(times.end)
   writer.byte(tag(8, fixed64))
   writer.instant(times.start)
@@ -99,19 +100,44 @@ function span({ name, kind, context, parent, times, status, attributes, links }:
   // The proto's kinds begin with an "unspecified" that the API does not have.
   count(6, kind + 1)
   text(5, name)
-  if (parent !== undefined) id(4, parent.spanId)
+  if (parent !== undefined) parents.write(parent.spanId)
   id(2, context.spanId)
-  id(1, context.traceId)
+  traces.write(context.traceId)
 }
 
 /** Link: 1 trace_id, 2 span_id, 4 attributes, 5 dropped_attributes_count, 6 flags. */
 function linkTo(link: Link): void {
   flags(6, link.context, link.context.isRemote)
   count(5, link.droppedAttributesCount ?? 0)
-  if (link.attributes !== undefined) new GivenAttributes(link.attributes).write(writer, 4)
+  if (link.attributes !== undefined) new GivenAttributes(link.attributes, 4).write(writer)
   id(2, link.context.spanId)
   id(1, link.context.traceId)
 }
+
+/** An id that is mostly that of the span before, as a field of this number. */
+class RecurringId {
+  readonly #number: number
+  #hex = ''
+  #bytes: Uint8Array = new Uint8Array()
+
+  constructor(number: number) {
+    this.#number = number
+  }
+
+  write(hex: string): void {
+    if (hex === this.#hex) {
+      writer.bytes(this.#bytes)
+      return
+    }
+    const before = writer.written
+    id(this.#number, hex)
+    this.#hex = hex
+    this.#bytes = writer.since(before)
+  }
+}
+
+const traces = new RecurringId(1)
+const parents = new RecurringId(4)
 
 function id(number: number, hex: string): void {
   writer.hex(hex)

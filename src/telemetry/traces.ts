@@ -3,12 +3,12 @@ import { SpanKind, SpanStatusCode, type Link, type SpanContext, type SpanStatus 
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { carriesPipeline, type FrozenJob, type FrozenPart } from '../model/frozen.ts'
 import type { Status } from '../model/status.ts'
-import { jobAttributes, type JobSubject } from './attributes/job.ts'
+import { jobAttributes, jobSubject, type JobSubject } from './attributes/job.ts'
 import { linkAttributesOf } from './attributes/link.ts'
 import { pipelineAttributes, pipelineOutcome } from './attributes/pipeline.ts'
-import { resourceOf } from './attributes/resource.ts'
+import { resourceOf, toldResource } from './attributes/resource.ts'
 import { notBlank, type AttributeStyle } from './attributes/table.ts'
-import { spanTable, type ToldTable } from './attributes/told.ts'
+import { toldTable, type ToldTable } from './attributes/told.ts'
 import {
   contextOf,
   jobSpanId,
@@ -19,7 +19,7 @@ import {
   traceIdOf,
   type SpanLink,
 } from './ids.ts'
-import { outcomeOfJob, type Outcome } from './mapping.ts'
+import type { Outcome } from './mapping.ts'
 import { CICD_PIPELINE_ACTION_NAME_VALUE_RUN } from './semconv.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import { finished, type SpanSketch, type TraceSketch } from './span-sketch.ts'
@@ -31,8 +31,8 @@ import { spanTimes, type SpanTimes } from './span-time.ts'
  * and id. A span for which no instant at all is known cannot be placed in time and is left out.
  */
 export function toTraces(part: FrozenPart, settings: TelemetrySettings): ReadableSpan[] {
-  const { resource, spans } = sketchTrace(part, settings)
-  return spans.map(span => finished(span, resource))
+  const resource = resourceOf(part, settings)
+  return sketchTrace(part, settings).spans.map(span => finished(span, resource))
 }
 
 /** The same spans, their attributes not made yet. */
@@ -45,13 +45,13 @@ export function sketchTrace(part: FrozenPart, settings: TelemetrySettings): Trac
     style,
     traceId,
     pipeline: contextOf(traceId, pipelineSpanId(part)),
-    jobs: spanTable(jobAttributes, style),
+    jobs: toldTable(jobAttributes, style, spanAttributes),
     jobsUrl: jobsUrl(part),
   }
   const times = carriesPipeline(part) ? pipelineTimes(part) : undefined
   const spans = times === undefined ? [] : [pipelineSpan(times, frame)]
   for (const { job, times: own } of timedJobs(part)) spans.push(jobSpan(job, own, frame))
-  return { resource: resourceOf(part, settings), spans }
+  return { resource: toldResource(part, settings), spans }
 }
 
 /** The jobs that can be placed in time, by start and id. */
@@ -87,6 +87,9 @@ export function pipelineSpanName({ key, pipeline }: FrozenPart, style: Telemetry
   return name === undefined ? action : `${action} ${name}`.toWellFormed()
 }
 
+/** Their number in the message of a span. */
+const spanAttributes = 9
+
 /** What the spans of one part share. */
 interface Frame {
   readonly part: FrozenPart
@@ -107,7 +110,7 @@ function pipelineSpan(times: SpanTimes, { part, settings, style, pipeline }: Fra
     parent: parentOfPipeline(part),
     times,
     status: statusOf(part.pipeline.facts.status, pipelineOutcome(part)),
-    attributes: spanTable(pipelineAttributes, style).of(part),
+    attributes: toldTable(pipelineAttributes, style, spanAttributes).of(part),
     links: linked(linksOfPipeline(part), style),
   }
 }
@@ -117,15 +120,15 @@ function jobSpan(
   times: SpanTimes,
   { part, style, traceId, pipeline, jobs, jobsUrl }: Frame,
 ): SpanSketch {
-  const id = String(job.id)
+  const subject = jobSubject(part, job, jobsUrl)
   return {
-    name: `job: ${notBlank(job.name) ?? id}`.toWellFormed(),
+    name: `job: ${notBlank(job.name) ?? subject.id}`.toWellFormed(),
     kind: SpanKind.INTERNAL,
-    context: contextOf(traceId, jobSpanId(part, job, id)),
+    context: contextOf(traceId, jobSpanId(part, job, subject.id)),
     parent: pipeline,
     times,
-    status: statusOf(job.status, outcomeOfJob(job)),
-    attributes: jobs.of({ part, job, id, jobsUrl }),
+    status: statusOf(job.status, subject.outcome),
+    attributes: jobs.of(subject),
     links: linked(linksOfJob(part, job), style),
   }
 }

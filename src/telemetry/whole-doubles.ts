@@ -17,22 +17,15 @@ const marks = tails.map(tail => Buffer.concat([Buffer.from(tail), Buffer.from([0
 
 /** True for names whose values are doubles, also when they are whole. */
 export function isDoubleKey(key: string): boolean {
-  let known = doubleKeys.get(key)
-  if (known === undefined) {
-    known = tails.some(tail => key.endsWith(tail))
-    if (doubleKeys.size < 4_096) doubleKeys.set(key, known)
-  }
-  return known
+  return tails.some(tail => key.endsWith(tail))
 }
-
-const doubleKeys = new Map<string, boolean>()
 
 /** The same attributes, whole doubles moved up by their last bit; the very same object when there are none. */
 export function withNeighbours(attributes: Attributes): Attributes {
   let moved: Attributes | undefined
   for (const key of Object.keys(attributes)) {
     const value = attributes[key]
-    if (typeof value !== 'number' || !Number.isInteger(value) || !tails.some(tail => key.endsWith(tail))) continue
+    if (typeof value !== 'number' || !Number.isInteger(value) || !isDoubleKey(key)) continue
     moved ??= { ...attributes }
     moved[key] = neighbour(value, 1n)
   }

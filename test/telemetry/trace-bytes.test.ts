@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { describe, expect, it } from 'vitest'
 import { profiles } from '../../src/platform/profile.ts'
+import { resourceOf } from '../../src/telemetry/attributes/resource.ts'
 import { GivenAttributes } from '../../src/telemetry/attributes/given.ts'
 import { encodeTraces } from '../../src/telemetry/encode.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
@@ -16,6 +17,7 @@ import type { FrozenJob, FrozenPart } from '../../src/model/frozen.ts'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 
 const settings = telemetrySettings({ profiles })
+const success = stories.success![0]!
 
 function official(spans: readonly ReadableSpan[]): Uint8Array {
   const prepared = spans.map(span => ({ ...span, attributes: withNeighbours(span.attributes) }))
@@ -72,7 +74,7 @@ describe('the trace encoder', () => {
   })
 
   it('writes the bytes of the official serializer for every value, instant and text', () => {
-    const { resource, spans } = sketchTrace(stories.success![0]!, settings)
+    const { resource, spans } = sketchTrace(success, settings)
     const value = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 300 }),
       fc.boolean(),
@@ -87,26 +89,26 @@ describe('the trace encoder', () => {
     const time = fc.integer({ min: 1, max: 9_223_372_036_854 })
     fc.assert(
       fc.property(attributes, time, time, fc.string({ unit: 'binary' }), (given, start, end, name) => {
-        const span = { ...spans[0]!, name, attributes: new GivenAttributes(given), times: { start, end } }
+        const span = { ...spans[0]!, name, attributes: new GivenAttributes(given, 9), times: { start, end } }
         const bytes = traceBytes([{ resource, spans: [span] }])
-        expect(Buffer.from(bytes).equals(official([finished(span, resource)]))).toBe(true)
+        expect(Buffer.from(bytes).equals(official([finished(span, resourceOf(success, settings))]))).toBe(true)
       }),
       { numRuns: 1_000 },
     )
   })
 
   it('copies what is told again also when the message outgrows its buffer', () => {
-    const [first] = stories.success![0]!.jobs
+    const [first] = success.jobs
     const jobs = Array.from({ length: 1_000 }, (_, n) => ({ ...first!, id: n + 1, name: `job ${n}` }))
-    const parts = [{ ...stories.success![0]!, jobs }]
+    const parts = [{ ...success, jobs }]
     const bytes = encodeTraces(parts, settings)
     expect(bytes.length).toBeGreaterThan(1024 * 1024)
     expect(Buffer.from(bytes).equals(officialOf(parts))).toBe(true)
   })
 
   it('forgets a message that could not be written', () => {
-    const { resource, spans } = sketchTrace(stories.success![0]!, settings)
-    const broken = new GivenAttributes({})
+    const { resource, spans } = sketchTrace(success, settings)
+    const broken = new GivenAttributes({}, 9)
     broken.write = () => {
       throw new Error('broken')
     }
@@ -115,12 +117,43 @@ describe('the trace encoder', () => {
     expect(Buffer.from(traceBytes([{ resource, spans }])).equals(officialOf(stories.success!.slice(0, 1)))).toBe(true)
   })
 
-  it('grows with the message, and gives each caller bytes of its own', () => {
-    const parts = Array.from({ length: 40 }, () => stories.success![0]!)
-    const first = encodeTraces(parts, settings)
-    const copy = Buffer.from(first)
-    encodeTraces(stories.success!, settings)
-    expect(copy.equals(first)).toBe(true)
-    expect(copy.equals(officialOf(parts.map(part => ({ ...part }))))).toBe(true)
+  it('tells whatever changes of a runner that is known, and what it was before', () => {
+    const known = { id: 7, description: 'one', tags: ['a', 'b'], type: 'shared', active: true, isShared: true }
+    const others: Partial<typeof known>[] = [
+      { id: 8 },
+      { description: 'two' },
+      { tags: ['a', 'c'] },
+      { tags: [] },
+      { type: 'own' },
+      { active: false },
+      { isShared: false },
+    ]
+    for (const other of others) {
+      const runners = [known, known, { ...known, ...other }, known, { id: 9 }, known]
+      const parts = [
+        { ...success, jobs: runners.map((runner, n) => ({ ...success.jobs[0]!, id: n + 1, runner })) },
+        { ...success, jobs: [{ ...success.jobs[0]!, runner: { ...known, ...other } }] },
+      ]
+      expect(Buffer.from(encodeTraces(parts, settings)).equals(officialOf(parts)), JSON.stringify(other)).toBe(true)
+    }
+  })
+
+  it('writes lengths of one byte and of more alike', () => {
+    const { resource, spans } = sketchTrace(success, settings)
+    for (let length = 0; length < 300; length += 1) {
+      const given = { text: 'x'.repeat(length), wide: 'é'.repeat(length), ['n'.repeat(length + 1)]: length }
+      const span = { ...spans[0]!, attributes: new GivenAttributes(given, 9) }
+      const bytes = traceBytes([{ resource, spans: [span] }])
+      expect(Buffer.from(bytes).equals(official([finished(span, resourceOf(success, settings))])), `${length}`).toBe(
+        true,
+      )
+    }
+  })
+
+  it('gives each caller bytes of its own', () => {
+    const all = Object.values(stories)
+    const first = all.map(parts => encodeTraces(parts, settings))
+    for (const parts of all) encodeTraces(parts, settings)
+    for (const [n, bytes] of first.entries()) expect(Buffer.from(bytes).equals(officialOf(all[n]!))).toBe(true)
   })
 })

@@ -1,39 +1,41 @@
-// Attributes that are an object already, in protobuf: a resource's, a link's.
+// Attributes that are an object already, in protobuf: a user's own of a resource, a link's.
 import type { Attributes } from '@opentelemetry/api'
 import { isDoubleKey } from '../whole-doubles.ts'
-import { keyBytes, writeKeyValue } from './key-value.ts'
+import { AttributeName } from './key-value.ts'
 import type { AttributeSource } from './told.ts'
 import type { BackWriter } from '../back-writer.ts'
 
 export class GivenAttributes implements AttributeSource {
   readonly #attributes: Attributes
+  readonly #field: number
 
-  constructor(attributes: Attributes) {
+  /** `field`: their number in the message around. */
+  constructor(attributes: Attributes, field: number) {
     this.#attributes = attributes
+    this.#field = field
   }
 
   asObject(): Attributes {
     return this.#attributes
   }
 
-  write(writer: BackWriter, field: number): void {
+  write(writer: BackWriter): void {
     const keys = Object.keys(this.#attributes)
     for (let n = keys.length - 1; n >= 0; n -= 1) {
       const key = keys[n] ?? ''
       const value = this.#attributes[key]
-      if (value !== undefined) writeKeyValue(writer, field, knownKey(key), value, isDoubleKey(key))
+      if (value !== undefined) nameOf(key, this.#field).write(writer, value)
     }
   }
 }
 
 /** Names recur in every request. Users' own names are few; a limit guards all the same. */
-const knownKeys = new Map<string, Uint8Array>()
-const mostKeys = 4_096
+const known = new Map<number, Map<string, AttributeName>>()
+const mostNames = 4_096
 
-function knownKey(key: string): Uint8Array {
-  const known = knownKeys.get(key)
-  if (known !== undefined) return known
-  const bytes = keyBytes(key)
-  if (knownKeys.size < mostKeys) knownKeys.set(key, bytes)
-  return bytes
+function nameOf(key: string, field: number): AttributeName {
+  const names = known.get(field) ?? new Map<string, AttributeName>()
+  const name = names.get(key) ?? new AttributeName(key, field, isDoubleKey(key))
+  if (names.size < mostNames) known.set(field, names.set(key, name))
+  return name
 }

@@ -2,7 +2,7 @@
 import type { Attributes } from '@opentelemetry/api'
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import type { FrozenJob, FrozenPart } from '../../model/frozen.ts'
-import { errorTypeOf, outcomeOfJob, stateOf } from '../mapping.ts'
+import { errorTypeOf, outcomeOfJob, stateOf, type Outcome } from '../mapping.ts'
 import {
   ATTR_CICD_PIPELINE_TASK_NAME,
   ATTR_CICD_PIPELINE_TASK_RUN_ID,
@@ -25,14 +25,21 @@ export interface JobSubject {
   readonly job: FrozenJob
   /** In digits: made once, because a number above 2^31 takes as long as all else that is told with it. */
   readonly id: string
+  readonly outcome: Outcome
   /** Where the project's jobs are. */
   readonly jobsUrl: string | undefined
+}
+
+/** `base`: where the project's jobs are. */
+export function jobSubject(part: FrozenPart, job: FrozenJob, base: string | undefined): JobSubject {
+  return { part, job, id: String(job.id), outcome: outcomeOfJob(job), jobsUrl: base }
 }
 
 const always = 'always'
 const known = 'known'
 const zeroWhenNull = 'always, 0 when null'
 const hasRunner = 'has a runner'
+const runner = 'runner'
 const deploys = 'deploys to an environment'
 
 /** The conventions have no name for a task's state: it follows theirs for the run. */
@@ -46,7 +53,7 @@ export const jobAttributes: readonly AttributeRow<JobSubject>[] = [
   { keys: ['job.name', ATTR_CICD_PIPELINE_TASK_NAME], type: 'string', when: always, value: ({ job }) => job.name ?? '' },
   { keys: ['job.stage', ATTR_CICD_PIPELINE_TASK_TYPE], type: 'string', when: always, value: ({ job }) => job.stage ?? '' },
   { keys: ['job.status'], type: 'string', when: always, note: 'as the platform says it', value: ({ job }) => job.status },
-  { keys: [ATTR_CICD_PIPELINE_TASK_RUN_RESULT], type: 'string', when: 'the job ended', note: 'mapped, below', value: ({ job }) => outcomeOfJob(job).result },
+  { keys: [ATTR_CICD_PIPELINE_TASK_RUN_RESULT], type: 'string', when: 'the job ended', note: 'mapped, below', value: ({ outcome }) => outcome.result },
   { keys: [taskRunState], type: 'string', when: 'the status is known', note: 'mapped, below', value: ({ job }) => stateOf(job.status) },
   { keys: [ATTR_CICD_PIPELINE_TASK_RUN_URL_FULL], type: 'string', when: always, value: urlOf },
   { keys: ['job.duration', 'platform.cicd.pipeline.task.run.duration'], type: 'int', when: zeroWhenNull, note: 'ms',
@@ -56,8 +63,8 @@ export const jobAttributes: readonly AttributeRow<JobSubject>[] = [
   { keys: ['job.manual'], type: 'bool', when: always, value: ({ job }) => job.manual ?? false },
   { keys: ['job.allow_failure', 'platform.cicd.pipeline.task.allow_failure'], type: 'bool', when: always, value: ({ job }) => job.allowFailure ?? false },
   { keys: ['job.failure_reason', 'platform.cicd.pipeline.task.run.failure_reason'], type: 'string', when: 'failed, and known',
-    value: ({ job }) => outcomeOfJob(job).reason },
-  { keys: [ATTR_ERROR_TYPE], type: 'string', when: 'failed', note: 'the failure reason, else `_OTHER`', value: ({ job }) => errorTypeOf(outcomeOfJob(job)) },
+    value: ({ outcome }) => outcome.reason },
+  { keys: [ATTR_ERROR_TYPE], type: 'string', when: 'failed', note: 'the failure reason, else `_OTHER`', value: ({ outcome }) => errorTypeOf(outcome) },
   { keys: ['job.type', 'platform.cicd.pipeline.task.kind'], type: 'string', when: 'bridges only', note: '`bridge`',
     value: ({ job }) => (job.kind === 'bridge' ? 'bridge' : undefined) },
   { keys: ['job.created_at', 'platform.cicd.pipeline.task.run.created_at'], type: 'int', when: known,
@@ -71,14 +78,14 @@ export const jobAttributes: readonly AttributeRow<JobSubject>[] = [
     value: ({ job }) => job.artifacts?.filename },
   { keys: ['job.artifacts.size', 'platform.cicd.pipeline.task.artifacts.size'], type: 'int', when: 'has an archive', note: 'bytes',
     value: ({ job }) => job.artifacts?.size },
-  { keys: ['job.runner.id'], type: 'int', when: hasRunner, value: ({ job }) => job.runner?.id },
-  { keys: [ATTR_CICD_WORKER_ID], type: 'string', when: hasRunner, value: ({ job }) => job.runner?.id.toString() },
-  { keys: ['job.runner.description', ATTR_CICD_WORKER_NAME], type: 'string', when: hasRunner, value: ({ job }) => job.runner?.description },
-  { keys: ['job.runner.tags', 'platform.cicd.worker.tags'], type: 'string[]', when: hasRunner, value: ({ job }) => job.runner?.tags },
-  { keys: ['job.runner.type', 'platform.cicd.worker.type'], type: 'string', when: known, value: ({ job }) => job.runner?.type },
-  { keys: ['job.runner.active'], type: 'bool', when: known, value: ({ job }) => job.runner?.active },
-  { keys: [ATTR_CICD_WORKER_STATE], type: 'string', when: known, note: '`available` or `offline`', value: ({ job }) => workerStateOf(job.runner?.active) },
-  { keys: ['job.runner.is_shared', 'platform.cicd.runner.is_shared'], type: 'bool', when: known, value: ({ job }) => job.runner?.isShared },
+  { keys: ['job.runner.id'], type: 'int', when: hasRunner, of: runner, value: ({ job }) => job.runner?.id },
+  { keys: [ATTR_CICD_WORKER_ID], type: 'string', when: hasRunner, of: runner, value: ({ job }) => job.runner?.id.toString() },
+  { keys: ['job.runner.description', ATTR_CICD_WORKER_NAME], type: 'string', when: hasRunner, of: runner, value: ({ job }) => job.runner?.description },
+  { keys: ['job.runner.tags', 'platform.cicd.worker.tags'], type: 'string[]', when: hasRunner, of: runner, value: ({ job }) => job.runner?.tags },
+  { keys: ['job.runner.type', 'platform.cicd.worker.type'], type: 'string', when: known, of: runner, value: ({ job }) => job.runner?.type },
+  { keys: ['job.runner.active'], type: 'bool', when: known, of: runner, value: ({ job }) => job.runner?.active },
+  { keys: [ATTR_CICD_WORKER_STATE], type: 'string', when: known, note: '`available` or `offline`', of: runner, value: ({ job }) => workerStateOf(job.runner?.active) },
+  { keys: ['job.runner.is_shared', 'platform.cicd.runner.is_shared'], type: 'bool', when: known, of: runner, value: ({ job }) => job.runner?.isShared },
   { keys: ['job.environment.name', 'platform.cicd.pipeline.task.environment.name'], type: 'string', when: deploys,
     value: ({ job }) => job.environment?.name },
   { keys: ['job.environment.action', 'platform.cicd.pipeline.task.environment.action'], type: 'string', when: deploys,
@@ -91,7 +98,7 @@ export const jobAttributes: readonly AttributeRow<JobSubject>[] = [
 ]
 
 export function jobAttributesOf(part: FrozenPart, job: FrozenJob, settings: TelemetrySettings): Attributes {
-  return attributesOf(jobAttributes, { part, job, id: String(job.id), jobsUrl: jobsUrl(part) }, styleOf(part, settings))
+  return attributesOf(jobAttributes, jobSubject(part, job, jobsUrl(part)), styleOf(part, settings))
 }
 
 function urlOf({ job, id, jobsUrl: base }: JobSubject): string | undefined {

@@ -1,4 +1,4 @@
-// One attribute in protobuf: KeyValue and AnyValue of opentelemetry-proto, common.proto.
+// Attributes in protobuf: KeyValue and AnyValue of opentelemetry-proto, common.proto.
 import { BackWriter } from '../back-writer.ts'
 
 const varint = 0
@@ -6,32 +6,74 @@ const fixed64 = 1
 const delimited = 2
 const tag = (field: number, wire: number): number => (field << 3) | wire
 
-/**
- * KeyValue (1 key, 2 value) as a field of this number, its key as `keyBytes` makes it. A whole number is an integer unless it
- * `isDouble`.
- */
-export function writeKeyValue(
-  writer: BackWriter,
-  field: number,
-  key: Uint8Array,
-  value: unknown,
-  isDouble: boolean,
-): void {
-  const before = writer.written
-  anyValue(writer, value, isDouble)
-  writer.varint(writer.written - before)
-  writer.bytes(key)
-  writer.varint(writer.written - before)
-  writer.varint(tag(field, delimited))
-}
+const stringTag = tag(1, delimited)
+const intTag = tag(3, varint)
 
-/** A name as it stands in a KeyValue, with the tag of the value that follows. */
-export function keyBytes(key: string): Uint8Array {
-  const writer = new BackWriter(key.length * 3 + 8)
-  writer.byte(tag(2, delimited))
-  writer.string(key)
-  writer.byte(tag(1, delimited))
-  return writer.take()
+/** The last length that takes one byte. */
+const oneByte = 0x7f
+
+/**
+ * A name made ready for its values: KeyValue (1 key, 2 value) as a field of this number, below 16. Most are so short that
+ * each of their lengths takes one byte: then all that stands before the value is copied at once, and the lengths put in.
+ */
+export class AttributeName {
+  readonly #tag: number
+  readonly #isDouble: boolean
+  /** The key, and the tag of the value that follows. */
+  readonly #key: Uint8Array
+  /** All that stands before a string, before an integer; zero where a length belongs. */
+  readonly #beforeString: Uint8Array
+  readonly #beforeInt: Uint8Array
+  /** The longest value for which that is true, bytes; negative for names too long themselves. */
+  readonly #longest: number
+
+  /** A whole number is an integer unless it `isDouble`. */
+  constructor(name: string, field: number, isDouble: boolean) {
+    this.#tag = tag(field, delimited)
+    this.#isDouble = isDouble
+    const writer = new BackWriter(name.length * 3 + 8)
+    writer.byte(tag(2, delimited))
+    writer.string(name)
+    writer.byte(tag(1, delimited))
+    this.#key = writer.take()
+    this.#beforeString = Uint8Array.of(this.#tag, 0, ...this.#key, 0, stringTag, 0)
+    this.#beforeInt = Uint8Array.of(this.#tag, 0, ...this.#key, 0, intTag)
+    this.#longest = oneByte + 2 - this.#beforeString.length
+  }
+
+  write(writer: BackWriter, value: unknown): void {
+    const before = writer.written
+    if (typeof value === 'string') {
+      const size = writer.text(value)
+      if (size <= this.#longest) {
+        const head = this.#beforeString
+        writer.bytes(head)
+        writer.put(1, head.length - 2 + size)
+        writer.put(head.length - 3, size + 2)
+        writer.put(head.length - 1, size)
+        return
+      }
+      writer.varint(size)
+      writer.byte(stringTag)
+    } else if (typeof value === 'number' && isInt64(value) && !this.#isDouble) {
+      writer.int64(value)
+      const size = writer.written - before
+      if (size <= this.#longest) {
+        const head = this.#beforeInt
+        writer.bytes(head)
+        writer.put(1, head.length - 2 + size)
+        writer.put(head.length - 2, size + 1)
+        return
+      }
+      writer.byte(intTag)
+    } else {
+      anyValue(writer, value, this.#isDouble)
+    }
+    writer.varint(writer.written - before)
+    writer.bytes(this.#key)
+    writer.varint(writer.written - before)
+    writer.byte(this.#tag)
+  }
 }
 
 /** AnyValue: 1 string, 2 bool, 3 int, 4 double, 5 array. */
@@ -39,19 +81,19 @@ function anyValue(writer: BackWriter, value: unknown, isDouble: boolean): void {
   switch (typeof value) {
     case 'string':
       writer.string(value)
-      writer.byte(tag(1, delimited))
+      writer.byte(stringTag)
       return
     case 'boolean':
       writer.byte(value ? 1 : 0)
       writer.byte(tag(2, varint))
       return
     case 'number':
-      if (isDouble || !Number.isInteger(value) || value < -(2 ** 63) || value >= 2 ** 63) {
+      if (isDouble || !isInt64(value)) {
         writer.double(value)
         writer.byte(tag(4, fixed64))
       } else {
         writer.int64(value)
-        writer.byte(tag(3, varint))
+        writer.byte(intTag)
       }
       return
     default:
@@ -70,4 +112,8 @@ function arrayValue(writer: BackWriter, items: readonly unknown[], isDouble: boo
   }
   writer.varint(writer.written - before)
   writer.byte(tag(5, delimited))
+}
+
+function isInt64(value: number): boolean {
+  return Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 63
 }

@@ -59,7 +59,7 @@ function matcher(patterns: readonly string[] = []): (key: string) => boolean {
 
 function shortened(value: AttributeValue, limit: number): AttributeValue {
   if (typeof value === 'string') return cut(value, limit)
-  if (!isList(value)) return value
+  if (typeof value !== 'object') return value
   return value.map(item => (typeof item === 'string' ? cut(item, limit) : item))
 }
 

@@ -16,9 +16,11 @@ import {
   schemaUrl,
 } from '../semconv.ts'
 import { profileOf, styleOf, type TelemetrySettings } from '../settings.ts'
+import { GivenAttributes } from './given.ts'
 import { projectUrl } from '../urls.ts'
 import type { AttributeValue } from './policy.ts'
-import { attributesOf, notBlank, type AttributeRow } from './table.ts'
+import { notBlank, type AttributeRow, type AttributeStyle } from './table.ts'
+import { toldTable, type AttributeSource } from './told.ts'
 
 /** What of a part the resource is made from: the same for each part of a run. */
 export type ResourceSubject = Pick<FrozenPart, 'key' | 'project' | 'trace'>
@@ -95,12 +97,36 @@ export function ownerOf({ project }: Pick<FrozenPart, 'project'>): string | unde
 
 /** All attributes of a part's resource, the user's own last. */
 export function resourceAttributesOf(part: ResourceSubject, settings: TelemetrySettings): Attributes {
+  return toldResource(part, settings).asObject()
+}
+
+/** The same, before anybody has made an object or bytes of them. */
+export function toldResource(part: ResourceSubject, settings: TelemetrySettings): AttributeSource {
   const style = styleOf(part, settings)
-  const attributes = attributesOf(resourceAttributes, { part, settings }, style)
+  const told = toldTable(resourceAttributes, style, attributesField).of({ part, settings })
+  const own = ownOf.get(style) ?? new GivenAttributes(ownAttributes(settings, style), attributesField)
+  ownOf.set(style, own)
+  return {
+    asObject: () => ({ ...told.asObject(), ...own.asObject() }),
+    write: writer => {
+      own.write(writer)
+      told.write(writer)
+    },
+  }
+}
+
+/** Their number in the message of a resource. */
+const attributesField = 1
+
+/** Styles are few and live as long as the settings do. */
+const ownOf = new WeakMap<AttributeStyle, GivenAttributes>()
+
+function ownAttributes(settings: TelemetrySettings, { namespace, policy }: AttributeStyle): Attributes {
+  const attributes: Attributes = {}
   const taken = new Set(resourceAttributes.flatMap(({ keys }) => keys))
   for (const [key, value] of Object.entries(settings.resourceAttributes)) {
-    if (taken.has(key) || contractNames.test(key) || key.startsWith(style.namespace)) continue
-    const rule = settings.policy(key)
+    if (taken.has(key) || contractNames.test(key) || key.startsWith(namespace)) continue
+    const rule = policy(key)
     if (rule !== undefined) attributes[key] = rule(value)
   }
   return attributes

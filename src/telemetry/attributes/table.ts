@@ -13,6 +13,8 @@ interface RowOf<S, T extends string, V> {
   readonly when: string
   readonly note?: string
   readonly value: (subject: S) => V | undefined
+  /** The same for rows after each other about one thing that recurs, known by the first row's value. */
+  readonly of?: string
 }
 
 export type AttributeRow<S> =

@@ -1,0 +1,130 @@
+// Rows of a table made ready to be written, alone or as a group. The bytes of what recurs (a name, a stage, a runner) are
+// remembered with all names of theirs, and copied from then on.
+import type { BackWriter } from '../back-writer.ts'
+import { AttributeName } from './key-value.ts'
+import type { AttributeRule, AttributeValue } from './policy.ts'
+import { Recurring } from './recurring.ts'
+import { keyUnder, tellerOf, type AttributeRow, type AttributeStyle } from './table.ts'
+
+type Told = AttributeValue | undefined
+
+/** What is told the same again is one piece of the same bytes. */
+export interface ReadyPiece<S> {
+  tell(subject: S): unknown
+  write(writer: BackWriter, told: unknown): void
+}
+
+/** UTF-16 units of a value or a group's values that are remembered: with 512 of each, some megabytes at the very most. */
+const longest = 256
+
+/** Rows in their order, those of one group together. */
+export function readyPieces<S>(
+  rows: readonly AttributeRow<S>[],
+  style: AttributeStyle,
+  field: number,
+): readonly ReadyPiece<S>[] {
+  const pieces: ReadyPiece<S>[] = []
+  let at = 0
+  while (at < rows.length) {
+    const group = rows[at]?.of
+    let end = at + 1
+    while (group !== undefined && rows[end]?.of === group) end += 1
+    const ready = rows.slice(at, end).map(row => new ReadyRow(row, style, field))
+    pieces.push(...(group === undefined ? ready : [new ReadyGroup(ready)]))
+    at = end
+  }
+  return pieces
+}
+
+class ReadyRow<S> implements ReadyPiece<S> {
+  readonly tell: (subject: S) => Told
+  /** Last first, as they are written. */
+  readonly #names: readonly { readonly name: AttributeName; readonly rule: AttributeRule }[]
+  readonly #blocks = new Recurring<AttributeValue, Uint8Array>()
+
+  constructor(row: AttributeRow<S>, style: AttributeStyle, field: number) {
+    this.tell = tellerOf(row)
+    const keys = row.keys.map(key => keyUnder(style.namespace, key)).reverse()
+    this.#names = keys.flatMap(key => {
+      const rule = style.policy(key)
+      return rule === undefined ? [] : [{ name: new AttributeName(key, field, row.type === 'double'), rule }]
+    })
+  }
+
+  write(writer: BackWriter, told: Told): void {
+    if (told === undefined) return
+    const known = this.#blocks.recall(told)
+    if (known !== undefined) {
+      writer.bytes(known)
+      return
+    }
+    const before = writer.written
+    this.writeAnew(writer, told)
+    if (typeof told !== 'object' && this.#blocks.remembers && lengthOf(told) <= longest) {
+      this.#blocks.remember(told, writer.since(before))
+    }
+  }
+
+  writeAnew(writer: BackWriter, value: AttributeValue): void {
+    for (const { name, rule } of this.#names) name.write(writer, rule(value))
+  }
+}
+
+interface Block {
+  readonly values: readonly Told[]
+  bytes: Uint8Array | undefined
+}
+
+/** Rows about one thing, known by what the first of them tells. */
+class ReadyGroup<S> implements ReadyPiece<S> {
+  readonly #rows: readonly ReadyRow<S>[]
+  readonly #blocks = new Recurring<Told, Block>()
+
+  constructor(rows: readonly ReadyRow<S>[]) {
+    this.#rows = rows
+  }
+
+  /** The very block that was told before, where all values are those. */
+  tell(subject: S): Block | undefined {
+    const rows = this.#rows
+    const id = rows[0]?.tell(subject)
+    const known = this.#blocks.recall(id)
+    if (known !== undefined) {
+      let same = 1
+      while (same < rows.length && isSame(rows[same]?.tell(subject), known.values[same])) same += 1
+      if (same === rows.length) return known
+    }
+    const values = rows.map(row => row.tell(subject))
+    return values.every(value => value === undefined) ? undefined : { values, bytes: undefined }
+  }
+
+  write(writer: BackWriter, told: Block | undefined): void {
+    if (told === undefined) return
+    if (told.bytes !== undefined) {
+      writer.bytes(told.bytes)
+      return
+    }
+    const before = writer.written
+    for (let n = this.#rows.length - 1; n >= 0; n -= 1) {
+      const value = told.values[n]
+      if (value !== undefined) this.#rows[n]?.writeAnew(writer, value)
+    }
+    const length = told.values.reduce<number>((sum, value) => sum + lengthOf(value), 0)
+    if (!this.#blocks.remembers || length > longest) return
+    told.bytes = writer.since(before)
+    this.#blocks.remember(told.values[0], told)
+  }
+}
+
+function lengthOf(value: Told): number {
+  if (typeof value === 'string') return value.length
+  return typeof value === 'object' ? value.reduce<number>((sum, item) => sum + String(item).length, 0) : 0
+}
+
+/** Lists are the same when all that is in them is. */
+export function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false
+  for (let n = 0; n < a.length; n += 1) if (a[n] !== b[n]) return false
+  return true
+}
