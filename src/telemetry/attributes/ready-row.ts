@@ -118,7 +118,7 @@ class ReadyGroup<S> implements ReadyPiece<S> {
 
 function lengthOf(value: Told): number {
   if (typeof value === 'string') return value.length
-  return typeof value === 'object' ? value.reduce<number>((sum, item) => sum + String(item).length, 0) : 0
+  return typeof value === 'object' ? value.reduce<number>((sum, item) => sum + 1 + String(item).length, 0) : 0
 }
 
 /** Lists are the same when all that is in them is. */
