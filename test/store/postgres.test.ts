@@ -1,9 +1,12 @@
+import fc from 'fast-check'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { askingExercise } from './asking-exercise.ts'
 import { exercise, type Bench } from './exercise.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { pruningExercise } from './pruning-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
+import { textList, textsOf } from '../../src/store/postgres/text-lists.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
 import { t0 } from '../flow/world.ts'
 
@@ -31,6 +34,26 @@ totalsExercise('PostgreSQL', bench)
 askingExercise('PostgreSQL', bench)
 
 describe('a PostgreSQL database', () => {
+  it('takes any JSON texts as one parameter, and gives them back as they are', async () => {
+    const client = new pg.Client(await server.newDatabase())
+    await client.connect()
+    const text = fc.oneof(
+      fc.constant(null),
+      fc.json(),
+      fc.string({ unit: 'binary' }).map(one => JSON.stringify(one)),
+    )
+    const property = fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 8 }), async texts => {
+      const numbers = texts.map((_, at) => at)
+      const { rows } = await client.query<{ text: string | null }>(
+        `SELECT nullif(text, '') AS text FROM unnest($1::int[], ${textsOf('$2')}) AS w (n, text) ORDER BY n`,
+        [numbers, textList(texts)],
+      )
+      expect(rows.map(row => row.text)).toEqual(texts)
+    })
+    await fc.assert(property, { numRuns: 200 })
+    await client.end()
+  })
+
   it('is migrated once, however many replicas open it at the same moment', async () => {
     const url = await server.newDatabase()
     const stores = await Promise.all(Array.from({ length: 4 }, async () => openPostgres(url, { maxSize: 2 ** 30 })))

@@ -152,6 +152,37 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await store.views.trends.jobs('slowest', { ...query, projectId: 4 }, 5)).toEqual([])
     })
 
+    it('adds up the same when it reads ahead, and when somebody else has written what it read', async () => {
+      const failing = [job(1, 'e2e', 'failed', { started: 0, finished: 100 })]
+      await hear(1, 'failed', { created: 0, finished: 100 }, {}, failing)
+      await hear(2, 'success', { created: 0, finished: 50 }, {}, [
+        job(5, 'e2e', 'success', { started: 0, finished: 50 }),
+      ])
+      await freeze(1)
+      await freeze(2)
+      here.move(100_000)
+      const { trends } = store.views
+      while ((await trends.readAhead(1)) === 'more');
+      const query = { step: hour, since: t0 - day, until: t0 + day } as const
+      expect(await trends.series({}, query)).toEqual([])
+      const other = await here.open()
+      expect(await other.views.trends.takeIn(10)).toBe(2)
+      await other.close()
+      await hear(1, 'success', { created: 0, finished: 300 }, {}, [
+        ...failing,
+        job(2, 'e2e', 'success', { started: 200, finished: 300 }),
+      ])
+      await freeze(1)
+      here.move(100_000)
+      await trends.readAhead(10)
+      await trends.takeIn(10)
+      expect(await trends.takeIn(10)).toBe(0)
+      expect(await trends.series({}, query)).toMatchObject([{ runs: 3, failed: 1 }])
+      expect(await trends.jobs('flakiest', { ...query, step: day }, 5)).toMatchObject([
+        { job: 'e2e', runs: 3, failed: 1, flaky: 1 },
+      ])
+    })
+
     it('forgets hours after some days, and keeps days', async () => {
       await hear(1, 'success', { created: 0, finished: 100 })
       await freeze(1)
