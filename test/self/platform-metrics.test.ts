@@ -1,0 +1,57 @@
+// The whole daemon beside a platform with an API: what it asks there is on /metrics.
+import { expect, it, onTestFinished } from 'vitest'
+import { deliveryOf, type Delivery } from '../../src/demo/platform/delivery.ts'
+import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
+import { openHouse } from '../pages/house.ts'
+import { PlatformState } from '../../src/demo/platform/state.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import { scenarios } from '../../src/demo/platform/scenarios.ts'
+import { Timeline } from '../../src/demo/platform/timeline.ts'
+
+const publicUrl = 'https://pipespan.example.com'
+const minute = 60_000
+
+it('counts what the poller, enrichment and redelivery did, and what it cost of the budget', async () => {
+  const state = new PlatformState()
+  const random = new Random(3)
+  const timeline = new Timeline(Date.now() - 50 * minute)
+  const deliveries: Delivery[] = []
+  const api = await RestApi.start({ state, now: () => Date.now() })
+  onTestFinished(async () => api.close())
+  const lifecycle = new Lifecycle(state, timeline, random, news => {
+    deliveries.push(deliveryOf(news, { instance: api.url, newest: true }, random))
+  })
+  lifecycle.create(scenarios.small(random))
+  timeline.runAll()
+  const [pipeline] = state.pipelines.values()
+  const project = pipeline?.project.id ?? 0
+  const hook = { id: 17, url: `${publicUrl}/webhooks`, owner: { project } }
+  api.hooks.hooks.push(hook)
+  // The last one told of the finish, and never arrived.
+  const missed = deliveries.filter(({ kind }) => kind === 'pipeline').slice(-1)
+  const headers = { headerPrefix: 'X-Service-', instance: api.url }
+  for (const one of missed) api.hooks.record(hook, one, 'internal error', headers, Date.now() - minute, random)
+  const house = await openHouse({
+    PIPESPAN_PLATFORM_URL: api.url,
+    PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
+    PIPESPAN_POLL_PROJECTS: String(project),
+    PIPESPAN_POLL_INTERVAL: '1s',
+    PIPESPAN_PUBLIC_URL: publicUrl,
+    PIPESPAN_REDELIVERY: 'true',
+  })
+  onTestFinished(async () => house.close())
+  const valueOf = async (name: string): Promise<number> => {
+    const text = await (await fetch(`${house.url}/metrics`)).text()
+    const line = text.split('\n').find(one => one.startsWith(name))
+    return Number(line?.split(' ')[1] ?? 0)
+  }
+  const soon = { timeout: 20_000 }
+  await expect.poll(async () => valueOf('pipespan_poller_rounds_total'), soon).toBeGreaterThan(1)
+  await expect.poll(async () => valueOf('pipespan_poller_pipelines_total'), soon).toBe(1)
+  await expect.poll(async () => valueOf('pipespan_enrichment_runs_total{outcome="completed"'), soon).toBe(1)
+  await expect.poll(async () => valueOf('pipespan_redelivery_deliveries_total{outcome="found"'), soon).toBe(1)
+  expect(await valueOf('pipespan_poller_requests_total')).toBeGreaterThan(1)
+  expect(await valueOf('pipespan_platform_budget_available')).toBeGreaterThan(0)
+  expect(await valueOf('pipespan_platform_requests_total{priority=')).toBeGreaterThan(0)
+})
