@@ -86,24 +86,24 @@ const finished = event('success', { finishedAt: t0 + 60_000 }, [
 ])
 
 it('owes a finished pipeline in the transaction that takes it in, with nothing left for the settler', async () => {
-  const { hear, sent, store, freezer } = openFlow()
-  await hear(finished)
-  expect(await store.runs.nextDue()).toBeUndefined()
-  expect((await sent()).map(({ jobs }) => jobs.map(({ id }) => id))).toEqual([[70]])
-  expect(freezer.counters.attempts).toBe(1)
-  await store.close()
+  const flow = openFlow()
+  await flow.hear(finished)
+  expect(await flow.store.runs.nextDue()).toBeUndefined()
+  expect((await flow.sent()).map(({ jobs }) => jobs.map(({ id }) => id))).toEqual([[70]])
+  expect(flow.freezer.counters.attempts).toBe(1)
+  await flow.store.close()
 })
 
 it('holds jobs that were heard of before, though the last news does not name them', async () => {
-  const { hear, sent, store } = openFlow()
-  await hear({ ...finished, pipeline: { facts: { status: 'running' }, times: { createdAt: t0 } } })
-  await hear({ ...finished, jobs: [job(71, 'test', 'success', { started: 6, finished: 55 })] })
-  expect((await sent()).map(({ jobs }) => jobs.map(({ id }) => id))).toEqual([[70, 71]])
-  await store.close()
+  const flow = openFlow()
+  await flow.hear({ ...finished, pipeline: { facts: { status: 'running' }, times: { createdAt: t0 } } })
+  await flow.hear({ ...finished, jobs: [job(71, 'test', 'success', { started: 6, finished: 55 })] })
+  expect((await flow.sent()).map(({ jobs }) => jobs.map(({ id }) => id))).toEqual([[70, 71]])
+  await flow.store.close()
 })
 
 it('leaves a child to the settler, which looks up its family first', async () => {
-  const { hear, settle, sent, store } = openFlow()
+  const flow = openFlow()
   const parent = event(
     'success',
     { finishedAt: t0 + 90_000 },
@@ -111,26 +111,26 @@ it('leaves a child to the settler, which looks up its family first', async () =>
     {},
     9,
   )
-  await hear(parent)
-  await hear({
+  await flow.hear(parent)
+  await flow.hear({
     ...finished,
     pipeline: {
       facts: { status: 'success', sourcePipeline: { pipelineId: 9, jobId: 90, projectId: 3 } },
       times: { createdAt: t0, finishedAt: t0 + 60_000 },
     },
   })
-  expect(await store.runs.nextDue()).toBe(t0)
-  await settle()
-  const child = (await sent()).find(({ key }) => key.pipelineId === 7)
+  expect(await flow.store.runs.nextDue()).toBe(t0)
+  await flow.settle()
+  const child = (await flow.sent()).find(({ key }) => key.pipelineId === 7)
   expect(child?.trace).toMatchObject({ rootPipelineId: 9, parent: { jobId: 90, kind: 'bridge' } })
-  await store.close()
+  await flow.store.close()
 })
 
 it('waits for the settler where there is a settle delay', async () => {
-  const { hear, sent, store } = openFlow(usual)
-  await hear(finished)
-  expect(await sent()).toEqual([])
-  expect(await store.runs.nextDue()).toBe(t0 + usual.settle)
-  expect((await store.runs.get({ instance, pipelineId: 7 }))?.run.attempts).toEqual([])
-  await store.close()
+  const flow = openFlow(usual)
+  await flow.hear(finished)
+  expect(await flow.sent()).toEqual([])
+  expect(await flow.store.runs.nextDue()).toBe(t0 + usual.settle)
+  expect((await flow.store.runs.get({ instance, pipelineId: 7 }))?.run.attempts).toEqual([])
+  await flow.store.close()
 })
