@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { absorbing } from '../../src/sources/absorb.ts'
-import { createSelection } from '../../src/sources/selection.ts'
+import { everything } from '../flow/world.ts'
 import { createFreezer } from '../../src/sources/freezer.ts'
 import { createSettler } from '../../src/sources/settler.ts'
 import { Daemon } from '../e2e/daemon.ts'
@@ -35,13 +35,7 @@ async function buildBacklog(file: string): Promise<void> {
     freezer: createFreezer({
       rules: { ...rules, deadline: day, partSize: 500 },
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-      selection: createSelection({
-        projectsInclude: [],
-        projectsExclude: [],
-        refsInclude: [],
-        refsExclude: [],
-        sourcesExclude: [],
-      }),
+      selection: everything,
       to: [{ destination: 'default', signal: 'traces' }],
       onFrozen: () => undefined,
     }),

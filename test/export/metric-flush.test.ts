@@ -2,11 +2,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { absorbing } from '../../src/sources/absorb.ts'
 import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../../src/export/metric-flush.ts'
-import { createSelection } from '../../src/sources/selection.ts'
 import { createFreezer } from '../../src/sources/freezer.ts'
 import { createSettler } from '../../src/sources/settler.ts'
 import { endpoint } from './bench.ts'
-import { event, job, at, rules } from '../flow/world.ts'
+import { everything, event, job, at, rules } from '../flow/world.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
@@ -71,13 +70,7 @@ async function run(...observations: Observation[]): Promise<void> {
     freezer: createFreezer({
       rules,
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-      selection: createSelection({
-        projectsInclude: [],
-        projectsExclude: [],
-        refsInclude: [],
-        refsExclude: [],
-        sourcesExclude: [],
-      }),
+      selection: everything,
       to: [],
       measure: part => measure(part, settings),
       onFrozen: () => undefined,

@@ -24,6 +24,15 @@ export const day = 24 * hour
 /** When the stories begin: a round instant. */
 export const t0 = Date.UTC(2026, 5, 1, 12, 0, 0)
 
+/** No project, ref or source is left out. */
+export const everything = createSelection({
+  projectsInclude: [],
+  projectsExclude: [],
+  refsInclude: [],
+  refsExclude: [],
+  sourcesExclude: [],
+})
+
 export const rules = {
   settle: 5 * second,
   deadline: 2 * minute,
@@ -51,13 +60,7 @@ export function openWorld(): World {
     freezer: createFreezer({
       rules,
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-      selection: createSelection({
-        projectsInclude: [],
-        projectsExclude: [],
-        refsInclude: [],
-        refsExclude: [],
-        sourcesExclude: [],
-      }),
+      selection: everything,
       to: [{ destination: 'default', signal: 'traces' }],
       onFrozen: () => undefined,
     }),

@@ -8,10 +8,9 @@ import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { observedMetrics, ownMetrics } from '../../src/self/table.ts'
 import type { RunWork } from '../../src/store/runs.ts'
 import { absorbing } from '../../src/sources/absorb.ts'
-import { createSelection } from '../../src/sources/selection.ts'
 import { createFreezer } from '../../src/sources/freezer.ts'
 import { createSettler } from '../../src/sources/settler.ts'
-import { event, at, rules } from '../flow/world.ts'
+import { event, everything, at, rules } from '../flow/world.ts'
 import { silentLog } from '../../src/lib/log.ts'
 
 function world() {
@@ -84,14 +83,13 @@ describe('a watched store', () => {
     await store.runs.transact(absorbing([event('success', { finishedAt: at(60) }, [])], 'webhook', rules))
     move(rules.settle)
     const lane = { destination: 'default', signal: 'traces' } as const
-    const choice = { projectsInclude: [], projectsExclude: [], refsInclude: [], refsExclude: [], sourcesExclude: [] }
     await createSettler({
       runs: store.runs,
       atOnce: store.runsAtOnce,
       freezer: createFreezer({
         rules,
         family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-        selection: createSelection(choice),
+        selection: everything,
         to: [lane],
         onFrozen: () => undefined,
       }),

@@ -3,12 +3,11 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { absorbing } from '../../src/sources/absorb.ts'
 import { createFreezer, type Freezer, type Frozen } from '../../src/sources/freezer.ts'
-import { createSelection } from '../../src/sources/selection.ts'
 import { createSettler } from '../../src/sources/settler.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { observation } from '../model/arbitraries.ts'
-import { event, instance, job, rules as usual, t0 } from '../flow/world.ts'
+import { everything, event, instance, job, rules as usual, t0 } from '../flow/world.ts'
 import type { FrozenPart } from '../../src/model/frozen.ts'
 import type { Observation } from '../../src/model/observation.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -32,13 +31,7 @@ function openFlow(ruled = rules): Flow {
   const freezer = createFreezer({
     rules: ruled,
     family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
-    selection: createSelection({
-      projectsInclude: [],
-      projectsExclude: [],
-      refsInclude: [],
-      refsExclude: [],
-      sourcesExclude: [],
-    }),
+    selection: everything,
     to: [lane],
     onFrozen: () => undefined,
   })

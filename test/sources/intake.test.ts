@@ -6,11 +6,10 @@ import { parseDelivery } from '../../src/platform/parse-delivery.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import { createFreezer } from '../../src/sources/freezer.ts'
 import { createIntake, type Intake } from '../../src/sources/intake.ts'
-import { createSelection } from '../../src/sources/selection.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import type { Runs } from '../../src/store/runs.ts'
 import type { Store } from '../../src/store/store.ts'
-import { instance, rules, t0 } from '../flow/world.ts'
+import { everything, instance, rules, t0 } from '../flow/world.ts'
 
 let store: Store
 let intake: Intake
@@ -29,25 +28,18 @@ beforeEach(() => {
       return store.runs.transact(work, understood)
     },
   }
-  const selection = createSelection({
-    projectsInclude: [],
-    projectsExclude: [],
-    refsInclude: [],
-    refsExclude: [],
-    sourcesExclude: [],
-  })
   intake = createIntake({
     inbox: store.inbox,
     runs,
     atOnce: store.runsAtOnce,
     rules,
     freezer: createFreezer({
-      ...{ rules, selection },
+      ...{ rules, selection: everything },
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
       to: [],
       onFrozen: () => undefined,
     }),
-    selection,
+    selection: everything,
     parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
     redact: body => body,
     version: '1.0.0',

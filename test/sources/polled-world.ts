@@ -3,7 +3,7 @@ import { createEnricher, type Enricher } from '../../src/sources/enrich.ts'
 import { createIntake } from '../../src/sources/intake.ts'
 import { createPlatformClient, type PlatformClient } from '../../src/platform/client.ts'
 import { createPoller, type Poller, type PollerOptions } from '../../src/sources/poller.ts'
-import { createSelection } from '../../src/sources/selection.ts'
+import { everything } from '../flow/world.ts'
 import { createFreezer } from '../../src/sources/freezer.ts'
 import { createSettler } from '../../src/sources/settler.ts'
 import { createStoredBudget } from '../../src/sources/stored-budget.ts'
@@ -110,17 +110,10 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     staleAfter: 7 * day,
     enrichDeadline: options.enrich === false ? undefined : 2 * minute,
   }
-  const selection = createSelection({
-    projectsInclude: [],
-    projectsExclude: [],
-    refsInclude: [],
-    refsExclude: [],
-    sourcesExclude: [],
-  })
   const freezer = createFreezer({
     rules: { ...rules, deadline: 2 * minute, partSize: 500 },
     family: { scheme: 'instance', profile: 'generic', bridgesWillCome: options.enrich !== false },
-    selection,
+    selection: everything,
     to: [{ destination: 'default', signal: 'traces' }],
     onFrozen: () => undefined,
   })
@@ -131,7 +124,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     atOnce: store.runsAtOnce,
     rules,
     freezer,
-    selection,
+    selection: everything,
     parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
     redact: withoutVariables,
     version: '1',
@@ -142,7 +135,16 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
   const interval = options.poll?.interval ?? minute
   const polls = options.poll !== undefined
   const asking = (): { poller: Poller; enricher: Enricher } => {
-    const shared = { client, runs: store.runs, notes: store.notes, leases: store.leases, rules, selection, clock, log }
+    const shared = {
+      client,
+      runs: store.runs,
+      notes: store.notes,
+      leases: store.leases,
+      rules,
+      selection: everything,
+      clock,
+      log,
+    }
     const troubles = createTroubles(log)
     const enricher = createEnricher({
       ...shared,

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createExporter, type Exporter } from '../../src/export/exporter.ts'
 import { createIntake, type Intake } from '../../src/sources/intake.ts'
-import { createSelection } from '../../src/sources/selection.ts'
+import { everything } from '../flow/world.ts'
 import { createFreezer } from '../../src/sources/freezer.ts'
 import { createSettler, type Settler } from '../../src/sources/settler.ts'
 import { encodeTraces } from '../../src/telemetry/encode.ts'
@@ -19,9 +19,6 @@ import type { Store } from '../../src/store/store.ts'
 
 const minute = 60_000
 const rules = { settle: 0, deadline: 0, blockedAfter: minute, staleAfter: minute, partSize: 500 }
-const everything = createSelection({
-  ...{ projectsInclude: [], projectsExclude: [], refsInclude: [], refsExclude: [], sourcesExclude: [] },
-})
 const settings = telemetrySettings({ profiles })
 
 let server: PostgresServer
