@@ -122,7 +122,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       measure,
       onFrozen: () => exporter.wake(),
     })
-    const settler = createSettler({ runs: store.runs, atOnce: store.runsAtOnce, freezer, clock, log })
+    const settler = createSettler({ runs: store.runs, perTransaction: store.runsPerTransaction, freezer, clock, log })
     settler.start()
     steps.push({
       why: 'all news is in the runs: freeze what is due',
@@ -141,7 +141,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const intake = createIntake({
       inbox: store.inbox,
       runs: store.runs,
-      atOnce: store.runsAtOnce,
+      perTransaction: store.runsPerTransaction,
       rules: absorbRules,
       freezer,
       selection,

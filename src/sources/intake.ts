@@ -17,7 +17,7 @@ export interface IntakeOptions {
   readonly inbox: Inbox
   readonly runs: Runs
   /** Deliveries of one transaction. */
-  readonly atOnce: number
+  readonly perTransaction: number
   readonly rules: AbsorbRules
   /** For runs that are due the moment they are heard of. */
   readonly freezer: Freezer
@@ -109,7 +109,7 @@ interface Told {
 }
 
 async function digest(lease: InboxLease, counters: IntakeCounters, options: IntakeOptions): Promise<void> {
-  const { inbox, atOnce } = options
+  const { inbox, perTransaction } = options
   const told: Told[] = []
   const runs = new Map<string, number>()
   const silent: number[] = []
@@ -140,7 +140,7 @@ async function digest(lease: InboxLease, counters: IntakeCounters, options: Inta
   told.sort((a, b) => a.run - b.run)
   while (told.length > 0) {
     // None is left over alone: among others it can be told whether it or the store is to blame.
-    const some = told.splice(0, told.length === atOnce + 1 ? told.length : atOnce)
+    const some = told.splice(0, told.length === perTransaction + 1 ? told.length : perTransaction)
     try {
       await takeIn(lease, some, counters, options)
     } catch (error) {

@@ -11,7 +11,7 @@ import type { RunKey } from '../model/observation.ts'
 export interface SettlerOptions {
   readonly runs: Runs
   /** Runs of one transaction. */
-  readonly atOnce: number
+  readonly perTransaction: number
   readonly freezer: Freezer
   readonly clock: Clock
   readonly log: Log
@@ -27,13 +27,13 @@ const holdMs = 15_000
 /** No pause is longer, so that a clock that jumps or another process's news is noticed, ms. */
 const longestPause = 1_000
 
-export function createSettler({ runs, atOnce, freezer, clock, log }: SettlerOptions): Settler {
+export function createSettler({ runs, perTransaction, freezer, clock, log }: SettlerOptions): Settler {
   const decideAll = async (looks: readonly Look[]): Promise<void> => {
     await runs.transact(looks.map(look => look.work()))
     freezer.committed(looks.flatMap(look => look.did))
   }
   const settleDue = async (): Promise<boolean> => {
-    const keys = await runs.takeDue(atOnce, holdMs)
+    const keys = await runs.takeDue(perTransaction, holdMs)
     if (keys.length === 0) return false
     const looks = keys.map(key => new Look(key, undefined, freezer))
     await decideAll(looks)

@@ -18,7 +18,7 @@ export interface StoreOptions {
 
 export interface Store {
   /** How many runs one transaction should change: where others wait for it few, where each statement is a message many. */
-  readonly runsAtOnce: number
+  readonly runsPerTransaction: number
   readonly inbox: Inbox
   readonly runs: Runs
   readonly exports: Exports

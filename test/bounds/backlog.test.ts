@@ -31,7 +31,7 @@ async function buildBacklog(file: string): Promise<void> {
   const rules = { settle: 1, blockedAfter: day, staleAfter: day }
   const settler = createSettler({
     runs: store.runs,
-    atOnce: store.runsAtOnce,
+    perTransaction: store.runsPerTransaction,
     freezer: createFreezer({
       rules: { ...rules, deadline: day, partSize: 500 },
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },

@@ -66,7 +66,7 @@ async function run(...observations: Observation[]): Promise<void> {
   now += rules.settle
   await createSettler({
     runs: store.runs,
-    atOnce: store.runsAtOnce,
+    perTransaction: store.runsPerTransaction,
     freezer: createFreezer({
       rules,
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },

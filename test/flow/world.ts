@@ -56,7 +56,7 @@ export function openWorld(): World {
   const store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
   const settler = createSettler({
     runs: store.runs,
-    atOnce: store.runsAtOnce,
+    perTransaction: store.runsPerTransaction,
     freezer: createFreezer({
       rules,
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },

@@ -85,7 +85,7 @@ describe('a watched store', () => {
     const lane = { destination: 'default', signal: 'traces' } as const
     await createSettler({
       runs: store.runs,
-      atOnce: store.runsAtOnce,
+      perTransaction: store.runsPerTransaction,
       freezer: createFreezer({
         rules,
         family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },

@@ -36,7 +36,13 @@ function openFlow(ruled = rules): Flow {
     onFrozen: () => undefined,
   })
   const clock = { now: () => t0, sleep: async () => undefined }
-  const settler = createSettler({ runs: store.runs, atOnce: store.runsAtOnce, freezer, clock, log: silentLog() })
+  const settler = createSettler({
+    runs: store.runs,
+    perTransaction: store.runsPerTransaction,
+    freezer,
+    clock,
+    log: silentLog(),
+  })
   return {
     store,
     freezer,

@@ -31,7 +31,7 @@ beforeEach(() => {
   intake = createIntake({
     inbox: store.inbox,
     runs,
-    atOnce: store.runsAtOnce,
+    perTransaction: store.runsPerTransaction,
     rules,
     freezer: createFreezer({
       ...{ rules, selection: everything },

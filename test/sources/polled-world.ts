@@ -117,11 +117,11 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     to: [{ destination: 'default', signal: 'traces' }],
     onFrozen: () => undefined,
   })
-  const settler = createSettler({ runs: store.runs, atOnce: store.runsAtOnce, freezer, clock, log })
+  const settler = createSettler({ runs: store.runs, perTransaction: store.runsPerTransaction, freezer, clock, log })
   const intake = createIntake({
     inbox: store.inbox,
     runs: store.runs,
-    atOnce: store.runsAtOnce,
+    perTransaction: store.runsPerTransaction,
     rules,
     freezer,
     selection: everything,

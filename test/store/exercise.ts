@@ -87,6 +87,12 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.inbox.put([delivery('a')])).toEqual(['accepted'])
       })
 
+      it('takes however many deliveries in one batch, in their order', async () => {
+        const keys = Array.from({ length: 14_000 }, (_, at) => `key ${at}`)
+        expect(new Set(await store.inbox.put(keys.map(key => delivery(key))))).toEqual(new Set(['accepted']))
+        expect((await store.inbox.lease(20_000, 1e9, 1_000)).items.map(({ key }) => key)).toEqual(keys)
+      })
+
       it('accepts every delivery that has no key', async () => {
         expect(await store.inbox.put([delivery(undefined), delivery(undefined)])).toEqual(['accepted', 'accepted'])
       })

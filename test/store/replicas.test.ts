@@ -107,12 +107,22 @@ class Replica {
       onFrozen: () => this.exporter.wake(),
     })
     this.intake = createIntake({
-      ...{ inbox, runs, atOnce: store.runsAtOnce, rules, freezer, selection: everything, version: '1.0.0', clock, log },
+      ...{
+        inbox,
+        runs,
+        perTransaction: store.runsPerTransaction,
+        rules,
+        freezer,
+        selection: everything,
+        version: '1.0.0',
+        clock,
+        log,
+      },
       parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
       redact: body => body,
       onChange: () => this.settler.wake(),
     })
-    this.settler = createSettler({ runs, atOnce: store.runsAtOnce, freezer, clock, log })
+    this.settler = createSettler({ runs, perTransaction: store.runsPerTransaction, freezer, clock, log })
     const endpoint = { url: `${receiver.url}/v1/traces`, headers: {}, timeoutMs: 2_000, compression: 'none' as const }
     this.exporter = createExporter({
       ...{ exports, clock, log },

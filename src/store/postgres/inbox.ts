@@ -74,16 +74,24 @@ async function put(session: Session, now: number, deliveries: readonly Delivery[
     return open.delete(key) ? 'accepted' : 'duplicate'
   })
   const accepted = deliveries.filter((_, index) => outcomes[index] === 'accepted')
-  if (accepted.length === 0) return outcomes
+  for (let from = 0; from < accepted.length; from += perStatement) {
+    await insert(session, now, accepted.slice(from, from + perStatement))
+  }
+  return outcomes
+}
+
+/** A statement has 65,535 parameters at most; a delivery takes five. */
+const perStatement = 1_000
+
+async function insert(session: Session, now: number, deliveries: readonly Delivery[]): Promise<void> {
   // Bodies one by one: in a list they would travel as text, each byte as two digits.
-  const rows = accepted.map(
+  const rows = deliveries.map(
     (_, at) => `($${5 * at + 2}, $${5 * at + 3}, $${5 * at + 4}, $${5 * at + 5}, $1::bigint, $${5 * at + 6}::bytea)`,
   )
   await session.query(`INSERT INTO inbox (key, event, instance, source, received_at, body) VALUES ${rows.join(', ')}`, [
     now,
-    ...accepted.flatMap(one => [one.key ?? null, one.event, one.instance ?? null, one.source, Buffer.from(one.body)]),
+    ...deliveries.flatMap(one => [one.key ?? null, one.event, one.instance ?? null, one.source, Buffer.from(one.body)]),
   ])
-  return outcomes
 }
 
 async function lease(

@@ -20,7 +20,7 @@ export interface PostgresOptions extends DatabaseOptions {
 export async function openPostgres(url: string, options: PostgresOptions): Promise<Store> {
   const db = await openDatabase(url, options)
   return {
-    runsAtOnce: 64,
+    runsPerTransaction: 64,
     inbox: postgresInbox(db, options.maxSize),
     runs: postgresRuns(db),
     exports: postgresExports(db),

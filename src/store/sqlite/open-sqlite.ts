@@ -22,7 +22,7 @@ export function openSqlite(file: string, options: StoreOptions, turns?: WriteTur
   const recent = createRecentParts(options.now)
   return {
     // Some milliseconds, so that the door, which shares the file, seldom waits for long.
-    runsAtOnce: 16,
+    runsPerTransaction: 16,
     inbox: sqliteInbox(db, leases, options.maxSize),
     runs: sqliteRuns(db, leases, recent),
     exports: sqliteExports(db, recent),
