@@ -6,7 +6,7 @@ import { ConfigError, reasonOf } from './lib/fault.ts'
 import { createHealth } from './web/health.ts'
 import { createListener, type Listener, type ListenerOptions, type TlsFiles } from './web/listener.ts'
 import { createWebhookDoor } from './sources/webhook.ts'
-import { openInboxDoor, writeTurns, type StoreLocation } from './store/open-store.ts'
+import { openInboxDoor, journalMarks, type StoreLocation } from './store/open-store.ts'
 import { profiles, type ProfileName } from './platform/profile.ts'
 import { Secret } from './lib/secret.ts'
 import type { InboxDoor } from './store/inbox.ts'
@@ -21,7 +21,7 @@ export interface DoorSettings {
   readonly profile: ProfileName
   readonly requireSignature: boolean
   readonly secrets: DoorSecretTexts
-  readonly turns: SharedArrayBuffer
+  readonly marks: SharedArrayBuffer
   readonly counts: SharedArrayBuffer
 }
 
@@ -79,7 +79,7 @@ function serveDoor(port: MessagePort): void {
     held = secretsOf(secrets)
     const { engine, place, maxSize } = settings.store
     const location: StoreLocation = engine === 'sqlite' ? { engine, path: place } : { engine, url: new Secret(place) }
-    const store = await openInboxDoor(location, { maxSize, turns: writeTurns(settings.turns) })
+    const store = await openInboxDoor(location, { maxSize, marks: journalMarks(settings.marks) })
     const now = (): number => Date.now()
     const health = createHealth({
       proveWritable: async () => store.proveWritable(),

@@ -11,14 +11,14 @@ import type { DoorNews, DoorOrder, DoorSecretTexts } from './daemon-door-thread.
 import type { Log } from './lib/log.ts'
 import type { ProfileName } from './platform/profile.ts'
 import type { TlsFiles } from './web/listener.ts'
-import type { WriteTurns } from './store/sqlite/write-turns.ts'
+import type { JournalMarks } from './store/journal/marks.ts'
 
 export interface DoorOptions {
   /** Where it was begun early; else it is begun now. */
   readonly thread?: Worker | undefined
   readonly config: Config<ProfileName>
-  /** Who writes when, where the store is a file. */
-  readonly turns: Pick<WriteTurns, 'shared'>
+  /** How far what it takes is written and understood, where the store is a file. */
+  readonly marks: Pick<JournalMarks, 'shared'>
   /** Called after each commit that accepted something. */
   readonly onAccepted: () => void
   /** Called after each commit, or try of one. */
@@ -41,7 +41,7 @@ const lookEvery = 1_000
 
 /** The thread loads what it needs while the rest of the daemon is built; it takes nothing before `open`. */
 export function startDoor(options: DoorOptions): Door {
-  const { thread = beginDoorThread(), config, turns, onAccepted, onPut, log } = options
+  const { thread = beginDoorThread(), config, marks, onAccepted, onPut, log } = options
   thread.ref()
   const counts = roomForCounts()
   const tell = (order: DoorOrder): void => thread.postMessage(order)
@@ -108,7 +108,7 @@ export function startDoor(options: DoorOptions): Door {
             profile: platform.profile,
             requireSignature: webhook.requireSignature,
             secrets: secretTexts(config),
-            turns: turns.shared,
+            marks: marks.shared,
             counts,
           },
         })

@@ -1,6 +1,6 @@
 // What a webhook needs of the daemon, the store and the door to it: part of the composition root. It is there first, and loads
 // little, so that webhooks are taken while all that works them off is still being loaded and built.
-import { claimStore, openStore, writeTurns } from './store/open-store.ts'
+import { claimStore, journalMarks, openStore } from './store/open-store.ts'
 import { reasonOf } from './lib/fault.ts'
 import { startDoor, type Door } from './daemon-door.ts'
 import type { Config } from './config/options.ts'
@@ -48,9 +48,9 @@ export async function openFront({ config, log, thread }: FrontOptions): Promise<
   const steps: Step[] = []
   let ears: DoorEars | undefined
   let acceptedBefore = false
-  const turns = writeTurns()
+  const marks = journalMarks()
   const door = startDoor({
-    ...{ thread, config, turns, log },
+    ...{ thread, config, marks, log },
     onAccepted: () => {
       acceptedBefore = true
       ears?.onAccepted()
@@ -59,7 +59,7 @@ export async function openFront({ config, log, thread }: FrontOptions): Promise<
   })
   steps.push({ why: 'the thread of the door is not needed any more', stop: async () => door.stop(0) })
   try {
-    const store = await openStore(url, { maxSize, turns })
+    const store = await openStore(url, { maxSize, marks })
     steps.push({ why: 'nobody writes any more', stop: async () => store.close() })
     const claim = claimStore(url)
     if (claim !== undefined) {

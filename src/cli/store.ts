@@ -36,6 +36,7 @@ export async function storeCopy(terminal: Terminal, from: StoreLocation, to: Sto
   }
   const [source, target] = [await openAlone(from), await openAlone(to)]
   try {
+    await source.store.intoTables()
     const counts = await copyStore({
       ...{ from: source.store, to: target.store, source: storeUrl.show(from) },
       onTable: (name, rows) => terminal.stderr.write(`${name}: ${rows} rows\n`),
@@ -66,7 +67,7 @@ async function openAlone(location: StoreLocation): Promise<{ store: Store; close
   }
 }
 
-export function storeBackup(terminal: Terminal, location: StoreLocation, target: string): number {
+export async function storeBackup(terminal: Terminal, location: StoreLocation, target: string): Promise<number> {
   if (location.engine === 'postgres') {
     throw new StoreError(
       'A PostgreSQL store is backed up with PostgreSQL itself.',
@@ -75,7 +76,7 @@ export function storeBackup(terminal: Terminal, location: StoreLocation, target:
   }
   if (!existsSync(location.path))
     throw new StoreError(`There is no store at ${location.path} yet.`, 'Nothing is to be backed up.')
-  backupSqlite(location.path, target)
+  await backupSqlite(location.path, target)
   print(
     terminal,
     `The store as it was a moment ago is in ${target}. To go back, stop the daemon and put it in place of ${location.path}.`,

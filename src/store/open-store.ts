@@ -1,12 +1,13 @@
 // Chooses the database by where the store is said to be.
 import { lockForServing, type ServeLock } from './sqlite/serve-lock.ts'
-import { openSqlite, openSqliteDoor } from './sqlite/open-sqlite.ts'
+import { openSqlite } from './sqlite/open-sqlite.ts'
+import { openSqliteDoor } from './sqlite/inbox-door.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { InboxDoor } from './inbox.ts'
+import type { JournalMarks } from './journal/marks.ts'
 import type { Store } from './store.ts'
-import type { WriteTurns } from './sqlite/write-turns.ts'
 
-export { writeTurns } from './sqlite/write-turns.ts'
+export { journalMarks } from './journal/marks.ts'
 
 /** A file, or a PostgreSQL connection URI with its password. */
 export type StoreLocation =
@@ -15,23 +16,23 @@ export type StoreLocation =
 export interface OpenOptions {
   /** Bytes the store may hold before it takes no more deliveries. */
   readonly maxSize: number
-  /** For a process that has the store open twice, on two threads: who writes when. PostgreSQL needs none. */
-  readonly turns?: WriteTurns | undefined
+  /** For the process that serves the store, and has it open twice, on two threads. PostgreSQL needs none. */
+  readonly marks?: JournalMarks | undefined
 }
 
 /** Creates what is missing and brings the schema to this version's. Throws StoreError with a remedy. */
 export async function openStore(location: StoreLocation, options: OpenOptions): Promise<Store> {
   if (location.engine === 'postgres') return openPostgres(location.url, options)
-  return openSqlite(location.path, { maxSize: options.maxSize, now: () => Date.now() }, options.turns)
+  return openSqlite(location.path, { maxSize: options.maxSize, now: () => Date.now() }, options.marks)
 }
 
 /** Opens a store that is open already for a thread that only puts deliveries into its inbox. */
 export async function openInboxDoor(
   location: StoreLocation,
-  options: OpenOptions & { readonly turns: WriteTurns },
+  options: OpenOptions & { readonly marks: JournalMarks },
 ): Promise<InboxDoor> {
   if (location.engine === 'sqlite') {
-    return openSqliteDoor(location.path, { maxSize: options.maxSize, now: () => Date.now() }, options.turns)
+    return openSqliteDoor(location.path, { maxSize: options.maxSize, now: () => Date.now() }, options.marks)
   }
   const store = await openPostgres(location.url, options)
   return {

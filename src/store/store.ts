@@ -37,6 +37,11 @@ export interface Store {
    * elsewhere leases run out by themselves.
    */
   reclaim(): Promise<void>
+  /**
+   * Moves what waits in files beside the database (SQLite) into its tables, so that the tables are all there is. Only where
+   * nobody serves the store.
+   */
+  intoTables(): Promise<void>
   close(): Promise<void>
 }
 

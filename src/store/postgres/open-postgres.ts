@@ -37,6 +37,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     },
     // Leases of replicas that died run out by themselves: nobody can know that they are dead.
     reclaim: async () => undefined,
+    intoTables: async () => undefined,
     close: async () => db.close(),
   }
 }

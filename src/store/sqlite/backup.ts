@@ -1,10 +1,14 @@
-// A copy of the SQLite file as it is at one moment, while a daemon goes on writing to it.
-import { chmodSync, closeSync, openSync, rmSync } from 'node:fs'
+// A copy of the SQLite store as it is at one moment, while a daemon goes on writing to it: one file, in which is also what waits
+// in the journal beside the store.
+import { chmodSync, closeSync, constants, copyFileSync, existsSync, mkdirSync, openSync, rmSync } from 'node:fs'
+import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { journalFolder, listSegments } from '../journal/segments.ts'
+import { openSqlite } from './open-sqlite.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
 
 /** Writes a new file (0600) that is complete and checked, or none. Throws StoreError with a remedy. */
-export function backupSqlite(file: string, target: string): void {
+export async function backupSqlite(file: string, target: string): Promise<void> {
   try {
     // Made empty first, so that it is nobody else's to read at any moment; SQLite fills it.
     closeSync(openSync(target, 'wx', 0o600))
@@ -16,6 +20,8 @@ export function backupSqlite(file: string, target: string): void {
   }
   try {
     chmodSync(target, 0o600)
+    // First the journal: what is understood of it meanwhile is in the file that is copied after it.
+    const waits = copyJournal(file, target)
     const source = new DatabaseSync(file, { readOnly: true })
     try {
       source.exec('PRAGMA busy_timeout = 10000')
@@ -23,6 +29,7 @@ export function backupSqlite(file: string, target: string): void {
     } finally {
       source.close()
     }
+    if (waits) await takeJournalIn(target)
     const copy = new DatabaseSync(target, { readOnly: true })
     try {
       const verdict = copy.prepare('PRAGMA integrity_check').get()?.integrity_check
@@ -32,6 +39,35 @@ export function backupSqlite(file: string, target: string): void {
     }
   } catch (error) {
     rmSync(target, { force: true })
+    rmSync(journalFolder(target), { force: true, recursive: true })
     throw new StoreError(`The backup failed: ${reasonOf(error)}.`, 'See whether the disk has room for another copy.')
   }
+}
+
+/** Puts a copy of the journal beside the target, as that of a store. False when nothing is in it. */
+function copyJournal(file: string, target: string): boolean {
+  const segments = listSegments(journalFolder(file))
+  const folder = journalFolder(target)
+  if (segments.length > 0) mkdirSync(folder, { mode: 0o700 })
+  for (const segment of segments) {
+    const copy = path.join(folder, path.basename(segment.file))
+    try {
+      copyFileSync(segment.file, copy, constants.COPYFILE_EXCL)
+      chmodSync(copy, 0o600)
+    } catch (error) {
+      // One that is gone by now held only what is understood.
+      if (existsSync(segment.file)) throw error
+    }
+  }
+  return segments.length > 0
+}
+
+async function takeJournalIn(target: string): Promise<void> {
+  const store = openSqlite(target, { now: () => Date.now(), maxSize: Infinity })
+  try {
+    await store.intoTables()
+  } finally {
+    await store.close()
+  }
+  rmSync(journalFolder(target), { recursive: true })
 }

@@ -4,7 +4,6 @@ import path from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
 import { sqliteMigrations } from './migrations.ts'
-import type { WriteTurns } from './write-turns.ts'
 
 export interface Database {
   /** A prepared statement, kept for the next time. */
@@ -24,8 +23,8 @@ export type Row = Record<string, SQLInputValue>
 /** How long a statement waits for another process (a command beside the daemon) to finish writing, ms. */
 const busyTimeout = 10_000
 
-/** Opens or creates the file (folder 0700, file 0600) and brings it to this version's schema. `turns`: taken by each transaction. */
-export function openDatabase(file: string, now: () => number, turns?: Pick<WriteTurns, 'take' | 'give'>): Database {
+/** Opens or creates the file (folder 0700, file 0600) and brings it to this version's schema. */
+export function openDatabase(file: string, now: () => number): Database {
   const inMemory = file === ':memory:'
   let connection: DatabaseSync
   try {
@@ -73,7 +72,6 @@ export function openDatabase(file: string, now: () => number, turns?: Pick<Write
       return page * (before - after)
     },
     transaction: work => {
-      turns?.take()
       try {
         begin.run()
         const result = work()
@@ -83,8 +81,6 @@ export function openDatabase(file: string, now: () => number, turns?: Pick<Write
         if (connection.isTransaction) connection.exec('ROLLBACK')
         if (isSqliteError(error)) throw writeFault(error)
         throw error
-      } finally {
-        turns?.give()
       }
     },
     close: () => {
@@ -95,9 +91,9 @@ export function openDatabase(file: string, now: () => number, turns?: Pick<Write
 }
 
 function configure(connection: DatabaseSync): void {
-  // The page size and auto_vacuum only take effect on an empty file, so they come before the first table. Rows are some KB
-  // and deliveries some dozens: with pages of 16 KiB half as many are written as with those of 4. The log may grow to 32 MiB
-  // before it is written back, so that pages that are used again at once (the inbox's) seldom are.
+  // The page size and auto_vacuum only take effect on an empty file, so they come before the first table. Rows are some KB:
+  // with pages of 16 KiB half as many are written as with those of 4. The log may grow to 32 MiB before it is written back, so
+  // that pages that are written again soon are written back once.
   connection.exec(`
     PRAGMA busy_timeout = ${busyTimeout};
     PRAGMA page_size = 16384;

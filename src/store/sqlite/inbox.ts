@@ -1,35 +1,52 @@
-// The inbox on SQLite.
+// The inbox on SQLite: what the door has taken is read from the journal beside the file; what comes another way (redelivery,
+// retries) is in a table. A row of the table has the number below zero, so that both have ids of their own.
 import { randomUUID } from 'node:crypto'
 import { itemOf, keptOf } from '../rows.ts'
+import { rememberKey, type JournalInbox } from './journal-inbox.ts'
 import type { Database, Row } from './database.ts'
+import type { Delivery, Inbox, InboxItem, InboxState, PutOutcome } from '../inbox.ts'
 import type { InboxLeases } from './inbox-leases.ts'
-import { keyMemory, type Delivery, type Inbox, type InboxItem, type InboxState, type PutOutcome } from '../inbox.ts'
 
-export function sqliteInbox(db: Database, leases: InboxLeases, maxSize: number): Inbox {
+/** All that waits, and who has it at the moment. */
+export interface Waiting {
+  readonly db: Database
+  readonly leases: InboxLeases
+  /** None for a store in memory. */
+  readonly journal: JournalInbox | undefined
+}
+
+export interface SqliteInboxOptions {
+  /** Bytes that the store has. */
+  readonly size: () => number
+  readonly maxSize: number
+}
+
+export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions): Inbox {
+  const { db, leases, journal } = waiting
   return {
-    put: async deliveries => put(db, deliveries, maxSize),
+    put: async deliveries => put(db, deliveries, options),
     lease: async (limit, maxBytes, holdMs) => {
       const token = randomUUID()
-      return { token, items: lease(db, leases, token, { limit, maxBytes, holdMs }) }
+      return { token, items: lease(waiting, token, { limit, maxBytes, holdMs }) }
     },
     erase: async (token, ids) => {
       const own = ids.filter(id => leases.isHeldBy(id, token))
-      db.transaction(() => own.forEach(id => db.prepare('DELETE FROM inbox WHERE id = ?').run(id)))
-      for (const id of own) leases.forget(id)
+      db.transaction(() => erase(waiting, own))()
     },
     keep: async (token, id, why) => {
       if (!leases.isHeldBy(id, token)) return
-      db.transaction(() => {
-        const row = db
-          .prepare('DELETE FROM inbox WHERE id = ? RETURNING key, event, instance, source, received_at')
-          .get(id) as Row | undefined
-        if (row === undefined) return
-        db.prepare('DELETE FROM delivery_keys WHERE key = ?').run(row.key ?? null)
+      const item = id > 0 ? journal?.item(id) : rowOf(db, id)
+      if (item === undefined) return
+      const erased = db.transaction(() => {
+        const erased = erase(waiting, [id])
+        db.prepare('DELETE FROM delivery_keys WHERE key = ?').run(item.key ?? null)
         db.prepare(
           `INSERT INTO kept_deliveries (key, event, instance, source, received_at, body, reason, version)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-        ).run(...columns(row, 'key', 'event', 'instance', 'source', 'received_at'), why.body, why.reason, why.version)
+        ).run(...[...columnsOf(item), why.body, why.reason, why.version])
+        return erased
       })
+      erased()
     },
     listKept: async limit =>
       db
@@ -51,78 +68,124 @@ export function sqliteInbox(db: Database, leases: InboxLeases, maxSize: number):
           : ids.map(id => requeue(db, 'id = ?', id)).reduce((sum, count) => sum + count, 0),
       ),
     retryKeptOfOtherVersions: async version => db.transaction(() => requeue(db, 'version <> ?', version)),
-    state: async () => state(db),
+    state: async () => state(waiting),
   }
 }
 
-function put(db: Database, deliveries: readonly Delivery[], maxSize: number): PutOutcome[] {
+function put(db: Database, deliveries: readonly Delivery[], { size, maxSize }: SqliteInboxOptions): PutOutcome[] {
   return db.transaction(() => {
-    if (db.size() >= maxSize) return deliveries.map(() => 'full')
+    if (size() >= maxSize) return deliveries.map(() => 'full')
     const now = db.now()
-    const remember = db.prepare(
-      `INSERT INTO delivery_keys (key, heard_at) VALUES (?1, ?2)
-       ON CONFLICT (key) DO UPDATE SET heard_at = ?2 WHERE heard_at < ?2 - ${keyMemory}`,
-    )
-    const insert = db.prepare(
-      'INSERT INTO inbox (key, event, instance, source, received_at, body) VALUES (?, ?, ?, ?, ?, ?)',
-    )
-    return deliveries.map(({ key, event, instance, source, body }) => {
-      if (key !== undefined && remember.run(key, now).changes === 0) return 'duplicate'
-      insert.run(key ?? null, event, instance ?? null, source, now, body)
+    return deliveries.map(delivery => {
+      if (delivery.key !== undefined && !rememberKey(db, delivery.key, now)) return 'duplicate'
+      insertDelivery(db, { ...delivery, receivedAt: now })
       return 'accepted'
     })
   })
 }
 
+export function insertDelivery(db: Database, delivery: Omit<InboxItem, 'id'>): void {
+  db.prepare('INSERT INTO inbox (key, event, instance, source, received_at, body) VALUES (?, ?, ?, ?, ?, ?)').run(
+    ...[...columnsOf(delivery), delivery.body],
+  )
+}
+
 /** Only reads: what is held is known in memory (`inbox-leases.ts`). */
 function lease(
-  db: Database,
-  leases: InboxLeases,
+  { db, leases, journal }: Waiting,
   token: string,
   { limit, maxBytes, holdMs }: { limit: number; maxBytes: number; holdMs: number },
 ): InboxItem[] {
   const now = db.now()
-  const sizes = db
-    .prepare('SELECT id, length(body) AS size FROM inbox ORDER BY id LIMIT ?')
-    .all(limit + leases.size) as { id: number; size: number }[]
-  const body = db.prepare('SELECT * FROM inbox WHERE id = ?')
+  const isFree = (id: number): boolean => leases.isFree(id, now)
   const items: InboxItem[] = []
   let bytes = 0
-  for (const { id, size } of sizes) {
-    if (bytes >= maxBytes || items.length >= limit) break
-    if (!leases.isFree(id, now)) continue
-    bytes += size
-    leases.hold(id, token, now + holdMs)
-    items.push(itemOf(body.get(id) as Row))
+  const take = (from: Iterable<InboxItem>): void => {
+    if (items.length >= limit || bytes >= maxBytes) return
+    for (const item of from) {
+      leases.hold(item.id, token, now + holdMs)
+      items.push(item)
+      bytes += item.body.length
+      if (items.length >= limit || bytes >= maxBytes) return
+    }
   }
+  take(waitingRows(db, limit + leases.size, isFree))
+  if (journal !== undefined) take(journal.waiting(isFree))
   return items
+}
+
+/** Deliveries of one transaction: some MiB. */
+const movedAtOnce = 64
+
+/** Moves what waits in the journal into the table. */
+export function moveIntoTable({ db, journal }: Waiting): void {
+  let items: InboxItem[] = []
+  const move = (): void => {
+    const committed = db.transaction(() => {
+      for (const item of items) insertDelivery(db, item)
+      return journal?.understand(items.map(({ id }) => id))
+    })
+    committed?.()
+    items = []
+  }
+  for (const item of journal?.waiting(() => false) ?? []) if (items.push(item) === movedAtOnce) move()
+  if (items.length > 0) move()
+}
+
+function* waitingRows(db: Database, limit: number, isFree: (id: number) => boolean): Generator<InboxItem> {
+  const ids = db.prepare('SELECT id FROM inbox ORDER BY id LIMIT ?').all(limit) as { id: number }[]
+  for (const { id } of ids) {
+    const item = isFree(-id) ? rowOf(db, -id) : undefined
+    if (item !== undefined) yield item
+  }
+}
+
+function rowOf(db: Database, id: number): InboxItem | undefined {
+  const row = db.prepare('SELECT * FROM inbox WHERE id = ?').get(-id) as Row | undefined
+  return row && { ...itemOf(row), id }
+}
+
+/** Within a transaction. Answers what is to be called once it is committed. */
+export function erase({ db, leases, journal }: Waiting, ids: readonly number[]): () => void {
+  for (const id of ids) if (id < 0) db.prepare('DELETE FROM inbox WHERE id = ?').run(-id)
+  const ofJournal = ids.filter(id => id > 0)
+  const committed = ofJournal.length > 0 ? journal?.understand(ofJournal) : undefined
+  return () => {
+    committed?.()
+    for (const id of ids) leases.forget(id)
+  }
 }
 
 function requeue(db: Database, which: string, value: number | string): number {
   // Keys stay free: what is retried must not be refused as a duplicate of itself.
   const rows = db.prepare(`DELETE FROM kept_deliveries WHERE ${which} RETURNING *`).all(value) as Row[]
-  const insert = db.prepare(
-    'INSERT INTO inbox (key, event, instance, source, received_at, body) VALUES (?, ?, ?, ?, ?, ?)',
-  )
-  for (const row of rows) insert.run(...columns(row, 'key', 'event', 'instance', 'source', 'received_at', 'body'))
+  for (const row of rows) insertDelivery(db, itemOf(row))
   return rows.length
 }
 
-function state(db: Database): InboxState {
-  const waiting = db
+function state({ db, journal }: Waiting): InboxState {
+  const table = db
     .prepare(
       'SELECT count(*) AS waiting, coalesce(sum(length(body)), 0) AS bytes, min(received_at) AS oldest FROM inbox',
     )
     .get() as { waiting: number; bytes: number; oldest: number | null }
   const kept = db.prepare('SELECT count(*) AS kept FROM kept_deliveries').get() as { kept: number }
+  const beside = journal?.state() ?? { waiting: 0, bytes: 0, oldest: undefined }
+  const times = [table.oldest, beside.oldest].filter(time => typeof time === 'number')
   return {
-    waiting: waiting.waiting,
-    waitingBytes: waiting.bytes,
-    oldest: waiting.oldest ?? undefined,
+    waiting: table.waiting + beside.waiting,
+    waitingBytes: table.bytes + beside.bytes,
+    oldest: times.length === 0 ? undefined : Math.min(...times),
     kept: kept.kept,
   }
 }
 
-function columns(row: Row, ...names: string[]): Row[string][] {
-  return names.map(name => row[name] ?? null)
+function columnsOf({
+  key,
+  event,
+  instance,
+  source,
+  receivedAt,
+}: Omit<InboxItem, 'id' | 'body'>): (string | number | null)[] {
+  return [key ?? null, event, instance ?? null, source, receivedAt]
 }

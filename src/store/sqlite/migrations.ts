@@ -177,4 +177,14 @@ export const sqliteMigrations: readonly string[] = [
   `,
   // What the pages show: lists of runs, and figures over time.
   viewsMigration,
+  // 6: how far the journal of deliveries, in files beside, is understood. `beyond`: JSON, see journal-inbox.ts.
+  `
+  CREATE TABLE journal_progress (
+    id     INTEGER PRIMARY KEY CHECK (id = 1),
+    seq    INTEGER NOT NULL,
+    bytes  INTEGER NOT NULL,
+    beyond TEXT    NOT NULL
+  );
+  INSERT INTO journal_progress VALUES (1, 0, 0, '[]');
+  `,
 ]

@@ -4,31 +4,38 @@ import { reclaimAsking, sqliteAsking } from './asking.ts'
 import { createRecentParts } from './recent-parts.ts'
 import { sqliteExports } from './exports.ts'
 import { createInboxLeases } from './inbox-leases.ts'
-import { sqliteInbox } from './inbox.ts'
+import { endOfJournal } from '../journal/reader.ts'
+import { eraseUnderstood, journalBytes, journalFolder } from '../journal/segments.ts'
+import { journalInbox, readProgress, type JournalInbox } from './journal-inbox.ts'
+import { journalMarks, type JournalMarks } from '../journal/marks.ts'
+import { lastUnderstood } from '../journal/progress.ts'
+import { moveIntoTable, sqliteInbox } from './inbox.ts'
 import { sqliteNotes } from './notes.ts'
 import { sqlitePruning } from './pruning.ts'
 import { sqliteTotals } from './totals.ts'
 import { sqliteRuns } from './runs.ts'
 import { sqliteTables } from './tables.ts'
 import { sqliteViews } from './views.ts'
-import type { InboxDoor } from '../inbox.ts'
-import type { WriteTurns } from './write-turns.ts'
 import type { Store, StoreOptions } from '../store.ts'
 
-/** Opens the file, or `:memory:`. Throws StoreError with a remedy. */
-export function openSqlite(file: string, options: StoreOptions, turns?: WriteTurns): Store {
-  const db = openDatabase(file, options.now, turns)
-  const leases = createInboxLeases()
+/** Opens the file, or `:memory:`. `marks`: shared with the door, by the one process that serves it. Throws StoreError with a remedy. */
+export function openSqlite(file: string, options: StoreOptions, marks?: JournalMarks): Store {
+  const db = openDatabase(file, options.now)
+  const folder = file === ':memory:' ? undefined : journalFolder(file)
+  const shared = marks ?? journalMarks()
+  const journal = folder === undefined ? undefined : openJournal(db, folder, shared)
+  const waiting = { db, leases: createInboxLeases(), journal }
   const recent = createRecentParts(options.now)
+  const size = (): number => db.size() + (folder === undefined ? 0 : journalBytes(folder))
   return {
     // Some milliseconds, so that the door, which shares the file, seldom waits for long.
     runsPerTransaction: 16,
-    inbox: sqliteInbox(db, leases, options.maxSize),
-    runs: sqliteRuns(db, leases, recent),
+    inbox: sqliteInbox(waiting, { size, maxSize: options.maxSize }),
+    runs: sqliteRuns(waiting, recent),
     exports: sqliteExports(db, recent),
     asking: sqliteAsking(db),
     ...sqliteNotes(db),
-    pruning: sqlitePruning(db, options.maxSize),
+    pruning: sqlitePruning(db, () => size() / options.maxSize),
     tables: sqliteTables(db),
     totals: sqliteTotals(db),
     views: sqliteViews(db, recent),
@@ -41,29 +48,27 @@ export function openSqlite(file: string, options: StoreOptions, turns?: WriteTur
         reclaimAsking(db)
       })
     },
-    close: async () => db.close(),
+    intoTables: async () => {
+      moveIntoTable(waiting)
+      if (folder !== undefined) await eraseUnderstood(folder, shared)
+    },
+    close: async () => {
+      journal?.close()
+      // Nobody writes the journal any more: what is understood of it is not left behind.
+      if (folder !== undefined && marks !== undefined) await eraseUnderstood(folder, marks)
+      db.close()
+    },
   }
 }
 
-/** A second connection to a file that is open already: for the thread that only puts deliveries into the inbox. */
-export function openSqliteDoor(file: string, options: StoreOptions, turns: WriteTurns): InboxDoor {
-  const db = openDatabase(file, options.now)
-  // Writing the log back into the file would hold up whoever waits at the door: the other connection does it.
-  db.prepare('PRAGMA wal_autocheckpoint = 0').get()
-  const inbox = sqliteInbox(db, createInboxLeases(), options.maxSize)
-  const inTurn = async <T>(work: () => T): Promise<Awaited<T>> => {
-    await turns.wantAndTake()
-    try {
-      return await work()
-    } finally {
-      turns.give()
-    }
-  }
-  return {
-    put: async deliveries => inTurn(() => inbox.put(deliveries)),
-    proveWritable: async () => inTurn(() => proveWritable(db)),
-    close: async () => db.close(),
-  }
+function openJournal(db: Database, folder: string, marks: JournalMarks): JournalInbox {
+  const progress = readProgress(db)
+  const understood = lastUnderstood(progress)
+  const end = endOfJournal(folder)
+  // A journal that was lost, or is older than the file, does not give numbers again.
+  marks.moveEnd(end !== undefined && end.seq > understood.seq ? end : understood)
+  marks.moveUnderstood(progress.to.seq)
+  return journalInbox(db, folder, marks)
 }
 
 function proveWritable(db: Database): void {

@@ -8,7 +8,8 @@ import type { Pruning, RunCursor, RunsPruned } from '../pruning.ts'
 /** Pages of one step, 16 KiB each (4 in files of the first versions): some milliseconds of writing. */
 const pagesPerStep = 128
 
-export function sqlitePruning(db: Database, maxSize: number): Pruning {
+/** `fullness`: of the whole store, as a share of its limit. */
+export function sqlitePruning(db: Database, fullness: () => number): Pruning {
   /** Runs one statement whose last parameters are the age and the limit. */
   const changes = (sql: string, ...values: (number | string)[]): number =>
     db.transaction(() => Number(db.prepare(sql).run(...values).changes))
@@ -42,7 +43,7 @@ export function sqlitePruning(db: Database, maxSize: number): Pruning {
         'DELETE FROM delivery_keys WHERE key IN (SELECT key FROM delivery_keys WHERE heard_at < ? ORDER BY heard_at LIMIT ?)',
         ...[before, limit],
       ),
-    fullness: async () => db.size() / maxSize,
+    fullness: async () => fullness(),
     giveBack: async () => db.giveBack(pagesPerStep),
   }
 }

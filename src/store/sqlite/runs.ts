@@ -1,5 +1,6 @@
 // Runs, their jobs and what was frozen of them, on SQLite.
 import { changeAsking, noteTriggers } from './asking.ts'
+import { erase } from './inbox.ts'
 import { listRun } from './views.ts'
 import { moveTotals } from './totals.ts'
 import { createDueLeases } from './due-leases.ts'
@@ -8,22 +9,23 @@ import { readMemory, takeMemory } from './tombstones.ts'
 import { revive } from '../../model/tombstone.ts'
 import type { Database, Row } from './database.ts'
 import type { Job } from '../../model/job.ts'
-import type { InboxLeases } from './inbox-leases.ts'
+import type { Waiting } from './inbox.ts'
 import type { RecentPart, RecentParts } from './recent-parts.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { Owed, RunChange, Runs, RunWork, SourceName, StoredRun, Understood } from '../runs.ts'
 
-export function sqliteRuns(db: Database, leases: InboxLeases, recent: RecentParts): Runs {
+export function sqliteRuns(waiting: Waiting, recent: RecentParts): Runs {
+  const { db } = waiting
   const held = createDueLeases()
   return {
     transact: async (work, understood) => {
       const written: Written = { runs: [], parts: [] }
-      const isOurs = transact(db, leases, work, understood, written)
-      if (isOurs) for (const id of understood?.ids ?? []) leases.forget(id)
+      const erased = transact(waiting, work, understood, written)
+      erased?.()
       for (const id of written.runs) held.forget(id)
       recent.remember(written.parts)
-      return isOurs
+      return erased !== undefined
     },
     // Only reads, as the inbox does: writing the time into the row would write the whole run once more.
     takeDue: async (limit, holdMs) => {
@@ -78,15 +80,18 @@ interface Written {
   readonly parts: RecentPart[]
 }
 
+/** Undefined when any delivery is no longer ours: then somebody else has its news. Else what to call once it is committed. */
 function transact(
-  db: Database,
-  leases: InboxLeases,
+  waiting: Waiting,
   work: readonly RunWork[],
   understood: Understood | undefined,
   written: Written,
-): boolean {
+): (() => void) | undefined {
+  const { db, leases } = waiting
   return db.transaction(() => {
-    if (understood !== undefined && !erase(db, leases, understood)) return false
+    const { token, ids } = understood ?? { token: '', ids: [] }
+    if (!ids.every(id => leases.isHeldBy(id, token))) return undefined
+    const erased = erase(waiting, ids)
     const now = db.now()
     const totals: ProjectIncrements[] = []
     for (const item of work) {
@@ -103,7 +108,7 @@ function transact(
       }
     }
     moveTotals(db, totals, now)
-    return true
+    return erased
   })
 }
 
@@ -115,13 +120,6 @@ function reviveRow(db: Database, key: RunKey, now: number): Row | undefined {
   const change = { run, jobs: [...run.jobs.values()], timing: { changedAt: memory.prunedAt } }
   write(db, undefined, undefined, change, undefined, now)
   return select(db, key)
-}
-
-/** False when any row is no longer ours: then somebody else has its news. */
-function erase(db: Database, leases: InboxLeases, { token, ids }: Understood): boolean {
-  if (!ids.every(id => leases.isHeldBy(id, token))) return false
-  for (const id of ids) db.prepare('DELETE FROM inbox WHERE id = ?').run(id)
-  return true
 }
 
 function write(

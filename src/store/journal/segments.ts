@@ -1,0 +1,93 @@
+// The journal's files: a folder of segments, each named by the first delivery that it may hold, so that their names are an order.
+import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs'
+import { open, unlink, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import type { JournalMarks } from './marks.ts'
+
+export interface Segment {
+  readonly first: number
+  readonly file: string
+}
+
+const ending = '.journal'
+
+/** The folder of the store in this file. */
+export function journalFolder(storeFile: string): string {
+  return `${storeFile}-inbox`
+}
+
+/** In their order; none where there is no folder. */
+export function listSegments(folder: string): Segment[] {
+  return namesIn(folder)
+    .filter(name => name.endsWith(ending))
+    .map(name => ({ first: Number.parseInt(name, 10), file: path.join(folder, name) }))
+    .sort((a, b) => a.first - b.first)
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}
+
+/** Bytes that the segments take. */
+export function journalBytes(folder: string): number {
+  return listSegments(folder).reduce((sum, { file }) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)
+}
+
+/** Makes an empty one (folder 0700, file 0600) that is still there after a power failure; answers it open for writing. */
+export function createSegment(folder: string, first: number): Segment & { readonly descriptor: number } {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const file = path.join(folder, `${String(first).padStart(16, '0')}${ending}`)
+  const descriptor = openSync(file, 'w', 0o600)
+  // Not every system opens a folder; those that do not keep names by themselves.
+  if (process.platform !== 'win32') {
+    const directory = openSync(folder, 'r')
+    fsyncSync(directory)
+    closeSync(directory)
+  }
+  return { first, file, descriptor }
+}
+
+const zeros = Buffer.alloc(1 << 20)
+
+/** Overwrites it, waits until that is on the disk, and removes it: bodies may hold secrets. */
+export async function eraseSegment({ file }: Segment): Promise<void> {
+  try {
+    const handle = await open(file, 'r+')
+    try {
+      const { size } = await handle.stat()
+      for (let at = 0; at < size; at += zeros.length) {
+        await handle.write(zeros, 0, Math.min(zeros.length, size - at), at)
+      }
+      await handle.datasync()
+    } finally {
+      await handle.close()
+    }
+    await unlink(file)
+  } catch (error) {
+    if (!isMissing(error)) throw error
+  }
+}
+
+/** Those of them that hold nothing but deliveries up to `understood`; the first delivery behind all of them is `next`. */
+export function spentSegments<T extends Segment>(segments: readonly T[], next: number, understood: number): T[] {
+  return segments.filter((_, at) => (segments[at + 1]?.first ?? next) - 1 <= understood)
+}
+
+/** All that is understood, where nobody writes the journal. */
+export async function eraseUnderstood(folder: string, { end, understood }: JournalMarks): Promise<void> {
+  for (const segment of spentSegments(listSegments(folder), end.seq + 1, understood)) await eraseSegment(segment)
+}
+
+/** Shows that the folder takes writes; throws what the file system throws. */
+export async function proveFolder(folder: string): Promise<void> {
+  await writeFile(path.join(folder, 'probe'), 'written', { mode: 0o600, flush: true })
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+}

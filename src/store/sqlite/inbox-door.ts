@@ -1,0 +1,86 @@
+// The writing side of the journal beside the SQLite file, for the thread of the door: it writes to no file that others write to,
+// so nobody waits for anybody.
+import { reasonOf, StoreError } from '../../lib/fault.ts'
+import { openDatabase } from './database.ts'
+import { journalFolder } from '../journal/segments.ts'
+import { openJournalWriter, type JournalWriter } from '../journal/writer.ts'
+import { keyMemory, type Delivery, type InboxDoor, type PutOutcome } from '../inbox.ts'
+import type { JournalMarks } from '../journal/marks.ts'
+import type { StoreOptions } from '../store.ts'
+
+/** For a file that is open already, with the same marks. One at a time. Throws StoreError with a remedy. */
+export function openSqliteDoor(file: string, options: StoreOptions, marks: JournalMarks): InboxDoor {
+  const db = openDatabase(file, options.now)
+  const journal = writable(() => openJournalWriter(journalFolder(file), marks))
+  /** Keys of what is in the journal and not yet understood: those of the rest are in the database. */
+  const waiting = new Map<string, number>()
+
+  function isKnown(key: string, now: number): boolean {
+    if (waiting.has(key)) return true
+    const heard = db.prepare('SELECT 1 FROM delivery_keys WHERE key = ? AND heard_at >= ?')
+    return heard.get(key, now - keyMemory) !== undefined
+  }
+
+  /** Remembers those that are accepted, by the number that each will have. */
+  function outcomesOf(deliveries: readonly Delivery[], now: number): PutOutcome[] {
+    let { seq } = marks.end
+    return deliveries.map(({ key }) => {
+      if (key !== undefined && isKnown(key, now)) return 'duplicate'
+      seq += 1
+      if (key !== undefined) waiting.set(key, seq)
+      return 'accepted'
+    })
+  }
+
+  function forgetUnderstood(): void {
+    const { understood } = marks
+    for (const [key, seq] of waiting) {
+      if (seq > understood) return
+      waiting.delete(key)
+    }
+  }
+
+  return {
+    put: async deliveries => {
+      forgetUnderstood()
+      if (db.size() + journal.size >= options.maxSize) return deliveries.map(() => 'full')
+      const now = db.now()
+      const before = waiting.size
+      const outcomes = outcomesOf(deliveries, now)
+      const accepted = deliveries.filter((_, at) => outcomes[at] === 'accepted')
+      try {
+        if (accepted.length > 0) await journal.append(accepted, now)
+        return outcomes
+      } catch (error) {
+        for (const key of [...waiting.keys()].slice(before)) waiting.delete(key)
+        throw journalFault(error)
+      }
+    },
+    proveWritable: async () => {
+      await journal.prove().catch((error: unknown) => {
+        throw journalFault(error)
+      })
+    },
+    close: async () => {
+      await journal.close()
+      db.close()
+    },
+  }
+}
+
+function writable(open: () => JournalWriter): JournalWriter {
+  try {
+    return open()
+  } catch (error) {
+    throw journalFault(error)
+  }
+}
+
+function journalFault(error: unknown): StoreError {
+  const isFull = error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
+  return new StoreError(
+    `The store cannot be written: ${reasonOf(error)}.`,
+    isFull ? 'Free disk space, or move the store to a larger disk.' : 'See whether its folder may be written to.',
+    { cause: error },
+  )
+}
