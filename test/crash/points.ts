@@ -42,13 +42,13 @@ function verdict(name: string, status: number): Point {
   return { name: `verdict: ${name}`, engines: both, isAt: event => event.kind === 'verdict' && event.status === status }
 }
 
-const isSettled = /UPDATE exports[^]*(settled_at|SET lease = NULL)/
+const isSettled = /UPDATE exports[^]*(settled_at|SET due_at = \?, error)/
 
 /** In the order of the flow. Each has a moment before it and one after. */
 export const points: readonly Point[] = [
   { ...commit('the schema made', /CREATE TABLE inbox/), first: true },
   {
-    ...commit('what a dead process had leased given back', /UPDATE exports SET due_at = \?, lease = NULL WHERE/),
+    ...commit('what a dead process had leased given back', /UPDATE asking SET due_at = \?, held = 0 WHERE held = 1/),
     engines: ['sqlite'],
   },
   commit('deliveries put into the inbox', /INSERT INTO delivery_keys/, /INSERT INTO inbox/),
@@ -57,10 +57,10 @@ export const points: readonly Point[] = [
   commit('a delivery that tells nothing erased', /^(?![^]*(INTO|UPDATE) )[^]*DELETE FROM inbox/),
   commit('a delivery that nobody can read kept', /INSERT INTO kept_deliveries/),
   commit('news in its run, its deliveries erased', /DELETE FROM inbox/, /INSERT INTO runs/),
-  // On SQLite they are held in memory.
+  // On SQLite they are held in memory, as exports are.
   { ...commit('runs taken to be settled', /UPDATE runs SET due_at = \S+\s+WHERE id IN/), engines: ['postgres'] },
   commit('a run frozen and owed', /INSERT INTO parts/, /INSERT INTO exports/),
-  commit('exports leased', /UPDATE exports( e)? SET lease = (\?|\$)/),
+  { ...commit('exports leased', /UPDATE exports e SET lease = \$/), engines: ['postgres'] },
   { name: 'request: to the backend', engines: both, isAt: event => event.kind === 'request' },
   verdict('delivered', 200),
   commit('exports settled as delivered', isSettled, /delivered/),

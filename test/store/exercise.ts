@@ -249,6 +249,39 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect((await store.exports.lease(lane, 10, 1_000)).items).toHaveLength(2)
       })
 
+      it('finds what lies between those that are held at both ends', async () => {
+        await oweExports(10)
+        const taken: number[][] = []
+        for (let count = 0; count < 4; count += 1) {
+          const { items } = await store.exports.lease(lane, 4, 1_000)
+          taken.push(items.map(({ part }) => part.key.pipelineId).sort((a, b) => a - b))
+        }
+        expect(taken).toEqual([[1, 2, 9, 10], [3, 4, 7, 8], [5, 6], []])
+      })
+
+      it('tells when the next is due: of what is leased, when its lease runs out', async () => {
+        const logs: Lane = { destination: 'default', signal: 'logs' }
+        await oweExports(2, [lane, logs])
+        const first = await store.exports.lease(lane, 1, 1_000)
+        expect(await store.exports.nextDue(lane)).toBeLessThanOrEqual(here.now())
+        here.move(1)
+        await store.exports.lease(lane, 1, 1_000)
+        expect(await store.exports.nextDue(lane)).toBe(here.now() + 999)
+        expect(await store.exports.nextDue(logs)).toBeLessThanOrEqual(here.now())
+        const due = here.now() + 500
+        const id = first.items[0]!.id
+        await store.exports.settle(first.token, [{ id, as: 'later', due, error: 'HTTP 503', counted: true }])
+        expect(await store.exports.nextDue(lane)).toBe(due)
+      })
+
+      it('lets a lease settle after its time what nobody else has taken since', async () => {
+        await oweExports(1)
+        const { token, items } = await store.exports.lease(lane, 10, 1_000)
+        here.move(1_000)
+        expect(await store.exports.settle(token, [{ id: items[0]!.id, as: 'delivered' }])).toEqual({ lost: 0 })
+        expect((await store.exports.lease(lane, 10, 1_000)).items).toEqual([])
+      })
+
       it('lets a lost lease settle nothing', async () => {
         await oweExports(1)
         const first = await store.exports.lease(lane, 10, 1_000)

@@ -1,6 +1,7 @@
 // What is owed to destinations, on SQLite.
 import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../both-ends.ts'
+import { createExportLeases, type ExportLeases } from './export-leases.ts'
 import { deadLetterOf, laneOf, selectDead, selectLanes } from '../rows.ts'
 import type { Database, Row } from './database.ts'
 import type { RecentPart, RecentParts } from './recent-parts.ts'
@@ -8,19 +9,32 @@ import type { FrozenPart } from '../../model/frozen.ts'
 import type { ExportItem, Exports, Lane, Settlement } from '../exports.ts'
 
 export function sqliteExports(db: Database, recent: RecentParts): Exports {
+  const leases = createExportLeases()
   return {
     lease: async (lane, limit, holdMs, maxBytes = Infinity) => {
       const token = randomUUID()
-      return { token, items: db.transaction(() => lease(db, recent, lane, token, { limit, maxBytes, holdMs })) }
+      const now = db.now()
+      const items = freeItems(db, recent, leases, lane, { now, limit, maxBytes })
+      for (const { id } of items) leases.hold(id, token, now + holdMs)
+      return { token, items }
     },
-    settle: async (token, settlements) => ({
-      lost: db.transaction(() => settlements.filter(one => !settle(db, token, one)).length),
-    }),
+    settle: async (token, settlements) => {
+      const own = settlements.filter(({ id }) => leases.isHeldBy(id, token))
+      const settled = db.transaction(() => own.filter(one => settle(db, one)).length)
+      // Not before it is committed: what could not be written is settled by the same lease once more.
+      for (const { id } of own) leases.forget(id)
+      return { lost: settlements.length - settled }
+    },
     nextDue: async lane => {
-      const row = db
-        .prepare(`SELECT min(due_at) AS due FROM exports WHERE state = 'owed' AND destination = ? AND signal = ?`)
-        .get(lane.destination, lane.signal) as { due: number | null }
-      return row.due ?? undefined
+      const rows = db
+        .prepare(
+          `SELECT id, due_at FROM exports WHERE state = 'owed' AND destination = ? AND signal = ?
+           ORDER BY due_at, id LIMIT ?`,
+        )
+        // What is held was due before and comes first: the first that nobody holds is still among these.
+        .all(lane.destination, lane.signal, leases.size + 1) as { id: number; due_at: number }[]
+      const times = rows.map(({ id, due_at }) => Math.max(due_at, leases.heldUntil(id)))
+      return times.length === 0 ? undefined : Math.min(...times)
     },
     lanes: async () => db.prepare(selectLanes).all().map(laneOf),
     deadLetters: async limit =>
@@ -32,7 +46,7 @@ export function sqliteExports(db: Database, recent: RecentParts): Exports {
     },
     retryDead: async ids => {
       const now = db.now()
-      const sql = `UPDATE exports SET state = 'owed', due_at = ?, lease = NULL, tries = 0, settled_at = NULL WHERE state = 'dead'`
+      const sql = `UPDATE exports SET state = 'owed', due_at = ?, tries = 0, settled_at = NULL WHERE state = 'dead'`
       return change(db, sql, [now], ids)
     },
     dropDead: async ids => {
@@ -42,33 +56,36 @@ export function sqliteExports(db: Database, recent: RecentParts): Exports {
   }
 }
 
-function lease(
+/** Only reads. */
+function freeItems(
   db: Database,
   recent: RecentParts,
+  leases: ExportLeases,
   lane: Lane,
-  token: string,
-  { limit, maxBytes, holdMs }: { limit: number; maxBytes: number; holdMs: number },
+  { now, limit, maxBytes }: { now: number; limit: number; maxBytes: number },
 ): ExportItem[] {
-  const now = db.now()
-  const ids = (order: 'ASC' | 'DESC', count: number): number[] =>
+  const ids = (order: 'ASC' | 'DESC'): number[] =>
     (
       db
         .prepare(
           `SELECT id FROM exports WHERE state = 'owed' AND destination = ? AND signal = ? AND due_at <= ?
            ORDER BY due_at ${order}, id ${order} LIMIT ?`,
         )
-        .all(lane.destination, lane.signal, now, count) as { id: number }[]
-    ).map(({ id }) => id)
-  const oldest = ids('ASC', limit)
-  const newest = oldest.length < limit ? oldest.toReversed() : ids('DESC', limit)
-  // A lease is a due time in the future: whoever dies gives it back by the clock alone.
-  const hold = db.prepare('UPDATE exports SET lease = ?, due_at = ? WHERE id = ? RETURNING part_id, tries, owed_at')
+        // What is held stays among them in the table.
+        .all(lane.destination, lane.signal, now, limit + leases.size) as { id: number }[]
+    )
+      .filter(({ id }) => leases.heldUntil(id) <= now)
+      .slice(0, limit)
+      .map(({ id }) => id)
+  const oldest = ids('ASC')
+  const newest = oldest.length < limit ? oldest.toReversed() : ids('DESC')
+  const rowOf = db.prepare('SELECT part_id, tries, owed_at FROM exports WHERE id = ?')
   const view = db.prepare('SELECT view FROM parts WHERE id = ?')
   const items: ExportItem[] = []
   let bytes = 0
   for (const id of bothEnds(oldest, newest, limit)) {
     if (bytes >= maxBytes) break
-    const row = hold.get(token, now + holdMs, id) as { part_id: number; tries: number; owed_at: number }
+    const row = rowOf.get(id) as { part_id: number; tries: number; owed_at: number }
     const { part, size } = recent.recall(row.part_id) ?? partOf(view.get(row.part_id) as { view: string })
     bytes += size
     items.push({ id, part, tries: row.tries, owedAt: row.owed_at })
@@ -80,28 +97,27 @@ function partOf({ view }: { readonly view: string }): Pick<RecentPart, 'part' | 
   return { part: JSON.parse(view) as FrozenPart, size: view.length }
 }
 
-/** False when the lease was lost. */
-function settle(db: Database, token: string, settlement: Settlement): boolean {
+/** False when it is no longer owed. */
+function settle(db: Database, settlement: Settlement): boolean {
   const now = db.now()
-  const where = `WHERE id = ? AND lease = ? AND state = 'owed'`
+  const where = `WHERE id = ? AND state = 'owed'`
   const result = ((): { changes: number | bigint } => {
     switch (settlement.as) {
       case 'delivered':
         return db
-          .prepare(`UPDATE exports SET state = 'delivered', lease = NULL, settled_at = ?, error = NULL ${where}`)
-          .run(now, settlement.id, token)
+          .prepare(`UPDATE exports SET state = 'delivered', settled_at = ?, error = NULL ${where}`)
+          .run(now, settlement.id)
       case 'later':
         return db
-          .prepare(`UPDATE exports SET lease = NULL, due_at = ?, error = ?, tries = tries + ? ${where}`)
-          .run(settlement.due, settlement.error, settlement.counted ? 1 : 0, settlement.id, token)
+          .prepare(`UPDATE exports SET due_at = ?, error = ?, tries = tries + ? ${where}`)
+          .run(settlement.due, settlement.error, settlement.counted ? 1 : 0, settlement.id)
       case 'unsent':
-        return db.prepare(`UPDATE exports SET lease = NULL, due_at = ? ${where}`).run(now, settlement.id, token)
+        // Due it was, and is.
+        return { changes: 1 }
       case 'rejected':
         return db
-          .prepare(
-            `UPDATE exports SET state = 'dead', lease = NULL, settled_at = ?, answer_status = ?, error = ? ${where}`,
-          )
-          .run(now, settlement.status, settlement.error, settlement.id, token)
+          .prepare(`UPDATE exports SET state = 'dead', settled_at = ?, answer_status = ?, error = ? ${where}`)
+          .run(now, settlement.status, settlement.error, settlement.id)
     }
   })()
   return Number(result.changes) === 1

@@ -42,6 +42,7 @@ export function openSqlite(file: string, options: StoreOptions, marks?: JournalM
     proveWritable: async () => proveWritable(db),
     reclaim: async () => {
       db.transaction(() => {
+        // Leases in rows: of a file that an earlier version served, or that was copied from PostgreSQL.
         db.prepare(`UPDATE exports SET due_at = ?, lease = NULL WHERE state = 'owed' AND lease IS NOT NULL`).run(
           db.now(),
         )

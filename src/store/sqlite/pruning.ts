@@ -29,7 +29,7 @@ export function sqlitePruning(db: Database, fullness: () => number): Pruning {
       ),
     unserved: async ({ destination, signal }, before, limit) =>
       changes(
-        `UPDATE exports SET state = 'dropped', lease = NULL, settled_at = owed_at WHERE id IN
+        `UPDATE exports SET state = 'dropped', settled_at = owed_at WHERE id IN
            (SELECT id FROM exports WHERE state = 'owed' AND destination = ? AND signal = ? AND owed_at < ? LIMIT ?)`,
         ...[destination, signal, before, limit],
       ),

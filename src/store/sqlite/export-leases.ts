@@ -1,0 +1,31 @@
+// Which exports are on their way just now. One process alone serves an SQLite file, so this is known in memory: writing it into
+// the rows would be a commit on the way of each pipeline. A process that dies gives them back by dying.
+
+export interface ExportLeases {
+  /** When it is free again, or was; 0 when nobody has had it. */
+  heldUntil(id: number): number
+  hold(id: number, token: string, until: number): void
+  /** True while nobody else has taken it since, even when its time is over. */
+  isHeldBy(id: number, token: string): boolean
+  /** What became of it is settled. */
+  forget(id: number): void
+  /** How many are held or were, and not settled. */
+  readonly size: number
+}
+
+export function createExportLeases(): ExportLeases {
+  const held = new Map<number, { readonly token: string; readonly until: number }>()
+  return {
+    heldUntil: id => held.get(id)?.until ?? 0,
+    hold: (id, token, until) => {
+      held.set(id, { token, until })
+    },
+    isHeldBy: (id, token) => held.get(id)?.token === token,
+    forget: id => {
+      held.delete(id)
+    },
+    get size() {
+      return held.size
+    },
+  }
+}
