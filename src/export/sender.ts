@@ -1,6 +1,6 @@
 // Sends one batch to one endpoint with the token of the moment, and tells the verdict.
 import { promisify } from 'node:util'
-import { constants, gzip } from 'node:zlib'
+import { constants, gzip, gzipSync } from 'node:zlib'
 import { createOtlpHttp } from './otlp-http.ts'
 import { tick } from './order.ts'
 import { verdictOf, type Verdict } from './verdict.ts'
@@ -36,7 +36,14 @@ export interface SenderOptions {
   readonly clock: Clock
 }
 
-const compress = promisify(gzip)
+/** Level 1 costs half of the default's time for a few percent more bytes. */
+const fast = { level: constants.Z_BEST_SPEED }
+const inThePool = promisify(gzip)
+/**
+ * Up to so many bytes are compressed at once: of 40 KB, one pipeline, that takes 0.3 ms, on a thread of the pool 0.5, most of
+ * it handing over. Of 640 KB it takes 1.7 ms, and the pool takes all but 0.1 of them off the main thread.
+ */
+const atOnce = 64 * 1024
 
 /** Throws ConfigError when a TLS file cannot be read. */
 export function createSender({ signal, endpoint, bearer, proxy, connections, clock }: SenderOptions): Sender {
@@ -52,8 +59,7 @@ export function createSender({ signal, endpoint, bearer, proxy, connections, clo
   return {
     send: async plain => {
       const since = clock.now()
-      // Level 1 costs half of the default's time for a few percent more bytes.
-      const body = endpoint.compression === 'gzip' ? await compress(plain, { level: constants.Z_BEST_SPEED }) : plain
+      const body = endpoint.compression === 'gzip' ? await compressed(plain) : plain
       let sent = await post(body, bearer?.current())
       if (sent.verdict.as === 'unauthorized' && bearer !== undefined) {
         await bearer.reload()
@@ -65,6 +71,10 @@ export function createSender({ signal, endpoint, bearer, proxy, connections, clo
     abort: () => stop.abort(),
     close: () => http.close(),
   }
+}
+
+async function compressed(plain: Uint8Array): Promise<Uint8Array> {
+  return plain.length <= atOnce ? gzipSync(plain, fast) : inThePool(plain, fast)
 }
 
 export function sameSecret(a: Secret | undefined, b: Secret | undefined): boolean {

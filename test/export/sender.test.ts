@@ -1,0 +1,26 @@
+// What the sender makes of a body on its way.
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { Backend, encoderWith } from './backend.ts'
+import { createSender } from '../../src/export/sender.ts'
+import { endpoint } from './bench.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import type { FrozenPart } from '../../src/model/frozen.ts'
+
+let backend: Backend
+beforeEach(async () => {
+  backend = await Backend.start()
+})
+afterEach(async () => backend.close())
+
+/** One below, one above what is compressed at once. */
+it.each([40_000, 400_000])('compresses a body of %i bytes, and it arrives as it was', async bytes => {
+  const settings = endpoint(`${backend.url}/v1/traces`)
+  const sender = createSender({ signal: 'traces', endpoint: settings, connections: 1, clock: systemClock })
+  const body = encoderWith(() => bytes)([{ key: { pipelineId: 7 } } as unknown as FrozenPart])
+  expect((await sender.send(body)).verdict.as).toBe('delivered')
+  const [request] = backend.requests
+  expect(request?.headers['content-encoding']).toBe('gzip')
+  expect(Number(request?.headers['content-length'])).toBeLessThan(bytes / 10)
+  expect(Buffer.compare(request?.body ?? Buffer.alloc(0), body)).toBe(0)
+  await sender.close()
+})
