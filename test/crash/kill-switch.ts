@@ -1,7 +1,8 @@
 // Ends its own process with SIGKILL at a moment of `points.ts`. Loaded before the program, in each of its threads
 // (`node --import`): it sees from outside what every commit, answer and request goes through; the program knows nothing of it.
 import { ServerResponse } from 'node:http'
-import { writeSync } from 'node:fs'
+import fs, { writeSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import pg from 'pg'
 import { Agent, type Dispatcher } from 'undici'
@@ -92,6 +93,21 @@ for (const name of ['run', 'get', 'all']) {
       },
   )
 }
+
+wrap(
+  fs,
+  'fdatasync',
+  fdatasync =>
+    function (...args) {
+      const [descriptor, told] = args as [number, (error: unknown) => void]
+      pass({ kind: 'sync' }, 'before')
+      return fdatasync.call(this, descriptor, (error: unknown) => {
+        pass({ kind: 'sync' }, 'after')
+        told(error)
+      })
+    },
+)
+syncBuiltinESMExports()
 
 wrap(
   pg.Client.prototype,

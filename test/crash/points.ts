@@ -4,6 +4,8 @@
 export type Event =
   /** A transaction; `told`: the texts of its statements, and their short values. */
   | { readonly kind: 'commit'; readonly told: string }
+  /** A file of the journal is forced to the disk. */
+  | { readonly kind: 'sync' }
   /** An answer to a webhook. */
   | { readonly kind: 'answer'; readonly status: number }
   /** A request to the backend is handed over to be sent. */
@@ -42,6 +44,12 @@ function verdict(name: string, status: number): Point {
   return { name: `verdict: ${name}`, engines: both, isAt: event => event.kind === 'verdict' && event.status === status }
 }
 
+/** On SQLite webhooks reach the inbox by way of the journal. */
+function atSync(point: Point): Point {
+  return { ...point, isAt: event => event.kind === 'sync' || point.isAt(event) }
+}
+
+const isErased = /DELETE FROM inbox|UPDATE journal_progress/
 const isSettled = /UPDATE exports[^]*(settled_at|SET due_at = \?, error)/
 
 /** In the order of the flow. Each has a moment before it and one after. */
@@ -51,12 +59,16 @@ export const points: readonly Point[] = [
     ...commit('what a dead process had leased given back', /UPDATE asking SET due_at = \?, held = 0 WHERE held = 1/),
     engines: ['sqlite'],
   },
-  commit('deliveries put into the inbox', /INSERT INTO delivery_keys/, /INSERT INTO inbox/),
+  atSync(commit('deliveries put into the inbox', /INSERT INTO delivery_keys/, /INSERT INTO inbox/)),
   answer('accepted', 202),
   answer('known already', 200),
-  commit('a delivery that tells nothing erased', /^(?![^]*(INTO|UPDATE) )[^]*DELETE FROM inbox/),
+  commit(
+    'a delivery that tells nothing erased',
+    isErased,
+    /^(?![^]*(INTO|UPDATE) (?!delivery_keys|journal_progress|SET))/,
+  ),
   commit('a delivery that nobody can read kept', /INSERT INTO kept_deliveries/),
-  commit('news in its run, its deliveries erased', /DELETE FROM inbox/, /INSERT INTO runs/),
+  commit('news in its run, its deliveries erased', isErased, /INSERT INTO runs/),
   // On SQLite they are held in memory, as exports are.
   { ...commit('runs taken to be settled', /UPDATE runs SET due_at = \S+\s+WHERE id IN/), engines: ['postgres'] },
   commit('a run frozen and owed', /INSERT INTO parts/, /INSERT INTO exports/),

@@ -70,4 +70,8 @@ async function takeJournalIn(target: string): Promise<void> {
     await store.close()
   }
   rmSync(journalFolder(target), { recursive: true })
+  // Whoever looks at it from now on leaves no files beside it.
+  const copy = new DatabaseSync(target)
+  copy.exec('PRAGMA journal_mode = DELETE')
+  copy.close()
 }

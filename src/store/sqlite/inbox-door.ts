@@ -13,12 +13,13 @@ export function openSqliteDoor(file: string, options: StoreOptions, marks: Journ
   const db = openDatabase(file, options.now)
   const journal = writable(() => openJournalWriter(journalFolder(file), marks))
   /** Keys of what is in the journal and not yet understood: those of the rest are in the database. */
-  const waiting = new Map<string, number>()
+  const waiting = new Map<string, { readonly seq: number; readonly heardAt: number }>()
 
   function isKnown(key: string, now: number): boolean {
-    if (waiting.has(key)) return true
+    const since = now - keyMemory
+    if ((waiting.get(key)?.heardAt ?? -Infinity) >= since) return true
     const heard = db.prepare('SELECT 1 FROM delivery_keys WHERE key = ? AND heard_at >= ?')
-    return heard.get(key, now - keyMemory) !== undefined
+    return heard.get(key, since) !== undefined
   }
 
   /** Remembers those that are accepted, by the number that each will have. */
@@ -27,14 +28,14 @@ export function openSqliteDoor(file: string, options: StoreOptions, marks: Journ
     return deliveries.map(({ key }) => {
       if (key !== undefined && isKnown(key, now)) return 'duplicate'
       seq += 1
-      if (key !== undefined) waiting.set(key, seq)
+      if (key !== undefined) waiting.set(key, { seq, heardAt: now })
       return 'accepted'
     })
   }
 
   function forgetUnderstood(): void {
     const { understood } = marks
-    for (const [key, seq] of waiting) {
+    for (const [key, { seq }] of waiting) {
       if (seq > understood) return
       waiting.delete(key)
     }
