@@ -127,7 +127,8 @@ function rowsOf(file: string): string {
 function bytesOf(folder: string): string {
   const store = path.join(folder, 'store')
   expect(existsSync(store)).toBe(true)
-  return readdirSync(store)
-    .map(name => readFileSync(path.join(store, name), 'latin1'))
+  return readdirSync(store, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(({ parentPath, name }) => readFileSync(path.join(parentPath, name), 'latin1'))
     .join('\n')
 }

@@ -122,7 +122,10 @@ export class LoadedDaemon {
   expectNoSecrets(): void {
     const { apiKey, issued } = this.instance
     const folders = [path.dirname(this.file), path.dirname(this.daemon.storeFile)]
-    const files = folders.flatMap(folder => readdirSync(folder).map(name => path.join(folder, name)))
+    const files = folders
+      .flatMap(folder => readdirSync(folder, { recursive: true, withFileTypes: true }))
+      .filter(entry => entry.isFile())
+      .map(({ parentPath, name }) => path.join(parentPath, name))
     const kept = files.filter(file => file !== this.file).map(file => readFileSync(file, 'latin1'))
     const everything = [this.said, this.daemon.output, ...kept].join('\n')
     expect([apiKey, ...issued].filter(secret => everything.includes(secret))).toEqual([])
