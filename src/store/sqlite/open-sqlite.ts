@@ -28,7 +28,7 @@ export function openSqlite(file: string, options: StoreOptions, marks?: JournalM
   const recent = createRecentParts(options.now)
   const size = (): number => db.size() + (folder === undefined ? 0 : journalBytes(folder))
   return {
-    // Some milliseconds, so that the door, which shares the file, seldom waits for long.
+    // Some milliseconds, so that everything else on the thread has its turn; larger ones were tried, and are no faster.
     runsPerTransaction: 16,
     inbox: sqliteInbox(waiting, { size, maxSize: options.maxSize }),
     runs: sqliteRuns(waiting, recent),
