@@ -188,6 +188,19 @@ describe('a journal', () => {
     expect(keys(all(8))).toEqual(['i'])
   })
 
+  it('does not take for spent what a dead process had made and this one goes on with', async () => {
+    await writer().append([delivery('a')], 1)
+    marks.moveUnderstood(1)
+    // What it has goes to the next file, which is empty when the process dies.
+    await expect.poll(() => listSegments(folder).map(({ first }) => first), { timeout: 5_000 }).toEqual([2])
+    await open.pop()?.close()
+    const next = writer()
+    await sleep(1_200)
+    await next.append([delivery('b')], 2)
+    await sleep(1_200)
+    expect(keys(all(1))).toEqual(['b'])
+  })
+
   it('keeps what is not understood, however long nothing comes', async () => {
     const journal = writer()
     await journal.append([delivery('a')], 1)

@@ -1,7 +1,7 @@
 // Reads the journal in its order, from any delivery on.
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, readSync } from 'node:fs'
 import { decodeRecord, endOf, recordHead, recordLength, type JournalRecord } from './record.ts'
-import { listSegments, type Segment } from './segments.ts'
+import { listSegments, openSegment, type Segment } from './segments.ts'
 import type { Mark } from './marks.ts'
 
 /** Where a record is, to read it again. */
@@ -35,14 +35,6 @@ export function readJournal(folder: string, after: number): JournalReader {
   let chunk = { bytes: Buffer.alloc(0), from: 0, end: 0 }
   let found: Found | undefined
 
-  function enter(next: Segment): void {
-    leave()
-    segment = next
-    descriptor = openSync(next.file, 'r')
-    offset = 0
-    chunk = { bytes: Buffer.alloc(0), from: 0, end: 0 }
-  }
-
   function leave(): void {
     if (descriptor !== undefined) closeSync(descriptor)
     descriptor = undefined
@@ -51,11 +43,20 @@ export function readJournal(folder: string, after: number): JournalReader {
   /** False when there is none. */
   function enterNext(): boolean {
     const all = listSegments(folder)
-    const at = segment === undefined ? all.findLastIndex(({ first }) => first <= after + 1) : -1
-    const next = segment === undefined ? all[Math.max(at, 0)] : all.find(({ first }) => first > (segment?.first ?? 0))
-    if (next === undefined) return false
-    enter(next)
-    return true
+    const last = all.findLast(({ first }) => first <= after + 1)?.first ?? 0
+    const from = segment === undefined ? last : segment.first + 1
+    for (const next of all.filter(({ first }) => first >= from)) {
+      const opened = openSegment(next)
+      // It was erased just now: then nothing in it waits.
+      if (opened === undefined) continue
+      leave()
+      segment = next
+      descriptor = opened
+      offset = 0
+      chunk = { bytes: Buffer.alloc(0), from: 0, end: 0 }
+      return true
+    }
+    return false
   }
 
   /** At least so many bytes from the offset on, where the segment has them. */
@@ -102,7 +103,8 @@ export function readJournal(folder: string, after: number): JournalReader {
 
 /** Reads a record again; undefined where it is not there any more. */
 export function readAgain({ file, offset, length }: Place): JournalRecord | undefined {
-  const descriptor = openSync(file, 'r')
+  const descriptor = openSegment({ file })
+  if (descriptor === undefined) return undefined
   try {
     const bytes = Buffer.allocUnsafeSlow(length)
     readSync(descriptor, bytes, 0, length, offset)

@@ -52,6 +52,16 @@ export function createSegment(folder: string, first: number): Segment & { readon
   return { first, file, descriptor }
 }
 
+/** Open for reading; undefined where it is not there any more. */
+export function openSegment({ file }: Pick<Segment, 'file'>): number | undefined {
+  try {
+    return openSync(file, 'r')
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
 const zeros = Buffer.alloc(1 << 20)
 
 /** Overwrites it, waits until that is on the disk, and removes it: bodies may hold secrets. */

@@ -25,9 +25,10 @@ const piecesAtOnce = 1_000
 
 /** To be opened by one thread of one process; goes on behind `marks.end`, in a segment of its own. */
 export function openJournalWriter(folder: string, marks: JournalMarks): JournalWriter {
-  let full = listSegments(folder)
-  let fullBytes = journalBytes(folder)
   let current = { ...createSegment(folder, marks.end.seq + 1), length: 0 }
+  // Not the one just made: a process that died may have left one of its name, with nothing in it that counts.
+  let full = listSegments(folder).filter(({ first }) => first < current.first)
+  let fullBytes = journalBytes(folder)
   let appendedAt = performance.now()
   let isAppending = false
   let erasing: Promise<void> | undefined
