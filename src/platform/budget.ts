@@ -81,11 +81,13 @@ export function grant(rules: BudgetRules, before: BudgetState, now: Millis, prio
   const { tokens, pausedUntil, announced } = state
   if (pausedUntil !== undefined) return { state, waitMs: Math.min(longestPause, pausedUntil - now) }
   const needed = 1 + (burstOf(rules) - 1) * reserves[priority]
-  if (announced !== undefined && announced.remaining < needed) {
-    return { state, waitMs: Math.min(longestPause, announced.until - now) }
-  }
+  // The longer of both waits: else one that needs more might be asked back sooner than one that needs less.
+  const isReserved = announced !== undefined && announced.remaining < needed
+  const untilReset = isReserved ? Math.min(longestPause, announced.until - now) : 0
   // What flows in during the wait that was told is enough, whatever the rounding of doubles makes of it.
-  if (tokens + 1e-9 < needed) return { state, waitMs: Math.max(1, Math.ceil((needed - tokens) / ratePerMs(rules))) }
+  const isShort = tokens + 1e-9 < needed
+  const untilRefilled = isShort ? Math.max(1, Math.ceil((needed - tokens) / ratePerMs(rules))) : 0
+  if (isReserved || isShort) return { state, waitMs: Math.max(untilReset, untilRefilled) }
   const rest = announced && { ...announced, remaining: announced.remaining - 1 }
   return { state: { ...state, tokens: Math.max(0, tokens - 1), ...(rest && { announced: rest }) }, waitMs: 0 }
 }

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Agent, request } from 'undici'
 import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
 import { Daemon, ProgramProcess, run, temporaryFolder, webhookToken } from './daemon.ts'
@@ -95,7 +95,10 @@ describe('serve', () => {
     install('second')
     daemon.signal('SIGHUP')
     await daemon.process.logged('secrets reloaded')
-    expect(await fetchWith('second', `${daemon.url}/readyz`)).toBe(200)
+    // The door is on a thread of its own and hears of it a moment later.
+    await vi.waitFor(async () => expect(await fetchWith('second', `${daemon.url}/readyz`)).toBe(200), {
+      timeout: 10_000,
+    })
     await expect(fetchWith('first', `${daemon.url}/readyz`)).rejects.toThrow()
   })
 })
@@ -168,7 +171,8 @@ describe('a stop', () => {
     await receiver.until((_spans, { requests }) => requests.length > 0)
     daemon.signal('SIGTERM')
     await daemon.process.logged('a second signal ends it at once')
-    await expect(fetch(`${daemon.url}/healthz`)).rejects.toThrow()
+    // The door is on a thread of its own and hears of it a moment later.
+    await vi.waitFor(async () => expect(fetch(`${daemon.url}/healthz`)).rejects.toThrow(), { timeout: 10_000 })
     daemon.signal('SIGHUP')
     const began = performance.now()
     daemon.signal('SIGTERM')

@@ -69,6 +69,8 @@ describe('the budget', () => {
         expect(enrich).toBeLessThanOrEqual(poll!)
         expect(poll).toBeLessThanOrEqual(backfill!)
       }),
+      // What is announced comes back sooner here than the budget refills.
+      { examples: [[1, { tokens: 0, at: 0, announced: { remaining: 1, until: 1 } }, 0]] },
     )
   })
 
