@@ -19,12 +19,12 @@ export interface JournalWriter {
 /** A segment that has so many bytes gets no more. */
 const segmentBytes = 16 * 2 ** 20
 /** Understood bodies are gone from the disk this long after the last delivery at the latest, ms; under load, a segment later. */
-const tidyEvery = 1_000
+const usualTidying = 1_000
 /** Buffers that one call writes: less than the 1,024 that systems take (IOV_MAX). */
 const piecesAtOnce = 1_000
 
 /** To be opened by one thread of one process; goes on behind `marks.end`, in a segment of its own. */
-export function openJournalWriter(folder: string, marks: JournalMarks): JournalWriter {
+export function openJournalWriter(folder: string, marks: JournalMarks, tidyEvery = usualTidying): JournalWriter {
   let current = { ...createSegment(folder, marks.end.seq + 1), length: 0 }
   // Not the one just made: a process that died may have left one of its name, with nothing in it that counts.
   let full = listSegments(folder).filter(({ first }) => first < current.first)
