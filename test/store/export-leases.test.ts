@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { createExportLeases } from '../../src/store/sqlite/export-leases.ts'
+import { createLeases } from '../../src/store/sqlite/leases.ts'
 import { fill, lane } from './filled.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { t0 } from '../flow/world.ts'
@@ -111,7 +111,7 @@ it('what is due is found through the index of what is owed, in its order', async
 })
 
 it('nothing is remembered of what is settled', () => {
-  const leases = createExportLeases()
+  const leases = createLeases()
   leases.hold(1, 'a', 100)
   leases.hold(2, 'a', 100)
   leases.hold(1, 'b', 200)

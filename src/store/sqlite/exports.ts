@@ -1,7 +1,7 @@
 // What is owed to destinations, on SQLite.
 import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../both-ends.ts'
-import { createExportLeases, type ExportLeases } from './export-leases.ts'
+import { createLeases, type Leases } from './leases.ts'
 import { deadLetterOf, laneOf, selectDead, selectLanes } from '../rows.ts'
 import type { Database, Row } from './database.ts'
 import type { RecentPart, RecentParts } from './recent-parts.ts'
@@ -9,7 +9,7 @@ import type { FrozenPart } from '../../model/frozen.ts'
 import type { ExportItem, Exports, Lane, Settlement } from '../exports.ts'
 
 export function sqliteExports(db: Database, recent: RecentParts): Exports {
-  const leases = createExportLeases()
+  const leases = createLeases()
   return {
     lease: async (lane, limit, holdMs, maxBytes = Infinity) => {
       const token = randomUUID()
@@ -60,7 +60,7 @@ export function sqliteExports(db: Database, recent: RecentParts): Exports {
 function freeItems(
   db: Database,
   recent: RecentParts,
-  leases: ExportLeases,
+  leases: Leases,
   lane: Lane,
   { now, limit, maxBytes }: { now: number; limit: number; maxBytes: number },
 ): ExportItem[] {

@@ -5,12 +5,12 @@ import { itemOf, keptOf } from '../rows.ts'
 import { rememberKey, type JournalInbox } from './journal-inbox.ts'
 import type { Database, Row } from './database.ts'
 import type { Delivery, Inbox, InboxItem, InboxState, PutOutcome } from '../inbox.ts'
-import type { InboxLeases } from './inbox-leases.ts'
+import type { Leases } from './leases.ts'
 
 /** All that waits, and who has it at the moment. */
 export interface Waiting {
   readonly db: Database
-  readonly leases: InboxLeases
+  readonly leases: Leases
   /** None for a store in memory. */
   readonly journal: JournalInbox | undefined
 }
@@ -90,14 +90,14 @@ export function insertDelivery(db: Database, delivery: Omit<InboxItem, 'id'>): v
   )
 }
 
-/** Only reads: what is held is known in memory (`inbox-leases.ts`). */
+/** Only reads: what is held is known in memory (`leases.ts`). */
 function lease(
   { db, leases, journal }: Waiting,
   token: string,
   { limit, maxBytes, holdMs }: { limit: number; maxBytes: number; holdMs: number },
 ): InboxItem[] {
   const now = db.now()
-  const isFree = (id: number): boolean => leases.isFree(id, now)
+  const isFree = (id: number): boolean => leases.heldUntil(id) <= now
   const items: InboxItem[] = []
   let bytes = 0
   const take = (from: Iterable<InboxItem>): void => {

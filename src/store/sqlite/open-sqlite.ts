@@ -3,7 +3,7 @@ import { openDatabase, type Database } from './database.ts'
 import { reclaimAsking, sqliteAsking } from './asking.ts'
 import { createRecentParts } from './recent-parts.ts'
 import { sqliteExports } from './exports.ts'
-import { createInboxLeases } from './inbox-leases.ts'
+import { createLeases } from './leases.ts'
 import { endOfJournal } from '../journal/reader.ts'
 import { eraseUnderstood, journalBytes, journalFolder } from '../journal/segments.ts'
 import { journalInbox, readProgress, type JournalInbox } from './journal-inbox.ts'
@@ -24,7 +24,7 @@ export function openSqlite(file: string, options: StoreOptions, marks?: JournalM
   const folder = file === ':memory:' ? undefined : journalFolder(file)
   const shared = marks ?? journalMarks()
   const journal = folder === undefined ? undefined : openJournal(db, folder, shared)
-  const waiting = { db, leases: createInboxLeases(), journal }
+  const waiting = { db, leases: createLeases(), journal }
   const recent = createRecentParts(options.now)
   const size = (): number => db.size() + (folder === undefined ? 0 : journalBytes(folder))
   return {

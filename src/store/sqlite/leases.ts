@@ -1,19 +1,20 @@
-// Which exports are on their way just now. One process alone serves an SQLite file, so this is known in memory: writing it into
-// the rows would be a commit on the way of each pipeline. A process that dies gives them back by dying.
+// Who has which row at the moment: deliveries that are read, exports that are on their way. One process alone serves an SQLite
+// file, so this is known in memory: written into the rows it would write every body a second time, and be a commit on the way
+// of each pipeline. A process that dies gives back what it had by dying.
 
-export interface ExportLeases {
+export interface Leases {
   /** When it is free again, or was; 0 when nobody has had it. */
   heldUntil(id: number): number
   hold(id: number, token: string, until: number): void
   /** True while nobody else has taken it since, even when its time is over. */
   isHeldBy(id: number, token: string): boolean
-  /** What became of it is settled. */
+  /** Nobody needs it any more: it was understood, or what became of it is settled. */
   forget(id: number): void
-  /** How many are held or were, and not settled. */
+  /** How many are held or were, and not forgotten. */
   readonly size: number
 }
 
-export function createExportLeases(): ExportLeases {
+export function createLeases(): Leases {
   const held = new Map<number, { readonly token: string; readonly until: number }>()
   return {
     heldUntil: id => held.get(id)?.until ?? 0,
