@@ -1,7 +1,7 @@
 // Figures over time of parts that were read and are not yet written: added up in memory, so that each is written once for many
 // parts. Pure.
-import { additionsOf, day, hour, type TrendFigures, type TrendRow, type TrendStep } from './trends.ts'
-import type { Bins } from '../lib/log-bins.ts'
+import { binOf, type Bins } from '../lib/log-bins.ts'
+import { day, hour, outcomesOf, type TrendFigures, type TrendOutcome, type TrendRow, type TrendStep } from './trends.ts'
 import type { FrozenPart } from '../model/frozen.ts'
 
 /** A figure to be added to what is stored of it. */
@@ -10,32 +10,84 @@ export interface Addition {
   readonly row: TrendRow
 }
 
-type Sum = { -readonly [Name in keyof TrendRow]: TrendRow[Name] }
+type Changing<T> = { -readonly [Name in keyof T]: T[Name] }
+type OwnBins = Record<string, number>
+type Sum = Changing<Omit<TrendRow, 'durations' | 'queues'>> & { readonly durations: OwnBins; readonly queues: OwnBins }
+
+/** The sums of one project's hour, by job. */
+interface Hour extends Pick<TrendRow, 'instance' | 'projectId' | 'bucket'> {
+  readonly sums: Map<string, Sum>
+}
 
 export class TrendSums {
-  /** By the hour; days are added up of hours. */
-  readonly #hours = new Map<string, Sum>()
+  /** Days are added up of hours. */
+  readonly #hours = new Map<string, Hour>()
+  /** What is told of one part is mostly of one hour. */
+  #last: Hour | undefined
+  #size = 0
 
   /** How many rows of hours there are to write. */
   get size(): number {
-    return this.#hours.size
+    return this.#size
   }
 
   /** `earlier`: parts of the same run that were frozen before it. */
   add(part: FrozenPart, earlier: readonly FrozenPart[]): void {
-    for (const row of additionsOf(part, earlier)) sumUp(this.#hours, row, hour)
+    for (const outcome of outcomesOf(part, earlier)) count(this.#sumOf(outcome), outcome)
   }
 
   additions(): Addition[] {
+    const hours = [...this.#hours.values()].flatMap(({ sums }) => [...sums.values()])
     const days = new Map<string, Sum>()
-    for (const row of this.#hours.values()) sumUp(days, row, day)
-    const of = (step: TrendStep, sums: Map<string, Sum>): Addition[] => [...sums.values()].map(row => ({ step, row }))
-    return [...of(hour, this.#hours), ...of(day, days)]
+    for (const row of hours) sumUp(days, row)
+    const of = (step: TrendStep, rows: readonly TrendRow[]): Addition[] => rows.map(row => ({ step, row }))
+    return [...of(hour, hours), ...of(day, [...days.values()])]
+  }
+
+  #sumOf(outcome: TrendOutcome): Sum {
+    const { sums, bucket } = this.#hourOf(outcome)
+    const known = sums.get(outcome.job)
+    if (known !== undefined) return known
+    const { instance, projectId, project, job } = outcome
+    const sum = {
+      ...{ instance, projectId, project, job, bucket },
+      ...{ runs: 0, failed: 0, flaky: 0, totalMs: 0, durations: {}, queues: {} },
+    }
+    sums.set(job, sum)
+    this.#size += 1
+    return sum
+  }
+
+  #hourOf({ instance, projectId, endedAt }: TrendOutcome): Hour {
+    const bucket = endedAt - (endedAt % hour)
+    const last = this.#last
+    if (last?.projectId === projectId && last.bucket === bucket && last.instance === instance) return last
+    const name = `${projectId} ${bucket} ${instance}`
+    const found = this.#hours.get(name) ?? { instance, projectId, bucket, sums: new Map<string, Sum>() }
+    this.#hours.set(name, found)
+    this.#last = found
+    return found
   }
 }
 
-function sumUp(sums: Map<string, Sum>, row: TrendRow, step: TrendStep): void {
-  const bucket = row.bucket - (row.bucket % step)
+function count(sum: Sum, { project, failed, flaky, tookMs, queuedMs }: TrendOutcome): void {
+  sum.project = project
+  sum.runs += 1
+  if (failed) sum.failed += 1
+  if (flaky) sum.flaky += 1
+  sum.totalMs += tookMs
+  countIn(sum.durations, tookMs)
+  if (queuedMs !== undefined) countIn(sum.queues, queuedMs)
+}
+
+function countIn(bins: OwnBins, value: number): void {
+  const bin = binOf(value)
+  bins[bin] = (bins[bin] ?? 0) + 1
+}
+
+/** An hour's row to its day. */
+function sumUp(sums: Map<string, Sum>, row: TrendRow): void {
+  const bucket = row.bucket - (row.bucket % day)
   const name = `${row.projectId} ${bucket} ${row.instance} ${row.job}`
   const sum = sums.get(name)
   if (sum === undefined) {
@@ -53,7 +105,7 @@ export function plus(a: TrendFigures, b: TrendFigures): TrendFigures {
   return sum
 }
 
-function addFigures(sum: { -readonly [Name in keyof TrendFigures]: TrendFigures[Name] }, more: TrendFigures): void {
+function addFigures(sum: Pick<Sum, keyof TrendFigures>, more: TrendFigures): void {
   sum.runs += more.runs
   sum.failed += more.failed
   sum.flaky += more.flaky
@@ -63,6 +115,6 @@ function addFigures(sum: { -readonly [Name in keyof TrendFigures]: TrendFigures[
 }
 
 /** The sum's bins are its own: they are changed in place. */
-function addBins(sum: Record<string, number>, more: Bins): void {
+function addBins(sum: OwnBins, more: Bins): void {
   for (const bin in more) sum[bin] = (sum[bin] ?? 0) + (more[bin] ?? 0)
 }

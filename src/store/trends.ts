@@ -1,5 +1,5 @@
 // Figures over time: what one frozen part adds to them, and how they are kept. Pure; the SQL is beside.
-import { binOf, type Bins } from '../lib/log-bins.ts'
+import type { Bins } from '../lib/log-bins.ts'
 import { plainText } from './plain-text.ts'
 import { carriesPipeline, type FrozenJob, type FrozenPart } from '../model/frozen.ts'
 import type { Millis } from '../model/instant.ts'
@@ -37,6 +37,17 @@ export interface TrendRow extends TrendSubject, TrendFigures {
   readonly bucket: Millis
 }
 
+/** One pipeline or one job that came to its end. */
+export interface TrendOutcome extends TrendSubject {
+  readonly project: string
+  readonly endedAt: Millis
+  readonly failed: boolean
+  readonly flaky: boolean
+  /** Whole ms. */
+  readonly tookMs: number
+  readonly queuedMs: number | undefined
+}
+
 export interface TrendQuery {
   readonly step: TrendStep
   readonly since: Millis
@@ -68,27 +79,39 @@ export interface TrendViews {
   prune(): Promise<number>
 }
 
-/** What one part adds, for hours and days alike. `earlier`: parts of the same run that were frozen before it. */
-export function additionsOf(part: FrozenPart, earlier: readonly FrozenPart[]): TrendRow[] {
+/** What one part tells: of its pipeline, as the project's and as one of all, and of its jobs. `earlier`: parts of the same run before it. */
+export function outcomesOf(part: FrozenPart, earlier: readonly FrozenPart[]): TrendOutcome[] {
   const { key, project, pipeline } = part
   const path = plainText(project.path ?? project.name ?? '')
   const base = { instance: key.instance, projectId: project.id, project: path }
-  const rows: TrendRow[] = []
+  const outcomes: TrendOutcome[] = []
   const { status, queuedDuration } = pipeline.facts
   if (carriesPipeline(part) && !pipeline.incomplete && isOutcome(status)) {
-    const figures = figuresOf(status, pipeline.end - pipeline.start, queuedDuration, false)
-    rows.push({ ...base, job: '', bucket: pipeline.end, ...figures })
-    rows.push({ instance: '', projectId: 0, project: '', job: '', bucket: pipeline.end, ...figures })
+    const ofProject = {
+      ...{ ...base, job: '', endedAt: pipeline.end, failed: status === 'failed', flaky: false },
+      tookMs: tookMs(pipeline.start, pipeline.end),
+      queuedMs: queuedMs(queuedDuration),
+    }
+    outcomes.push(ofProject, { ...ofProject, instance: '', projectId: 0, project: '' })
   }
   const failedBefore = failuresByName([...earlier.flatMap(({ jobs }) => jobs), ...part.jobs])
   for (const job of part.jobs) {
     if (job.kind !== 'job' || job.name === undefined || job.name === '') continue
     if (job.startedAt === undefined || !isOutcome(job.status)) continue
     const flaky = job.status === 'success' && (failedBefore.get(job.name) ?? Infinity) < job.id
-    const figures = figuresOf(job.status, job.end - job.start, job.queuedDuration, flaky)
-    rows.push({ ...base, job: plainText(job.name.slice(0, 255)), bucket: job.end, ...figures })
+    outcomes.push({
+      instance: key.instance,
+      projectId: project.id,
+      project: path,
+      job: plainText(job.name.slice(0, 255)),
+      endedAt: job.end,
+      failed: job.status === 'failed',
+      flaky,
+      tookMs: tookMs(job.start, job.end),
+      queuedMs: queuedMs(job.queuedDuration),
+    })
   }
-  return rows
+  return outcomes
 }
 
 /** Canceled, skipped and waiting ones say nothing of how long a thing takes or how often it fails. */
@@ -96,16 +119,12 @@ function isOutcome(status: string): status is 'success' | 'failed' {
   return status === 'success' || status === 'failed'
 }
 
-function figuresOf(status: string, ms: number, queuedSeconds: number | undefined, flaky: boolean): TrendFigures {
-  const took = Math.max(0, Math.round(ms))
-  return {
-    runs: 1,
-    failed: status === 'failed' ? 1 : 0,
-    flaky: flaky ? 1 : 0,
-    totalMs: took,
-    durations: { [binOf(took)]: 1 },
-    queues: queuedSeconds === undefined || queuedSeconds < 0 ? {} : { [binOf(queuedSeconds * 1000)]: 1 },
-  }
+function tookMs(start: Millis, end: Millis): number {
+  return Math.max(0, Math.round(end - start))
+}
+
+function queuedMs(seconds: number | undefined): number | undefined {
+  return seconds === undefined || seconds < 0 ? undefined : seconds * 1000
 }
 
 /** The first failed job of each name. */
