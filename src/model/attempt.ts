@@ -48,14 +48,17 @@ export function finishOf(run: Run, now: Millis): Millis {
   const times = run.pipeline?.times
   const status = run.pipeline?.record.facts.status ?? ''
   const candidates = [
-    isTerminal(status) ? times?.finishedAt : undefined,
-    latest([...run.jobs.values()].map(job => viewJob(job).finishedAt)),
-    times?.updatedAt,
-    times?.createdAt,
-    latest([...run.jobs.values()].flatMap(job => [job.times.createdAt, job.times.startedAt])),
+    () => (isTerminal(status) ? times?.finishedAt : undefined),
+    () => latest([...run.jobs.values()].map(job => viewJob(job).finishedAt)),
+    () => times?.updatedAt,
+    () => times?.createdAt,
+    () => latest([...run.jobs.values()].flatMap(job => [job.times.createdAt, job.times.startedAt])),
   ]
-  const known = candidates.find(time => time !== undefined && (last === undefined || time > last.finish))
-  return known ?? last?.finish ?? now
+  for (const candidate of candidates) {
+    const time = candidate()
+    if (time !== undefined && (last === undefined || time > last.finish)) return time
+  }
+  return last?.finish ?? now
 }
 
 /** The jobs of the attempt that would be frozen now: those never frozen, and frozen ones that have moved. */
@@ -80,6 +83,7 @@ export function supplementsOf(run: Run): Job[] {
 
 /** Active jobs that delay settling: those that no newer job of the same name supersedes. */
 export function delayingJobs(run: Run): Job[] {
+  if (!hasActiveJobs(run)) return []
   const newest = newestByName(run)
   return sorted(run).filter(job => {
     const { name } = job.record.facts

@@ -106,11 +106,13 @@ function portrait(run: Run, start: Millis, finish: Millis, incomplete: boolean):
 }
 
 function decisiveFailures(run: Run): string[] {
+  const failed = [...run.jobs.values()].filter(({ record }) => record.facts.status === 'failed')
+  if (failed.length === 0) return []
   const newest = newestByName(run)
-  const views = [...run.jobs.values()].map(viewJob)
-  return views
-    .filter(({ id, name, status, allowFailure }) => {
-      if (status !== 'failed' || allowFailure === true) return false
+  return failed
+    .map(viewJob)
+    .filter(({ id, name, allowFailure }) => {
+      if (allowFailure === true) return false
       return name === undefined || newest.get(name) === id
     })
     .sort((a, b) => a.id - b.id)
@@ -124,13 +126,13 @@ function frozenJobs(run: Run, jobs: readonly Job[], attempt: number, finish: Mil
     const ran = view.startedAt !== undefined
     const end = view.finishedAt ?? finish
     const start = ran ? view.startedAt : end
-    return {
+    const frozen: FrozenJob = {
       ...view,
       start,
       end: Math.max(start, end),
       retried: view.name !== undefined && newest.get(view.name) !== view.id,
-      ...(job.frozen === undefined ? {} : { salt: saltOf(job, attempt) }),
     }
+    return job.frozen === undefined ? frozen : { ...frozen, salt: saltOf(job, attempt) }
   })
 }
 

@@ -45,8 +45,7 @@ export function hearJob(heard: HeardJob, witness: Observation['witness']): Job {
 function recordOf(facts: JobFacts): JobRecord {
   const { runner } = facts
   if (runner?.tags === undefined) return facts
-  const { tags, ...rest } = runner
-  return { ...facts, runner: rest, runnerTags: { runner: runner.id, tags } }
+  return { ...facts, runner: { ...runner, tags: undefined }, runnerTags: { runner: runner.id, tags: runner.tags } }
 }
 
 /** Commutative, associative, idempotent. Returns `a` itself when `b` adds nothing. `frozen` stays what the store says (a's). */

@@ -18,8 +18,22 @@ export type Owner = (a: unknown, b: unknown) => boolean | undefined
 
 /** Builds a stamp from parts in order of weight; numbers are padded so that they sort as numbers. */
 export function stampOf(...parts: readonly (number | string)[]): Stamp {
-  return parts.map(part => (typeof part === 'number' ? String(part).padStart(12, '0') : part)).join(':')
+  let stamp = ''
+  for (const [at, part] of parts.entries()) {
+    const text = typeof part === 'number' ? padded(part) : part
+    stamp = at === 0 ? text : `${stamp}:${text}`
+  }
+  return stamp
 }
+
+/** `String(number).padStart(12, '0')`, for most numbers without a look at their digits. */
+function padded(number: number): string {
+  if (Number.isInteger(number) && number >= 0 && number < 100)
+    return (small[number] ??= String(number).padStart(12, '0'))
+  return String(number).padStart(12, '0')
+}
+
+const small: string[] = []
 
 /** The first part of a stamp, as a number: the horizon, in seconds. */
 export function horizonOf(stamp: Stamp): number {

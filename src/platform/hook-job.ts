@@ -125,10 +125,11 @@ export function readToldJob(hook: WireObject): HeardJob | undefined {
   return { id, facts, times: { ...toldIsoTimes(hook), ...toldTimes(hook) } }
 }
 
-/** Job events give `unknown_failure` whatever the outcome. */
+/** Job events give `unknown_failure` whatever the outcome. A copy that begins with what is copied is the quickest. */
 function factsOf(kind: JobFacts['kind'], told: Partial<JobFacts>): JobFacts | undefined {
-  const { status, failureReason, ...rest } = told
+  const { status } = told
   if (status === undefined) return undefined
-  if (failureReason === undefined || status === 'failed') return { kind, ...told, status }
-  return { kind, status, ...rest }
+  if (told.failureReason === undefined || status === 'failed') return { ...told, kind, status }
+  const { failureReason: _, ...rest } = told
+  return { ...rest, kind, status }
 }

@@ -1,5 +1,6 @@
 // Readers of single values off the wire: what the platform may send in a field, and what is made of it. Each answers undefined
 // for what is no such value: null and a wrong type are as good as absent.
+import { isKnownStatus } from '../model/status.ts'
 import { parseWireTime } from './wire-time.ts'
 
 export type Read<T> = (value: unknown) => T | undefined
@@ -33,6 +34,7 @@ export const readUrl: Read<string> = value =>
 /** A status word as it came, this version's or a later one's. */
 export const readStatus: Read<string> = value => {
   if (typeof value !== 'string') return undefined
+  if (isKnownStatus(value)) return value
   const status = value.trim()
   return /^[a-z_]{1,64}$/.test(status) || /^\P{C}{1,64}$/u.test(status) ? status : undefined
 }

@@ -21,26 +21,25 @@ export function parseWireTime(text: unknown): Millis | undefined {
 /** Every webhook has dozens of times, all `2016-08-12 15:23:28 UTC`: read in a tenth of what the general spelling takes. */
 function usualTime(text: string): Millis | undefined {
   if (text.length !== 23 || !text.endsWith(' UTC')) return undefined
-  for (let at = 0; at < 19; at += 1) {
-    const code = text.charCodeAt(at)
-    const isDigit = code >= 0x30 && code <= 0x39
-    if (isDigit !== (usualMarks.charCodeAt(at) === 0x30)) return undefined
-    if (!isDigit && code !== usualMarks.charCodeAt(at)) return undefined
-  }
-  const [year, month, day] = [digits(text, 0, 4), digits(text, 5, 2), digits(text, 8, 2)]
-  const [hour, minute, seconds] = [digits(text, 11, 2), digits(text, 14, 2), digits(text, 17, 2)]
-  // Days that every month has, and years well within the limits: whatever else is for the careful way.
-  if (year <= earliestYear || year >= latestYear || month < 1 || month > 12 || day < 1 || day > 28) return undefined
-  if (hour > 23 || minute > 59 || seconds > 59) return undefined
+  if (text[4] !== '-' || text[7] !== '-' || text[10] !== ' ' || text[13] !== ':' || text[16] !== ':') return undefined
+  const year = twoDigits(text, 0) * 100 + twoDigits(text, 2)
+  const month = twoDigits(text, 5)
+  const day = twoDigits(text, 8)
+  const hour = twoDigits(text, 11)
+  const minute = twoDigits(text, 14)
+  const seconds = twoDigits(text, 17)
+  // Days that every month has, and years well within the limits: whatever else is for the careful way. So is NaN.
+  if (!(year > earliestYear && year < latestYear && month >= 1 && month <= 12 && day >= 1 && day <= 28))
+    return undefined
+  if (!(hour <= 23 && minute <= 59 && seconds <= 59)) return undefined
   return Date.UTC(year, month - 1, day, hour, minute, seconds)
 }
 
-const usualMarks = '0000-00-00 00:00:00'
-
-function digits(text: string, from: number, count: number): number {
-  let number = 0
-  for (let at = from; at < from + count; at += 1) number = number * 10 + text.charCodeAt(at) - 0x30
-  return number
+/** NaN for what are no digits. */
+function twoDigits(text: string, at: number): number {
+  const tens = text.charCodeAt(at) - 0x30
+  const ones = text.charCodeAt(at + 1) - 0x30
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : NaN
 }
 
 function anyTime(text: string): Millis | undefined {
