@@ -41,7 +41,7 @@ export function freezeAttempt(
     ...portrait(run, start, finish, incomplete),
     jobCount: views.length,
   }
-  const chunks = chunked(frozenJobs(run, jobs, attempt, finish), options)
+  const chunks = chunked(frozenJobs(run, jobs, views, attempt, finish), options)
   const told = chunks.length > 1 ? { ...frozenPipeline, durations: durationsByStage(views) } : frozenPipeline
   const parts = chunks.map((chunk, index) =>
     partOf(run, attempt, index + 1, 'attempt', trace, index === 0 ? told : frozenPipeline, chunk),
@@ -70,7 +70,7 @@ export function freezeSupplements(run: Run, jobs: readonly Job[], options: Freez
       ...portrait(run, attempt.finish, attempt.finish, attempt.incomplete),
       jobCount: own.length,
     }
-    const chunks = chunked(frozenJobs(run, own, attempt.attempt, attempt.finish), options)
+    const chunks = chunked(frozenJobs(run, own, own.map(viewJob), attempt.attempt, attempt.finish), options)
     chunks.forEach((chunk, index) => {
       const number = attempt.parts + index + 1
       parts.push(partOf(run, attempt.attempt, number, 'supplement', attempt.trace, pipeline, chunk))
@@ -119,10 +119,16 @@ function decisiveFailures(run: Run): string[] {
     .map(({ failureReason }) => failureReason ?? '')
 }
 
-function frozenJobs(run: Run, jobs: readonly Job[], attempt: number, finish: Millis): FrozenJob[] {
+/** `views`: of the jobs, in their order. */
+function frozenJobs(
+  run: Run,
+  jobs: readonly Job[],
+  views: readonly JobView[],
+  attempt: number,
+  finish: Millis,
+): FrozenJob[] {
   const newest = newestByName(run)
-  return jobs.map(job => {
-    const view = viewJob(job)
+  return views.map((view, at) => {
     const ran = view.startedAt !== undefined
     const end = view.finishedAt ?? finish
     const start = ran ? view.startedAt : end
@@ -132,7 +138,8 @@ function frozenJobs(run: Run, jobs: readonly Job[], attempt: number, finish: Mil
       end: Math.max(start, end),
       retried: view.name !== undefined && newest.get(view.name) !== view.id,
     }
-    return job.frozen === undefined ? frozen : { ...frozen, salt: saltOf(job, attempt) }
+    const job = jobs[at]
+    return job?.frozen === undefined ? frozen : { ...frozen, salt: saltOf(job, attempt) }
   })
 }
 

@@ -76,18 +76,8 @@ const ofOneLife = [
   'downstream',
 ] as const
 
-/** The job as its latest life shows it. Made once of each job: jobs never change, and many ask. */
+/** The job as its latest life shows it. */
 export function viewJob(job: Job): JobView {
-  const known = views.get(job)
-  if (known !== undefined) return known
-  const view = viewOf(job)
-  views.set(job, view)
-  return view
-}
-
-const views = new WeakMap<Job, JobView>()
-
-function viewOf(job: Job): JobView {
   const { stamp, facts, older } = job.record
   const { runnerTags } = facts
   const { createdAt, startedAt, finishedAt } = job.times
