@@ -18,13 +18,12 @@ import {
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import { isInstant } from '../span-time.ts'
 import { jobsUrl } from '../urls.ts'
+import { NumberedText } from './numbered-text.ts'
 import { attributesOf, milliseconds, type AttributeRow } from './table.ts'
 
 export interface JobSubject {
   readonly part: FrozenPart
   readonly job: FrozenJob
-  /** In digits: made once, because a number above 2^31 takes as long as all else that is told with it. */
-  readonly id: string
   readonly outcome: Outcome
   /** Where the project's jobs are. */
   readonly jobsUrl: string | undefined
@@ -32,7 +31,7 @@ export interface JobSubject {
 
 /** `base`: where the project's jobs are. */
 export function jobSubject(part: FrozenPart, job: FrozenJob, base: string | undefined): JobSubject {
-  return { part, job, id: String(job.id), outcome: outcomeOfJob(job), jobsUrl: base }
+  return { part, job, outcome: outcomeOfJob(job), jobsUrl: base }
 }
 
 const always = 'always'
@@ -49,7 +48,7 @@ const taskRunState = 'cicd.pipeline.task.run.state'
 // prettier-ignore
 export const jobAttributes: readonly AttributeRow<JobSubject>[] = [
   { keys: ['job.id'], type: 'int', when: always, value: ({ job }) => job.id },
-  { keys: [ATTR_CICD_PIPELINE_TASK_RUN_ID], type: 'string', when: always, value: ({ id }) => id },
+  { keys: [ATTR_CICD_PIPELINE_TASK_RUN_ID], type: 'string', when: always, value: ({ job }) => new NumberedText('', job.id) },
   { keys: ['job.name', ATTR_CICD_PIPELINE_TASK_NAME], type: 'string', when: always, value: ({ job }) => job.name ?? '' },
   { keys: ['job.stage', ATTR_CICD_PIPELINE_TASK_TYPE], type: 'string', when: always, value: ({ job }) => job.stage ?? '' },
   { keys: ['job.status'], type: 'string', when: always, note: 'as the platform says it', value: ({ job }) => job.status },
@@ -101,8 +100,8 @@ export function jobAttributesOf(part: FrozenPart, job: FrozenJob, settings: Tele
   return attributesOf(jobAttributes, jobSubject(part, job, jobsUrl(part)), styleOf(part, settings))
 }
 
-function urlOf({ job, id, jobsUrl: base }: JobSubject): string | undefined {
-  return job.url ?? (base === undefined ? undefined : base + id)
+function urlOf({ job, jobsUrl: base }: JobSubject): string | NumberedText | undefined {
+  return job.url ?? (base === undefined ? undefined : new NumberedText(base, job.id))
 }
 
 function workerStateOf(active: boolean | undefined): string | undefined {

@@ -2,11 +2,12 @@
 // remembered with all names of theirs, and copied from then on.
 import type { BackWriter } from '../back-writer.ts'
 import { AttributeName } from './key-value.ts'
+import { NumberedName, NumberedText } from './numbered-text.ts'
 import type { AttributeRule, AttributeValue } from './policy.ts'
 import { Recurring } from './recurring.ts'
 import { keyUnder, tellerOf, type AttributeRow, type AttributeStyle } from './table.ts'
 
-type Told = AttributeValue | undefined
+type Told = AttributeValue | NumberedText | undefined
 
 /** What is told the same again is one piece of the same bytes. */
 export interface ReadyPiece<S> {
@@ -40,6 +41,7 @@ class ReadyRow<S> implements ReadyPiece<S> {
   readonly tell: (subject: S) => Told
   /** Last first, as they are written. */
   readonly #names: readonly { readonly name: AttributeName; readonly rule: AttributeRule }[]
+  readonly #numbered: readonly NumberedName[]
   readonly #blocks = new Recurring<AttributeValue, Uint8Array>()
 
   constructor(row: AttributeRow<S>, style: AttributeStyle, field: number) {
@@ -49,10 +51,15 @@ class ReadyRow<S> implements ReadyPiece<S> {
       const rule = style.policy(key)
       return rule === undefined ? [] : [{ name: new AttributeName(key, field, row.type === 'double'), rule }]
     })
+    this.#numbered = this.#names.map(({ name, rule }) => new NumberedName(name, rule))
   }
 
   write(writer: BackWriter, told: Told): void {
     if (told === undefined) return
+    if (told instanceof NumberedText) {
+      for (const name of this.#numbered) name.write(writer, told)
+      return
+    }
     const known = this.#blocks.recall(told)
     if (known !== undefined) {
       writer.bytes(known)
@@ -65,7 +72,8 @@ class ReadyRow<S> implements ReadyPiece<S> {
     }
   }
 
-  writeAnew(writer: BackWriter, value: AttributeValue): void {
+  writeAnew(writer: BackWriter, told: AttributeValue | NumberedText): void {
+    const value = told instanceof NumberedText ? told.toString() : told
     for (const { name, rule } of this.#names) name.write(writer, rule(value))
   }
 }
@@ -118,6 +126,7 @@ class ReadyGroup<S> implements ReadyPiece<S> {
 
 function lengthOf(value: Told): number {
   if (typeof value === 'string') return value.length
+  if (value instanceof NumberedText) return value.toString().length
   return typeof value === 'object' ? value.reduce<number>((sum, item) => sum + 1 + String(item).length, 0) : 0
 }
 

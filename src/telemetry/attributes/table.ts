@@ -1,5 +1,6 @@
 // How attributes are declared: a table a signal's subject, from which both the attributes and their reference are made.
 import type { Attributes } from '@opentelemetry/api'
+import { NumberedText } from './numbered-text.ts'
 import type { AttributePolicy, AttributeValue } from './policy.ts'
 
 interface RowOf<S, T extends string, V> {
@@ -18,7 +19,7 @@ interface RowOf<S, T extends string, V> {
 }
 
 export type AttributeRow<S> =
-  | RowOf<S, 'string', string>
+  | RowOf<S, 'string', string | NumberedText>
   | RowOf<S, 'string[]', readonly string[]>
   | RowOf<S, 'int', number>
   | RowOf<S, 'double', number>
@@ -51,7 +52,8 @@ export function keyUnder(namespace: string, key: string): string {
 export function attributesOf<S>(rows: readonly AttributeRow<S>[], subject: S, style: AttributeStyle): Attributes {
   const attributes: Attributes = {}
   for (const row of rows) {
-    const value = typed(row.type, row.value(subject))
+    const told = row.value(subject)
+    const value = typed(row.type, told instanceof NumberedText ? told.toString() : told)
     if (value === undefined) continue
     for (const key of row.keys) {
       const name = keyUnder(style.namespace, key)
@@ -73,7 +75,10 @@ export function notBlank(text: string | undefined): string | undefined {
 }
 
 /** What a row tells of a subject, undefined where it is not of the row's type. */
-export function tellerOf<S>({ type, value }: AttributeRow<S>): (subject: S) => AttributeValue | undefined {
+export function tellerOf<S>({
+  type,
+  value,
+}: AttributeRow<S>): (subject: S) => AttributeValue | NumberedText | undefined {
   return type === 'int' || type === 'double' ? subject => typed(type, value(subject)) : value
 }
 
