@@ -6,6 +6,7 @@ import { NumberedName, NumberedText } from './numbered-text.ts'
 import type { AttributeRule, AttributeValue } from './policy.ts'
 import { Recurring } from './recurring.ts'
 import { keyUnder, tellerOf, type AttributeRow, type AttributeStyle } from './table.ts'
+import type { Thing } from './things.ts'
 
 type Told = AttributeValue | NumberedText | undefined
 
@@ -31,7 +32,7 @@ export function readyPieces<S>(
     let end = at + 1
     while (group !== undefined && rows[end]?.of === group) end += 1
     const ready = rows.slice(at, end).map(row => new ReadyRow(row, style, field))
-    pieces.push(...(group === undefined ? ready : [new ReadyGroup(ready)]))
+    pieces.push(...(group === undefined ? ready : [new ReadyGroup(ready, group)]))
     at = end
   }
   return pieces
@@ -79,6 +80,7 @@ class ReadyRow<S> implements ReadyPiece<S> {
 }
 
 interface Block {
+  readonly thing: object
   readonly values: readonly Told[]
   bytes: Uint8Array | undefined
 }
@@ -86,24 +88,27 @@ interface Block {
 /** Rows about one thing, known by what the first of them tells. */
 class ReadyGroup<S> implements ReadyPiece<S> {
   readonly #rows: readonly ReadyRow<S>[]
+  readonly #thing: Thing<S>
   readonly #blocks = new Recurring<Told, Block>()
+  #last: Block | undefined
 
-  constructor(rows: readonly ReadyRow<S>[]) {
+  constructor(rows: readonly ReadyRow<S>[], of: Thing<S>) {
     this.#rows = rows
+    this.#thing = of
   }
 
-  /** The very block that was told before, where all values are those. */
+  /** The very block that was told before, where it is of the same thing. */
   tell(subject: S): Block | undefined {
-    const rows = this.#rows
-    const id = rows[0]?.tell(subject)
-    const known = this.#blocks.recall(id)
-    if (known !== undefined) {
-      let same = 1
-      while (same < rows.length && isSame(rows[same]?.tell(subject), known.values[same])) same += 1
-      if (same === rows.length) return known
-    }
-    const values = rows.map(row => row.tell(subject))
-    return values.every(value => value === undefined) ? undefined : { values, bytes: undefined }
+    const { of, same } = this.#thing
+    const thing = of(subject)
+    if (thing === undefined) return undefined
+    const last = this.#last
+    if (last !== undefined && same(thing, last.thing)) return last
+    const known = this.#blocks.recall(this.#rows[0]?.tell(subject))
+    const isKnown = known !== undefined && same(thing, known.thing)
+    const block = isKnown ? known : { thing, values: this.#rows.map(row => row.tell(subject)), bytes: undefined }
+    this.#last = block
+    return block
   }
 
   write(writer: BackWriter, told: Block | undefined): void {
@@ -128,12 +133,4 @@ function lengthOf(value: Told): number {
   if (typeof value === 'string') return value.length
   if (value instanceof NumberedText) return value.toString().length
   return typeof value === 'object' ? value.reduce<number>((sum, item) => sum + 1 + String(item).length, 0) : 0
-}
-
-/** Lists are the same when all that is in them is. */
-export function isSame(a: unknown, b: unknown): boolean {
-  if (a === b) return true
-  if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false
-  for (let n = 0; n < a.length; n += 1) if (a[n] !== b[n]) return false
-  return true
 }

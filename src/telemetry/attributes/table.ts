@@ -2,6 +2,7 @@
 import type { Attributes } from '@opentelemetry/api'
 import { NumberedText } from './numbered-text.ts'
 import type { AttributePolicy, AttributeValue } from './policy.ts'
+import type { Thing } from './things.ts'
 
 interface RowOf<S, T extends string, V> {
   /**
@@ -15,7 +16,7 @@ interface RowOf<S, T extends string, V> {
   readonly note?: string
   readonly value: (subject: S) => V | undefined
   /** The same for rows after each other about one thing that recurs, known by the first row's value. */
-  readonly of?: string
+  readonly of?: Thing<S>
 }
 
 export type AttributeRow<S> =

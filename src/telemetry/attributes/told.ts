@@ -2,8 +2,9 @@
 // copied from the span before, as one piece from each row that differs to the next.
 import type { Attributes } from '@opentelemetry/api'
 import type { BackWriter } from '../back-writer.ts'
-import { isSame, readyPieces, type ReadyPiece } from './ready-row.ts'
+import { readyPieces, type ReadyPiece } from './ready-row.ts'
 import { attributesOf, type AttributeRow, type AttributeStyle } from './table.ts'
+import { sameList } from './things.ts'
 
 /** Attributes in the order of their table, however they are wanted. */
 export interface AttributeSource {
@@ -69,6 +70,10 @@ export class ToldTable<S> {
     }
     if (again > 0) writer.again(from, from + again)
   }
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return a === b || (Array.isArray(a) && Array.isArray(b) && sameList(a, b))
 }
 
 /** Styles are few and live as long as the settings do. */
