@@ -139,6 +139,23 @@ describe('the trace encoder', () => {
     }
   })
 
+  it('tells the stages of each pipeline, whatever those of the one before were', () => {
+    const lists = [
+      ['a', 'b'],
+      ['a', 'b'],
+      ['a', 'c'],
+      ['a'],
+      ['a', 'x'.repeat(300)],
+      ['a', 'x'.repeat(300)],
+      ['a', 'b'],
+    ]
+    for (const stages of lists) {
+      const facts = { ...success.pipeline.facts, stages }
+      const parts = [{ ...success, pipeline: { ...success.pipeline, facts } }]
+      expect(Buffer.from(encodeTraces(parts, settings)).equals(officialOf(parts)), stages.join()).toBe(true)
+    }
+  })
+
   it('writes lengths of one byte and of more alike', () => {
     const { resource, spans } = sketchTrace(success, settings)
     for (let length = 0; length < 300; length += 1) {

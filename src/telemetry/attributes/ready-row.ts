@@ -6,7 +6,7 @@ import { NumberedName, NumberedText } from './numbered-text.ts'
 import type { AttributeRule, AttributeValue } from './policy.ts'
 import { Recurring } from './recurring.ts'
 import { keyUnder, tellerOf, type AttributeRow, type AttributeStyle } from './table.ts'
-import type { Thing } from './things.ts'
+import { isSame, type Thing } from './things.ts'
 
 type Told = AttributeValue | NumberedText | undefined
 
@@ -44,6 +44,8 @@ class ReadyRow<S> implements ReadyPiece<S> {
   readonly #names: readonly { readonly name: AttributeName; readonly rule: AttributeRule }[]
   readonly #numbered: readonly NumberedName[]
   readonly #blocks = new Recurring<AttributeValue, Uint8Array>()
+  /** Lists are known by what is in them, not by themselves: only the last one is remembered. */
+  #list: { readonly items: Told; readonly bytes: Uint8Array } | undefined
 
   constructor(row: AttributeRow<S>, style: AttributeStyle, field: number) {
     this.tell = tellerOf(row)
@@ -61,6 +63,10 @@ class ReadyRow<S> implements ReadyPiece<S> {
       for (const name of this.#numbered) name.write(writer, told)
       return
     }
+    if (typeof told === 'object') {
+      this.#writeList(writer, told)
+      return
+    }
     const known = this.#blocks.recall(told)
     if (known !== undefined) {
       writer.bytes(known)
@@ -68,9 +74,19 @@ class ReadyRow<S> implements ReadyPiece<S> {
     }
     const before = writer.written
     this.writeAnew(writer, told)
-    if (typeof told !== 'object' && this.#blocks.remembers && lengthOf(told) <= longest) {
+    if (this.#blocks.remembers && lengthOf(told) <= longest) {
       this.#blocks.remember(told, writer.since(before))
     }
+  }
+
+  #writeList(writer: BackWriter, items: AttributeValue): void {
+    if (this.#list !== undefined && isSame(items, this.#list.items)) {
+      writer.bytes(this.#list.bytes)
+      return
+    }
+    const before = writer.written
+    this.writeAnew(writer, items)
+    this.#list = lengthOf(items) <= longest ? { items, bytes: writer.since(before) } : undefined
   }
 
   writeAnew(writer: BackWriter, told: AttributeValue | NumberedText): void {

@@ -80,7 +80,8 @@ export function tellerOf<S>({
   type,
   value,
 }: AttributeRow<S>): (subject: S) => AttributeValue | NumberedText | undefined {
-  return type === 'int' || type === 'double' ? subject => typed(type, value(subject)) : value
+  if (type === 'int') return subject => int(value(subject))
+  return type === 'double' ? subject => double(value(subject)) : value
 }
 
 function typed(type: AttributeRow<unknown>['type'], value: AttributeValue | undefined): AttributeValue | undefined {

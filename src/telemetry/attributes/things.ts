@@ -13,6 +13,11 @@ export function thing<S, T extends object>(of: (subject: S) => T | undefined, sa
   return { of, same: same as Thing<S>['same'] }
 }
 
+/** True for the same value, and for lists of the same values. */
+export function isSame(a: unknown, b: unknown): boolean {
+  return a === b || (Array.isArray(a) && Array.isArray(b) && sameList(a, b))
+}
+
 /** Lists are the same when all that is in them is. */
 export function sameList(a: readonly unknown[] | undefined, b: readonly unknown[] | undefined): boolean {
   if (a === b) return true
