@@ -42,6 +42,10 @@ const zeroWhenNull = 'always, 0 when null'
 const hasRunner = 'has a runner'
 const deploys = 'deploys to an environment'
 
+const ending = thing<JobSubject, FrozenJob>(
+  ({ job }) => job,
+  (a, b) => a.status === b.status && a.failureReason === b.failureReason,
+)
 const course = thing<JobSubject, FrozenJob>(
   ({ job }) => job,
   (a, b) =>
@@ -86,9 +90,9 @@ export const jobAttributes: readonly AttributeRow<JobSubject>[] = [
   { keys: [ATTR_CICD_PIPELINE_TASK_RUN_ID], type: 'string', when: always, value: ({ job }) => new NumberedText('', job.id) },
   { keys: ['job.name', ATTR_CICD_PIPELINE_TASK_NAME], type: 'string', when: always, value: ({ job }) => job.name ?? '' },
   { keys: ['job.stage', ATTR_CICD_PIPELINE_TASK_TYPE], type: 'string', when: always, value: ({ job }) => job.stage ?? '' },
-  { keys: ['job.status'], type: 'string', when: always, note: 'as the platform says it', value: ({ job }) => job.status },
-  { keys: [ATTR_CICD_PIPELINE_TASK_RUN_RESULT], type: 'string', when: 'the job ended', note: 'mapped, below', value: ({ outcome }) => outcome.result },
-  { keys: [taskRunState], type: 'string', when: 'the status is known', note: 'mapped, below', value: ({ job }) => stateOf(job.status) },
+  { keys: ['job.status'], type: 'string', when: always, note: 'as the platform says it', of: ending, value: ({ job }) => job.status },
+  { keys: [ATTR_CICD_PIPELINE_TASK_RUN_RESULT], type: 'string', when: 'the job ended', note: 'mapped, below', of: ending, value: ({ outcome }) => outcome.result },
+  { keys: [taskRunState], type: 'string', when: 'the status is known', note: 'mapped, below', of: ending, value: ({ job }) => stateOf(job.status) },
   { keys: [ATTR_CICD_PIPELINE_TASK_RUN_URL_FULL], type: 'string', when: always, value: urlOf },
   { keys: ['job.duration', 'platform.cicd.pipeline.task.run.duration'], type: 'int', when: zeroWhenNull, note: 'ms',
     value: ({ job }) => milliseconds(job.duration) ?? 0 },

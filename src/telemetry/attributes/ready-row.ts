@@ -122,9 +122,14 @@ class ReadyGroup<S> implements ReadyPiece<S> {
     if (last !== undefined && same(thing, last.thing)) return last
     const known = this.#blocks.recall(this.#rows[0]?.tell(subject))
     const isKnown = known !== undefined && same(thing, known.thing)
-    const block = isKnown ? known : { thing, values: this.#rows.map(row => row.tell(subject)), bytes: undefined }
+    const block = isKnown ? known : this.#blockOf(thing, subject)
     this.#last = block
     return block
+  }
+
+  /** Apart from the above, which would make the closure's memory whether it is needed or not. */
+  #blockOf(thing: object, subject: S): Block {
+    return { thing, values: this.#rows.map(row => row.tell(subject)), bytes: undefined }
   }
 
   write(writer: BackWriter, told: Block | undefined): void {
