@@ -123,6 +123,7 @@ describe('the trace encoder', () => {
     const others: Partial<typeof known>[] = [
       { id: 8 },
       { description: 'two' },
+      { description: 'x'.repeat(3_000) },
       { tags: ['a', 'c'] },
       { tags: [] },
       { type: 'own' },

@@ -16,8 +16,10 @@ export interface ReadyPiece<S> {
   write(writer: BackWriter, told: unknown): void
 }
 
-/** UTF-16 units of a value or a group's values that are remembered: with 512 of each, some megabytes at the very most. */
+/** UTF-16 units of a value that is remembered: with 512 of each, some megabytes at the very most. */
 const longest = 256
+/** The same of a whole thing as JSON, because what is remembered of it keeps all of it in memory. */
+const longestThing = 2_048
 
 /** Rows in their order, those of one group together. */
 export function readyPieces<S>(
@@ -143,15 +145,13 @@ class ReadyGroup<S> implements ReadyPiece<S> {
       const value = told.values[n]
       if (value !== undefined) this.#rows[n]?.writeAnew(writer, value)
     }
-    const length = told.values.reduce<number>((sum, value) => sum + lengthOf(value), 0)
-    if (!this.#blocks.remembers || length > longest) return
+    if (!this.#blocks.remembers || JSON.stringify(told.thing).length > longestThing) return
     told.bytes = writer.since(before)
     this.#blocks.remember(told.values[0], told)
   }
 }
 
-function lengthOf(value: Told): number {
+function lengthOf(value: AttributeValue): number {
   if (typeof value === 'string') return value.length
-  if (value instanceof NumberedText) return value.toString().length
   return typeof value === 'object' ? value.reduce<number>((sum, item) => sum + 1 + String(item).length, 0) : 0
 }
