@@ -1,6 +1,8 @@
 // A protobuf writer that goes from back to front: a message's length is known when its tag is written, so nothing is
 // measured first and nothing is moved after (protobuf encoding: protobuf.dev/programming-guides/encoding).
 
+import { putDigits } from './digits.ts'
+
 /** UTF-16 units. */
 const shortText = 48
 
@@ -179,6 +181,13 @@ export class BackWriter {
     }
     this.#start = start
     return true
+  }
+
+  /** So many decimal digits of a whole number. */
+  digits(value: number, digits: number): void {
+    this.#room(digits)
+    putDigits(this.#buffer, this.#start, value, digits)
+    this.#start -= digits
   }
 
   /** Bytes given as lower-case hex, with their length before them. */

@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto'
 import { isSpanContextValid, TraceFlags, type SpanContext } from '@opentelemetry/api'
 import { parseTraceParent } from '@opentelemetry/core'
+import { NumberedBytes } from './digits.ts'
 import type { FrozenJob, FrozenPart } from '../model/frozen.ts'
 import type { TraceContext } from '../model/run.ts'
 
@@ -33,16 +34,18 @@ export function pipelineSpanId({ key, trace, attempt }: Identified, ofAttempt: n
   return firstPipelineSpanId(trace, key.instance, trace.rootPipelineId, key.pipelineId, salt)
 }
 
-/** The id of a job's or bridge's span, as the job's salt says. `digits`: its id, where somebody has it as text already. */
+/** The id of a job's or bridge's span, as the job's salt says. */
 export function jobSpanId(
   { key, trace }: Pick<Identified, 'key' | 'trace'>,
   { id, kind, salt }: IdentifiedJob,
-  digits = String(id),
 ): string {
-  if (trace.scheme === 'instance') return hashed(8, salted(`${key.instance}\njob\n${digits}`, '\n', salt))
+  if (trace.scheme === 'instance') return hashed(8, jobInput.of(key.instance, '\njob\n', id, salted('', '\n', salt)))
   if (kind === 'bridge' && salt === undefined) return padded(8, id)
-  return hashed(8, salted(`${trace.rootPipelineId}:${digits}:export`, ':', salt))
+  return hashed(8, jobInput.of(trace.rootPipelineId, ':', id, salted(':export', ':', salt)))
 }
+
+/** A part has many jobs, whose ids are all that differs. */
+const jobInput = new NumberedBytes()
 
 /**
  * The pipeline span's parent: the first span of the bridge (or job) that triggered it, else the span of an honoured

@@ -122,9 +122,9 @@ function jobSpan(
 ): SpanSketch {
   const subject = jobSubject(part, job, jobsUrl)
   return {
-    name: `job: ${notBlank(job.name) ?? subject.id}`.toWellFormed(),
+    name: `job: ${notBlank(job.name) ?? job.id}`.toWellFormed(),
     kind: SpanKind.INTERNAL,
-    context: contextOf(traceId, jobSpanId(part, job, subject.id)),
+    context: contextOf(traceId, jobSpanId(part, job)),
     parent: pipeline,
     times,
     status: statusOf(job.status, subject.outcome),

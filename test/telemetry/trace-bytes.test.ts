@@ -58,6 +58,7 @@ describe('the trace encoder', () => {
       hash: ['*.runner.description', '*.stage', '*.duration'],
       valueLengthLimit: 5,
     })
+    const hidden = telemetrySettings({ profiles, hash: ['*.url.full', '*.run.id'], drop: ['job.id', 'job.name'] })
     const alike = fc
       .tuple(frozenJob, fc.array(changes, { maxLength: 12 }))
       .map(([job, all]) => all.map((change, n) => withPercentCoverage({ ...job, ...change, id: job.id + n })))
@@ -66,7 +67,7 @@ describe('the trace encoder', () => {
       { minLength: 1, maxLength: 2 },
     )
     fc.assert(
-      fc.property(parts, fc.constantFrom(settings, strict), (given, chosen) => {
+      fc.property(parts, fc.constantFrom(settings, strict, hidden), (given, chosen) => {
         expect(Buffer.from(encodeTraces(given, chosen)).equals(officialOf(given, chosen))).toBe(true)
       }),
       { numRuns: 300 },
@@ -122,6 +123,7 @@ describe('the trace encoder', () => {
     const others: Partial<typeof known>[] = [
       { id: 8 },
       { description: 'two' },
+      { description: 'x'.repeat(3_000) },
       { tags: ['a', 'c'] },
       { tags: [] },
       { type: 'own' },
@@ -135,6 +137,23 @@ describe('the trace encoder', () => {
         { ...success, jobs: [{ ...success.jobs[0]!, runner: { ...known, ...other } }] },
       ]
       expect(Buffer.from(encodeTraces(parts, settings)).equals(officialOf(parts)), JSON.stringify(other)).toBe(true)
+    }
+  })
+
+  it('tells the stages of each pipeline, whatever those of the one before were', () => {
+    const lists = [
+      ['a', 'b'],
+      ['a', 'b'],
+      ['a', 'c'],
+      ['a'],
+      ['a', 'x'.repeat(300)],
+      ['a', 'x'.repeat(300)],
+      ['a', 'b'],
+    ]
+    for (const stages of lists) {
+      const facts = { ...success.pipeline.facts, stages }
+      const parts = [{ ...success, pipeline: { ...success.pipeline, facts } }]
+      expect(Buffer.from(encodeTraces(parts, settings)).equals(officialOf(parts)), stages.join()).toBe(true)
     }
   })
 

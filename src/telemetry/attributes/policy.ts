@@ -59,8 +59,12 @@ function matcher(patterns: readonly string[] = []): (key: string) => boolean {
 
 function shortened(value: AttributeValue, limit: number): AttributeValue {
   if (typeof value === 'string') return cut(value, limit)
-  if (typeof value !== 'object') return value
-  return value.map(item => (typeof item === 'string' ? cut(item, limit) : item))
+  return typeof value === 'object' ? shortenedList(value, limit) : value
+}
+
+/** Apart from the above, which would make the closure's memory for every value. */
+function shortenedList(items: readonly (string | number | boolean)[], limit: number): AttributeValue {
+  return items.map(item => (typeof item === 'string' ? cut(item, limit) : item))
 }
 
 /** Never splits a code point, and never leaves half of one: not every backend takes what is no valid UTF-8. */

@@ -2,11 +2,13 @@
 // remembered with all names of theirs, and copied from then on.
 import type { BackWriter } from '../back-writer.ts'
 import { AttributeName } from './key-value.ts'
+import { NumberedName, NumberedText } from './numbered-text.ts'
 import type { AttributeRule, AttributeValue } from './policy.ts'
 import { Recurring } from './recurring.ts'
 import { keyUnder, tellerOf, type AttributeRow, type AttributeStyle } from './table.ts'
+import { isSame, type Thing } from './things.ts'
 
-type Told = AttributeValue | undefined
+type Told = AttributeValue | NumberedText | undefined
 
 /** What is told the same again is one piece of the same bytes. */
 export interface ReadyPiece<S> {
@@ -14,8 +16,10 @@ export interface ReadyPiece<S> {
   write(writer: BackWriter, told: unknown): void
 }
 
-/** UTF-16 units of a value or a group's values that are remembered: with 512 of each, some megabytes at the very most. */
+/** UTF-16 units of a value that is remembered: with 512 of each, some megabytes at the very most. */
 const longest = 256
+/** The same of a whole thing as JSON, because what is remembered of it keeps all of it in memory. */
+const longestThing = 2_048
 
 /** Rows in their order, those of one group together. */
 export function readyPieces<S>(
@@ -30,7 +34,7 @@ export function readyPieces<S>(
     let end = at + 1
     while (group !== undefined && rows[end]?.of === group) end += 1
     const ready = rows.slice(at, end).map(row => new ReadyRow(row, style, field))
-    pieces.push(...(group === undefined ? ready : [new ReadyGroup(ready)]))
+    pieces.push(...(group === undefined ? ready : [new ReadyGroup(ready, group)]))
     at = end
   }
   return pieces
@@ -40,7 +44,10 @@ class ReadyRow<S> implements ReadyPiece<S> {
   readonly tell: (subject: S) => Told
   /** Last first, as they are written. */
   readonly #names: readonly { readonly name: AttributeName; readonly rule: AttributeRule }[]
+  readonly #numbered: readonly NumberedName[]
   readonly #blocks = new Recurring<AttributeValue, Uint8Array>()
+  /** Lists are known by what is in them, not by themselves: only the last one is remembered. */
+  #list: { readonly items: Told; readonly bytes: Uint8Array } | undefined
 
   constructor(row: AttributeRow<S>, style: AttributeStyle, field: number) {
     this.tell = tellerOf(row)
@@ -49,10 +56,19 @@ class ReadyRow<S> implements ReadyPiece<S> {
       const rule = style.policy(key)
       return rule === undefined ? [] : [{ name: new AttributeName(key, field, row.type === 'double'), rule }]
     })
+    this.#numbered = this.#names.map(({ name, rule }) => new NumberedName(name, rule))
   }
 
   write(writer: BackWriter, told: Told): void {
     if (told === undefined) return
+    if (told instanceof NumberedText) {
+      for (const name of this.#numbered) name.write(writer, told)
+      return
+    }
+    if (typeof told === 'object') {
+      this.#writeList(writer, told)
+      return
+    }
     const known = this.#blocks.recall(told)
     if (known !== undefined) {
       writer.bytes(known)
@@ -60,17 +76,29 @@ class ReadyRow<S> implements ReadyPiece<S> {
     }
     const before = writer.written
     this.writeAnew(writer, told)
-    if (typeof told !== 'object' && this.#blocks.remembers && lengthOf(told) <= longest) {
+    if (this.#blocks.remembers && lengthOf(told) <= longest) {
       this.#blocks.remember(told, writer.since(before))
     }
   }
 
-  writeAnew(writer: BackWriter, value: AttributeValue): void {
+  #writeList(writer: BackWriter, items: AttributeValue): void {
+    if (this.#list !== undefined && isSame(items, this.#list.items)) {
+      writer.bytes(this.#list.bytes)
+      return
+    }
+    const before = writer.written
+    this.writeAnew(writer, items)
+    this.#list = lengthOf(items) <= longest ? { items, bytes: writer.since(before) } : undefined
+  }
+
+  writeAnew(writer: BackWriter, told: AttributeValue | NumberedText): void {
+    const value = told instanceof NumberedText ? told.toString() : told
     for (const { name, rule } of this.#names) name.write(writer, rule(value))
   }
 }
 
 interface Block {
+  readonly thing: object
   readonly values: readonly Told[]
   bytes: Uint8Array | undefined
 }
@@ -78,24 +106,32 @@ interface Block {
 /** Rows about one thing, known by what the first of them tells. */
 class ReadyGroup<S> implements ReadyPiece<S> {
   readonly #rows: readonly ReadyRow<S>[]
+  readonly #thing: Thing<S>
   readonly #blocks = new Recurring<Told, Block>()
+  #last: Block | undefined
 
-  constructor(rows: readonly ReadyRow<S>[]) {
+  constructor(rows: readonly ReadyRow<S>[], of: Thing<S>) {
     this.#rows = rows
+    this.#thing = of
   }
 
-  /** The very block that was told before, where all values are those. */
+  /** The very block that was told before, where it is of the same thing. */
   tell(subject: S): Block | undefined {
-    const rows = this.#rows
-    const id = rows[0]?.tell(subject)
-    const known = this.#blocks.recall(id)
-    if (known !== undefined) {
-      let same = 1
-      while (same < rows.length && isSame(rows[same]?.tell(subject), known.values[same])) same += 1
-      if (same === rows.length) return known
-    }
-    const values = rows.map(row => row.tell(subject))
-    return values.every(value => value === undefined) ? undefined : { values, bytes: undefined }
+    const { of, same } = this.#thing
+    const thing = of(subject)
+    if (thing === undefined) return undefined
+    const last = this.#last
+    if (last !== undefined && same(thing, last.thing)) return last
+    const known = this.#blocks.recall(this.#rows[0]?.tell(subject))
+    const isKnown = known !== undefined && same(thing, known.thing)
+    const block = isKnown ? known : this.#blockOf(thing, subject)
+    this.#last = block
+    return block
+  }
+
+  /** Apart from the above, which would make the closure's memory whether it is needed or not. */
+  #blockOf(thing: object, subject: S): Block {
+    return { thing, values: this.#rows.map(row => row.tell(subject)), bytes: undefined }
   }
 
   write(writer: BackWriter, told: Block | undefined): void {
@@ -109,22 +145,13 @@ class ReadyGroup<S> implements ReadyPiece<S> {
       const value = told.values[n]
       if (value !== undefined) this.#rows[n]?.writeAnew(writer, value)
     }
-    const length = told.values.reduce<number>((sum, value) => sum + lengthOf(value), 0)
-    if (!this.#blocks.remembers || length > longest) return
+    if (!this.#blocks.remembers || JSON.stringify(told.thing).length > longestThing) return
     told.bytes = writer.since(before)
     this.#blocks.remember(told.values[0], told)
   }
 }
 
-function lengthOf(value: Told): number {
+function lengthOf(value: AttributeValue): number {
   if (typeof value === 'string') return value.length
   return typeof value === 'object' ? value.reduce<number>((sum, item) => sum + 1 + String(item).length, 0) : 0
-}
-
-/** Lists are the same when all that is in them is. */
-export function isSame(a: unknown, b: unknown): boolean {
-  if (a === b) return true
-  if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false
-  for (let n = 0; n < a.length; n += 1) if (a[n] !== b[n]) return false
-  return true
 }

@@ -1,6 +1,8 @@
 // How attributes are declared: a table a signal's subject, from which both the attributes and their reference are made.
 import type { Attributes } from '@opentelemetry/api'
+import { NumberedText } from './numbered-text.ts'
 import type { AttributePolicy, AttributeValue } from './policy.ts'
+import type { Thing } from './things.ts'
 
 interface RowOf<S, T extends string, V> {
   /**
@@ -14,11 +16,11 @@ interface RowOf<S, T extends string, V> {
   readonly note?: string
   readonly value: (subject: S) => V | undefined
   /** The same for rows after each other about one thing that recurs, known by the first row's value. */
-  readonly of?: string
+  readonly of?: Thing<S>
 }
 
 export type AttributeRow<S> =
-  | RowOf<S, 'string', string>
+  | RowOf<S, 'string', string | NumberedText>
   | RowOf<S, 'string[]', readonly string[]>
   | RowOf<S, 'int', number>
   | RowOf<S, 'double', number>
@@ -51,7 +53,8 @@ export function keyUnder(namespace: string, key: string): string {
 export function attributesOf<S>(rows: readonly AttributeRow<S>[], subject: S, style: AttributeStyle): Attributes {
   const attributes: Attributes = {}
   for (const row of rows) {
-    const value = typed(row.type, row.value(subject))
+    const told = row.value(subject)
+    const value = typed(row.type, told instanceof NumberedText ? told.toString() : told)
     if (value === undefined) continue
     for (const key of row.keys) {
       const name = keyUnder(style.namespace, key)
@@ -73,8 +76,12 @@ export function notBlank(text: string | undefined): string | undefined {
 }
 
 /** What a row tells of a subject, undefined where it is not of the row's type. */
-export function tellerOf<S>({ type, value }: AttributeRow<S>): (subject: S) => AttributeValue | undefined {
-  return type === 'int' || type === 'double' ? subject => typed(type, value(subject)) : value
+export function tellerOf<S>({
+  type,
+  value,
+}: AttributeRow<S>): (subject: S) => AttributeValue | NumberedText | undefined {
+  if (type === 'int') return subject => int(value(subject))
+  return type === 'double' ? subject => double(value(subject)) : value
 }
 
 function typed(type: AttributeRow<unknown>['type'], value: AttributeValue | undefined): AttributeValue | undefined {
