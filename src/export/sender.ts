@@ -37,14 +37,14 @@ export interface SenderOptions {
 }
 
 /**
- * Level 1 costs half of the default's time for a few percent more bytes. Larger pieces and more memory: 640 KB take the main
- * thread 0.17 ms in place of 0.32, as it is woken for a piece of the result once or twice rather than four times.
+ * Level 1 costs half of the default's time for a few percent more bytes. With larger pieces the main thread is woken once or
+ * twice for the result of 640 KB rather than four times, half of what that cost it.
  */
 const fast = { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024, memLevel: constants.Z_MAX_MEMLEVEL }
 const inThePool = promisify(gzip)
 /**
  * Up to so many bytes are compressed at once: of 40 KB, one pipeline, that takes 0.3 ms, on a thread of the pool 0.5, most of
- * it handing over. Of 640 KB it takes 1.7 ms, and the pool takes all but 0.1 of them off the main thread.
+ * it handing over. Of 640 KB it takes 1.5 ms, and the pool takes all but 0.17 of them off the main thread.
  */
 const atOnce = 64 * 1024
 

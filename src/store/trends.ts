@@ -79,7 +79,10 @@ export interface TrendViews {
   prune(): Promise<number>
 }
 
-/** What one part tells: of its pipeline, as the project's and as one of all, and of its jobs. `earlier`: parts of the same run before it. */
+/**
+ * What one part tells: of its pipeline, as the project's and as one of all, and of its jobs. `earlier`: parts of the same run
+ * that were frozen before it.
+ */
 export function outcomesOf(part: FrozenPart, earlier: readonly FrozenPart[]): TrendOutcome[] {
   const { key, project, pipeline } = part
   const path = plainText(project.path ?? project.name ?? '')
