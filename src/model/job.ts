@@ -1,5 +1,14 @@
 // One job of a run as known so far: how observations of it merge, and how it looks once they have.
-import { horizonOf, knownOf, mergeStamped, stamped, stampOf, stampOfField, type Stamped } from './stamped.ts'
+import {
+  horizonOf,
+  knownOf,
+  mergeStamped,
+  stamped,
+  stampOf,
+  stampOfField,
+  type Stamp,
+  type Stamped,
+} from './stamped.ts'
 import { later, latest, second, type Millis } from './instant.ts'
 import { isActive, isFinished, rankOf } from './status.ts'
 import type { HeardJob, JobFacts, JobTimes, Observation, Runner } from './observation.ts'
@@ -40,6 +49,11 @@ export function hearJob(heard: HeardJob, witness: Observation['witness']): Job {
   const horizon = second(later(heard.times.startedAt, heard.times.finishedAt))
   const stamp = stampOf(horizon, rankOf(heard.facts.status), witness === 'rest' ? 1 : 0, heard.facts.status)
   return { id: heard.id, record: stamped(stamp, recordOf(heard.facts)), times: knownOf(heard.times) }
+}
+
+/** Who told the newest of what is known of a job. */
+export function witnessOf(stamp: Stamp): Observation['witness'] {
+  return Number(stamp.slice(26, 38)) === 1 ? 'rest' : 'webhook'
 }
 
 function recordOf(facts: JobFacts): JobRecord {

@@ -1,8 +1,6 @@
 // The views' SQL, one for both databases: they differ in how a value's place is written, and in nothing else here.
+import { jobsOf, storedRun } from './run-rows.ts'
 import type { FrozenPart } from '../model/frozen.ts'
-import type { Job } from '../model/job.ts'
-import type { RunKey } from '../model/observation.ts'
-import type { Run } from '../model/run.ts'
 import type { StoredRun } from './runs.ts'
 import type { ExportState, RunCursor, RunPage, RunQuery, Views } from './views.ts'
 
@@ -150,46 +148,20 @@ function idsOf(rows: readonly Row[]): number[] {
 async function load(ask: Ask, ids: readonly number[]): Promise<StoredRun[]> {
   if (ids.length === 0) return []
   const places = ids.map((_, index) => `?${index + 1}`).join(', ')
-  const [runs, jobs] = await Promise.all([
+  const [runs, jobs, parts] = await Promise.all([
     ask(`SELECT * FROM runs WHERE id IN (${places})`, ids),
-    ask(`SELECT * FROM jobs WHERE run_id IN (${places})`, ids),
+    ask(`SELECT * FROM jobs WHERE run_id IN (${places}) ORDER BY run_id, job_id`, ids),
+    ask(`SELECT run_id, view FROM parts WHERE run_id IN (${places}) AND first_job IS NOT NULL ORDER BY id`, ids),
   ])
-  const jobsOf = Map.groupBy(jobs, row => row.run_id as number)
+  const rowsOf = Map.groupBy(jobs, row => row.run_id as number)
+  const partsOf = Map.groupBy(parts, row => row.run_id as number)
   const byId = new Map(runs.map(row => [row.id as number, row]))
   return ids.flatMap(id => {
     const row = byId.get(id)
-    return row === undefined ? [] : [storedRun(row, jobsOf.get(id) ?? [])]
+    if (row === undefined) return []
+    const told = (partsOf.get(id) ?? []).map(part => json(part.view) as FrozenPart)
+    return [storedRun(row, jobsOf(rowsOf.get(id) ?? [], told))]
   })
-}
-
-function storedRun(row: Row, jobs: readonly Row[]): StoredRun {
-  const key: RunKey = { instance: row.instance as string, pipelineId: row.pipeline_id as number }
-  const run: Run = {
-    key,
-    project: json(row.project) as Run['project'],
-    ...(row.pipeline == null ? {} : { pipeline: json(row.pipeline) as NonNullable<Run['pipeline']> }),
-    attempts: json(row.attempts) as Run['attempts'],
-    jobs: new Map(jobs.map(job => [job.job_id as number, jobOf(job)])),
-  }
-  return {
-    run,
-    timing: {
-      changedAt: row.changed_at as number,
-      endedAt: optional(row.ended_at),
-      enrichingUntil: optional(row.enriching_until),
-      dueAt: optional(row.due_at),
-    },
-    heardFrom: json(row.heard_from) as StoredRun['heardFrom'],
-  }
-}
-
-function jobOf(row: Row): Job {
-  return {
-    id: row.job_id as number,
-    record: json(row.record) as Job['record'],
-    times: json(row.times) as Job['times'],
-    ...(row.frozen == null ? {} : { frozen: json(row.frozen) as NonNullable<Job['frozen']> }),
-  }
 }
 
 function exportOf(row: Row): ExportState {

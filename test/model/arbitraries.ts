@@ -24,6 +24,7 @@ export const heardJob: fc.Arbitrary<HeardJob> = fc.record({
     duration: maybe(fc.integer({ min: 0, max: 3 })),
     failureReason: maybe(fc.constantFrom('script_failure', 'runner_system_failure')),
     user: maybe(fc.constantFrom({ id: 1, username: 'ada' }, { username: 'ada' })),
+    runner: maybe(fc.constantFrom({ id: 1, tags: ['linux'] }, { id: 1, description: 'one' }, { id: 2, tags: [] })),
   }),
   times: fc.record({ createdAt: maybe(instant), startedAt: maybe(instant), finishedAt: maybe(instant) }),
 })

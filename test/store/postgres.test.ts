@@ -5,6 +5,7 @@ import { askingExercise } from './asking-exercise.ts'
 import { exercise, type Bench } from './exercise.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { pruningExercise } from './pruning-exercise.ts'
+import { toldExercise } from './told-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
 import { textList, textsOf } from '../../src/store/postgres/text-lists.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
@@ -30,6 +31,7 @@ const bench = async (): Promise<Bench> => {
 }
 exercise('PostgreSQL', bench)
 pruningExercise('PostgreSQL', bench)
+toldExercise('PostgreSQL', bench)
 totalsExercise('PostgreSQL', bench)
 askingExercise('PostgreSQL', bench)
 

@@ -7,6 +7,7 @@ import { askingExercise } from './asking-exercise.ts'
 import { exercise, delivery, type Bench } from './exercise.ts'
 import { lockForServing } from '../../src/store/sqlite/serve-lock.ts'
 import { pruningExercise } from './pruning-exercise.ts'
+import { toldExercise } from './told-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { t0 } from '../flow/world.ts'
@@ -26,6 +27,7 @@ const bench = async (): Promise<Bench> => {
 }
 exercise('SQLite', bench)
 pruningExercise('SQLite', bench)
+toldExercise('SQLite', bench)
 totalsExercise('SQLite', bench)
 askingExercise('SQLite', bench)
 

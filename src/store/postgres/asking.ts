@@ -1,6 +1,6 @@
 // What is still to be asked about runs, on PostgreSQL.
 import { askingWants, type Asking, type AskingChange, type AskingWants } from '../asking.ts'
-import { keyOf } from './run-rows.ts'
+import { keyOf } from '../run-rows.ts'
 import type { Database, Session } from './database.ts'
 import type { Job } from '../../model/job.ts'
 

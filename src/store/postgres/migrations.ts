@@ -1,4 +1,5 @@
 // PostgreSQL's schema, as numbered steps that are never edited once released. Times are milliseconds of Unix time.
+import { toldMigration } from '../told-migration.ts'
 import { viewsMigration } from '../views-migration.ts'
 
 export const postgresMigrations: readonly string[] = [
@@ -171,4 +172,6 @@ export const postgresMigrations: readonly string[] = [
   `,
   // What the pages show: lists of runs, and figures over time.
   viewsMigration,
+  // 6: parts that tell of jobs without a row or a mark of their own.
+  toldMigration,
 ]

@@ -1,5 +1,5 @@
 // Giving up what is old, on PostgreSQL: small transactions that step past rows which others hold.
-import { loadJobs, storedRun } from './run-rows.ts'
+import { loadJobs, runOf } from './run-rows.ts'
 import { remember } from '../../model/tombstone.ts'
 import { slicesOf } from './slices.ts'
 import { usedBytes } from './size.ts'
@@ -82,9 +82,9 @@ async function pruneRuns(
   for (const slice of await slicesOf(session, rows, ({ id }) => id as number)) {
     const jobs = await loadJobs(
       session,
-      slice.map(({ id }) => ({ id: id as number, jobs: 'all' })),
+      slice.map(run => ({ run, jobs: 'all' })),
     )
-    const tombstones = slice.flatMap(row => remember(storedRun(row, jobs).run) ?? [])
+    const tombstones = slice.flatMap(row => remember(runOf(row, jobs).run) ?? [])
     await writeMemories(session, tombstones, now)
     remembered += tombstones.length
   }

@@ -1,7 +1,8 @@
-// Rows of runs and their jobs as the model has them, on PostgreSQL.
+// Runs and their jobs as they are read from PostgreSQL, many at a time.
+import { isFrozen, jobsOf, storedRun } from '../run-rows.ts'
+import type { FrozenPart } from '../../model/frozen.ts'
 import type { Job } from '../../model/job.ts'
 import type { Row, Session } from './database.ts'
-import type { RunHead } from '../../model/run.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { RunWork, StoredRun } from '../runs.ts'
 
@@ -14,12 +15,19 @@ export async function selectRuns(session: Session, keys: readonly RunKey[], tail
   )
 }
 
+/** A run's row, and which of its jobs are wanted. */
+export interface Wanted {
+  readonly run: Row
+  readonly jobs: RunWork['jobs']
+}
+
+/** Jobs by the number of their run's row. */
 export async function loadJobs(
   session: Session,
-  wanted: readonly { id: number; jobs: RunWork['jobs'] }[],
-): Promise<Map<number, Map<number, Job>>> {
-  const whole = wanted.filter(one => one.jobs === 'all').map(one => one.id)
-  const some = wanted.flatMap(({ id, jobs }) => (jobs === 'all' ? [] : jobs.map(job => [id, job] as const)))
+  wanted: readonly Wanted[],
+): Promise<Map<number, ReadonlyMap<number, Job>>> {
+  const whole = wanted.filter(({ jobs }) => jobs === 'all').map(idOf)
+  const some = wanted.flatMap(one => (one.jobs === 'all' ? [] : one.jobs.map(job => [idOf(one), job] as const)))
   const rows = await session.query(
     `SELECT * FROM jobs WHERE run_id = ANY ($1::bigint[])
      UNION ALL
@@ -27,48 +35,53 @@ export async function loadJobs(
        ON j.run_id = w.run_id AND j.job_id = w.job_id`,
     [whole, some.map(([run]) => run), some.map(([, job]) => job)],
   )
-  const found = new Map<number, Map<number, Job>>(wanted.map(({ id }) => [id, new Map()]))
-  for (const row of rows) found.get(row.run_id as number)?.set(row.job_id as number, jobOf(row))
+  const rowsOf = Map.groupBy(rows, row => row.run_id as number)
+  const partsOf = await toldParts(session, wanted)
+  return new Map(
+    wanted.map(one => {
+      const id = idOf(one)
+      const ids = one.jobs === 'all' ? undefined : new Set(one.jobs)
+      const parts = partsOf.get(id) ?? []
+      return [id, jobsOf(rowsOf.get(id) ?? [], parts, job => ids === undefined || ids.has(job))]
+    }),
+  )
+}
+
+/** What parts alone tell of the wanted jobs. */
+async function toldParts(session: Session, wanted: readonly Wanted[]): Promise<Map<number, FrozenPart[]>> {
+  const ranges = wanted
+    .filter(({ run, jobs }) => isFrozen(run) && jobs.length > 0)
+    .map(one => {
+      const { jobs } = one
+      const [first, last] = jobs === 'all' ? [0, Number.MAX_SAFE_INTEGER] : [Math.min(...jobs), Math.max(...jobs)]
+      return { run: idOf(one), first, last }
+    })
+  const found = new Map<number, FrozenPart[]>()
+  if (ranges.length === 0) return found
+  const rows = await session.query(
+    `SELECT p.run_id, p.view FROM parts p JOIN unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS w (run_id, first, last)
+       ON p.run_id = w.run_id AND p.first_job <= w.last AND p.last_job >= w.first
+     ORDER BY p.id`,
+    [ranges.map(({ run }) => run), ranges.map(({ first }) => first), ranges.map(({ last }) => last)],
+  )
+  for (const row of rows) {
+    const run = row.run_id as number
+    const parts = found.get(run) ?? []
+    parts.push(JSON.parse(row.view as string) as FrozenPart)
+    found.set(run, parts)
+  }
   return found
 }
 
-export function keyOf(row: Row): RunKey {
-  return { instance: row.instance as string, pipelineId: row.pipeline_id as number }
+function idOf({ run }: Wanted): number {
+  return run.id as number
 }
 
 export function nameOf(key: RunKey): string {
   return `${key.instance}\n${key.pipelineId}`
 }
 
-function jobOf(row: Row): Job {
-  return {
-    id: row.job_id as number,
-    record: JSON.parse(row.record as string) as Job['record'],
-    times: JSON.parse(row.times as string) as Job['times'],
-    ...(row.frozen == null ? {} : { frozen: JSON.parse(row.frozen as string) as NonNullable<Job['frozen']> }),
-  }
-}
-
-export function headOf(row: Row): RunHead {
-  return {
-    key: keyOf(row),
-    project: JSON.parse(row.project as string) as RunHead['project'],
-    ...(row.pipeline == null
-      ? {}
-      : { pipeline: JSON.parse(row.pipeline as string) as NonNullable<RunHead['pipeline']> }),
-    attempts: JSON.parse(row.attempts as string) as RunHead['attempts'],
-  }
-}
-
-export function storedRun(row: Row, jobs: ReadonlyMap<number, ReadonlyMap<number, Job>>): StoredRun {
-  return {
-    run: { ...headOf(row), jobs: jobs.get(row.id as number) ?? new Map<number, Job>() },
-    timing: {
-      changedAt: row.changed_at as number,
-      endedAt: (row.ended_at ?? undefined) as number | undefined,
-      enrichingUntil: (row.enriching_until ?? undefined) as number | undefined,
-      dueAt: (row.due_at ?? undefined) as number | undefined,
-    },
-    heardFrom: JSON.parse(row.heard_from as string) as StoredRun['heardFrom'],
-  }
+/** The run of that row, with the jobs that were loaded of it. */
+export function runOf(row: Row, jobs: ReadonlyMap<number, ReadonlyMap<number, Job>>): StoredRun {
+  return storedRun(row, jobs.get(row.id as number) ?? new Map<number, Job>())
 }

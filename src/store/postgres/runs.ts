@@ -2,14 +2,15 @@
 import { changeAsking, noteTriggers } from './asking.ts'
 import { listRuns } from './views.ts'
 import { moveTotals } from './totals.ts'
-import { Again, type Database, type Row, type Session } from './database.ts'
-import { headOf, keyOf, loadJobs, nameOf, selectRuns, storedRun } from './run-rows.ts'
+import type { Database, Row, Session } from './database.ts'
+import { headOf, keyOf } from '../run-rows.ts'
+import { loadJobs, nameOf, runOf, selectRuns } from './run-rows.ts'
 import { readMemory, takeMemories } from './tombstones.ts'
 import { slicesOf } from './slices.ts'
-import { textList, textsOf } from './text-lists.ts'
+import { writeJobs, writeParts, writeRuns, writtenOf, type Written } from './run-writes.ts'
 import { revive } from '../../model/tombstone.ts'
 import type { RunKey } from '../../model/observation.ts'
-import type { RunChange, Runs, RunWork, StoredRun, Understood } from '../runs.ts'
+import type { Runs, RunWork, Understood } from '../runs.ts'
 
 export function postgresRuns(db: Database): Runs {
   return {
@@ -46,7 +47,7 @@ export function postgresRuns(db: Database): Runs {
         const memory = await readMemory(db, key)
         return memory && { run: revive(memory), timing: { changedAt: memory.prunedAt }, heardFrom: {} }
       }
-      return storedRun(row, await loadJobs(db, [{ id: row.id as number, jobs: 'all' }]))
+      return runOf(row, await loadJobs(db, [{ run: row, jobs: 'all' }]))
     },
     ancestor: async (key, jobId) => {
       const [row] = await selectRuns(db, [key], '')
@@ -57,7 +58,7 @@ export function postgresRuns(db: Database): Runs {
         return { head, trigger: jobs.get(jobId ?? 0) }
       }
       const id = row.id as number
-      const jobs = jobId === undefined ? undefined : await loadJobs(db, [{ id, jobs: [jobId] }])
+      const jobs = jobId === undefined ? undefined : await loadJobs(db, [{ run: row, jobs: [jobId] }])
       const trigger = jobs?.get(id)?.get(jobId ?? 0)
       return { head: headOf(row), ...(trigger === undefined ? {} : { trigger }) }
     },
@@ -114,18 +115,18 @@ async function decideAll(
     session,
     work.flatMap(item => {
       const row = byKey.get(nameOf(item.key))
-      return row === undefined ? [] : [{ id: row.id as number, jobs: item.jobs }]
+      return row === undefined ? [] : [{ run: row, jobs: item.jobs }]
     }),
   )
   const changes = work.flatMap(item => {
     const row = byKey.get(nameOf(item.key))
-    const known = row === undefined ? undefined : storedRun(row, jobs)
+    const known = row === undefined ? undefined : runOf(row, jobs)
     const change = item.decide(known, now)
     const { source } = item
     const heardFrom = { ...(source === undefined ? {} : { [source]: now }), ...known?.heardFrom }
     const firstWord = source !== undefined && known !== undefined && known.heardFrom[source] === undefined
     const written = change ?? (firstWord ? { run: known.run, jobs: [], timing: known.timing } : undefined)
-    return written === undefined ? [] : [{ id: row?.id as number | undefined, change: written, heardFrom }]
+    return written === undefined ? [] : [writtenOf(row?.id as number | undefined, known, written, heardFrom)]
   })
   if (changes.length === 0) return
   const ids = await writeRuns(session, changes)
@@ -165,7 +166,7 @@ async function reviveRuns(session: Session, keys: readonly RunKey[]): Promise<Ro
   const changes = memories.map((memory): Written => {
     const run = revive(memory)
     const change = { run, jobs: [...run.jobs.values()], timing: { changedAt: memory.prunedAt } }
-    return { id: undefined, change, heardFrom: {} }
+    return writtenOf(undefined, undefined, change, {})
   })
   await writeJobs(session, changes, await writeRuns(session, changes))
   return selectRuns(
@@ -175,114 +176,5 @@ async function reviveRuns(session: Session, keys: readonly RunKey[]): Promise<Ro
   )
 }
 
-interface Written {
-  readonly id: number | undefined
-  readonly change: RunChange
-  readonly heardFrom: StoredRun['heardFrom']
-}
-
 /** Another replica has the deliveries: everything is rolled back. */
 class Lost extends Error {}
-
-async function writeRuns(session: Session, changes: readonly Written[]): Promise<number[]> {
-  const columns = (some: readonly Written[]): unknown[] => [
-    some.map(({ change }) => change.run.project.facts.id),
-    some.map(({ change }) => plain(change.run.pipeline?.record.facts.status)),
-    some.map(({ change }) => JSON.stringify(change.run.project)),
-    some.map(({ change }) => (change.run.pipeline === undefined ? null : JSON.stringify(change.run.pipeline))),
-    some.map(({ change }) => JSON.stringify(change.run.attempts)),
-    some.map(({ heardFrom }) => JSON.stringify(heardFrom)),
-    some.map(({ change }) => change.timing.changedAt),
-    some.map(({ change }) => change.timing.endedAt ?? null),
-    some.map(({ change }) => change.timing.enrichingUntil ?? null),
-    some.map(({ change }) => change.timing.dueAt ?? null),
-    some.map(({ change }) => plain(change.run.pipeline?.record.facts.name)),
-  ]
-  const arrays = `$1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::text[]`
-  const names =
-    'project_id, status, project, pipeline, attempts, heard_from, changed_at, ended_at, enriching_until, due_at, name'
-  const fresh = changes.filter(({ id }) => id === undefined)
-  const known = changes.filter(({ id }) => id !== undefined)
-  const idOf = new Map<string, number>()
-  if (fresh.length > 0) {
-    const rows = await session.query(
-      `INSERT INTO runs (${names}, instance, pipeline_id)
-       SELECT * FROM unnest(${arrays}, $12::text[], $13::bigint[])
-       ON CONFLICT (instance, pipeline_id) DO NOTHING RETURNING id, instance, pipeline_id`,
-      [
-        ...columns(fresh),
-        fresh.map(({ change }) => change.run.key.instance),
-        fresh.map(({ change }) => change.run.key.pipelineId),
-      ],
-    )
-    // Another replica heard of one of them at the same moment: everything is decided anew, with its row locked.
-    if (rows.length < fresh.length) throw new Again()
-    for (const row of rows) idOf.set(nameOf(keyOf(row)), row.id as number)
-  }
-  if (known.length > 0) {
-    const set = names
-      .split(', ')
-      .map(name => `${name} = v.${name}`)
-      .join(', ')
-    await session.query(
-      `UPDATE runs r SET ${set} FROM unnest(${arrays}, $12::bigint[]) AS v (${names}, id) WHERE r.id = v.id`,
-      [...columns(known), known.map(({ id }) => id)],
-    )
-  }
-  return changes.map(({ id, change }) => id ?? idOf.get(nameOf(change.run.key)) ?? 0)
-}
-
-async function writeJobs(session: Session, changes: readonly Written[], ids: readonly number[]): Promise<void> {
-  const jobs = changes.flatMap(({ change }, index) => change.jobs.map(job => ({ run: ids[index], job })))
-  if (jobs.length === 0) return
-  await session.query(
-    `INSERT INTO jobs (run_id, job_id, record, times, frozen)
-     SELECT r, j, record, times, nullif(frozen, '')
-     FROM unnest($1::bigint[], $2::bigint[], ${textsOf('$3')}, ${textsOf('$4')}, ${textsOf('$5')}) AS w (r, j, record, times, frozen)
-     ON CONFLICT (run_id, job_id) DO UPDATE SET record = excluded.record, times = excluded.times, frozen = excluded.frozen`,
-    [
-      jobs.map(({ run }) => run),
-      jobs.map(({ job }) => job.id),
-      textList(jobs.map(({ job }) => JSON.stringify(job.record))),
-      textList(jobs.map(({ job }) => JSON.stringify(job.times))),
-      textList(jobs.map(({ job }) => (job.frozen === undefined ? null : JSON.stringify(job.frozen)))),
-    ],
-  )
-}
-
-async function writeParts(
-  session: Session,
-  changes: readonly Written[],
-  ids: readonly number[],
-  now: number,
-): Promise<void> {
-  const owed = changes.flatMap(({ change }, index) => (change.owed ?? []).map(one => ({ run: ids[index], ...one })))
-  if (owed.length === 0) return
-  const rows = await session.query(
-    `INSERT INTO parts (run_id, attempt, part, view, frozen_at)
-     SELECT *, $5::bigint FROM unnest($1::bigint[], $2::int[], $3::int[], ${textsOf('$4')})
-     RETURNING id, run_id, attempt, part`,
-    [
-      owed.map(({ run }) => run),
-      owed.map(({ part }) => part.attempt),
-      owed.map(({ part }) => part.part),
-      textList(owed.map(({ part }) => JSON.stringify(part))),
-      now,
-    ],
-  )
-  const nameOfPart = (run: unknown, attempt: unknown, part: unknown): string => JSON.stringify([run, attempt, part])
-  const idOf = new Map(rows.map(row => [nameOfPart(row.run_id, row.attempt, row.part), row.id as number]))
-  const lanes = owed.flatMap(({ run, part, to }) =>
-    to.map(lane => ({ id: idOf.get(nameOfPart(run, part.attempt, part.part)), ...lane })),
-  )
-  await session.query(
-    `INSERT INTO exports (part_id, signal, destination, state, owed_at, due_at)
-     SELECT p, s, d, 'owed', $4::bigint, $4::bigint FROM unnest($1::bigint[], $2::text[], $3::text[]) AS o (p, s, d)`,
-    [lanes.map(({ id }) => id), lanes.map(({ signal }) => signal), lanes.map(({ destination }) => destination), now],
-  )
-}
-
-/** PostgreSQL's text holds no NUL; in JSON it is escaped, in a plain column it must go. */
-function plain(text: string | undefined): string | null {
-  return text?.replaceAll('\u0000', '') ?? null
-}

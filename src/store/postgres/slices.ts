@@ -3,6 +3,8 @@ import type { Session } from './database.ts'
 
 /** Jobs in memory at once; a single larger run still goes, alone. */
 const jobsAtOnce = 20_000
+/** Of a part's text, for one job. */
+const bytesOfJob = 600
 
 /** In the order they came. `runOf`: the run whose jobs are all wanted, if they are. */
 export async function slicesOf<T>(
@@ -13,7 +15,12 @@ export async function slicesOf<T>(
   const ids = items.flatMap(item => runOf(item) ?? [])
   if (ids.length < 2) return items.length === 0 ? [] : [items]
   const counts = await session.query(
-    'SELECT run_id, count(*) AS jobs FROM jobs WHERE run_id = ANY ($1::bigint[]) GROUP BY run_id',
+    `SELECT run_id, sum(jobs)::bigint AS jobs FROM (
+       SELECT run_id, count(*) AS jobs FROM jobs WHERE run_id = ANY ($1::bigint[]) GROUP BY run_id
+       UNION ALL
+       SELECT run_id, sum(octet_length(view)) / ${bytesOfJob} FROM parts
+       WHERE run_id = ANY ($1::bigint[]) AND first_job IS NOT NULL GROUP BY run_id
+     ) AS told GROUP BY run_id`,
     [ids],
   )
   const jobsOf = new Map(counts.map(row => [row.run_id as number, row.jobs as number]))

@@ -1,5 +1,5 @@
 // What is remembered of pruned runs, on PostgreSQL.
-import { keyOf } from './run-rows.ts'
+import { keyOf } from '../run-rows.ts'
 import { readTombstone, tombstoneText } from '../tombstone-text.ts'
 import type { Row, Session } from './database.ts'
 import type { RunKey } from '../../model/observation.ts'

@@ -1,4 +1,5 @@
 // SQLite's schema, as numbered steps that are never edited once released. `user_version` says how far a file has come.
+import { toldMigration } from '../told-migration.ts'
 import { viewsMigration } from '../views-migration.ts'
 
 export const sqliteMigrations: readonly string[] = [
@@ -187,4 +188,6 @@ export const sqliteMigrations: readonly string[] = [
   );
   INSERT INTO journal_progress VALUES (1, 0, 0, '[]');
   `,
+  // 7: parts that tell of jobs without a row or a mark of their own.
+  toldMigration,
 ]

@@ -35,7 +35,7 @@ export function openSqlite(file: string, options: StoreOptions, marks?: JournalM
     exports: sqliteExports(db, recent),
     asking: sqliteAsking(db),
     ...sqliteNotes(db),
-    pruning: sqlitePruning(db, () => size() / options.maxSize),
+    pruning: sqlitePruning(db, recent, () => size() / options.maxSize),
     tables: sqliteTables(db),
     totals: sqliteTotals(db),
     views: sqliteViews(db, recent),

@@ -1,20 +1,22 @@
 // Giving up what is old, on SQLite: small transactions, and the pages they free back to the file system.
-import { loadJobs, storedRun } from './run-rows.ts'
+import { loadJobs } from './run-rows.ts'
+import { storedRun } from '../run-rows.ts'
 import { remember } from '../../model/tombstone.ts'
 import { writeMemory } from './tombstones.ts'
 import type { Database, Row } from './database.ts'
+import type { RecentParts } from './recent-parts.ts'
 import type { Pruning, RunCursor, RunsPruned } from '../pruning.ts'
 
 /** Pages of one step, 16 KiB each (4 in files of the first versions): some milliseconds of writing. */
 const pagesPerStep = 128
 
 /** `fullness`: of the whole store, as a share of its limit. */
-export function sqlitePruning(db: Database, fullness: () => number): Pruning {
+export function sqlitePruning(db: Database, recent: RecentParts, fullness: () => number): Pruning {
   /** Runs one statement whose last parameters are the age and the limit. */
   const changes = (sql: string, ...values: (number | string)[]): number =>
     db.transaction(() => Number(db.prepare(sql).run(...values).changes))
   return {
-    runs: async (before, limit, from) => db.transaction(() => pruneRuns(db, before, limit, from)),
+    runs: async (before, limit, from) => db.transaction(() => pruneRuns(db, recent, before, limit, from)),
     tombstones: async (before, limit) =>
       changes(
         `DELETE FROM tombstones WHERE (instance, pipeline_id) IN
@@ -48,7 +50,13 @@ export function sqlitePruning(db: Database, fullness: () => number): Pruning {
   }
 }
 
-function pruneRuns(db: Database, before: number, limit: number, from: RunCursor | undefined): RunsPruned {
+function pruneRuns(
+  db: Database,
+  recent: RecentParts,
+  before: number,
+  limit: number,
+  from: RunCursor | undefined,
+): RunsPruned {
   const now = db.now()
   const rows = db
     .prepare(
@@ -66,8 +74,7 @@ function pruneRuns(db: Database, before: number, limit: number, from: RunCursor 
   for (const row of rows) {
     const id = row.id as number
     if (isBusy.get(id, before) !== undefined) continue
-    const key = { instance: row.instance as string, pipelineId: row.pipeline_id as number }
-    const tombstone = remember(storedRun(key, row, loadJobs(db, id, 'all')).run)
+    const tombstone = remember(storedRun(row, loadJobs(db, recent, row, 'all')).run)
     if (tombstone !== undefined) {
       writeMemory(db, tombstone, now)
       remembered += 1

@@ -4,11 +4,11 @@ import { erase } from './inbox.ts'
 import { listRun } from './views.ts'
 import { moveTotals } from './totals.ts'
 import { createDueLeases } from './due-leases.ts'
-import { headOf, loadJobs, select, storedRun } from './run-rows.ts'
+import { loadJobs, select } from './run-rows.ts'
+import { headOf, jobWrites, storedRun, toldRange, type JobWrites } from '../run-rows.ts'
 import { readMemory, takeMemory } from './tombstones.ts'
 import { revive } from '../../model/tombstone.ts'
 import type { Database, Row } from './database.ts'
-import type { Job } from '../../model/job.ts'
 import type { Waiting } from './inbox.ts'
 import type { RecentPart, RecentParts } from './recent-parts.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
@@ -21,7 +21,7 @@ export function sqliteRuns(waiting: Waiting, recent: RecentParts): Runs {
   return {
     transact: async (work, understood) => {
       const written: Written = { runs: [], parts: [] }
-      const erased = transact(waiting, work, understood, written)
+      const erased = transact(waiting, recent, work, understood, written)
       erased?.()
       for (const id of written.runs) held.forget(id)
       recent.remember(written.parts)
@@ -49,7 +49,7 @@ export function sqliteRuns(waiting: Waiting, recent: RecentParts): Runs {
     },
     get: async key => {
       const row = select(db, key)
-      if (row !== undefined) return storedRun(key, row, loadJobs(db, row.id as number, 'all'))
+      if (row !== undefined) return storedRun(row, loadJobs(db, recent, row, 'all'))
       const memory = readMemory(db, key)
       return memory && { run: revive(memory), timing: { changedAt: memory.prunedAt }, heardFrom: {} }
     },
@@ -61,8 +61,8 @@ export function sqliteRuns(waiting: Waiting, recent: RecentParts): Runs {
         return { head, trigger: jobs.get(jobId ?? 0) }
       }
       if (row === undefined) return undefined
-      const trigger = jobId === undefined ? undefined : loadJobs(db, row.id as number, [jobId]).get(jobId)
-      return { head: headOf(key, row), ...(trigger === undefined ? {} : { trigger }) }
+      const trigger = jobId === undefined ? undefined : loadJobs(db, recent, row, [jobId]).get(jobId)
+      return { head: headOf(row), ...(trigger === undefined ? {} : { trigger }) }
     },
     count: async () =>
       db
@@ -83,6 +83,7 @@ interface Written {
 /** Undefined when any delivery is no longer ours: then somebody else has its news. Else what to call once it is committed. */
 function transact(
   waiting: Waiting,
+  recent: RecentParts,
   work: readonly RunWork[],
   understood: Understood | undefined,
   written: Written,
@@ -96,7 +97,7 @@ function transact(
     const totals: ProjectIncrements[] = []
     for (const item of work) {
       const row = select(db, item.key) ?? reviveRow(db, item.key, now)
-      const known = row === undefined ? undefined : storedRun(item.key, row, loadJobs(db, row.id as number, item.jobs))
+      const known = row === undefined ? undefined : storedRun(row, loadJobs(db, recent, row, item.jobs))
       const change = item.decide(known, now)
       if (change !== undefined) {
         if (row !== undefined) written.runs.push(row.id as number)
@@ -161,34 +162,36 @@ function write(
               changed_at = ?, ended_at = ?, enriching_until = ?, due_at = ? WHERE id = ?`,
     ).run(...values, id)
   }
-  writeJobs(db, id, known, change.jobs)
+  const writes = jobWrites(change, known)
+  writeJobs(db, id, writes)
   listRun(db, id, run, now)
-  const parts = (change.owed ?? []).map(owed => owe(db, id, owed, now))
+  const parts = (change.owed ?? []).map(owed => owe(db, id, owed, writes.told, now))
   noteTriggers(db, id, run.key.instance, change.jobs)
   changeAsking(db, id, change.asking)
   return parts
 }
 
-function writeJobs(db: Database, runId: number, known: StoredRun | undefined, jobs: readonly Job[]): void {
+function writeJobs(db: Database, runId: number, { rows, marks }: JobWrites): void {
   const mark = db.prepare('UPDATE jobs SET frozen = ? WHERE run_id = ? AND job_id = ?')
   const put = db.prepare(
     `INSERT INTO jobs (run_id, job_id, record, times, frozen) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT (run_id, job_id) DO UPDATE SET record = excluded.record, times = excluded.times, frozen = excluded.frozen`,
   )
-  for (const { id, record, times, frozen } of jobs) {
-    const before = known?.run.jobs.get(id)
+  for (const { id, frozen } of marks) mark.run(frozen === undefined ? null : JSON.stringify(frozen), runId, id)
+  for (const { id, record, times, frozen } of rows) {
     const text = frozen === undefined ? null : JSON.stringify(frozen)
-    // A job that was only frozen is as it was but for its mark.
-    if (before?.record === record && before.times === times) mark.run(text, runId, id)
-    else put.run(runId, id, JSON.stringify(record), JSON.stringify(times), text)
+    put.run(runId, id, JSON.stringify(record), JSON.stringify(times), text)
   }
 }
 
-function owe(db: Database, runId: number, { part, to }: Owed, now: number): RecentPart {
+function owe(db: Database, runId: number, { part, to }: Owed, told: JobWrites['told'], now: number): RecentPart {
   const view = JSON.stringify(part)
+  const [first, last] = toldRange(part, told) ?? [null, null]
   const { lastInsertRowid } = db
-    .prepare('INSERT INTO parts (run_id, attempt, part, view, frozen_at) VALUES (?, ?, ?, ?, ?)')
-    .run(runId, part.attempt, part.part, view, now)
+    .prepare(
+      'INSERT INTO parts (run_id, attempt, part, view, frozen_at, first_job, last_job) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    )
+    .run(runId, part.attempt, part.part, view, now, first, last)
   const insert = db.prepare(
     `INSERT INTO exports (part_id, signal, destination, state, owed_at, due_at) VALUES (?, ?, ?, 'owed', ?, ?)`,
   )
