@@ -31,6 +31,12 @@ export const listingColumns =
 /** A longer commit title or name says no more to whoever searches, UTF-16 units. */
 const longest = 300
 
+/** False where the run is listed as it was: most news is of its jobs. */
+export function changesListing(known: Run | undefined, run: Run): boolean {
+  const isSame = known?.pipeline === run.pipeline && known?.project === run.project
+  return !isSame || run.pipeline?.times.createdAt === undefined
+}
+
 /** Undefined for a run known from its jobs alone: there is no pipeline to list yet. */
 export function listingOf(run: Run, now: Millis): Listing | undefined {
   if (run.pipeline === undefined) return undefined
@@ -56,7 +62,9 @@ export function listingOf(run: Run, now: Millis): Listing | undefined {
   }
 }
 
-export function listingValues(listing: Listing): (string | number | null)[] {
+export type ListingValues = readonly (string | number | null)[]
+
+export function listingValues(listing: Listing): ListingValues {
   const { instance, pipelineId, projectId, project, status, ref, source, createdAt, finishedAt, parentId, text } =
     listing
   return [

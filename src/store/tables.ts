@@ -29,4 +29,11 @@ export interface Tables {
 }
 
 /** What a process holds or proves for a moment, and the schema's own number: nothing of it is true of another store. */
-export const momentary: readonly string[] = ['leases', 'heartbeat', 'journal_progress', 'pipespan_schema']
+export const momentary: readonly string[] = [
+  'leases',
+  'heartbeat',
+  'journal_progress',
+  'unlisted_runs',
+  'fresh_keys',
+  'pipespan_schema',
+]

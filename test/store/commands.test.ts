@@ -110,6 +110,7 @@ describe('pipespan store copy', () => {
   it('moves the configured store into a new file, and tells the rows of each table', async () => {
     const store = openSqlite(file, options)
     await fill(store, 3)
+    await store.intoTables()
     const before = await contents(store.tables)
     await store.close()
     const target = path.join(folder, 'new', 'pipespan.db')

@@ -72,6 +72,36 @@ describe('a store with a journal', () => {
   const lease = async (): Promise<{ token: string; items: readonly InboxItem[] }> => store.inbox.lease(100, 1e9, 1_000)
   const keysOf = (items: readonly InboxItem[]): (string | undefined)[] => items.map(({ key }) => key)
 
+  it('knows by its key what is sent again: while it waits, once it is understood, and among many thousand others', async () => {
+    const names = Array.from({ length: 9_000 }, (_, number) => `key ${number}`)
+    for (let from = 0; from < names.length; from += 500) {
+      await store.inbox.put(names.slice(from, from + 500).map(name => delivery(name)))
+      const [first] = await store.inbox.put([delivery(names[from])])
+      expect(first).toBe('duplicate')
+      const { token, items } = await store.inbox.lease(500, 1e9, 1_000)
+      await store.inbox.erase(
+        token,
+        items.map(({ id }) => id),
+      )
+    }
+    const duplicates = async (): Promise<number> => {
+      let count = 0
+      for (const name of names) count += (await store.inbox.put([delivery(name)]))[0] === 'duplicate' ? 1 : 0
+      return count
+    }
+    const joined = async (): Promise<number> => {
+      const table = (await store.tables.list()).find(({ name }) => name === 'delivery_keys')
+      return store.tables.count(table!)
+    }
+    expect(await duplicates()).toBe(9_000)
+    // Some have joined the others, some have not: after a start too.
+    expect(await joined()).toBe(8_500)
+    await beginAgain()
+    expect(await duplicates()).toBe(9_000)
+    now += 8 * 24 * 3_600_000
+    expect(await store.inbox.put([delivery(names[0]), delivery(names.at(-1))])).toEqual(['accepted', 'accepted'])
+  })
+
   it('hands out after a start what was not understood before it, and nothing else', async () => {
     await store.inbox.put(['a', 'b', 'c', 'd', 'e'].map(name => delivery(name)))
     const { token, items } = await lease()

@@ -8,6 +8,7 @@ import type { RunChange, StoredRun } from '../runs.ts'
 /** One run's change, and what of its jobs is to be written. */
 export interface Written {
   readonly id: number | undefined
+  readonly known: StoredRun | undefined
   readonly change: RunChange
   readonly heardFrom: StoredRun['heardFrom']
   readonly jobs: JobWrites
@@ -19,7 +20,7 @@ export function writtenOf(
   change: RunChange,
   heardFrom: StoredRun['heardFrom'],
 ): Written {
-  return { id, change, heardFrom, jobs: jobWrites(change, known) }
+  return { id, known, change, heardFrom, jobs: jobWrites(change, known) }
 }
 
 /** Answers their ids. */

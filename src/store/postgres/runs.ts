@@ -1,5 +1,6 @@
 // Runs, their jobs and what was frozen of them, on PostgreSQL: each step of a transaction is one statement for all runs.
 import { changeAsking, noteTriggers } from './asking.ts'
+import { changesListing } from '../listing.ts'
 import { listRuns } from './views.ts'
 import { moveTotals } from './totals.ts'
 import type { Database, Row, Session } from './database.ts'
@@ -133,7 +134,9 @@ async function decideAll(
   await writeJobs(session, changes, ids)
   await listRuns(
     session,
-    changes.map(({ change }, index) => ({ id: ids[index] ?? 0, run: change.run })),
+    changes.flatMap(({ known, change: { run } }, index) =>
+      changesListing(known?.run, run) ? [{ id: ids[index] ?? 0, run }] : [],
+    ),
     now,
   )
   await writeParts(session, changes, ids, now)

@@ -1,10 +1,11 @@
 // The writing side of the journal beside the SQLite file, for the thread of the door: it writes to no file that others write to,
 // so nobody waits for anybody.
 import { reasonOf, StoreError } from '../../lib/fault.ts'
+import { doorKeys } from './delivery-keys.ts'
 import { openDatabase } from './database.ts'
 import { journalFolder } from '../journal/segments.ts'
 import { openJournalWriter, type JournalWriter } from '../journal/writer.ts'
-import { keyMemory, type Delivery, type InboxDoor, type PutOutcome } from '../inbox.ts'
+import type { Delivery, InboxDoor, PutOutcome } from '../inbox.ts'
 import type { JournalMarks } from '../journal/marks.ts'
 import type { StoreOptions } from '../store.ts'
 
@@ -12,48 +13,32 @@ import type { StoreOptions } from '../store.ts'
 export function openSqliteDoor(file: string, options: StoreOptions, marks: JournalMarks): InboxDoor {
   const db = openDatabase(file, options.now)
   const journal = writable(() => openJournalWriter(journalFolder(file), marks))
-  /** Keys of what is in the journal and not yet understood: those of the rest are in the database. */
-  const waiting = new Map<string, { readonly seq: number; readonly heardAt: number }>()
-
-  function isKnown(key: string, now: number): boolean {
-    const since = now - keyMemory
-    if ((waiting.get(key)?.heardAt ?? -Infinity) >= since) return true
-    const heard = db.prepare('SELECT 1 FROM delivery_keys WHERE key = ? AND heard_at >= ?')
-    return heard.get(key, since) !== undefined
-  }
+  const keys = doorKeys(db)
 
   /** Remembers those that are accepted, by the number that each will have. */
   function outcomesOf(deliveries: readonly Delivery[], now: number): PutOutcome[] {
     let { seq } = marks.end
     return deliveries.map(({ key }) => {
-      if (key !== undefined && isKnown(key, now)) return 'duplicate'
+      if (key !== undefined && keys.isKnown(key, now)) return 'duplicate'
       seq += 1
-      if (key !== undefined) waiting.set(key, { seq, heardAt: now })
+      if (key !== undefined) keys.accept(key, seq, now)
       return 'accepted'
     })
   }
 
-  function forgetUnderstood(): void {
-    const { understood } = marks
-    for (const [key, { seq }] of waiting) {
-      if (seq > understood) return
-      waiting.delete(key)
-    }
-  }
-
   return {
     put: async deliveries => {
-      forgetUnderstood()
+      keys.forgetJoined(marks.understood)
       if (db.size() + journal.size >= options.maxSize) return deliveries.map(() => 'full')
       const now = db.now()
-      const before = waiting.size
+      const { seq } = marks.end
       const outcomes = outcomesOf(deliveries, now)
       const accepted = deliveries.filter((_, at) => outcomes[at] === 'accepted')
       try {
         if (accepted.length > 0) await journal.append(accepted, now)
         return outcomes
       } catch (error) {
-        for (const key of [...waiting.keys()].slice(before)) waiting.delete(key)
+        keys.takeBack(seq + 1)
         throw journalFault(error)
       }
     },

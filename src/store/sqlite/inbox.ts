@@ -2,7 +2,8 @@
 // retries) is in a table. A row of the table has the number below zero, so that both have ids of their own.
 import { randomUUID } from 'node:crypto'
 import { itemOf, keptOf } from '../rows.ts'
-import { rememberKey, type JournalInbox } from './journal-inbox.ts'
+import type { DeliveryKeys } from './delivery-keys.ts'
+import type { JournalInbox } from './journal-inbox.ts'
 import type { Database, Row } from './database.ts'
 import type { Delivery, Inbox, InboxItem, InboxState, PutOutcome } from '../inbox.ts'
 import type { Leases } from './leases.ts'
@@ -11,6 +12,7 @@ import type { Leases } from './leases.ts'
 export interface Waiting {
   readonly db: Database
   readonly leases: Leases
+  readonly keys: DeliveryKeys
   /** None for a store in memory. */
   readonly journal: JournalInbox | undefined
 }
@@ -22,9 +24,9 @@ export interface SqliteInboxOptions {
 }
 
 export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions): Inbox {
-  const { db, leases, journal } = waiting
+  const { db, leases, keys, journal } = waiting
   return {
-    put: async deliveries => put(db, deliveries, options),
+    put: async deliveries => put(waiting, deliveries, options),
     lease: async (limit, maxBytes, holdMs) => {
       const token = randomUUID()
       return { token, items: lease(waiting, token, { limit, maxBytes, holdMs }) }
@@ -39,7 +41,7 @@ export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions): Inbo
       if (item === undefined) return
       const erased = db.transaction(() => {
         const erased = erase(waiting, [id])
-        db.prepare('DELETE FROM delivery_keys WHERE key = ?').run(item.key ?? null)
+        if (item.key !== undefined) keys.forget(item.key, id > 0 ? id : undefined)
         db.prepare(
           `INSERT INTO kept_deliveries (key, event, instance, source, received_at, body, reason, version)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -72,12 +74,16 @@ export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions): Inbo
   }
 }
 
-function put(db: Database, deliveries: readonly Delivery[], { size, maxSize }: SqliteInboxOptions): PutOutcome[] {
+function put(
+  { db, keys }: Waiting,
+  deliveries: readonly Delivery[],
+  { size, maxSize }: SqliteInboxOptions,
+): PutOutcome[] {
   return db.transaction(() => {
     if (size() >= maxSize) return deliveries.map(() => 'full')
     const now = db.now()
     return deliveries.map(delivery => {
-      if (delivery.key !== undefined && !rememberKey(db, delivery.key, now)) return 'duplicate'
+      if (delivery.key !== undefined && !keys.remember(delivery.key, now)) return 'duplicate'
       insertDelivery(db, { ...delivery, receivedAt: now })
       return 'accepted'
     })
@@ -117,8 +123,8 @@ function lease(
 /** Deliveries of one transaction: some MiB. */
 const movedAtOnce = 64
 
-/** Moves what waits in the journal into the table. */
-export function moveIntoTable({ db, journal }: Waiting): void {
+/** Moves what waits in the journal into the table, and its keys to the others. */
+export function moveIntoTable({ db, keys, journal }: Waiting): void {
   let items: InboxItem[] = []
   const move = (): void => {
     const committed = db.transaction(() => {
@@ -130,6 +136,7 @@ export function moveIntoTable({ db, journal }: Waiting): void {
   }
   for (const item of journal?.waiting(() => false) ?? []) if (items.push(item) === movedAtOnce) move()
   if (items.length > 0) move()
+  db.transaction(() => keys.joinAll(db.now()))
 }
 
 function* waitingRows(db: Database, limit: number, isFree: (id: number) => boolean): Generator<InboxItem> {

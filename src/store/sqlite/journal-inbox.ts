@@ -3,8 +3,9 @@
 import { alsoUnderstood, isUnderstood, waitingUpTo, type Progress, type Stretch } from '../journal/progress.ts'
 import { endOf, type JournalRecord } from '../journal/record.ts'
 import { readAgain, readJournal, type Found, type JournalReader, type Place } from '../journal/reader.ts'
-import { keyMemory, type InboxItem } from '../inbox.ts'
+import type { InboxItem } from '../inbox.ts'
 import type { Database } from './database.ts'
+import type { DeliveryKeys } from './delivery-keys.ts'
 import type { JournalMarks, Mark } from '../journal/marks.ts'
 
 export interface JournalInbox {
@@ -26,7 +27,7 @@ interface Seen {
   readonly receivedAt: number
 }
 
-export function journalInbox(db: Database, folder: string, marks: JournalMarks): JournalInbox {
+export function journalInbox(db: Database, keys: DeliveryKeys, folder: string, marks: JournalMarks): JournalInbox {
   let progress = readProgress(db)
   let reader: JournalReader | undefined
   const seen = new Map<number, Seen>()
@@ -80,9 +81,10 @@ export function journalInbox(db: Database, folder: string, marks: JournalMarks):
       const finished = ids.flatMap(seq => {
         const known = seen.get(seq)
         if (known === undefined) return []
-        if (known.key !== undefined) rememberKey(db, known.key, now)
+        if (known.key !== undefined) keys.note(seq, known.key, now)
         return [{ from: seq, to: seq, bytes: known.bytes }]
       })
+      keys.joinMany(now)
       const next = alsoUnderstood(progress, [...finished, ...lost])
       writeProgress(db, next)
       for (const { from, to } of lost) countLost(db, to - from + 1)
@@ -101,15 +103,6 @@ export function journalInbox(db: Database, folder: string, marks: JournalMarks):
     },
     close: () => reader?.close(),
   }
-}
-
-/** False when it was known. */
-export function rememberKey(db: Database, key: string, now: number): boolean {
-  const remember = db.prepare(
-    `INSERT INTO delivery_keys (key, heard_at) VALUES (?1, ?2)
-     ON CONFLICT (key) DO UPDATE SET heard_at = ?2 WHERE heard_at < ?2 - ${keyMemory}`,
-  )
-  return remember.run(key, now).changes !== 0
 }
 
 function itemOf({ seq, receivedAt, delivery }: JournalRecord): InboxItem {

@@ -190,4 +190,18 @@ export const sqliteMigrations: readonly string[] = [
   `,
   // 7: parts that tell of jobs without a row or a mark of their own.
   toldMigration,
+  // 8: what is written for many at once: runs that the lists are still to be told of (`mark`: see listings.ts), and keys of
+  // deliveries by their number in the journal.
+  `
+  CREATE TABLE fresh_keys (
+    seq      INTEGER PRIMARY KEY,
+    key      TEXT    NOT NULL,
+    heard_at INTEGER NOT NULL
+  );
+
+  CREATE TABLE unlisted_runs (
+    run_id INTEGER PRIMARY KEY,
+    mark   INTEGER NOT NULL
+  );
+  `,
 ]

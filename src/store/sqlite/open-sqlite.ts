@@ -1,7 +1,9 @@
 // The embedded store: one SQLite file, every room's tables on one connection.
 import { openDatabase, type Database } from './database.ts'
 import { reclaimAsking, sqliteAsking } from './asking.ts'
+import { sqliteDeliveryKeys, type DeliveryKeys } from './delivery-keys.ts'
 import { createRecentParts } from './recent-parts.ts'
+import { sqliteListings } from './listings.ts'
 import { sqliteExports } from './exports.ts'
 import { createLeases } from './leases.ts'
 import { endOfJournal } from '../journal/reader.ts'
@@ -23,22 +25,24 @@ export function openSqlite(file: string, options: StoreOptions, marks?: JournalM
   const db = openDatabase(file, options.now)
   const folder = file === ':memory:' ? undefined : journalFolder(file)
   const shared = marks ?? journalMarks()
-  const journal = folder === undefined ? undefined : openJournal(db, folder, shared)
-  const waiting = { db, leases: createLeases(), journal }
+  const keys = sqliteDeliveryKeys(db)
+  const journal = folder === undefined ? undefined : openJournal(db, keys, folder, shared)
+  const waiting = { db, leases: createLeases(), keys, journal }
   const recent = createRecentParts(options.now)
+  const listings = sqliteListings(db, recent)
   const size = (): number => db.size() + (folder === undefined ? 0 : journalBytes(folder))
   return {
     // Some milliseconds, so that everything else on the thread has its turn; larger ones were tried, and are no faster.
     runsPerTransaction: 16,
     inbox: sqliteInbox(waiting, { size, maxSize: options.maxSize }),
-    runs: sqliteRuns(waiting, recent),
+    runs: sqliteRuns({ waiting, recent, listings }),
     exports: sqliteExports(db, recent),
     asking: sqliteAsking(db),
     ...sqliteNotes(db),
     pruning: sqlitePruning(db, recent, () => size() / options.maxSize),
     tables: sqliteTables(db),
     totals: sqliteTotals(db),
-    views: sqliteViews(db, recent),
+    views: sqliteViews(db, recent, listings),
     proveWritable: async () => proveWritable(db),
     reclaim: async () => {
       db.transaction(() => {
@@ -51,6 +55,7 @@ export function openSqlite(file: string, options: StoreOptions, marks?: JournalM
     },
     intoTables: async () => {
       moveIntoTable(waiting)
+      listings.catchUp()
       if (folder !== undefined) await eraseUnderstood(folder, shared)
     },
     close: async () => {
@@ -62,14 +67,14 @@ export function openSqlite(file: string, options: StoreOptions, marks?: JournalM
   }
 }
 
-function openJournal(db: Database, folder: string, marks: JournalMarks): JournalInbox {
+function openJournal(db: Database, keys: DeliveryKeys, folder: string, marks: JournalMarks): JournalInbox {
   const progress = readProgress(db)
   const understood = lastUnderstood(progress)
   const end = endOfJournal(folder)
   // A journal that was lost, or is older than the file, does not give numbers again.
   marks.moveEnd(end !== undefined && end.seq > understood.seq ? end : understood)
   marks.moveUnderstood(progress.to.seq)
-  return journalInbox(db, folder, marks)
+  return journalInbox(db, keys, folder, marks)
 }
 
 function proveWritable(db: Database): void {

@@ -44,6 +44,10 @@ export function sqlitePruning(db: Database, recent: RecentParts, fullness: () =>
       changes(
         'DELETE FROM delivery_keys WHERE key IN (SELECT key FROM delivery_keys WHERE heard_at < ? ORDER BY heard_at LIMIT ?)',
         ...[before, limit],
+      ) +
+      changes(
+        'DELETE FROM fresh_keys WHERE seq IN (SELECT seq FROM fresh_keys WHERE heard_at < ? ORDER BY seq LIMIT ?)',
+        ...[before, limit],
       ),
     fullness: async () => fullness(),
     giveBack: async () => db.giveBack(pagesPerStep),

@@ -1,7 +1,7 @@
 // Runs, their jobs and what was frozen of them, on SQLite.
 import { changeAsking, noteTriggers } from './asking.ts'
 import { erase } from './inbox.ts'
-import { listRun } from './views.ts'
+import { changesListing } from '../listing.ts'
 import { moveTotals } from './totals.ts'
 import { createDueLeases } from './due-leases.ts'
 import { loadJobs, select } from './run-rows.ts'
@@ -11,17 +11,26 @@ import { revive } from '../../model/tombstone.ts'
 import type { Database, Row } from './database.ts'
 import type { Waiting } from './inbox.ts'
 import type { RecentPart, RecentParts } from './recent-parts.ts'
+import type { Listings } from './listings.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { Owed, RunChange, Runs, RunWork, SourceName, StoredRun, Understood } from '../runs.ts'
 
-export function sqliteRuns(waiting: Waiting, recent: RecentParts): Runs {
+/** What a transaction moves besides the runs' own rows. */
+export interface Beside {
+  readonly waiting: Waiting
+  readonly recent: RecentParts
+  readonly listings: Listings
+}
+
+export function sqliteRuns(beside: Beside): Runs {
+  const { waiting, recent } = beside
   const { db } = waiting
   const held = createDueLeases()
   return {
     transact: async (work, understood) => {
       const written: Written = { runs: [], parts: [] }
-      const erased = transact(waiting, recent, work, understood, written)
+      const erased = transact(beside, work, understood, written)
       erased?.()
       for (const id of written.runs) held.forget(id)
       recent.remember(written.parts)
@@ -82,12 +91,12 @@ interface Written {
 
 /** Undefined when any delivery is no longer ours: then somebody else has its news. Else what to call once it is committed. */
 function transact(
-  waiting: Waiting,
-  recent: RecentParts,
+  beside: Beside,
   work: readonly RunWork[],
   understood: Understood | undefined,
   written: Written,
 ): (() => void) | undefined {
+  const { waiting, recent, listings } = beside
   const { db, leases } = waiting
   return db.transaction(() => {
     const { token, ids } = understood ?? { token: '', ids: [] }
@@ -96,12 +105,12 @@ function transact(
     const now = db.now()
     const totals: ProjectIncrements[] = []
     for (const item of work) {
-      const row = select(db, item.key) ?? reviveRow(db, item.key, now)
+      const row = select(db, item.key) ?? reviveRow(beside, item.key, now)
       const known = row === undefined ? undefined : storedRun(row, loadJobs(db, recent, row, item.jobs))
       const change = item.decide(known, now)
       if (change !== undefined) {
         if (row !== undefined) written.runs.push(row.id as number)
-        written.parts.push(...write(db, row?.id as number | undefined, known, change, item.source, now))
+        written.parts.push(...write(beside, row?.id as number | undefined, known, change, item.source, now))
         totals.push(...(change.totals ?? []))
       } else if (row !== undefined && item.source !== undefined && known?.heardFrom[item.source] === undefined) {
         const heardFrom = { ...known?.heardFrom, [item.source]: now }
@@ -109,22 +118,24 @@ function transact(
       }
     }
     moveTotals(db, totals, now)
+    listings.listMany()
     return erased
   })
 }
 
 /** A run that was pruned and is heard of again goes on from what is remembered of it. */
-function reviveRow(db: Database, key: RunKey, now: number): Row | undefined {
+function reviveRow(beside: Beside, key: RunKey, now: number): Row | undefined {
+  const { db } = beside.waiting
   const memory = takeMemory(db, key)
   if (memory === undefined) return undefined
   const run = revive(memory)
   const change = { run, jobs: [...run.jobs.values()], timing: { changedAt: memory.prunedAt } }
-  write(db, undefined, undefined, change, undefined, now)
+  write(beside, undefined, undefined, change, undefined, now)
   return select(db, key)
 }
 
 function write(
-  db: Database,
+  { waiting: { db }, listings }: Beside,
   rowId: number | undefined,
   known: StoredRun | undefined,
   change: RunChange,
@@ -164,7 +175,7 @@ function write(
   }
   const writes = jobWrites(change, known)
   writeJobs(db, id, writes)
-  listRun(db, id, run, now)
+  if (changesListing(known?.run, run)) listings.note(id, run, now)
   const parts = (change.owed ?? []).map(owed => owe(db, id, owed, writes.told, now))
   noteTriggers(db, id, run.key.instance, change.jobs)
   changeAsking(db, id, change.asking)

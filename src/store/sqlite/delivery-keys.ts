@@ -1,0 +1,112 @@
+// Keys of deliveries on SQLite: one that is sent again is known by its key for a week. Keys come in no order, so each would change a
+// page of its own: they wait in the order of the journal until they are many, and join the others in the order of the keys.
+import { keyMemory } from '../inbox.ts'
+import type { Database } from './database.ts'
+
+export interface DeliveryKeys {
+  /** Within a transaction: a delivery that has no place in the journal. False when its key was known. */
+  remember(key: string, now: number): boolean
+  /** Within a transaction: the key of the journal's delivery of that number. */
+  note(seq: number, key: string, now: number): void
+  /** Within a transaction, after its keys were noted: they join the others when they have become many. */
+  joinMany(now: number): void
+  /** Within a transaction: all that wait join the others. */
+  joinAll(now: number): void
+  /** Within a transaction: a delivery with this key is new again. `seq`: its number, if it came by the journal. */
+  forget(key: string, seq: number | undefined): void
+}
+
+/** Keys that wait: some milliseconds of writing while the others are some hundred thousand. */
+const many = 8_192
+/** Keys that join are remembered up to this much longer, ms: with one time for all of them their index grows at its end. */
+const roundedTo = 3_600_000
+
+export function sqliteDeliveryKeys(db: Database): DeliveryKeys {
+  // About: what a transaction that was rolled back had counted is not taken back.
+  let fresh = db.prepare('SELECT count(*) AS keys FROM fresh_keys').get()?.keys as number
+
+  function joinAll(now: number): void {
+    db.prepare(
+      `INSERT INTO delivery_keys (key, heard_at)
+       SELECT key, (heard_at / ${roundedTo} + 1) * ${roundedTo} FROM fresh_keys WHERE heard_at >= ? ORDER BY key
+       ON CONFLICT (key) DO UPDATE SET heard_at = max(heard_at, excluded.heard_at)`,
+    ).run(now - keyMemory)
+    db.prepare('DELETE FROM fresh_keys').run()
+    fresh = 0
+  }
+
+  return {
+    remember: (key, now) => {
+      const since = now - keyMemory
+      if (db.prepare('SELECT 1 FROM fresh_keys WHERE key = ? AND heard_at >= ?').get(key, since) !== undefined)
+        return false
+      const remember = db.prepare(
+        `INSERT INTO delivery_keys (key, heard_at) VALUES (?1, ?2)
+         ON CONFLICT (key) DO UPDATE SET heard_at = ?2 WHERE heard_at < ?3`,
+      )
+      return remember.run(key, now, since).changes !== 0
+    },
+    note: (seq, key, now) => {
+      db.prepare('INSERT OR REPLACE INTO fresh_keys (seq, key, heard_at) VALUES (?, ?, ?)').run(seq, key, now)
+      fresh += 1
+    },
+    joinMany: now => {
+      if (fresh >= many) joinAll(now)
+    },
+    joinAll,
+    forget: (key, seq) => {
+      db.prepare('DELETE FROM delivery_keys WHERE key = ?').run(key)
+      if (seq !== undefined) db.prepare('DELETE FROM fresh_keys WHERE seq = ?').run(seq)
+    },
+  }
+}
+
+/** What the thread of the door knows of keys: where in the journal each of those is that have not joined the others. */
+export interface DoorKeys {
+  /** Whether a delivery with this key is on the disk. */
+  isKnown(key: string, now: number): boolean
+  /** It is about to be that of the journal's delivery of this number. */
+  accept(key: string, seq: number, now: number): void
+  /** None from this number on was accepted after all. */
+  takeBack(seq: number): void
+  /** `understood`: every delivery up to this number is. */
+  forgetJoined(understood: number): void
+}
+
+export function doorKeys(db: Database): DoorKeys {
+  const waiting = new Map<string, { readonly seq: number; readonly heardAt: number }>()
+  const fresh = db.prepare('SELECT seq, key, heard_at FROM fresh_keys ORDER BY seq').all()
+  for (const { seq, key, heard_at: heardAt } of fresh as { seq: number; key: string; heard_at: number }[]) {
+    waiting.set(key, { seq, heardAt })
+  }
+  let understood = Infinity
+  return {
+    isKnown: (key, now) => {
+      const since = now - keyMemory
+      const place = waiting.get(key)
+      if (place !== undefined && place.heardAt >= since) {
+        // One that is understood may have been forgotten since.
+        if (place.seq > understood) return true
+        const isFresh = db.prepare('SELECT 1 FROM fresh_keys WHERE seq = ? AND key = ?')
+        if (isFresh.get(place.seq, key) !== undefined) return true
+      }
+      return db.prepare('SELECT 1 FROM delivery_keys WHERE key = ? AND heard_at >= ?').get(key, since) !== undefined
+    },
+    accept: (key, seq, heardAt) => {
+      // Last in the order, also where the key was known long ago.
+      waiting.delete(key)
+      waiting.set(key, { seq, heardAt })
+    },
+    takeBack: from => {
+      for (const [key, { seq }] of waiting) if (seq >= from) waiting.delete(key)
+    },
+    forgetJoined: upTo => {
+      understood = upTo
+      const first = db.prepare('SELECT min(seq) AS seq FROM fresh_keys').get()?.seq as number | null
+      for (const [key, { seq }] of waiting) {
+        if (seq > understood || seq >= (first ?? Infinity)) return
+        waiting.delete(key)
+      }
+    },
+  }
+}

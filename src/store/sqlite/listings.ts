@@ -1,0 +1,86 @@
+// Lists of runs on SQLite follow the runs when somebody looks at them, or for many runs at once: a list has an index for each way
+// to look at it, and one run alone changes a page of each.
+//
+// Which runs are to be listed is written with them. What they are listed as is remembered, and read again where it is not.
+import { headOf } from '../run-rows.ts'
+import { listingColumns, listingOf, listingValues, type ListingValues } from '../listing.ts'
+import { loadJobs } from './run-rows.ts'
+import type { Database, Row } from './database.ts'
+import type { RecentParts } from './recent-parts.ts'
+import type { Run } from '../../model/run.ts'
+
+export interface Listings {
+  /** Within the transaction that writes the run. */
+  note(runId: number, run: Run, now: number): void
+  /** Within a transaction, after its runs were noted: lists them when they have become many. */
+  listMany(): void
+  /** Before somebody looks. Throws StoreError. */
+  catchUp(): void
+}
+
+/** Runs that wait: some milliseconds of writing. */
+const many = 512
+
+const writeListing = `
+  INSERT INTO listed_runs (run_id, ${listingColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (run_id) DO UPDATE SET
+    project = excluded.project, status = excluded.status, ref = excluded.ref, source = excluded.source,
+    created_at = excluded.created_at, finished_at = excluded.finished_at, parent_id = excluded.parent_id, text = excluded.text
+  WHERE (project, status, ref, source, created_at, finished_at, parent_id, text) IS NOT
+        (excluded.project, excluded.status, excluded.ref, excluded.source, excluded.created_at, excluded.finished_at,
+         excluded.parent_id, excluded.text)`
+
+export function sqliteListings(db: Database, recent: RecentParts): Listings {
+  /** By run: what it is listed as, if the mark in its row is still this one. Others may have written the run since. */
+  const noted = new Map<number, { readonly mark: number; readonly values: ListingValues }>()
+  let nextMark = Math.floor(Math.random() * 2 ** 50)
+  /** What an earlier process left is unknown. */
+  let isBehind = true
+
+  function valuesOf(row: Row): ListingValues | undefined {
+    const head = headOf(row)
+    const needsJobs = head.pipeline !== undefined && head.pipeline.times.createdAt === undefined
+    const jobs: Run['jobs'] = needsJobs ? loadJobs(db, recent, row, 'all') : new Map()
+    const listing = listingOf({ ...head, jobs }, row.changed_at as number)
+    return listing && listingValues(listing)
+  }
+
+  /** Answers how many waited. */
+  function list(): number {
+    const waiting = db.prepare('SELECT run_id, mark FROM unlisted_runs ORDER BY run_id LIMIT ?').all(many)
+    const runOf = db.prepare('SELECT * FROM runs WHERE id = ?')
+    const isThere = db.prepare('SELECT 1 FROM runs WHERE id = ?')
+    const write = db.prepare(writeListing)
+    const done = db.prepare('DELETE FROM unlisted_runs WHERE run_id = ?')
+    for (const { run_id: id, mark } of waiting as { run_id: number; mark: number }[]) {
+      const known = noted.get(id)
+      noted.delete(id)
+      const row = known?.mark === mark ? undefined : runOf.get(id)
+      const values = known?.mark === mark ? isThere.get(id) && known.values : row && valuesOf(row)
+      if (values !== undefined) write.run(id, ...values)
+      done.run(id)
+    }
+    // All are listed: what is left was noted by a transaction that was rolled back.
+    if (waiting.length < many) noted.clear()
+    return waiting.length
+  }
+
+  return {
+    note: (runId, run, now) => {
+      const listing = listingOf(run, now)
+      if (listing === undefined) return
+      const mark = nextMark++
+      db.prepare('INSERT OR REPLACE INTO unlisted_runs VALUES (?, ?)').run(runId, mark)
+      noted.set(runId, { mark, values: listingValues(listing) })
+      isBehind = true
+    },
+    listMany: () => {
+      if (noted.size >= many) list()
+    },
+    catchUp: () => {
+      if (!isBehind) return
+      while (db.transaction(list) === many);
+      isBehind = false
+    },
+  }
+}
