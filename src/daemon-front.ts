@@ -1,5 +1,6 @@
 // What a webhook needs of the daemon, the store and the door to it: part of the composition root. It is there first, and loads
 // little, so that webhooks are taken while all that works them off is still being loaded and built.
+import { constants, getPriority, setPriority } from 'node:os'
 import { claimStore, journalMarks, openStore } from './store/open-store.ts'
 import { reasonOf } from './lib/fault.ts'
 import { startDoor, type Door } from './daemon-door.ts'
@@ -68,7 +69,7 @@ export async function openFront({ config, log, thread }: FrontOptions): Promise<
     }
     const opened = door.open()
     // Whoever builds the rest waits for it in the end: until then nobody has to look after a door that cannot be opened.
-    opened.catch(() => undefined)
+    opened.then(giveWay, () => undefined)
     const hear = (found: DoorEars): void => {
       ears = found
       if (acceptedBefore) found.onAccepted()
@@ -77,6 +78,22 @@ export async function openFront({ config, log, thread }: FrontOptions): Promise<
   } catch (error) {
     await stopAll(steps, log)
     throw error
+  }
+}
+
+/** How much nicer this thread is than the door's, in the system's measure: what `nice` gives who does not say. */
+const nicer = 10
+
+/**
+ * From now on this thread gives way to the door's where there are not enough processors for both: what is taken in can be worked
+ * off later. Only Linux knows priorities of threads; where the system forbids it, both stay equal.
+ */
+function giveWay(): void {
+  if (process.platform !== 'linux') return
+  try {
+    setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + nicer))
+  } catch {
+    // As before.
   }
 }
 

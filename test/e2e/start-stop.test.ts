@@ -1,5 +1,5 @@
 // What the daemon promises when it starts, stops, and is told to read its secrets again.
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -34,6 +34,26 @@ describe('serve', () => {
     expect(level).toBe(40)
     expect((await daemon.post('{}', { ...pipelineHook, 'x-service-token': '' })).status).toBe(202)
   })
+
+  it.runIf(process.platform === 'linux')(
+    'takes webhooks on a thread that goes before the one that works them off',
+    async () => {
+      const daemon = await Daemon.start()
+      const tasks = `/proc/${daemon.process.child.pid}/task`
+      const nicenessOf = (wanted: (name: string, id: string) => boolean): number[] =>
+        readdirSync(tasks).flatMap(id => {
+          if (!wanted(readFileSync(path.join(tasks, id, 'comm'), 'utf8').trim(), id)) return []
+          const stat = readFileSync(path.join(tasks, id, 'stat'), 'utf8')
+          // Fields are counted from behind the name, which may hold anything: state is the third, nice the 19th.
+          return [Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])]
+        })
+      const [door] = nicenessOf(name => name === 'webhook door')
+      await vi.waitFor(() => {
+        const [main] = nicenessOf((_, id) => id === String(daemon.process.child.pid))
+        expect(main).toBe(Math.min(19, door! + 10))
+      })
+    },
+  )
 
   it('on a store that another one serves ends, naming its process and host, and leaves that one alone', async () => {
     const first = await Daemon.start()
