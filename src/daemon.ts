@@ -141,7 +141,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const intake = createIntake({
       inbox: store.inbox,
       runs: store.runs,
-      perTransaction: store.runsPerTransaction,
+      runsPerTransaction: store.runsPerTransaction,
       rules: absorbRules,
       freezer,
       selection,

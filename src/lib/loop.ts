@@ -20,6 +20,9 @@ export interface LoopOptions {
   readonly turn: () => Promise<number>
 }
 
+/** A reason of its own: without one each wake would make an error, with its stack. */
+const woken = 'woken'
+
 /** A turn that throws is told once per series of failures and tried again after a growing pause, a minute at most. */
 export function createLoop({ name, clock, log, turn }: LoopOptions): Loop {
   let stopping = false
@@ -62,11 +65,11 @@ export function createLoop({ name, clock, log, turn }: LoopOptions): Loop {
     },
     wake: () => {
       wakes += 1
-      pause?.abort()
+      pause?.abort(woken)
     },
     stop: async () => {
       stopping = true
-      pause?.abort()
+      pause?.abort(woken)
       await running
     },
   }

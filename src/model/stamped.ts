@@ -93,8 +93,19 @@ function wins(a: unknown, aStamp: Stamp, b: unknown, bStamp: Stamp, owner: Owner
   const owned = owner?.(a, b)
   if (owned !== undefined) return owned
   if (aStamp !== bStamp) return aStamp > bStamp
-  if (a === b) return true
+  if (isSame(a, b)) return true
   return canonical(a) >= canonical(b)
+}
+
+/** True only for equal values, and for nearly all of them: most news repeats what is known. */
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (Array.isArray(a) !== Array.isArray(b)) return false
+  const fields = Object.keys(a)
+  if (fields.length !== Object.keys(b).length) return false
+  const [left, right] = [a, b] as Record<string, unknown>[]
+  return fields.every(field => field in b && isSame(left?.[field], right?.[field]))
 }
 
 /** JSON with sorted keys: equal for equal values, whatever order they were built in. */

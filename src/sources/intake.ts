@@ -16,8 +16,8 @@ import type { Selection } from './selection.ts'
 export interface IntakeOptions {
   readonly inbox: Inbox
   readonly runs: Runs
-  /** Deliveries of one transaction. */
-  readonly perTransaction: number
+  /** A platform tells of one run by many small deliveries: a transaction takes a few times as many of them. */
+  readonly runsPerTransaction: number
   readonly rules: AbsorbRules
   /** For runs that are due the moment they are heard of. */
   readonly freezer: Freezer
@@ -109,7 +109,7 @@ interface Told {
 }
 
 async function digest(lease: InboxLease, counters: IntakeCounters, options: IntakeOptions): Promise<void> {
-  const { inbox, perTransaction } = options
+  const { inbox, runsPerTransaction } = options
   const told: Told[] = []
   const runs = new Map<string, number>()
   const silent: number[] = []
@@ -139,8 +139,9 @@ async function digest(lease: InboxLease, counters: IntakeCounters, options: Inta
   // What tells of one run goes together: the run is read and written once.
   told.sort((a, b) => a.run - b.run)
   while (told.length > 0) {
+    const share = shareOf(told, runsPerTransaction)
     // None is left over alone: among others it can be told whether it or the store is to blame.
-    const some = told.splice(0, told.length === perTransaction + 1 ? told.length : perTransaction)
+    const some = told.splice(0, told.length === share + 1 ? told.length : share)
     try {
       await takeIn(lease, some, counters, options)
     } catch (error) {
@@ -149,6 +150,25 @@ async function digest(lease: InboxLease, counters: IntakeCounters, options: Inta
     // The settler and the lanes get as many turns: under a flood all of them go on.
     if (told.length > 0) await nextTurn()
   }
+}
+
+/** Deliveries of one transaction for each run of it, at most. */
+const perRun = 4
+/** Bytes of a delivery as it may usually be: a transaction of smaller ones takes more of them. */
+const usualSize = 24 * 1024
+
+/** How many of them go into the next transaction: as many as it may change runs, and more where they are small and tell of the same. */
+function shareOf(told: readonly Told[], runs: number): number {
+  const first = told[0]?.run ?? 0
+  let bytes = 0
+  let count = 0
+  for (const { item, run } of told) {
+    bytes += item.body.length
+    const fits = run - first < runs && count < runs * perRun && bytes <= runs * usualSize
+    if (!fits && count >= runs) break
+    count += 1
+  }
+  return count
 }
 
 /** All in one transaction. */

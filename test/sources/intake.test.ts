@@ -14,24 +14,29 @@ import { everything, instance, rules, t0 } from '../flow/world.ts'
 let store: Store
 let intake: Intake
 
+/** Deliveries of each transaction. */
+let taken: number[]
+
 /** Pipelines for which the store fails. */
 let troubled: (pipelineId: number) => boolean
 
 beforeEach(() => {
   troubled = () => false
+  taken = []
   store = openSqlite(':memory:', { now: () => t0, maxSize: 2 ** 30 })
   const runs: Runs = {
     ...store.runs,
     transact: async (work, understood) => {
       if (work.some(({ key }) => troubled(key.pipelineId)))
         throw new StoreError('It cannot be written.', 'See the disk.')
+      taken.push(understood?.ids.length ?? 0)
       return store.runs.transact(work, understood)
     },
   }
   intake = createIntake({
     inbox: store.inbox,
     runs,
-    perTransaction: store.runsPerTransaction,
+    runsPerTransaction: store.runsPerTransaction,
     rules,
     freezer: createFreezer({
       ...{ rules, selection: everything },
@@ -55,9 +60,14 @@ async function post(...pipelineIds: number[]): Promise<void> {
 }
 
 async function postAs(status: string, ...pipelineIds: number[]): Promise<void> {
+  await postWith('', status, ...pipelineIds)
+}
+
+/** `message`: of the commit, as long as the delivery is to be. */
+async function postWith(message: string, status: string, ...pipelineIds: number[]): Promise<void> {
   await store.inbox.put(
-    pipelineIds.map(id => ({
-      key: `delivery ${id}`,
+    pipelineIds.map((id, number) => ({
+      key: `delivery ${number} of ${id}`,
       event: 'Pipeline Hook',
       instance,
       source: 'webhook' as const,
@@ -66,6 +76,7 @@ async function postAs(status: string, ...pipelineIds: number[]): Promise<void> {
           object_kind: 'pipeline',
           object_attributes: { id, status, ref: 'main', created_at: '2026-06-01 12:00:00 UTC' },
           project: { id: 3, name: 'shop', path_with_namespace: 'acme/shop', web_url: `${instance}/acme/shop` },
+          commit: { id: 'abc', message },
           builds: [],
         }),
       ),
@@ -94,6 +105,23 @@ describe('the intake', () => {
     await post(1, 2, 3)
     await expect(intake.drain()).rejects.toThrow('It cannot be written.')
     expect(await store.inbox.state()).toMatchObject({ waiting: 3, kept: 0 })
+  })
+
+  it('takes in many small deliveries at once where they tell of few runs, and of large ones or of many runs fewer', async () => {
+    const ofRuns = (runs: number, deliveries: number): number[] =>
+      Array.from({ length: deliveries }, (_, n) => 1 + (n % runs))
+    await post(...ofRuns(5, 100))
+    await intake.drain()
+    expect(taken).toEqual([64, 36])
+    taken = []
+    await postWith('x'.repeat(25_000), 'running', ...ofRuns(5, 40).map(id => 100 + id))
+    await intake.drain()
+    expect(taken).toEqual([16, 16, 8])
+    taken = []
+    await post(...ofRuns(33, 33).map(id => 200 + id))
+    await intake.drain()
+    // Nothing is taken in alone: then nobody could tell whether it or the store is to blame when that fails.
+    expect(taken).toEqual([16, 17])
   })
 
   it('takes in a status that only a newer platform knows, and counts it', async () => {

@@ -121,7 +121,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
   const intake = createIntake({
     inbox: store.inbox,
     runs: store.runs,
-    perTransaction: store.runsPerTransaction,
+    runsPerTransaction: store.runsPerTransaction,
     rules,
     freezer,
     selection: everything,

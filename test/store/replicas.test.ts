@@ -110,7 +110,7 @@ class Replica {
       ...{
         inbox,
         runs,
-        perTransaction: store.runsPerTransaction,
+        runsPerTransaction: store.runsPerTransaction,
         rules,
         freezer,
         selection: everything,
