@@ -73,6 +73,8 @@ describe('the lists of an SQLite file', () => {
     await hear(store, running)
     await hear(other, failed)
     expect([await withStatus(store, 'running'), await withStatus(store, 'failed')]).toEqual([0, 1])
+    await hear(other, event('running', {}, [], {}, 8))
+    expect(await withStatus(store, 'running')).toBe(1)
     await other.close()
   })
 

@@ -101,8 +101,8 @@ describe('on PostgreSQL', () => {
   it('every query of the pages has an index to go by', async () => {
     const url = await server.newDatabase()
     await fill(await openPostgres(url, { now: () => t0, maxSize: 2 ** 40 }))
-    const client = new pg.Client({ connectionString: url })
-    await client.connect()
+    // One connection: what is set for it holds for all that is asked.
+    const client = new pg.Pool({ connectionString: url, max: 1 })
     try {
       // A small table is read whole because that is quicker. Where there is no index, it is read whole even so.
       await client.query('ANALYZE; SET enable_seqscan = off')

@@ -34,8 +34,6 @@ export function sqliteListings(db: Database, recent: RecentParts): Listings {
   /** By run: what it is listed as, if the mark in its row is still this one. Others may have written the run since. */
   const noted = new Map<number, { readonly mark: number; readonly values: ListingValues }>()
   let nextMark = Math.floor(Math.random() * 2 ** 50)
-  /** What an earlier process left is unknown. */
-  let isBehind = true
 
   function valuesOf(row: Row): ListingValues | undefined {
     const head = headOf(row)
@@ -72,15 +70,14 @@ export function sqliteListings(db: Database, recent: RecentParts): Listings {
       const mark = nextMark++
       db.prepare('INSERT OR REPLACE INTO unlisted_runs VALUES (?, ?)').run(runId, mark)
       noted.set(runId, { mark, values: listingValues(listing) })
-      isBehind = true
     },
     listMany: () => {
       if (noted.size >= many) list()
     },
     catchUp: () => {
-      if (!isBehind) return
-      while (db.transaction(list) === many);
-      isBehind = false
+      // Other processes write runs too, and leave them to whoever looks first.
+      const isBehind = db.prepare('SELECT 1 FROM unlisted_runs LIMIT 1').get() !== undefined
+      while (isBehind && db.transaction(list) === many);
     },
   }
 }
