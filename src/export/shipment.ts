@@ -47,6 +47,8 @@ export interface Cargo {
 const suspectAfter = 5
 /** So many suspects in a row without success speak of the backend rather than of them. */
 const strikesOut = 3
+/** To note what became of an item. */
+const leastTries = 3
 
 export class Shipment {
   readonly #road: Road
@@ -214,7 +216,10 @@ export class Shipment {
     await this.#settle(parcels.map(({ item }) => ({ id: item.id, as: 'later', due, error, counted })))
   }
 
-  /** Tried again while the lease lasts: what is delivered and not noted would be sent twice. All of one kind. */
+  /**
+   * Tried again while the lease lasts, and a few times in any case: what is delivered and not noted would be sent twice, and a
+   * process that slept longer than its lease may find its connection closed. All of one kind.
+   */
   async #settle(settlements: readonly Settlement[]): Promise<void> {
     const [first] = settlements
     if (first === undefined) return
@@ -229,7 +234,7 @@ export class Shipment {
         if (first.as !== 'unsent') ledger.count(first.as, settlements.length - lost)
         return
       } catch (error) {
-        if (clock.now() >= leaseEnd) throw error
+        if (clock.now() >= leaseEnd && tries >= leastTries) throw error
         await clock.sleep(backoff(tries, { first: 100, max: 5_000 }))
       }
     }

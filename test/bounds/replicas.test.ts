@@ -128,7 +128,8 @@ describe('three replicas', () => {
       const lost = sum(
         frozen.process.log.flatMap(line => (line.msg.startsWith('exports were settled too late') ? [line.lost] : [])),
       )
-      expect(lost).toBe(held.exports.length)
+      const troubles = frozen.process.log.filter(({ level }) => level >= 40)
+      expect(lost, JSON.stringify(troubles)).toBe(held.exports.length)
       expect(await lostOf(frozen, /^pipespan_export_items_total{.*outcome="lost"} (\d+)/m)).toBe(lost)
       expect(await rowsOf(storeUrl, held.exports)).toEqual(settledByOthers)
       const late = sum(

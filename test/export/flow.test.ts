@@ -1,3 +1,4 @@
+import { systemClock } from '../../src/lib/clock.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Backend, encoderWith, ok, partialSuccess, rpcStatus, type Behaviour, type Received } from './backend.ts'
 import { destination, endpoint, laneOf, listeningLog, openBench, range, sorted, traces, type Bench } from './bench.ts'
@@ -278,6 +279,28 @@ describe('exports', () => {
     await backend.until(allArrived(3))
     await exporter.flush(5_000)
     expect(await laneOf(exporter)).toMatchObject({ owed: 0, counters: { delivered: 3, repeated: 0 } })
+    expect(backend.requests).toHaveLength(1)
+  })
+
+  it('are noted also by a process that slept longer than its lease and woke to a closed connection', async () => {
+    await bench.owe(range(1, 3))
+    let slept = 0
+    let refusals = 2
+    const exports = {
+      ...bench.store.exports,
+      settle: async (...given: Parameters<typeof bench.store.exports.settle>) => {
+        slept = 3_600_000
+        refusals -= 1
+        if (refusals >= 0) throw new Error('connection closed')
+        return bench.store.exports.settle(...given)
+      },
+    }
+    const clock = { ...systemClock, now: () => Date.now() + slept }
+    const exporter = bench.exporter([destination(backend.url)], { exports, clock })
+    exporter.start()
+    await backend.until(allArrived(3))
+    await exporter.flush(5_000)
+    expect(await laneOf(exporter)).toMatchObject({ owed: 0, counters: { delivered: 3 } })
     expect(backend.requests).toHaveLength(1)
   })
 
