@@ -66,6 +66,8 @@ async function takeInReal(): Promise<string> {
   // The daemon takes in the figures over time when it has nothing else to do.
   const store = openSqlite(path.join(folder, storeFile), { now: () => Date.now(), maxSize: 2 ** 40 })
   while ((await store.views.trends.takeIn(realRuns)) > 0);
+  // So are keys and lists written when they are many.
+  await store.intoTables()
   await store.close()
   return folder
 }
@@ -80,7 +82,7 @@ function multiply(file: string, times: number): void {
   const moves: Record<string, number> = {
     ...{ run_id: highest('runs'), 'runs.id': highest('runs') },
     ...{ part_id: highest('parts'), 'parts.id': highest('parts'), 'exports.id': highest('exports') },
-    ...{ pipeline_id: realRuns, job_id: realRuns * 10_000 },
+    ...{ pipeline_id: realRuns, job_id: realRuns * 10_000, first_job: realRuns * 10_000, last_job: realRuns * 10_000 },
   }
   const apart = Math.floor((days * day) / times)
   for (const { name, columns } of tablesOf(db)) {

@@ -38,8 +38,8 @@ export interface Store {
    */
   reclaim(): Promise<void>
   /**
-   * Moves what waits in files beside the database (SQLite) into its tables, so that the tables are all there is. Only where
-   * nobody serves the store.
+   * Moves what waits in files beside the database, and what waits to be written for many at once, into its tables (SQLite), so
+   * that the tables are all there is. Only where nobody serves the store.
    */
   intoTables(): Promise<void>
   close(): Promise<void>

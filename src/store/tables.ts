@@ -28,7 +28,10 @@ export interface Tables {
   finish(): Promise<void>
 }
 
-/** What a process holds or proves for a moment, and the schema's own number: nothing of it is true of another store. */
+/**
+ * What a process holds or proves for a moment, what waits to be written elsewhere (`Store.intoTables` has it written), and the
+ * schema's own number: nothing of it is true of another store.
+ */
 export const momentary: readonly string[] = [
   'leases',
   'heartbeat',

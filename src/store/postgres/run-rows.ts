@@ -50,7 +50,7 @@ export async function loadJobs(
 /** What parts alone tell of the wanted jobs. */
 async function toldParts(session: Session, wanted: readonly Wanted[]): Promise<Map<number, FrozenPart[]>> {
   const ranges = wanted
-    .filter(({ run, jobs }) => isFrozen(run) && jobs.length > 0)
+    .filter(({ run, jobs }) => isFrozen(run) && (jobs === 'all' || jobs.length > 0))
     .map(one => {
       const { jobs } = one
       const [first, last] = jobs === 'all' ? [0, Number.MAX_SAFE_INTEGER] : [Math.min(...jobs), Math.max(...jobs)]
