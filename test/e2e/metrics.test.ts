@@ -134,8 +134,8 @@ describe('cumulative totals', () => {
     for (const replica of replicas) await replica.stop()
     expect(newest(receiver, 'pipeline.status_total')).toBe(1_000)
     expect(newest(receiver, 'cicd.pipeline.run.count')).toBe(1_000)
-    const jobs = new Set(receiver.spans.filter(({ kind }) => kind === 'internal').map(({ spanId }) => spanId))
-    expect(newest(receiver, 'job.duration_seconds')).toBe(jobs.size)
+    // Two jobs each. Their spans may still wait for the leases of the one that was killed to run out.
+    expect(newest(receiver, 'job.duration_seconds')).toBe(2_000)
     expect(newest(receiver, 'cicd.pipeline.run.active')).toBe(0)
   }, 120_000)
 })
