@@ -81,8 +81,8 @@ export async function openFront({ config, log, thread }: FrontOptions): Promise<
   }
 }
 
-/** How much nicer this thread is than the door's, in the system's measure: what `nice` gives who does not say. */
-const nicer = 10
+/** How much nicer this thread is than the door's, in the system's measure: beside it, it still has a quarter of a busy processor. */
+const nicer = 5
 
 /**
  * From now on this thread gives way to the door's where there are not enough processors for both: what is taken in can be worked

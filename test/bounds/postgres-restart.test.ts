@@ -25,17 +25,22 @@ describe('PostgreSQL restarted under load', () => {
     const ids = Array.from({ length: 300 }, (_, index) => index + 1)
     const bodies = ids.map(id => pipelineEvent({ id }))
     let refused = 0
-    const posting = postUntilTaken(daemon, bodies, 8, status => {
-      if (status >= 500) refused += 1
-    })
+    const post = async (from: number, to: number): Promise<unknown> =>
+      postUntilTaken(daemon, bodies.slice(from, to), 8, status => {
+        if (status >= 500) refused += 1
+      })
+    const postings = [post(0, 100)]
     for (const [restarts, how] of (['immediate', 'fast'] as const).entries()) {
       const before = receiver.spans.length
       await receiver.until(spans => spans.length > before + 30, 20_000)
+      // Some are under way when it stops, and some come while it is away.
+      postings.push(post(100 * (restarts + 1), 100 * (restarts + 1) + 50))
       await server.stop(how)
+      postings.push(post(100 * (restarts + 1) + 50, 100 * (restarts + 2)))
       await expect.poll(() => refused, { timeout: 10_000 }).toBeGreaterThan(restarts * 5)
       await server.start()
     }
-    await posting
+    await Promise.all(postings)
     const unique = (): number => new Set(receiver.spans.map(({ spanId }) => spanId)).size
     await receiver.until(() => unique() === ids.length * 3, 45_000)
     expect(daemon.process.child.pid).toBe(pid)

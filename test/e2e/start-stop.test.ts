@@ -50,7 +50,7 @@ describe('serve', () => {
       const [door] = nicenessOf(name => name === 'webhook door')
       await vi.waitFor(() => {
         const [main] = nicenessOf((_, id) => id === String(daemon.process.child.pid))
-        expect(main).toBe(Math.min(19, door! + 10))
+        expect(main).toBe(Math.min(19, door! + 5))
       })
     },
   )
