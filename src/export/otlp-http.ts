@@ -103,7 +103,7 @@ function exchange(
   return new Promise(resolve => {
     const chunks: Buffer[] = []
     let size = 0
-    let head: { status: number; contentType?: string | undefined; retryAfter?: string | undefined } | undefined
+    let head: Omit<Extract<Answer, { kind: 'answered' }>, 'kind' | 'body'> | undefined
     let begun: Dispatcher.DispatchController | undefined
     let over = false
 
@@ -138,7 +138,12 @@ function exchange(
       },
       onResponseStart: (_controller, status, headers) => {
         if (status < 200) return
-        head = { status, contentType: first(headers['content-type']), retryAfter: first(headers['retry-after']) }
+        head = {
+          status,
+          contentType: first(headers['content-type']),
+          retryAfter: first(headers['retry-after']),
+          date: first(headers.date),
+        }
       },
       onResponseData: (_controller, chunk) => {
         size += chunk.length

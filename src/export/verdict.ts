@@ -9,6 +9,7 @@ import {
   ProtobufTraceSerializer,
 } from '@opentelemetry/otlp-transformer'
 import { isJson, isWebPage, shorten, wordsOf } from './backend-words.ts'
+import { httpDate } from '../lib/http-date.ts'
 import { retryAfter } from '../lib/retry-after.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Signal } from '../store/runs.ts'
@@ -20,6 +21,8 @@ export type Answer =
       readonly status: number
       readonly contentType?: string | undefined
       readonly retryAfter?: string | undefined
+      /** The backend's own time, against which it names one. */
+      readonly date?: string | undefined
       readonly body: Uint8Array
     }
   | {
@@ -53,9 +56,6 @@ export interface Unacceptable {
   readonly words: string
 }
 
-/** A longer Retry-After is a mistake of the backend rather than a plan. */
-const longestRetryAfter = 24 * 3600 * 1000
-
 /**
  * 2xx is delivered, 401 and 403 are about the sender, 400, 413 and 422 about the content; everything else may pass and is
  * sent again: the backend's redirects and 404s are mended by an operator, not by giving up.
@@ -70,13 +70,13 @@ export function verdictOf(answer: Answer, signal: Signal, now: Millis, secrets: 
   const words = wordsOf(body, contentType, secrets) ?? STATUS_CODES[status] ?? 'no reason given'
   if (status === 401 || status === 403) return { as: 'unauthorized', status, words }
   if (status === 400 || status === 413 || status === 422) return { as: 'unacceptable', status, words }
-  const wait = retryAfter(answer.retryAfter, now)
+  const wait = retryAfter(answer.retryAfter, httpDate(answer.date) ?? now)
   return {
     as: 'later',
     kind: status === 429 ? 'throttled' : status >= 500 ? 'server' : 'other',
     status,
     words,
-    ...(wait === undefined ? {} : { retryAfterMs: Math.min(wait, longestRetryAfter) }),
+    ...(wait === undefined ? {} : { retryAfterMs: wait }),
     outcomeUnknown: false,
   }
 }

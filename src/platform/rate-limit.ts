@@ -1,4 +1,5 @@
 // What an answer's headers say of the platform's own limit: `RateLimit-Remaining`, `RateLimit-Reset`, `Retry-After`.
+import { httpDate } from '../lib/http-date.ts'
 import { retryAfter } from '../lib/retry-after.ts'
 import type { Millis } from '../model/instant.ts'
 import type { BudgetFacts } from './budget.ts'
@@ -35,8 +36,7 @@ export function budgetFactsOf(
 
 /** The platform's clock when it answered. */
 export function servedAt(headers: Readonly<Record<string, string>>): Millis | undefined {
-  const date = Date.parse(headers.date ?? '')
-  return Number.isNaN(date) ? undefined : date
+  return httpDate(headers.date)
 }
 
 function untilReset(reset: number | undefined, platformNow: Millis): number | undefined {

@@ -65,7 +65,31 @@ describe('the verdict table', () => {
     expect(judge(503, { retryAfter: '7' })).toMatchObject({ retryAfterMs: 7_000 })
     expect(judge(429, { retryAfter: 'Mon, 01 Jun 2026 12:00:30 GMT' })).toMatchObject({ retryAfterMs: 30_000 })
     expect(judge(503, { retryAfter: '99999999' })).toMatchObject({ retryAfterMs: 86_400_000 })
-    expect(judge(503, { retryAfter: 'soon' })).not.toHaveProperty('retryAfterMs')
+    expect(judge(503, { retryAfter: '9'.repeat(400) })).toMatchObject({ retryAfterMs: 86_400_000 })
+    expect(judge(503, { retryAfter: 'Mon, 01 Jun 2099 12:00:30 GMT' })).toMatchObject({ retryAfterMs: 86_400_000 })
+  })
+
+  it('reads a date by the backend’s own clock, however wrong that or ours is', () => {
+    const date = 'Tue, 11 Mar 2025 08:00:00 GMT'
+    expect(judge(503, { date, retryAfter: 'Tue, 11 Mar 2025 08:00:10 GMT' })).toMatchObject({ retryAfterMs: 10_000 })
+  })
+
+  it.each(['soon', '-5', '+5', '1e9', '1.5', 'NaN', '', '2026-06-01', 'Mon, 01 Jun 2020 12:00:30 GMT'])(
+    'leaves the pause to the back-off where Retry-After names none: %j',
+    value => {
+      expect(judge(503, { retryAfter: value })).not.toHaveProperty('retryAfterMs')
+    },
+  )
+
+  it.each(['Mon, 01 Jun 2026 12:00:30 GMT', 'Monday, 01-Jun-26 12:00:30 GMT', 'Mon Jun  1 12:00:30 2026'])(
+    'reads each form of an HTTP date: %j',
+    value => {
+      expect(judge(503, { retryAfter: value })).toMatchObject({ retryAfterMs: 30_000 })
+    },
+  )
+
+  it('takes an answer without Retry-After for what it is', () => {
+    expect(judge(503, {})).not.toHaveProperty('retryAfterMs')
   })
 
   it('blames an item for 5xx and for unknown outcomes alone', () => {

@@ -100,6 +100,19 @@ describe('the platform’s announcements', () => {
     expect(budgetFactsOf(200, { 'retry-after': '9' }, 0, 1)).toEqual({})
   })
 
+  it.each(['-5', '1e9', 'soon', 'Tue, 11 Mar 2025 08:00:00 GMT'])(
+    'pause for their own time at a 429 whose Retry-After names none: %j',
+    value => {
+      expect(budgetFactsOf(429, { 'retry-after': value }, Date.UTC(2026, 1), 250)).toEqual({ pause: 250 })
+      expect(budgetFactsOf(503, { 'retry-after': value }, Date.UTC(2026, 1), 250)).toEqual({})
+    },
+  )
+
+  it('are read by our clock where the platform’s date is none', () => {
+    const headers = { date: '-5', 'retry-after': 'Tue, 11 Mar 2025 08:00:10 GMT' }
+    expect(budgetFactsOf(429, headers, Date.UTC(2025, 2, 11, 8), 1)).toEqual({ pause: 10_000 })
+  })
+
   it.each(['', 'soon', '-1', '1e9', '9'.repeat(40)])('are ignored when they make no sense: %j', value => {
     expect(budgetFactsOf(200, { 'ratelimit-remaining': value, 'ratelimit-reset': value }, 0, 1)).toEqual({})
   })
