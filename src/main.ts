@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 // argv in, exit code out. It runs on any Node that can import, so that an old one is told what is needed.
 import { readFileSync } from 'node:fs'
-import * as modules from 'node:module'
 import type { Worker } from 'node:worker_threads'
 
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
@@ -13,8 +12,6 @@ const isAboutVersion = args.includes('--version') || args[0] === '-V'
 
 let doorThread: Worker | undefined
 if (args[0] === 'serve' && !isOld && !isAboutVersion) {
-  // A daemon's next start takes a tenth less: what was compiled is kept in the system's folder of temporary files.
-  modules.enableCompileCache()
   // Its second thread loads what it needs while this one does: it begins before anything else.
   doorThread = (await import('./daemon-door-begin.ts')).beginDoorThread()
 }
