@@ -1,5 +1,5 @@
 // Files that are written whole or not at all, and stay written when the machine loses power.
-import { open, readFile, rename, stat, type FileHandle } from 'node:fs/promises'
+import { open, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
@@ -9,7 +9,8 @@ import { dirname } from 'node:path'
  */
 export async function replaceFile(path: string, content: string): Promise<void> {
   const beside = `${path}.new`
-  const file = await open(beside, 'w', 0o600)
+  await rm(beside, { force: true })
+  const file = await open(beside, 'wx', 0o600)
   try {
     await file.chmod(0o600)
     await keepOwner(path, file)

@@ -47,6 +47,17 @@ it('leaves nothing behind but the file, its journal and its lock', async () => {
   expect((await readdir(folder)).sort()).toEqual(['token', 'token.rotation.json', 'token.rotation.lock'])
 })
 
+it('does not write through a link that lies where it makes its new file', async () => {
+  const other = path.join(folder, 'other')
+  await locked(async target => {
+    await symlink(other, `${file}.new`)
+    await target.write(new Secret('next'))
+  })
+  expect(await readFile(file, 'utf8')).toBe('next')
+  expect((await lstat(file)).isSymbolicLink()).toBe(false)
+  expect(await readdir(folder)).not.toContain('other')
+})
+
 it('replaces what a link leads to, and keeps the link', async () => {
   const real = path.join(folder, 'real')
   await writeFile(real, 'former')

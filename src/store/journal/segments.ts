@@ -1,7 +1,8 @@
 // The journal's files: a folder of segments, each named by the first delivery that it may hold, so that their names are an order.
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, readdirSync, statSync } from 'node:fs'
 import { open, unlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { makePrivateFolder } from '../private-place.ts'
 import type { JournalMarks } from './marks.ts'
 
 export interface Segment {
@@ -40,7 +41,7 @@ export function journalBytes(folder: string): number {
 
 /** Makes an empty one (folder 0700, file 0600) that is still there after a power failure; answers it open for writing. */
 export function createSegment(folder: string, first: number): Segment & { readonly descriptor: number } {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makePrivateFolder(folder)
   const file = path.join(folder, `${String(first).padStart(16, '0')}${ending}`)
   const descriptor = openSync(file, 'w', 0o600)
   // Not every system opens a folder; those that do not keep names by themselves.

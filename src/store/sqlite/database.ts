@@ -1,8 +1,9 @@
 // One connection to an SQLite file: its pragmas, its migrations, its transactions. SQL of the rooms is in the files beside.
-import { chmodSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
+import { makePrivateFile } from '../private-place.ts'
 import { sqliteMigrations } from './migrations.ts'
 
 export interface Database {
@@ -29,8 +30,8 @@ export function openDatabase(file: string, now: () => number): Database {
   let connection: DatabaseSync
   try {
     if (!inMemory) mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+    if (!inMemory) makePrivateFile(file)
     connection = new DatabaseSync(file)
-    if (!inMemory) chmodSync(file, 0o600)
     configure(connection)
     migrate(connection, file)
   } catch (error) {

@@ -3,6 +3,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
+import { makePrivateFile } from '../private-place.ts'
 import { StoreError } from '../../lib/fault.ts'
 
 export interface ServeLock {
@@ -14,6 +15,8 @@ export function lockForServing(file: string): ServeLock {
   if (file === ':memory:') return { release: () => undefined }
   const lockFile = `${file}.lock`
   const holderFile = `${file}.holder`
+  // Whoever could read it could hold it, and keep the daemon from starting.
+  makePrivateFile(lockFile)
   const lock = new DatabaseSync(lockFile)
   try {
     lock.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
