@@ -13,6 +13,7 @@
 // frozen attempt; all comparisons are at whole seconds.
 import { hasMoved, viewJob, type Job } from './job.ts'
 import { horizonOf } from './stamped.ts'
+import { isFromRest } from './pipeline.ts'
 import { isActive, isTerminal } from './status.ts'
 import { latest, second, type Millis } from './instant.ts'
 import { lastAttempt, type Run } from './run.ts'
@@ -26,9 +27,8 @@ export function isOpen(run: Run): boolean {
   const { record, times } = run.pipeline
   if (isTerminal(record.facts.status)) return second(times.finishedAt) > second(last.finish)
   // A REST answer that is not terminal and newer than all that was frozen proves a retry; a late webhook proves nothing.
-  const [, , fromRest] = record.stamp.split(':')
   const horizon = horizonOf(record.stamp)
-  return Number(fromRest) === 1 && horizon > second(last.finish) && horizon > last.horizon
+  return isFromRest(record.stamp) && horizon > second(last.finish) && horizon > last.horizon
 }
 
 /** True when the open attempt has come to its end, as the status says; an old terminal status does not end a new attempt. */

@@ -1,8 +1,8 @@
 // A pipeline's own fields as known so far: which observation is the newest, and who owns the fields that sources spell differently.
-import { mergeStamped, stamped, stampOf, type Owner, type Stamped } from './stamped.ts'
+import { mergeStamped, stamped, stampOf, type Owner, type Stamp, type Stamped } from './stamped.ts'
 import { later, latest, second } from './instant.ts'
 import { isTerminal } from './status.ts'
-import type { Observation, PipelineFacts, PipelineTimes, ProjectFacts } from './observation.ts'
+import type { MergeRequest, Observation, PipelineFacts, PipelineTimes, ProjectFacts } from './observation.ts'
 
 export interface Pipeline {
   readonly record: Stamped<PipelineFacts>
@@ -23,6 +23,21 @@ export const fieldOwners: Readonly<Partial<Record<keyof PipelineFacts, Owner>>> 
     const bIsBranch = !String(b).startsWith(mergeRequestRefs)
     return aIsBranch === bIsBranch ? undefined : aIsBranch
   },
+  /** REST has no more than the iid, which its ref names. */
+  mergeRequest: (a, b) => {
+    const aIsWhole = isWhole(a)
+    return aIsWhole === isWhole(b) ? undefined : aIsWhole
+  },
+}
+
+function isWhole(mergeRequest: unknown): boolean {
+  return Object.keys(mergeRequest as MergeRequest).length > 1
+}
+
+/** The iid in a ref such as `refs/merge-requests/7/head`, `/merge` or `/train`. */
+export function mergeRequestOfRef(ref: string | undefined): MergeRequest | undefined {
+  const iid = Number(/^refs\/merge-requests\/([1-9]\d*)\/(?:head|merge|train)$/.exec(ref ?? '')?.[1])
+  return Number.isSafeInteger(iid) ? { iid } : undefined
 }
 
 /**
@@ -43,6 +58,11 @@ export function hearPipeline(observation: Observation): Pipeline | undefined {
   )
   const stamp = stampOf(horizon, isTerminal(facts.status) ? 1 : 0, witness === 'rest' ? 1 : 0, facts.status)
   return { record: stamped(stamp, facts), times: known(times) }
+}
+
+/** True where the newest observation of a pipeline's record is an answer of REST. */
+export function isFromRest(stamp: Stamp): boolean {
+  return Number(stamp.split(':')[2]) === 1
 }
 
 /** Commutative, associative, idempotent. Returns `a` itself when `b` adds nothing. */

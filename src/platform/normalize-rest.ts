@@ -1,5 +1,6 @@
 // REST answers of one pipeline as an observation. A list's item is none: it tells too little.
 import { instanceOfProject } from '../model/instance.ts'
+import { mergeRequestOfRef } from '../model/pipeline.ts'
 import { anyKnown, known } from './known.ts'
 import type { RestBridge, RestJob, RestPipeline } from './rest-schemas.ts'
 import type { HeardJob, JobFacts, Observation, PipelineFacts, ProjectFacts, Runner } from '../model/observation.ts'
@@ -44,6 +45,7 @@ export function normalizeRest(told: RestTold): Observation {
         ...pipelineFacts(pipeline),
         stages: told.jobs === undefined ? undefined : stagesOf(jobs),
         commit: commitOf(pipeline, told.jobs ?? []),
+        mergeRequest: mergeRequestOfRef(pipeline.ref),
         ...besides,
       }),
       times: known({

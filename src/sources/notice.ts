@@ -1,6 +1,7 @@
 // A pipeline seen in a list: whether that is news, and when to ask about it. What a webhook has told already is none.
 import { horizonOf, stamped } from '../model/stamped.ts'
 import { isBlocked, isTerminal } from '../model/status.ts'
+import { isFromRest } from '../model/pipeline.ts'
 import { lastAttempt, type Run } from '../model/run.ts'
 import { second, type Millis } from '../model/instant.ts'
 import type { AskingLane } from '../store/asking.ts'
@@ -22,8 +23,8 @@ export interface Noticed {
 
 /** A webhook of the same end is probably under way: it is given this long, ms. */
 const webhookGrace = 5_000
-/** `updated_at` moves a moment after the last job's end, s. */
-const slack = 10
+/** Webhooks cut the end to its second, and have no `updated_at`, which the platform writes a moment later: s. */
+const slack = 1
 
 /**
  * Writes down that the pipeline exists, and when to ask: at once when it ended, later when it waits or runs. So a crash
@@ -71,6 +72,9 @@ export function isNews({ run, timing }: StoredRun, { status, updatedAt }: Pipeli
   )
   const knownStatus = pipeline?.record.facts.status ?? last?.status
   if (status !== knownStatus) return ended && second(updatedAt) >= toldOf
+  // The platform's own word of when it last changed is exact: any later one is of another change.
+  const answeredAt = pipeline !== undefined && isFromRest(pipeline.record.stamp) ? pipeline.times.updatedAt : undefined
+  if (answeredAt !== undefined) return ended && updatedAt !== undefined && updatedAt > answeredAt
   if (timing.endedAt !== undefined) return false
   return ended && second(updatedAt) > toldOf + slack
 }

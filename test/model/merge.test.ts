@@ -62,6 +62,16 @@ describe('merging observations', () => {
     )
   })
 
+  it('keeps what a webhook says of a merge request when REST names only its iid', () => {
+    fc.assert(
+      fc.property(fc.array(observation, { minLength: 1, maxLength: 5 }), some => {
+        const requests = some.flatMap(({ pipeline }) => pipeline?.facts.mergeRequest ?? [])
+        const merged = told(some).pipeline?.record.facts.mergeRequest
+        expect(merged?.title !== undefined).toBe(requests.some(({ title }) => title !== undefined))
+      }),
+    )
+  })
+
   it('shows no job that ends before it starts as running', () => {
     fc.assert(
       fc.property(fc.array(observation, { minLength: 1, maxLength: 5 }), some => {

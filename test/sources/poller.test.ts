@@ -169,6 +169,33 @@ describe('a pipeline retried 8 days after it ended', () => {
   })
 })
 
+describe('a pipeline retried at once', () => {
+  it('is found again though it ends with the same status a moment later', async () => {
+    const storefront = project(401)
+    await using world = await openPolledWorld({
+      projects: [storefront],
+      poll: { projects: ['acme/p401'], interval: second },
+    })
+    const flaky = {
+      name: 'unit tests',
+      stage: 'test',
+      seconds: [1, 1],
+      tags: [],
+      fails: ['script_failure', 'script_failure'],
+    } as const
+    const pipeline = world.lifecycle.create(
+      plan(storefront, { stages: ['test'], jobs: [flaky], acts: [{ on: 'failed', after: 1.5, does: 'retry' }] }),
+    )
+    await world.pass(5 * minute, second)
+    const ends = pipeline.history.filter(({ status }) => status === 'failed').map(({ at }) => at)
+    expect(ends).toHaveLength(2)
+    expect(ends[1]! - ends[0]!).toBeLessThan(10 * second)
+    const parts = await world.sent()
+    expect(parts.flatMap(({ jobs }) => jobs.map(({ id }) => id)).sort()).toEqual(pipeline.jobs.map(({ id }) => id))
+    expect(Math.max(...parts.map(part => part.pipeline.end))).toBe(ends[1])
+  })
+})
+
 describe('with webhooks beside', () => {
   it('no pipeline is exported twice, and what a webhook told is not asked for again', async () => {
     await using world = await openPolledWorld({ poll: whole, hook: () => true })

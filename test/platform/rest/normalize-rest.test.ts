@@ -128,6 +128,17 @@ describe('a pipeline', () => {
     expect(normalizeRest({ instance, pipeline, besides }).pipeline!.facts).toMatchObject(besides)
   })
 
+  it('of a merge request names it in its ref, and nowhere else', () => {
+    for (const kind of ['head', 'merge', 'train']) {
+      const ofRequest = restPipeline.parse({ ...pipelineJson, ref: `refs/merge-requests/17/${kind}` })
+      expect(normalizeRest({ instance, pipeline: ofRequest }).pipeline!.facts.mergeRequest).toEqual({ iid: 17 })
+    }
+    for (const ref of ['refs/merge-requests/17', 'refs/merge-requests/0/head', 'topic/refs/merge-requests/17/head']) {
+      const ofBranch = restPipeline.parse({ ...pipelineJson, ref })
+      expect(normalizeRest({ instance, pipeline: ofBranch }).pipeline!.facts).not.toHaveProperty('mergeRequest')
+    }
+  })
+
   it('keeps a status that this version does not know', () => {
     const odd = restPipeline.parse({ ...pipelineJson, status: 'quarantined' })
     expect(normalizeRest({ instance, pipeline: odd }).pipeline!.facts.status).toBe('quarantined')
