@@ -13,8 +13,8 @@ export const takeInSql = {
   /** Locks out other replicas where there are any. */
   reached: `INSERT INTO trends_reached VALUES (1, 0)
             ON CONFLICT (id) DO UPDATE SET part_id = trends_reached.part_id RETURNING part_id`,
-  /** Parts after the last, old enough that none with a smaller number can still appear. */
-  parts: 'SELECT id, run_id, view FROM parts WHERE id > ?1 AND frozen_at <= ?2 ORDER BY id LIMIT ?3',
+  /** Parts after the last, up to the one before which no other can still appear. */
+  parts: 'SELECT id, run_id, view FROM parts WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3',
   /** The same where they may still be in memory. */
   numbers: 'SELECT id, run_id FROM parts WHERE id > ?1 ORDER BY id LIMIT ?2',
   earlier: 'SELECT view FROM parts WHERE run_id = ?1 AND attempt <= ?2 AND id < ?3',
@@ -26,6 +26,9 @@ export const takeInSql = {
             project = excluded.project, runs = excluded.runs, failed = excluded.failed, flaky = excluded.flaky,
             total_ms = excluded.total_ms, durations = excluded.durations, queues = excluded.queues`,
   move: 'UPDATE trends_reached SET part_id = ?1 WHERE id = 1',
+  /** Where numbers are given again that were given before: after the newest were pruned, or in a copy of a store. */
+  moveBack: `UPDATE trends_reached SET part_id = (SELECT coalesce(max(id), 0) FROM parts)
+             WHERE part_id > (SELECT coalesce(max(id), 0) FROM parts)`,
   prune: 'DELETE FROM trends WHERE step = ?1 AND bucket < ?2',
 } as const
 

@@ -1,7 +1,7 @@
 // What every store's views promise, as one function: run against each database.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { absorbing } from '../../src/sources/absorb.ts'
-import { at, event, instance, job, rules, t0 } from '../flow/world.ts'
+import { at, event, instance, job, minute, rules, t0 } from '../flow/world.ts'
 import { day, hour } from '../../src/store/trends.ts'
 import { freezeAttempt } from '../../src/model/freeze.ts'
 import { middleOf } from '../../src/lib/log-bins.ts'
@@ -181,6 +181,50 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await trends.jobs('flakiest', { ...query, step: day }, 5)).toMatchObject([
         { job: 'e2e', runs: 3, failed: 1, flaky: 1 },
       ])
+    })
+
+    it.each(['taken in', 'only read ahead', 'not read'])(
+      'adds up what is frozen after the newest was pruned, also where that was %s',
+      async how => {
+        const { trends } = store.views
+        for (const id of [1, 2, 3]) {
+          await hear(id, 'success', { created: 0, finished: 100 })
+          await freeze(id)
+        }
+        const { token, items } = await store.exports.lease({ destination: 'default', signal: 'traces' }, 10, minute)
+        await store.exports.settle(
+          token,
+          items.map(({ id }) => ({ id, as: 'delivered' as const })),
+        )
+        if (how === 'taken in') expect(await trends.takeIn(10)).toBe(3)
+        if (how === 'only read ahead') expect(await trends.readAhead(10)).toBe('all')
+        // A clock that was ahead makes everything old.
+        expect((await store.pruning.runs(t0 + day, 10, undefined)).pruned).toBe(3)
+        for (const id of [4, 5]) {
+          await hear(id, 'success', { created: 0, finished: 100 })
+          await freeze(id)
+        }
+        await trends.readAhead(10)
+        while ((await trends.takeIn(10)) > 0);
+        const counted = await trends.series({}, { step: hour, since: t0 - day, until: t0 + day })
+        // What was pruned before anybody read it is lost to the figures, and that alone.
+        const isRead = how === 'taken in' || (how === 'only read ahead' && name === 'SQLite')
+        expect(counted).toMatchObject([{ runs: isRead ? 5 : 2 }])
+      },
+    )
+
+    /** What mends a store in which numbers begin again: PostgreSQL's never do, but for those of a copy. */
+    const mends: [string, (store: Store) => Promise<void>][] = [
+      ['a copy', async ({ tables }) => tables.finish()],
+      ...(name === 'SQLite' ? [['a start', async store => store.reclaim()] as (typeof mends)[number]] : []),
+    ]
+    it.each(mends)('adds up what is frozen after %s, also where numbers begin again', async (_what, mend) => {
+      const reached = (await store.tables.list()).find(table => table.name === 'trends_reached')
+      await store.tables.write(reached!, [[1, 1_000]])
+      await mend(store)
+      await hear(1, 'success', { created: 0, finished: 100 })
+      await freeze(1)
+      expect(await store.views.trends.takeIn(10)).toBe(1)
     })
 
     it('forgets hours after some days, and keeps days', async () => {

@@ -1,11 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll } from 'vitest'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
 import { t0 } from '../flow/world.ts'
+import { day } from '../../src/store/trends.ts'
+import { manyRuns } from './many-runs.ts'
 import { viewsExercise } from './views-exercise.ts'
 
 viewsExercise('SQLite', async () => {
@@ -37,5 +40,33 @@ viewsExercise('PostgreSQL', async () => {
       now += ms
     },
     dispose: async () => undefined,
+  }
+})
+
+it('the figures on PostgreSQL leave out nothing that is committed after what has a greater number', async () => {
+  const url = await server.newDatabase()
+  let now = t0
+  const store = await openPostgres(url, { now: () => now, maxSize: 2 ** 30 })
+  const pool = new pg.Pool({ connectionString: url })
+  const other = await pool.connect()
+  try {
+    await manyRuns({ store, runs: 1, until: t0 })
+    const copy = `INSERT INTO parts (run_id, attempt, part, view, frozen_at)
+                  SELECT run_id, attempt + $1, part, view, frozen_at FROM parts WHERE attempt = 1`
+    await other.query('BEGIN')
+    await other.query(copy, [1])
+    await pool.query(copy, [2])
+    now += 100_000
+    const { trends } = store.views
+    await trends.takeIn(10)
+    await other.query('COMMIT')
+    while ((await trends.takeIn(10)) === 0);
+    while ((await trends.takeIn(10)) > 0);
+    const counted = await trends.series({}, { step: day, since: 0, until: t0 + day })
+    expect(counted.reduce((sum, { runs }) => sum + runs, 0)).toBe(3)
+  } finally {
+    other.release()
+    await pool.end()
+    await store.close()
   }
 })

@@ -1,5 +1,6 @@
 // Rows as they are, on PostgreSQL.
 import { momentary, type Cell, type Cells, type Table, type Tables } from '../tables.ts'
+import { takeInSql } from '../trends-sql.ts'
 import type { Database, Row } from './database.ts'
 
 /** PostgreSQL takes at most 65,535 parameters in one statement. */
@@ -53,6 +54,8 @@ export function postgresTables(db: Database): Tables {
           `SELECT setval(pg_get_serial_sequence('${name}', '${column}'), greatest(max(${column}), 1), max(${column}) IS NOT NULL) FROM ${name}`,
         )
       }
+      // Numbers go on from the greatest: so must what counts them.
+      await db.query(takeInSql.moveBack)
     },
   }
 }

@@ -17,6 +17,8 @@ import { sqlitePruning } from './pruning.ts'
 import { sqliteTotals } from './totals.ts'
 import { sqliteRuns } from './runs.ts'
 import { sqliteTables } from './tables.ts'
+import { sqliteTrendTaking } from './trend-taking.ts'
+import { takeInSql } from '../trends-sql.ts'
 import { sqliteViews } from './views.ts'
 import type { Store, StoreOptions } from '../store.ts'
 
@@ -30,6 +32,7 @@ export function openSqlite(file: string, options: StoreOptions, marks?: JournalM
   const waiting = { db, leases: createLeases(), keys, journal }
   const recent = createRecentParts(options.now)
   const listings = sqliteListings(db, recent)
+  const trends = sqliteTrendTaking(db, recent)
   const size = (): number => db.size() + (folder === undefined ? 0 : journalBytes(folder))
   return {
     // Some milliseconds, so that everything else on the thread has its turn; larger ones were tried, and are no faster.
@@ -39,10 +42,10 @@ export function openSqlite(file: string, options: StoreOptions, marks?: JournalM
     exports: sqliteExports(db, recent),
     asking: sqliteAsking(db),
     ...sqliteNotes(db),
-    pruning: sqlitePruning(db, recent, () => size() / options.maxSize),
+    pruning: sqlitePruning(db, recent, trends, () => size() / options.maxSize),
     tables: sqliteTables(db),
     totals: sqliteTotals(db),
-    views: sqliteViews(db, recent, listings),
+    views: sqliteViews(db, trends, listings),
     proveWritable: async () => proveWritable(db),
     reclaim: async () => {
       db.transaction(() => {
@@ -51,6 +54,8 @@ export function openSqlite(file: string, options: StoreOptions, marks?: JournalM
           db.now(),
         )
         reclaimAsking(db)
+        // Of a file that an earlier version pruned, or that was copied.
+        db.prepare(takeInSql.moveBack).run()
       })
     },
     intoTables: async () => {

@@ -4,19 +4,29 @@ import { storedRun } from '../run-rows.ts'
 import { remember } from '../../model/tombstone.ts'
 import { writeMemory } from './tombstones.ts'
 import type { Database, Row } from './database.ts'
+import { takeInSql } from '../trends-sql.ts'
 import type { RecentParts } from './recent-parts.ts'
+import type { TrendTaking } from './trend-taking.ts'
 import type { Pruning, RunCursor, RunsPruned } from '../pruning.ts'
 
 /** Pages of one step, 16 KiB each (4 in files of the first versions): some milliseconds of writing. */
 const pagesPerStep = 128
 
 /** `fullness`: of the whole store, as a share of its limit. */
-export function sqlitePruning(db: Database, recent: RecentParts, fullness: () => number): Pruning {
+export function sqlitePruning(
+  db: Database,
+  recent: RecentParts,
+  trends: Pick<TrendTaking, 'writeAhead'>,
+  fullness: () => number,
+): Pruning {
   /** Runs one statement whose last parameters are the age and the limit. */
   const changes = (sql: string, ...values: (number | string)[]): number =>
     db.transaction(() => Number(db.prepare(sql).run(...values).changes))
   return {
-    runs: async (before, limit, from) => db.transaction(() => pruneRuns(db, recent, before, limit, from)),
+    runs: async (before, limit, from) => {
+      trends.writeAhead()
+      return db.transaction(() => pruneRuns(db, recent, before, limit, from))
+    },
     tombstones: async (before, limit) =>
       changes(
         `DELETE FROM tombstones WHERE (instance, pipeline_id) IN
@@ -86,6 +96,7 @@ function pruneRuns(
     db.prepare('DELETE FROM runs WHERE id = ?').run(id)
     pruned += 1
   }
+  if (pruned > 0) db.prepare(takeInSql.moveBack).run()
   const last = rows.length < limit ? undefined : rows.at(-1)
   const next = last && { changedAt: last.changed_at as number, id: last.id as number }
   return { pruned, remembered, next }

@@ -1,5 +1,6 @@
 // Rows as they are, on SQLite.
 import { momentary, type Cell, type Cells, type Table, type Tables } from '../tables.ts'
+import { takeInSql } from '../trends-sql.ts'
 import type { Database, Row } from './database.ts'
 
 export function sqliteTables(db: Database): Tables {
@@ -35,8 +36,10 @@ export function sqliteTables(db: Database): Tables {
       const insert = db.prepare(`INSERT OR IGNORE INTO ${name} (${columns.join(', ')}) VALUES (${marks})`)
       db.transaction(() => rows.forEach(row => insert.run(...row)))
     },
-    // Ids follow the greatest one by themselves.
-    finish: async () => undefined,
+    // Ids follow the greatest one by themselves; so must what counts them.
+    finish: async () => {
+      db.transaction(() => db.prepare(takeInSql.moveBack).run())
+    },
   }
 }
 

@@ -1,5 +1,6 @@
 // Figures over time on SQLite: read ahead from what was frozen a moment ago, written for many parts at once.
 import { forgottenBefore, needsEarlier, rowKey, rowValues, takeInSql, trendSteps } from '../trends-sql.ts'
+import { StoreError } from '../../lib/fault.ts'
 import { TrendSums } from '../trend-sums.ts'
 import type { Database, Row } from './database.ts'
 import type { FrozenPart } from '../../model/frozen.ts'
@@ -16,28 +17,42 @@ interface Ahead {
 /** Rows of hours; as many again of days are written with them: some ten milliseconds. */
 const enough = 1_000
 
-export function sqliteTrendTaking(
-  db: Database,
-  recent: RecentParts,
-): Pick<TrendViews, 'readAhead' | 'takeIn' | 'prune'> {
+export interface TrendTaking extends Pick<TrendViews, 'readAhead' | 'takeIn' | 'prune'> {
+  /** Before parts are pruned: SQLite gives the numbers of the newest again, so nothing may be read and not written. */
+  writeAhead(): void
+}
+
+export function sqliteTrendTaking(db: Database, recent: RecentParts): TrendTaking {
   let ahead: Ahead | undefined
+
+  function take(limit: number): number {
+    const count = db.transaction(() => {
+      const from = reached(db)
+      // Should somebody else have taken in what was read, it is read anew.
+      const own = ahead?.from === from ? ahead : startAt(from)
+      const count = read(db, recent, own, limit)
+      if (own.last > from) write(db, own)
+      return count
+    })
+    ahead = undefined
+    return count
+  }
+
   return {
     readAhead: async limit => {
       ahead ??= startAt(reached(db))
       if (ahead.sums.size >= enough) return 'enough'
       return read(db, recent, ahead, limit) === limit ? 'more' : 'all'
     },
-    takeIn: async limit => {
-      const count = db.transaction(() => {
-        const from = reached(db)
-        // Should somebody else have taken in what was read, it is read anew.
-        const own = ahead?.from === from ? ahead : startAt(from)
-        const count = read(db, recent, own, limit)
-        if (own.last > from) write(db, own)
-        return count
-      })
-      ahead = undefined
-      return count
+    takeIn: async limit => take(limit),
+    writeAhead: () => {
+      try {
+        if (ahead !== undefined) take(0)
+      } catch (error) {
+        // What cannot be written, as on a full disk, is read once more.
+        ahead = undefined
+        if (!(error instanceof StoreError)) throw error
+      }
     },
     prune: async () =>
       db.transaction(() =>

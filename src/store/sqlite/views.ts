@@ -1,24 +1,20 @@
 // Views on SQLite.
 import { StoreError } from '../../lib/fault.ts'
 import { trendsOn } from '../trends-sql.ts'
-import { sqliteTrendTaking } from './trend-taking.ts'
 import { viewsOn, type Ask } from '../views-sql.ts'
 import type { Database } from './database.ts'
 import type { Listings } from './listings.ts'
-import type { RecentParts } from './recent-parts.ts'
+import type { TrendTaking } from './trend-taking.ts'
 import type { Views } from '../views.ts'
 
-export function sqliteViews(db: Database, recent: RecentParts, listings: Listings): Views {
+export function sqliteViews(db: Database, trends: TrendTaking, listings: Listings): Views {
   const ask: Ask = async (sql, values) => db.prepare(sql).all(...values)
   return {
     ...viewsOn(async (sql, values) => {
       upToDate(listings)
       return ask(sql, values)
     }),
-    trends: {
-      ...trendsOn(ask),
-      ...sqliteTrendTaking(db, recent),
-    },
+    trends: { ...trendsOn(ask), ...trends },
   }
 }
 

@@ -1,0 +1,91 @@
+// Figures over time on PostgreSQL: several replicas freeze at once, and one of them at a time takes in what was frozen.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { forgottenBefore, needsEarlier, rowKey, rowValues, takeInSql, trendSteps } from '../trends-sql.ts'
+import { TrendSums } from '../trend-sums.ts'
+import type { Database, Row, Session } from './database.ts'
+import type { FrozenPart } from '../../model/frozen.ts'
+import type { Ask } from '../views-sql.ts'
+import type { TrendViews } from '../trends.ts'
+
+/** Of parts up to `last` none is still to come once no transaction before `after` is under way. */
+interface Horizon {
+  readonly last: number
+  readonly after: number
+}
+
+/** Transactions under way end in milliseconds as a rule: looked at so often for them, with a pause, ms. */
+const looks = { most: 40, pause: 25 }
+
+export function postgresTrendTaking(db: Database): Pick<TrendViews, 'readAhead' | 'takeIn' | 'prune'> {
+  let next: Horizon | undefined
+  return {
+    // Other replicas read the same parts: what is read is written at once, under the lock.
+    readAhead: async () => 'all',
+    takeIn: async limit => {
+      next ??= await horizon(db)
+      if (!(await isReached(db, next))) return 0
+      const { last } = next
+      const count = await db.transaction(async session => takeIn(session, last, limit))
+      if (count < limit) next = undefined
+      return count
+    },
+    prune: async () =>
+      db.transaction(async (session, now) => {
+        let gone = 0
+        for (const step of trendSteps) {
+          const sql = `${placed(takeInSql.prune)} RETURNING 1`
+          gone += (await session.query(sql, [step, forgottenBefore(step, now)])).length
+        }
+        return gone
+      }),
+  }
+}
+
+/**
+ * A part's number is given before its transaction is committed, so a smaller number may appear after a greater one. Two
+ * statements, in this order: whoever had a number by the first is a transaction that the second knows of.
+ */
+async function horizon(db: Database): Promise<Horizon> {
+  const [given] = await db.query('SELECT last_value AS last FROM parts_id_seq')
+  const [begun] = await db.query('SELECT txid_snapshot_xmax(txid_current_snapshot()) AS after')
+  return { last: given?.last as number, after: begun?.after as number }
+}
+
+async function isReached(db: Database, { after }: Horizon): Promise<boolean> {
+  for (let look = 1; look <= looks.most; look += 1) {
+    const [oldest] = await db.query('SELECT txid_snapshot_xmin(txid_current_snapshot()) AS oldest')
+    if ((oldest?.oldest as number) >= after) return true
+    await sleep(looks.pause)
+  }
+  return false
+}
+
+async function takeIn(session: Session, until: number, limit: number): Promise<number> {
+  const ask: Ask = async (sql, values) => session.query(placed(sql), values)
+  const [reached] = await ask(takeInSql.reached, [])
+  const rows = await ask(takeInSql.parts, [reached?.part_id as number, until, limit])
+  const last = rows.at(-1)
+  if (last === undefined) return 0
+  const sums = new TrendSums()
+  for (const row of rows) {
+    const part = viewOf(row)
+    const before = needsEarlier(part)
+      ? await ask(takeInSql.earlier, [row.run_id as number, part.attempt, row.id as number])
+      : []
+    sums.add(part, before.map(viewOf))
+  }
+  for (const addition of sums.additions()) {
+    const [before] = await ask(takeInSql.row, rowKey(addition))
+    await ask(takeInSql.write, rowValues(addition, before))
+  }
+  await ask(takeInSql.move, [last.id as number])
+  return rows.length
+}
+
+function viewOf(row: Row): FrozenPart {
+  return JSON.parse(row.view as string) as FrozenPart
+}
+
+export function placed(sql: string): string {
+  return sql.replace(/\?(\d+)/g, '$$$1')
+}
