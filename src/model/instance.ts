@@ -24,3 +24,27 @@ export function instanceOfProject(webUrl: string | undefined): string | undefine
     return undefined
   }
 }
+
+/**
+ * Which instance a payload belongs to. `header`: what the delivery's unsigned header says, believed only where the payload bears
+ * it out: the project's URL lies below it, and where the project's path is known, exactly so far below it. Then the `configured`
+ * one, then the origin of the project's URL. Only a payload that names no project's URL leaves the last word to the header.
+ */
+export function instanceOfPayload(told: {
+  readonly header: string | undefined
+  readonly configured: string | undefined
+  readonly webUrl: string | undefined
+  readonly path: string | undefined
+}): string | undefined {
+  const header = told.header === undefined ? undefined : normalizeInstance(told.header)
+  const configured = told.configured === undefined ? undefined : normalizeInstance(told.configured)
+  const project = told.webUrl === undefined ? undefined : normalizeInstance(told.webUrl)
+  if (project === undefined) return configured ?? header
+  if (header !== undefined && isBorneOut(header, project, told.path)) return header
+  return configured ?? instanceOfProject(project)
+}
+
+function isBorneOut(instance: string, project: string, path: string | undefined): boolean {
+  if (!project.startsWith(`${instance}/`)) return false
+  return path === undefined || !project.endsWith(`/${path}`) || project === `${instance}/${path}`
+}

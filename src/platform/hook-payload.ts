@@ -1,6 +1,6 @@
 // Pipeline and job events become observations, read tolerantly: unknown fields and statuses pass, an optional field of a wrong
 // type is dropped, and only what nothing can be known without is required. snake_case ends here. Pipeline variables are not read.
-import { instanceOfProject, normalizeInstance } from '../model/instance.ts'
+import { instanceOfPayload } from '../model/instance.ts'
 import { PayloadError } from '../lib/fault.ts'
 import { readListedJobs, readPerson, readToldJob } from './hook-job.ts'
 import {
@@ -108,7 +108,7 @@ export function readPipelineHook(body: unknown, context: HookContext): HookTold 
     throw unusable('pipeline', missing)
   }
   const project = projectFacts(projectFields ?? {})
-  const instance = instanceOf(context, project.webUrl)
+  const instance = instanceOf(context, project)
   // `jobs`: the name of `builds` on very old platforms. `bridges`: the newest platforms only.
   const heard = readListedJobs(readList(hook.builds) ?? readList(hook.jobs) ?? [], 'job')
   const listedBridges = readList(hook.bridges)
@@ -164,8 +164,8 @@ export function readJobHook(body: unknown, context: HookContext): HookTold {
   const project = projectFacts(projectFields ?? {})
   const name = project.name ?? readText(repository?.name) ?? lastName(readText(hook.project_name))
   const webUrl = project.webUrl ?? readUrl(repository?.homepage)
-  const instance = instanceOf(context, webUrl)
   const told = { ...project, ...(name !== undefined && { name }), ...(webUrl !== undefined && { webUrl }) }
+  const instance = instanceOf(context, told)
   return {
     observation: {
       key: { instance, pipelineId },
@@ -177,16 +177,14 @@ export function readJobHook(body: unknown, context: HookContext): HookTold {
   }
 }
 
-/** The delivery's own word, else the operator's, else the project's address. */
-function instanceOf(context: HookContext, webUrl: string | undefined): string {
-  const { instance: header, platformUrl } = context
-  const instance =
-    (header === undefined ? undefined : normalizeInstance(header)) ??
-    (platformUrl === undefined ? undefined : normalizeInstance(platformUrl)) ??
-    instanceOfProject(webUrl)
+function instanceOf(
+  { instance: header, instanceHeader, platformUrl }: HookContext,
+  told: Partial<ProjectFacts>,
+): string {
+  const instance = instanceOfPayload({ header, configured: platformUrl, webUrl: told.webUrl, path: told.path })
   if (instance !== undefined) return instance
   throw new PayloadError(
-    `The delivery does not tell its instance: no usable ${context.instanceHeader} header, no web URL of its project.`,
+    `The delivery does not tell its instance: no usable ${instanceHeader} header, no web URL of its project.`,
     'Set PIPESPAN_PLATFORM_URL.',
   )
 }

@@ -164,7 +164,8 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
 
 function deliveryOf({ requestHeaders, requestData }: HookDelivery, event: string, profile: Profile): Delivery {
   return {
-    key: deliveryKey(requestHeaders),
+    // The platform's own record: it gives both headers the same value.
+    key: deliveryKey(requestHeaders, 'sent'),
     event: event.trim(),
     instance: headerOf(requestHeaders, 'Instance', profile),
     source: 'redelivery',

@@ -7,7 +7,7 @@ import { hookKindOfEvent, isWanted } from '../platform/hook-kind.ts'
 import { headerOf, type Headers } from '../platform/profile.ts'
 import type { Inbox, PutOutcome } from '../store/inbox.ts'
 import { createBodyBudget } from './body-budget.ts'
-import { deliveryKey } from './delivery-key.ts'
+import { deliveryKey, type KeyProof } from './delivery-key.ts'
 import { looksLikeJsonObject } from './json-shape.ts'
 import { createPutBatch } from './put-batch.ts'
 import { readBody } from './read-body.ts'
@@ -88,17 +88,17 @@ export function createWebhookDoor(options: WebhookDoorOptions): WebhookDoor {
       if ('verify' in admission && !admission.verify(read.body)) return { refused: 'signature' }
       if (isNotOfInterest(request.headers)) return ignored(request.headers)
       if (!looksLikeJsonObject(read.body)) return { refused: 'shape' }
-      return await keep(request.headers, read.body)
+      return await keep(request.headers, read.body, 'verify' in admission ? 'signed' : 'sent')
     } finally {
       claim.release()
     }
   }
 
-  async function keep(headers: Headers, body: Buffer): Promise<Answer> {
+  async function keep(headers: Headers, body: Buffer, proof: KeyProof): Promise<Answer> {
     const instance = headerOf(headers, 'Instance', profile)
     try {
       const outcome = await batch.put({
-        key: deliveryKey(headers),
+        key: deliveryKey(headers, proof),
         event: headerOf(headers, 'Event', profile)?.trim() ?? '',
         instance: instance !== undefined && instance.length <= longestInstance ? instance : undefined,
         source: 'webhook',

@@ -57,7 +57,7 @@ describe('the instance', () => {
   const body = jsonOf('pipeline-failed')
   const platformUrl = 'https://configured.example.com/'
 
-  it('is the delivery header, else the configured address, else the origin of the project', () => {
+  it('is the delivery header where the project bears it out, else the configured address, else the origin of the project', () => {
     const header = { instance: 'HTTPS://Git.Example.com:443/' }
     expect(observe(body, header, { ...plain, platformUrl }).key.instance).toBe('https://git.example.com')
     expect(observe(body, {}, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
@@ -77,6 +77,35 @@ describe('the instance', () => {
     const { key, project } = observe(moved, { instance: 'https://example.com/git/' })
     expect(key.instance).toBe('https://example.com/git')
     expect(project.path).toBe('acme/shop/checkout')
+  })
+
+  it.each([
+    'https://evil.example',
+    'https://git.example.com:8443',
+    'http://git.example.com',
+    'https://git.example.com/evil',
+  ])('is not what an unsigned header says against the project: %s', instance => {
+    expect(observe(body, { instance }).key.instance).toBe('https://git.example.com')
+    expect(observe(body, { instance }, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
+  })
+
+  it('is not cut out of the path of the project', () => {
+    const project = { id: 4, web_url: 'https://example.com/git/acme/shop/checkout' }
+    const told = { object_attributes: { id: 31, status: 'running' }, project, builds: [] }
+    const header = { event: 'Pipeline Hook', instance: 'https://example.com/git/acme' }
+    expect(observe(told, header).key.instance).toBe('https://example.com/git/acme')
+    const full = { ...told, project: { ...project, path_with_namespace: 'acme/shop/checkout' } }
+    expect(observe(full, header).key.instance).toBe('https://example.com')
+    expect(observe(full, { ...header, instance: 'https://example.com/git' }).key.instance).toBe(
+      'https://example.com/git',
+    )
+  })
+
+  it('is what the header says where the payload names no project address and nothing is configured', () => {
+    const told = { object_attributes: { id: 31, status: 'running' }, project: { id: 2 }, builds: [] }
+    const header = { event: 'Pipeline Hook', instance: 'https://git.example.com/' }
+    expect(observe(told, header).key.instance).toBe('https://git.example.com')
+    expect(observe(told, header, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
   })
 
   it('that nothing tells is a failure that names the header and the remedy', () => {

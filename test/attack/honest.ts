@@ -1,0 +1,50 @@
+// What the honest platform sends while others attack: finished pipelines, signed, and what became of each.
+import { createHmac } from 'node:crypto'
+import { request as httpRequest, type Agent } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { generatePipeline } from '../../src/demo/platform/generate.ts'
+
+export const signingToken = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+
+/** A finished pipeline of its own. `bytes`: at least as long, by a field that nobody reads. */
+export function pipelineBody(id: number, bytes = 0): string {
+  const { deliveries } = generatePipeline(9, 'small', { firstIds: { pipeline: id, job: id * 100 } })
+  const body = deliveries.filter(({ kind }) => kind === 'pipeline').at(-1)?.body ?? ''
+  const room = bytes - body.length
+  return room > 0 ? body.replace('{', `{"padding":"${'x'.repeat(room)}",`) : body
+}
+
+/** The headers of a delivery as the platform signs it. `at`: milliseconds of Unix time. */
+export function signedHeaders(body: string, id: string, at = Date.now()): Record<string, string> {
+  const timestamp = String(Math.floor(at / 1000))
+  const key = Buffer.from(signingToken.slice('whsec_'.length), 'base64')
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')
+  return {
+    'content-type': 'application/json',
+    'x-service-event': 'Pipeline Hook',
+    'idempotency-key': id,
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${signature}`,
+  }
+}
+
+export interface SentFrom {
+  /** The sender's own address; any of 127.0.0.0/8 is this machine's. */
+  readonly localAddress?: string
+  readonly agent?: Agent
+}
+
+/** Posts one delivery, on a connection of its own unless an agent keeps some. Resolves with the status; rejects after 10 s, as the platform gives up. */
+export function post(url: string, body: string, headers: Record<string, string>, from: SentFrom = {}): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const { localAddress, agent = false } = from
+    const length = { 'content-length': Buffer.byteLength(body) }
+    const options = { method: 'POST', agent, localAddress, headers: { ...headers, ...length } }
+    const request = httpRequest(url, options, response => {
+      void text(response).then(() => resolve(response.statusCode ?? 0), reject)
+    })
+    request.setTimeout(10_000, () => request.destroy(new Error('no answer within 10 s')))
+    request.on('error', reject).end(body)
+  })
+}
