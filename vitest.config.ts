@@ -1,4 +1,4 @@
-// Tests run in forked processes, so that a test's SQLite files and signals are its own.
+// Tests run in forked processes that load what they test once for many files: no file leaves anything behind that another could see.
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { defineConfig } from 'vitest/config'
 
@@ -17,7 +17,9 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    isolate: false,
+    // Daemons under test wait as much as they work: a third worker fills two processors.
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     sequence: { sequencer: LongFirst },
