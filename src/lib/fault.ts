@@ -14,11 +14,24 @@ export abstract class Fault extends Error {
 /** The operator's configuration cannot be used. */
 export class ConfigError extends Fault {}
 
-/** The store cannot be opened, written or understood. */
+/** The store cannot be opened, written or understood. What was to be written may do the next time. */
 export class StoreError extends Fault {}
+
+/** What was to be stored breaks a rule of the store's: it would the next time as well. */
+export class DataError extends Fault {}
 
 /** A delivery's body is not what its kind promises. */
 export class PayloadError extends Fault {}
+
+/**
+ * True where what was worked on is to blame: the store refused it as data, or code that knows nothing of stores and networks
+ * stumbled over it. Whatever else fails may succeed the next time.
+ */
+export function isOfTheData(error: unknown): boolean {
+  return [DataError, PayloadError, TypeError, RangeError, SyntaxError, ReferenceError, URIError].some(
+    family => error instanceof family,
+  )
+}
 
 /** Text of anything thrown, without its stack. */
 export function reasonOf(error: unknown): string {

@@ -3,6 +3,9 @@
 /** How long an idempotency key is remembered, ms. */
 export const keyMemory = 7 * 24 * 3_600_000
 
+/** So begin the reasons of versions that took the store's trouble for a delivery's own: what they kept is tried once more. */
+export const blamedInHaste = 'It cannot be taken in: '
+
 /** One delivery as a door hands it over: verified, not parsed. */
 export interface Delivery {
   /** The sender's idempotency key; undefined when it sent none. */
@@ -59,15 +62,21 @@ export interface Inbox {
   put(deliveries: readonly Delivery[]): Promise<readonly PutOutcome[]>
   /** Leases the oldest waiting deliveries: at most `limit`, and no more than one beyond `maxBytes`. */
   lease(limit: number, maxBytes: number, holdMs: number): Promise<InboxLease>
-  /** Erases deliveries that are understood and tell nothing of a run. Those that do are erased with the run's change. */
-  erase(token: string, ids: readonly number[]): Promise<void>
-  /** Moves a delivery out of the way: kept for inspection with its reason. Its key does not block a resend. */
-  keep(token: string, id: number, why: { reason: string; body: Uint8Array; version: string }): Promise<void>
+  /**
+   * Erases deliveries that are understood and tell nothing of a run: those that the lease still holds. Returns how many.
+   * Those that do tell something are erased with the run's change.
+   */
+  erase(token: string, ids: readonly number[]): Promise<number>
+  /**
+   * Moves a delivery out of the way: kept for inspection with its reason. Its key does not block a resend. False: the lease
+   * holds it no longer.
+   */
+  keep(token: string, id: number, why: { reason: string; body: Uint8Array; version: string }): Promise<boolean>
   listKept(limit: number): Promise<readonly KeptDelivery[]>
   showKept(id: number): Promise<{ delivery: KeptDelivery; body: Uint8Array } | undefined>
   /** Puts kept deliveries back into the inbox: those named, or all. Returns how many. */
   retryKept(ids: readonly number[] | 'all'): Promise<number>
-  /** Puts back what another version could not understand, each once per version. Returns how many. */
+  /** Puts back what another version could not understand, each once per version, and what was `blamedInHaste`. Returns how many. */
   retryKeptOfOtherVersions(version: string): Promise<number>
   state(): Promise<InboxState>
 }

@@ -1,6 +1,6 @@
 // The intake on a real store, where one delivery or the store itself is in trouble.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { StoreError } from '../../src/lib/fault.ts'
+import { DataError, StoreError } from '../../src/lib/fault.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { parseDelivery } from '../../src/platform/parse-delivery.ts'
 import { profiles } from '../../src/platform/profile.ts'
@@ -17,18 +17,24 @@ let intake: Intake
 /** Deliveries of each transaction. */
 let taken: number[]
 
-/** Pipelines for which the store fails. */
-let troubled: (pipelineId: number) => boolean
+/** What is thrown for a transaction that tells of these pipelines, if anything. */
+let trouble: (pipelineIds: readonly number[]) => Error | undefined
+const outage = new StoreError('It cannot be written.', 'See the disk.')
+
+/** The store's clock: leases run out by it. */
+let now: number
+const afterTheLease = 20_000
 
 beforeEach(() => {
-  troubled = () => false
+  trouble = () => undefined
+  now = t0
   taken = []
-  store = openSqlite(':memory:', { now: () => t0, maxSize: 2 ** 30 })
+  store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
   const runs: Runs = {
     ...store.runs,
     transact: async (work, understood) => {
-      if (work.some(({ key }) => troubled(key.pipelineId)))
-        throw new StoreError('It cannot be written.', 'See the disk.')
+      const error = trouble(work.map(({ key }) => key.pipelineId))
+      if (error !== undefined) throw error
       taken.push(understood?.ids.length ?? 0)
       return store.runs.transact(work, understood)
     },
@@ -85,26 +91,101 @@ async function postWith(message: string, status: string, ...pipelineIds: number[
 }
 
 describe('the intake', () => {
-  it('moves a delivery that the store cannot take in out of the way of the others, with its reason', async () => {
-    troubled = id => id === 2
-    await post(1, 2, 3)
+  const known = async (pipelineId: number): Promise<boolean> =>
+    (await store.runs.get({ instance, pipelineId })) !== undefined
+
+  it.each([new DataError('It does not fit.', 'Please report it.'), new TypeError('It does not fit.')])(
+    'moves a delivery that is itself to blame (%o) out of the way of the others, with its reason',
+    async error => {
+      trouble = ids => (ids.includes(2) ? error : undefined)
+      await post(1, 2, 3)
+      await intake.drain()
+      expect([await known(1), await known(3)]).toEqual([true, true])
+      expect(await store.inbox.state()).toMatchObject({ waiting: 0, kept: 1 })
+      expect(intake.counters).toMatchObject({ understood: 2, unparseable: 1 })
+      const [kept] = await store.inbox.listKept(1)
+      expect(kept?.reason).toContain('It does not fit.')
+      trouble = () => undefined
+      await store.inbox.retryKept('all')
+      await intake.drain()
+      expect(await known(2)).toBe(true)
+    },
+  )
+
+  it('moves what is itself to blame out of the way when it comes alone, too', async () => {
+    trouble = () => new RangeError('It does not fit.')
+    await post(1)
     await intake.drain()
-    expect(await store.runs.get({ instance, pipelineId: 1 })).toBeDefined()
-    expect(await store.runs.get({ instance, pipelineId: 3 })).toBeDefined()
     expect(await store.inbox.state()).toMatchObject({ waiting: 0, kept: 1 })
-    const [kept] = await store.inbox.listKept(1)
-    expect(kept?.reason).toContain('It cannot be written.')
-    troubled = () => false
-    await store.inbox.retryKept('all')
-    await intake.drain()
-    expect(await store.runs.get({ instance, pipelineId: 2 })).toBeDefined()
   })
 
-  it('leaves everything in the inbox while the store takes nothing', async () => {
-    troubled = () => true
+  it('leaves everything in the inbox while the store takes nothing, and counts nothing of it', async () => {
+    trouble = () => outage
     await post(1, 2, 3)
     await expect(intake.drain()).rejects.toThrow('It cannot be written.')
     expect(await store.inbox.state()).toMatchObject({ waiting: 3, kept: 0 })
+    expect(intake.counters).toMatchObject({ understood: 0, unparseable: 0 })
+    trouble = () => undefined
+    now += afterTheLease
+    await intake.drain()
+    expect(await store.inbox.state()).toMatchObject({ waiting: 0, kept: 0 })
+    expect(intake.counters).toMatchObject({ understood: 3, unparseable: 0 })
+  })
+
+  it('leaves everything in the inbox where not one of several fits: then it is no single one to blame', async () => {
+    trouble = () => new DataError('It does not fit.', 'Please report it.')
+    await post(1, 2, 3)
+    await expect(intake.drain()).rejects.toThrow('It does not fit.')
+    expect(await store.inbox.state()).toMatchObject({ waiting: 3, kept: 0 })
+  })
+
+  it('sets nothing aside and counts nothing twice while the store fails and succeeds by turns', async () => {
+    let asked = 0
+    trouble = () => ((asked += 1) % 3 === 0 ? undefined : outage)
+    const ids = Array.from({ length: 40 }, (_, at) => at + 1)
+    await post(...ids)
+    let failures = 0
+    while ((await store.inbox.state()).waiting > 0) {
+      expect((await store.inbox.state()).kept).toBe(0)
+      await intake.drain().catch(() => (failures += 1))
+      now += afterTheLease
+    }
+    expect(failures).toBeGreaterThan(0)
+    expect(await store.inbox.state()).toMatchObject({ waiting: 0, kept: 0 })
+    expect(intake.counters).toMatchObject({ understood: ids.length, unparseable: 0, lost: 0 })
+    expect((await store.runs.count()).runs).toBe(ids.length)
+  })
+
+  it('lets no other delivery wait for one that the store fails to take in again and again, and tries it ever more rarely', async () => {
+    let asked = 0
+    trouble = ids => {
+      if (!ids.includes(2)) return undefined
+      asked += 1
+      return outage
+    }
+    await post(1, 2, 3)
+    await expect(intake.drain()).rejects.toThrow('It cannot be written.')
+    expect([await known(1), await known(2), await known(3)]).toEqual([true, false, true])
+    asked = 0
+    taken = []
+    for (let round = 1; round <= 40; round += 1) {
+      now += afterTheLease
+      await post(100 + round, 200 + round)
+      await intake.drain().catch(() => undefined)
+    }
+    // The others go together: it is not among them.
+    expect(taken).toEqual(Array.from({ length: 40 }, () => 2))
+    expect(asked).toBeGreaterThan(3)
+    expect(asked).toBeLessThan(10)
+    expect(await store.inbox.state()).toMatchObject({ waiting: 1, kept: 0 })
+    trouble = () => undefined
+    await expect
+      .poll(async () => {
+        now += afterTheLease
+        await intake.drain()
+        return known(2)
+      })
+      .toBe(true)
   })
 
   it('takes in many small deliveries at once where they tell of few runs, and of large ones or of many runs fewer', async () => {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { absorbing } from '../../src/sources/absorb.ts'
 import { event, instance, job, at, rules } from '../flow/world.ts'
 import { freezeAttempt } from '../../src/model/freeze.ts'
-import type { Delivery } from '../../src/store/inbox.ts'
+import { blamedInHaste, type Delivery } from '../../src/store/inbox.ts'
 import type { Lane } from '../../src/store/exports.ts'
 import type { RunWork } from '../../src/store/runs.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -140,6 +140,20 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.inbox.retryKeptOfOtherVersions('1.0.0')).toBe(0)
         expect(await store.inbox.retryKept('all')).toBe(1)
         expect(await store.inbox.state()).toMatchObject({ waiting: 2, kept: 0 })
+      })
+
+      it('puts back once what an older version set aside in the store’s trouble, of whatever version that was', async () => {
+        await store.inbox.put([delivery('a'), delivery('b')])
+        const { token, items } = await store.inbox.lease(10, 1e6, 1_000)
+        const reasons = [`${blamedInHaste}terminating connection due to administrator command`, 'no id']
+        for (const [index, { id }] of items.entries()) {
+          const why = { reason: reasons[index] ?? '', body: Buffer.from('{}'), version: '1.0.0' }
+          expect(await store.inbox.keep(token, id, why)).toBe(true)
+          expect(await store.inbox.keep(token, id, why)).toBe(false)
+        }
+        expect(await store.inbox.retryKeptOfOtherVersions('1.0.0')).toBe(1)
+        expect(await store.inbox.retryKeptOfOtherVersions('1.0.0')).toBe(0)
+        expect((await store.inbox.listKept(10)).map(({ reason }) => reason)).toEqual(['no id'])
       })
 
       it('forgets old keys in pruning', async () => {

@@ -1,6 +1,6 @@
 // A pool of connections to PostgreSQL: its clock, its transactions, its migrations. SQL of the rooms is in the files beside.
 import pg from 'pg'
-import { reasonOf, StoreError } from '../../lib/fault.ts'
+import { DataError, Fault, reasonOf, StoreError } from '../../lib/fault.ts'
 import { postgresMigrations } from './migrations.ts'
 
 export type Row = Record<string, unknown>
@@ -19,7 +19,9 @@ export interface Database extends Session {
 }
 
 /** Thrown inside a transaction to roll back and run the work once more. */
-export class Again extends Error {}
+export class Again extends Error {
+  override readonly message = 'another replica got in its way again and again'
+}
 
 export interface DatabaseOptions {
   /** Replaces the database's clock, for tests. */
@@ -83,7 +85,7 @@ function connect(pool: pg.Pool, options: DatabaseOptions): Database {
           return await once(pool, work, now)
         } catch (error) {
           if (attempt < attempts && isWorthAnotherTry(error)) continue
-          throw error instanceof pg.DatabaseError ? fault(error) : error
+          throw error instanceof Again ? fault(error) : error
         }
       }
     },
@@ -101,12 +103,19 @@ async function once<T>(
   })
   // A connection that breaks while it is ours tells its query; told to nobody else as well, it would end the process.
   client.on('error', ignore)
-  const session: Session = { query: async (sql, values = []) => (await client.query<Row>(sql, [...values])).rows }
+  const query: Session['query'] = async (sql, values = []) => {
+    try {
+      return (await client.query<Row>(sql, [...values])).rows
+    } catch (error) {
+      throw fault(error)
+    }
+  }
+  const session: Session = { query }
   let broken: Error | undefined
   try {
-    await client.query('BEGIN')
+    await query('BEGIN')
     const result = await work(session, await now(session))
-    await client.query('COMMIT')
+    await query('COMMIT')
     return result
   } catch (error) {
     try {
@@ -114,7 +123,7 @@ async function once<T>(
     } catch (lost) {
       broken = lost as Error
     }
-    throw isConnectionLoss(error) ? fault(error) : error
+    throw error
   } finally {
     client.off('error', ignore)
     client.release(broken)
@@ -166,16 +175,18 @@ function ignore(): void {
 
 function isWorthAnotherTry(error: unknown): boolean {
   if (error instanceof Again) return true
+  const cause = error instanceof StoreError ? error.cause : undefined
   // serialization_failure, deadlock_detected
-  return error instanceof pg.DatabaseError && (error.code === '40001' || error.code === '40P01')
+  return cause instanceof pg.DatabaseError && (cause.code === '40001' || cause.code === '40P01')
 }
 
-function isConnectionLoss(error: unknown): boolean {
-  return !(error instanceof pg.DatabaseError) && !(error instanceof Again) && error instanceof Error && 'code' in error
-}
-
-function fault(error: unknown): StoreError {
-  if (error instanceof StoreError) return error
+/** Only what PostgreSQL says of the data (its classes 22 and 23) is the data's fault. The rest may do the next time, however it came. */
+function fault(error: unknown): Fault {
+  if (error instanceof Fault) return error
+  if (error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? '')) {
+    const what = `The PostgreSQL store does not hold such data: ${error.message} (${error.code}).`
+    return new DataError(what, 'Please report it.', { cause: error })
+  }
   return new StoreError(
     `The PostgreSQL store did not do as asked: ${reasonOf(error)}.`,
     'See whether the server is up, reachable and has disk space; Pipespan tries again by itself.',

@@ -1,7 +1,7 @@
 // The inbox on PostgreSQL: replicas lease past each other with SKIP LOCKED.
 import { randomUUID } from 'node:crypto'
 import { itemOf, keptOf } from '../rows.ts'
-import { keyMemory, type Delivery, type Inbox, type InboxItem, type PutOutcome } from '../inbox.ts'
+import { blamedInHaste, keyMemory, type Delivery, type Inbox, type InboxItem, type PutOutcome } from '../inbox.ts'
 import { usedBytes } from './size.ts'
 import type { Database, Session } from './database.ts'
 
@@ -20,16 +20,18 @@ export function postgresInbox(db: Database, maxSize: number): Inbox {
       }
     },
     erase: async (token, ids) => {
-      await db.query('DELETE FROM inbox WHERE id = ANY ($1) AND lease = $2', [ids, token])
+      const rows = await db.query('DELETE FROM inbox WHERE id = ANY ($1) AND lease = $2 RETURNING 1', [ids, token])
+      return rows.length
     },
     keep: async (token, id, why) => {
-      await db.query(
+      const rows = await db.query(
         `WITH gone AS (DELETE FROM inbox WHERE id = $1 AND lease = $2 RETURNING key, event, instance, source, received_at),
               freed AS (DELETE FROM delivery_keys WHERE key IN (SELECT key FROM gone))
          INSERT INTO kept_deliveries (key, event, instance, source, received_at, body, reason, version)
-         SELECT key, event, instance, source, received_at, $3, $4, $5 FROM gone`,
+         SELECT key, event, instance, source, received_at, $3, $4, $5 FROM gone RETURNING 1`,
         [id, token, Buffer.from(why.body), why.reason, why.version],
       )
+      return rows.length === 1
     },
     listKept: async limit =>
       (
@@ -44,7 +46,8 @@ export function postgresInbox(db: Database, maxSize: number): Inbox {
       return row === undefined ? undefined : { delivery: keptOf(row), body: row.body as Buffer }
     },
     retryKept: async ids => (ids === 'all' ? requeue(db, 'true', []) : requeue(db, 'id = ANY ($1)', [ids])),
-    retryKeptOfOtherVersions: async version => requeue(db, 'version <> $1', [version]),
+    retryKeptOfOtherVersions: async version =>
+      requeue(db, 'version <> $1 OR starts_with(reason, $2)', [version, blamedInHaste]),
     state: async () => {
       const [row] = await db.query(
         `SELECT count(*) AS waiting, coalesce(sum(octet_length(body)), 0) AS bytes, min(received_at) AS oldest,

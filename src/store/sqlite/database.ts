@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import { reasonOf, StoreError } from '../../lib/fault.ts'
+import { DataError, reasonOf, StoreError, type Fault } from '../../lib/fault.ts'
 import { makePrivateFile } from '../private-place.ts'
 import { sqliteMigrations } from './migrations.ts'
 
@@ -134,15 +134,25 @@ function migrate(connection: DatabaseSync, file: string): void {
   }
 }
 
-function isSqliteError(error: unknown): error is Error & { code: string } {
+function isSqliteError(error: unknown): error is Error & { errcode: number } {
   return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
 }
 
-function writeFault(error: Error): StoreError {
-  const full = /full/i.test(error.message)
+/** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE. All else tells of the file, the disk or who else holds it. */
+const ofTheData: readonly number[] = [18, 19, 20, 25]
+const full = 13
+
+function writeFault(error: Error & { errcode: number }): Fault {
+  // The upper bits tell which kind of it.
+  const code = error.errcode & 0xff
+  if (ofTheData.includes(code)) {
+    return new DataError(`The store does not hold such data: ${error.message}.`, 'Please report it.', { cause: error })
+  }
   return new StoreError(
     `The store cannot be written: ${error.message}.`,
-    full ? 'Free disk space, or move the store to a larger disk.' : 'See whether another process holds the file.',
+    code === full
+      ? 'Free disk space, or move the store to a larger disk.'
+      : 'See whether another process holds the file.',
     { cause: error },
   )
 }

@@ -5,7 +5,7 @@ import { itemOf, keptOf } from '../rows.ts'
 import type { DeliveryKeys } from './delivery-keys.ts'
 import type { JournalInbox } from './journal-inbox.ts'
 import type { Database, Row } from './database.ts'
-import type { Delivery, Inbox, InboxItem, InboxState, PutOutcome } from '../inbox.ts'
+import { blamedInHaste, type Delivery, type Inbox, type InboxItem, type InboxState, type PutOutcome } from '../inbox.ts'
 import type { Leases } from './leases.ts'
 
 /** All that waits, and who has it at the moment. */
@@ -34,11 +34,12 @@ export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions): Inbo
     erase: async (token, ids) => {
       const own = ids.filter(id => leases.isHeldBy(id, token))
       db.transaction(() => erase(waiting, own))()
+      return own.length
     },
     keep: async (token, id, why) => {
-      if (!leases.isHeldBy(id, token)) return
+      if (!leases.isHeldBy(id, token)) return false
       const item = id > 0 ? journal?.item(id) : rowOf(db, id)
-      if (item === undefined) return
+      if (item === undefined) return false
       const erased = db.transaction(() => {
         const erased = erase(waiting, [id])
         if (item.key !== undefined) keys.forget(item.key, id > 0 ? id : undefined)
@@ -49,6 +50,7 @@ export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions): Inbo
         return erased
       })
       erased()
+      return true
     },
     listKept: async limit =>
       db
@@ -69,7 +71,10 @@ export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions): Inbo
           ? requeue(db, 'id > ?', 0)
           : ids.map(id => requeue(db, 'id = ?', id)).reduce((sum, count) => sum + count, 0),
       ),
-    retryKeptOfOtherVersions: async version => db.transaction(() => requeue(db, 'version <> ?', version)),
+    retryKeptOfOtherVersions: async version =>
+      db.transaction(() =>
+        requeue(db, 'version <> ? OR substr(reason, 1, length(?)) = ?', version, blamedInHaste, blamedInHaste),
+      ),
     state: async () => state(waiting),
   }
 }
@@ -163,9 +168,9 @@ export function erase({ db, leases, journal }: Waiting, ids: readonly number[]):
   }
 }
 
-function requeue(db: Database, which: string, value: number | string): number {
+function requeue(db: Database, which: string, ...values: readonly (number | string)[]): number {
   // Keys stay free: what is retried must not be refused as a duplicate of itself.
-  const rows = db.prepare(`DELETE FROM kept_deliveries WHERE ${which} RETURNING *`).all(value) as Row[]
+  const rows = db.prepare(`DELETE FROM kept_deliveries WHERE ${which} RETURNING *`).all(...values) as Row[]
   for (const row of rows) insertDelivery(db, itemOf(row))
   return rows.length
 }

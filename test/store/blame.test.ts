@@ -1,0 +1,167 @@
+// Who is to blame when something cannot be written, the data or the store, as the databases themselves tell it.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { createFreezer } from '../../src/sources/freezer.ts'
+import { createIntake } from '../../src/sources/intake.ts'
+import { DataError, StoreError } from '../../src/lib/fault.ts'
+import { everything, instance, rules } from '../flow/world.ts'
+import { openDatabase as openFile } from '../../src/store/sqlite/database.ts'
+import { openDatabase } from '../../src/store/postgres/database.ts'
+import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { parseDelivery } from '../../src/platform/parse-delivery.ts'
+import { pipelineEvent } from '../bounds/pipelines.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { startPostgres, type PostgresServer } from './postgres-server.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(async () => server.dispose())
+
+async function run(url: string, sql: string): Promise<void> {
+  const client = new pg.Client(url)
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}
+
+describe('on PostgreSQL', () => {
+  const cases: readonly [what: string, sql: string, family: typeof DataError | typeof StoreError][] = [
+    ['a number that is too large', `SELECT 1::int / 0`, DataError],
+    ['a text that is no number', `SELECT 'x'::int`, DataError],
+    ['a value that must not be missing', `INSERT INTO inbox (event) VALUES (NULL)`, DataError],
+    ['a connection that an administrator ends', `SELECT pg_terminate_backend(pg_backend_pid())`, StoreError],
+    ['a server that only reads', `SELECT set_config('transaction_read_only', 'on', true)`, StoreError],
+    ...['08006', '25006', '53100', '53300', '55P03', '57014', '57P01', '57P02', '57P03', '58030', 'XX000'].map(
+      code =>
+        [`a server that says ${code}`, `DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '${code}'; END $$`, StoreError] as [
+          string,
+          string,
+          typeof StoreError,
+        ],
+    ),
+  ]
+
+  it('only what is said of the data is the data’s fault, in a transaction and outside of one', async () => {
+    const db = await openDatabase(await server.newDatabase(), {})
+    onTestFinished(async () => db.close())
+    for (const [what, sql, family] of cases) {
+      const inside = db.transaction(async session => {
+        await session.query(sql)
+        await session.query(`INSERT INTO notes VALUES ('x', '1')`)
+      })
+      await expect(inside, what).rejects.toBeInstanceOf(family)
+      if (!sql.includes('set_config')) await expect(db.query(sql), what).rejects.toBeInstanceOf(family)
+      expect(await db.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
+    }
+  })
+
+  it('a server that cannot be reached, or has no connection left, is the store’s trouble', async () => {
+    const url = await server.newDatabase()
+    const db = await openDatabase(url, {})
+    onTestFinished(async () => db.close())
+    await run(
+      url,
+      `ALTER DATABASE ${new URL(url).pathname.slice(1)} CONNECTION LIMIT 0; CREATE ROLE lowly LOGIN PASSWORD 'x'`,
+    )
+    await expect(openDatabase(url.replace(/pipespan:[^@]*/, 'lowly:x'), {})).rejects.toBeInstanceOf(StoreError)
+    await server.stop('immediate')
+    try {
+      await expect(db.query('SELECT 1')).rejects.toBeInstanceOf(StoreError)
+      await expect(db.transaction(async session => session.query('SELECT 1'))).rejects.toBeInstanceOf(StoreError)
+    } finally {
+      await server.start()
+    }
+    expect(await db.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
+  })
+
+  it('deliveries whose connection is cut while their neighbours succeed are all taken in, none set aside, none counted twice', async () => {
+    const url = await server.newDatabase()
+    const store = await openPostgres(url, { maxSize: 2 ** 30 })
+    onTestFinished(async () => store.close())
+    // The very connection that takes deliveries in is cut, each second time: also while they go one by one.
+    await run(
+      url,
+      `CREATE SEQUENCE blink;
+       CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         IF nextval('blink') % 2 = 1 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+         RETURN NULL;
+       END $$;
+       CREATE TRIGGER cut AFTER DELETE ON inbox FOR EACH STATEMENT EXECUTE FUNCTION cut()`,
+    )
+    const intake = createIntake({
+      ...{ inbox: store.inbox, runs: store.runs, runsPerTransaction: 8, rules, selection: everything },
+      freezer: createFreezer({
+        ...{ rules, selection: everything, to: [], onFrozen: () => undefined },
+        family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+      }),
+      parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
+      redact: body => body,
+      version: '1.0.0',
+      onChange: () => undefined,
+      clock: systemClock,
+      log: silentLog(),
+    })
+    const ids = Array.from({ length: 60 }, (_, at) => at + 1)
+    await store.inbox.put(
+      ids.map(id => ({
+        ...{ key: `of ${id}`, event: 'Pipeline Hook', instance, source: 'webhook' as const },
+        body: Buffer.from(pipelineEvent({ id })),
+      })),
+    )
+    let failures = 0
+    const rounds = async (): Promise<number> => {
+      await intake.drain().catch(() => (failures += 1))
+      // Nobody waits for leases to run out.
+      await run(url, 'UPDATE inbox SET leased_until = 0')
+      const { waiting, kept } = await store.inbox.state()
+      expect(kept).toBe(0)
+      return waiting
+    }
+    await expect.poll(rounds, { timeout: 20_000, interval: 1 }).toBe(0)
+    expect(failures).toBeGreaterThan(0)
+    expect(intake.counters).toMatchObject({ understood: ids.length, unparseable: 0, lost: 0 })
+    expect((await store.runs.count()).runs).toBe(ids.length)
+  })
+})
+
+describe('on SQLite', () => {
+  it('only what is said of the data is the data’s fault', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-blame-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const file = path.join(folder, 'pipespan.db')
+    const db = openFile(file, () => 0)
+    onTestFinished(() => db.close())
+    const write = (sql: string): (() => unknown) => {
+      return () => db.transaction(() => db.prepare(sql).run())
+    }
+    const note = `INSERT INTO notes VALUES (hex(randomblob(8)), hex(randomblob(100000)))`
+    expect(write(`INSERT INTO inbox (event) VALUES (NULL)`)).toThrow(DataError)
+    expect(write(`INSERT INTO notes VALUES ('x', zeroblob(2000000000))`)).toThrow(DataError)
+
+    db.prepare('PRAGMA max_page_count = 1').get()
+    expect(write(note)).toThrow(StoreError)
+    expect(write(note)).toThrow(/Free disk space/)
+    db.prepare('PRAGMA max_page_count = 1000000').get()
+    db.prepare('PRAGMA query_only = ON').run()
+    expect(write(note)).toThrow(StoreError)
+    db.prepare('PRAGMA query_only = OFF').run()
+    db.prepare('PRAGMA busy_timeout = 0').get()
+    const other = new DatabaseSync(file)
+    other.exec('BEGIN IMMEDIATE')
+    expect(write(note)).toThrow(StoreError)
+    other.exec('ROLLBACK')
+    other.close()
+    expect(write(note)).not.toThrow()
+  })
+})
