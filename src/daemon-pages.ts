@@ -44,17 +44,24 @@ export interface PageSources {
   readonly log: Log
 }
 
-export function pagesOf(sources: PageSources): Routes {
+/** Undefined: nothing is hidden. */
+export function hiddenPaths({ pages }: Pick<Config, 'pages'>): ((path: string) => boolean) | undefined {
+  const hidden = pages.hide ?? []
+  return hidden.length === 0 ? undefined : picomatch([...hidden], { nocase: true })
+}
+
+/** `guarded`: routes that are let through by the same guard. */
+export function pagesOf(sources: PageSources, guarded: readonly Routes[]): Routes {
   const { config, store, exporter, flush, settings, clock, log } = sources
   const { views, runs, exports, inbox, notes, counters } = store
   const startedAt = clock.now()
   const enforcement = watchEnforcement(config, clock)
-  const hidden = config.pages.hide ?? []
   return createPages({
+    guarded,
     settings: {
       adminToken: () => config.admin.token.current(),
       traceLink: config.traceLink,
-      isHidden: hidden.length === 0 ? undefined : picomatch([...hidden], { nocase: true }),
+      isHidden: hiddenPaths(config),
     },
     parts: {
       ...{ views, runs, exports, inbox, notes, counters, log },

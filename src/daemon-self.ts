@@ -5,7 +5,8 @@ import { createMetricsPage } from './web/metrics-page.ts'
 import { createScrape, localProvider } from './self/scrape.ts'
 import { createWatch, type Watch } from './self/watch.ts'
 import { destinationsOf } from './config/destinations.ts'
-import { readActive } from './export/active-runs.ts'
+import { hiddenPaths } from './daemon-pages.ts'
+import { lookAtActive } from './export/active-runs.ts'
 import { startSelfSdk, type SelfTarget } from './self/sdk.ts'
 import { version } from './lib/version.ts'
 import type { AskingParts } from './daemon-platform.ts'
@@ -16,6 +17,7 @@ import type { Exporter } from './export/exporter.ts'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Intake } from './sources/intake.ts'
 import type { MetricFlush } from './export/metric-flush.ts'
+import type { ProjectTotals } from './model/totals.ts'
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import type { Seen } from './self/table.ts'
 import type { Freezer } from './sources/freezer.ts'
@@ -99,12 +101,12 @@ export function metricsPage(
   own: OwnTelemetry,
   settings: TelemetrySettings,
 ): FastifyPluginAsync {
+  const isHidden = hiddenBy(config)
   const { totals, notes } = store
-  const { platform, metrics, admin, observability } = config
+  const { platform, observability } = config
   const isOn = observability.export.includes('metrics')
+  const active = lookAtActive({ totals, notes, profile: platform.profile, maxSeries: settings.maxSeries })
   return createMetricsPage({
-    isOpen: metrics.open || isLoopback(admin.listen.host),
-    token: () => admin.token.current(),
     collect: async () => {
       if (!isOn) return own.collect()
       const families = createFamilies(settings)
@@ -112,14 +114,19 @@ export function metricsPage(
       let now = 0
       do {
         const page = await totals.read(50, from)
-        for (const project of page.projects) families.add(project, page.now)
+        for (const one of page.projects) if (!isHidden(one)) families.add(one, page.now)
         ;({ now, next: from } = page)
       } while (from !== undefined)
-      const active = await readActive({ totals, notes, profile: platform.profile, maxSeries: settings.maxSeries })
-      for (const project of active) families.addActive(project, now)
+      for (const one of await active()) if (!isHidden(one)) families.addActive(one, now)
       return [...families.scopes(), ...(await own.collect())]
     },
   })
+}
+
+/** True for a project that the configuration hides. */
+function hiddenBy(config: Config): (one: Pick<ProjectTotals, 'project'>) => boolean {
+  const isHidden = hiddenPaths(config)
+  return isHidden === undefined ? () => false : ({ project }) => isHidden(project.path ?? project.name ?? '')
 }
 
 /** Its own endpoint, without headers and tokens; else where the pipelines' telemetry goes, as it goes there. */
@@ -157,9 +164,4 @@ function targetOf({ token }: ConfiguredDestination, target: ConfiguredTarget): S
     compression: target.compression,
     tls: { caFile, certFile, keyFile },
   }
-}
-
-/** 127.0.0.0/8, ::1 or the name. */
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
 }

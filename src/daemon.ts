@@ -207,15 +207,15 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
         asking: () => asked,
       }),
     )
-    admin.register(metricsPage(config, store, own, settings))
-    admin.register(
-      pagesOf({
-        ...{ config, store, exporter, flush, door, intake, freezer, destinations, settings, clock, log },
-        asking: () => asked,
-        lastAccepted: () => lastAccepted,
-        url: () => publicUrl,
-      }),
-    )
+    const metrics = metricsPage(config, store, own, settings)
+    if (config.metrics.open) admin.register(metrics)
+    const pages = {
+      ...{ config, store, exporter, flush, door, intake, freezer, destinations, settings, clock, log },
+      asking: () => asked,
+      lastAccepted: () => lastAccepted,
+      url: () => publicUrl,
+    }
+    admin.register(pagesOf(pages, config.metrics.open ? [] : [metrics]))
     const { url: adminUrl } = await admin.start()
     steps.push({ why: 'orchestrators may ask until the end', stop: async () => admin.stop(drainDeadline) })
     const url = await front.opened

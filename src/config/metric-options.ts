@@ -52,7 +52,7 @@ export const metricOptions = {
   open: setting(boolean, {
     variable: 'PIPESPAN_METRICS_OPEN',
     default: 'false',
-    says: 'Serve `/metrics` on the admin listener without its token, also where that does not listen on loopback.',
+    says: 'Serve `/metrics` on the admin listener to whoever asks: without the admin token, and by any name.',
   }),
 }
 

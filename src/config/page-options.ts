@@ -46,7 +46,7 @@ export const traceLink = setting(traceLinkKind, {
 export const pageOptions = {
   hide: setting(patterns, {
     variable: 'PIPESPAN_PAGES_HIDE',
-    says: 'Projects that are left out of the pages and their JSON API; they are exported all the same.',
+    says: 'Projects that are left out of the pages, their JSON API and `/metrics`; they are exported all the same.',
     example: 'secret/**',
   }),
 }

@@ -7,7 +7,7 @@ import type { Totals } from '../store/totals.ts'
 
 export interface ActiveSource {
   readonly totals: Pick<Totals, 'active'>
-  readonly notes: Pick<Notes, 'change'>
+  readonly notes: Pick<Notes, 'change' | 'readAt'>
   /** The profile that runs under way are told under. */
   readonly profile: string
   /** Series remembered for a project at most. */
@@ -31,16 +31,39 @@ const note = 'metrics.active'
 /** How long a series that ended says 0, ms. */
 const afterglow = 24 * 3_600_000
 
-/** Active runs by project. */
-export async function readActive({ totals, notes, profile, maxSeries }: ActiveSource): Promise<ActiveTotals[]> {
+/** Active runs by project, for whoever sends them: what was seen is remembered in the store. */
+export async function readActive({
+  totals,
+  notes,
+  profile,
+  maxSeries,
+}: Omit<ActiveSource, 'notes'> & { readonly notes: Pick<Notes, 'change'> }): Promise<ActiveTotals[]> {
   const active = await totals.active()
   const { since, seen } = await notes.change(note, (value, now) => {
     const known = value as unknown as Remembered | undefined
     const next = { since: known?.since ?? now - 1, seen: remember(known?.seen ?? [], active, now, maxSeries) }
     return { value: next as unknown as Json, result: next }
   })
-  const byProject = Map.groupBy(seen, ({ runs }) => nameOf(runs.key))
-  return [...byProject.values()].flatMap(ofProject => {
+  return byProject(seen, since, profile)
+}
+
+/** Active runs by project, for whoever asks: nothing is written, and what was seen is remembered by this process alone. */
+export function lookAtActive({ totals, notes, profile, maxSeries }: ActiveSource): () => Promise<ActiveTotals[]> {
+  let memory: Remembered | undefined
+  return async () => {
+    const active = await totals.active()
+    const { value, now } = await notes.readAt(note)
+    const known = value as unknown as Remembered | undefined
+    const before = [...(memory?.seen ?? []), ...(known?.seen ?? [])].sort((a, b) => b.at - a.at)
+    const since = known?.since ?? memory?.since ?? now - 1
+    memory = { since, seen: remember(before, active, now, maxSeries) }
+    return byProject(memory.seen, since, profile)
+  }
+}
+
+function byProject(seen: readonly Seen[], since: Millis, profile: string): ActiveTotals[] {
+  const projects = Map.groupBy(seen, ({ runs }) => nameOf(runs.key))
+  return [...projects.values()].flatMap(ofProject => {
     const newest = ofProject.toSorted((a, b) => b.at - a.at)[0]?.runs
     if (newest === undefined) return []
     return [{ key: newest.key, project: newest.project, profile, since, runs: ofProject.map(({ runs }) => runs) }]

@@ -1,85 +1,146 @@
-// Who may see the pages, and whose requests may change something.
+// Who may see what the admin listener shows, and whose requests may change something.
 //
 // Without an admin token: whoever reaches the loopback address, by a loopback name, and not through a proxy for somebody else.
 // The name is checked because any web site can let its own name point at 127.0.0.1 (DNS rebinding). With a token: whoever sends it as bearer, or logged in with it.
 // What changes something must come from our own form: its token, which other sites cannot read, and the browser's own word.
 import { randomBytes } from 'node:crypto'
-import { isIP } from 'node:net'
-import { createAttempts, type Attempts } from './attempts.ts'
+import { isIP, type Socket } from 'node:net'
+import { createAttempts } from './attempts.ts'
 import { Secret } from '../lib/secret.ts'
-import { cookieOf, formToken, readSession, sameText, sessionCookie } from './session.ts'
+import {
+  cookieOf,
+  createSessions,
+  formToken,
+  sameText,
+  sessionCookie,
+  type Session,
+  type SessionParts,
+} from './session.ts'
 import type { FastifyRequest } from 'fastify'
-import type { Millis } from '../model/instant.ts'
 
-export interface AccessOptions {
+export interface AccessOptions extends SessionParts {
   /** The admin token of this moment; undefined: the pages are open on loopback. */
   readonly token: () => Secret | undefined
-  readonly now: () => Millis
 }
 
 export type Admission =
-  | { readonly as: 'admitted'; readonly by: 'loopback' | 'session' | 'bearer'; readonly form: string }
+  | { readonly as: 'admitted'; readonly by: 'loopback' | 'bearer'; readonly form: string }
+  | { readonly as: 'admitted'; readonly by: 'session'; readonly form: string; readonly session: Session }
   /** The request came by a name that is no loopback name, or from another machine. */
   | { readonly as: 'strange host' }
   | { readonly as: 'unknown' }
-  /** Too many wrong tokens; again in so many seconds. */
-  | { readonly as: 'too many'; readonly retryAfter: number }
+  /** A wrong token after several others. */
+  | { readonly as: 'too many' }
+
+export type Admitted = Extract<Admission, { readonly as: 'admitted' }>
 
 export interface Access {
-  admit(request: FastifyRequest): Admission
-  /** Tries a token that somebody typed. */
-  login(request: FastifyRequest, given: string): 'right' | 'wrong' | { readonly retryAfter: number }
+  admit(request: FastifyRequest): Promise<Admission>
+  /** Whether somebody who was admitted by this request, and has stayed connected, would be so now. */
+  stays(request: FastifyRequest, admission: Admitted): Promise<boolean>
+  /** Tries a token that somebody typed. With the right one a session begins: what its cookie holds. */
+  login(request: FastifyRequest, given: string): Promise<{ readonly cookie: string } | 'wrong' | 'too many'>
+  logout(admission: Admitted): Promise<void>
   /** True when the pages ask for a token. */
   secured(): boolean
-  readonly options: AccessOptions
+  /** Lets nobody wait any longer. */
+  close(): void
 }
 
 export function createAccess(options: AccessOptions): Access {
-  const { now } = options
-  const attempts = createAttempts(now)
+  const attempts = createAttempts(options.now)
+  const sessions = createSessions(options)
   const ownKey = new Secret(randomBytes(32).toString('base64url'))
+  const waiting = new WeakSet<Socket>()
+  const closing = new AbortController()
 
-  function tried(request: FastifyRequest, token: Secret, given: string): 'right' | 'wrong' | { retryAfter: number } {
-    const address = nearestOf(request)
-    const wait = waiting(attempts, address, now())
-    if (wait !== undefined) return { retryAfter: wait }
-    if (token.equals(given)) {
-      attempts.succeeded(address)
-      return 'right'
+  /** A connection waits for one attempt at a time, and whoever hangs up is not told. */
+  async function mayTry(socket: Socket, ms: number): Promise<boolean> {
+    if (waiting.has(socket)) return false
+    waiting.add(socket)
+    try {
+      return await paused(socket, ms, closing.signal)
+    } finally {
+      waiting.delete(socket)
     }
-    attempts.failed(address)
-    return 'wrong'
+  }
+
+  async function tried(request: FastifyRequest, given: string): Promise<'right' | 'wrong' | 'too many'> {
+    const address = nearestOf(request)
+    const pause = attempts.pause(address)
+    // What needs no pause is compared and counted before anything else of the same packet is read.
+    if (pause > 0 && !(await mayTry(request.raw.socket, pause))) return 'too many'
+    if (options.token()?.equals(given) === true) return 'right'
+    attempts.failed(address, given)
+    return pause === 0 ? 'wrong' : 'too many'
+  }
+
+  async function bySession(request: FastifyRequest, token: Secret): Promise<Session | undefined> {
+    return sessions.find(token, cookieOf(request.headers.cookie, sessionCookie))
   }
 
   return {
-    options,
     secured: () => options.token() !== undefined,
-    admit: request => {
+    close: () => closing.abort(),
+    admit: async request => {
       const token = options.token()
       if (token === undefined) {
         if (!isFromHere(request.headers)) return { as: 'strange host' }
         return { as: 'admitted', by: 'loopback', form: formToken(ownKey, 'loopback') }
       }
-      const [, bearer] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? []
+      const bearer = bearerOf(request)
       if (bearer !== undefined) {
-        const found = tried(request, token, bearer)
+        const found = await tried(request, bearer)
         if (found === 'right') return { as: 'admitted', by: 'bearer', form: '' }
-        return found === 'wrong' ? { as: 'unknown' } : { as: 'too many', ...found }
+        return found === 'wrong' ? { as: 'unknown' } : { as: found }
       }
-      const session = readSession(token, cookieOf(request.headers.cookie, sessionCookie), now())
+      const session = await bySession(request, token)
       if (session === undefined) return { as: 'unknown' }
-      return { as: 'admitted', by: 'session', form: formToken(token, session.nonce) }
+      return { as: 'admitted', by: 'session', form: formToken(token, session.id), session }
     },
-    login: (request, given) => {
+    stays: async (request, { by }) => {
       const token = options.token()
-      return token === undefined ? 'wrong' : tried(request, token, given)
+      if (by === 'loopback') return token === undefined
+      if (token === undefined) return false
+      if (by === 'bearer') return token.equals(bearerOf(request) ?? '')
+      return (await bySession(request, token)) !== undefined
+    },
+    login: async (request, given) => {
+      const found = await tried(request, given)
+      const token = options.token()
+      if (found !== 'right') return found
+      return token === undefined ? 'wrong' : { cookie: await sessions.begin(token) }
+    },
+    logout: async admission => {
+      const token = options.token()
+      if (admission.by === 'session' && token !== undefined) await sessions.end(token, admission.session)
     },
   }
 }
 
+function bearerOf({ headers }: FastifyRequest): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
+}
+
+/** False when the connection, or all of it, ends before. */
+async function paused(socket: Socket, ms: number, signal: AbortSignal): Promise<boolean> {
+  if (socket.destroyed || signal.aborted) return false
+  return new Promise(resolve => {
+    const timer = setTimeout(() => done(true), ms)
+    const ended = (): void => done(false)
+    socket.once('close', ended)
+    signal.addEventListener('abort', ended)
+    function done(whole: boolean): void {
+      clearTimeout(timer)
+      socket.off('close', ended)
+      signal.removeEventListener('abort', ended)
+      resolve(whole)
+    }
+  })
+}
+
 /** Whether a request that changes something was made by our own page, or by a script with the token. */
-export function isOurs(request: FastifyRequest, admission: Admission, given: string | undefined): boolean {
-  if (admission.as !== 'admitted') return false
+export function isOurs(request: FastifyRequest, admission: Admitted, given: string | undefined): boolean {
   if (admission.by === 'bearer') return true
   if (!isSameSite(request)) return false
   return given !== undefined && sameText(given, admission.form)
@@ -97,11 +158,6 @@ export function isSameSite(request: FastifyRequest): boolean {
 /** Behind a proxy the address that the proxy itself saw: what stands before it in the header anybody may write. */
 function nearestOf({ ip, ips }: FastifyRequest): string {
   return ips?.[1] ?? ip
-}
-
-function waiting(attempts: Attempts, address: string, now: Millis): number | undefined {
-  const until = attempts.waitUntil(address)
-  return until === undefined ? undefined : Math.max(1, Math.ceil((until - now) / 1000))
 }
 
 /** By a loopback name; a proxy on this machine tells for whom it asks, and that must be this machine too. */

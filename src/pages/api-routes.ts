@@ -1,7 +1,8 @@
 // The JSON API's routes: inputs checked by their shapes, answers without what is unknown.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { isOurs, type Admission } from './access.ts'
+import { admissionOf } from './guard.ts'
+import { isOurs } from './access.ts'
 import { openApi } from './openapi.ts'
 import { version } from '../lib/version.ts'
 import type { ApiRoute } from './api.ts'
@@ -18,10 +19,7 @@ export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[]): 
       method: route.method,
       url: `/api${route.path}`,
       handler: async (request, reply) => {
-        if (
-          route.method === 'POST' &&
-          !isOurs(request, request.getDecorator<Admission>('admission'), formOf(request))
-        ) {
+        if (route.method === 'POST' && !isOurs(request, admissionOf(request), formOf(request))) {
           return reply.code(403).send({ message: 'Send the admin token as bearer, or the form token of a page.' })
         }
         const input = inputOf(request, route)

@@ -4,7 +4,6 @@ import type { Page } from './frame.ts'
 
 export function loginPage(base: string, next: string, trouble?: string): Page {
   return {
-    status: trouble === undefined ? 200 : 401,
     title: 'Log in',
     content: html`<h1>Log in</h1>
       ${trouble !== undefined && html`<p class="notice problem" role="alert">${trouble}</p>`}
@@ -50,7 +49,7 @@ export function refusedPage(): Page {
   }
 }
 
-/** Only an address of our own: a path that no browser reads as another host. */
-export function ownAddress(next: string | null | undefined): string {
-  return next != null && /^\/(?![/\\])[^\\\p{Cc}]*$/u.test(next) ? next : '/'
+/** Only an address of our own: a path that no browser reads as another host, and that a header can carry as it stands. */
+export function ownAddress(next: unknown): string {
+  return typeof next === 'string' && /^\/(?!\/)[!-[\]-~]{0,2000}$/.test(next) ? next : '/'
 }

@@ -28,6 +28,7 @@ export function withoutHidden(parts: PagesParts, isHidden: (path: string) => boo
   return {
     ...parts,
     notes: {
+      ...parts.notes,
       list: async prefix => {
         const documents = [...(await parts.notes.list(prefix))]
         return new Map(documents.filter(([, value]) => !namesHidden(value)))

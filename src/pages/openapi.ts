@@ -49,7 +49,7 @@ function operation(route: ApiRoute): Json {
       401: refusal('The admin token is missing or wrong.'),
       403: refusal('The request came by a strange name, or from another site.'),
       404: refusal('There is no such thing.'),
-      429: refusal('Too many wrong tokens came from this address.'),
+      429: refusal('Another wrong token, after several others from this address.'),
     },
   }
 }

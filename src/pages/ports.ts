@@ -15,7 +15,7 @@ export interface PagesParts {
   readonly runs: Pick<Runs, 'get'>
   readonly exports: Pick<Exports, 'deadLetters' | 'deadLetter' | 'retryDead' | 'dropDead'>
   readonly inbox: Pick<Inbox, 'state' | 'listKept' | 'retryKept'>
-  readonly notes: Pick<Notes, 'list'>
+  readonly notes: Pick<Notes, 'list' | 'readAt' | 'change'>
   readonly counters: Pick<Counters, 'all'>
   readonly lanes: () => Promise<readonly LaneStatus[]>
   /** What this process has counted since it started. */

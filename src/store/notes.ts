@@ -5,6 +5,8 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 
 export interface Notes {
   read(name: string): Promise<Json | undefined>
+  /** The same with the instant of reading on the clock that `change` has, for whoever reckons with instants in it and writes nothing. */
+  readAt(name: string): Promise<{ readonly value: Json | undefined; readonly now: number }>
   /** Changes one document under a lock; `change` is pure and may be called again. Undefined removes it. */
   change<T>(
     name: string,

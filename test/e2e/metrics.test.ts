@@ -141,7 +141,7 @@ describe('cumulative totals', () => {
 })
 
 describe('/metrics', () => {
-  it('is open on loopback; elsewhere it takes the admin token, or is opened on purpose', async () => {
+  it('is open on loopback without an admin token; with one it takes it, or is opened on purpose', async () => {
     const status = async (env: Record<string, string>, given?: string): Promise<number> => {
       const daemon = await Daemon.start(env)
       const url = daemon.adminUrl.replace('0.0.0.0', '127.0.0.1')
@@ -153,6 +153,7 @@ describe('/metrics', () => {
     const token = 'only-tests-know-this-admin-token'
     const outside = { PIPESPAN_ADMIN_LISTEN: '0.0.0.0:0', PIPESPAN_ADMIN_TOKEN: token }
     expect(await status({})).toBe(200)
+    expect(await status({ PIPESPAN_ADMIN_TOKEN: token })).toBe(401)
     expect(await status(outside)).toBe(401)
     expect(await status(outside, 'wrong')).toBe(401)
     expect(await status(outside, token)).toBe(200)

@@ -17,6 +17,8 @@ export interface House {
   readonly receiver: OtlpReceiver
   /** Of the pages. */
   readonly url: string
+  /** Of the store. */
+  readonly file: string
   /** Sends webhooks in their order, and waits until they are understood. */
   tell(deliveries: readonly Delivery[]): Promise<void>
   /** Whole families, told and exported. */
@@ -35,13 +37,14 @@ const secret = 'a-webhook-token'
 
 export async function openHouse(env: NodeJS.ProcessEnv = {}): Promise<House> {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-pages-'))
+  const file = path.join(folder, 'p.db')
   const receiver = await OtlpReceiver.start()
   const loaded = loadConfig({
     profiles,
     env: {
       PIPESPAN_LISTEN: '127.0.0.1:0',
       PIPESPAN_ADMIN_LISTEN: '127.0.0.1:0',
-      PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'p.db')}`,
+      PIPESPAN_STORE_URL: `sqlite:${file}`,
       PIPESPAN_WEBHOOK_TOKEN: secret,
       PIPESPAN_SETTLE: '50ms',
       PIPESPAN_BLOCKED_AFTER: '100ms',
@@ -58,6 +61,7 @@ export async function openHouse(env: NodeJS.ProcessEnv = {}): Promise<House> {
     daemon,
     receiver,
     url: daemon.adminUrl,
+    file,
     tell: async deliveries => {
       const sender = new WebhookSender({ url: `${daemon.url}/webhooks`, token: secret })
       senders.push(sender)

@@ -373,6 +373,14 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.notes.read('cursor/a')).toBeUndefined()
       })
 
+      it('are read with the instant on the clock by which they are changed', async () => {
+        const written = await store.notes.change('cursor/c', (_, now) => ({ value: { at: now }, result: now }))
+        const { value, now } = await store.notes.readAt('cursor/c')
+        expect(value).toEqual({ at: written })
+        expect(now).toBeGreaterThanOrEqual(written)
+        expect((await store.notes.readAt('cursor/none')).value).toBeUndefined()
+      })
+
       it('let one holder have a lease, until it runs out or is given back', async () => {
         expect(await store.leases.take('poller', 'one', 1_000)).toBe(true)
         expect(await store.leases.take('poller', 'two', 1_000)).toBe(false)

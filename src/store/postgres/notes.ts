@@ -10,6 +10,10 @@ export function postgresNotes(db: Database): Pick<Store, 'notes' | 'leases' | 'c
         const [row] = await db.query('SELECT value FROM notes WHERE name = $1', [name])
         return row === undefined ? undefined : (JSON.parse(row.value as string) as Json)
       },
+      readAt: async name => {
+        const [[row], now] = await Promise.all([db.query('SELECT value FROM notes WHERE name = $1', [name]), db.now()])
+        return { value: row === undefined ? undefined : (JSON.parse(row.value as string) as Json), now }
+      },
       change: async (name, change) =>
         db.transaction(async (session, now) => {
           // A document that does not exist yet cannot be locked by its row, so its name is.

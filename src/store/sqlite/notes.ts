@@ -7,6 +7,7 @@ export function sqliteNotes(db: Database): Pick<Store, 'notes' | 'leases' | 'cou
   return {
     notes: {
       read: async name => read(db, name),
+      readAt: async name => ({ value: read(db, name), now: db.now() }),
       change: async (name, change) =>
         db.transaction(() => {
           const { value, result } = change(read(db, name), db.now())

@@ -72,8 +72,9 @@ const cardinality = `The ref of a merge request pipeline is \`${mergeRequestRefs
 \`otel.metric.overflow\` = true. Both are counted in \`pipespan.metrics.folded\`.`
 
 const scraping = `\`/metrics\` on the admin listener shows the same totals in the Prometheus text format, each family once, with the labels
-${projectLabels.map(code).join(', ')}: dots become underscores, and counters end in \`_total\` (\`cicd_pipeline_run_count_total\`). It is open where the admin listener
-is on loopback; elsewhere it takes the admin token as a bearer token, unless \`PIPESPAN_METRICS_OPEN=true\`.`
+${projectLabels.map(code).join(', ')}: dots become underscores, and counters end in \`_total\` (\`cicd_pipeline_run_count_total\`). Projects that
+\`PIPESPAN_PAGES_HIDE\` hides are left out. Who may open the pages may read it: without an admin token whoever asks from this machine, by \`localhost\` or
+\`127.0.0.1\`; with one whoever sends it as a bearer token, from wherever ([Prometheus](operating.md#health-and-metrics)); \`PIPESPAN_METRICS_OPEN=true\` opens it to everybody.`
 
 const ownMetrics = `Shown on \`/metrics\`, and sent by OTLP under \`service.name\` = \`pipespan\` when \`PIPESPAN_SELF_TELEMETRY=true\`; then operations that take
 long are sent as spans too. Where the store is shared, what it holds is told by every replica: take the maximum, not the sum, of the gauges

@@ -1,0 +1,92 @@
+// Sessions in real stores: what a cookie stands for can be taken back, by any replica.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createSessions, mostSessions, sessionLife, type Sessions } from '../../src/pages/session.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { StoreError } from '../../src/lib/fault.ts'
+import { Secret } from '../../src/lib/secret.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { Store } from '../../src/store/store.ts'
+
+const token = new Secret('an-admin-token-of-this-test')
+let now = Date.UTC(2026, 5, 1)
+let store: Store
+const log = silentLog()
+const replica = (notes = store.notes): Sessions => createSessions({ notes, now: () => now, log })
+
+beforeEach(() => {
+  store = openSqlite(':memory:', { now: () => now, maxSize: 1e9 })
+})
+afterEach(async () => store.close())
+
+describe('a session', () => {
+  it('is known to every replica, and to none once it has ended on one', async () => {
+    const [one, two] = [replica(), replica()]
+    const cookie = await one.begin(token)
+    const found = await two.find(token, cookie)
+    expect(found).toEqual({ id: cookie })
+    await two.end(token, found!)
+    expect(await one.find(token, cookie)).toBeUndefined()
+  })
+
+  it('ends with its time, and with the admin token', async () => {
+    const sessions = replica()
+    const cookie = await sessions.begin(token)
+    expect(await sessions.find(new Secret('another-admin-token'), cookie)).toBeUndefined()
+    now += sessionLife - 1
+    expect(await sessions.find(token, cookie)).toBeDefined()
+    now += 1
+    expect(await sessions.find(token, cookie)).toBeUndefined()
+  })
+
+  it('lives no longer for having begun under a clock that was ahead', async () => {
+    now += 90 * 24 * 3_600_000
+    const cookie = await replica().begin(token)
+    now -= 90 * 24 * 3_600_000
+    expect(await replica().find(token, cookie)).toBeUndefined()
+  })
+
+  it('leaves nothing in the store that would open a page', async () => {
+    const cookie = await replica().begin(token)
+    const stored = JSON.stringify([...(await store.notes.list('session/'))])
+    expect(stored).not.toContain(cookie)
+    for (const name of (await store.notes.list('session/')).keys()) {
+      expect(await replica().find(token, name.slice('session/'.length))).toBeUndefined()
+    }
+  })
+
+  it('ends the oldest beyond the limit, and what has run out is forgotten', async () => {
+    const sessions = replica()
+    const first = await sessions.begin(token)
+    now += 1
+    for (let count = 1; count < mostSessions; count += 1) await sessions.begin(token)
+    expect(await sessions.find(token, first)).toBeDefined()
+    await sessions.begin(token)
+    expect(await sessions.find(token, first)).toBeUndefined()
+    expect((await store.notes.list('session/')).size).toBe(mostSessions)
+    now += sessionLife
+    await sessions.begin(token)
+    expect((await store.notes.list('session/')).size).toBe(1)
+  })
+
+  it('begins and ends also while the store takes no writes', async () => {
+    let isFull = false
+    const sessions = replica({
+      ...store.notes,
+      change: async (name, change) => {
+        if (isFull) throw new StoreError('The disk is full.', 'Free some.')
+        return store.notes.change(name, change)
+      },
+    })
+    const before = await sessions.begin(token)
+    isFull = true
+    const during = await sessions.begin(token)
+    expect(await sessions.find(token, during)).toBeDefined()
+    for (const id of [before, during]) {
+      await sessions.end(token, { id })
+      expect(await sessions.find(token, id)).toBeUndefined()
+    }
+    isFull = false
+    await sessions.begin(token)
+    expect(await replica().find(token, before)).toBeUndefined()
+  })
+})
