@@ -141,8 +141,11 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
       },
       release: async () => {
         try {
-          const { resourceVersion } = await refresh()
-          await api.patch({ annotations: { [names.lease]: null } }, resourceVersion)
+          // Somebody else's change in between is no reason to leave the lease behind: the next rotation would wait for it.
+          for (let conflicts = 0; conflicts < mostConflicts; conflicts += 1) {
+            const { resourceVersion } = await refresh()
+            if ((await api.patch({ annotations: { [names.lease]: null } }, resourceVersion)) !== undefined) return
+          }
         } finally {
           await api.close()
         }
