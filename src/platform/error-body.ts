@@ -32,7 +32,7 @@ export function saidBy(body: string, contentType: string | undefined, secrets: r
 }
 
 export function isPage(body: string, contentType: string | undefined): boolean {
-  return /^text\/html\b/i.test(contentType ?? '') || /^\s*<(!doctype|html|head|body|\?xml)/i.test(body)
+  return /^text\/html\b/i.test(contentType ?? '') || /^\s*<[!?a-z]/i.test(body)
 }
 
 /** `{name: ['is too short', 'is taken'], sha: ['is missing']}` as `name is too short, is taken; sha is missing`. */

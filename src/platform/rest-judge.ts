@@ -1,7 +1,7 @@
 // What an answer of the API means: JSON, a move to another address, or an error.
 import type { PlatformError } from './platform-error.ts'
 import { errorOfAnswer, errorOfForeignHost, errorOfNoApi, errorOfStatus } from './rest-errors.ts'
-import { isPage, saidBy } from './error-body.ts'
+import { saidBy } from './error-body.ts'
 import type { Answer } from './rest-exchange.ts'
 
 export type Judgement =
@@ -24,10 +24,11 @@ export function judge(answer: Answer, url: URL, endpoint: string, secrets: reado
 function judgeBody({ status, headers, body }: Answer, endpoint: string, secrets: readonly string[]): Judgement {
   const type = headers['content-type']
   try {
-    return { means: 'json', json: JSON.parse(body) }
+    return { means: 'json', json: JSON.parse(body.replace(/^\ufeff/, '')) }
   } catch {
     // The parser's own message quotes the body, and so goes nowhere.
-    const isJson = /\bjson\b/i.test(type ?? '') && !isPage(body, undefined)
+    // What never began as JSON was not cut short: a page or words of a proxy, whatever type they were given.
+    const isJson = /\bjson\b/i.test(type ?? '') && /^\s*([[{"]|$)/.test(body)
     if (!isJson) return failed(errorOfNoApi(status, endpoint, saidBy(body, type, secrets).said))
     return failed(errorOfAnswer('broken-answer', endpoint, `JSON cut short after ${body.length} characters`))
   }

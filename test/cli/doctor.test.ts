@@ -1,11 +1,12 @@
 // The doctor against a whole set-up, and against the same set-up broken in one way at a time.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Writable } from 'node:stream'
-import type { AddressInfo } from 'node:net'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import type { AddressInfo, Socket } from 'node:net'
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { absorbing } from '../../src/sources/absorb.ts'
 import { event, rules } from '../flow/world.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
@@ -184,6 +185,74 @@ it('4: no daemon', async () => {
       },
     ],
   })
+})
+
+it.each<readonly [string, (server: Server) => void, RegExp]>([
+  [
+    'a web page',
+    server =>
+      server.on('request', (_, answer: ServerResponse) =>
+        answer.setHeader('content-type', 'text/html').end('<!-- x --><html>'),
+      ),
+    /200 with a web page/,
+  ],
+  [
+    'a page that says it is JSON',
+    server =>
+      server.on('request', (_, answer: ServerResponse) =>
+        answer.setHeader('content-type', 'application/json').end('<div>'),
+      ),
+    /200 with a web page/,
+  ],
+  [
+    'a page that is not there',
+    server => server.on('request', (_, answer: ServerResponse) => answer.writeHead(404).end()),
+    /404 with nothing in it/,
+  ],
+  [
+    'health of its own',
+    server => server.on('request', (_, answer: ServerResponse) => answer.end('{"status":"ok"}')),
+    /200 with JSON of another shape/,
+  ],
+  [
+    'another protocol',
+    server => server.on('connection', (socket: Socket) => socket.end('+PONG\r\n')),
+    /what it says is no HTTP/,
+  ],
+  [
+    'a closed connection',
+    server => server.on('connection', (socket: Socket) => socket.end()),
+    /it closes the connection/,
+  ],
+])('4: another service where the daemon should be, which has %s', async (_, behave, what) => {
+  const server = createHttpServer()
+  behave(server)
+  const posted: string[] = []
+  server.on('request', ({ method }: IncomingMessage) => posted.push(method ?? ''))
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  env.PIPESPAN_LISTEN = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { code, told } = await examined()
+  expect(code).toBe(2)
+  expect(told).toMatchObject([{ check: 'daemon', level: 'failure' }])
+  expect(told[0]?.what).toMatch(/^Something listens at http:\/\/127\.0\.0\.1:\d+, but it is no Pipespan: /)
+  expect(told[0]?.what).toMatch(what)
+  // The webhook secret goes to nobody else.
+  expect(posted).not.toContain('POST')
+})
+
+it('4: a service without TLS where the daemon should speak HTTPS', async () => {
+  const tls = path.join(import.meta.dirname, '..', 'fixtures', 'tls')
+  const server = createHttpServer((_, answer) => answer.end('hello'))
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  env.PIPESPAN_LISTEN = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  env.PIPESPAN_TLS_CERT_FILE = path.join(tls, 'localhost.crt')
+  env.PIPESPAN_TLS_KEY_FILE = path.join(tls, 'localhost.key')
+  const { told } = await examined()
+  expect(told).toMatchObject([
+    { check: 'daemon', level: 'failure', what: expect.stringMatching(/it does not speak HTTPS\.$/) as string },
+  ])
 })
 
 it('5: a daemon that runs with another webhook secret', async () => {

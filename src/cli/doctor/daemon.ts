@@ -5,6 +5,7 @@ import { Webhook } from 'standardwebhooks'
 import { profiles, type ProfileName } from '../../platform/profile.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import { reportOf, type Finding } from './finding.ts'
+import { whoAnswers } from './who-answers.ts'
 import type { Config } from '../../config/options.ts'
 
 /** ms. */
@@ -19,11 +20,18 @@ export async function checkDaemon(config: Config<ProfileName>): Promise<Finding[
   const dispatcher = new Agent({ connect: { timeout: patience, rejectUnauthorized: false } })
   const timeouts = { dispatcher, headersTimeout: patience, bodyTimeout: patience }
   try {
-    const ready = await request(`${base}/readyz`, timeouts)
-    const { message } = (await ready.body.json()) as { message?: string }
-    if (ready.statusCode !== 200) {
-      const remedy = 'Its log says why.'
-      return [report('failure', `The daemon at ${base} is not ready: ${message ?? ready.statusCode}`, remedy)]
+    const answerer = await whoAnswers(base, timeouts)
+    if (answerer.is === 'nobody') {
+      const remedy = 'Start it with `pipespan serve`, or run the doctor where it runs.'
+      return [report('warning', `No daemon answers at ${base}: ${answerer.reason}.`, remedy)]
+    }
+    if (answerer.is === 'another') {
+      const remedy =
+        'Stop what listens there, or let the daemon listen elsewhere (PIPESPAN_LISTEN, PIPESPAN_TLS_CERT_FILE, PIPESPAN_BASE_PATH).'
+      return [report('failure', `Something listens at ${base}, but it is no Pipespan: ${answerer.what}.`, remedy)]
+    }
+    if (!answerer.ready) {
+      return [report('failure', `The daemon at ${base} is not ready: ${answerer.message}`, 'Its log says why.')]
     }
     const { statusCode, body } = await request(`${base}/webhooks`, {
       ...timeouts,
@@ -43,8 +51,13 @@ export async function checkDaemon(config: Config<ProfileName>): Promise<Finding[
       ),
     ]
   } catch (error) {
-    const remedy = 'Start it with `pipespan serve`, or run the doctor where it runs.'
-    return [report('warning', `No daemon answers at ${base}: ${reasonOf(error)}.`, remedy)]
+    return [
+      report(
+        'warning',
+        `The daemon at ${base} is ready, and gave no answer to a webhook: ${reasonOf(error)}.`,
+        'Its log says why.',
+      ),
+    ]
   } finally {
     await dispatcher.close()
   }

@@ -1,0 +1,80 @@
+// Who answers where the daemon should: the daemon, somebody else, or nobody. Nothing secret is sent to find out.
+import { request, type Dispatcher } from 'undici'
+import { reasonOf } from '../../lib/fault.ts'
+
+export type Answerer =
+  | { readonly is: 'daemon'; readonly ready: boolean; readonly message: string }
+  /** `what` follows "but it is no Pipespan: ". */
+  | { readonly is: 'another'; readonly what: string }
+  | { readonly is: 'nobody'; readonly reason: string }
+
+/** More than any answer of the daemon to this question, bytes. */
+const longest = 16 * 1024
+
+/** Asks for `/readyz` below the base. `timeouts` are undici's. */
+export async function whoAnswers(
+  base: string,
+  timeouts: { readonly dispatcher: Dispatcher; readonly headersTimeout: number; readonly bodyTimeout: number },
+): Promise<Answerer> {
+  try {
+    const { statusCode, headers, body } = await request(`${base}/readyz`, timeouts)
+    const text = await beginningOf(body)
+    const message = messageOf(text)
+    const isOurs = message !== undefined && (statusCode === 200 || statusCode === 503)
+    if (isOurs) return { is: 'daemon', ready: statusCode === 200, message }
+    return { is: 'another', what: `${statusCode} with ${kindOf(text, headers['content-type'])}` }
+  } catch (error) {
+    const code = codeOf(error)
+    if (code.startsWith('HPE_') || nameOf(error) === 'HTTPParserError')
+      return { is: 'another', what: 'what it says is no HTTP' }
+    if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) return { is: 'another', what: 'it does not speak HTTPS' }
+    // A connection that was made and closed again without a word: somebody listens, for something else.
+    if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET') return { is: 'another', what: 'it closes the connection' }
+    if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
+      return {
+        is: 'another',
+        what: `it takes the connection and says nothing within ${timeouts.headersTimeout / 1000} s`,
+      }
+    }
+    return { is: 'nobody', reason: reasonOf(error) }
+  }
+}
+
+async function beginningOf(body: Dispatcher.ResponseData['body']): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    // Leaving the loop ends the connection: what is endless is not read.
+    if (bytes > longest) break
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** The daemon answers with one sentence and nothing else. */
+function messageOf(text: string): string | undefined {
+  try {
+    const json: unknown = JSON.parse(text)
+    if (typeof json !== 'object' || json === null || !('message' in json)) return undefined
+    return typeof json.message === 'string' && Object.keys(json).length === 1 ? json.message : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function kindOf(text: string, type: string | string[] | undefined): string {
+  if (/^\s*</.test(text) || String(type).startsWith('text/html')) return 'a web page'
+  if (text.trim() === '') return 'nothing in it'
+  return /^\s*[[{]/.test(text) ? 'JSON of another shape' : 'words of its own'
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : ''
+}
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return ''
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  return code === '' && error.cause !== undefined ? codeOf(error.cause) : code
+}
