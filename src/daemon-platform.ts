@@ -117,6 +117,7 @@ export function createAsking(options: AskingOptions): AskingParts {
     ...shared,
     budget,
     asking,
+    storeNow: async () => store.now(),
     traceparent: config.traceparent,
     onTriggered: projectId => poller?.hint(projectId),
     onChange: options.onChange,

@@ -69,9 +69,10 @@ export interface Parts {
 
 /** Looks at all of them at once. */
 export function lookAt(parts: Parts): () => Promise<Seen> {
-  const { now, door, intake, freezer, exporter, flush, store, budget, asking } = parts
+  const { door, intake, freezer, exporter, flush, store, budget, asking } = parts
   return async () => {
-    const [queued, inbox, runs, counters, fullness, snapshot] = await Promise.all([
+    const [now, queued, inbox, runs, counters, fullness, snapshot] = await Promise.all([
+      store.now(),
       exporter.status(),
       store.inbox.state(),
       store.runs.count(),
@@ -81,7 +82,7 @@ export function lookAt(parts: Parts): () => Promise<Seen> {
     ])
     const asked = asking?.()
     return {
-      ...{ now: now(), inbox, runs, counters, fullness },
+      ...{ now, inbox, runs, counters, fullness },
       webhook: door.counts,
       intake: intake.counters,
       freezer: freezer.counters,

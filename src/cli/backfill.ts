@@ -212,8 +212,7 @@ async function delivered(terminal: Terminal, store: Store, signal: AbortSignal):
   const line = createProgressLine(terminal, () => systemClock.now())
   for (let calm = 0; calm < 2 && !signal.aborted;) {
     const { due } = await store.asking.count('backfill')
-    const next = await store.runs.nextDue()
-    const settling = next !== undefined && next < systemClock.now() + 60_000
+    const settling = ((await store.runs.dueIn()) ?? Infinity) < 60_000
     const owed = (await store.exports.lanes()).reduce((sum, lane) => sum + lane.owed, 0)
     calm = due === 0 && !settling && owed === 0 ? calm + 1 : 0
     line.show(undefined, `${due} pipelines to complete, ${owed} exports to send`)

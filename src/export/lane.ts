@@ -133,8 +133,7 @@ export function createLane(options: LaneOptions): RunningLane {
       ship({ lease, leaseEnd, isProbe })
       return 0
     }
-    const due = await exports.nextDue(lane)
-    return Math.min(longestRest, Math.max(shortestRest, (due ?? Infinity) - clock.now()))
+    return Math.min(longestRest, Math.max(shortestRest, (await exports.dueIn(lane)) ?? longestRest))
   }
 
   function ship(cargo: Cargo): void {

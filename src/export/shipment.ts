@@ -113,7 +113,7 @@ export class Shipment {
 
   async #deliver(parcels: readonly Parcel[], alone = false): Promise<boolean> {
     if (!this.#mayGoOn()) return false
-    const { pace, sender, gate, ledger, clock } = this.#road
+    const { pace, sender, gate, ledger } = this.#road
     const body = joined(parcels)
     this.#sent = true
     const sent = await sender.send(body)
@@ -128,7 +128,7 @@ export class Shipment {
         return true
       case 'unauthorized':
         gate.unauthorized(sentenceOf(verdict), sent.token)
-        await this.#putOff(parcels, clock.now(), sentenceOf(verdict), false)
+        await this.#putOff(parcels, 0, sentenceOf(verdict), false)
         return false
       case 'unacceptable':
         gate.authorized(began)
@@ -149,23 +149,29 @@ export class Shipment {
   }
 
   async #fail(parcels: readonly Parcel[], verdict: Later, began: number, alone: boolean): Promise<boolean> {
-    const { pace, pauses, clock, log } = this.#road
+    const { pauses, log } = this.#road
     const [suspect] = parcels
     if (!alone || suspect === undefined || !blames(verdict)) {
-      await this.#putOff(parcels, pace.failed(verdict, began), sentenceOf(verdict), blames(verdict))
+      await this.#putOff(parcels, this.#pauseAfter(verdict, began), sentenceOf(verdict), blames(verdict))
       return false
     }
     // Retry-After speaks for all; without it only several suspects in a row stop the lane.
     this.#strikes += 1
     const stops = this.#strikes >= strikesOut || verdict.retryAfterMs !== undefined
-    const laneDue = stops ? pace.failed(verdict, began) : 0
+    const lanePause = stops ? this.#pauseAfter(verdict, began) : 0
     const { id, tries, part } = suspect.item
-    const due = Math.max(laneDue, clock.now() + backoff(tries - suspectAfter + 1, pauses))
+    const pause = Math.max(lanePause, backoff(tries - suspectAfter + 1, pauses))
     if (tries === suspectAfter) {
       log.warn({ export: id, ...part.key, reason: sentenceOf(verdict) }, 'an export keeps failing and is set apart')
     }
-    await this.#putOff(parcels, due, sentenceOf(verdict), true)
+    await this.#putOff(parcels, pause, sentenceOf(verdict), true)
     return !stops
+  }
+
+  /** How long the whole lane has to wait, ms. */
+  #pauseAfter(verdict: Later, began: number): number {
+    const { pace, clock } = this.#road
+    return Math.max(0, pace.failed(verdict, began) - clock.now())
   }
 
   /** Refused singles are dead letters, unless this destination refuses everything: then it is held, and they wait. */
@@ -177,12 +183,12 @@ export class Shipment {
       for (const { item, verdict } of this.#refused) await this.#reject(item, verdict.status, verdict.words)
       return
     }
-    const due = arrived ? gate.hold(sentenceOf(first.verdict)) : clock.now()
+    const forMs = arrived ? Math.max(0, gate.hold(sentenceOf(first.verdict)) - clock.now()) : 0
     await this.#settle(
       this.#refused.map(({ item, verdict }) => ({
         id: item.id,
         as: 'later',
-        due,
+        forMs,
         error: sentenceOf(verdict),
         counted: false,
       })),
@@ -212,8 +218,8 @@ export class Shipment {
     await this.#settle([{ id: item.id, as: 'rejected', status, error }])
   }
 
-  async #putOff(parcels: readonly Parcel[], due: Millis, error: string, counted: boolean): Promise<void> {
-    await this.#settle(parcels.map(({ item }) => ({ id: item.id, as: 'later', due, error, counted })))
+  async #putOff(parcels: readonly Parcel[], forMs: number, error: string, counted: boolean): Promise<void> {
+    await this.#settle(parcels.map(({ item }) => ({ id: item.id, as: 'later', forMs, error, counted })))
   }
 
   /**

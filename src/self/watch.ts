@@ -71,7 +71,7 @@ export function createWatch({ meters, tracer, now }: WatchOptions): Watch {
       meters.record('storeDuration', tookMs / 1000, { operation, ...(failed ? { error: 'true' } : {}) }),
     store: store => {
       const ports = Object.fromEntries(watched.map(name => [name, port(name, store[name])])) as unknown as Store
-      return { ...store, ...ports, exports: withLatency(ports.exports, meters, now) }
+      return { ...store, ...ports, exports: withLatency(ports.exports, meters) }
     },
     budget: budget => ({
       take: async (priority, signal) => {
@@ -101,7 +101,7 @@ export function createWatch({ meters, tracer, now }: WatchOptions): Watch {
 }
 
 /** Remembers what was leased, to tell how long it took when it is delivered. */
-function withLatency(exports: Store['exports'], meters: OwnMeters, now: () => number): Store['exports'] {
+function withLatency(exports: Store['exports'], meters: OwnMeters): Store['exports'] {
   const leases = new Map<string, { lane: { destination: string; signal: string }; heardAt: Map<number, number> }>()
   return {
     ...bound(exports),
@@ -123,7 +123,7 @@ function withLatency(exports: Store['exports'], meters: OwnMeters, now: () => nu
         const heardAt = leased.heardAt.get(id)
         leased.heardAt.delete(id)
         if (as === 'delivered' && heardAt !== undefined) {
-          meters.record('latency', Math.max(0, now() - heardAt) / 1000, leased.lane)
+          meters.record('latency', Math.max(0, result.at - heardAt) / 1000, leased.lane)
         }
       }
       if (leased.heardAt.size === 0) leases.delete(token)

@@ -16,6 +16,7 @@ import type { Asked, Asking, AskingLane } from '../store/asking.ts'
 import type { Budget } from '../platform/budget.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
+import type { Millis } from '../model/instant.ts'
 import type { PlatformClient } from '../platform/client.ts'
 import type { RunKey } from '../model/observation.ts'
 import type { Runs, StoredRun } from '../store/runs.ts'
@@ -29,6 +30,8 @@ export interface EnricherOptions {
   readonly asking: Asking
   readonly rules: AbsorbRules
   readonly selection: Selection
+  /** The store's clock, by which runs were heard of. */
+  readonly storeNow: () => Promise<Millis>
   readonly traceparent: boolean
   readonly troubles: Troubles
   /** Called with the projects whose pipelines a run has triggered. */
@@ -72,9 +75,9 @@ interface InHand {
 }
 
 export function createEnricher(options: EnricherOptions): Enricher {
-  const { client, budget, runs, asking, rules, selection, troubles, clock, log } = options
+  const { client, budget, runs, asking, rules, selection, storeNow, troubles, clock, log } = options
   const counters: EnricherCounters = { completed: 0, gone: 0, failed: 0 }
-  const parents = createParents({ client, runs, asking, rules, selection, now: () => clock.now() })
+  const parents = createParents({ client, runs, asking, rules, selection, storeNow })
   const warn = sparseWarnings(log, () => clock.now())
   const inHand = new Map<string, InHand>()
   const closing = new AbortController()

@@ -9,6 +9,7 @@ import { normalizeRest } from '../platform/normalize-rest.ts'
 import { absorbing, type AbsorbRules } from './absorb.ts'
 import type { Asking, Trigger } from '../store/asking.ts'
 import type { CallOptions } from '../platform/rest-request.ts'
+import type { Millis } from '../model/instant.ts'
 import type { Observation, RunKey } from '../model/observation.ts'
 import type { PlatformClient } from '../platform/client.ts'
 import type { RunHead } from '../model/run.ts'
@@ -21,8 +22,8 @@ export interface ParentsOptions {
   readonly asking: Asking
   readonly rules: AbsorbRules
   readonly selection: Selection
-  /** Milliseconds of Unix time. */
-  readonly now: () => number
+  /** The store's clock, by which runs were heard of. */
+  readonly storeNow: () => Promise<Millis>
 }
 
 export interface Found {
@@ -44,8 +45,8 @@ const hidden: ReadonlySet<string> = new Set(['not-found', 'forbidden'])
 const capacity = 2_000
 
 export function createParents(options: ParentsOptions): Parents {
-  const { client, runs, asking, rules, selection, now } = options
-  /** When the bridges of a run were last asked for: who was not among them then is not its child. */
+  const { client, runs, asking, rules, selection, storeNow } = options
+  /** When the bridges of a run were last asked for, by the store's clock: who was not among them then is not its child. */
   const askedAt = new Map<string, number>()
 
   async function find(run: RunHead, heardAt: number, call: CallOptions): Promise<Found> {
@@ -104,7 +105,7 @@ export function createParents(options: ParentsOptions): Parents {
   }
 
   async function askBridges(key: RunKey, projectId: number, call: CallOptions): Promise<void> {
-    remember(key)
+    remember(key, await storeNow())
     const { instance, pipelineId } = key
     const bridges = await allOf(client.pipelineBridges(projectId, pipelineId, call))
     await tell(normalizeRest({ instance, pipelineId, project: { id: projectId }, bridges }))
@@ -143,9 +144,9 @@ export function createParents(options: ParentsOptions): Parents {
     await runs.transact(absorbing([observation], undefined, rules))
   }
 
-  function remember(key: RunKey): void {
+  function remember(key: RunKey, at: Millis): void {
     askedAt.delete(nameOf(key))
-    askedAt.set(nameOf(key), now())
+    askedAt.set(nameOf(key), at)
     const [oldest] = askedAt.keys()
     if (askedAt.size > capacity && oldest !== undefined) askedAt.delete(oldest)
   }

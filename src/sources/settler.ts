@@ -51,9 +51,7 @@ export function createSettler({ runs, perTransaction, freezer, clock, log }: Set
     log,
     turn: async () => {
       if (await settleDue()) return 0
-      const next = await runs.nextDue()
-      const pause = next === undefined ? longestPause : next - clock.now()
-      return Math.min(longestPause, Math.max(1, pause))
+      return Math.min(longestPause, Math.max(1, (await runs.dueIn()) ?? longestPause))
     },
   })
   return {

@@ -29,7 +29,8 @@ export type Settlement =
   | {
       readonly id: number
       readonly as: 'later'
-      readonly due: Millis
+      /** For so long it is not leased, ms by the store's clock. */
+      readonly forMs: number
       readonly error: string
       readonly counted: boolean
     }
@@ -65,10 +66,13 @@ export interface Exports {
    * no more than one beyond `maxBytes` of frozen parts as they are stored, whatever their number.
    */
   lease(lane: Lane, limit: number, holdMs: number, maxBytes?: number): Promise<ExportLease>
-  /** Settles items of a lease. Items whose lease was lost are left alone: their number is returned. */
-  settle(token: string, settlements: readonly Settlement[]): Promise<{ lost: number }>
-  /** When the next item of the lane is due; undefined when nothing is owed. */
-  nextDue(lane: Lane): Promise<Millis | undefined>
+  /**
+   * Settles items of a lease. Items whose lease was lost are left alone: their number is returned. `at`: when that was, by the
+   * store's clock.
+   */
+  settle(token: string, settlements: readonly Settlement[]): Promise<{ lost: number; at: Millis }>
+  /** How long it is until the next item of the lane is due, ms by the store's clock; undefined when nothing is owed. */
+  dueIn(lane: Lane): Promise<number | undefined>
   lanes(): Promise<readonly LaneState[]>
   deadLetters(limit: number): Promise<readonly DeadLetter[]>
   deadLetter(id: number): Promise<{ letter: DeadLetter; part: FrozenPart } | undefined>

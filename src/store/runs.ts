@@ -81,8 +81,8 @@ export interface Runs {
   transact(work: readonly RunWork[], understood?: Understood): Promise<boolean>
   /** Takes runs that are due and hides them from others for `holdMs`. */
   takeDue(limit: number, holdMs: number): Promise<readonly RunKey[]>
-  /** When the next run is due; undefined when none is. */
-  nextDue(): Promise<Millis | undefined>
+  /** How long it is until the next run is due, ms by the store's clock; undefined when none will be. */
+  dueIn(): Promise<number | undefined>
   get(key: RunKey): Promise<StoredRun | undefined>
   /** The run without its jobs, and one job of it: what a child needs to know of its parent. */
   ancestor(key: RunKey, jobId: number | undefined): Promise<{ head: RunHead; trigger?: Job | undefined } | undefined>

@@ -2,6 +2,7 @@
 import type { Asking } from './asking.ts'
 import type { Exports } from './exports.ts'
 import type { Inbox } from './inbox.ts'
+import type { Millis } from '../model/instant.ts'
 import type { Leases, Notes } from './notes.ts'
 import type { Pruning } from './pruning.ts'
 import type { Runs } from './runs.ts'
@@ -30,6 +31,8 @@ export interface Store {
   readonly tables: Tables
   readonly totals: Totals
   readonly views: Views
+  /** The store's clock, by which all of its times are: another one than this host's, where the database is on another host. */
+  now(): Promise<Millis>
   /** Writes and reads back a row: throws StoreError when the store does not take writes. */
   proveWritable(): Promise<void>
   /**

@@ -9,7 +9,7 @@ import type { RunCursor } from './pruning.ts'
 import type { Store } from './store.ts'
 
 export interface UpkeepOptions {
-  readonly store: Pick<Store, 'pruning' | 'exports' | 'leases' | 'notes' | 'counters'>
+  readonly store: Pick<Store, 'pruning' | 'exports' | 'leases' | 'notes' | 'counters' | 'now'>
   /** The lanes that are configured. What is owed to any other is given up in the end. */
   readonly served: readonly Lane[]
   /** How long runs stay once nothing more is owed of them; dead letters and unreadable deliveries too. Milliseconds. */
@@ -122,7 +122,7 @@ export function createUpkeep(options: UpkeepOptions): Loop {
 
   async function relieve(): Promise<void> {
     if ((await pruning.fullness()) < pressure.from) return
-    const now = clock.now()
+    const now = await store.now()
     const unserved = await giveUpUnserved(now - pressure.spared)
     let runs = await pruneEarly(now - pressure.spared)
     // As after an outage that filled it: all was delivered just now, and what is new is refused.
@@ -135,7 +135,7 @@ export function createUpkeep(options: UpkeepOptions): Loop {
   }
 
   async function round(): Promise<void> {
-    const now = clock.now()
+    const now = await store.now()
     const isShort = (done: number): boolean => done < step.rows
     // Dead letters first: a run stays as long as one of its exports is a dead letter.
     const old = now - retention

@@ -1,10 +1,9 @@
 // The daemon killed with SIGKILL at every named point of its way (`points.ts`), before it and after it, on both stores: what it
 // had acknowledged arrives, and nothing comes twice but what a death left unknown. A point that is never reached fails.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import pg from 'pg'
 import { isFull, report } from '../e2e/load.ts'
 import { Random } from '../../src/demo/platform/random.ts'
-import { startPostgres, type PostgresServer } from '../store/postgres-server.ts'
+import { shiftClock, startPostgres, type PostgresServer } from '../store/postgres-server.ts'
 import { dieAndLive, type Death } from './track.ts'
 import { momentsOn, nameOf, type Engine, type Moment } from './points.ts'
 
@@ -23,16 +22,7 @@ afterAll(async () => server.dispose())
 /** A database whose clock can be put forward: leases run out by the clock alone. */
 async function database(): Promise<{ storeUrl: string; passAMinute: () => Promise<void> }> {
   const storeUrl = await server.newDatabase()
-  const passAMinute = async (): Promise<void> => {
-    const client = new pg.Client({ connectionString: storeUrl })
-    await client.connect()
-    await client.query(`
-      CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql
-        AS $$ SELECT pg_catalog.clock_timestamp() + interval '1 minute' $$`)
-    await client.query(`ALTER DATABASE ${new URL(storeUrl).pathname.slice(1)} SET search_path = public, pg_catalog`)
-    await client.end()
-  }
-  return { storeUrl, passAMinute }
+  return { storeUrl, passAMinute: async () => shiftClock(storeUrl, 60_000) }
 }
 
 /** Stores of the small form. */

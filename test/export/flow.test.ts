@@ -306,7 +306,7 @@ describe('exports', () => {
 
   it('whose lease was lost are counted and left to whoever has them', async () => {
     await bench.owe([1])
-    const stolen = { ...bench.store.exports, settle: async () => ({ lost: 1 }) }
+    const stolen = { ...bench.store.exports, settle: async () => ({ lost: 1, at: 0 }) }
     const exporter = bench.exporter([destination(backend.url)], { exports: stolen })
     exporter.start()
     await backend.until(allArrived(1))

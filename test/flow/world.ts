@@ -75,9 +75,9 @@ export function openWorld(): World {
     pass: async ms => {
       const end = now + ms
       for (;;) {
-        const due = await store.runs.nextDue()
-        if (due === undefined || due > end) break
-        now = Math.max(now, due)
+        const wait = (await store.runs.dueIn()) ?? Infinity
+        if (now + wait > end) break
+        now += wait
         await settler.drain()
       }
       now = end

@@ -87,7 +87,7 @@ const finished = event('success', { finishedAt: t0 + 60_000 }, [
 it('owes a finished pipeline in the transaction that takes it in, with nothing left for the settler', async () => {
   const flow = openFlow()
   await flow.hear(finished)
-  expect(await flow.store.runs.nextDue()).toBeUndefined()
+  expect(await flow.store.runs.dueIn()).toBeUndefined()
   expect((await flow.sent()).map(({ jobs }) => jobs.map(({ id }) => id))).toEqual([[70]])
   expect(flow.freezer.counters.attempts).toBe(1)
   await flow.store.close()
@@ -118,7 +118,7 @@ it('leaves a child to the settler, which looks up its family first', async () =>
       times: { createdAt: t0, finishedAt: t0 + 60_000 },
     },
   })
-  expect(await flow.store.runs.nextDue()).toBe(t0)
+  expect(await flow.store.runs.dueIn()).toBe(0)
   await flow.settle()
   const child = (await flow.sent()).find(({ key }) => key.pipelineId === 7)
   expect(child?.trace).toMatchObject({ rootPipelineId: 9, parent: { jobId: 90, kind: 'bridge' } })
@@ -129,7 +129,7 @@ it('waits for the settler where there is a settle delay', async () => {
   const flow = openFlow(usual)
   await flow.hear(finished)
   expect(await flow.sent()).toEqual([])
-  expect(await flow.store.runs.nextDue()).toBe(t0 + usual.settle)
+  expect(await flow.store.runs.dueIn()).toBe(usual.settle)
   expect((await flow.store.runs.get({ instance, pipelineId: 7 }))?.run.attempts).toEqual([])
   await flow.store.close()
 })

@@ -150,6 +150,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
       ...shared,
       budget,
       asking: store.asking,
+      storeNow: async () => store.now(),
       traceparent: options.traceparent ?? false,
       troubles,
       onTriggered: projectId => poller.hint(projectId),

@@ -218,7 +218,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
       it('hands a due run to one taker, and to another when it was not dealt with', async () => {
         await store.runs.transact(finished())
         expect(await store.runs.takeDue(10, 1_000)).toEqual([])
-        expect(await store.runs.nextDue()).toBe(here.now() + rules.settle)
+        expect(await store.runs.dueIn()).toBe(rules.settle)
         here.move(rules.settle)
         expect(await store.runs.takeDue(10, 1_000)).toEqual([key])
         expect(await store.runs.takeDue(10, 1_000)).toEqual([])
@@ -284,22 +284,24 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         const logs: Lane = { destination: 'default', signal: 'logs' }
         await oweExports(2, [lane, logs])
         const first = await store.exports.lease(lane, 1, 1_000)
-        expect(await store.exports.nextDue(lane)).toBeLessThanOrEqual(here.now())
+        expect(await store.exports.dueIn(lane)).toBe(0)
         here.move(1)
         await store.exports.lease(lane, 1, 1_000)
-        expect(await store.exports.nextDue(lane)).toBe(here.now() + 999)
-        expect(await store.exports.nextDue(logs)).toBeLessThanOrEqual(here.now())
-        const due = here.now() + 500
+        expect(await store.exports.dueIn(lane)).toBe(999)
+        expect(await store.exports.dueIn(logs)).toBe(0)
         const id = first.items[0]!.id
-        await store.exports.settle(first.token, [{ id, as: 'later', due, error: 'HTTP 503', counted: true }])
-        expect(await store.exports.nextDue(lane)).toBe(due)
+        await store.exports.settle(first.token, [{ id, as: 'later', forMs: 500, error: 'HTTP 503', counted: true }])
+        expect(await store.exports.dueIn(lane)).toBe(500)
       })
 
       it('lets a lease settle after its time what nobody else has taken since', async () => {
         await oweExports(1)
         const { token, items } = await store.exports.lease(lane, 10, 1_000)
         here.move(1_000)
-        expect(await store.exports.settle(token, [{ id: items[0]!.id, as: 'delivered' }])).toEqual({ lost: 0 })
+        expect(await store.exports.settle(token, [{ id: items[0]!.id, as: 'delivered' }])).toEqual({
+          lost: 0,
+          at: here.now(),
+        })
         expect((await store.exports.lease(lane, 10, 1_000)).items).toEqual([])
       })
 
@@ -311,18 +313,18 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         const id = first.items[0]!.id
         expect(await store.exports.settle(first.token, [{ id, as: 'rejected', status: 400, error: 'no' }])).toEqual({
           lost: 1,
+          at: here.now(),
         })
-        expect(await store.exports.settle(second.token, [{ id, as: 'delivered' }])).toEqual({ lost: 0 })
+        expect(await store.exports.settle(second.token, [{ id, as: 'delivered' }])).toEqual({ lost: 0, at: here.now() })
         expect(await store.exports.deadLetters(10)).toEqual([])
-        expect(await store.exports.nextDue(lane)).toBeUndefined()
+        expect(await store.exports.dueIn(lane)).toBeUndefined()
       })
 
       it('owes again, later, what could not be sent, and counts its tries where told', async () => {
         await oweExports(2)
         const { token, items } = await store.exports.lease(lane, 10, 1_000)
-        const due = here.now() + 500
         await store.exports.settle(token, [
-          { id: items[0]!.id, as: 'later', due, error: 'HTTP 503', counted: true },
+          { id: items[0]!.id, as: 'later', forMs: 500, error: 'HTTP 503', counted: true },
           { id: items[1]!.id, as: 'unsent' },
         ])
         const now = await store.exports.lease(lane, 10, 1_000)

@@ -32,6 +32,16 @@ export interface PostgresServer {
   dispose(): Promise<void>
 }
 
+/** Puts the clock of a database forward or back, for connections that are made from now on. */
+export async function shiftClock(url: string, ms: number): Promise<void> {
+  await once(
+    url,
+    `CREATE OR REPLACE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql
+       AS $$ SELECT pg_catalog.clock_timestamp() + interval '${ms} milliseconds' $$;
+     ALTER DATABASE ${new URL(url).pathname.slice(1)} SET search_path = public, pg_catalog`,
+  )
+}
+
 const nobody = 65_534
 const password = 'only-for-this-test'
 

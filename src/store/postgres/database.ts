@@ -15,6 +15,8 @@ export interface Database extends Session {
   transaction<T>(work: (session: Session, now: number) => Promise<T>): Promise<T>
   /** The database's clock, ms of Unix time. */
   now(): Promise<number>
+  /** How long it is by that clock until `due`, which the query answers, ms; 0 when it is over, undefined when there is none. */
+  dueIn(sql: string, values?: readonly unknown[]): Promise<number | undefined>
   close(): Promise<void>
 }
 
@@ -30,7 +32,7 @@ export interface DatabaseOptions {
   readonly connections?: number | undefined
 }
 
-const clock = `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`
+const clock = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`
 /** Any constant will do, as long as every version uses the same: one migration at a time. */
 const migrationLock = 7_462_736_101
 const attempts = 8
@@ -75,10 +77,15 @@ function connect(pool: pg.Pool, options: DatabaseOptions): Database {
     }
   }
   const now = async (session: Session): Promise<number> =>
-    options.now?.() ?? ((await session.query(clock))[0]?.now as number)
+    options.now?.() ?? ((await session.query(`SELECT ${clock}`))[0]?.now as number)
   return {
     query,
     now: async () => now({ query }),
+    dueIn: async (sql, values) => {
+      const [row] = await query(`SELECT due, ${clock} FROM (${sql}) AS next`, values)
+      const due = row?.due ?? undefined
+      return due === undefined ? undefined : Math.max(0, (due as number) - (options.now?.() ?? (row?.now as number)))
+    },
     transaction: async work => {
       for (let attempt = 1; ; attempt += 1) {
         try {

@@ -18,17 +18,17 @@ export function postgresExports(db: Database): Exports {
       }
     },
     settle: async (token, settlements) => {
-      if (settlements.length === 0) return { lost: 0 }
-      const settled = await db.transaction(async (session, now) => settle(session, now, token, settlements))
-      return { lost: settlements.length - settled }
+      if (settlements.length === 0) return { lost: 0, at: await db.now() }
+      return db.transaction(async (session, now) => {
+        const settled = await settle(session, now, token, settlements)
+        return { lost: settlements.length - settled, at: now }
+      })
     },
-    nextDue: async lane => {
-      const [row] = await db.query(
-        `SELECT min(due_at) AS due FROM exports WHERE state = 'owed' AND destination = $1 AND signal = $2`,
-        [lane.destination, lane.signal],
-      )
-      return (row?.due ?? undefined) as number | undefined
-    },
+    dueIn: async lane =>
+      db.dueIn(`SELECT min(due_at) AS due FROM exports WHERE state = 'owed' AND destination = $1 AND signal = $2`, [
+        lane.destination,
+        lane.signal,
+      ]),
     lanes: async () => (await db.query(selectLanes)).map(laneOf),
     deadLetters: async limit =>
       (await db.query(`${selectDead} ORDER BY e.id DESC LIMIT $1`, [limit])).map(deadLetterOf),
@@ -101,7 +101,7 @@ async function settle(
       token,
       now,
       settlements.map(stateOf),
-      settlements.map(one => (one.as === 'later' ? one.due : one.as === 'unsent' ? now : null)),
+      settlements.map(one => (one.as === 'later' ? now + one.forMs : one.as === 'unsent' ? now : null)),
       settlements.map(one => (one.as === 'later' || one.as === 'rejected' ? one.error.replaceAll('\u0000', '') : null)),
       settlements.map(one => (one.as === 'later' && one.counted ? 1 : 0)),
       settlements.map(one => (one.as === 'rejected' ? one.status : null)),

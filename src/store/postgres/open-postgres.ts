@@ -30,6 +30,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     tables: postgresTables(db),
     totals: postgresTotals(db),
     views: postgresViews(db),
+    now: async () => db.now(),
     proveWritable: async () => {
       await db.query(
         `INSERT INTO notes VALUES ('heartbeat', to_json(now())::text) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,

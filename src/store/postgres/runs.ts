@@ -38,10 +38,7 @@ export function postgresRuns(db: Database): Runs {
       )
       return rows.map(keyOf)
     },
-    nextDue: async () => {
-      const [row] = await db.query('SELECT min(due_at) AS due FROM runs WHERE due_at IS NOT NULL')
-      return (row?.due ?? undefined) as number | undefined
-    },
+    dueIn: async () => db.dueIn('SELECT min(due_at) AS due FROM runs WHERE due_at IS NOT NULL'),
     get: async key => {
       const [row] = await selectRuns(db, [key], '')
       if (row === undefined) {

@@ -23,9 +23,9 @@ export function sqliteExports(db: Database, recent: RecentParts): Exports {
       const settled = db.transaction(() => own.filter(one => settle(db, one)).length)
       // Not before it is committed: what could not be written is settled by the same lease once more.
       for (const { id } of own) leases.forget(id)
-      return { lost: settlements.length - settled }
+      return { lost: settlements.length - settled, at: db.now() }
     },
-    nextDue: async lane => {
+    dueIn: async lane => {
       const rows = db
         .prepare(
           `SELECT id, due_at FROM exports WHERE state = 'owed' AND destination = ? AND signal = ?
@@ -34,7 +34,7 @@ export function sqliteExports(db: Database, recent: RecentParts): Exports {
         // What is held was due before and comes first: the first that nobody holds is still among these.
         .all(lane.destination, lane.signal, leases.size + 1) as { id: number; due_at: number }[]
       const times = rows.map(({ id, due_at }) => Math.max(due_at, leases.heldUntil(id)))
-      return times.length === 0 ? undefined : Math.min(...times)
+      return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - db.now())
     },
     lanes: async () => db.prepare(selectLanes).all().map(laneOf),
     deadLetters: async limit =>
@@ -110,7 +110,7 @@ function settle(db: Database, settlement: Settlement): boolean {
       case 'later':
         return db
           .prepare(`UPDATE exports SET due_at = ?, error = ?, tries = tries + ? ${where}`)
-          .run(settlement.due, settlement.error, settlement.counted ? 1 : 0, settlement.id)
+          .run(now + settlement.forMs, settlement.error, settlement.counted ? 1 : 0, settlement.id)
       case 'unsent':
         // Due it was, and is.
         return { changes: 1 }

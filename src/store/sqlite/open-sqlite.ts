@@ -46,6 +46,7 @@ export function openSqlite(file: string, options: StoreOptions, marks?: JournalM
     tables: sqliteTables(db),
     totals: sqliteTotals(db),
     views: sqliteViews(db, trends, listings),
+    now: async () => db.now(),
     proveWritable: async () => proveWritable(db),
     reclaim: async () => {
       db.transaction(() => {

@@ -47,14 +47,15 @@ export function sqliteRuns(beside: Beside): Runs {
       for (const { id } of free) held.hold(id, now + holdMs)
       return free.map(row => ({ instance: row.instance, pipelineId: row.pipeline_id }))
     },
-    nextDue: async () => {
+    dueIn: async () => {
       const now = db.now()
       const rows = db
         .prepare('SELECT id, due_at FROM runs WHERE due_at IS NOT NULL ORDER BY due_at LIMIT ?')
         .all(held.size + 1) as { id: number; due_at: number }[]
       const free = rows.find(({ id }) => held.isFree(id, now))?.due_at
       const back = held.nextFree()
-      return free === undefined || back === undefined ? (free ?? back) : Math.min(free, back)
+      const due = free === undefined || back === undefined ? (free ?? back) : Math.min(free, back)
+      return due === undefined ? undefined : Math.max(0, due - now)
     },
     get: async key => {
       const row = select(db, key)

@@ -1,0 +1,141 @@
+// A database whose clock is far from this host's: how long something takes or waits is reckoned by one of them, never by both.
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { absorbing } from '../../src/sources/absorb.ts'
+import { at, event, everything, instance, job, rules } from '../flow/world.ts'
+import { createFreezer } from '../../src/sources/freezer.ts'
+import { createSettler } from '../../src/sources/settler.ts'
+import { createUpkeep } from '../../src/store/upkeep.ts'
+import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { shiftClock, startPostgres, type PostgresServer } from './postgres-server.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import type { Lane } from '../../src/store/exports.ts'
+import type { RunWork } from '../../src/store/runs.ts'
+import type { Store } from '../../src/store/store.ts'
+
+const minute = 60_000
+const hour = 60 * minute
+const lane: Lane = { destination: 'default', signal: 'traces' }
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(async () => server.dispose())
+
+async function openShifted(ms: number): Promise<Store> {
+  const url = await server.newDatabase()
+  await shiftClock(url, ms)
+  const store = await openPostgres(url, { maxSize: 2 ** 30 })
+  onTestFinished(async () => store.close())
+  expect(Math.abs((await store.now()) - Date.now() - ms)).toBeLessThan(minute)
+  return store
+}
+
+function ended(pipelineId: number, settle: number): RunWork[] {
+  const jobs = [job(1, 'build', 'success', { started: 5, finished: 50 })]
+  return absorbing([event('success', { finishedAt: at(60) }, jobs, {}, pipelineId)], 'webhook', { ...rules, settle })
+}
+
+function freezerOf(settle: number): ReturnType<typeof createFreezer> {
+  return createFreezer({
+    rules: { ...rules, settle, deadline: 0 },
+    ...{ selection: everything, to: [lane], onFrozen: () => undefined },
+    family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+  })
+}
+
+describe.each([
+  ['behind', -hour],
+  ['ahead of', hour],
+])('with a database whose clock is %s this host’s', (_, shift) => {
+  it('settlers wait for as long as a run still has to settle, and ask no more often', async () => {
+    const store = await openShifted(shift)
+    const settle = 900
+    let looks = 0
+    const pauses: number[] = []
+    const settler = createSettler({
+      runs: {
+        ...store.runs,
+        takeDue: async (...args) => {
+          looks += 1
+          return store.runs.takeDue(...args)
+        },
+      },
+      perTransaction: store.runsPerTransaction,
+      freezer: freezerOf(settle),
+      clock: {
+        ...systemClock,
+        sleep: async (ms, signal) => {
+          pauses.push(ms)
+          return systemClock.sleep(ms, signal)
+        },
+      },
+      log: silentLog(),
+    })
+    await store.runs.transact(ended(7, settle))
+    settler.start()
+    onTestFinished(async () => settler.stop())
+    const frozen = async (): Promise<boolean> =>
+      ((await store.runs.get({ instance, pipelineId: 7 }))?.run.attempts.length ?? 0) > 0
+    await expect.poll(frozen, { timeout: 20_000 }).toBe(true)
+    // One look before it was due, perhaps another that came a moment too early, and one that froze it.
+    expect(looks).toBeLessThan(6)
+    expect(pauses[0]).toBeGreaterThan(0)
+    expect(pauses[0]).toBeLessThanOrEqual(settle)
+  })
+
+  it('an export that is put off is due when its pause is over, neither at once nor an hour later', async () => {
+    const store = await openShifted(shift)
+    await store.runs.transact(ended(7, 0).map(work => freezerOf(0).atOnce(work, [])))
+    expect(await store.exports.dueIn(lane)).toBe(0)
+    const { token, items } = await store.exports.lease(lane, 10, 90_000)
+    expect(items).toHaveLength(1)
+    const putOff = items.map(({ id }) => ({
+      ...{ id, as: 'later' as const, forMs: 5 * minute, error: 'HTTP 503', counted: true },
+    }))
+    await store.exports.settle(token, putOff)
+    expect((await store.exports.lease(lane, 10, 90_000)).items).toEqual([])
+    const wait = (await store.exports.dueIn(lane)) ?? 0
+    expect(wait).toBeGreaterThan(minute)
+    expect(wait).toBeLessThanOrEqual(5 * minute)
+  })
+
+  it('runs are pruned after their retention, neither an hour earlier nor later', async () => {
+    const store = await openShifted(shift)
+    await store.runs.transact(ended(7, 0).map(work => freezerOf(0).atOnce(work, [])))
+    const { token, items } = await store.exports.lease(lane, 10, 90_000)
+    await store.exports.settle(
+      token,
+      items.map(({ id }) => ({ id, as: 'delivered' as const })),
+    )
+    const round = async (retention: number): Promise<void> => {
+      let rounds = 0
+      const upkeep = createUpkeep({
+        ...{ store, served: [lane], retention, remember: 400 * 24 * hour, log: silentLog() },
+        // Resting means that a round is over.
+        clock: {
+          ...systemClock,
+          sleep: async (ms, signal) => {
+            if (ms > 1_000) rounds += 1
+            return systemClock.sleep(ms, signal)
+          },
+        },
+      })
+      upkeep.start()
+      await expect.poll(() => rounds, { timeout: 20_000 }).toBeGreaterThan(0)
+      await upkeep.stop()
+    }
+    await round(30 * minute)
+    expect((await store.runs.count()).runs).toBe(1)
+    await expect
+      .poll(
+        async () => {
+          await round(1)
+          return (await store.runs.count()).runs
+        },
+        { timeout: 20_000 },
+      )
+      .toBe(0)
+  })
+})
