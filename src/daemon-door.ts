@@ -5,8 +5,6 @@ import { readFileSync } from 'node:fs'
 import type { Worker } from 'node:worker_threads'
 import { beginDoorThread } from './daemon-door-begin.ts'
 import { ConfigError, reasonOf, StoreError } from './lib/fault.ts'
-import { after, every } from './lib/timer.ts'
-import { EndOfProcess } from './lib/uncaught.ts'
 import { readCounts, roomForCounts, type WebhookCounts } from './sources/webhook-counts.ts'
 import type { Config } from './config/options.ts'
 import type { DoorNews, DoorOrder, DoorSecretTexts } from './daemon-door-thread.ts'
@@ -74,12 +72,13 @@ export function startDoor(options: DoorOptions): Door {
     }
   })
   thread.on('error', error => {
-    if (!stopping) throw new EndOfProcess(`The webhook door's thread failed: ${reasonOf(error)}.`)
+    if (!stopping) throw error
   })
   thread.on('exit', code => {
-    if (!stopping) throw new EndOfProcess(`The webhook door's thread ended by itself (exit code ${code}).`)
+    if (!stopping) throw new Error(`The webhook door's thread ended by itself (exit code ${code}).`)
   })
-  const looking = every(lookEvery, renewSecrets, failed)
+  const looking = setInterval(renewSecrets, lookEvery)
+  looking.unref()
 
   function renewSecrets(): void {
     const secrets = secretTexts(config)
@@ -87,10 +86,6 @@ export function startDoor(options: DoorOptions): Door {
     if (text === told) return
     told = text
     tell({ order: 'secrets', secrets })
-  }
-
-  function failed(error: unknown): void {
-    log.error({ reason: reasonOf(error) }, 'the thread of the webhook door could not be told something')
   }
 
   return {
@@ -130,12 +125,12 @@ export function startDoor(options: DoorOptions): Door {
     stop: async withinMs => {
       if (stopping) return
       stopping = true
-      looking.stop()
+      clearInterval(looking)
       const gone = once(thread, 'exit')
       tell({ order: 'stop', withinMs })
-      const tooLate = after(withinMs + 5_000, async () => thread.terminate(), failed)
+      const tooLate = setTimeout(() => void thread.terminate(), withinMs + 5_000)
       await gone
-      tooLate.stop()
+      clearTimeout(tooLate)
     },
   }
 }

@@ -1,7 +1,6 @@
 // One OTLP/HTTP POST and what came of it: connections, TLS, proxies, headers, the deadline. Judges nothing.
 import { readFileSync } from 'node:fs'
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici'
-import { after } from '../lib/timer.ts'
 import { ConfigError, reasonOf } from '../lib/fault.ts'
 import { version } from '../lib/version.ts'
 import type { Answer } from './verdict.ts'
@@ -112,7 +111,7 @@ function exchange(
     function finish(reason: string): void {
       if (over) return
       over = true
-      timer.stop()
+      clearTimeout(timer)
       stop.removeEventListener('abort', onStop)
       resolve(
         head === undefined
@@ -125,11 +124,7 @@ function exchange(
       begun?.abort(new Error(reason))
     }
     const onStop = (): void => cut('stopped before the answer came')
-    const timer = after(
-      timeoutMs,
-      () => cut(`no answer within ${timeoutMs / 1000} s`),
-      error => finish(reasonOf(error)),
-    )
+    const timer = setTimeout(() => cut(`no answer within ${timeoutMs / 1000} s`), timeoutMs)
     if (stop.aborted) {
       onStop()
       return

@@ -13,6 +13,8 @@ import {
   type WireObject,
 } from './wire-read.ts'
 import { anyOf, fieldsOf, record } from './wire-record.ts'
+import { objectShape, shaped, shapeOf } from './wire-shape.ts'
+import type { WireItems } from './wire-items.ts'
 import type { Environment, HeardJob, JobFacts, JobTimes, Person, Runner } from '../model/observation.ts'
 
 /** Who it was, undefined when neither id nor name is told. */
@@ -34,10 +36,10 @@ const readEnvironmentObject = record<Environment>(['name'], {
 })
 
 /** An object; some senders give the name alone. */
-const readEnvironment: Read<Environment> = value => {
+const readEnvironment: Read<Environment> = shaped(value => {
   const name = readText(value)
   return name === undefined ? readEnvironmentObject(value) : { name }
-}
+}, shapeOf(readEnvironmentObject))
 
 const readArtifacts = record<NonNullable<JobFacts['artifacts']>>(['filename'], {
   filename: ['filename', readText],
@@ -98,12 +100,15 @@ const toldIsoTimes = fieldsOf<JobTimes>({
   finishedAt: ['build_finished_at_iso', readTime],
 })
 
+/** What is read of a job that a pipeline event lists. */
+export const listedJobShape = objectShape({ id: 'scalar', bridge: 'scalar' }, listedFacts, listedTimes)
+
 /**
  * Jobs or bridges of a pipeline event. `kind` unless an item says that it is a bridge. `dropped`: those without a usable id
  * or status.
  */
 export function readListedJobs(
-  items: readonly unknown[],
+  items: WireItems,
   kind: JobFacts['kind'],
 ): { readonly jobs: HeardJob[]; readonly dropped: number } {
   const jobs: HeardJob[] = []
@@ -118,12 +123,15 @@ export function readListedJobs(
 }
 
 /** The one job of a job event; undefined without a usable id or status. Bridges send none. */
-export function readToldJob(hook: WireObject): HeardJob | undefined {
-  const id = readId(hook.build_id)
-  const facts = factsOf('job', toldFacts(hook))
-  if (id === undefined || facts === undefined) return undefined
-  return { id, facts, times: { ...toldIsoTimes(hook), ...toldTimes(hook) } }
-}
+export const readToldJob = shaped(
+  (hook: WireObject): HeardJob | undefined => {
+    const id = readId(hook.build_id)
+    const facts = factsOf('job', toldFacts(hook))
+    if (id === undefined || facts === undefined) return undefined
+    return { id, facts, times: { ...toldIsoTimes(hook), ...toldTimes(hook) } }
+  },
+  objectShape({ build_id: 'scalar' }, toldFacts, toldTimes, toldIsoTimes),
+)
 
 /** Job events give `unknown_failure` whatever the outcome. A copy that begins with what is copied is the quickest. */
 function factsOf(kind: JobFacts['kind'], told: Partial<JobFacts>): JobFacts | undefined {

@@ -1,4 +1,5 @@
 // What a webhook delivery is about: told by its event header, else judged from its body.
+import { isItems } from './wire-items.ts'
 
 /** Kinds that become observations. */
 const wanted = ['pipeline', 'job'] as const
@@ -63,7 +64,7 @@ export function hookKindOfBody(body: unknown): HookKind {
     const kind = named(eventName)
     return kind === 'unknown' ? 'system' : kind
   }
-  if (isRecord(attributes) && (Array.isArray(builds) || Array.isArray(jobs))) return 'pipeline'
+  if (isRecord(attributes) && (isItems(builds) || isItems(jobs))) return 'pipeline'
   return 'build_id' in body && 'build_status' in body ? 'job' : 'unknown'
 }
 

@@ -2,11 +2,11 @@
 // type is dropped, and only what nothing can be known without is required. snake_case ends here. Pipeline variables are not read.
 import { instanceOfPayload } from '../model/instance.ts'
 import { PayloadError } from '../lib/fault.ts'
-import { readListedJobs, readPerson, readToldJob } from './hook-job.ts'
+import { listedJobShape, readListedJobs, readPerson, readToldJob } from './hook-job.ts'
+import { mostItems, readItems } from './wire-items.ts'
 import {
   readFlag,
   readId,
-  readList,
   readMessage,
   readObject,
   readSeconds,
@@ -17,6 +17,7 @@ import {
   readUrl,
 } from './wire-read.ts'
 import { anyOf, fieldsOf, record } from './wire-record.ts'
+import { objectShape, shapeOf } from './wire-shape.ts'
 import type {
   MergeRequest,
   Observation,
@@ -87,6 +88,37 @@ const readMergeRequest = record<MergeRequest>(['iid'], {
   targetBranch: ['target_branch', readText],
 })
 
+/** All that anybody reads of a pipeline's or a job's event. */
+export const hookShape = objectShape(
+  {
+    object_kind: 'scalar',
+    event_name: 'scalar',
+    object_attributes: objectShape(
+      { id: 'scalar', variables: { items: objectShape({ key: 'scalar', value: 'scalar' }) } },
+      ...[pipelineFacts, pipelineTimes],
+    ),
+    project: objectShape({ id: 'scalar' }, projectFacts),
+    builds: { items: listedJobShape },
+    jobs: { items: listedJobShape },
+    bridges: { items: listedJobShape },
+    user: shapeOf(readPerson),
+    commit: shapeOf(readCommit),
+    merge_request: shapeOf(readMergeRequest),
+    source_pipeline: objectShape({
+      pipeline_id: 'scalar',
+      bridge_id: 'scalar',
+      job_id: 'scalar',
+      project: objectShape({ id: 'scalar' }),
+    }),
+    build_status: 'scalar',
+    pipeline_id: 'scalar',
+    project_id: 'scalar',
+    project_name: 'scalar',
+    repository: objectShape({ name: 'scalar', homepage: 'scalar' }),
+  },
+  readToldJob,
+)
+
 /** What a pipeline event tells. Throws PayloadError, which names the fields that it cannot do without. */
 export function readPipelineHook(body: unknown, context: HookContext): HookTold {
   const hook = readObject(body)
@@ -110,8 +142,10 @@ export function readPipelineHook(body: unknown, context: HookContext): HookTold 
   const project = projectFacts(projectFields ?? {})
   const instance = instanceOf(context, project)
   // `jobs`: the name of `builds` on very old platforms. `bridges`: the newest platforms only.
-  const heard = readListedJobs(readList(hook.builds) ?? readList(hook.jobs) ?? [], 'job')
-  const listedBridges = readList(hook.bridges)
+  const listedJobs = readItems(hook.builds) ?? readItems(hook.jobs) ?? []
+  const listedBridges = readItems(hook.bridges)
+  expectFew(listedJobs.length + (listedBridges?.length ?? 0))
+  const heard = readListedJobs(listedJobs, 'job')
   const bridges = readListedJobs(listedBridges ?? [], 'bridge')
   const bridgesAreTold = listedBridges !== undefined
   const user = readPerson(hook.user)
@@ -223,6 +257,14 @@ function sourcePipelineOf(value: unknown, isChild: boolean): SourcePipeline | un
     ...(jobId !== undefined && { jobId }),
     ...((bridgeId !== undefined || isChild) && { bridgesAreTold: true }),
   }
+}
+
+function expectFew(jobs: number): void {
+  if (jobs <= mostItems) return
+  throw new PayloadError(
+    `The pipeline event lists ${jobs} jobs: more than ${mostItems} are not read.`,
+    'Split the pipeline into child pipelines.',
+  )
 }
 
 function notAnObject(event: string): PayloadError {

@@ -2,7 +2,7 @@
 import { Fault, PayloadError } from '../lib/fault.ts'
 import { hookKindOfBody, hookKindOfEvent, isWanted, type HookKind } from './hook-kind.ts'
 import { parseJson } from './body-json.ts'
-import { readJobHook, readPipelineHook, type HookContext } from './hook-payload.ts'
+import { hookShape, readJobHook, readPipelineHook, type HookContext } from './hook-payload.ts'
 import { traceparentOf } from './traceparent.ts'
 import type { Observation } from '../model/observation.ts'
 import type { Profile } from './profile.ts'
@@ -21,6 +21,8 @@ export interface ParseOptions {
   readonly profile: Profile
   /** Honour a `TRACEPARENT` pipeline variable. */
   readonly traceparent: boolean
+  /** Bodies of so many bytes are read selectively; 256 KiB. */
+  readonly large?: number | undefined
 }
 
 export type Parsed =
@@ -42,7 +44,7 @@ export function parseDelivery(delivery: Delivery, options: ParseOptions): Parsed
 function parse({ event, instance, body }: Delivery, options: ParseOptions): Parsed {
   const told = hookKindOfEvent(event)
   if (told !== undefined && !isWanted(told)) return { outcome: 'ignored', kind: told }
-  const parsed = parseJson(body)
+  const parsed = parseJson(body, hookShape, options.large)
   if (parsed === undefined) {
     throw new PayloadError('The body is not JSON.', 'Look for what cuts or rewrites it on its way from the platform.')
   }

@@ -1,8 +1,6 @@
 // The one pipeline variable that is looked at, and only where the operator allows it: a W3C traceparent.
-import { z } from 'zod'
-
-const variablesOf = z.object({ object_attributes: z.object({ variables: z.array(z.unknown()) }) })
-const traceparentVariable = z.object({ key: z.literal('TRACEPARENT'), value: z.string() })
+import { readItems } from './wire-items.ts'
+import { readObject } from './wire-read.ts'
 
 /**
  * Version 00, ids that are not zero, lower case (W3C Trace Context, section 3.2.2).
@@ -18,10 +16,9 @@ export function validTraceparent(value: string): string | undefined {
 
 /** The traceparent that a pipeline event's variables carry. No other variable is read. */
 export function traceparentOf(body: unknown): string | undefined {
-  const variables = variablesOf.safeParse(body).data?.object_attributes.variables ?? []
-  for (const variable of variables) {
-    const { data } = traceparentVariable.safeParse(variable)
-    if (data !== undefined) return validTraceparent(data.value)
+  for (const variable of readItems(readObject(readObject(body)?.object_attributes)?.variables) ?? []) {
+    const { key, value } = readObject(variable) ?? {}
+    if (key === 'TRACEPARENT' && typeof value === 'string') return validTraceparent(value)
   }
   return undefined
 }

@@ -2,6 +2,7 @@
 // for what is no such value: null and a wrong type are as good as absent.
 import { isKnownStatus } from '../model/status.ts'
 import { parseWireTime } from './wire-time.ts'
+import { shaped } from './wire-shape.ts'
 
 export type Read<T> = (value: unknown) => T | undefined
 
@@ -53,7 +54,7 @@ export const readCount: Read<number> = value =>
 export const readTime: Read<number> = parseWireTime
 
 /** A list of texts; what is no text is left out of it. */
-export const readTexts: Read<readonly string[]> = value => {
+export const readTexts: Read<readonly string[]> = shaped(value => {
   if (!Array.isArray(value)) return undefined
   const texts: string[] = []
   for (const item of value.slice(0, longestList)) {
@@ -61,9 +62,7 @@ export const readTexts: Read<readonly string[]> = value => {
     if (text !== undefined) texts.push(text)
   }
   return texts
-}
-
-export const readList: Read<readonly unknown[]> = value => (Array.isArray(value) ? (value as unknown[]) : undefined)
+}, 'texts')
 
 /** The fields of a JSON object. */
 export type WireObject = Readonly<Record<string, unknown>>
@@ -73,8 +72,13 @@ export const readObject: Read<WireObject> = value =>
 
 function textUpTo(length: number, value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
-  const text = sound(value.length > length ? value.slice(0, length) : value)
+  const text = value.length > length ? cutTo(length, value) : sound(value)
   return hasWords(text) ? text : undefined
+}
+
+/** A copy: what is cut off a string that stays in memory stays there too. */
+function cutTo(length: number, text: string): string {
+  return Buffer.from(text.slice(0, length).replaceAll('\0', '')).toString()
 }
 
 function sound(text: string): string {

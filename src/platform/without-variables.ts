@@ -1,26 +1,87 @@
 // What may be kept of a delivery that could not be understood: everything but its pipeline variables, which may be secrets.
-import { parseJson } from './body-json.ts'
+import { backslash, beginOf, expectEnd, NotJson, skipSpace, skipString, skipValue, type Visitor } from './json-walk.ts'
 
 /** Bytes kept of a body that is not JSON. */
 export const keptOfText = 4_096
 
+/** Of a key that is written in escapes; a longer one is another. */
+const longestKey = 6 * 'variables'.length + 2
+
 /**
- * The body as JSON without any field named `variables`, however deep. What is not JSON (or nested too deeply to be written
- * again) is cut to its first 4 KiB, and before the first mention of variables.
+ * The body without any field named `variables`, however deep; all else byte for byte. What is not JSON is cut to its first
+ * 4 KiB, and before the first mention of variables. Takes as much memory as the body, whatever is in it.
  */
 export function withoutVariables(body: Uint8Array): Uint8Array {
-  const parsed = parseJson(body)
-  if (parsed === undefined) return beginningOf(body)
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  const from = beginOf(bytes)
   try {
-    const text = JSON.stringify(parsed.json, (key, value: unknown) => (key === 'variables' ? undefined : value))
-    return new TextEncoder().encode(text)
-  } catch {
-    return beginningOf(body)
+    const cuts = new Cuts(bytes, from)
+    const to = skipValue(bytes, from, cuts)
+    expectEnd(bytes, to)
+    return cuts.upTo(to)
+  } catch (error) {
+    if (error instanceof NotJson) return beginningOf(body)
+    throw error
   }
 }
 
-function beginningOf(body: Uint8Array): Uint8Array {
+/** The first 4 KiB, and none of its variables. */
+export function beginningOf(body: Uint8Array): Uint8Array {
   const beginning = body.subarray(0, keptOfText)
   const variables = Buffer.from(beginning).indexOf('variables')
   return variables === -1 ? beginning : beginning.subarray(0, variables)
+}
+
+/** Copies what is kept, once the first field is left out. */
+class Cuts implements Visitor {
+  readonly #bytes: Buffer
+  #kept: Buffer | undefined
+  #length = 0
+  /** Where what is not copied yet begins. */
+  #from: number
+  #cutFrom = 0
+  /** True while nothing of its object was kept before the last field that was left out. */
+  #isLeading = false
+
+  constructor(bytes: Buffer, from: number) {
+    this.#bytes = bytes
+    this.#from = from
+  }
+
+  member(key: number, _value: number, comma: number | undefined): boolean {
+    const isFirst = comma === undefined
+    const isLeading = isFirst || (this.#isLeading && skipSpace(this.#bytes, this.#from) === comma)
+    if (!isVariables(this.#bytes, key)) {
+      // The comma stood between it and nothing but what was left out.
+      if (isLeading && !isFirst) this.#from = key
+      return false
+    }
+    this.#isLeading = isLeading
+    this.#cutFrom = comma ?? key
+    return true
+  }
+
+  passed(end: number): void {
+    this.#kept ??= Buffer.allocUnsafeSlow(this.#bytes.length)
+    this.#keepUpTo(this.#kept, this.#cutFrom)
+    this.#from = end
+  }
+
+  /** All that is kept, the value ending here. */
+  upTo(end: number): Uint8Array {
+    if (this.#kept === undefined) return this.#bytes.subarray(this.#from, end)
+    this.#keepUpTo(this.#kept, end)
+    return this.#kept.subarray(0, this.#length)
+  }
+
+  #keepUpTo(kept: Buffer, to: number): void {
+    if (to > this.#from) this.#length += this.#bytes.copy(kept, this.#length, this.#from, to)
+  }
+}
+
+function isVariables(bytes: Buffer, key: number): boolean {
+  const first = bytes[key + 1]
+  if (first !== backslash && first !== 0x76) return false
+  const end = skipString(bytes, key)
+  return end - key <= longestKey && JSON.parse(bytes.toString('latin1', key, end)) === 'variables'
 }

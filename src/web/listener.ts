@@ -10,7 +10,6 @@ import { sparseWarnings } from '../lib/sparse-warnings.ts'
 import { answerErrors } from './error-answers.ts'
 import type { Health } from './health.ts'
 import { answerMalformed } from './malformed.ts'
-import { after } from '../lib/timer.ts'
 import { openSockets } from './open-sockets.ts'
 import { closeWhatIsUnread } from './unread-body.ts'
 
@@ -81,10 +80,6 @@ export function createListener(options: ListenerOptions): Listener {
   void app.register(options.health.routes)
   if (basePath !== '') void app.register(options.health.routes, { prefix: basePath })
 
-  function failed(error: unknown): void {
-    warn('failed', 'the listener failed at a connection and goes on', { listener: name, cause: reasonOf(error) })
-  }
-
   return {
     register: routes => void app.register(routes, { prefix: basePath }),
     start: async () => {
@@ -99,8 +94,6 @@ export function createListener(options: ListenerOptions): Listener {
           { cause: error },
         )
       }
-      // A connection that cannot be had, for want of descriptors, is one connection.
-      server.on('error', failed)
       const { port } = server.address() as AddressInfo
       const url = `${options.tls === undefined ? 'http' : 'https'}://${authority(options.host, port)}${basePath}`
       log.info({ listener: name, url }, 'listening')
@@ -109,11 +102,11 @@ export function createListener(options: ListenerOptions): Listener {
     stop: async withinMs => {
       stopping = true
       sockets.closeUnused()
-      const cut = after(withinMs, () => server.closeAllConnections(), failed)
+      const cut = setTimeout(() => server.closeAllConnections(), withinMs)
       try {
         await app.close()
       } finally {
-        cut.stop()
+        clearTimeout(cut)
       }
     },
     renewTls: tls => {

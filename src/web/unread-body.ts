@@ -1,7 +1,6 @@
 // How a connection ends well when a request is refused before its body was read.
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import { after } from '../lib/timer.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** A body of this size is cheaper read and thrown away than a connection opened anew, bytes. */
@@ -36,7 +35,7 @@ async function* thenLinger(payload: string, message: IncomingMessage): AsyncGene
 function discard(message: IncomingMessage): Promise<void> {
   return new Promise(resolve => {
     let bytes = 0
-    const timer = after(lingering.ms, finish, finish)
+    const timer = setTimeout(finish, lingering.ms)
     message.on('data', count).once('end', finish).once('close', finish).once('error', finish).resume()
     if (message.destroyed || message.readableEnded) finish()
     function count(chunk: Buffer): void {
@@ -44,7 +43,7 @@ function discard(message: IncomingMessage): Promise<void> {
       if (bytes > lingering.bytes) finish()
     }
     function finish(): void {
-      timer.stop()
+      clearTimeout(timer)
       message.off('data', count).pause()
       resolve()
     }

@@ -38,9 +38,19 @@ describe('a delivery that could not be understood', () => {
     expect(kept(broken)).toBe('{"object_attributes":{"id":31,"')
   })
 
-  it('is cut where it is nested too deeply to be written again', () => {
-    const deep = '['.repeat(500_000) + '{"variables":"planted"}' + ']'.repeat(500_000)
-    expect(kept(deep)).toBe('['.repeat(keptOfText))
+  it('is kept without them however deep they are', () => {
+    const around = (inner: string): string => '['.repeat(500_000) + inner + ']'.repeat(500_000)
+    expect(kept(around('{"variables":"planted"}')) === around('{}')).toBe(true)
+  })
+
+  it.each([
+    ['{"variables":1}', '{}'],
+    ['{"variables":1,"a":2}', '{"a":2}'],
+    ['{ "variables":1 , "variables":[{"variables":{}}] , "a":2,"b":3 }', '{  "a":2,"b":3 }'],
+    ['{"a":{"variables":1,"b":[]},"variables":1,"c":{"variables":1}}', '{"a":{"b":[]},"c":{}}'],
+    ['[{"variables":1},{"a":1,"vari\\u0061bles":1},{"variablesX":1}]', '[{},{"a":1},{"variablesX":1}]'],
+  ])('is kept without them wherever they stand: %s', (text, expected) => {
+    expect(kept(text)).toBe(expected)
   })
 
   it('never holds a variable, whatever JSON surrounds it and wherever it breaks off', () => {

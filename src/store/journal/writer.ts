@@ -4,7 +4,6 @@ import { promisify } from 'node:util'
 import { encodeRecord } from './record.ts'
 import { createSegment, eraseSegment, journalBytes, listSegments, proveFolder, spentSegments } from './segments.ts'
 import type { Delivery } from '../inbox.ts'
-import { every } from '../../lib/timer.ts'
 import type { JournalMarks } from './marks.ts'
 
 export interface JournalWriter {
@@ -33,8 +32,8 @@ export function openJournalWriter(folder: string, marks: JournalMarks, tidyEvery
   let appendedAt = performance.now()
   let isAppending = false
   let erasing: Promise<void> | undefined
-  // Where no new segment can be had, this one stays: the next delivery tells whether it can be written.
-  const tidying = every(tidyEvery, tidy, () => undefined)
+  const timer = setInterval(tidy, tidyEvery)
+  timer.unref()
 
   function roll(): void {
     const before = current
@@ -100,7 +99,7 @@ export function openJournalWriter(folder: string, marks: JournalMarks, tidyEvery
     },
     prove: async () => proveFolder(folder),
     close: async () => {
-      tidying.stop()
+      clearInterval(timer)
       await erasing
       closeSync(current.descriptor)
     },
