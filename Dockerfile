@@ -1,9 +1,15 @@
 # syntax=docker/dockerfile:1
 # Pipespan in a container: built with all its dependencies, run as one bundle, as a user without rights.
 
-FROM node:24-bookworm-slim AS build
+# A tag may be moved to another image, a digest may not. What the tag stands for at this moment is printed by
+#   docker buildx imagetools inspect node:24.21.0-bookworm-slim --format '{{.Manifest.Digest}}'
+# Look at what is new in it, and build with --build-arg NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:…
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY scripts/no-grpc ./scripts/no-grpc
 # `prepare` needs the sources, which come later: building is a step of its own.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json ./
@@ -12,7 +18,7 @@ COPY src ./src
 # The image's own Node bundles; the pinned development one is not needed here.
 RUN node scripts/build.js
 
-FROM node:24-bookworm-slim
+FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="Pipespan" \
       org.opencontainers.image.version="0.1.0" \
       org.opencontainers.image.description="Turns every CI/CD pipeline of a GitLab-like platform into OpenTelemetry" \

@@ -7,6 +7,7 @@ import { createHealth } from './web/health.ts'
 import { createListener, type Listener, type ListenerOptions, type TlsFiles } from './web/listener.ts'
 import { createWebhookDoor } from './sources/webhook.ts'
 import { openInboxDoor, journalMarks, type StoreLocation } from './store/open-store.ts'
+import { outliveErrors } from './lib/uncaught.ts'
 import { profiles, type ProfileName } from './platform/profile.ts'
 import { Secret } from './lib/secret.ts'
 import type { InboxDoor } from './store/inbox.ts'
@@ -101,6 +102,7 @@ function serveDoor(port: MessagePort): void {
     listener.register(routes)
     door = { store, listener }
     const { url } = await listener.start()
+    outliveErrors(log)
     tell({ news: 'open', url })
   }
 

@@ -5,6 +5,8 @@ import { readFileSync } from 'node:fs'
 import type { Worker } from 'node:worker_threads'
 import { beginDoorThread } from './daemon-door-begin.ts'
 import { ConfigError, reasonOf, StoreError } from './lib/fault.ts'
+import { after, every } from './lib/timer.ts'
+import { EndOfProcess } from './lib/uncaught.ts'
 import { readCounts, roomForCounts, type WebhookCounts } from './sources/webhook-counts.ts'
 import type { Config } from './config/options.ts'
 import type { DoorNews, DoorOrder, DoorSecretTexts } from './daemon-door-thread.ts'
@@ -72,13 +74,12 @@ export function startDoor(options: DoorOptions): Door {
     }
   })
   thread.on('error', error => {
-    if (!stopping) throw error
+    if (!stopping) throw new EndOfProcess(`The webhook door's thread failed: ${reasonOf(error)}.`)
   })
   thread.on('exit', code => {
-    if (!stopping) throw new Error(`The webhook door's thread ended by itself (exit code ${code}).`)
+    if (!stopping) throw new EndOfProcess(`The webhook door's thread ended by itself (exit code ${code}).`)
   })
-  const looking = setInterval(renewSecrets, lookEvery)
-  looking.unref()
+  const looking = every(lookEvery, renewSecrets, failed)
 
   function renewSecrets(): void {
     const secrets = secretTexts(config)
@@ -86,6 +87,10 @@ export function startDoor(options: DoorOptions): Door {
     if (text === told) return
     told = text
     tell({ order: 'secrets', secrets })
+  }
+
+  function failed(error: unknown): void {
+    log.error({ reason: reasonOf(error) }, 'the thread of the webhook door could not be told something')
   }
 
   return {
@@ -125,12 +130,12 @@ export function startDoor(options: DoorOptions): Door {
     stop: async withinMs => {
       if (stopping) return
       stopping = true
-      clearInterval(looking)
+      looking.stop()
       const gone = once(thread, 'exit')
       tell({ order: 'stop', withinMs })
-      const tooLate = setTimeout(() => void thread.terminate(), withinMs + 5_000)
+      const tooLate = after(withinMs + 5_000, async () => thread.terminate(), failed)
       await gone
-      clearTimeout(tooLate)
+      tooLate.stop()
     },
   }
 }

@@ -109,6 +109,18 @@ describe('the architecture', () => {
     expect(silent).toEqual([])
   })
 
+  it('sets timers in two places, where none of them can end the process by what it throws', () => {
+    // What the demo and a command set ends with them.
+    const free = new Set([path.join('lib', 'timer.ts'), path.join('lib', 'clock.ts'), path.join('cli', 'demo.ts')])
+    const setting = files.filter(
+      file =>
+        roomOf(file) !== 'demo' &&
+        !free.has(file) &&
+        /\b(setTimeout|setInterval)\(/.test(readFileSync(path.join(source, file), 'utf8')),
+    )
+    expect(setting).toEqual([])
+  })
+
   it('names no file for a bucket', () => {
     const buckets = /(^|\/)(utils?|types|common|helpers?|misc|index)\.ts$/
     expect(files.filter(file => buckets.test(file))).toEqual([])

@@ -7,6 +7,7 @@ import { Fault } from '../lib/fault.ts'
 import { loadConfig, type LoadedConfig, type LoadOptions } from '../config/load.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import { reloadConfig } from '../config/reload.ts'
+import { outliveErrors } from '../lib/uncaught.ts'
 import { openFront } from '../daemon-front.ts'
 import { version } from '../lib/version.ts'
 import type { Daemon } from '../daemon.ts'
@@ -53,6 +54,7 @@ export async function serve(terminal: Terminal, options: ServeOptions): Promise<
     return exitCode.failed
   }
   log.info({ webhooks: `${daemon.url}/webhooks`, admin: daemon.adminUrl }, 'ready')
+  outliveErrors(log)
   onHangup = () => reload(daemon, loaded, loading, log)
   const signal = await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]).then(([name]) => String(name))
   onHangup = () => undefined

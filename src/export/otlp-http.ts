@@ -1,6 +1,7 @@
 // One OTLP/HTTP POST and what came of it: connections, TLS, proxies, headers, the deadline. Judges nothing.
 import { readFileSync } from 'node:fs'
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici'
+import { after } from '../lib/timer.ts'
 import { ConfigError, reasonOf } from '../lib/fault.ts'
 import { version } from '../lib/version.ts'
 import type { Answer } from './verdict.ts'
@@ -111,7 +112,7 @@ function exchange(
     function finish(reason: string): void {
       if (over) return
       over = true
-      clearTimeout(timer)
+      timer.stop()
       stop.removeEventListener('abort', onStop)
       resolve(
         head === undefined
@@ -124,7 +125,11 @@ function exchange(
       begun?.abort(new Error(reason))
     }
     const onStop = (): void => cut('stopped before the answer came')
-    const timer = setTimeout(() => cut(`no answer within ${timeoutMs / 1000} s`), timeoutMs)
+    const timer = after(
+      timeoutMs,
+      () => cut(`no answer within ${timeoutMs / 1000} s`),
+      error => finish(reasonOf(error)),
+    )
     if (stop.aborted) {
       onStop()
       return

@@ -3,6 +3,7 @@
 // Without an admin token: whoever reaches the loopback address, by a loopback name, and not through a proxy for somebody else.
 // The name is checked because any web site can let its own name point at 127.0.0.1 (DNS rebinding). With a token: whoever sends it as bearer, or logged in with it.
 // What changes something must come from our own form: its token, which other sites cannot read, and the browser's own word.
+import { after } from '../lib/timer.ts'
 import { randomBytes } from 'node:crypto'
 import { isIP, type Socket } from 'node:net'
 import { createAttempts } from './attempts.ts'
@@ -126,12 +127,16 @@ function bearerOf({ headers }: FastifyRequest): string | undefined {
 async function paused(socket: Socket, ms: number, signal: AbortSignal): Promise<boolean> {
   if (socket.destroyed || signal.aborted) return false
   return new Promise(resolve => {
-    const timer = setTimeout(() => done(true), ms)
+    const timer = after(
+      ms,
+      () => done(true),
+      () => done(false),
+    )
     const ended = (): void => done(false)
     socket.once('close', ended)
     signal.addEventListener('abort', ended)
     function done(whole: boolean): void {
-      clearTimeout(timer)
+      timer.stop()
       socket.off('close', ended)
       signal.removeEventListener('abort', ended)
       resolve(whole)

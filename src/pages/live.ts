@@ -2,11 +2,12 @@
 // (server-sent events, HTML standard 9.2).
 import type { ServerResponse } from 'node:http'
 import { reasonOf } from '../lib/fault.ts'
+import { every, type Timer } from '../lib/timer.ts'
 import type { Log } from '../lib/log.ts'
 
 /** Open pages at once; more are told to come back. */
 const most = 64
-const every = 1_000
+const roundEvery = 1_000
 /** Proxies close what is silent for long, ms. */
 const sayAliveAfter = 15_000
 
@@ -27,26 +28,21 @@ interface Follower {
 
 export function createLive(log: Log): Live {
   const followers = new Set<Follower>()
-  let timer: NodeJS.Timeout | undefined
-  let busy = false
+  let timer: Timer | undefined
 
   async function round(): Promise<void> {
-    if (busy) return
-    busy = true
-    try {
-      // Those who look at the same page get the same answer.
-      for (const [, same] of Map.groupBy(followers, follower => follower.address)) {
-        const content = await same[0]?.render()
-        for (const follower of same) {
-          if (content === undefined) drop(follower)
-          else tell(follower, content)
-        }
+    // Those who look at the same page get the same answer.
+    for (const [, same] of Map.groupBy(followers, follower => follower.address)) {
+      const content = await same[0]?.render()
+      for (const follower of same) {
+        if (content === undefined) drop(follower)
+        else tell(follower, content)
       }
-    } catch (error) {
-      log.warn({ reason: reasonOf(error) }, 'open pages could not be brought up to date')
-    } finally {
-      busy = false
     }
+  }
+
+  function failed(error: unknown): void {
+    log.warn({ reason: reasonOf(error) }, 'open pages could not be brought up to date')
   }
 
   function tell(follower: Follower, content: string): void {
@@ -75,7 +71,7 @@ export function createLive(log: Log): Live {
   }
 
   function stop(): void {
-    clearInterval(timer)
+    timer?.stop()
     timer = undefined
   }
 
@@ -91,7 +87,7 @@ export function createLive(log: Log): Live {
       const follower: Follower = { response, address, render, last: undefined, saidAt: performance.now() }
       followers.add(follower)
       response.on('close', () => drop(follower))
-      timer ??= setInterval(() => void round(), every)
+      timer ??= every(roundEvery, round, failed)
       return true
     },
     close: () => {

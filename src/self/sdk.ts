@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { metrics, trace, type MeterProvider, type Tracer } from '@opentelemetry/api'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { ATTR_SERVICE_INSTANCE_ID } from '@opentelemetry/semantic-conventions'
+import { after, type Timer } from '../lib/timer.ts'
 import { ownResource, type Scrape } from './scrape.ts'
 
 export interface SelfTarget {
@@ -66,15 +67,15 @@ export async function startSelfSdk({ traces, metrics: forMetrics, scrape }: Self
     meters: metrics.getMeterProvider(),
     tracer: trace.getTracer('pipespan'),
     stop: async deadlineMs => {
-      let timer: NodeJS.Timeout | undefined
+      let timer: Timer | undefined
       const late = new Promise<void>(resolve => {
-        timer = setTimeout(resolve, deadlineMs)
+        timer = after(deadlineMs, resolve, () => resolve())
       })
       try {
         // A backend that is away must not hold up the stop, nor make it fail.
         await Promise.race([sdk.shutdown().catch(() => undefined), late])
       } finally {
-        clearTimeout(timer)
+        timer?.stop()
         metrics.disable()
         trace.disable()
       }

@@ -34,11 +34,15 @@ export function createPutBatch(inbox: Pick<Inbox, 'put'>, options: PutBatchOptio
 
   async function commitAll(): Promise<void> {
     committing = true
-    while (waiting.length > 0) {
-      await gather()
-      await commit(waiting.splice(0, batchLength(waiting, options)))
+    try {
+      while (waiting.length > 0) {
+        await gather()
+        await commit(waiting.splice(0, batchLength(waiting, options)))
+      }
+    } finally {
+      // Whatever went wrong, the next delivery begins anew.
+      committing = false
     }
-    committing = false
   }
 
   /**

@@ -1,5 +1,6 @@
 // Health as orchestrators ask for it: alive (the process answers) and ready (the store takes writes, and nobody is stopping).
 import type { FastifyPluginAsync } from 'fastify'
+import { after, type Timer } from '../lib/timer.ts'
 import { reasonOf } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 
@@ -65,13 +66,13 @@ export function createHealth(options: HealthOptions): Health {
 }
 
 async function inTime(work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
+  let timer: Timer | undefined
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${patience / 1000} s`)), patience)
+    timer = after(patience, () => reject(new Error(`no answer within ${patience / 1000} s`)), reject)
   })
   try {
     await Promise.race([work, late])
   } finally {
-    clearTimeout(timer)
+    timer?.stop()
   }
 }

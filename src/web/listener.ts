@@ -10,6 +10,7 @@ import { sparseWarnings } from '../lib/sparse-warnings.ts'
 import { answerErrors } from './error-answers.ts'
 import type { Health } from './health.ts'
 import { answerMalformed } from './malformed.ts'
+import { after } from '../lib/timer.ts'
 import { openSockets } from './open-sockets.ts'
 import { closeWhatIsUnread } from './unread-body.ts'
 
@@ -80,6 +81,10 @@ export function createListener(options: ListenerOptions): Listener {
   void app.register(options.health.routes)
   if (basePath !== '') void app.register(options.health.routes, { prefix: basePath })
 
+  function failed(error: unknown): void {
+    warn('failed', 'the listener failed at a connection and goes on', { listener: name, cause: reasonOf(error) })
+  }
+
   return {
     register: routes => void app.register(routes, { prefix: basePath }),
     start: async () => {
@@ -94,6 +99,8 @@ export function createListener(options: ListenerOptions): Listener {
           { cause: error },
         )
       }
+      // A connection that cannot be had, for want of descriptors, is one connection.
+      server.on('error', failed)
       const { port } = server.address() as AddressInfo
       const url = `${options.tls === undefined ? 'http' : 'https'}://${authority(options.host, port)}${basePath}`
       log.info({ listener: name, url }, 'listening')
@@ -102,11 +109,11 @@ export function createListener(options: ListenerOptions): Listener {
     stop: async withinMs => {
       stopping = true
       sockets.closeUnused()
-      const cut = setTimeout(() => server.closeAllConnections(), withinMs)
+      const cut = after(withinMs, () => server.closeAllConnections(), failed)
       try {
         await app.close()
       } finally {
-        clearTimeout(cut)
+        cut.stop()
       }
     },
     renewTls: tls => {

@@ -1,6 +1,7 @@
 // How a connection ends well when a request is refused before its body was read.
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
+import { after } from '../lib/timer.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** A body of this size is cheaper read and thrown away than a connection opened anew, bytes. */
@@ -35,7 +36,7 @@ async function* thenLinger(payload: string, message: IncomingMessage): AsyncGene
 function discard(message: IncomingMessage): Promise<void> {
   return new Promise(resolve => {
     let bytes = 0
-    const timer = setTimeout(finish, lingering.ms)
+    const timer = after(lingering.ms, finish, finish)
     message.on('data', count).once('end', finish).once('close', finish).once('error', finish).resume()
     if (message.destroyed || message.readableEnded) finish()
     function count(chunk: Buffer): void {
@@ -43,7 +44,7 @@ function discard(message: IncomingMessage): Promise<void> {
       if (bytes > lingering.bytes) finish()
     }
     function finish(): void {
-      clearTimeout(timer)
+      timer.stop()
       message.off('data', count).pause()
       resolve()
     }

@@ -18,6 +18,12 @@ describe('the package', () => {
     expect(run(folder.path, 'npx', '--no-install', 'pipespan', '--version')).toBe(`${version}\n`)
   })
 
+  it('comes alone: nothing else is installed with it', () => {
+    expect(readdirSync(path.join(folder.path, 'node_modules')).filter(name => !name.startsWith('.'))).toEqual([
+      'pipespan',
+    ])
+  })
+
   it('checks a configuration with the example that it brings', () => {
     const example = 'node_modules/pipespan/config/pipespan.example.yaml'
     expect(run(folder.path, 'npx', '--no-install', 'pipespan', 'config', 'check', example)).toContain('is fine')
@@ -32,6 +38,7 @@ describe('the package', () => {
     const files = readdirSync(path.join(folder.path, 'node_modules/pipespan'), { recursive: true, encoding: 'utf8' })
     const own = files.filter(file => !file.startsWith('node_modules'))
     expect(own.filter(file => /^(src|test|scripts|deploy|\.)/.test(file) || /\.(pem|key|env)$/.test(file))).toEqual([])
-    for (const file of ['dist/main.js', 'config/REFERENCE.md', 'LICENSE', 'CHANGELOG.md']) expect(own).toContain(file)
+    for (const file of ['dist/main.js', 'dist/sbom.cdx.json', 'config/REFERENCE.md', 'LICENSE', 'CHANGELOG.md'])
+      expect(own).toContain(file)
   })
 })

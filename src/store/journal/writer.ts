@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { encodeRecord } from './record.ts'
 import { createSegment, eraseSegment, journalBytes, listSegments, proveFolder, spentSegments } from './segments.ts'
 import type { Delivery } from '../inbox.ts'
+import { every } from '../../lib/timer.ts'
 import type { JournalMarks } from './marks.ts'
 
 export interface JournalWriter {
@@ -32,8 +33,8 @@ export function openJournalWriter(folder: string, marks: JournalMarks, tidyEvery
   let appendedAt = performance.now()
   let isAppending = false
   let erasing: Promise<void> | undefined
-  const timer = setInterval(tidy, tidyEvery)
-  timer.unref()
+  // Where no new segment can be had, this one stays: the next delivery tells whether it can be written.
+  const tidying = every(tidyEvery, tidy, () => undefined)
 
   function roll(): void {
     const before = current
@@ -99,7 +100,7 @@ export function openJournalWriter(folder: string, marks: JournalMarks, tidyEvery
     },
     prove: async () => proveFolder(folder),
     close: async () => {
-      clearInterval(timer)
+      tidying.stop()
       await erasing
       closeSync(current.descriptor)
     },

@@ -1,0 +1,45 @@
+// Asks the registry for advisories. One of high or critical severity against a package that ships, which is what the bill of materials of
+// the last build says, fails (1). No answer is no good news: it is said, and has an exit code of its own (3), as not every mirror gives one.
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+
+const read = name => JSON.parse(readFileSync(new URL(`../${name}`, import.meta.url), 'utf8'))
+const shipped = new Set(read('dist/sbom.cdx.json').components.map(({ purl }) => purl))
+const { packages } = read('package-lock.json')
+
+/** Whether what lies there, as the audit says it, is in the bundle. */
+function ships(place) {
+  const { version } = packages[place] ?? {}
+  const name = place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length)
+  return shipped.has(`pkg:npm/${name.replace('@', '%40')}@${version}`)
+}
+
+function answerOf(text) {
+  try {
+    const answer = JSON.parse(text)
+    return answer.auditReportVersion === 2 ? answer : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const { stdout } = spawnSync('npm', ['audit', '--json'], { encoding: 'utf8', shell: process.platform === 'win32' })
+const answer = answerOf(stdout)
+if (answer === undefined) {
+  process.stderr.write(
+    'NOT AUDITED: the registry gave no advisories, so nothing is known of weaknesses in dependencies.\n' +
+      'Run it again with a registry that does: npm_config_registry=https://registry.npmjs.org node scripts/audit.js\n',
+  )
+  process.exitCode = 3
+} else {
+  const advisories = Object.values(answer.vulnerabilities).map(({ name, severity, nodes = [] }) => ({
+    line: `${severity}: ${name}${nodes.some(ships) ? ', which ships' : ', for development only'}`,
+    fails: ['high', 'critical'].includes(severity) && nodes.some(ships),
+  }))
+  for (const { line } of advisories) process.stdout.write(`${line}\n`)
+  const failing = advisories.filter(({ fails }) => fails).length
+  process.stdout.write(
+    `${shipped.size} packages that ship: ${failing === 0 ? 'no' : failing} advisories of high or critical severity.\n`,
+  )
+  process.exitCode = failing === 0 ? 0 : 1
+}

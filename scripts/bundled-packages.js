@@ -1,0 +1,16 @@
+// Which packages a bundle holds code of: read from the files that went into it, so that no list can be wrong.
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+
+/** Each package once, by name and version, in their order. `files`: all that went into a bundle. */
+export function packagesOf(files) {
+  const folders = new Set(
+    files.flatMap(file => /^(.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+)[\\/]/.exec(file)?.[1] ?? []),
+  )
+  const found = new Map()
+  for (const folder of folders) {
+    const { name, version, license } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'))
+    found.set(`${name} ${version}`, { name, version, license, folder })
+  }
+  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)
+}

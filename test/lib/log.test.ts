@@ -1,0 +1,22 @@
+// The log where it cannot be written: on a full disk, into a pipe that nobody reads.
+import { spawnSync } from 'node:child_process'
+import { closeSync, existsSync, openSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+
+const log = path.join(import.meta.dirname, '..', '..', 'src', 'lib', 'log.ts')
+
+it.skipIf(!existsSync('/dev/full')).each(['json', 'pretty'])('a log in %s outlives a full disk', format => {
+  const program = `
+    import { createLog } from ${JSON.stringify(log)}
+    const log = createLog({ level: 'info', format: ${JSON.stringify(format)} })
+    for (let line = 0; line < 3; line += 1) setImmediate(() => log.warn({ line }, 'told'))
+    setTimeout(() => process.stdout.write('alive'), 50)`
+  const full = openSync('/dev/full', 'w')
+  const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', full],
+    encoding: 'utf8',
+  })
+  closeSync(full)
+  expect({ stdout, status }).toEqual({ stdout: 'alive', status: 0 })
+})

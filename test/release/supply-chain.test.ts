@@ -1,0 +1,171 @@
+// What the product is made of: where packages come from, what they may do when they are installed, and what is known of those that ship.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, cpSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+import { rolldown } from 'rolldown'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { emptyFolder, repository, run } from './install.ts'
+// @ts-expect-error It is JavaScript, so that it runs where nothing is installed.
+import { faultsOf as untyped } from '../../scripts/check-lockfile.js'
+
+type Entry = Record<string, unknown>
+interface Lock {
+  readonly lockfileVersion: number
+  readonly packages: Record<string, Entry>
+}
+interface Manifest extends Entry {
+  readonly devDependencies: Record<string, string>
+}
+const faultsOf = untyped as (lock: Lock, manifest: Manifest) => readonly string[]
+const read = (name: string): unknown => JSON.parse(readFileSync(path.join(repository, name), 'utf8'))
+const lock = read('package-lock.json') as Lock
+const manifest = read('package.json') as Manifest
+const bill = (): { components: { purl: string; name: string; version: string; hashes?: unknown[] }[] } =>
+  read('dist/sbom.cdx.json') as never
+
+describe('the lock file', () => {
+  it('has nothing to object to', () => {
+    expect(faultsOf(lock, manifest)).toEqual([])
+  })
+
+  const place = 'node_modules/zod'
+  it.each<[string, Entry | undefined, RegExp]>([
+    ['from a repository', { resolved: 'git+ssh://git@github.com/colinhacks/zod.git#abc' }, /comes from git/],
+    ['from another host', { resolved: 'https://mirror.example/zod/-/zod-4.6.7.tgz' }, /comes from https:\/\/mirror/],
+    ['from a host that only begins like it', { resolved: 'https://registry.npmjs.org.example/zod.tgz' }, /comes from/],
+    ['without a check sum', { integrity: undefined }, /no SHA-512/],
+    ['with a weak check sum', { integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' }, /no SHA-512/],
+    ['that runs a script', { hasInstallScript: true }, /runs a script/],
+    ['that is a link out of here', { link: true, resolved: '../zod' }, /link out/],
+  ])('is refused with a package %s', (_, change, says) => {
+    const packages = { ...lock.packages, [place]: { ...lock.packages[place], ...change } }
+    expect(faultsOf({ ...lock, packages }, manifest)).toEqual([expect.stringMatching(says)])
+  })
+
+  it.each(['^4.6.7', 'latest', 'github:colinhacks/zod', 'file:../zod', 'npm:other@1.0.0'])(
+    'is refused where package.json wishes for %s',
+    wish => {
+      const devDependencies = { ...manifest.devDependencies, zod: wish }
+      const packages = { ...lock.packages, '': { ...lock.packages[''], devDependencies } }
+      const [fault, ...others] = faultsOf({ ...lock, packages }, { ...manifest, devDependencies })
+      expect([fault, others]).toEqual([expect.stringContaining('one exact version'), []])
+    },
+  )
+
+  it('is refused where package.json says something else', () => {
+    const devDependencies = { ...manifest.devDependencies, zod: '1.0.0' }
+    expect(faultsOf(lock, { ...manifest, devDependencies })).toEqual([expect.stringContaining('differ')])
+  })
+})
+
+describe('a production install', () => {
+  it('holds no package, and so runs no script: all that ships is in the bundle', { timeout: 120_000 }, () => {
+    const production = Object.entries(lock.packages).filter(([place, { dev, link }]) => place !== '' && !dev && !link)
+    expect(production).toEqual([])
+    using folder = emptyFolder()
+    const copy = path.join(folder.path, 'pipespan')
+    mkdirSync(copy)
+    for (const name of ['package.json', 'package-lock.json', 'scripts', 'dist', 'config']) {
+      cpSync(path.join(repository, name), path.join(copy, name), { recursive: true })
+    }
+    run(copy, 'npm', 'ci', '--omit=dev', '--no-audit', '--no-fund', '--loglevel=error')
+    expect(existsSync(path.join(copy, 'node_modules', 'protobufjs'))).toBe(false)
+    expect(run(copy, process.execPath, 'dist/main.js', '--version')).toBe(`${String(manifest.version)}\n`)
+  })
+})
+
+describe('the bill of materials', () => {
+  it('names every package that the bundle holds code of, and no other', { timeout: 120_000 }, async () => {
+    const sources = await Promise.all(['main.ts', 'daemon-door-thread.ts'].map(sourcesOf))
+    const packages = new Set(sources.flat().flatMap(file => packageOf(file) ?? []))
+    expect(packages.size).toBeGreaterThan(50)
+    expect(bill().components.map(({ name, version }) => `${name} ${version}`)).toEqual([...packages].sort())
+  })
+
+  it('has for each the check sum of the lock file, and none of them runs a script when it is installed', () => {
+    const { components } = bill()
+    expect(components.filter(({ hashes }) => hashes?.length !== 1)).toEqual([])
+    const names = new Set(components.map(({ name }) => name))
+    const scripted = Object.entries(lock.packages).filter(([, { hasInstallScript }]) => hasInstallScript === true)
+    expect(scripted.map(([place]) => place.replace(/^.*node_modules\//, '')).filter(name => names.has(name))).toEqual(
+      [],
+    )
+    expect([...names].filter(name => name.startsWith('@grpc'))).toEqual([])
+  })
+})
+
+/** What a bundler of its own puts into a bundle, as its source maps say. */
+async function sourcesOf(entry: string): Promise<string[]> {
+  const bundle = await rolldown({
+    cwd: repository,
+    input: path.join(repository, 'src', entry),
+    platform: 'node',
+    external: [/^node:/, 'pg-native'],
+    transform: { target: 'node22.19' },
+    logLevel: 'silent',
+  })
+  const { output } = await bundle.generate({ dir: path.join(repository, 'dist'), sourcemap: true })
+  return output.flatMap(part => (part.type === 'chunk' ? (part.map?.sources ?? []) : []))
+}
+
+function packageOf(source: string): string | undefined {
+  const [, place] = /(node_modules\/.*)$/.exec(source) ?? []
+  const folder = place && /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(place)?.[1]
+  if (folder === undefined) return undefined
+  const { name, version } = read(`${folder}/package.json`) as { name: string; version: string }
+  return `${name} ${version}`
+}
+
+describe('the audit', () => {
+  it('says loudly that nothing was audited when the registry gives no answer', { timeout: 60_000 }, async () => {
+    expect(await audited(404, { error: 'not here' })).toMatchObject({ code: 3, stderr: /NOT AUDITED/ })
+  })
+
+  it('fails for a grave weakness in what ships', { timeout: 60_000 }, async () => {
+    expect(await audited(200, advisory('fastify'))).toMatchObject({ code: 1, stdout: /critical: fastify, which ships/ })
+  })
+
+  it('tells of one in a tool of development, and does not fail for it', { timeout: 60_000 }, async () => {
+    const { code, stdout } = await audited(200, advisory('prettier'))
+    expect([code, stdout]).toEqual([0, expect.stringContaining('critical: prettier, for development only')])
+  })
+})
+
+function advisory(name: string): object {
+  return {
+    [name]: [{ id: 1, url: 'https://example.com/1', title: 'wrong', severity: 'critical', vulnerable_versions: '*' }],
+  }
+}
+
+/** The audit against a registry that answers like this. */
+async function audited(status: number, advisories: object): Promise<{ code: number; stdout: string; stderr: string }> {
+  const registry = createServer((request, answer) => {
+    request.resume().once('end', () => {
+      // It also wants to know which versions there are.
+      const name = decodeURIComponent(request.url?.slice(1) ?? '')
+      const { version } = lock.packages[`node_modules/${name}`] ?? {}
+      const said = request.method === 'GET' ? { name, versions: { [String(version)]: { name, version } } } : advisories
+      answer.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(said))
+    })
+  }).listen(0, '127.0.0.1')
+  await once(registry, 'listening')
+  onTestFinished(() => void registry.close())
+  const { port } = registry.address() as AddressInfo
+  using cache = emptyFolder()
+  const child = spawn(process.execPath, [path.join(repository, 'scripts', 'audit.js')], {
+    cwd: repository,
+    env: {
+      PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH ?? ''}`,
+      npm_config_registry: `http://127.0.0.1:${port}`,
+      npm_config_cache: cache.path,
+      npm_config_fetch_retries: '0',
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [stdout, stderr, closed] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { code: Number(closed[0]), stdout, stderr }
+}
