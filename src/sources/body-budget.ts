@@ -1,38 +1,118 @@
-// The bytes that bodies in flight may hold together, so that many large deliveries cannot exhaust a small container.
+// The bytes that bodies in flight may hold together, so that many large deliveries cannot exhaust a small container; and who gives
+// way when there are not enough for all.
+//
+// What is claimed are bytes that came, not bytes that were announced. Bodies whose sender has proved nothing yet (a signature is only
+// known to be right once all of it is there) share a part of the budget. Who needs room in it takes it from claims that count for less:
+// a stranger's before that of a sender who was right before, and among equals the slower one's. So whoever wants to push an honest body
+// out must fill the whole share faster than that body comes. What is proven is never taken away.
+//
+// No rate is demanded where there is room: a slow line is no attack.
+
+/** `known`: its connection or its address was right before. `proven`: this very delivery is. */
+export type Standing = 'stranger' | 'known' | 'proven'
 
 /** One request's share. */
 export interface BodyClaim {
-  /** Claims so many bytes more; false, with nothing claimed, when there are not as many left. */
-  grow(bytes: number): boolean
+  /** Claims `bytes` in all, of which `received` have come; false, with nothing changed, when there is no room for them. */
+  grow(bytes: number, received: number): boolean
+  /** The body is whole and wanted: from now on it holds `bytes`, and nobody takes them away. False when there is no room for them. */
+  prove(bytes: number): boolean
   /** Gives all of it back; may be called twice. */
   release(): void
 }
 
 export interface BodyBudget {
-  readonly claim: () => BodyClaim
+  /** `onTaken`: called at once when another claim needed the room; all of it is given back then. */
+  readonly claim: (standing: Standing, onTaken: () => void) => BodyClaim
   /** Bytes claimed at this moment. */
   readonly inFlight: () => number
 }
 
-/** `total`: bytes. */
-export function createBodyBudget(total: number): BodyBudget {
+export interface BodyBudgetOptions {
+  /** Bytes of all bodies. */
+  readonly total: number
+  /** Of these, what bodies may hold that are not proven. */
+  readonly unproven: number
+  /** Milliseconds of a monotonic clock. */
+  readonly now: () => number
+}
+
+interface Held {
+  standing: Standing
+  bytes: number
+  received: number
+  readonly since: number
+  readonly onTaken: () => void
+}
+
+const ranks: Readonly<Record<Standing, number>> = { stranger: 0, known: 1, proven: 2 }
+
+export function createBodyBudget({ total, unproven, now }: BodyBudgetOptions): BodyBudget {
   let inFlight = 0
+  let notProven = 0
+  /** Those that hold something and may have to give it back. */
+  const removable = new Set<Held>()
+
+  function set(held: Held, bytes: number): void {
+    inFlight += bytes - held.bytes
+    if (held.standing !== 'proven') notProven += bytes - held.bytes
+    held.bytes = bytes
+    if (bytes > 0 && held.standing !== 'proven') removable.add(held)
+    else removable.delete(held)
+  }
+
+  /** Whether there is room for the claim to hold `bytes`, after others had to give way. */
+  function hasRoom(held: Held, bytes: number): boolean {
+    const more = bytes - held.bytes
+    const lacking = (): number =>
+      Math.max(inFlight + more - total, held.standing === 'proven' ? 0 : notProven + more - unproven)
+    if (lacking() <= 0) return true
+    const at = now()
+    const rate = (one: Held): number => one.received / Math.max(1, at - one.since)
+    const own = rate(held)
+    const less = [...removable]
+      .map(one => ({ one, rank: ranks[one.standing], rate: rate(one) }))
+      .filter(({ one, ...its }) => one !== held && isLess(its, { rank: ranks[held.standing], rate: own }))
+      .sort((a, b) => a.rank - b.rank || a.rate - b.rate)
+    // None is turned out for nothing.
+    if (less.reduce((sum, { one }) => sum + one.bytes, 0) < lacking()) return false
+    for (const { one } of less) {
+      if (lacking() <= 0) break
+      set(one, 0)
+      one.onTaken()
+    }
+    return true
+  }
+
   return {
     inFlight: () => inFlight,
-    claim: () => {
-      let held = 0
+    claim: (standing, onTaken) => {
+      const held: Held = { standing, bytes: 0, received: 0, since: now(), onTaken }
       return {
-        grow: bytes => {
-          if (inFlight + bytes > total) return false
-          inFlight += bytes
-          held += bytes
+        grow: (bytes, received) => {
+          held.received = received
+          if (!hasRoom(held, bytes)) return false
+          set(held, bytes)
           return true
         },
-        release: () => {
-          inFlight -= held
-          held = 0
+        prove: bytes => {
+          set(held, 0)
+          held.standing = 'proven'
+          if (!hasRoom(held, bytes)) return false
+          set(held, bytes)
+          return true
         },
+        release: () => set(held, 0),
       }
     },
   }
+}
+
+interface Weight {
+  readonly rank: number
+  readonly rate: number
+}
+
+function isLess(one: Weight, than: Weight): boolean {
+  return one.rank < than.rank || (one.rank === than.rank && one.rate < than.rate)
 }

@@ -1,6 +1,5 @@
 // Whether a delivery comes from who knows the secret: a token compared, or a signature verified (Standard Webhooks 1.0.0).
-import { isUtf8 } from 'node:buffer'
-import { Webhook } from 'standardwebhooks'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Secret } from '../lib/secret.ts'
 import { headerOf, type Headers, type Profile } from '../platform/profile.ts'
 
@@ -20,7 +19,9 @@ export type SecretFault = 'token' | 'signature' | 'timestamp'
 
 /** What the headers alone tell. `verify`: the signature covers the body, which must be read first. */
 export type Admission =
-  { readonly admitted: true } | { readonly verify: (body: Buffer) => boolean } | { readonly refused: SecretFault }
+  | { readonly admitted: 'by token' | 'without secret' }
+  | { readonly verify: (body: Buffer) => boolean }
+  | { readonly refused: SecretFault }
 
 /** Seconds that a signature's timestamp may differ from this machine's clock; the library allows as many. */
 const signatureWindow = 300
@@ -39,11 +40,11 @@ const signatureWindow = 300
 export function admit(headers: Headers, secrets: DoorSecrets, policy: DoorPolicy, now: number): Admission {
   const { tokens, signing } = secrets
   const { requireSignature, profile } = policy
-  if (tokens.length === 0 && signing.length === 0 && !requireSignature) return { admitted: true }
+  if (tokens.length === 0 && signing.length === 0 && !requireSignature) return { admitted: 'without secret' }
   if (headers['webhook-signature'] !== undefined && signing.length > 0) return signatureOf(headers, signing, now)
   if (requireSignature || tokens.length === 0) return { refused: 'signature' }
   const token = headerOf(headers, 'Token', profile)
-  return token !== undefined && isOneOf(tokens, token) ? { admitted: true } : { refused: 'token' }
+  return token !== undefined && isOneOf(tokens, token) ? { admitted: 'by token' } : { refused: 'token' }
 }
 
 /** Every token is compared, the matching one not excepted: the time taken tells nothing. */
@@ -62,28 +63,36 @@ function signatureOf(headers: Headers, signing: readonly Secret[], now: number):
   if (typeof signature !== 'string' || !/(^| )v1,\S/.test(signature)) return { refused: 'signature' }
   if (typeof timestamp !== 'string' || !/^[1-9]\d{0,11}$/.test(timestamp)) return { refused: 'timestamp' }
   if (Math.abs(Math.floor(now / 1000) - Number(timestamp)) > signatureWindow) return { refused: 'timestamp' }
-  const signed = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature }
-  return { verify: body => isUtf8(body) && signing.some(secret => verifies(secret, body, signed)) }
+  return { verify: body => signing.some(secret => isSignedWith(secret, `${id}.${timestamp}.`, body, signature)) }
 }
 
-/** The library hashes the body as text. Only UTF-8 stays what it was on the way through text, hence `isUtf8` above. */
-function verifies(secret: Secret, body: Buffer, headers: Record<string, string>): boolean {
-  try {
-    verifierOf(secret).verify(body, headers, { jsonParse: false })
-    return true
-  } catch {
-    return false
-  }
+/**
+ * One of the signatures is right. Over the bytes as they came, and by Node's own HMAC: a stranger's 25 MiB hold the thread for a
+ * sixteenth of the time that the library of the standard takes (decision 24).
+ */
+function isSignedWith(secret: Secret, head: string, body: Buffer, signatures: string): boolean {
+  const key = keyOf(secret)
+  if (key === undefined) return false
+  // A header's characters stand for bytes.
+  const expected = createHmac('sha256', key).update(head, 'latin1').update(body).digest('base64')
+  return signatures.split(' ').some(one => one.startsWith('v1,') && isSame(one.slice(3), expected))
 }
 
-const verifiers = new WeakMap<Secret, Webhook>()
+function isSame(signature: string, expected: string): boolean {
+  return (
+    signature.length === expected.length && timingSafeEqual(Buffer.from(signature, 'latin1'), Buffer.from(expected))
+  )
+}
 
-/** Throws when the secret is not base64. */
-function verifierOf(secret: Secret): Webhook {
-  let verifier = verifiers.get(secret)
-  if (verifier === undefined) {
-    verifier = new Webhook(secret.reveal())
-    verifiers.set(secret, verifier)
-  }
-  return verifier
+const keys = new WeakMap<Secret, Buffer>()
+
+/** Undefined when the secret is not base64, or empty: it signs nothing. */
+function keyOf(secret: Secret): Buffer | undefined {
+  const known = keys.get(secret)
+  if (known !== undefined) return known
+  const [, text = ''] = /^(?:whsec_)?([A-Za-z0-9+/]+={0,2})$/.exec(secret.reveal()) ?? []
+  if (text === '') return undefined
+  const key = Buffer.from(text, 'base64')
+  keys.set(secret, key)
+  return key
 }

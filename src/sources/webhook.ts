@@ -1,12 +1,13 @@
 // The webhook door: what a delivery must be to get in, in the order it is asked. Nothing is parsed on this side of the inbox.
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { createProvenPeers, type ProvenPeers } from '../lib/proven-peers.ts'
 import { reasonOf } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
 import { hookKindOfEvent, isWanted } from '../platform/hook-kind.ts'
 import { headerOf, type Headers } from '../platform/profile.ts'
 import type { Inbox, PutOutcome } from '../store/inbox.ts'
-import { createBodyBudget } from './body-budget.ts'
+import { createBodyBudget, type Standing } from './body-budget.ts'
 import { deliveryKey, type KeyProof } from './delivery-key.ts'
 import { looksLikeJsonObject } from './json-shape.ts'
 import { createPutBatch } from './put-batch.ts'
@@ -28,8 +29,10 @@ export interface WebhookDoorOptions extends DoorPolicy {
   readonly counts?: SharedArrayBuffer | undefined
   /** The largest body, bytes; 25 MiB, as much as the platform sends. */
   readonly maxBody?: number | undefined
-  /** Bytes of all bodies in flight; 64 MiB. Never less than one largest body. */
+  /** Bytes of all bodies in flight; 64 MiB. Never less than one largest body. Half of it is kept for senders who are proven. */
   readonly maxInFlight?: number | undefined
+  /** Who was right before; the listener's, where it prefers them too. */
+  readonly peers?: ProvenPeers | undefined
 }
 
 export interface WebhookDoor {
@@ -62,7 +65,10 @@ const notOfInterest: Answer = { status: 200, message: 'Events of this kind are n
 export function createWebhookDoor(options: WebhookDoorOptions): WebhookDoor {
   const { log, now, profile } = options
   const maxBody = options.maxBody ?? largestBody
-  const budget = createBodyBudget(Math.max(maxBody, options.maxInFlight ?? inFlightBytes))
+  const total = Math.max(maxBody, options.maxInFlight ?? inFlightBytes)
+  // A share for who is not proven that one largest body fits into.
+  const budget = createBodyBudget({ total, unproven: Math.max(maxBody, total / 2), now: () => performance.now() })
+  const peers = options.peers ?? createProvenPeers()
   const batch = createPutBatch(options.inbox, { ...group, onAccepted: options.onAccepted })
   const room = options.counts ?? roomForCounts()
   const count = (name: Counted): void => countOne(room, name)
@@ -81,17 +87,27 @@ export function createWebhookDoor(options: WebhookDoorOptions): WebhookDoor {
   }
 
   async function receive(request: FastifyRequest, admission: Admission): Promise<Answer> {
-    const claim = budget.claim()
+    const { outcome, claim } = readBody(request.raw, maxBody, budget, standingOf(request, admission))
     try {
-      const read = await readBody(request.raw, maxBody, claim)
+      const read = await outcome
       if ('refused' in read) return read
-      if ('verify' in admission && !admission.verify(read.body)) return { refused: 'signature' }
+      const isSigned = 'verify' in admission
+      if (isSigned) {
+        if (!admission.verify(read.body)) return { refused: 'signature' }
+        peers.proved(request.raw.socket, request.ip)
+      }
       if (isNotOfInterest(request.headers)) return ignored(request.headers)
       if (!looksLikeJsonObject(read.body)) return { refused: 'shape' }
-      return await keep(request.headers, read.body, 'verify' in admission ? 'signed' : 'sent')
+      if (!claim.prove(read.body.length)) return { refused: 'budget' }
+      return await keep(request.headers, read.body, isSigned ? 'signed' : 'sent')
     } finally {
       claim.release()
     }
+  }
+
+  function standingOf(request: FastifyRequest, admission: Admission): Standing {
+    if ('admitted' in admission && admission.admitted === 'by token') return 'proven'
+    return peers.knows(request.raw.socket, request.ip) ? 'known' : 'stranger'
   }
 
   async function keep(headers: Headers, body: Buffer, proof: KeyProof): Promise<Answer> {
@@ -148,6 +164,7 @@ export function createWebhookDoor(options: WebhookDoorOptions): WebhookDoor {
         onRequest: async (request, reply) => {
           count('received')
           const admission = admit(request.headers, options.secrets(), options, now())
+          if ('admitted' in admission && admission.admitted === 'by token') peers.proved(request.raw.socket, request.ip)
           const answer = atTheDoor(request.headers, admission)
           if (answer !== undefined) return send(request, reply, answer)
           request.setDecorator('admission', admission)

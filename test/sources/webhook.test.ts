@@ -268,46 +268,40 @@ describe('what is refused', () => {
   })
 
   test('a sender that goes away in the middle of its body leaves nothing behind, in the inbox or in the budget', async () => {
-    const { port, door, store, post } = await runDoor({ secrets: open, maxBody: 1_000, maxInFlight: 1_000 })
+    const { port, door, store, post } = await runDoor({ maxBody: 1_000, maxInFlight: 1_000 })
     const connection = await openRaw(port)
-    connection.socket.write(
-      'POST /webhooks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{',
-    )
+    connection.socket.write(`${jsonHead}X-Service-Token: ${token}\r\nContent-Length: 1000\r\n\r\n{`)
     await expect.poll(() => door.counts.received).toBe(1)
-    expect(await post(pipelineBody)).toMatchObject({ status: 503 })
+    expect(await post(pipelineBody, withToken)).toMatchObject({ status: 503 })
     connection.socket.destroy()
     await expect.poll(() => door.counts.refused.incomplete).toBe(1)
-    expect((await post(pipelineBody)).status).toBe(202)
+    expect((await post(pipelineBody, withToken)).status).toBe(202)
     expect((await store.inbox.state()).waiting).toBe(1)
   })
 })
 
 describe('when there is no room', () => {
-  test('a declared body beyond the budget: 503 with Retry-After; one that ends makes room again', async () => {
-    const { port, post, door } = await runDoor({ secrets: open, maxBody: 60_000, maxInFlight: 100_000 })
+  test('a body beyond the budget: 503 with Retry-After; one that ends makes room again', async () => {
+    const { port, post, door } = await runDoor({ maxBody: 60_000, maxInFlight: 100_000 })
     const slow = await openRaw(port)
-    slow.socket.write(
-      'POST /webhooks HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n{',
-    )
-    await expect.poll(() => door.counts.received).toBe(1)
-    const refused = await post(`{${' '.repeat(50_000)}}`)
-    expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '5' } })
-    expect((await post(`{${' '.repeat(30_000)}}`)).status).toBe(202)
-    slow.socket.write(' '.repeat(59_998) + '}')
+    slow.socket.write(`${jsonHead}X-Service-Token: ${token}\r\nConnection: close\r\nContent-Length: 60000\r\n\r\n{`)
+    slow.socket.write(' '.repeat(40_000))
+    await expect.poll(async () => (await post(`{${' '.repeat(50_000)}}`, withToken)).headers['retry-after']).toBe('5')
+    expect((await post(`{${' '.repeat(30_000)}}`, withToken)).status).toBe(202)
+    slow.socket.write(' '.repeat(19_998) + '}')
     expect(await slow.closed()).toMatch(/^HTTP\/1\.1 202 /)
-    expect((await post(`{${' '.repeat(50_000)}}`)).status).toBe(202)
+    expect((await post(`{${' '.repeat(50_000)}}`, withToken)).status).toBe(202)
     expect(door.counts.refused.budget).toBe(1)
   })
 
   test('a chunked body claims as it grows, and is refused when the rest is taken', async () => {
-    const { port, door } = await runDoor({ secrets: open, maxBody: 100_000, maxInFlight: 100_000 })
+    const { port } = await runDoor({ maxBody: 100_000, maxInFlight: 100_000 })
     const first = await openRaw(port)
-    first.socket.write(
-      `POST /webhooks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 50000\r\n\r\n{`,
-    )
-    await expect.poll(() => door.counts.received).toBe(1)
+    first.socket.write(`${jsonHead}X-Service-Token: ${token}\r\nContent-Length: 50000\r\n\r\n{${' '.repeat(30_000)}`)
     const second = await openRaw(port)
-    second.socket.write(`${chunkedHead}ea60\r\n{${' '.repeat(59_999)}\r\n`)
+    second.socket.write(
+      `${chunkedHead.slice(0, -2)}X-Service-Token: ${token}\r\n\r\nea60\r\n{${' '.repeat(59_999)}\r\n`,
+    )
     expect(await second.until(/in flight/)).toMatch(/^HTTP\/1\.1 503 [^]*retry-after: 5\r\n/)
     first.socket.destroy()
     second.socket.destroy()
@@ -375,6 +369,7 @@ describe('what is said of it', () => {
   })
 })
 
+const jsonHead = 'POST /webhooks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n'
 const chunkedHead =
   'POST /webhooks HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
 
