@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { countsOf, processorMs, startDaemon, startServer, type Running } from './processes.ts'
 import { deliveryKey } from './load.ts'
 import { bodiesOf, finishedPipeline } from './payload.ts'
-import { openSqlite } from '../src/store/sqlite/open-sqlite.ts'
+import { openSqliteShared } from '../src/store/sqlite/open-sqlite.ts'
 import { timed } from './work.ts'
 import type { Question } from './question.ts'
 
@@ -24,7 +24,7 @@ export const cpu: Question = {
       await using daemon = await startDaemon({ backend: sink.port })
       // What the process spends on itself is no part of a pipeline.
       const idle = await idleMsPerMs(daemon)
-      const store = openSqlite(daemon.file, { now: () => Date.now(), maxSize: 2 ** 40 })
+      const store = openSqliteShared(daemon.file, { now: () => Date.now(), maxSize: 2 ** 40 })
       try {
         const template = finishedPipeline(20)
         const put = async (from: number, to: number): Promise<void> => {

@@ -1,7 +1,7 @@
 // What a webhook needs of the daemon, the store and the door to it: part of the composition root. It is there first, and loads
 // little, so that webhooks are taken while all that works them off is still being loaded and built.
 import { constants, getPriority, setPriority } from 'node:os'
-import { claimStore, journalMarks, openStore } from './store/open-store.ts'
+import { journalMarks, openOwnStore } from './store/open-store.ts'
 import { reasonOf } from './lib/fault.ts'
 import { startDoor, type Door } from './daemon-door.ts'
 import type { Config } from './config/options.ts'
@@ -60,13 +60,9 @@ export async function openFront({ config, log, thread }: FrontOptions): Promise<
   })
   steps.push({ why: 'the thread of the door is not needed any more', stop: async () => door.stop(0) })
   try {
-    const store = await openStore(url, { maxSize, marks })
-    steps.push({ why: 'nobody writes any more', stop: async () => store.close() })
-    const claim = claimStore(url)
-    if (claim !== undefined) {
-      steps.push({ why: 'the next daemon may have the file', stop: async () => claim.release() })
-      await store.reclaim()
-    }
+    const store = await openOwnStore(url, { maxSize, marks })
+    steps.push({ why: 'nobody writes any more: the next daemon may have the store', stop: async () => store.close() })
+    await store.reclaim()
     const opened = door.open()
     // Whoever builds the rest waits for it in the end: until then nobody has to look after a door that cannot be opened.
     opened.then(giveWay, () => undefined)

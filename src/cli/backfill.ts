@@ -14,7 +14,7 @@ import { systemClock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { Log } from '../lib/log.ts'
 import type { ProfileName } from '../platform/profile.ts'
-import type { Store } from '../store/store.ts'
+import type { SharedStore } from '../store/store.ts'
 
 export interface BackfillCommand {
   /** Unix ms. */
@@ -70,7 +70,7 @@ async function look(
   terminal: Terminal,
   command: BackfillCommand,
   config: Config<ProfileName>,
-  store: Store,
+  store: SharedStore,
   log: Log,
   signal: AbortSignal,
 ): Promise<number> {
@@ -208,7 +208,7 @@ function withoutDoors(config: Config<ProfileName>): Config<ProfileName> {
 }
 
 /** Waits until what was found is completed, frozen and sent. */
-async function delivered(terminal: Terminal, store: Store, signal: AbortSignal): Promise<void> {
+async function delivered(terminal: Terminal, store: SharedStore, signal: AbortSignal): Promise<void> {
   const line = createProgressLine(terminal, () => systemClock.now())
   for (let calm = 0; calm < 2 && !signal.aborted;) {
     const { due } = await store.asking.count('backfill')

@@ -9,7 +9,7 @@ import { openStore } from '../store/open-store.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import type { Config } from '../config/options.ts'
 import type { Log } from '../lib/log.ts'
-import type { Store } from '../store/store.ts'
+import type { SharedStore } from '../store/store.ts'
 
 /** The configuration cannot be used: every fault is in the message, one a line. */
 export class Misconfigured extends Fault {
@@ -34,7 +34,7 @@ export function requireConfig(
 export async function withStore(
   terminal: Terminal,
   file: string | undefined,
-  command: (store: Store, config: Config<ProfileName>) => Promise<number>,
+  command: (store: SharedStore, config: Config<ProfileName>) => Promise<number>,
 ): Promise<number> {
   const { config } = requireConfig(terminal, file)
   const { url } = config.store
@@ -53,7 +53,7 @@ export async function withStore(
 }
 
 /** What a command may share with a daemon: the configured store, where it exists and can be opened. */
-export async function storeIfAny({ store: { url, maxSize } }: Config, log: Log): Promise<Store | undefined> {
+export async function storeIfAny({ store: { url, maxSize } }: Config, log: Log): Promise<SharedStore | undefined> {
   if (url.engine === 'sqlite' && !existsSync(url.path)) return undefined
   try {
     return await openStore(url, { maxSize })

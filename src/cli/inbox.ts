@@ -1,10 +1,10 @@
 // `pipespan inbox list|show|retry`: deliveries that could not be understood.
 import { complain, exitCode, print, table, type Terminal } from './terminal.ts'
-import type { Inbox } from '../store/inbox.ts'
+import type { SharedInbox } from '../store/inbox.ts'
 
 const shown = 200
 
-export async function inboxList(inbox: Inbox, terminal: Terminal, options: { json: boolean }): Promise<number> {
+export async function inboxList(inbox: SharedInbox, terminal: Terminal, options: { json: boolean }): Promise<number> {
   const kept = await inbox.listKept(shown)
   const { waiting } = await inbox.state()
   if (options.json) {
@@ -26,7 +26,7 @@ export async function inboxList(inbox: Inbox, terminal: Terminal, options: { jso
   return exitCode.done
 }
 
-export async function inboxShow(inbox: Inbox, terminal: Terminal, id: number): Promise<number> {
+export async function inboxShow(inbox: SharedInbox, terminal: Terminal, id: number): Promise<number> {
   const found = await inbox.showKept(id)
   if (found === undefined) return unknown(terminal, id)
   const { delivery, body } = found
@@ -43,7 +43,11 @@ export async function inboxShow(inbox: Inbox, terminal: Terminal, id: number): P
   return exitCode.done
 }
 
-export async function inboxRetry(inbox: Inbox, terminal: Terminal, ids: readonly number[] | 'all'): Promise<number> {
+export async function inboxRetry(
+  inbox: SharedInbox,
+  terminal: Terminal,
+  ids: readonly number[] | 'all',
+): Promise<number> {
   if (ids !== 'all') {
     for (const id of ids) if ((await inbox.showKept(id)) === undefined) return unknown(terminal, id)
   }

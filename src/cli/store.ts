@@ -1,7 +1,7 @@
 // `pipespan migrate` and `pipespan store copy|backup`: the store as a whole.
 import { existsSync } from 'node:fs'
 import { backupSqlite } from '../store/sqlite/backup.ts'
-import { claimStore, openStore, type StoreLocation } from '../store/open-store.ts'
+import { openOwnStore, openStore, type StoreLocation } from '../store/open-store.ts'
 import { copyStore } from '../store/copy.ts'
 import { exitCode, print, table, type Terminal } from './terminal.ts'
 import { StoreError } from '../lib/fault.ts'
@@ -11,7 +11,7 @@ import type { Store } from '../store/store.ts'
 /** Commands write no deliveries, so no size stops them. */
 const noLimit = { maxSize: Number.MAX_SAFE_INTEGER }
 
-/** Brings the configured store to this version's schema; makes it where there is none. */
+/** Brings the configured store to this version's schema, where no daemon serves the file; makes it where there is none. */
 export async function migrate(terminal: Terminal, location: StoreLocation): Promise<number> {
   const store = await openStore(location, noLimit)
   try {
@@ -34,36 +34,21 @@ export async function storeCopy(terminal: Terminal, from: StoreLocation, to: Sto
   if (from.engine === 'sqlite' && !existsSync(from.path)) {
     throw new StoreError(`There is no store at ${from.path}.`, 'Name the file that a daemon has written.')
   }
-  const [source, target] = [await openAlone(from), await openAlone(to)]
+  const source = await openOwnStore(from, noLimit)
+  let target: Store | undefined
   try {
-    await source.store.intoTables()
+    target = await openOwnStore(to, noLimit)
+    await source.intoTables()
     const counts = await copyStore({
-      ...{ from: source.store, to: target.store, source: storeUrl.show(from) },
+      ...{ from: source, to: target, source: storeUrl.show(from) },
       onTable: (name, rows) => terminal.stderr.write(`${name}: ${rows} rows\n`),
     })
     print(terminal, table([['TABLE', 'ROWS'], ...[...counts].map(([name, rows]) => [name, String(rows)])]))
     print(terminal, `\nEverything is in ${storeUrl.show(to)}. Set PIPESPAN_STORE_URL to it before the next start.`)
     return exitCode.done
   } finally {
-    await target.close()
+    await target?.close()
     await source.close()
-  }
-}
-
-async function openAlone(location: StoreLocation): Promise<{ store: Store; close: () => Promise<void> }> {
-  const store = await openStore(location, noLimit)
-  try {
-    const claim = claimStore(location)
-    return {
-      store,
-      close: async () => {
-        claim?.release()
-        await store.close()
-      },
-    }
-  } catch (error) {
-    await store.close()
-    throw error
   }
 }
 

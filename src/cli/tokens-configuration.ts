@@ -14,7 +14,7 @@ import { awayStore, rotationStore } from './tokens-store.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { Proxies } from '../export/destination.ts'
-import type { Store } from '../store/store.ts'
+import type { SharedStore } from '../store/store.ts'
 import type { TokensSetup } from './tokens-setup.ts'
 
 /** For one request, ms. */
@@ -94,7 +94,7 @@ function proverOf({ targets }: ConfiguredDestination, proxies: Proxies) {
 }
 
 /** A rotation job in another pod has no SQLite file: it works without the daemons' reports then, and makes none. */
-async function storeOf(config: Config, terminal: Terminal): Promise<Store | 'away' | undefined> {
+async function storeOf(config: Config, terminal: Terminal): Promise<SharedStore | 'away' | undefined> {
   const { url } = config.store
   if (url.engine === 'sqlite' && !existsSync(url.path)) return undefined
   try {

@@ -81,6 +81,9 @@ export interface Inbox {
   state(): Promise<InboxState>
 }
 
+/** What may be done with the inbox beside the daemon that works it off. */
+export type SharedInbox = Omit<Inbox, 'lease' | 'erase' | 'keep'>
+
 /** All of the store that a door needs, on connections of its own. */
 export interface InboxDoor extends Pick<Inbox, 'put'> {
   /** Throws StoreError when the store does not take writes. */

@@ -1,11 +1,10 @@
 // Chooses the database by where the store is said to be.
-import { lockForServing, type ServeLock } from './sqlite/serve-lock.ts'
-import { openSqlite } from './sqlite/open-sqlite.ts'
+import { openSqlite, openSqliteShared } from './sqlite/open-sqlite.ts'
 import { openSqliteDoor } from './sqlite/inbox-door.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { InboxDoor } from './inbox.ts'
 import type { JournalMarks } from './journal/marks.ts'
-import type { Store } from './store.ts'
+import type { SharedStore, Store } from './store.ts'
 
 export { journalMarks } from './journal/marks.ts'
 
@@ -20,10 +19,22 @@ export interface OpenOptions {
   readonly marks?: JournalMarks | undefined
 }
 
-/** Creates what is missing and brings the schema to this version's. Throws StoreError with a remedy. */
-export async function openStore(location: StoreLocation, options: OpenOptions): Promise<Store> {
+/**
+ * Opens the store to serve it: creates what is missing and brings the schema to this version's. A file is this process's alone until
+ * it is closed; where another process has it, nothing is changed. Throws StoreError with a remedy.
+ */
+export async function openOwnStore(location: StoreLocation, options: OpenOptions): Promise<Store> {
   if (location.engine === 'postgres') return openPostgres(location.url, options)
   return openSqlite(location.path, { maxSize: options.maxSize, now: () => Date.now() }, options.marks)
+}
+
+/**
+ * Opens the store beside whoever serves it, for a command: it can work off nothing and erase nothing. What is missing or of an older
+ * schema is made or migrated only where nobody serves the file. Throws StoreError with a remedy.
+ */
+export async function openStore(location: StoreLocation, options: OpenOptions): Promise<SharedStore> {
+  if (location.engine === 'postgres') return openPostgres(location.url, options)
+  return openSqliteShared(location.path, { maxSize: options.maxSize, now: () => Date.now() })
 }
 
 /** Opens a store that is open already for a thread that only puts deliveries into its inbox. */
@@ -46,12 +57,4 @@ export async function openInboxDoor(
 async function openPostgres(url: Secret, options: OpenOptions): Promise<Store> {
   const postgres = await import('./postgres/open-postgres.ts')
   return postgres.openPostgres(url.reveal(), options)
-}
-
-/**
- * Takes the store for one daemon alone, where it allows only one (SQLite): throws StoreError naming the other one.
- * Undefined where any number may share it.
- */
-export function claimStore(location: StoreLocation): ServeLock | undefined {
-  return location.engine === 'postgres' ? undefined : lockForServing(location.path)
 }

@@ -1,7 +1,7 @@
 // The store as the rooms see it. `open-store.ts` chooses the database by URL; both keep the same promises (one exercise tests both).
 import type { Asking } from './asking.ts'
 import type { Exports } from './exports.ts'
-import type { Inbox } from './inbox.ts'
+import type { Inbox, SharedInbox } from './inbox.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Leases, Notes } from './notes.ts'
 import type { Pruning } from './pruning.ts'
@@ -52,4 +52,12 @@ export interface Store {
 export interface Counters {
   add(name: string, by: number): Promise<void>
   all(): Promise<ReadonlyMap<string, number>>
+}
+
+/**
+ * What a process may do with a store that another one may be serving: no inbox to work off, nothing to give back or to move. Only
+ * who opened the store as its own has the rest.
+ */
+export interface SharedStore extends Omit<Store, 'inbox' | 'reclaim' | 'intoTables'> {
+  readonly inbox: SharedInbox
 }

@@ -1,5 +1,5 @@
 // A lock between processes that dies with its holder: SQLite's own exclusive file lock, on an empty file.
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
 export interface FileLock {
@@ -12,7 +12,8 @@ export interface FileLock {
  * two processes lock two files of one name.
  */
 export function tryLock(path: string): FileLock | undefined {
-  closeSync(openSync(path, 'a', 0o600))
+  // Only where it is missing: closing it would give up a lock that this very process has on it.
+  if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   const database = new DatabaseSync(path)
   try {
     // In memory: an exclusive transaction would else put a journal file beside it.

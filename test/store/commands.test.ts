@@ -62,6 +62,19 @@ describe('pipespan migrate', () => {
     await store.close()
   })
 
+  it('changes nothing under a daemon of another version, and says so', async () => {
+    const store = openSqlite(file, options)
+    await store.close()
+    const lock = lockForServing(file)
+    schema(newest - 1)
+    const refused = await pipespan('migrate')
+    expect(refused).toMatchObject({ code: 1, err: expect.stringMatching(/Another pipespan serves /) as string })
+    expect((await pipespan('inbox', 'list')).err).toMatch(/Another pipespan serves /)
+    schema(newest)
+    expect(await pipespan('migrate')).toMatchObject({ code: 0 })
+    lock.release()
+  })
+
   it('lets a version run on the next schema, for a step back, and no further', async () => {
     await openSqlite(file, options).close()
     schema(newest + 1)
@@ -81,7 +94,6 @@ describe('pipespan migrate', () => {
 describe('pipespan store backup', () => {
   it('writes a whole copy for its user alone while a daemon serves the file', async () => {
     const store = openSqlite(file, options)
-    const lock = lockForServing(file)
     await fill(store, 20)
     const before = await contents(store.tables)
     const target = path.join(folder, 'backup.db')
@@ -91,7 +103,6 @@ describe('pipespan store backup', () => {
     const copy = openSqlite(target, options)
     expect(await contents(copy.tables)).toEqual(before)
     await copy.close()
-    lock.release()
     await store.close()
   })
 
@@ -123,11 +134,10 @@ describe('pipespan store copy', () => {
   })
 
   it('is refused while a daemon serves the file, and for what is no store', async () => {
-    await openSqlite(file, options).close()
-    const lock = lockForServing(file)
+    const served = openSqlite(file, options)
     const target = `sqlite:${path.join(folder, 'new.db')}`
     expect((await pipespan('store', 'copy', 'configured', target)).err).toMatch(/Another pipespan serves/)
-    lock.release()
+    await served.close()
     expect((await pipespan('store', 'copy', 'configured', 'mysql://x')).err).toMatch(/not the URL of a store/)
     expect((await pipespan('store', 'copy', `sqlite:${folder}/none.db`, target)).err).toMatch(/no store at/)
   })

@@ -70,9 +70,9 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
     describe('inbox', () => {
       it('keeps what it accepted when it is opened again', async () => {
         expect(await store.inbox.put([delivery('a'), delivery('b')])).toEqual(['accepted', 'accepted'])
-        const other = await here.open()
-        const { items } = await other.inbox.lease(10, 1e6, 1_000)
-        await other.close()
+        await store.close()
+        store = await here.open()
+        const { items } = await store.inbox.lease(10, 1e6, 1_000)
         expect(items.map(item => [item.key, item.event, item.instance, Buffer.from(item.body).toString()])).toEqual([
           ['a', 'Pipeline Hook', instance, '{"name":"a"}'],
           ['b', 'Pipeline Hook', instance, '{"name":"b"}'],

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { createLeases } from '../../src/store/sqlite/leases.ts'
 import { fill, lane } from './filled.ts'
-import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqlite, openSqliteShared } from '../../src/store/sqlite/open-sqlite.ts'
 import { t0 } from '../flow/world.ts'
 import type { Store } from '../../src/store/store.ts'
 
@@ -55,9 +55,9 @@ it('leasing writes nothing, nor does giving back what was not sent', async () =>
 
 it('a process that dies gives back by dying: the next one leases the same at once', async () => {
   const { items } = await store.exports.lease(lane, 10, minute)
-  const next = open()
-  expect((await next.exports.lease(lane, 10, minute)).items).toEqual(items)
-  await next.close()
+  await store.close()
+  store = open()
+  expect((await store.exports.lease(lane, 10, minute)).items).toEqual(items)
 })
 
 it('what a dead process had leased in the rows, as earlier versions did, is given back at the start', async () => {
@@ -92,7 +92,7 @@ it('what was given up meanwhile counts as lost', async () => {
 
 it('what is due is found through the index of what is owed, in its order', async () => {
   const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
-  const fresh = open()
+  const fresh = openSqliteShared(file, { now: () => now, maxSize: 2 ** 30 })
   try {
     await fresh.exports.lease(lane, 2, minute)
     await fresh.exports.dueIn(lane)

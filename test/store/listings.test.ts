@@ -6,14 +6,15 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { absorbing } from '../../src/sources/absorb.ts'
 import { at, event, job, jobEvent, rules, t0 } from '../flow/world.ts'
-import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqlite, openSqliteShared } from '../../src/store/sqlite/open-sqlite.ts'
 import type { Observation } from '../../src/model/observation.ts'
 import type { Store } from '../../src/store/store.ts'
 
 describe('the lists of an SQLite file', () => {
   let folder: string
   let store: Store
-  const open = (): Store => openSqlite(path.join(folder, 'pipespan.db'), { now: () => t0, maxSize: 2 ** 30 })
+  const options = { now: () => t0, maxSize: 2 ** 30 }
+  const open = (): Store => openSqlite(path.join(folder, 'pipespan.db'), options)
 
   beforeEach(() => {
     folder = mkdtempSync(path.join(tmpdir(), 'pipespan-lists-'))
@@ -24,7 +25,7 @@ describe('the lists of an SQLite file', () => {
     rmSync(folder, { recursive: true })
   })
 
-  const hear = async (by: Store, ...observations: Observation[]): Promise<unknown> =>
+  const hear = async (by: Pick<Store, 'runs'>, ...observations: Observation[]): Promise<unknown> =>
     by.runs.transact(absorbing(observations, 'webhook', rules))
   const running = event('running', {}, [job(1, 'build', 'running', { started: 5 })])
   const failed = event('failed', { finishedAt: at(60) }, [job(1, 'build', 'failed', { started: 5, finished: 50 })])
@@ -69,7 +70,7 @@ describe('the lists of an SQLite file', () => {
   })
 
   it('are as the runs are when another process has changed them meanwhile', async () => {
-    const other = open()
+    const other = openSqliteShared(path.join(folder, 'pipespan.db'), options)
     await hear(store, running)
     await hear(other, failed)
     expect([await withStatus(store, 'running'), await withStatus(store, 'failed')]).toEqual([0, 1])

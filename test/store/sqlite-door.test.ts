@@ -10,6 +10,7 @@ import { delivery, exercise, type Bench } from './exercise.ts'
 import { at, event, rules, t0 } from '../flow/world.ts'
 import { journalFolder, listSegments } from '../../src/store/journal/segments.ts'
 import { journalMarks } from '../../src/store/journal/marks.ts'
+import { ownOrShared } from './own-or-shared.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { openSqliteDoor } from '../../src/store/sqlite/inbox-door.ts'
 import type { InboxDoor, InboxItem } from '../../src/store/inbox.ts'
@@ -38,7 +39,10 @@ exercise('SQLite, by way of its door', async (): Promise<Bench> => {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-door-'))
   let now = t0
   return {
-    open: async ({ maxSize } = {}) => openThroughDoor(path.join(folder, 'pipespan.db'), () => now, maxSize),
+    open: async ({ maxSize = 2 ** 30 } = {}) => {
+      const file = path.join(folder, 'pipespan.db')
+      return ownOrShared(file, { now: () => now, maxSize }, () => openThroughDoor(file, () => now, maxSize))
+    },
     now: () => now,
     move: ms => {
       now += ms

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { askingExercise } from './asking-exercise.ts'
 import { exercise, delivery, type Bench } from './exercise.ts'
-import { lockForServing } from '../../src/store/sqlite/serve-lock.ts'
+import { ownOrShared } from './own-or-shared.ts'
 import { pruningExercise } from './pruning-exercise.ts'
 import { toldExercise } from './told-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
@@ -16,8 +16,10 @@ const bench = async (): Promise<Bench> => {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-store-'))
   let now = t0
   return {
-    open: async ({ maxSize = 2 ** 30 } = {}) =>
-      openSqlite(path.join(folder, 'data', 'pipespan.db'), { now: () => now, maxSize }),
+    open: async ({ maxSize = 2 ** 30 } = {}) => {
+      const [file, options] = [path.join(folder, 'data', 'pipespan.db'), { now: () => now, maxSize }]
+      return ownOrShared(file, options, () => openSqlite(file, options))
+    },
     now: () => now,
     move: ms => {
       now += ms
@@ -69,15 +71,6 @@ describe('an SQLite file', () => {
     await store.close()
     expect(existsSync(`${file}-wal`)).toBe(false)
     expect(readFileSync(file).includes('planted-value-4711')).toBe(false)
-  })
-
-  it('is served by one process: the second is told who the first is', () => {
-    const store = openSqlite(file, options)
-    const lock = lockForServing(file)
-    expect(() => lockForServing(file)).toThrow(new RegExp(`Another pipespan serves .*process ${process.pid} on `))
-    lock.release()
-    lockForServing(file).release()
-    void store.close()
   })
 
   it('gives back at once what a dead process had leased', async () => {

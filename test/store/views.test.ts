@@ -5,6 +5,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { ownOrShared } from './own-or-shared.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
 import { t0 } from '../flow/world.ts'
 import { day } from '../../src/store/trends.ts'
@@ -15,7 +16,10 @@ viewsExercise('SQLite', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-views-'))
   let now = t0
   return {
-    open: async ({ maxSize = 2 ** 30 } = {}) => openSqlite(path.join(folder, 'p.db'), { now: () => now, maxSize }),
+    open: async ({ maxSize = 2 ** 30 } = {}) => {
+      const [file, options] = [path.join(folder, 'p.db'), { now: () => now, maxSize }]
+      return ownOrShared(file, options, () => openSqlite(file, options))
+    },
     now: () => now,
     move: ms => {
       now += ms

@@ -13,7 +13,7 @@ import { systemClock } from '../../lib/clock.ts'
 import { version } from '../../lib/version.ts'
 import type { CallOptions } from '../../platform/rest-request.ts'
 import type { Config } from '../../config/options.ts'
-import type { Store } from '../../store/store.ts'
+import type { SharedStore } from '../../store/store.ts'
 
 export const call: CallOptions = { priority: 'enrich' }
 /** For one request, ms: a person waits for the answer. */
@@ -124,7 +124,7 @@ export async function checkClock(config: Config): Promise<Finding[]> {
 }
 
 /** What is left of the minute for all who share the token. */
-export async function checkBudget(config: Config, store: Store | undefined): Promise<Finding[]> {
+export async function checkBudget(config: Config, store: SharedStore | undefined): Promise<Finding[]> {
   const report = reportOf('budget')
   const token = config.platform.token.current()
   if (store === undefined || token === undefined) {

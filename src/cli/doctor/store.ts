@@ -5,7 +5,7 @@ import { broken, reportOf, type Finding } from './finding.ts'
 import { normalizeInstance } from '../../model/instance.ts'
 import { openStore } from '../../store/open-store.ts'
 import type { Config } from '../../config/options.ts'
-import type { Store } from '../../store/store.ts'
+import type { SharedStore } from '../../store/store.ts'
 
 /** From this share of its limit on a store is nearly full. */
 const nearlyFull = 0.8
@@ -15,10 +15,10 @@ const lookedAt = 200
 const report = reportOf('store')
 
 /** The store, opened, with what is to be said of it. Undefined: there is none to look into. */
-export async function checkStore(config: Config): Promise<{ findings: Finding[]; store?: Store }> {
+export async function checkStore(config: Config): Promise<{ findings: Finding[]; store?: SharedStore }> {
   const { url, maxSize } = config.store
   if (url.engine === 'sqlite' && !existsSync(url.path)) return { findings: [notYet(url.path)] }
-  let store: Store
+  let store: SharedStore
   try {
     store = await openStore(url, { maxSize })
   } catch (error) {
@@ -61,7 +61,7 @@ function mib(bytes: number): string {
 }
 
 /** Deliveries of another platform than the one that is asked for details. */
-export async function checkInstances(config: Config, store: Store): Promise<Finding[]> {
+export async function checkInstances(config: Config, store: SharedStore): Promise<Finding[]> {
   const foreign = reportOf('instances')
   const own = config.platform.url === undefined ? undefined : normalizeInstance(config.platform.url)
   if (own === undefined) return [foreign('skipped', 'No platform is configured: every delivery tells its own.')]

@@ -1,8 +1,10 @@
 // The journal's files: a folder of segments, each named by the first delivery that it may hold, so that their names are an order.
-import { closeSync, fsyncSync, openSync, readdirSync, statSync } from 'node:fs'
+import { openSync, readdirSync, renameSync, statSync } from 'node:fs'
 import { open, unlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { makePrivateFolder } from '../private-place.ts'
+import { makeFolder, syncFolder } from '../folder.ts'
+import { StoreError } from '../../lib/fault.ts'
 import type { JournalMarks } from './marks.ts'
 
 export interface Segment {
@@ -34,6 +36,20 @@ function namesIn(folder: string): string[] {
   }
 }
 
+/** Moves what one folder holds to another. Throws StoreError where both hold some. */
+export function moveJournal(from: string, to: string): void {
+  if (from === to || listSegments(from).length === 0) return
+  if (listSegments(to).length > 0) {
+    throw new StoreError(
+      `There are two folders of deliveries for one store: ${from} and ${to}.`,
+      'Start the daemon with a copy of the store beside each, or move the older one away.',
+    )
+  }
+  makeFolder(to)
+  for (const { file } of listSegments(from)) renameSync(file, path.join(to, path.basename(file)))
+  for (const folder of [to, from]) syncFolder(folder)
+}
+
 /** Bytes that the segments take. */
 export function journalBytes(folder: string): number {
   return listSegments(folder).reduce((sum, { file }) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)
@@ -44,12 +60,7 @@ export function createSegment(folder: string, first: number): Segment & { readon
   makePrivateFolder(folder)
   const file = path.join(folder, `${String(first).padStart(16, '0')}${ending}`)
   const descriptor = openSync(file, 'w', 0o600)
-  // Not every system opens a folder; those that do not keep names by themselves.
-  if (process.platform !== 'win32') {
-    const directory = openSync(folder, 'r')
-    fsyncSync(directory)
-    closeSync(directory)
-  }
+  syncFolder(folder)
   return { first, file, descriptor }
 }
 

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { journalFolder, listSegments } from '../journal/segments.ts'
 import { openSqlite } from './open-sqlite.ts'
+import { storeFile } from './store-file.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
 
 /** Writes a new file (0600) that is complete and checked, or none. Throws StoreError with a remedy. */
@@ -20,9 +21,10 @@ export async function backupSqlite(file: string, target: string): Promise<void> 
   }
   try {
     chmodSync(target, 0o600)
+    const real = storeFile(file)
     // First the journal: what is understood of it meanwhile is in the file that is copied after it.
-    const waits = copyJournal(file, target)
-    const source = new DatabaseSync(file, { readOnly: true })
+    const waits = copyJournal(real, target)
+    const source = new DatabaseSync(real, { readOnly: true })
     try {
       source.exec('PRAGMA busy_timeout = 10000')
       source.prepare('VACUUM INTO ?').run(target)
@@ -40,6 +42,7 @@ export async function backupSqlite(file: string, target: string): Promise<void> 
   } catch (error) {
     rmSync(target, { force: true })
     rmSync(journalFolder(target), { force: true, recursive: true })
+    rmSync(`${target}.lock`, { force: true })
     throw new StoreError(`The backup failed: ${reasonOf(error)}.`, 'See whether the disk has room for another copy.')
   }
 }
@@ -70,6 +73,7 @@ async function takeJournalIn(target: string): Promise<void> {
     await store.close()
   }
   rmSync(journalFolder(target), { recursive: true })
+  rmSync(`${target}.lock`)
   // Whoever looks at it from now on leaves no files beside it.
   const copy = new DatabaseSync(target)
   copy.exec('PRAGMA journal_mode = DELETE')

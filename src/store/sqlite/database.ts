@@ -1,9 +1,10 @@
 // One connection to an SQLite file: its pragmas, its migrations, its transactions. SQL of the rooms is in the files beside.
-import { mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import { DataError, reasonOf, StoreError, type Fault } from '../../lib/fault.ts'
+import { makeFolder } from '../folder.ts'
 import { makePrivateFile } from '../private-place.ts'
+import { DataError, reasonOf, StoreError, type Fault } from '../../lib/fault.ts'
 import { sqliteMigrations } from './migrations.ts'
 
 export interface Database {
@@ -24,16 +25,78 @@ export type Row = Record<string, SQLInputValue>
 /** How long a statement waits for another process (a command beside the daemon) to finish writing, ms. */
 const busyTimeout = 10_000
 
-/** Opens or creates the file (folder 0700, file 0600) and brings it to this version's schema. */
-export function openDatabase(file: string, now: () => number): Database {
+/**
+ * Opens or creates the file (folder 0700, file 0600) and brings it to this version's schema: only for who holds the serve lock, or
+ * has the file in memory. Throws StoreError with a remedy.
+ */
+export function openOwnDatabase(file: string, now: () => number): Database {
   const inMemory = file === ':memory:'
-  let connection: DatabaseSync
+  const connection = connect(file, () => {
+    if (!inMemory) {
+      makeFolder(path.dirname(file))
+      makePrivateFile(file)
+    }
+    return new DatabaseSync(file)
+  })
+  return databaseOf(
+    setUp(file, connection, `${ofFile}${ofConnection}`, () => migrate(connection)),
+    now,
+  )
+}
+
+/**
+ * One more connection to a file that is there and of a schema that this version runs on; never makes or changes either. Throws
+ * StoreError with a remedy.
+ */
+export function openSharedDatabase(file: string, now: () => number): Database {
+  const connection = connect(file, () => existing(file))
+  return databaseOf(
+    setUp(file, connection, ofConnection, () => refuseUnknownSchema(versionOf(connection))),
+    now,
+  )
+}
+
+/** Whether it is there, and of this version's schema or a newer one. Throws StoreError with a remedy. */
+export function isUpToDate(file: string): boolean {
+  if (!existsSync(file)) return false
+  const connection = connect(file, () => existing(file))
   try {
-    if (!inMemory) mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
-    if (!inMemory) makePrivateFile(file)
-    connection = new DatabaseSync(file)
-    configure(connection)
-    migrate(connection, file)
+    return opening(file, () => versionOf(connection) >= sqliteMigrations.length)
+  } finally {
+    connection.close()
+  }
+}
+
+function existing(file: string): DatabaseSync {
+  // A connection would make what is missing.
+  if (!existsSync(file)) throw new Error('there is no such file')
+  return new DatabaseSync(file)
+}
+
+function connect(file: string, make: () => DatabaseSync): DatabaseSync {
+  return opening(file, () => {
+    const connection = make()
+    connection.exec(`PRAGMA busy_timeout = ${busyTimeout}`)
+    return connection
+  })
+}
+
+function setUp(file: string, connection: DatabaseSync, pragmas: string, check: () => void): DatabaseSync {
+  try {
+    opening(file, () => {
+      connection.exec(pragmas)
+      check()
+    })
+    return connection
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+}
+
+function opening<T>(file: string, open: () => T): T {
+  try {
+    return open()
   } catch (error) {
     if (error instanceof StoreError) throw error
     throw new StoreError(
@@ -42,6 +105,9 @@ export function openDatabase(file: string, now: () => number): Database {
       { cause: error },
     )
   }
+}
+
+function databaseOf(connection: DatabaseSync, now: () => number): Database {
   const statements = new Map<string, StatementSync>()
   const prepare = (sql: string): StatementSync => {
     let statement = statements.get(sql)
@@ -91,38 +157,47 @@ export function openDatabase(file: string, now: () => number): Database {
   }
 }
 
-function configure(connection: DatabaseSync): void {
-  // The page size and auto_vacuum only take effect on an empty file, so they come before the first table. Rows are some KB:
-  // with pages of 16 KiB half as many are written as with those of 4. The log may grow to 32 MiB before it is written back, so
-  // that pages that are written again soon are written back once.
-  connection.exec(`
-    PRAGMA busy_timeout = ${busyTimeout};
-    PRAGMA page_size = 16384;
-    PRAGMA auto_vacuum = INCREMENTAL;
-    PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = FULL;
-    PRAGMA foreign_keys = ON;
-    PRAGMA secure_delete = ON;
-    PRAGMA temp_store = MEMORY;
-    PRAGMA cache_size = -16384;
-    PRAGMA wal_autocheckpoint = 2048;
-    PRAGMA journal_size_limit = 67108864;
-  `)
+/**
+ * The page size and auto_vacuum only take effect on an empty file, so they come before the first table. Rows are some KB: with pages
+ * of 16 KiB half as many are written as with those of 4.
+ */
+const ofFile = `
+  PRAGMA page_size = 16384;
+  PRAGMA auto_vacuum = INCREMENTAL;
+  PRAGMA journal_mode = WAL;
+`
+
+/** The log may grow to 32 MiB before it is written back, so that pages that are written again soon are written back once. */
+const ofConnection = `
+  PRAGMA synchronous = FULL;
+  PRAGMA foreign_keys = ON;
+  PRAGMA secure_delete = ON;
+  PRAGMA temp_store = MEMORY;
+  PRAGMA cache_size = -16384;
+  PRAGMA wal_autocheckpoint = 2048;
+  PRAGMA journal_size_limit = 67108864;
+`
+
+function versionOf(connection: DatabaseSync): number {
+  return Number(connection.prepare('PRAGMA user_version').get()?.user_version)
 }
 
-function migrate(connection: DatabaseSync, file: string): void {
-  const versionOf = (): number => Number(connection.prepare('PRAGMA user_version').get()?.user_version)
+function refuseUnknownSchema(version: number): void {
   const newest = sqliteMigrations.length
-  if (versionOf() === newest) return
+  if (version <= newest + 1) return
+  throw new StoreError(
+    `The store has schema ${version}; this version knows schemas up to ${newest} and runs on ${newest + 1} at most.`,
+    'Run the Pipespan version that wrote it, or a newer one.',
+  )
+}
+
+function migrate(connection: DatabaseSync): void {
+  const newest = sqliteMigrations.length
+  if (versionOf(connection) === newest) return
   connection.exec('BEGIN IMMEDIATE')
   try {
-    const version = versionOf()
-    if (version > newest + 1) {
-      throw new StoreError(
-        `The store ${file} has schema ${version}; this version knows schemas up to ${newest} and runs on ${newest + 1} at most.`,
-        'Run the Pipespan version that wrote it, or a newer one.',
-      )
-    }
+    const version = versionOf(connection)
+    refuseUnknownSchema(version)
     for (let step = version; step < newest; step += 1) {
       connection.exec(sqliteMigrations[step] ?? '')
       connection.exec(`PRAGMA user_version = ${step + 1}`)

@@ -2,17 +2,19 @@
 // so nobody waits for anybody.
 import { reasonOf, StoreError } from '../../lib/fault.ts'
 import { doorKeys } from './delivery-keys.ts'
-import { openDatabase } from './database.ts'
+import { openSharedDatabase } from './database.ts'
 import { journalFolder } from '../journal/segments.ts'
+import { storeFile } from './store-file.ts'
 import { openJournalWriter, type JournalWriter } from '../journal/writer.ts'
 import type { Delivery, InboxDoor, PutOutcome } from '../inbox.ts'
 import type { JournalMarks } from '../journal/marks.ts'
 import type { StoreOptions } from '../store.ts'
 
-/** For a file that is open already, with the same marks. One at a time. Throws StoreError with a remedy. */
+/** For a file that this process serves, with the same marks. One at a time. Throws StoreError with a remedy. */
 export function openSqliteDoor(file: string, options: StoreOptions, marks: JournalMarks): InboxDoor {
-  const db = openDatabase(file, options.now)
-  const journal = writable(() => openJournalWriter(journalFolder(file), marks))
+  const real = storeFile(file)
+  const db = openSharedDatabase(real, options.now)
+  const journal = writable(() => openJournalWriter(journalFolder(real), marks))
   const keys = doorKeys(db)
 
   /** Remembers those that are accepted, by the number that each will have. */

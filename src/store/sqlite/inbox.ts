@@ -3,9 +3,17 @@
 import { randomUUID } from 'node:crypto'
 import { itemOf, keptOf } from '../rows.ts'
 import type { DeliveryKeys } from './delivery-keys.ts'
-import type { JournalInbox } from './journal-inbox.ts'
+import type { JournalInbox, JournalState } from './journal-inbox.ts'
 import type { Database, Row } from './database.ts'
-import { blamedInHaste, type Delivery, type Inbox, type InboxItem, type InboxState, type PutOutcome } from '../inbox.ts'
+import {
+  blamedInHaste,
+  type Delivery,
+  type Inbox,
+  type InboxItem,
+  type InboxState,
+  type PutOutcome,
+  type SharedInbox,
+} from '../inbox.ts'
 import type { Leases } from './leases.ts'
 
 /** All that waits, and who has it at the moment. */
@@ -21,12 +29,15 @@ export interface SqliteInboxOptions {
   /** Bytes that the store has. */
   readonly size: () => number
   readonly maxSize: number
+  /** What of the journal waits. */
+  readonly journalState: () => JournalState
 }
 
+/** For the one process that works it off. */
 export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions): Inbox {
   const { db, leases, keys, journal } = waiting
   return {
-    put: async deliveries => put(waiting, deliveries, options),
+    ...sqliteSharedInbox(waiting, options),
     lease: async (limit, maxBytes, holdMs) => {
       const token = randomUUID()
       return { token, items: lease(waiting, token, { limit, maxBytes, holdMs }) }
@@ -52,6 +63,14 @@ export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions): Inbo
       erased()
       return true
     },
+  }
+}
+
+/** For whoever looks at it beside that one. */
+export function sqliteSharedInbox(waiting: Waiting, options: SqliteInboxOptions): SharedInbox {
+  const { db } = waiting
+  return {
+    put: async deliveries => put(waiting, deliveries, options),
     listKept: async limit =>
       db
         .prepare(
@@ -75,7 +94,7 @@ export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions): Inbo
       db.transaction(() =>
         requeue(db, 'version <> ? OR substr(reason, 1, length(?)) = ?', version, blamedInHaste, blamedInHaste),
       ),
-    state: async () => state(waiting),
+    state: async () => state(db, options.journalState()),
   }
 }
 
@@ -175,14 +194,13 @@ function requeue(db: Database, which: string, ...values: readonly (number | stri
   return rows.length
 }
 
-function state({ db, journal }: Waiting): InboxState {
+function state(db: Database, beside: JournalState): InboxState {
   const table = db
     .prepare(
       'SELECT count(*) AS waiting, coalesce(sum(length(body)), 0) AS bytes, min(received_at) AS oldest FROM inbox',
     )
     .get() as { waiting: number; bytes: number; oldest: number | null }
   const kept = db.prepare('SELECT count(*) AS kept FROM kept_deliveries').get() as { kept: number }
-  const beside = journal?.state() ?? { waiting: 0, bytes: 0, oldest: undefined }
   const times = [table.oldest, beside.oldest].filter(time => typeof time === 'number')
   return {
     waiting: table.waiting + beside.waiting,

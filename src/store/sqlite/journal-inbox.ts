@@ -1,8 +1,15 @@
 // The reading side of the journal beside the SQLite file: hands out its deliveries, and notes in the database, within the
 // transaction that takes them in, which of them are understood.
-import { alsoUnderstood, isUnderstood, waitingUpTo, type Progress, type Stretch } from '../journal/progress.ts'
+import {
+  alsoUnderstood,
+  isUnderstood,
+  lastUnderstood,
+  waitingUpTo,
+  type Progress,
+  type Stretch,
+} from '../journal/progress.ts'
 import { endOf, type JournalRecord } from '../journal/record.ts'
-import { readAgain, readJournal, type Found, type JournalReader, type Place } from '../journal/reader.ts'
+import { endOfJournal, readAgain, readJournal, type Found, type JournalReader, type Place } from '../journal/reader.ts'
 import type { InboxItem } from '../inbox.ts'
 import type { Database } from './database.ts'
 import type { DeliveryKeys } from './delivery-keys.ts'
@@ -15,8 +22,15 @@ export interface JournalInbox {
   understand(ids: readonly number[]): () => void
   /** A delivery that was handed out and is not understood. */
   item(id: number): InboxItem | undefined
-  state(): { readonly waiting: number; readonly bytes: number; readonly oldest: number | undefined }
+  state(): JournalState
   close(): void
+}
+
+/** What is not yet understood, and when its oldest came. */
+export interface JournalState {
+  readonly waiting: number
+  readonly bytes: number
+  readonly oldest: number | undefined
 }
 
 /** What is known of a delivery that was handed out. */
@@ -102,6 +116,22 @@ export function journalInbox(db: Database, keys: DeliveryKeys, folder: string, m
       return { waiting, bytes, oldest: first?.receivedAt ?? peek()?.record.receivedAt }
     },
     close: () => reader?.close(),
+  }
+}
+
+/** As somebody sees it who only looks. */
+export function journalState(progress: Progress, folder: string): JournalState {
+  const { waiting, bytes } = waitingUpTo(progress, endOfJournal(folder) ?? lastUnderstood(progress))
+  if (waiting <= 0) return { waiting: 0, bytes: 0, oldest: undefined }
+  const reader = readJournal(folder, progress.to.seq)
+  try {
+    for (let found = reader.peek(Infinity); found !== undefined; found = reader.peek(Infinity)) {
+      if (!isUnderstood(progress, found.record.seq)) return { waiting, bytes, oldest: found.record.receivedAt }
+      reader.pass()
+    }
+    return { waiting, bytes, oldest: undefined }
+  } finally {
+    reader.close()
   }
 }
 

@@ -1,17 +1,21 @@
-// The embedded store: one SQLite file, every room's tables on one connection.
-import { openDatabase, type Database } from './database.ts'
+// The embedded store: one SQLite file, every room's tables on one connection. Opened by the one process that serves it, or shared by
+// others beside that one: what they may not do they do not get.
+import path from 'node:path'
+import { isUpToDate, openOwnDatabase, openSharedDatabase, type Database } from './database.ts'
 import { reclaimAsking, sqliteAsking } from './asking.ts'
 import { sqliteDeliveryKeys, type DeliveryKeys } from './delivery-keys.ts'
 import { createRecentParts } from './recent-parts.ts'
-import { sqliteListings } from './listings.ts'
+import { sqliteListings, type Listings } from './listings.ts'
 import { sqliteExports } from './exports.ts'
 import { createLeases } from './leases.ts'
 import { endOfJournal } from '../journal/reader.ts'
-import { eraseUnderstood, journalBytes, journalFolder } from '../journal/segments.ts'
-import { journalInbox, readProgress, type JournalInbox } from './journal-inbox.ts'
+import { eraseUnderstood, journalBytes, journalFolder, moveJournal } from '../journal/segments.ts'
+import { journalInbox, journalState, readProgress, type JournalInbox } from './journal-inbox.ts'
 import { journalMarks, type JournalMarks } from '../journal/marks.ts'
 import { lastUnderstood } from '../journal/progress.ts'
-import { moveIntoTable, sqliteInbox } from './inbox.ts'
+import { lockForServing } from './serve-lock.ts'
+import { makeFolder } from '../folder.ts'
+import { moveIntoTable, sqliteInbox, sqliteSharedInbox, type Waiting } from './inbox.ts'
 import { sqliteNotes } from './notes.ts'
 import { sqlitePruning } from './pruning.ts'
 import { sqliteTotals } from './totals.ts'
@@ -20,34 +24,95 @@ import { sqliteTables } from './tables.ts'
 import { sqliteTrendTaking } from './trend-taking.ts'
 import { takeInSql } from '../trends-sql.ts'
 import { sqliteViews } from './views.ts'
-import type { Store, StoreOptions } from '../store.ts'
+import { storeFile } from './store-file.ts'
+import type { SharedStore, Store, StoreOptions } from '../store.ts'
 
-/** Opens the file, or `:memory:`. `marks`: shared with the door, by the one process that serves it. Throws StoreError with a remedy. */
-export function openSqlite(file: string, options: StoreOptions, marks?: JournalMarks): Store {
-  const db = openDatabase(file, options.now)
-  const folder = file === ':memory:' ? undefined : journalFolder(file)
-  const shared = marks ?? journalMarks()
-  const keys = sqliteDeliveryKeys(db)
-  const journal = folder === undefined ? undefined : openJournal(db, keys, folder, shared)
-  const waiting = { db, leases: createLeases(), keys, journal }
-  const recent = createRecentParts(options.now)
-  const listings = sqliteListings(db, recent)
-  const trends = sqliteTrendTaking(db, recent)
-  const size = (): number => db.size() + (folder === undefined ? 0 : journalBytes(folder))
+/**
+ * Opens the file as its only server, until it is closed: makes and migrates it, works off its journal and erases what is understood.
+ * Nothing is opened for writing before the lock is held. `:memory:` has no file and no journal. `marks`: shared with the door of the
+ * same process. Throws StoreError with a remedy; what another process serves is left as it is.
+ */
+export function openSqlite(file: string, options: StoreOptions, marks = journalMarks()): Store {
+  if (file === ':memory:') return ownStore(openOwnDatabase(file, options.now), options)
+  const { real, lock } = lockedFile(file)
+  let db: Database | undefined
+  try {
+    const folder = journalFolder(real)
+    // An earlier version kept it by the name that the file was called by.
+    moveJournal(journalFolder(path.resolve(file)), folder)
+    db = openOwnDatabase(real, options.now)
+    const store = ownStore(db, options, { folder, marks })
+    return {
+      ...store,
+      close: async () => {
+        try {
+          await store.close()
+        } finally {
+          lock.release()
+        }
+      },
+    }
+  } catch (error) {
+    db?.close()
+    lock.release()
+    throw error
+  }
+}
+
+/**
+ * Opens the file beside whoever serves it, with no right to work off or to erase what the journal holds. It is made or migrated only
+ * while nobody serves it. Throws StoreError with a remedy.
+ */
+export function openSqliteShared(file: string, options: StoreOptions): SharedStore {
+  const real = storeFile(file)
+  if (!isUpToDate(real)) {
+    const { lock } = lockedFile(real)
+    try {
+      openOwnDatabase(real, options.now).close()
+    } finally {
+      lock.release()
+    }
+  }
+  const db = openSharedDatabase(real, options.now)
+  const folder = journalFolder(real)
+  const size = (): number => db.size() + journalBytes(folder)
+  const waiting = { db, leases: createLeases(), keys: sqliteDeliveryKeys(db), journal: undefined }
   return {
-    // Some milliseconds, so that everything else on the thread has its turn; larger ones were tried, and are no faster.
-    runsPerTransaction: 16,
-    inbox: sqliteInbox(waiting, { size, maxSize: options.maxSize }),
-    runs: sqliteRuns({ waiting, recent, listings }),
-    exports: sqliteExports(db, recent),
-    asking: sqliteAsking(db),
-    ...sqliteNotes(db),
-    pruning: sqlitePruning(db, recent, trends, () => size() / options.maxSize),
-    tables: sqliteTables(db),
-    totals: sqliteTotals(db),
-    views: sqliteViews(db, trends, listings),
-    now: async () => db.now(),
-    proveWritable: async () => proveWritable(db),
+    ...rooms(waiting, options, size).store,
+    inbox: sqliteSharedInbox(waiting, {
+      ...{ size, maxSize: options.maxSize },
+      journalState: () => journalState(readProgress(db), folder),
+    }),
+    close: async () => db.close(),
+  }
+}
+
+function lockedFile(file: string): { readonly real: string; readonly lock: ReturnType<typeof lockForServing> } {
+  makeFolder(path.dirname(storeFile(file)))
+  const real = storeFile(file)
+  return { real, lock: lockForServing(real) }
+}
+
+interface OwnJournal {
+  readonly folder: string
+  readonly marks: JournalMarks
+}
+
+function ownStore(db: Database, options: StoreOptions, own?: OwnJournal): Store {
+  const keys = sqliteDeliveryKeys(db)
+  const journal = own && openJournal(db, keys, own)
+  const waiting = { db, leases: createLeases(), keys, journal }
+  const size = (): number => db.size() + (own === undefined ? 0 : journalBytes(own.folder))
+  const { store, listings } = rooms(waiting, options, size)
+  const erase = async (): Promise<void> => {
+    if (own !== undefined) await eraseUnderstood(own.folder, own.marks)
+  }
+  return {
+    ...store,
+    inbox: sqliteInbox(waiting, {
+      ...{ size, maxSize: options.maxSize },
+      journalState: () => journal?.state() ?? { waiting: 0, bytes: 0, oldest: undefined },
+    }),
     reclaim: async () => {
       db.transaction(() => {
         // Leases in rows: of a file that an earlier version served, or that was copied from PostgreSQL.
@@ -62,18 +127,48 @@ export function openSqlite(file: string, options: StoreOptions, marks?: JournalM
     intoTables: async () => {
       moveIntoTable(waiting)
       listings.catchUp()
-      if (folder !== undefined) await eraseUnderstood(folder, shared)
+      await erase()
     },
     close: async () => {
       journal?.close()
-      // Nobody writes the journal any more: what is understood of it is not left behind.
-      if (folder !== undefined && marks !== undefined) await eraseUnderstood(folder, marks)
-      db.close()
+      try {
+        // Nobody writes the journal any more: what is understood of it is not left behind.
+        await erase()
+      } finally {
+        db.close()
+      }
     },
   }
 }
 
-function openJournal(db: Database, keys: DeliveryKeys, folder: string, marks: JournalMarks): JournalInbox {
+/** What everybody gets who opened it. */
+function rooms(
+  waiting: Waiting,
+  options: StoreOptions,
+  size: () => number,
+): { readonly store: Omit<SharedStore, 'inbox' | 'close'>; readonly listings: Listings } {
+  const { db } = waiting
+  const recent = createRecentParts(options.now)
+  const listings = sqliteListings(db, recent)
+  const trends = sqliteTrendTaking(db, recent)
+  const store = {
+    // Some milliseconds, so that everything else on the thread has its turn; larger ones were tried, and are no faster.
+    runsPerTransaction: 16,
+    runs: sqliteRuns({ waiting, recent, listings }),
+    exports: sqliteExports(db, recent),
+    asking: sqliteAsking(db),
+    ...sqliteNotes(db),
+    pruning: sqlitePruning(db, recent, trends, () => size() / options.maxSize),
+    tables: sqliteTables(db),
+    totals: sqliteTotals(db),
+    views: sqliteViews(db, trends, listings),
+    now: async () => db.now(),
+    proveWritable: async () => proveWritable(db),
+  }
+  return { store, listings }
+}
+
+function openJournal(db: Database, keys: DeliveryKeys, { folder, marks }: OwnJournal): JournalInbox {
   const progress = readProgress(db)
   const understood = lastUnderstood(progress)
   const end = endOfJournal(folder)

@@ -1,40 +1,74 @@
-// One `serve` per SQLite file. The lock is SQLite's own, held on a file beside the store: the operating system gives it
-// back when the process dies, however it dies. A second file says who holds it.
+// One process serves an SQLite store: it alone migrates it, works off its inbox and erases anything. The lock is SQLite's own, held on
+// a file beside the store: the operating system gives it back when the process dies, however it dies. A second file says who holds it.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { makePrivateFile } from '../private-place.ts'
-import { StoreError } from '../../lib/fault.ts'
+import { reasonOf, StoreError } from '../../lib/fault.ts'
 
 export interface ServeLock {
   release(): void
 }
 
-/** Throws StoreError naming the holder's process and host. Commands beside the daemon do not take this lock. */
+/** SQLITE_BUSY */
+const busy = 5
+
+/**
+ * `file`: without links (`storeFile`). Throws StoreError naming the holder's process and host, and changes nothing then. Commands
+ * beside the daemon do not take this lock.
+ */
 export function lockForServing(file: string): ServeLock {
-  if (file === ':memory:') return { release: () => undefined }
-  const lockFile = `${file}.lock`
   const holderFile = `${file}.holder`
-  // Whoever could read it could hold it, and keep the daemon from starting.
-  makePrivateFile(lockFile)
-  const lock = new DatabaseSync(lockFile)
+  let lock: DatabaseSync | undefined
   try {
+    // Whoever could read it could hold it, and keep the daemon from starting.
+    makePrivateFile(`${file}.lock`)
+    lock = new DatabaseSync(`${file}.lock`)
     lock.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
   } catch (error) {
-    lock.close()
-    throw new StoreError(
-      `Another pipespan serves ${file}: ${holderOf(holderFile)}.`,
-      'Stop that one first, or give this one a store of its own with PIPESPAN_STORE_URL.',
-      { cause: error },
-    )
+    lock?.close()
+    throw isBusy(error) ? takenFault(file, holderOf(holderFile), error) : lockFault(file, error)
   }
-  writeFileSync(holderFile, `process ${process.pid} on ${hostname()}\n`, { mode: 0o600 })
+  const held = lock
+  sayWhoHolds(holderFile)
   return {
     release: () => {
+      if (!held.isOpen) return
       rmSync(holderFile, { force: true })
-      if (lock.isOpen) lock.close()
+      held.close()
     },
   }
+}
+
+/** Some other process serves the store. */
+export class StoreTaken extends StoreError {}
+
+function takenFault(file: string, holder: string, cause: unknown): StoreTaken {
+  return new StoreTaken(
+    `Another pipespan serves ${file}: ${holder}.`,
+    'Stop that one first, or give this one a store of its own with PIPESPAN_STORE_URL.',
+    { cause },
+  )
+}
+
+function lockFault(file: string, cause: unknown): StoreError {
+  return new StoreError(
+    `The store ${file} cannot be opened: its lock cannot be taken: ${reasonOf(cause)}.`,
+    'Check that PIPESPAN_STORE_URL names a file in a folder this user may write to.',
+    { cause },
+  )
+}
+
+function sayWhoHolds(holderFile: string): void {
+  try {
+    writeFileSync(holderFile, `process ${process.pid} on ${hostname()}\n`, { mode: 0o600 })
+  } catch {
+    // As on a full disk: then the one who is refused is not told who holds it.
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === busy
 }
 
 function holderOf(holderFile: string): string {

@@ -1,0 +1,49 @@
+// Which file a store really is. SQLite, the lock and the write-ahead log of deliveries keep their files beside it, by its name: so
+// each store must go by one name, whatever links lead to it.
+import { lstatSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { StoreError } from '../../lib/fault.ts'
+
+/** Its path without links. Throws StoreError where the file has a second name that no path shows: a hard link, a mount. */
+export function storeFile(file: string): string {
+  const real = withoutLinks(path.resolve(file))
+  const names = statSync(real, { throwIfNoEntry: false })?.nlink ?? 1
+  if (names > 1) {
+    throw new StoreError(
+      `The store ${real} goes by ${names} names (hard links): who opens it by another one sees other files beside it.`,
+      'Remove the other names, or make copies of them with `pipespan store backup`.',
+    )
+  }
+  if (isMounted(real)) {
+    throw new StoreError(
+      `The store ${real} is mounted as a single file: what must be kept beside it would be kept elsewhere, or not at all.`,
+      'Mount its folder.',
+    )
+  }
+  return real
+}
+
+/** Also of a file that is still to be made. */
+function withoutLinks(file: string): string {
+  try {
+    return realpathSync(file)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
+  }
+  const isLink = lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true
+  if (isLink) return withoutLinks(path.resolve(path.dirname(file), readlinkSync(file)))
+  const folder = path.dirname(file)
+  return folder === file ? file : path.join(withoutLinks(folder), path.basename(file))
+}
+
+/** Only Linux tells. */
+function isMounted(file: string): boolean {
+  try {
+    const escaped = file.replace(/[\\ \t\n]/g, char => `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`)
+    return readFileSync('/proc/self/mountinfo', 'utf8')
+      .split('\n')
+      .some(line => line.split(' ')[4] === escaped)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,108 @@
+// A second `serve` on the store of a daemon that is alive, again and again under load, by every name of the file: it is refused, and
+// what the first one acknowledges before, meanwhile and afterwards arrives, also when that one is killed at the end.
+import { readdirSync, symlinkSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it, onTestFinished } from 'vitest'
+import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { freePorts } from '../../src/demo/daemon-process.ts'
+import { WebhookSender } from '../../src/demo/platform/sender.ts'
+import { Daemon, run, temporaryFolder, webhookToken } from '../e2e/daemon.ts'
+import { complete, differences } from '../e2e/truth.ts'
+import { arrivals, nameLife } from './arrivals.ts'
+import { pipelineEvent } from '../bounds/pipelines.ts'
+import { isFull, makeLoad, report, twice } from '../e2e/load.ts'
+import type { Delivery } from '../../src/demo/platform/delivery.ts'
+import type { ReceivedSpan } from '../../src/demo/otlp-traces.ts'
+
+const size = isFull ? { pipelines: 1_000, webhooks: 20_000, rounds: 40 } : { pipelines: 60, webhooks: 1_000, rounds: 4 }
+const patience = isFull ? 300_000 : 60_000
+const seed = isFull ? Date.now() % 1_000_000 : 7
+
+/** Ids of pipelines that one delivery alone tells of begin here, far from the others'. */
+const firstOfLast = 900_000_000
+
+function onceOnly(id: number): Delivery {
+  return { kind: 'pipeline', at: 0, pipelineId: id, jobId: undefined, key: `once-${id}`, body: pipelineEvent({ id }) }
+}
+
+const pipelineOf = ({ attributes }: ReceivedSpan): number => Number(attributes['cicd.pipeline.run.id'])
+const isOfLast = (span: ReceivedSpan): boolean => pipelineOf(span) >= firstOfLast
+
+it(
+  'is refused, and takes nothing away from the first one',
+  async () => {
+    const random = new Random(seed)
+    const { deliveries, truths } = makeLoad({ seed: 40, ...size })
+    const receiver = await OtlpReceiver.start()
+    onTestFinished(async () => receiver.close())
+    const [port = 0] = await freePorts(1)
+    const env = { ...nameLife(1), PIPESPAN_LISTEN: `127.0.0.1:${port}`, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }
+    const daemon = await Daemon.start(env)
+    const queue = twice(deliveries, 41)
+    const acknowledged = new Set<number>()
+    const sender = new WebhookSender({
+      url: daemon.webhooks,
+      token: webhookToken,
+      concurrency: 8,
+      onSent: (delivery, { kind }) => {
+        if (kind === 'failed') queue.push(delivery)
+        else acknowledged.add(delivery.pipelineId)
+      },
+    })
+    onTestFinished(async () => sender.close())
+    const link = path.join(temporaryFolder(), 'link.db')
+    symlinkSync(daemon.storeFile, link)
+
+    let refused = 0
+    const refuse = async (): Promise<void> => {
+      const file = refused % 2 === 0 ? daemon.storeFile : link
+      const second = await run(['serve'], { ...daemon.env, ...nameLife(2), PIPESPAN_STORE_URL: `sqlite:${file}` })
+      expect(second).toMatchObject({ code: 1, signal: null })
+      expect(second.stderr).toMatch(new RegExp(`Another pipespan serves .*process ${daemon.process.child.pid} on `))
+      refused += 1
+    }
+    const workedOff = async (): Promise<void> => {
+      while (!(await daemon.command('inbox', 'list')).stdout.startsWith('0 waiting')) await sleep(20)
+    }
+    const share = Math.ceil(queue.length / size.rounds)
+    while (queue.length > 0) {
+      // Some come while the first one is busy, the others when it has worked off everything and all of it may be erased.
+      const sent = sender.sendAll(queue.splice(0, share))
+      if (random.chance(0.5)) await sent.then(workedOff)
+      await refuse()
+      await sent
+    }
+    await workedOff()
+    await refuse()
+    expect(sender.counts.failed).toBe(0)
+    // What is acknowledged from now on must be there after a death that comes before all of it is worked off.
+    const last = Array.from({ length: 300 }, (_, at) => onceOnly(firstOfLast + at))
+    const sent = sender.sendAll(last)
+    const newest = (): number[] => [...acknowledged].filter(id => id >= firstOfLast)
+    while (newest().length < last.length / 2) await sleep(1)
+    await daemon.kill()
+    await sent
+    const promised = newest()
+    expect(readdirSync(path.dirname(link)).filter(name => name.startsWith('link'))).toEqual(['link.db'])
+
+    await daemon.restart(nameLife(3))
+    await sender.sendAll(queue.splice(0))
+    await receiver.until(complete(truths), patience)
+    const arrived = (): Set<number> => new Set(receiver.spans.map(pipelineOf))
+    await expect.poll(() => promised.filter(id => !arrived().has(id)), { timeout: patience / 3 }).toEqual([])
+    expect(await daemon.stop()).toEqual({ code: 0, signal: null })
+    const { once, unexplained } = arrivals(receiver.requests)
+    const ofLast = new Set(once.filter(isOfLast).map(({ traceId }) => traceId))
+    expect(
+      differences(
+        truths,
+        once.filter(({ traceId }) => !ofLast.has(traceId)),
+      ),
+    ).toEqual([])
+    expect(unexplained).toEqual([])
+    if (isFull) report({ seed, refused, sent: sender.counts.sent })
+  },
+  patience,
+)

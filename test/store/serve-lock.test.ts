@@ -1,0 +1,168 @@
+// One process serves an SQLite store, by whatever name it calls the file, and whoever else opens it leaves what waits alone.
+import { execFileSync } from 'node:child_process'
+import {
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { backupSqlite } from '../../src/store/sqlite/backup.ts'
+import { delivery } from './exercise.ts'
+import { journalMarks } from '../../src/store/journal/marks.ts'
+import { lockForServing } from '../../src/store/sqlite/serve-lock.ts'
+import { openSqlite, openSqliteShared } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqliteDoor } from '../../src/store/sqlite/inbox-door.ts'
+import type { InboxDoor } from '../../src/store/inbox.ts'
+import type { Store } from '../../src/store/store.ts'
+
+const options = { now: () => Date.now(), maxSize: 2 ** 30 }
+let folder: string
+let file: string
+const closing: (() => Promise<void> | void)[] = []
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'pipespan-lock-'))
+  file = path.join(folder, 'pipespan.db')
+})
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+  rmSync(folder, { recursive: true })
+})
+
+function served(at = file): { store: Store; door: InboxDoor } {
+  const marks = journalMarks()
+  const store = openSqlite(at, options, marks)
+  closing.push(async () => store.close())
+  const door = openSqliteDoor(at, options, marks)
+  closing.push(async () => door.close())
+  return { store, door }
+}
+
+/** Every file of the store, byte for byte. SQLite's shared memory is no file that lasts. */
+function allFiles(): Map<string, string> {
+  const names = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(one => one.isFile())
+  return new Map(
+    names
+      .map(one => path.join(one.parentPath, one.name))
+      .filter(name => !name.endsWith('-shm'))
+      .sort()
+      .map(name => [name, readFileSync(name).toString('base64')]),
+  )
+}
+
+/** All that was accepted and is understood, so that whoever may erase would. */
+async function understood({ store, door }: { store: Store; door: InboxDoor }): Promise<void> {
+  await door.put([delivery('a'), delivery('b')])
+  const { token, items } = await store.inbox.lease(10, 1e9, 1_000)
+  await store.inbox.erase(
+    token,
+    items.map(({ id }) => id),
+  )
+}
+
+describe('a store that is served', () => {
+  it('is refused to a second daemon, which is told who the first is and changes not a byte', async () => {
+    const first = served()
+    await understood(first)
+    const before = allFiles()
+    expect(() => openSqlite(file, options, journalMarks())).toThrow(
+      new RegExp(`Another pipespan serves .*process ${process.pid} on `),
+    )
+    expect(allFiles()).toEqual(before)
+    await first.door.put([delivery('c')])
+    expect((await first.store.inbox.lease(10, 1e9, 1_000)).items.map(({ key }) => key)).toEqual(['c'])
+  })
+
+  it('keeps its journal whatever commands open it, look into it and close it again', async () => {
+    const first = served()
+    await understood(first)
+    await first.door.put([delivery('c')])
+    const before = allFiles()
+    const shared = openSqliteShared(file, options)
+    expect(await shared.inbox.state()).toMatchObject({ waiting: 1, waitingBytes: 12 })
+    await shared.close()
+    await backupSqlite(file, path.join(folder, 'copy.db'))
+    rmSync(path.join(folder, 'copy.db'))
+    expect(allFiles()).toEqual(before)
+  })
+
+  it('gives who shares it no way to work off the inbox', () => {
+    served()
+    const shared = openSqliteShared(file, options)
+    closing.push(async () => shared.close())
+    for (const name of ['lease', 'erase', 'keep']) expect(shared.inbox).not.toHaveProperty(name)
+    for (const name of ['reclaim', 'intoTables']) expect(shared).not.toHaveProperty(name)
+  })
+
+  it.each(['a link to the file', 'a link to its folder', 'a link to what is still to be made'])(
+    'is one store by whatever name: %s',
+    async kind => {
+      const real = path.join(folder, 'real')
+      mkdirSync(real)
+      const [target, name] = [path.join(real, 'pipespan.db'), path.join(folder, 'link')]
+      if (kind === 'a link to its folder') symlinkSync(real, name)
+      else {
+        if (kind === 'a link to the file') await openSqlite(target, options).close()
+        symlinkSync(path.join('real', 'pipespan.db'), name)
+      }
+      const first = served(kind === 'a link to its folder' ? path.join(name, 'pipespan.db') : name)
+      await first.door.put([delivery('a')])
+      expect(() => openSqlite(target, options)).toThrow(/Another pipespan serves /)
+      const shared = openSqliteShared(target, options)
+      expect(await shared.inbox.state()).toMatchObject({ waiting: 1 })
+      await shared.close()
+    },
+  )
+
+  it('takes along what an earlier version kept by the name of a link', async () => {
+    const real = path.join(folder, 'real.db')
+    const { door, store } = served(real)
+    await door.put([delivery('a')])
+    for (const close of closing.splice(0).reverse()) await close()
+    expect(store).toBeDefined()
+    symlinkSync('real.db', file)
+    execFileSync('mv', [`${real}-inbox`, `${file}-inbox`])
+    const again = served()
+    expect((await again.store.inbox.lease(10, 1e9, 1_000)).items.map(({ key }) => key)).toEqual(['a'])
+  })
+
+  it('is refused by a second name that no path shows', async () => {
+    await openSqlite(file, options).close()
+    const second = path.join(folder, 'second.db')
+    linkSync(file, second)
+    expect(() => openSqlite(second, options)).toThrow(/2 names \(hard links\).*Remove the other names/)
+    expect(() => openSqliteShared(second, options)).toThrow(/2 names/)
+    rmSync(second)
+    writeFileSync(second, '')
+    try {
+      execFileSync('mount', ['--bind', file, second], { stdio: 'ignore' })
+    } catch {
+      // Only root may mount; elsewhere there is nothing to refuse.
+      return
+    }
+    closing.push(() => void execFileSync('umount', [second]))
+    expect(() => openSqlite(second, options)).toThrow(/mounted as a single file.*Mount its folder/)
+  })
+})
+
+describe('the lock', () => {
+  it('is free again when it is given back, and when opening fails', async () => {
+    lockForServing(file).release()
+    writeFileSync(file, 'no database at all, and longer than the header that SQLite looks for in its files')
+    expect(() => openSqlite(file, options)).toThrow(/cannot be opened/)
+    rmSync(file)
+    await openSqlite(file, options).close()
+  })
+
+  it('that cannot be taken for another reason is not blamed on another daemon', () => {
+    mkdirSync(`${file}.lock`)
+    expect(() => openSqlite(file, options)).toThrow(/its lock cannot be taken: .*folder this user may write to/)
+  })
+})
