@@ -119,7 +119,10 @@ export function createAsking(options: AskingOptions): AskingParts {
     asking,
     storeNow: async () => store.now(),
     traceparent: config.traceparent,
+    trends: store.views.trends,
     onTriggered: projectId => poller?.hint(projectId),
+    onMissed: projectId => poller?.hint(projectId),
+    onMet: projectId => poller?.meet(projectId),
     onChange: options.onChange,
   })
   const { projects = [], groups = [], mine, interval, lookback } = config.poll

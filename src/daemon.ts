@@ -108,10 +108,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     steps.push({ why: 'all that could be counted is in the totals: send them', stop: async () => flush.finish(left()) })
 
     const selection = selectionOf(config)
-    const { settle, blockedAfter, staleAfter, enrichDeadline } = config
+    const { settle, blockedAfter, silentAfter, staleAfter, enrichDeadline } = config
     const platform = connectPlatform(config, store, clock, log, budget => own.watch.budget(budget))
     const absorbRules = {
-      ...{ settle, blockedAfter, staleAfter },
+      ...{ settle, blockedAfter, silentAfter, staleAfter },
       enrichDeadline: platform === undefined ? undefined : enrichDeadline,
     }
     const freezer = createFreezer({

@@ -93,6 +93,7 @@ async function play(
     PIPESPAN_PLATFORM_BUDGET: '3000',
     PIPESPAN_POLL_GROUPS: company,
     PIPESPAN_POLL_INTERVAL: '2s',
+    PIPESPAN_SILENT_AFTER: '5s',
     PIPESPAN_SETTLE: '500ms',
     PIPESPAN_LOG_LEVEL: 'warn',
     // Nothing of a demo stays behind.

@@ -91,6 +91,11 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         default: '1h',
         says: 'A pipeline that waits for a person or a schedule this long is exported as it stands.',
       }),
+      silentAfter: setting(duration, {
+        variable: 'PIPESPAN_SILENT_AFTER',
+        default: '2m',
+        says: "A pipeline under way that is silent this long, and as long as nearly all pipelines of its project take, is asked about at the platform's API: the webhook of its end may be lost.",
+      }),
       staleAfter: setting(duration, {
         variable: 'PIPESPAN_STALE_AFTER',
         default: '7d',

@@ -64,7 +64,9 @@ function planAttempt(
   }
   const blocked = isBlocked(status) && !hasActiveJobs(run)
   const due = clock.changedAt + (blocked ? rules.blockedAfter : rules.staleAfter)
-  if (clock.now < due) return { step: 'wait', due }
+  // Its end was seen though no source says so: it is gone from the platform.
+  const isGone = clock.endedAt !== undefined
+  if (clock.now < due && !isGone) return { step: 'wait', due }
   const jobs = jobsOfAttempt(run, { withActive: true })
   return {
     step: 'freeze',

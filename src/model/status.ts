@@ -80,6 +80,11 @@ export function isActive(status: Status): boolean {
   }
 }
 
+/** Will go on by itself: it has not ended, and waits for no person and no clock. */
+export function isUnderWay(status: Status): boolean {
+  return !isTerminal(status) && !isBlocked(status)
+}
+
 /** Waits for a person or a clock: such a pipeline may rest like this for ever. */
 export function isBlocked(status: Status): boolean {
   return status === 'manual' || status === 'scheduled'

@@ -53,7 +53,7 @@ function platform({ setup, documents, flow }: AskingView, now: Millis): Html {
     [
       'Details of pipelines',
       details &&
-        `${number(details.completed ?? 0)} answered, ${number(details.gone ?? 0)} unknown there, ${number(details.failed ?? 0)} in vain`,
+        `${number((details.completed ?? 0) + (details.missed ?? 0))} answered, ${number(details.gone ?? 0)} unknown there, ${number(details.failed ?? 0)} in vain`,
     ],
     [
       'Poller',
@@ -77,11 +77,12 @@ function pastWords({ since: from, until }: Fields): Content {
 
 /** What webhooks did not tell, and was found out all the same. */
 function gaps({ flow }: AskingView): Content {
-  const { poller, redelivery } = flow.asking
-  if (poller === undefined && redelivery === undefined) return ''
+  const { details, poller, redelivery } = flow.asking
+  if (details === undefined && poller === undefined && redelivery === undefined) return ''
   return card(
     'Gaps found and healed',
     facts([
+      ['Silent for too long', details && `${counted(details.missed ?? 0, 'pipeline')} that had ended`],
       ['By polling', poller && `${counted(poller.noticed ?? 0, 'pipeline')} of which webhooks had told less`],
       [
         "In the platform's records",

@@ -124,7 +124,7 @@ export const observedMetrics = [
     says: 'What the store has forgotten by age or by size.',
     seen: ({ counters }) => [...counters].flatMap(([name, value]) => name.startsWith('pruned.') ? [{ value, attributes: { kind: name.slice('pruned.'.length) } }] : []) },
   { name: 'pipespan.enrichment.runs', type: 'counter', unit: '{run}', attributes: ['outcome'],
-    says: 'Runs whose details were asked for at the platform: answered for, not known there any more, or asked in vain; most of the last are asked again.',
+    says: 'Runs that were asked about at the platform: answered for (missed: silent ones whose end no webhook had told), not known there any more, or asked in vain; most of the last are asked again.',
     seen: ({ enricher }) => entries({ ...enricher }, outcome => ({ outcome })) },
   { name: 'pipespan.poller.rounds', type: 'counter', unit: '{round}', attributes: [],
     says: 'Rounds of polling.', seen: ({ poller }) => (poller === undefined ? [] : [{ value: poller.rounds }]) },

@@ -1,7 +1,8 @@
 // How news enters a run: merge it, write what changed, say when to look at the run again. Pure; the store runs it under a lock.
 import { hearRun, mergeRun, type Run } from '../model/run.ts'
 import { isAtEnd } from '../model/attempt.ts'
-import { isBlocked } from '../model/status.ts'
+import { isBlocked, isUnderWay } from '../model/status.ts'
+import { leastSilence } from './silence.ts'
 import type { AskingChange, AskingWants } from '../store/asking.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Observation, RunKey } from '../model/observation.ts'
@@ -12,6 +13,8 @@ export interface AbsorbRules {
   readonly settle: number
   readonly blockedAfter: number
   readonly staleAfter: number
+  /** How long a run under way may be silent, at the least, before the platform is asked about it; 2 minutes unless told. */
+  readonly silentAfter?: number | undefined
   /** How long enrichment may delay a finished run; undefined: enrichment is off. */
   readonly enrichDeadline?: number | undefined
 }
@@ -76,17 +79,23 @@ export function timingAfter(run: Run, before: RunTiming | undefined, now: Millis
   return { changedAt: now, dueAt: now + rules.staleAfter + (rules.enrichDeadline ?? 0) }
 }
 
-/** What the platform is to be asked: at each end for its details; once for a run that only jobs tell of, or that goes silent. */
+/**
+ * What the platform is to be asked: at each end for its details; for a run that only jobs tell of; and from each beginning on
+ * whether it has ended, should it go silent.
+ */
 function askingAfter(
   run: Run,
   known: StoredRun | undefined,
   now: Millis,
-  { enrichDeadline, staleAfter }: AbsorbRules,
+  { enrichDeadline, silentAfter = leastSilence }: AbsorbRules,
 ): AskingChange | undefined {
   if (enrichDeadline === undefined) return undefined
   if (isAtEnd(run)) return known?.timing.endedAt === undefined ? askFor('details', now) : undefined
-  if (known !== undefined) return undefined
-  return run.pipeline === undefined ? askFor('pipeline', now + onlyJobsAfter) : askFor('state', now + staleAfter)
+  if (known === undefined && run.pipeline === undefined) return askFor('pipeline', now + onlyJobsAfter)
+  const before = known?.run.pipeline
+  const begins = known === undefined || (before !== undefined && !isUnderWay(before.record.facts.status))
+  const isGoingOn = known === undefined || isUnderWay(run.pipeline?.record.facts.status ?? '')
+  return begins && isGoingOn ? { ask: 'state', lane: 'silent', at: now + silentAfter } : undefined
 }
 
 function askFor(ask: AskingWants, at: Millis): AskingChange {

@@ -1,24 +1,27 @@
 // Completes what webhooks leave out: asks the platform about runs that are due in the queue, the pipelines of the day before
-// those of a backfill, and lets nothing wait longer than its deadline. While the budget has nothing to give, deadlines stand
+// those of a backfill, and lets nothing wait longer than its deadline. A run under way that is silent for too long is asked about too
+// (`silence.ts`): so lost ends are found. While the budget has nothing to give, deadlines stand
 // still; while the platform does not answer, they run.
 import { askAbout } from './ask-run.ts'
 import { backoff } from '../lib/backoff.ts'
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createParents } from './parents.ts'
+import { createSilence } from './silence.ts'
 import { givingUp, postponing, takingIn } from './enriched.ts'
 import { hearRun, mergeRun, type Run } from '../model/run.ts'
 import { isAtEnd } from '../model/attempt.ts'
-import { isBlocked } from '../model/status.ts'
+import { isBlocked, isTerminal } from '../model/status.ts'
 import { PlatformError } from '../platform/platform-error.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
 import type { AbsorbRules } from './absorb.ts'
 import type { Asked, Asking, AskingLane } from '../store/asking.ts'
 import type { Budget } from '../platform/budget.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { TrendViews } from '../store/trends.ts'
+import type { Priority } from '../platform/budget.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PlatformClient } from '../platform/client.ts'
-import type { RunKey } from '../model/observation.ts'
 import type { Runs, StoredRun } from '../store/runs.ts'
 import type { Selection } from './selection.ts'
 import type { Troubles } from './troubles.ts'
@@ -28,6 +31,8 @@ export interface EnricherOptions {
   readonly budget: Budget
   readonly runs: Runs
   readonly asking: Asking
+  /** How long pipelines take. */
+  readonly trends: Pick<TrendViews, 'series'>
   readonly rules: AbsorbRules
   readonly selection: Selection
   /** The store's clock, by which runs were heard of. */
@@ -36,6 +41,10 @@ export interface EnricherOptions {
   readonly troubles: Troubles
   /** Called with the projects whose pipelines a run has triggered. */
   readonly onTriggered: (projectId: number) => void
+  /** Called with the projects of runs whose end was told: whoever polls should know them. */
+  readonly onMet: (projectId: number) => void
+  /** Called with the project of a run whose end nobody told: there may be more. */
+  readonly onMissed: (projectId: number) => void
   /** Called after a run changed: the settler may have something to do. */
   readonly onChange: () => void
   readonly clock: Clock
@@ -44,8 +53,10 @@ export interface EnricherOptions {
 
 /** Counted since start. */
 export interface EnricherCounters {
-  /** Runs that were asked about and answered for. */
+  /** Runs that were asked about and answered for, but for those missed. */
   completed: number
+  /** Silent runs that had ended, as the answer says: the webhook of their end was lost. */
+  missed: number
   /** The platform knows no such pipeline (any more). */
   gone: number
   /** Asked in vain; most of them are asked again later. */
@@ -59,7 +70,10 @@ export interface Enricher extends Loop {
 }
 
 /** Runs asked about at once, by lane. */
-const places: Readonly<Record<AskingLane, number>> = { fresh: 8, backfill: 2 }
+const places: Readonly<Record<AskingLane, number>> = { fresh: 8, silent: 2, backfill: 2 }
+const lanes: readonly AskingLane[] = ['fresh', 'silent', 'backfill']
+/** Whose end is known waits for nobody; whoever is only silent leaves the budget to those. */
+const priorities: Readonly<Record<AskingLane, Priority>> = { fresh: 'enrich', silent: 'poll', backfill: 'backfill' }
 /** Longer than a request may take; renewed while it does. */
 const holdMs = 90_000
 const renewMs = 30_000
@@ -69,15 +83,16 @@ const turnMs = 1_000
 const sameUrl = 'Set PIPESPAN_PLATFORM_URL to the address that the platform gives itself.'
 
 interface InHand {
-  readonly key: RunKey
+  readonly key: Asked['key']
   readonly lane: AskingLane
   readonly done: Promise<void>
 }
 
 export function createEnricher(options: EnricherOptions): Enricher {
   const { client, budget, runs, asking, rules, selection, storeNow, troubles, clock, log } = options
-  const counters: EnricherCounters = { completed: 0, gone: 0, failed: 0 }
+  const counters: EnricherCounters = { completed: 0, missed: 0, gone: 0, failed: 0 }
   const parents = createParents({ client, runs, asking, rules, selection, storeNow })
+  const silence = createSilence({ ...rules, trends: options.trends, now: () => clock.now() })
   const warn = sparseWarnings(log, () => clock.now())
   const inHand = new Map<string, InHand>()
   const closing = new AbortController()
@@ -86,16 +101,22 @@ export function createEnricher(options: EnricherOptions): Enricher {
   let lastTurn = clock.now()
   let renewedAt = clock.now()
 
-  async function enrich({ key, wants }: Asked, lane: AskingLane): Promise<void> {
+  async function enrich(asked: Asked, lane: AskingLane): Promise<void> {
+    const { key, wants, takenAt } = asked
     const known = await runs.get(key)
     if (known === undefined) return
     if (key.instance !== client.instance) {
       warn('instance', `Webhooks come from ${key.instance}, which is not asked for details. ${sameUrl}`)
-      await runs.transact([givingUp(key, wants, true)])
+      await runs.transact([givingUp(asked, lane, 'foreign')])
+      return
+    }
+    const left = lane === 'silent' ? await silence.left(known, takenAt) : 0
+    if (left > 0) {
+      await asking.defer(key, left)
       return
     }
     const subject = `project ${known.run.project.facts.path ?? known.run.project.facts.id}`
-    const call = { priority: lane === 'fresh' ? ('enrich' as const) : ('backfill' as const), signal: closing.signal }
+    const call = { priority: priorities[lane], signal: closing.signal }
     try {
       const answer = await askAbout(known.run, wants, call, options)
       const run = answer === undefined ? known.run : mergeRun(known.run, hearRun(answer))
@@ -105,20 +126,26 @@ export function createEnricher(options: EnricherOptions): Enricher {
         const { projectId } = record.facts.downstream ?? {}
         if (projectId !== undefined && projectId !== run.project.facts.id) options.onTriggered(projectId)
       }
-      counters.completed += 1
+      if (lane === 'silent' && isTerminal(run.pipeline?.record.facts.status ?? '')) {
+        counters.missed += 1
+        options.onMissed(run.project.facts.id)
+      } else {
+        counters.completed += 1
+        if (lane === 'fresh') options.onMet(run.project.facts.id)
+      }
       failures = 0
       troubles.answered(subject)
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error
-      await fail(error, subject, key, wants)
+      await fail(error, subject, asked, lane)
     }
   }
 
-  async function fail(error: PlatformError, subject: string, key: RunKey, wants: Asked['wants']): Promise<void> {
+  async function fail(error: PlatformError, subject: string, asked: Asked, lane: AskingLane): Promise<void> {
     if (error.kind === 'not-found') {
       counters.gone += 1
-      warn('gone', 'a pipeline is gone from the platform: what is known of it is exported', { ...key, subject })
-      await runs.transact([givingUp(key, wants, true)])
+      warn('gone', 'a pipeline is gone from the platform: what is known of it is exported', { ...asked.key, subject })
+      await runs.transact([givingUp(asked, lane, 'gone')])
       return
     }
     counters.failed += 1
@@ -126,7 +153,13 @@ export function createEnricher(options: EnricherOptions): Enricher {
       failures += 1
       restUntil = clock.now() + backoff(failures, { first: 1_000, max: 60_000 })
     }
-    await runs.transact([error.passing ? postponing(key, wants) : givingUp(key, wants, false)])
+    await runs.transact([error.passing ? postponing(asked, lane) : givingUp(asked, lane, 'refused')])
+  }
+
+  async function beginAll(): Promise<number> {
+    let begun = 0
+    for (const lane of lanes) begun += await begin(lane)
+    return begun
   }
 
   async function begin(lane: AskingLane): Promise<number> {
@@ -180,16 +213,16 @@ export function createEnricher(options: EnricherOptions): Enricher {
       await standStill(now)
       await renew(now)
       if (restUntil > now) return Math.min(turnMs, restUntil - now)
-      const begun = (await begin('fresh')) + (await begin('backfill'))
-      return begun > 0 ? 0 : turnMs
+      return (await beginAll()) > 0 ? 0 : turnMs
     },
   })
   return {
     ...loop,
     counters,
     drain: async () => {
-      while ((await begin('fresh')) + (await begin('backfill')) > 0 || inHand.size > 0) {
-        await Promise.race([...inHand.values()].map(({ done }) => done))
+      while ((await beginAll()) > 0 || inHand.size > 0) {
+        // What was begun may be done by now: a race of nobody has no winner.
+        if (inHand.size > 0) await Promise.race([...inHand.values()].map(({ done }) => done))
       }
     },
     stop: async () => {

@@ -4,16 +4,16 @@ import { delayingJobs, isAtEnd } from '../model/attempt.ts'
 import { withParent } from '../model/family.ts'
 import { hearRun } from '../model/run.ts'
 import { isBlocked, isTerminal } from '../model/status.ts'
+import { leastSilence } from './silence.ts'
 import type { Found } from './parents.ts'
-import type { AskingChange, AskingWants } from '../store/asking.ts'
+import type { Asked, AskingChange, AskingLane } from '../store/asking.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Observation, RunKey } from '../model/observation.ts'
 import type { RunTiming, RunWork, StoredRun } from '../store/runs.ts'
 
 /** How long a child looks for its parent again, and a job that still runs is asked for, ms. */
 const soon = 5_000
-const minute = 60_000
-const hour = 60 * minute
+const hour = 3_600_000
 /** What the platform cannot tell for so long it is not asked for any more, ms. */
 const longest = 24 * hour
 
@@ -33,40 +33,48 @@ export function takingIn(key: RunKey, answer: Observation | undefined, family: F
         run,
         jobs: change?.jobs ?? [],
         timing: timingOf(whole, known, searching, now, rules),
-        asking: askingOf(whole, searching, answer !== undefined, now, rules),
+        asking: askingOf(whole, searching, now, rules),
       }
     },
   }
 }
 
-/** The platform said that there is no such thing, or refuses: what is known is exported, now. */
-export function givingUp(key: RunKey, wants: AskingWants, forGood: boolean): RunWork {
+/**
+ * There is nobody to ask: the platform has no such pipeline (any more), is another one (`foreign`), or refuses. What is known of
+ * an end is exported now; of a pipeline that is gone, whatever is known.
+ */
+export function givingUp({ key, wants }: Asked, lane: AskingLane, why: 'gone' | 'foreign' | 'refused'): RunWork {
   return {
     key,
     jobs: [],
-    decide: (known, now) =>
-      known && {
+    decide: (known, now) => {
+      if (known === undefined) return undefined
+      const { timing } = known
+      const ended = why === 'gone' ? { endedAt: timing.endedAt ?? now } : {}
+      return {
         run: known.run,
         jobs: [],
-        timing: { ...known.timing, enrichingUntil: undefined, dueAt: known.timing.dueAt && now },
-        asking: forGood ? { asked: true } : later(known, wants, now),
-      },
+        timing: { ...timing, ...ended, enrichingUntil: undefined, dueAt: timing.dueAt && now },
+        asking: why === 'refused' ? later(known, wants, lane, now) : { asked: true },
+      }
+    },
   }
 }
 
 /** The platform did not answer: later again, while the deadline runs. */
-export function postponing(key: RunKey, wants: AskingWants): RunWork {
+export function postponing({ key, wants }: Asked, lane: AskingLane): RunWork {
   return {
     key,
     jobs: [],
     decide: (known, now) =>
-      known && { run: known.run, jobs: [], timing: known.timing, asking: later(known, wants, now) },
+      known && { run: known.run, jobs: [], timing: known.timing, asking: later(known, wants, lane, now) },
   }
 }
 
-function later({ timing }: StoredRun, wants: AskingWants, now: Millis): AskingChange {
+function later({ timing }: StoredRun, wants: Asked['wants'], lane: AskingLane, now: Millis): AskingChange {
   const age = now - timing.changedAt
-  if (age > longest) return { asked: true }
+  // Nobody else will say that a silent run has ended.
+  if (age > longest && lane !== 'silent') return { asked: true }
   return { asked: true, again: { ask: wants, at: now + Math.min(hour, Math.max(soon, age / 2)) } }
 }
 
@@ -97,20 +105,17 @@ function timingOf(
 function askingOf(
   whole: StoredRun,
   searching: boolean,
-  wasAsked: boolean,
   now: Millis,
-  rules: AbsorbRules,
+  { silentAfter = leastSilence }: AbsorbRules,
 ): AskingChange {
-  const { run, timing, heardFrom } = whole
+  const { run, timing } = whole
   if (searching) return { asked: true, again: { ask: 'family', at: now + soon } }
   const status = run.pipeline?.record.facts.status ?? ''
   if (isTerminal(status)) {
-    return delayingJobs(run).length > 0 ? later(whole, 'details', now) : { asked: true }
+    return delayingJobs(run).length > 0 ? later(whole, 'details', 'fresh', now) : { asked: true }
   }
-  const followed = heardFrom.poller !== undefined || heardFrom.backfill !== undefined
-  if (followed || isBlocked(status) || run.attempts.length > 0) return { asked: true }
-  if (!wasAsked) return { asked: true, again: { ask: 'state', at: now + rules.staleAfter } }
-  // Only its jobs tell of it: nobody else will say when it ends.
-  const age = now - (run.pipeline?.times.createdAt ?? timing.changedAt)
-  return { asked: true, again: { ask: 'state', at: now + Math.min(hour, Math.max(minute, age / 4)) } }
+  if (isBlocked(status)) return { asked: true }
+  // The word of its end may get lost: the longer it is silent the more rarely it is asked about, but never no more.
+  const pause = Math.min(hour, Math.max(silentAfter, (now - timing.changedAt) / 2))
+  return { asked: true, again: { ask: 'state', lane: 'silent', at: now + pause } }
 }

@@ -6,6 +6,7 @@
 //
 // One replica polls at a time, by a lease. All it knows is in the store: a restart goes on where it was.
 import { createLoop, type Loop } from '../lib/loop.ts'
+import { createPollHints } from './poll-hints.ts'
 import { createPollContext, type PollContext } from './poll-context.ts'
 import { createSingleton } from './singleton.ts'
 import { createSweep } from './poll-sweep.ts'
@@ -60,6 +61,8 @@ export interface Poller extends Loop {
   round(): Promise<void>
   /** A pipeline was triggered there from another project, which moves no activity. */
   hint(projectId: number): void
+  /** A webhook told of a pipeline there: from then on it is looked at as all projects that ran lately are. */
+  meet(projectId: number): void
   /** Something was missed there: the project, or all that ran lately, is looked at in the next round, which is now. */
   hurry(project: string | undefined): void
 }
@@ -75,8 +78,6 @@ const share = 0.6
 /** Of a round, what the most urgent projects may take while others wait. */
 const urgentShare = 0.9
 const atOnce = 4
-/** Projects named by other projects' pipelines that are looked at in one round. */
-const mostHints = 20
 
 export function createPoller(options: PollerOptions): Poller {
   const { client, notes, leases, troubles, clock, log } = options
@@ -88,7 +89,7 @@ export function createPoller(options: PollerOptions): Poller {
   const lease = createSingleton('poller', leases, clock)
   /** When a project, and its children, were last asked for, in rounds; and how often it failed since. */
   const asked = new Map<BookEntry['project'], { round: number; children: number; failures: number }>()
-  const hints = new Set<number>()
+  const hints = createPollHints()
   let book: PollBook | undefined
   /** Whether the round under way must end. */
   const end: { now: boolean } = { now: false }
@@ -163,7 +164,7 @@ export function createPoller(options: PollerOptions): Poller {
     await trying(`project ${id}`, async () => {
       const project = await client.project(id, context.call)
       const ours = options.groups.some(group => project.path?.startsWith(`${group}/`) === true)
-      if (ours) found = project
+      if (ours && !options.projects.includes(project.path ?? '')) found = project
     })
     return found
   }
@@ -190,8 +191,7 @@ export function createPoller(options: PollerOptions): Poller {
         due.set(facts.id, { entry: open.get(facts.id) ?? newEntry(facts.id, first, facts.path), facts })
       }
     }
-    for (const id of [...hints].slice(0, mostHints)) {
-      hints.delete(id)
+    for (const id of hints.take()) {
       const known = open.get(id)
       if (known !== undefined) due.set(id, { entry: known })
       if (known !== undefined || options.groups.length === 0 || due.has(id)) continue
@@ -280,8 +280,9 @@ export function createPoller(options: PollerOptions): Poller {
       return { ...counters, requests: context.requests() }
     },
     round,
-    hint: projectId => {
-      if (hints.size < 1_000) hints.add(projectId)
+    hint: projectId => hints.add(projectId),
+    meet: projectId => {
+      if (book?.get(projectId) === undefined) hints.meet(projectId)
     },
     hurry: project => {
       for (const key of [...asked.keys()]) {

@@ -2,8 +2,8 @@
 import type { Millis } from '../model/instant.ts'
 import type { RunKey } from '../model/observation.ts'
 
-/** Pipelines of the day, and what a backfill found: the one never waits for the other. */
-export type AskingLane = 'fresh' | 'backfill'
+/** Pipelines of the day, runs under way of which nothing more is heard, and what a backfill found: none waits for another. */
+export type AskingLane = 'fresh' | 'silent' | 'backfill'
 
 /**
  * What for, the least first: its pipeline, if that is still unknown; where a child comes from; how the pipeline stands; that
@@ -17,11 +17,20 @@ export type AskingChange =
   /** Ask for it; what was wanted already stays wanted, and the earlier time counts. */
   | { readonly ask: AskingWants; readonly lane: AskingLane; readonly at: Millis }
   /** It was asked: nothing more is wanted, or only this. */
-  | { readonly asked: true; readonly again?: { readonly ask: AskingWants; readonly at: Millis } | undefined }
+  | { readonly asked: true; readonly again?: AskingAgain | undefined }
+
+export interface AskingAgain {
+  readonly ask: AskingWants
+  readonly at: Millis
+  /** Undefined: in the lane it was taken from. */
+  readonly lane?: AskingLane | undefined
+}
 
 export interface Asked {
   readonly key: RunKey
   readonly wants: AskingWants
+  /** When it was taken, on the clock of the store's times. */
+  readonly takenAt: Millis
 }
 
 /** The job that started a pipeline, as its own pipeline's jobs tell. */
@@ -36,6 +45,8 @@ export interface Asking {
   take(lane: AskingLane, limit: number, holdMs: number): Promise<readonly Asked[]>
   /** Hides them for so long from now; 0: they are due at once. */
   hold(keys: readonly RunKey[], holdMs: number): Promise<void>
+  /** Puts one that was taken back, unasked: it is due again in so long. */
+  defer(key: RunKey, ms: number): Promise<void>
   /** How many runs are due now or taken, and how many wait for a later time. */
   count(lane: AskingLane): Promise<{ readonly due: number; readonly later: number }>
   /**

@@ -107,6 +107,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
   const rules = {
     settle: 5 * second,
     blockedAfter: hour,
+    silentAfter: 2 * minute,
     staleAfter: 7 * day,
     enrichDeadline: options.enrich === false ? undefined : 2 * minute,
   }
@@ -153,7 +154,10 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
       storeNow: async () => store.now(),
       traceparent: options.traceparent ?? false,
       troubles,
+      trends: store.views.trends,
       onTriggered: projectId => poller.hint(projectId),
+      onMissed: projectId => poller.hint(projectId),
+      onMet: projectId => poller.meet(projectId),
       onChange: () => undefined,
     })
     const poller = createPoller({

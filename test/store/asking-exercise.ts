@@ -102,6 +102,43 @@ export function askingExercise(name: string, bench: () => Promise<Bench>): void 
       expect(await taken()).toEqual([[1, 'details']])
     })
 
+    it('puts back what is not to be asked yet, and says when it was taken', async () => {
+      const key = { instance, pipelineId: 1 }
+      await store.runs.transact([asking(1, ask(here.now(), 'state'))])
+      expect(await store.asking.take('fresh', 1, minute)).toEqual([{ key, wants: 'state', takenAt: here.now() }])
+      await store.asking.defer(key, 10)
+      expect(await store.asking.count('fresh')).toEqual({ due: 0, later: 1 })
+      expect(await taken()).toEqual([])
+      here.move(10)
+      expect(await taken()).toEqual([[1, 'state']])
+    })
+
+    it('does not put off what was asked for anew since it was taken', async () => {
+      await store.runs.transact([asking(1, ask(here.now(), 'state'))])
+      await taken()
+      await store.runs.transact([asking(1, ask())])
+      await store.asking.defer({ instance, pipelineId: 1 }, minute)
+      expect(await taken()).toEqual([[1, 'details']])
+    })
+
+    it('keeps silent runs in a lane of their own, which they leave with their end and come back to', async () => {
+      const silent = async () => (await store.asking.take('silent', 10, minute)).map(({ key }) => key.pipelineId)
+      await store.runs.transact([asking(1, { ask: 'state', lane: 'silent', at: here.now() }), asking(2, ask())])
+      await store.runs.transact([asking(2, { ask: 'state', lane: 'silent', at: here.now() })])
+      expect(await silent()).toEqual([1])
+      await store.runs.transact([asking(1, ask())])
+      expect((await taken()).sort()).toEqual([
+        [1, 'details'],
+        [2, 'details'],
+      ])
+      await store.runs.transact([
+        asking(2, { asked: true, again: { ask: 'state', lane: 'silent', at: here.now() } }),
+        asking(1, { asked: true, again: { ask: 'state', at: here.now() } }),
+      ])
+      expect(await silent()).toEqual([2])
+      expect(await taken()).toEqual([[1, 'state']])
+    })
+
     it('never mixes the pipelines of the day with a backfill', async () => {
       await store.runs.transact([asking(1, { ask: 'state', lane: 'backfill', at: here.now() }), asking(2, ask())])
       expect(await taken()).toEqual([[2, 'details']])

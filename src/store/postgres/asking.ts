@@ -7,8 +7,8 @@ import type { Job } from '../../model/job.ts'
 export function postgresAsking(db: Database): Asking {
   return {
     take: async (lane, limit, holdMs) => {
-      const rows = await db.transaction(async (session, now) =>
-        session.query(
+      return db.transaction(async (session, now) => {
+        const rows = await session.query(
           `WITH taken AS (
              UPDATE asking SET due_at = $1::bigint, held = 1
              WHERE run_id IN (SELECT run_id FROM asking WHERE lane = $2 AND due_at <= $3::bigint
@@ -16,9 +16,13 @@ export function postgresAsking(db: Database): Asking {
              RETURNING run_id, wants)
            SELECT r.instance, r.pipeline_id, t.wants FROM taken t JOIN runs r ON r.id = t.run_id`,
           [now + holdMs, lane, now, limit],
-        ),
-      )
-      return rows.map(row => ({ key: keyOf(row), wants: askingWants[row.wants as number] ?? 'details' }))
+        )
+        return rows.map(row => ({
+          key: keyOf(row),
+          wants: askingWants[row.wants as number] ?? 'details',
+          takenAt: now,
+        }))
+      })
     },
     hold: async (keys, holdMs) => {
       if (keys.length === 0) return
@@ -29,6 +33,15 @@ export function postgresAsking(db: Database): Asking {
              ON r.instance = k.instance AND r.pipeline_id = k.pipeline_id
            WHERE a.run_id = r.id AND a.held = 1`,
           [now + holdMs, holdMs > 0 ? 1 : 0, keys.map(key => key.instance), keys.map(key => key.pipelineId)],
+        ),
+      )
+    },
+    defer: async ({ instance, pipelineId }, ms) => {
+      await db.transaction(async (session, now) =>
+        session.query(
+          `UPDATE asking SET due_at = $1::bigint, held = 0
+           WHERE held = 1 AND run_id = (SELECT id FROM runs WHERE instance = $2 AND pipeline_id = $3)`,
+          [now + ms, instance, pipelineId],
         ),
       )
     },
@@ -86,7 +99,8 @@ export async function changeAsking(
     if ('ask' in change) {
       await session.query(
         `INSERT INTO asking AS a (run_id, lane, wants, due_at, held) VALUES ($1, $2, $3, $4::bigint, 0)
-         ON CONFLICT (run_id) DO UPDATE SET lane = CASE WHEN a.lane = 'fresh' THEN a.lane ELSE excluded.lane END,
+         ON CONFLICT (run_id) DO UPDATE SET
+           lane = CASE WHEN a.lane = 'fresh' OR excluded.lane = 'silent' THEN a.lane ELSE excluded.lane END,
            wants = greatest(a.wants, excluded.wants), due_at = least(a.due_at, excluded.due_at),
            held = CASE WHEN a.due_at <= excluded.due_at THEN a.held ELSE 0 END`,
         [runId, change.lane, rankOf(change.ask), change.at],
@@ -94,10 +108,11 @@ export async function changeAsking(
     } else if (change.again === undefined) {
       await session.query('DELETE FROM asking WHERE run_id = $1 AND held = 1', [runId])
     } else {
-      const { ask, at } = change.again
+      const { ask, at, lane } = change.again
       await session.query(
-        'UPDATE asking SET wants = $2, due_at = $3::bigint, held = 0 WHERE run_id = $1 AND held = 1',
-        [runId, rankOf(ask), at],
+        `UPDATE asking SET wants = $2, due_at = $3::bigint, lane = coalesce($4, lane), held = 0
+         WHERE run_id = $1 AND held = 1`,
+        [runId, rankOf(ask), at, lane ?? null],
       )
     }
   }

@@ -174,4 +174,10 @@ export const postgresMigrations: readonly string[] = [
   viewsMigration,
   // 6: parts that tell of jobs without a row or a mark of their own.
   toldMigration,
+  // 7: what is asked about runs that have gone silent goes in a lane of its own, and is looked at anew.
+  `
+  UPDATE asking SET lane = 'silent', due_at = 0
+  WHERE lane = 'fresh' AND wants = 2 AND held = 0
+    AND due_at > (SELECT changed_at FROM runs WHERE runs.id = asking.run_id) + 86400000;
+  `,
 ]

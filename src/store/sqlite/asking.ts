@@ -24,6 +24,7 @@ export function sqliteAsking(db: Database): Asking {
           return {
             key: { instance: row.instance as string, pipelineId: row.pipeline_id as number },
             wants: askingWants[row.wants as number] ?? 'details',
+            takenAt: now,
           }
         })
       }),
@@ -36,6 +37,14 @@ export function sqliteAsking(db: Database): Asking {
           const id = idOf(key)
           if (id !== undefined) hold.run(until, holdMs > 0 ? 1 : 0, id)
         }
+      })
+    },
+    defer: async (key, ms) => {
+      db.transaction(() => {
+        db.prepare('UPDATE asking SET due_at = ?, held = 0 WHERE run_id = ? AND held = 1').run(
+          db.now() + ms,
+          idOf(key) ?? null,
+        )
       })
     },
     count: async lane =>
@@ -92,17 +101,16 @@ export function changeAsking(db: Database, runId: number, change: AskingChange |
   if ('ask' in change) {
     db.prepare(
       `INSERT INTO asking (run_id, lane, wants, due_at, held) VALUES (?1, ?2, ?3, ?4, 0)
-       ON CONFLICT (run_id) DO UPDATE SET lane = CASE WHEN lane = 'fresh' THEN lane ELSE ?2 END,
+       ON CONFLICT (run_id) DO UPDATE SET lane = CASE WHEN lane = 'fresh' OR ?2 = 'silent' THEN lane ELSE ?2 END,
          wants = max(wants, ?3), due_at = min(due_at, ?4), held = CASE WHEN due_at <= ?4 THEN held ELSE 0 END`,
     ).run(runId, change.lane, rankOf(change.ask), change.at)
   } else if (change.again === undefined) {
     db.prepare('DELETE FROM asking WHERE run_id = ? AND held = 1').run(runId)
   } else {
-    db.prepare('UPDATE asking SET wants = ?, due_at = ?, held = 0 WHERE run_id = ? AND held = 1').run(
-      rankOf(change.again.ask),
-      change.again.at,
-      runId,
-    )
+    const { ask, at, lane } = change.again
+    db.prepare(
+      'UPDATE asking SET wants = ?, due_at = ?, lane = coalesce(?, lane), held = 0 WHERE run_id = ? AND held = 1',
+    ).run(rankOf(ask), at, lane ?? null, runId)
   }
 }
 

@@ -204,4 +204,10 @@ export const sqliteMigrations: readonly string[] = [
     mark   INTEGER NOT NULL
   );
   `,
+  // 9: what is asked about runs that have gone silent goes in a lane of its own, and is looked at anew.
+  `
+  UPDATE asking SET lane = 'silent', due_at = 0
+  WHERE lane = 'fresh' AND wants = 2 AND held = 0
+    AND due_at > (SELECT changed_at FROM runs WHERE runs.id = asking.run_id) + 86400000;
+  `,
 ]

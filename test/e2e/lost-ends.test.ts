@@ -1,0 +1,79 @@
+// The shipped daemon heals what no webhook told it, of projects that its poller does not look at.
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Daemon } from './daemon.ts'
+import { deliveryOf, headersOf, type Delivery } from '../../src/demo/platform/delivery.ts'
+import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
+import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { PlatformState } from '../../src/demo/platform/state.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import { scenarios } from '../../src/demo/platform/scenarios.ts'
+import { startPostgres } from '../store/postgres-server.ts'
+import { Timeline } from '../../src/demo/platform/timeline.ts'
+import type { ReceivedSpan } from '../../src/demo/otlp-traces.ts'
+
+const hour = 3_600_000
+const over = new Set(['success', 'failed', 'canceled', 'skipped'])
+
+function isEnd({ body }: Delivery): boolean {
+  const { object_attributes: told } = JSON.parse(body) as { object_attributes: { status: string } }
+  return over.has(told.status)
+}
+
+function inWords({ kind, attributes }: ReceivedSpan): string {
+  const what = kind === 'server' ? 'pipeline' : 'job'
+  return `${what} ${attributes[`${what}.id`] as number} ${attributes[`${what}.status`] as string}`
+}
+
+/** An hour of nightly pipelines, which is over; and the webhooks of it that arrive: none of an end. */
+async function pastHour(api: RestApi, state: PlatformState): Promise<Delivery[]> {
+  const start = Date.now() - hour
+  const random = new Random(11)
+  const timeline = new Timeline(start)
+  const told: Delivery[] = []
+  const lifecycle = new Lifecycle(state, timeline, random, news => {
+    told.push(deliveryOf(news, { instance: api.url, newest: true }, random))
+  })
+  for (let n = 0; n < 6; n++) lifecycle.create(scenarios.nightly(random))
+  timeline.runUntil(start + hour)
+  return told.filter(delivery => delivery.kind === 'pipeline' && !isEnd(delivery))
+}
+
+describe('webhooks of ends that are lost', () => {
+  it.each(['SQLite', 'PostgreSQL'])(
+    'are made up for by asking, one pipeline once, on %s',
+    async store => {
+      const state = new PlatformState()
+      const api = await RestApi.start({ state, now: () => Date.now(), token: 'pat-1' })
+      onTestFinished(async () => api.close())
+      const receiver = await OtlpReceiver.start()
+      onTestFinished(async () => receiver.close())
+      const server = store === 'PostgreSQL' ? await startPostgres() : undefined
+      if (server !== undefined) onTestFinished(async () => server.dispose())
+      const daemon = await Daemon.start({
+        ...(server && { PIPESPAN_STORE_URL: await server.newDatabase() }),
+        PIPESPAN_PLATFORM_URL: api.url,
+        PIPESPAN_PLATFORM_TOKEN: 'pat-1',
+        PIPESPAN_POLL_PROJECTS: 'brightwater/shop/storefront',
+        PIPESPAN_POLL_INTERVAL: '1s',
+        PIPESPAN_SILENT_AFTER: '300ms',
+        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      })
+      const random = new Random(12)
+      for (const delivery of await pastHour(api, state)) {
+        const headers = headersOf(delivery, { headerPrefix: 'X-Service-', instance: api.url }, Date.now(), random)
+        expect((await daemon.post(delivery.body, headers)).status).toBe(202)
+      }
+      const pipelines = [...state.pipelines.values()]
+      const truth = pipelines.flatMap(({ id, status, jobs }) => [
+        `pipeline ${id} ${status}`,
+        ...jobs.map(job => `job ${job.id} ${job.status}`),
+      ])
+      await receiver.until(spans => spans.length >= truth.length, 60_000)
+      expect(receiver.spans.map(inWords).sort()).toEqual(truth.sort())
+      expect(api.asked.some(({ path }) => path === '/projects/333/pipelines')).toBe(false)
+      expect((await daemon.stop()).code).toBe(0)
+    },
+    90_000,
+  )
+})
