@@ -8,6 +8,7 @@ import { createListener } from './web/listener.ts'
 import { createFreezer } from './sources/freezer.ts'
 import { createSettler } from './sources/settler.ts'
 import { createTokenReport } from './daemon-tokens.ts'
+import { proveRoom } from './store/room.ts'
 import { createTrendLoop } from './store/trend-loop.ts'
 import { createUpkeep } from './store/upkeep.ts'
 import { connectPlatform, createAsking, selectionOf } from './daemon-platform.ts'
@@ -187,7 +188,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     steps.push({ why: 'figures are taken in after the next start', stop: async () => trends.stop() })
 
     const health = createHealth({
-      proveWritable: async () => store.proveWritable(),
+      proveWritable: async () => proveRoom(store),
       stopping: () => stopping,
       now: () => clock.now(),
       log,

@@ -1,5 +1,6 @@
 // Chooses the database by where the store is said to be.
 import { openSqlite, openSqliteShared } from './sqlite/open-sqlite.ts'
+import { proveRoom } from './room.ts'
 import { openSqliteDoor } from './sqlite/inbox-door.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { InboxDoor } from './inbox.ts'
@@ -48,7 +49,7 @@ export async function openInboxDoor(
   const store = await openPostgres(location.url, options)
   return {
     put: async deliveries => store.inbox.put(deliveries),
-    proveWritable: async () => store.proveWritable(),
+    proveWritable: async () => proveRoom(store),
     close: async () => store.close(),
   }
 }

@@ -33,6 +33,9 @@ describe.skipIf(!mayMount)('a disk that runs full', () => {
         OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
         PIPESPAN_STORE_URL: `sqlite:${file}`,
       })
+      const ready = async (): Promise<number[]> =>
+        Promise.all([daemon.adminUrl, daemon.url].map(async url => (await fetch(`${url}/readyz`)).status))
+      expect(await ready()).toEqual([200, 200])
       const taken: number[] = []
       let refused = 0
       for (let id = 1; refused < 20; id += 1) {
@@ -48,6 +51,8 @@ describe.skipIf(!mayMount)('a disk that runs full', () => {
         expect(id).toBeLessThan(10_000)
       }
       expect(taken.length).toBeGreaterThan(5)
+      // What the store answered before is believed for a while.
+      await expect.poll(ready, { timeout: 30_000 }).toEqual([503, 503])
 
       execFileSync('mount', ['-o', 'remount,size=100m', folder])
       stopOutage()
@@ -55,7 +60,7 @@ describe.skipIf(!mayMount)('a disk that runs full', () => {
         receiver.spans.filter(({ attributes }) => attributes['cicd.pipeline.task.run.id'] === undefined).length
       // Whoever could not write for long looks a minute later at the latest.
       await receiver.until(() => pipelines() === taken.length, 75_000)
-      await expect.poll(async () => (await fetch(`${daemon.adminUrl}/readyz`)).status, { timeout: 10_000 }).toBe(200)
+      await expect.poll(ready, { timeout: 30_000 }).toEqual([200, 200])
       const late = await daemon.post(pipelineEvent({ id: 20_000 }), { 'x-service-event': 'Pipeline Hook' })
       expect(late.status).toBe(202)
       await receiver.until(() => pipelines() === taken.length + 1)

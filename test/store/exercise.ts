@@ -4,6 +4,7 @@ import { absorbing } from '../../src/sources/absorb.ts'
 import { event, instance, job, at, rules } from '../flow/world.ts'
 import { freezeAttempt } from '../../src/model/freeze.ts'
 import { blamedInHaste, type Delivery } from '../../src/store/inbox.ts'
+import { proveRoom } from '../../src/store/room.ts'
 import type { Lane } from '../../src/store/exports.ts'
 import type { RunWork } from '../../src/store/runs.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -100,6 +101,9 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
       it('says full, and writes nothing, when the store has reached its size', async () => {
         const small = await here.open({ maxSize: 1 })
         expect(await small.inbox.put([delivery('a')])).toEqual(['full'])
+        // Whoever is not served would hear of it; so does whoever asks for readiness.
+        await expect(proveRoom(small)).rejects.toThrow('PIPESPAN_STORE_MAX_SIZE')
+        await expect(proveRoom(store)).resolves.toBeUndefined()
         await small.close()
         expect(await store.inbox.state()).toMatchObject({ waiting: 0 })
       })

@@ -51,6 +51,22 @@ exercise('SQLite, by way of its door', async (): Promise<Bench> => {
   }
 })
 
+it('a door is ready while it would take a delivery', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-door-'))
+  const file = path.join(folder, 'pipespan.db')
+  const marks = journalMarks()
+  const store = openSqlite(file, { now: () => t0, maxSize: 1 }, marks)
+  const door = openSqliteDoor(file, { now: () => t0, maxSize: 1 }, marks)
+  expect(await door.put([delivery('a')])).toEqual(['full'])
+  await expect(door.proveWritable()).rejects.toThrow('PIPESPAN_STORE_MAX_SIZE')
+  await door.close()
+  const roomy = openSqliteDoor(file, { now: () => t0, maxSize: 2 ** 30 }, marks)
+  await expect(roomy.proveWritable()).resolves.toBeUndefined()
+  await roomy.close()
+  await store.close()
+  rmSync(folder, { recursive: true })
+})
+
 describe('a store with a journal', () => {
   let folder: string
   let file: string

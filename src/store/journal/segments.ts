@@ -1,7 +1,8 @@
 // The journal's files: a folder of segments, each named by the first delivery that it may hold, so that their names are an order.
 import { openSync, readdirSync, renameSync, statSync } from 'node:fs'
-import { open, unlink, writeFile } from 'node:fs/promises'
+import { open, rm, unlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { threadId } from 'node:worker_threads'
 import { makePrivateFolder } from '../private-place.ts'
 import { makeFolder, syncFolder } from '../folder.ts'
 import { StoreError } from '../../lib/fault.ts'
@@ -105,9 +106,19 @@ export async function eraseUnderstood(folder: string, { end, understood }: Journ
   for (const segment of spentSegments(listSegments(folder), end.seq + 1, understood)) await eraseSegment(segment)
 }
 
-/** Shows that the folder takes writes; throws what the file system throws. */
-export async function proveFolder(folder: string): Promise<void> {
-  await writeFile(path.join(folder, 'probe'), 'written', { mode: 0o600, flush: true })
+/** What a disk that is not full takes: a large delivery, bytes. */
+export const usualRoom = 256 * 1024
+
+/** Shows that the disk takes so many bytes more; throws what the file system throws. */
+export async function proveFolder(folder: string, bytes: number): Promise<void> {
+  const file = path.join(folder, `probe-${threadId}`)
+  try {
+    // A file that is there already has its place, whether or not there is any left.
+    await rm(file, { force: true })
+    await writeFile(file, Buffer.alloc(bytes), { mode: 0o600, flush: true })
+  } finally {
+    await rm(file, { force: true })
+  }
 }
 
 function isMissing(error: unknown): boolean {

@@ -12,8 +12,8 @@ export interface JournalWriter {
   append(deliveries: readonly Delivery[], receivedAt: number): Promise<void>
   /** Bytes that the journal takes. */
   readonly size: number
-  /** Rejects when the disk does not take writes. */
-  prove(): Promise<void>
+  /** Rejects when the disk does not take so many bytes. */
+  prove(bytes: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -98,7 +98,7 @@ export function openJournalWriter(folder: string, marks: JournalMarks, tidyEvery
     get size() {
       return fullBytes + current.length
     },
-    prove: async () => proveFolder(folder),
+    prove: async bytes => proveFolder(folder, bytes),
     close: async () => {
       tidying.stop()
       await erasing

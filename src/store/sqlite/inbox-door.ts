@@ -3,7 +3,8 @@
 import { reasonOf, StoreError } from '../../lib/fault.ts'
 import { doorKeys } from './delivery-keys.ts'
 import { openSharedDatabase } from './database.ts'
-import { journalFolder } from '../journal/segments.ts'
+import { limitReached } from '../room.ts'
+import { journalFolder, usualRoom } from '../journal/segments.ts'
 import { storeFile } from './store-file.ts'
 import { openJournalWriter, type JournalWriter } from '../journal/writer.ts'
 import type { Delivery, InboxDoor, PutOutcome } from '../inbox.ts'
@@ -16,6 +17,9 @@ export function openSqliteDoor(file: string, options: StoreOptions, marks: Journ
   const db = openSharedDatabase(real, options.now)
   const journal = writable(() => openJournalWriter(journalFolder(real), marks))
   const keys = doorKeys(db)
+
+  /** What the disk must take for this to be ready: as much as it refused last. */
+  let needed = usualRoom
 
   /** Remembers those that are accepted, by the number that each will have. */
   function outcomesOf(deliveries: readonly Delivery[], now: number): PutOutcome[] {
@@ -37,17 +41,22 @@ export function openSqliteDoor(file: string, options: StoreOptions, marks: Journ
       const outcomes = outcomesOf(deliveries, now)
       const accepted = deliveries.filter((_, at) => outcomes[at] === 'accepted')
       try {
-        if (accepted.length > 0) await journal.append(accepted, now)
+        if (accepted.length > 0) {
+          await journal.append(accepted, now)
+          needed = usualRoom
+        }
         return outcomes
       } catch (error) {
         keys.takeBack(seq + 1)
+        needed = Math.max(usualRoom, ...accepted.map(({ body }) => body.length))
         throw journalFault(error)
       }
     },
     proveWritable: async () => {
-      await journal.prove().catch((error: unknown) => {
+      await journal.prove(needed).catch((error: unknown) => {
         throw journalFault(error)
       })
+      if (db.size() + journal.size >= options.maxSize) throw limitReached()
     },
     close: async () => {
       await journal.close()
@@ -64,7 +73,7 @@ function writable(open: () => JournalWriter): JournalWriter {
   }
 }
 
-function journalFault(error: unknown): StoreError {
+export function journalFault(error: unknown): StoreError {
   const isFull = error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
   return new StoreError(
     `The store cannot be written: ${reasonOf(error)}.`,

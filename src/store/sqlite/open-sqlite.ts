@@ -1,5 +1,6 @@
 // The embedded store: one SQLite file, every room's tables on one connection. Opened by the one process that serves it, or shared by
 // others beside that one: what they may not do they do not get.
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { isUpToDate, openOwnDatabase, openSharedDatabase, type Database } from './database.ts'
 import { reclaimAsking, sqliteAsking } from './asking.ts'
@@ -9,7 +10,15 @@ import { sqliteListings, type Listings } from './listings.ts'
 import { sqliteExports } from './exports.ts'
 import { createLeases } from './leases.ts'
 import { endOfJournal } from '../journal/reader.ts'
-import { eraseUnderstood, journalBytes, journalFolder, moveJournal } from '../journal/segments.ts'
+import {
+  eraseUnderstood,
+  journalBytes,
+  journalFolder,
+  moveJournal,
+  proveFolder,
+  usualRoom,
+} from '../journal/segments.ts'
+import { journalFault } from './inbox-door.ts'
 import { journalInbox, journalState, readProgress, type JournalInbox } from './journal-inbox.ts'
 import { journalMarks, type JournalMarks } from '../journal/marks.ts'
 import { lastUnderstood } from '../journal/progress.ts'
@@ -109,6 +118,11 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnJournal): Store 
   }
   return {
     ...store,
+    proveWritable: async () => {
+      await store.proveWritable()
+      // The file may have room within itself where the disk has none.
+      if (own !== undefined && existsSync(own.folder)) await proveJournal(own.folder)
+    },
     inbox: sqliteInbox(waiting, {
       ...{ size, maxSize: options.maxSize },
       journalState: () => journal?.state() ?? { waiting: 0, bytes: 0, oldest: undefined },
@@ -176,6 +190,14 @@ function openJournal(db: Database, keys: DeliveryKeys, { folder, marks }: OwnJou
   marks.moveEnd(end !== undefined && end.seq > understood.seq ? end : understood)
   marks.moveUnderstood(progress.to.seq)
   return journalInbox(db, keys, folder, marks)
+}
+
+async function proveJournal(folder: string): Promise<void> {
+  try {
+    await proveFolder(folder, usualRoom)
+  } catch (error) {
+    throw journalFault(error)
+  }
 }
 
 function proveWritable(db: Database): void {
