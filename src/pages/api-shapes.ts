@@ -147,6 +147,7 @@ const member = z.object({
   get children() {
     return z.array(member)
   },
+  left: z.number(),
 })
 
 export const pipelineDetail = z.object({

@@ -3,9 +3,9 @@ import { duration, number } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import type { TrendPoint } from './trend-figures.ts'
 
-const width = 460
+const width = 478
 const height = 200
-const left = 46
+const left = 64
 const bottom = 24
 const top = 10
 

@@ -40,7 +40,7 @@ export function exportsPage({ lanes, deadLetters }: ExportsView, reader: Reader)
             >`,
         }),
       )}
-      ${dead > deadLetters.length && html`<p class="dim">${counted(dead, 'dead letter')} in all; the newest ${number(deadLetters.length)} are shown.</p>`}
+      ${dead > deadLetters.length && html`<p class="dim">Shown: ${number(deadLetters.length)} of ${counted(dead, 'dead letter')}, the newest of projects that are not hidden.</p>`}
     `,
   }
 }

@@ -9,6 +9,8 @@ export interface FamilyMember {
   /** The parent's job or bridge that triggered it, where it is known. */
   readonly triggeredBy?: number | undefined
   readonly children: readonly FamilyMember[]
+  /** Pipelines that it triggered and that are left out, since the family is too large. */
+  readonly left: number
 }
 
 /** A larger family is cut off; its pipelines have pages of their own. */
@@ -28,11 +30,13 @@ export async function familyOf(parts: Pick<PagesParts, 'views' | 'runs'>, asked:
   const grow = async (run: StoredRun): Promise<FamilyMember> => {
     seen.add(run.run.key.pipelineId)
     const children: FamilyMember[] = []
+    let left = 0
     for (const child of await parts.views.children(run.run.key)) {
-      if (seen.size >= most || seen.has(child.run.key.pipelineId)) continue
-      children.push(await grow(child))
+      if (seen.has(child.run.key.pipelineId)) continue
+      if (seen.size >= most) left += 1
+      else children.push(await grow(child))
     }
-    return { card: runCard(run), triggeredBy: parentOf(run.run)?.jobId, children }
+    return { card: runCard(run), triggeredBy: parentOf(run.run)?.jobId, children, left }
   }
   return grow(root)
 }

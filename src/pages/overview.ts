@@ -96,21 +96,24 @@ function flowPicture({ flow, inbox, lanes, active }: Overview, now: Millis): Htm
   const owed = lanes.reduce((sum, lane) => sum + lane.owed, 0)
   const oldest = lanes.flatMap(lane => lane.oldest ?? [])
   const delivered = lanes.reduce((sum, lane) => sum + lane.counters.delivered, 0)
-  const refused = flow.refused.reduce((sum, one) => sum + one.count, 0)
+  const { ignored, refused } = becameOf(flow)
   const names = [...new Set(lanes.map(lane => lane.destination))]
   const troubled = lanes.some(lane => lane.state !== 'open' && lane.state !== 'starting')
-  return html`<ol class="flow" aria-label="The way of a pipeline, with figures since the start">
+  return html`<ol class="flow" aria-label="The way of a pipeline">
     ${station('Received', number(flow.received), [
-      flow.received === 0 ? 'no delivery yet' : `last accepted ${ago(flow.lastAccepted, now)}`,
+      flow.received === 0
+        ? 'since the start: none yet'
+        : `since the start, last accepted ${ago(flow.lastAccepted, now)}`,
+      ignored > 0 && `${number(ignored)} not of pipelines`,
       refused > 0 && html`<span class="bad-text">${number(refused)} refused</span>`,
     ])}
     ${station('Inbox', number(inbox.waiting), [
-      inbox.waiting === 0 ? 'all understood' : `waiting, oldest ${ago(inbox.oldest, now)}`,
+      inbox.waiting === 0 ? 'nothing waits' : `waiting, oldest ${ago(inbox.oldest, now)}`,
       inbox.kept > 0 && html`<span class="bad-text">${number(inbox.kept)} kept</span>`,
     ])}
-    ${station('Pipelines', number(active), [active === 1 ? 'runs now' : 'run now', `${number(flow.attempts)} exported since start`])}
+    ${station('Pipelines', number(active), [active === 1 ? 'runs now' : 'run now', `${number(flow.attempts)} settled since the start`])}
     ${station('Exports', number(owed), [owed === 0 ? 'nothing is owed' : `owed, oldest ${ago(Math.min(...oldest), now)}`, false])}
-    ${station(names.length > 1 ? 'Backends' : 'Backend', number(delivered), ['delivered', troubled ? html`<span class="bad-text">in trouble</span>` : names.join(', ')])}
+    ${station(names.length > 1 ? 'Backends' : 'Backend', number(delivered), ['exports delivered since the start', troubled ? html`<span class="bad-text">in trouble</span>` : names.join(', ')])}
   </ol>`
 }
 
@@ -153,8 +156,23 @@ export const laneWords: Readonly<Record<string, string>> = {
   unserved: 'not configured',
 }
 
+/** Of what was received: new or known already, of no interest, refused. */
+function becameOf({
+  accepted,
+  duplicate,
+  ignored,
+  refused,
+}: Overview['flow']): Record<'taken' | 'ignored' | 'refused', number> {
+  return {
+    taken: accepted + duplicate,
+    ignored: Object.values(ignored).reduce((sum, count) => sum + count, 0),
+    refused: refused.reduce((sum, { count }) => sum + count, 0),
+  }
+}
+
 function sources({ flow, setup }: Overview, now: Millis): Content {
-  const taken = flow.accepted + flow.duplicate
+  const { taken, ignored, refused } = becameOf(flow)
+  const isRefusing = refused > 0 && taken + ignored === 0
   return html`<ul class="plain-list">
     <li class="pair">
       <span
@@ -163,7 +181,7 @@ function sources({ flow, setup }: Overview, now: Millis): Content {
         ></span
       >
       <span class="right"
-        >${badge(flow.received === 0 ? 'created' : 'open', flow.received === 0 ? 'listening' : 'receiving')}<br /><span
+        >${isRefusing ? badge('held', 'refuses all') : flow.received === 0 ? badge('created', 'listening') : badge('open', 'receiving')}<br /><span
           class="dim"
           >${number(taken)} taken${flow.duplicate > 0 && html`, ${percent(flow.duplicate / taken)} repeated`}</span
         ></span

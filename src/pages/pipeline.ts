@@ -1,5 +1,5 @@
 // One pipeline's page: what failed, where the time went, what was sent of it and what became of that.
-import { ago, clock, counted, duration, percent, shortSha, time, title, utc } from './format.ts'
+import { ago, clock, counted, duration, number, percent, shortSha, time, title, utc } from './format.ts'
 import { badge, wordOf } from './status.ts'
 import { card, empty, facts, table, type Page, type Reader } from './frame.ts'
 import { html, safeUrl, type Content, type Html } from './html.ts'
@@ -11,8 +11,8 @@ import { waterfallOf, type Waterfall } from './waterfall-rows.ts'
 import { waterfallSvg } from './waterfall-svg.ts'
 import type { PipelineDetail } from './pipeline-detail.ts'
 
-/** More jobs than that are told by the number of those left out. */
-const mostJobs = 500
+/** Jobs in one page of their table. */
+const pageOfJobs = 500
 
 export function pipelinePage(detail: PipelineDetail, reader: Reader): Page {
   const { pipeline, family } = detail
@@ -20,7 +20,6 @@ export function pipelinePage(detail: PipelineDetail, reader: Reader): Page {
   const waterfall = waterfallOf(family, pipeline.pipelineId, now)
   const members = membersOf(family)
   const here = pipelineAddress(base, pipeline)
-  const projects = new Map(members.map(({ card: one }) => [one.pipelineId, one.projectId]))
   return {
     title: `${pipelineTitle(pipeline)} #${pipeline.pipelineId}`,
     live: true,
@@ -40,17 +39,14 @@ export function pipelinePage(detail: PipelineDetail, reader: Reader): Page {
             ? empty('No job is known yet.')
             : html`${waterfallSvg(waterfall, {
                 asked: pipeline.pipelineId,
-                href: row =>
-                  row.kind === 'pipeline'
-                    ? pipelineAddress(base, { projectId: projects.get(row.id) ?? row.projectId, pipelineId: row.id })
-                    : `${here}?job=${row.id}#attributes`,
+                href: row => `${pipelineAddress(base, row)}${row.kind === 'job' ? `?job=${row.id}#attributes` : ''}`,
               })}${legend}`,
           { aside: pathSummary(waterfall, pipeline, now) },
         )}
-        ${waterfall.left > 0 && html`<p class="dim">${counted(waterfall.left, 'more row')} not drawn; the table has all jobs.</p>`}
+        ${leftOut(waterfall, members.length > 1)}
       </section>
       <section id="jobs" data-region>
-        ${card('Jobs', jobsTable(pipeline, here, now), { aside: counted(pipeline.jobs.length, 'job') })}
+        ${card('Jobs', jobsTable(pipeline, here, reader), { aside: counted(pipeline.jobs.length, 'job') })}
       </section>
       <div class="columns even">
         <div>
@@ -123,29 +119,59 @@ const legend = html`<p class="legend">
   <span><i class="swatch critical"></i>critical path</span><span><i class="swatch retried"></i>retried</span>
 </p>`
 
-function jobsTable(pipeline: RunCard, here: string, now: number): Content {
+/** What the waterfall has no room for, and where it is. */
+function leftOut({ left }: Waterfall, isFamily: boolean): Content {
+  const where = isFamily ? 'each pipeline’s own page has a table of all' : 'the table has all of them'
+  return [
+    left.jobs > 0 &&
+      html`<p class="dim">
+        ${number(left.jobs)} of ${counted(left.ofJobs, 'job')} are not drawn: the shortest of those that passed or did
+        not run. Below, ${where}.
+      </p>`,
+    left.pipelines > 0 &&
+      html`<p class="dim">
+        ${counted(left.pipelines, 'more pipeline')} of this family are not shown: the list of pipelines has them.
+      </p>`,
+  ]
+}
+
+function jobsTable(pipeline: RunCard, here: string, { now, query }: Reader): Content {
   const { jobs } = pipeline
   const there = platformNow(pipeline, now)
   if (jobs.length === 0) return empty('No job is known yet.')
   const failedFirst = jobs.toSorted(
     (a, b) => rank(a) - rank(b) || (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || a.id - b.id,
   )
+  const pages = Math.ceil(jobs.length / pageOfJobs)
+  const page = Math.min(pages, Math.max(1, Math.trunc(Number(query.get('jobs'))) || 1))
   const rows = failedFirst
-    .slice(0, mostJobs)
+    .slice((page - 1) * pageOfJobs, page * pageOfJobs)
     .map(job => [
       badge(job.status === 'failed' && job.allowFailure ? 'warning' : job.status, wordOf(job.status)),
-      html`<a href="${here}?job=${job.id}#attributes">${job.name}</a>
-        ${job.retried && html`<span class="tag">retried</span>`}${job.kind === 'bridge' && html`<span class="tag">bridge</span>`}`,
-      job.stage,
+      html`<span class="name"
+        ><a href="${here}?job=${job.id}#attributes">${job.name}</a>
+        ${job.retried && html`<span class="tag">retried</span>`}${job.kind === 'bridge' && html`<span class="tag">bridge</span>`}</span
+      >`,
+      html`<span class="word">${job.stage}</span>`,
       clock(job.startedAt),
       html`<span class="figure">${duration(job.queuedMs)}</span>`,
       html`<span class="figure"
         >${job.startedAt === undefined ? '–' : duration((job.finishedAt ?? there) - job.startedAt)}</span
       >`,
-      job.failureReason === undefined ? (job.runner ?? '') : wordOf(job.failureReason),
+      html`<span class="word">${job.failureReason === undefined ? job.runner : wordOf(job.failureReason)}</span>`,
     ])
   return html`${table('Jobs', ['Status', 'Job', 'Stage', 'Started', 'Queued', 'Ran', 'Reason or runner'], rows)}
-  ${jobs.length > mostJobs && html`<p class="dim">${counted(jobs.length - mostJobs, 'more job')} not shown.</p>`}`
+  ${pages > 1 && pagesOfJobs(here, page, jobs.length)}`
+}
+
+function pagesOfJobs(here: string, page: number, count: number): Html {
+  const pages = Array.from({ length: Math.ceil(count / pageOfJobs) }, (_, index) => index + 1)
+  return html`<nav class="choice" aria-label="Pages of jobs">
+    ${pages.map(one => {
+      const range = `${number((one - 1) * pageOfJobs + 1)}–${number(Math.min(count, one * pageOfJobs))}`
+      return html`<a href="${here}?jobs=${one}#jobs" ${one === page && html` aria-current="true"`}>${range}</a>`
+    })}
+  </nav>`
 }
 
 function rank(job: JobCard): number {

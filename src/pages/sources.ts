@@ -102,7 +102,7 @@ export function sourcesPage(view: SourcesView, { now }: Reader): Page {
           ${region('totals', card('Counted so far', counters(view.counters)))}
         </div>
       </div>
-      ${region('kept', card('Deliveries that could not be understood', keptTable(view.kept, now)))}
+      ${region('kept', card('Deliveries that could not be understood', keptTable(view, now)))}
     `,
   }
 }
@@ -172,7 +172,7 @@ function counters(all: SourcesView['counters']): Content {
   return facts(known.map(([name, count]) => [name.replace('.', ': ').replaceAll('_', ' '), number(count)] as const))
 }
 
-function keptTable(kept: readonly KeptDelivery[], now: Millis): Content {
+function keptTable({ kept, inbox }: SourcesView, now: Millis): Content {
   if (kept.length === 0) return empty('Every delivery was understood.')
   const rows = kept.map(one => [
     html`<span class="mono">${one.id}</span>`,
@@ -183,5 +183,6 @@ function keptTable(kept: readonly KeptDelivery[], now: Millis): Content {
     html`<span class="whole">${size(one.size)}</span>`,
   ])
   return html`${table('Kept deliveries', ['No.', 'Received', 'Event', 'Instance', 'Why', 'Size'], rows)}
+    ${inbox.kept > kept.length && html`<p class="dim">The newest ${number(kept.length)} of ${number(inbox.kept)}.</p>`}
     <p class="dim">See one with <code>pipespan inbox show</code>, try again with <code>pipespan inbox retry</code>.</p>`
 }

@@ -58,7 +58,9 @@ export interface Trends {
   readonly flakiest: readonly TrendLine[]
 }
 
-const rows = { projects: 30, jobs: 10 }
+/** Projects in their table. */
+export const mostProjects = 30
+const rows = { projects: mostProjects, jobs: 10 }
 
 export async function trendsOf(
   { views }: Pick<PagesParts, 'views'>,

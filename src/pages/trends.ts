@@ -3,7 +3,7 @@ import { barChart, lineChart } from './charts.ts'
 import { card, empty, table, type Page, type Reader } from './frame.ts'
 import { counted, duration, number, percent, utc } from './format.ts'
 import { html, type Content } from './html.ts'
-import { hour, spans, type Span, type TrendLine, type Trends } from './trend-figures.ts'
+import { hour, mostProjects, spans, type Span, type TrendLine, type Trends } from './trend-figures.ts'
 
 export function trendsPage(trends: Trends, reader: Reader): Page {
   const { points, project, job, slowest, flakiest } = trends
@@ -56,7 +56,12 @@ export function trendsPage(trends: Trends, reader: Reader): Page {
         <div>${card('Slowest jobs', jobsTable(slowest, trends, reader.base, 'No job ran more than once.'))}</div>
         <div>${card('Flakiest jobs', flakyTable(flakiest, trends, reader.base))}</div>
       </div>
-      ${project === undefined && card('Projects', projectsTable(trends, reader.base))}
+      ${
+        project === undefined &&
+        card('Projects', projectsTable(trends, reader.base), {
+          aside: trends.projects.length >= mostProjects && `the ${mostProjects} with the most pipelines`,
+        })
+      }
       <p class="dim">
         Percentiles are right within 5 %. Canceled and skipped ones are not counted. A job is flaky when it failed, and
         passed when it ran again for the same commit.
@@ -104,10 +109,11 @@ function figure(text: string): Content {
 function jobsTable(lines: readonly TrendLine[], { span }: Trends, base: string, whenEmpty: string): Content {
   if (lines.length === 0) return empty(whenEmpty)
   const rows = lines.map(line => [
-    html`<a href="${link(base, { span, project: line.projectId, job: line.job })}">${line.job}</a><br /><span
-        class="dim"
+    html`<span class="name"
+      ><a href="${link(base, { span, project: line.projectId, job: line.job })}">${line.job}</a><br /><span class="dim"
         >${line.project}</span
-      >`,
+      ></span
+    >`,
     figure(duration(line.p50)),
     figure(duration(line.p95)),
     figure(duration(line.queueP50)),
@@ -120,10 +126,11 @@ function jobsTable(lines: readonly TrendLine[], { span }: Trends, base: string, 
 function flakyTable(lines: readonly TrendLine[], { span }: Trends, base: string): Content {
   if (lines.length === 0) return empty('No job failed and then passed for the same commit.')
   const rows = lines.map(line => [
-    html`<a href="${link(base, { span, project: line.projectId, job: line.job })}">${line.job}</a><br /><span
-        class="dim"
+    html`<span class="name"
+      ><a href="${link(base, { span, project: line.projectId, job: line.job })}">${line.job}</a><br /><span class="dim"
         >${line.project}</span
-      >`,
+      ></span
+    >`,
     figure(number(line.flaky)),
     figure(percent(line.flaky / line.runs)),
     figure(percent(line.failed / line.runs)),
@@ -135,7 +142,7 @@ function flakyTable(lines: readonly TrendLine[], { span }: Trends, base: string)
 function projectsTable({ projects, span }: Trends, base: string): Content {
   if (projects.length === 0) return empty('No project has figures yet.')
   const rows = projects.map(line => [
-    html`<a href="${link(base, { span, project: line.projectId })}">${line.project}</a>`,
+    html`<span class="name"><a href="${link(base, { span, project: line.projectId })}">${line.project}</a></span>`,
     figure(number(line.runs)),
     figure(percent(line.failed / line.runs)),
     figure(duration(line.p50)),

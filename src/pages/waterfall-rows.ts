@@ -1,27 +1,11 @@
 // The rows of a waterfall: a family's pipelines, stages and jobs in order, each with its place in time. Pure.
 import { criticalPath, type CriticalPath, type Ran } from './critical-path.ts'
+import { drawnRows } from './waterfall-choice.ts'
 import { platformNow } from './run-card.ts'
 import type { FamilyMember } from './family.ts'
 import type { JobCard, RunCard } from './run-card.ts'
+import type { WaterfallRow } from './waterfall-row.ts'
 import type { Millis } from '../model/instant.ts'
-
-export interface WaterfallRow {
-  readonly kind: 'pipeline' | 'stage' | 'job'
-  readonly id: number
-  readonly label: string
-  /** Said after the label. */
-  readonly note?: string | undefined
-  readonly status: string
-  readonly depth: number
-  /** When it began to queue, to run, and when it ended; undefined: it never did. */
-  readonly queued?: Millis | undefined
-  readonly start?: Millis | undefined
-  readonly end?: Millis | undefined
-  readonly critical: boolean
-  /** A newer job of the same name exists. */
-  readonly retried: boolean
-  readonly projectId: number
-}
 
 export interface Waterfall {
   readonly rows: readonly WaterfallRow[]
@@ -29,12 +13,9 @@ export interface Waterfall {
   readonly to: Millis
   /** Of the pipeline that was asked for. */
   readonly path: CriticalPath
-  /** Jobs that found no room. */
-  readonly left: number
+  /** Jobs and pipelines that found no room, and how many there are of either. */
+  readonly left: { readonly jobs: number; readonly ofJobs: number; readonly pipelines: number }
 }
-
-/** More rows than anybody reads. */
-const mostRows = 400
 
 export function waterfallOf(root: FamilyMember, asked: number, now: Millis): Waterfall {
   const rows: WaterfallRow[] = []
@@ -44,7 +25,14 @@ export function waterfallOf(root: FamilyMember, asked: number, now: Millis): Wat
   const to = times.length === 0 ? now + 1 : Math.max(from + 1_000, ...times)
   const card = find(root, asked)?.card
   const path = criticalPath(card === undefined ? [] : ranOf(card.jobs, platformNow(card, now)))
-  return { rows: rows.slice(0, mostRows), from, to, path, left: Math.max(0, rows.length - mostRows) }
+  const drawn = drawnRows(rows)
+  const jobsOf = (some: readonly WaterfallRow[]): number => some.filter(({ kind }) => kind === 'job').length
+  const ofJobs = jobsOf(rows)
+  return { rows: drawn, from, to, path, left: { jobs: ofJobs - jobsOf(drawn), ofJobs, pipelines: leftOut(root) } }
+}
+
+function leftOut({ left, children }: FamilyMember): number {
+  return children.reduce((sum, child) => sum + leftOut(child), left)
 }
 
 function find(member: FamilyMember, id: number): FamilyMember | undefined {
@@ -61,7 +49,7 @@ function addPipeline(member: FamilyMember, depth: number, critical: boolean, row
   const now = platformNow(card, ours)
   const { projectId, pipelineId } = card
   const path = new Set(critical ? criticalPath(ranOf(card.jobs, now)).ids : [])
-  const base = { projectId, retried: false, critical: false }
+  const base = { projectId, pipelineId, retried: false, critical: false }
   rows.push({
     ...base,
     ...spanOf(card, now),
@@ -84,7 +72,7 @@ function addPipeline(member: FamilyMember, depth: number, critical: boolean, row
       depth: depth + 1,
     })
     for (const job of jobs.toSorted(byStart)) {
-      rows.push(jobRow(job, projectId, depth + 2, path.has(job.id), now))
+      rows.push(jobRow(job, card, depth + 2, path.has(job.id), now))
       for (const child of children.filter(
         one => one.triggeredBy === job.id || job.downstreamId === one.card.pipelineId,
       )) {
@@ -97,7 +85,13 @@ function addPipeline(member: FamilyMember, depth: number, critical: boolean, row
   for (const child of children) if (!placed.has(child)) addPipeline(child, depth + 2, false, rows, ours)
 }
 
-function jobRow(job: JobCard, projectId: number, depth: number, critical: boolean, now: Millis): WaterfallRow {
+function jobRow(
+  job: JobCard,
+  { projectId, pipelineId }: RunCard,
+  depth: number,
+  critical: boolean,
+  now: Millis,
+): WaterfallRow {
   const { startedAt, queuedMs } = job
   const queued = startedAt === undefined || queuedMs === undefined ? undefined : startedAt - queuedMs
   return {
@@ -113,6 +107,7 @@ function jobRow(job: JobCard, projectId: number, depth: number, critical: boolea
     critical,
     retried: job.retried,
     projectId,
+    pipelineId,
   }
 }
 

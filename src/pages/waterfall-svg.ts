@@ -2,11 +2,12 @@
 import { duration } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { toneOf, wordOf } from './status.ts'
-import type { Waterfall, WaterfallRow } from './waterfall-rows.ts'
+import type { Waterfall } from './waterfall-rows.ts'
+import type { WaterfallRow } from './waterfall-row.ts'
 
 const labels = 330
 const chart = 790
-const right = 60
+const right = 80
 const width = labels + chart + right
 const rowHeight = 24
 const head = 30
@@ -51,7 +52,7 @@ function ticks(span: number): number[] {
 function drawn(row: WaterfallRow, y: number, x: (at: number) => number, { href, asked }: WaterfallLinks): Html {
   const { kind, label, note, status, depth, start, end, retried, critical } = row
   const indent = 8 + Math.min(depth, 12) * 12
-  const room = Math.floor((labels - indent - 30 - (note?.length ?? 0) * 6.4) / (kind === 'pipeline' ? 8.4 : 7.1))
+  const room = Math.floor((labels - indent - 30 - (note?.length ?? 0) * 6.4) / (kind === 'pipeline' ? 8.6 : 7.6))
   const shown = shortened(label, room, kind)
   const took = start === undefined || end === undefined ? undefined : end - start
   const words = [
@@ -83,11 +84,26 @@ function drawn(row: WaterfallRow, y: number, x: (at: number) => number, { href, 
 
 /** Of a job its beginning, of a project's path its end tells most: from a slash on, where there is room. */
 function shortened(label: string, room: number, kind: WaterfallRow['kind']): string {
-  if (label.length <= room) return label
+  const characters = Array.from(label)
+  if (widthOf(characters) <= room) return label
   const kept = Math.max(3, room - 1)
-  if (kind !== 'pipeline') return `${label.slice(0, kept)}…`
-  const end = label.slice(-kept)
+  if (kind !== 'pipeline') return `${fitting(characters, kept).join('')}…`
+  const end = fitting(characters.reverse(), kept).reverse().join('')
   return `…${end.slice(Math.max(0, end.indexOf('/')))}`
+}
+
+function fitting(characters: readonly string[], room: number): string[] {
+  let width = 0
+  const end = characters.findIndex(character => (width += widthOf([character])) > room)
+  return characters.slice(0, end === -1 ? undefined : end)
+}
+
+/** In small letters of Latin: capitals are wider, and those of East Asia and pictures nearly twice as wide. */
+function widthOf(characters: readonly string[]): number {
+  return characters.reduce(
+    (sum, one) => sum + ((one.codePointAt(0) ?? 0) >= 0x1100 ? 1.9 : /[A-ZMWmw@%]/.test(one) ? 1.4 : 1),
+    0,
+  )
 }
 
 function bars({ kind, queued, start, end, status }: WaterfallRow, y: number, x: (at: number) => number): Content {

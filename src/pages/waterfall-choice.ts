@@ -1,0 +1,42 @@
+// Which rows of a very large family are drawn: its pipelines, and those jobs that tell most, each with its stage. Pure.
+import type { WaterfallRow } from './waterfall-row.ts'
+
+/** More rows than anybody reads. */
+export const mostRows = 400
+
+/** The rows in their order; a stage says how many of its jobs are not among them. */
+export function drawnRows(rows: readonly WaterfallRow[]): readonly WaterfallRow[] {
+  if (rows.length <= mostRows) return rows
+  const stageOf = new Map<WaterfallRow, WaterfallRow>()
+  let stage: WaterfallRow | undefined
+  for (const row of rows) {
+    if (row.kind === 'stage') stage = row
+    else if (row.kind === 'pipeline') stage = undefined
+    else if (stage !== undefined) stageOf.set(row, stage)
+  }
+  const drawn = new Set(rows.filter(row => row.kind === 'pipeline').slice(0, mostRows))
+  const jobs = rows.filter(row => row.kind === 'job').sort((a, b) => weight(a) - weight(b) || took(b) - took(a))
+  for (const job of jobs) {
+    const its = stageOf.get(job)
+    const more = [job, ...(its === undefined || drawn.has(its) ? [] : [its])]
+    if (drawn.size + more.length <= mostRows) for (const row of more) drawn.add(row)
+  }
+  const left = Map.groupBy(
+    jobs.filter(job => !drawn.has(job)),
+    job => stageOf.get(job),
+  )
+  return rows
+    .filter(row => drawn.has(row))
+    .map(row => (left.has(row) ? { ...row, note: `${left.get(row)?.length} more not drawn` } : row))
+}
+
+/** What failed, what runs, what the pipeline took as long as, and then the others. */
+function weight({ status, critical, retried }: WaterfallRow): number {
+  if (status === 'failed' || status === 'warning') return retried ? 3 : 0
+  if (status === 'running' || status === 'canceling') return 1
+  return critical ? 2 : 4
+}
+
+function took({ start, end }: WaterfallRow): number {
+  return start === undefined || end === undefined ? 0 : end - start
+}
