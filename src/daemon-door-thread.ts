@@ -3,6 +3,7 @@
 import { parentPort, type MessagePort } from 'node:worker_threads'
 import { pino } from 'pino'
 import { ConfigError, reasonOf } from './lib/fault.ts'
+import { logSerializers } from './lib/log-error.ts'
 import { createHealth } from './web/health.ts'
 import { createListener, type Listener, type ListenerOptions, type TlsFiles } from './web/listener.ts'
 import { createWebhookDoor } from './sources/webhook.ts'
@@ -56,7 +57,10 @@ interface OpenDoor {
 /** Serves one door over the port: opened once, stopped once. */
 function serveDoor(port: MessagePort): void {
   const tell = (news: DoorNews): void => port.postMessage(news)
-  const log: Log = pino({ base: null, timestamp: false }, { write: line => tell({ news: 'log', line }) })
+  const log: Log = pino(
+    { base: null, timestamp: false, serializers: logSerializers },
+    { write: line => tell({ news: 'log', line }) },
+  )
   let secrets: DoorSecretTexts = { tokens: [], signing: [] }
   let held = secretsOf(secrets)
   let stopping = false

@@ -1,28 +1,21 @@
 // What a backend says in a body, as one short line in its own words: google.rpc.Status, JSON, a web page or plain text.
 import protobuf from 'protobufjs/minimal.js'
+import { briefly } from '../lib/redaction.ts'
 
 /** Longer words are cut. */
 const longest = 300
 
-/** The words in a body; undefined when there are none. `secrets` are blotted out wherever they stand. */
-export function wordsOf(
-  body: Uint8Array,
-  contentType: string | undefined,
-  secrets: readonly string[] = [],
-): string | undefined {
+/** The words in a body; undefined when there are none. */
+export function wordsOf(body: Uint8Array, contentType: string | undefined): string | undefined {
   if (body.length === 0) return undefined
   const text = new TextDecoder().decode(body)
   const said = isProtobuf(contentType) || isBinary(text) ? rpcMessage(body) : textWords(text, contentType)
-  return shorten(said ?? '', secrets)
+  return shorten(said ?? '')
 }
 
-/** One line, without the secrets, not too long; undefined when nothing is left. */
-export function shorten(text: string, secrets: readonly string[]): string | undefined {
-  let line = text
-  for (const secret of secrets) if (secret !== '') line = line.replaceAll(secret, '[secret]')
-  line = line.replace(/[\s\p{Cc}]+/gu, ' ').trim()
-  if (line === '') return undefined
-  return line.length > longest ? `${line.slice(0, longest)}…` : line
+/** One line, without secrets, not too long; undefined when nothing is left. */
+export function shorten(text: string): string | undefined {
+  return briefly(text, longest)
 }
 
 export function isJson(contentType: string | undefined): boolean {

@@ -56,7 +56,7 @@ export function createSender({ signal, endpoint, bearer, proxy, connections, clo
   async function post(body: Uint8Array, token: Secret | undefined): Promise<Omit<Sent, 'tookMs'>> {
     const began = tick()
     const answer = await http.post(body, token, stop.signal)
-    return { verdict: verdictOf(answer, signal, clock.now(), secretsOf(endpoint, token)), began, token }
+    return { verdict: verdictOf(answer, signal, clock.now()), began, token }
   }
 
   return {
@@ -82,15 +82,4 @@ async function compressed(plain: Uint8Array): Promise<Uint8Array> {
 
 export function sameSecret(a: Secret | undefined, b: Secret | undefined): boolean {
   return a === undefined || b === undefined ? a === b : a.equals(b.reveal())
-}
-
-/** A shorter header value (a tenant's name, say) is left legible in the backend's words. */
-const shortestSecret = 8
-
-/** What a backend might repeat in its words: the token, the headers' values, and what follows the scheme in them. */
-function secretsOf(endpoint: Endpoint, token: Secret | undefined): string[] {
-  const values = Object.values(endpoint.headers).map(value => value.reveal())
-  const afterScheme = values.map(value => value.slice(value.indexOf(' ') + 1))
-  const long = [...values, ...afterScheme].filter(value => value.length >= shortestSecret)
-  return token === undefined ? long : [token.reveal(), ...long]
 }

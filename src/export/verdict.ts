@@ -60,14 +60,14 @@ export interface Unacceptable {
  * 2xx is delivered, 401 and 403 are about the sender, 400, 413 and 422 about the content; everything else may pass and is
  * sent again: the backend's redirects and 404s are mended by an operator, not by giving up.
  */
-export function verdictOf(answer: Answer, signal: Signal, now: Millis, secrets: readonly string[] = []): Verdict {
+export function verdictOf(answer: Answer, signal: Signal, now: Millis): Verdict {
   if (answer.kind === 'failed') {
-    const words = shorten(answer.reason, secrets) ?? 'no answer'
+    const words = shorten(answer.reason) ?? 'no answer'
     return { as: 'later', kind: 'unreachable', words, outcomeUnknown: answer.outcomeUnknown }
   }
   const { status, body, contentType } = answer
-  if (status >= 200 && status < 300) return deliveredBy(answer, signal, secrets)
-  const words = wordsOf(body, contentType, secrets) ?? STATUS_CODES[status] ?? 'no reason given'
+  if (status >= 200 && status < 300) return deliveredBy(answer, signal)
+  const words = wordsOf(body, contentType) ?? STATUS_CODES[status] ?? 'no reason given'
   if (status === 401 || status === 403) return { as: 'unauthorized', status, words }
   if (status === 400 || status === 413 || status === 422) return { as: 'unacceptable', status, words }
   const wait = retryAfter(answer.retryAfter, httpDate(answer.date) ?? now)
@@ -94,14 +94,13 @@ export function blames(verdict: Later): boolean {
 function deliveredBy(
   answer: Extract<Answer, { kind: 'answered' }>,
   signal: Signal,
-  secrets: readonly string[],
 ): Extract<Verdict, { as: 'delivered' }> {
   if (isWebPage(answer.contentType)) {
     const words = `HTTP ${answer.status} came with a web page: the endpoint may not be an OTLP receiver`
     return { as: 'delivered', rejected: 0, words }
   }
   const { rejected, message } = partialSuccess(answer, signal)
-  const words = shorten(message, secrets)
+  const words = shorten(message)
   return { as: 'delivered', rejected, ...(words === undefined ? {} : { words }) }
 }
 

@@ -1,4 +1,5 @@
 // The closed family of errors: each says what is wrong, and ends in what to do about it.
+import { redact } from './redaction.ts'
 
 /** Base of every error that this program raises on purpose. `message` is the whole sentence; `remedy` its last part. */
 export abstract class Fault extends Error {
@@ -33,7 +34,7 @@ export function isOfTheData(error: unknown): boolean {
   )
 }
 
-/** Text of anything thrown, without its stack. */
+/** Text of anything thrown, without its stack, and without secrets: others may have written it. */
 export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return redact(error instanceof Error ? error.message : String(error))
 }

@@ -1,6 +1,7 @@
 // The daemon's own log: JSON lines by pino, pretty on a terminal. Callers pass facts, never payloads and never secrets.
 import { pino, type Logger } from 'pino'
 import pretty from 'pino-pretty'
+import { logSerializers } from './log-error.ts'
 
 export type Log = Logger
 
@@ -14,7 +15,12 @@ const longestBacklog = 1 << 20
 
 /** Logs go to standard error: standard output belongs to what a command was asked for. */
 export function createLog(options: LogOptions): Log {
-  const settings = { level: options.level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` }
+  const settings = {
+    level: options.level,
+    base: null,
+    serializers: logSerializers,
+    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+  }
   const stream =
     options.format === 'pretty'
       ? pretty({ destination: 2, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss', singleLine: true })

@@ -1,6 +1,8 @@
 // A value that must not be seen: it prints as [secret] wherever somebody would print it, and is read on purpose only.
+// Whoever makes one need not think of those who may repeat it: `redaction.ts` takes it out of their words.
 import { hash, timingSafeEqual } from 'node:crypto'
 import { inspect } from 'node:util'
+import { keepOut } from './redaction.ts'
 
 export class Secret {
   readonly #value: string
@@ -8,6 +10,7 @@ export class Secret {
 
   constructor(value: string) {
     this.#value = value
+    keepOut(value)
   }
 
   /** The value itself, for the one place that sends or compares it. */

@@ -1,4 +1,5 @@
 // What the platform said in an error's body: `message` (text, or an object of lists), `error`, plain text, or a proxy's page.
+import { briefly } from '../lib/redaction.ts'
 
 /** Longer words of the platform are cut. */
 const longest = 200
@@ -12,7 +13,7 @@ export interface Said {
   readonly isPage: boolean
 }
 
-/** Reads an error's body. `secrets` are blotted out wherever they stand. */
+/** Reads an error's body. Without the secrets that this process knows, and without `secrets`. */
 export function saidBy(body: string, contentType: string | undefined, secrets: readonly string[]): Said {
   if (isPage(body, contentType)) {
     const title = /<title[^>]*>([^<]*)</i.exec(body)?.[1]?.trim()
@@ -48,17 +49,5 @@ function flat(value: unknown): string {
 }
 
 function shorten(text: string, secrets: readonly string[]): string | undefined {
-  const line = blot(text, secrets).replace(/\s+/g, ' ').trim()
-  if (line === '') return undefined
-  return line.length > longest ? `${line.slice(0, longest)}…` : line
-}
-
-/** The text with every secret replaced, as it is and as it looks in an address. */
-export function blot(text: string, secrets: readonly string[]): string {
-  let clean = text
-  for (const secret of secrets) {
-    if (secret === '') continue
-    clean = clean.replaceAll(secret, '[secret]').replaceAll(encodeURIComponent(secret), '[secret]')
-  }
-  return clean
+  return briefly(text, longest, secrets)
 }

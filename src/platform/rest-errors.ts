@@ -1,4 +1,5 @@
 // The words of every error of a request: what is wrong, by what came back, and the remedy for it.
+import { redact } from '../lib/redaction.ts'
 import { PlatformError, type PlatformErrorKind } from './platform-error.ts'
 
 interface Refusal {
@@ -112,7 +113,7 @@ export function errorOfMovedChange(status: number, endpoint: string, to: URL): P
 export function errorOfForeignHost(endpoint: string, by: 'redirect' | 'next page', origin: string): PlatformError {
   return new PlatformError({
     kind: 'foreign-host',
-    what: `The platform's ${by} leads to another host, ${origin} (${endpoint}); the token was not sent there.`,
+    what: `The platform's ${by} leads to another host, ${redact(origin)} (${endpoint}); the token was not sent there.`,
     remedy: `If that is the platform's own address, set PIPESPAN_PLATFORM_URL to it.`,
     endpoint,
   })

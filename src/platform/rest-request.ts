@@ -11,9 +11,9 @@
 import PQueue from 'p-queue'
 import type { Dispatcher } from 'undici'
 import { backoff, type BackoffOptions } from '../lib/backoff.ts'
+import { redact } from '../lib/redaction.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
-import { blot } from './error-body.ts'
 import { budgetFactsOf } from './rate-limit.ts'
 import { createMoves } from './moved.ts'
 import { credentialHeaders, trimToken, type TokenType } from './credentials.ts'
@@ -144,7 +144,7 @@ export function createRequester(options: RequesterOptions): Requester {
       switch (outcome.outcome) {
         case 'network':
         case 'timeout': {
-          const reason = blot(outcome.reason, secrets)
+          const reason = redact(outcome.reason, secrets)
           return failure(errorOfConnection(outcome.outcome, endpoint, reason, outcome.certificate))
         }
         case 'too-large':

@@ -36,8 +36,12 @@ export interface SelfSdk {
   stop(deadlineMs: number): Promise<void>
 }
 
-/** Headers and certificates among the variables were given for the pipelines' telemetry: they go nowhere else by themselves. */
-const pipelinesOwn = /^OTEL_EXPORTER_OTLP_(TRACES_|METRICS_|LOGS_)?(HEADERS|CERTIFICATE|CLIENT_KEY|CLIENT_CERTIFICATE)$/
+/**
+ * Headers and certificates among the variables were given for the pipelines' telemetry: they go nowhere else by themselves. And at a log
+ * level the SDK would print what a backend says as it says it, past all redaction.
+ */
+const notForTheSdk =
+  /^OTEL_(LOG_LEVEL|EXPORTER_OTLP_(TRACES_|METRICS_|LOGS_)?(HEADERS|CERTIFICATE|CLIENT_KEY|CLIENT_CERTIFICATE))$/
 
 export async function startSelfSdk({ traces, metrics: forMetrics, scrape }: SelfSdkOptions): Promise<SelfSdk> {
   const [{ NodeSDK }, { OTLPTraceExporter }, { OTLPMetricExporter }, { PeriodicExportingMetricReader }] =
@@ -47,7 +51,7 @@ export async function startSelfSdk({ traces, metrics: forMetrics, scrape }: Self
       import('@opentelemetry/exporter-metrics-otlp-proto'),
       import('@opentelemetry/sdk-metrics'),
     ])
-  const sdk = withoutVariables(pipelinesOwn, () => {
+  const sdk = withoutVariables(notForTheSdk, () => {
     const periodic = new PeriodicExportingMetricReader({
       exporter: new OTLPMetricExporter(exporterOptions(forMetrics)),
       exportIntervalMillis: Number(process.env.OTEL_METRIC_EXPORT_INTERVAL ?? 60_000),

@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici'
 import { z } from 'zod'
 import { reasonOf } from '../lib/fault.ts'
 import { dispatcherFor, parsed, send, wordsOf, type Answer } from './request.ts'
+import { Secret } from '../lib/secret.ts'
 import { RotationError } from './rotation-error.ts'
 
 export interface KubernetesOptions {
@@ -54,14 +55,14 @@ export function createSecretApi(name: SecretName, options: KubernetesOptions): S
 
   async function call(method: 'GET' | 'PATCH', body?: object): Promise<Answer> {
     // The kubelet renews the account's token while the pod runs, so it is read for every request.
-    const token = (await mounted(`${folder}/token`)).trim()
+    const token = new Secret((await mounted(`${folder}/token`)).trim())
     trusting ??= dispatcherFor(await mounted(`${folder}/ca.crt`))
     return await send({
       method,
       url,
       headers: {
         accept: 'application/json',
-        authorization: `Bearer ${token}`,
+        authorization: `Bearer ${token.reveal()}`,
         ...(body === undefined ? {} : { 'content-type': 'application/merge-patch+json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -1,5 +1,6 @@
 // One HTTP request with a time limit and a bounded answer; what came of it is told as a union, never thrown.
 import { Agent, request, type Dispatcher } from 'undici'
+import { briefly, redact } from '../lib/redaction.ts'
 
 /** No answer that this room reads is longer, bytes. */
 const longest = 4 * 1024 * 1024
@@ -71,7 +72,7 @@ function failure(error: unknown, timeoutMs: number): Answer {
 }
 
 function failed(reason: string, sent: boolean, certificate = false): Answer {
-  return { kind: 'failed', reason, sent, certificate }
+  return { kind: 'failed', reason: redact(reason), sent, certificate }
 }
 
 /** A dispatcher that trusts `ca` (PEM) alone; undefined without one: undici's own is used then. */
@@ -91,9 +92,7 @@ export function wordsOf(text: string, secrets: readonly string[]): string | unde
   const { message, error } = json as { message?: unknown; error?: unknown }
   const words = typeof message === 'string' ? message : typeof error === 'string' ? error : undefined
   if (words === undefined) return undefined
-  let clean = words
-  for (const secret of secrets) if (secret !== '') clean = clean.replaceAll(secret, '[secret]')
-  return clean.replace(/\s+/g, ' ').trim().slice(0, 200)
+  return briefly(words, 200, secrets)
 }
 
 /** JSON or undefined: the parser's own message quotes the text, which may hold a token. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { partialSuccess, rpcStatus } from './backend.ts'
+import { Secret } from '../../src/lib/secret.ts'
 import { blames, sentenceOf, verdictOf, type Answer, type Verdict } from '../../src/export/verdict.ts'
 
 const now = Date.UTC(2026, 5, 1, 12, 0, 0)
@@ -170,8 +171,9 @@ describe('the words of a verdict', () => {
   })
 
   it('never hold a secret that the backend repeats', () => {
-    const body = Buffer.from('token tok-123456 is not known')
-    const verdict = verdictOf({ kind: 'answered', status: 401, body }, 'traces', now, ['tok-123456'])
-    expect(verdict).toMatchObject({ words: 'token [secret] is not known' })
+    new Secret('tok-123456')
+    const body = Buffer.from(`token tok-123456 is not known (${Buffer.from('tok-123456').toString('hex')})`)
+    const verdict = verdictOf({ kind: 'answered', status: 401, body }, 'traces', now)
+    expect(verdict).toMatchObject({ words: 'token [secret] is not known ([secret])' })
   })
 })

@@ -191,7 +191,7 @@ function isWorthAnotherTry(error: unknown): boolean {
 function fault(error: unknown): Fault {
   if (error instanceof Fault) return error
   if (error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? '')) {
-    const what = `The PostgreSQL store does not hold such data: ${error.message} (${error.code}).`
+    const what = `The PostgreSQL store does not hold such data: ${reasonOf(error)} (${error.code}).`
     return new DataError(what, 'Please report it.', { cause: error })
   }
   return new StoreError(

@@ -1,0 +1,122 @@
+// A backend and a platform that repeat what they were sent, encoded: no secret comes back out in the log, on a page, of a command, in the store.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { PlatformState } from '../../src/demo/platform/state.ts'
+import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import { Daemon, temporaryFolder } from './daemon.ts'
+
+const secrets = {
+  header: 'planted header, 100% & <more>/',
+  user: `planted:pass-word/1+1`,
+  platform: 'planted-platform-token',
+} as const
+
+const fixtures = path.join(import.meta.dirname, '..', 'fixtures', 'webhooks')
+const fixture = readFileSync(path.join(fixtures, 'pipeline-failed.json'), 'utf8')
+
+/** How it is repeated, and what of that a person with the usual tools needs to read it again. */
+const encodings: Readonly<Record<string, (text: string) => { said: string; core?: string }>> = {
+  plain: text => ({ said: text }),
+  percent: text => ({ said: encodeURIComponent(text) }),
+  json: text => ({ said: JSON.stringify(text) }),
+  html: text => ({ said: text.replace(/[&<>]/g, one => `&#${one.charCodeAt(0)};`) }),
+  hex: text => ({ said: Buffer.from(text).toString('hex') }),
+  base64: text => base64('', text),
+  'base64 behind one': text => base64('x', text),
+  'base64 behind two': text => base64('xy', text),
+}
+
+/** What stands before and behind changes the first and the last characters. */
+function base64(before: string, text: string): { said: string; core: string } {
+  const said = Buffer.from(`${before}${text}`).toString('base64')
+  return { said, core: said.slice(4, -4) }
+}
+
+function repeated(...texts: readonly string[]): string {
+  const all = texts.flatMap(text => Object.values(encodings).map(encode => encode(text).said))
+  return JSON.stringify({ message: all.join(' ') })
+}
+
+it('what a backend and a platform repeat in whatever encoding stays with them', async () => {
+  const [refusing, ailing, platform] = await Promise.all([
+    OtlpReceiver.start(),
+    OtlpReceiver.start(),
+    RestApi.start({ state: new PlatformState(), now: () => Date.now() }),
+  ])
+  onTestFinished(async () => {
+    await Promise.all([refusing.close(), ailing.close(), platform.close()])
+  })
+  const basic = `Basic ${Buffer.from(secrets.user).toString('base64')}`
+  const repeats = (status: number) => ({
+    fault: {
+      kind: 'status' as const,
+      status,
+      headers: { 'content-type': 'application/json' },
+      body: repeated(secrets.header, secrets.user, basic),
+    },
+  })
+  ailing.misbehave(repeats(503))
+  platform.misbehave = () => ({
+    status: 401,
+    headers: { 'content-type': 'application/json' },
+    body: repeated(secrets.platform),
+  })
+  const file = path.join(temporaryFolder(), 'pipespan.yaml')
+  writeFileSync(
+    file,
+    `destinations:\n  - { name: ailing, endpoint: "${ailing.url}", headers: { x-key: "${secrets.header}" } }\n`,
+  )
+  const daemon = await Daemon.start({
+    PIPESPAN_CONFIG: file,
+    PIPESPAN_LOG_LEVEL: 'trace',
+    OTEL_LOG_LEVEL: 'all',
+    PIPESPAN_SELF_TELEMETRY: 'true',
+    OTEL_EXPORTER_OTLP_ENDPOINT: refusing.url,
+    OTEL_EXPORTER_OTLP_HEADERS: `x-key=${encodeURIComponent(secrets.header)},authorization=${encodeURIComponent(basic)}`,
+    PIPESPAN_PLATFORM_URL: platform.url,
+    PIPESPAN_PLATFORM_TOKEN: secrets.platform,
+    PIPESPAN_POLL_PROJECTS: '301',
+    PIPESPAN_POLL_INTERVAL: '1s',
+  })
+  const post = async (id: number): Promise<void> => {
+    await daemon.post(fixture.replaceAll('23904', String(id)), { 'x-service-event': 'Pipeline Hook' })
+  }
+  await post(1)
+  await refusing.until(spans => spans.length > 0)
+  // Only a backend that accepted something is believed when it refuses.
+  refusing.misbehave(repeats(400))
+  await post(2)
+  await daemon.process.logged('a dead letter')
+  await daemon.process.logged('exports wait in the store')
+  const page = async (at: string): Promise<string> => (await fetch(daemon.adminUrl + at)).text()
+  await expect.poll(() => page('/'), { timeout: 20_000 }).toContain('does not accept the token')
+  const said: string[] = []
+  for (const at of ['/', '/exports', '/exports/3', '/pipelines', '/sources', '/api/v1/exports', '/api/v1/overview']) {
+    said.push(await page(at))
+  }
+  for (const command of [['doctor'], ['dead-letters', 'list', '--json'], ['dead-letters', 'show', '1']]) {
+    const { stdout, stderr } = await daemon.command(...command)
+    said.push(stdout, stderr)
+  }
+  const places = { log: daemon.output, said: said.join('\n'), files: bytesOf(path.dirname(daemon.storeFile)) }
+  for (const content of Object.values(places)) expect(content).toContain('[secret]')
+  const looked = { ...secrets, password: secrets.user.slice(8), credentials: basic.slice(6) }
+  const found = Object.entries(places).flatMap(([place, content]) =>
+    Object.entries(looked).flatMap(([name, secret]) =>
+      Object.entries(encodings).flatMap(([how, encode]) => {
+        const { said: whole, core = whole } = encode(secret)
+        return content.toLowerCase().includes(core.toLowerCase()) ? [`${name} in ${place}, ${how}`] : []
+      }),
+    ),
+  )
+  expect(found).toEqual([])
+})
+
+function bytesOf(folder: string): string {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(({ parentPath, name }) => readFileSync(path.join(parentPath, name), 'latin1'))
+    .join('\n')
+}
