@@ -23,9 +23,13 @@ export interface Intake extends Loop {
 }
 
 /** Held many times longer than taking them in lasts: whoever dies or loses the store delays its share by no more. */
-const batch = { deliveries: 256, bytes: 16 * 1024 * 1024, holdMs: 15_000 }
+const batch = { deliveries: 256, bytes: 4 * 1024 * 1024, holdMs: 15_000 }
 /** Deliveries that other processes put back (`pipespan inbox retry`) are seen after this long, ms. */
 const idle = 1_000
+
+/** A delivery that so many processes in a row died of is read no more. */
+const mostDeaths = 3
+const remedy = 'Give it more memory and try `pipespan inbox retry`, or report it with what is kept of it.'
 
 export function createIntake(options: IntakeOptions): Intake {
   const counters: IntakeCounters = {
@@ -42,7 +46,12 @@ export function createIntake(options: IntakeOptions): Intake {
     const until = performance.now() + batch.holdMs
     const lease = await options.inbox.lease(batch.deliveries, batch.bytes, batch.holdMs)
     if (lease.items.length === 0) return false
-    await digest({ ...options, lease, until, counters, setbacks }, options)
+    let all = false
+    try {
+      all = await digest({ ...options, lease, until, counters, setbacks }, options)
+    } finally {
+      await options.inbox.readingEnded(lease, all)
+    }
     return true
   }
   let retriedOthers = false
@@ -69,15 +78,28 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 }
 
-/** Understands what it can of them, and erases or sets aside what tells nothing. */
-async function digest(hold: Hold, { parse, selection }: IntakeOptions): Promise<void> {
+/** Understands what it can of them, and erases or sets aside what tells nothing. Answers whether none of them is left. */
+async function digest(hold: Hold, { parse, selection }: IntakeOptions): Promise<boolean> {
   const { counters, inbox, lease, setbacks } = hold
   const told: Told[] = []
   const runs = new Map<string, number>()
   const ignored: number[] = []
   const excluded: number[] = []
+  let resting = 0
+  const lostBefore = counters.lost
   for (const item of lease.items) {
-    if (setbacks.isResting(item.id)) continue
+    if (setbacks.isResting(item.id)) {
+      resting += 1
+      continue
+    }
+    if ((item.deaths ?? 0) >= mostDeaths) {
+      await setAside(
+        hold,
+        item,
+        `${mostDeaths} times in a row the daemon's process died while it read this delivery. ${remedy}`,
+      )
+      continue
+    }
     const parsed = parse(item)
     if (parsed.outcome === 'unparseable') {
       await setAside(hold, item, parsed.reason)
@@ -96,4 +118,5 @@ async function digest(hold: Hold, { parse, selection }: IntakeOptions): Promise<
   if (ignored.length > 0) counters.ignored += await inbox.erase(lease.token, ignored)
   if (excluded.length > 0) counters.excluded += await inbox.erase(lease.token, excluded)
   await takeInAll(hold, told)
+  return resting === 0 && counters.lost === lostBefore
 }

@@ -3,6 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { absorbing, type AbsorbRules } from './absorb.ts'
 import { isKnownStatus } from '../model/status.ts'
+import { beginningOf } from '../platform/without-variables.ts'
 import { isOfTheData, reasonOf } from '../lib/fault.ts'
 import type { Freezer, Frozen } from './freezer.ts'
 import type { Inbox, InboxItem, InboxLease } from '../store/inbox.ts'
@@ -169,7 +170,9 @@ async function takeInOneByOne(hold: Hold, told: readonly Told[]): Promise<unknow
 /** Out of the way of the others, with what may be kept of it. */
 export async function setAside(hold: Hold, item: InboxItem, reason: string): Promise<void> {
   const { counters, inbox, lease, log, redact, version } = hold
-  if (!(await inbox.keep(lease.token, item.id, { reason, body: redact(item.body), version }))) return
+  // Were it this that kills, all that is left is not to look at it.
+  const body = (item.deaths ?? 0) > 3 ? beginningOf(item.body) : redact(item.body)
+  if (!(await inbox.keep(lease.token, item.id, { reason, body, version }))) return
   counters.unparseable += 1
   // Told when it can be seen: whoever reads this looks for it.
   log.warn({ delivery: item.id, event: item.event, reason }, 'a delivery could not be understood')

@@ -24,7 +24,12 @@ export interface InboxItem extends Delivery {
   readonly id: number
   /** Milliseconds of Unix time. */
   readonly receivedAt: number
+  /** How many processes in a row died while they read it alone; undefined: none. */
+  readonly deaths?: number | undefined
 }
+
+/** A larger delivery is leased alone, bytes. */
+export const readAlone = 1024 * 1024
 
 /** Items held for a while; a lease that was lost can settle nothing. */
 export interface InboxLease {
@@ -60,8 +65,16 @@ export interface Inbox {
    * has reached its size limit. Throws StoreError when the store cannot write.
    */
   put(deliveries: readonly Delivery[]): Promise<readonly PutOutcome[]>
-  /** Leases the oldest waiting deliveries: at most `limit`, and no more than one beyond `maxBytes`. */
+  /**
+   * Leases the oldest waiting deliveries: at most `limit`, and no more than one beyond `maxBytes`; alone one that is large, or
+   * during whose reading a process died. They are noted as being read until `readingEnded`.
+   */
   lease(limit: number, maxBytes: number, holdMs: number): Promise<InboxLease>
+  /**
+   * To be called after each lease, however its reading went: the process lives. `all`: each of them was erased, kept, or taken
+   * into the runs.
+   */
+  readingEnded(lease: InboxLease, all: boolean): Promise<void>
   /**
    * Erases deliveries that are understood and tell nothing of a run: those that the lease still holds. Returns how many.
    * Those that do tell something are erased with the run's change.
@@ -82,7 +95,7 @@ export interface Inbox {
 }
 
 /** What may be done with the inbox beside the daemon that works it off. */
-export type SharedInbox = Omit<Inbox, 'lease' | 'erase' | 'keep'>
+export type SharedInbox = Omit<Inbox, 'lease' | 'readingEnded' | 'erase' | 'keep'>
 
 /** All of the store that a door needs, on connections of its own. */
 export interface InboxDoor extends Pick<Inbox, 'put'> {

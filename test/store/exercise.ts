@@ -114,8 +114,10 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         const second = await store.inbox.lease(10, 1e6, 1_000)
         expect([first, second].map(({ items }) => items.map(item => item.key))).toEqual([['a'], ['b']])
         here.move(1_001)
+        // Who does not come back may have died of what it had: the next one may read each alone.
         const third = await store.inbox.lease(10, 1e6, 1_000)
-        expect(third.items.map(item => item.key)).toEqual(['a', 'b'])
+        const fourth = await store.inbox.lease(10, 1e6, 1_000)
+        expect([...third.items, ...fourth.items].map(item => item.key)).toEqual(['a', 'b'])
       })
 
       it('leases no more bytes than asked, but always something', async () => {

@@ -1,12 +1,21 @@
 // The inbox on PostgreSQL: replicas lease past each other with SKIP LOCKED.
 import { randomUUID } from 'node:crypto'
 import { itemOf, keptOf } from '../rows.ts'
-import { blamedInHaste, keyMemory, type Delivery, type Inbox, type InboxItem, type PutOutcome } from '../inbox.ts'
+import {
+  blamedInHaste,
+  keyMemory,
+  readAlone,
+  type Delivery,
+  type Inbox,
+  type InboxItem,
+  type PutOutcome,
+} from '../inbox.ts'
 import { usedBytes } from './size.ts'
 import type { Database, Session } from './database.ts'
 
 export function postgresInbox(db: Database, maxSize: number): Inbox {
   const size = sizeOf(db)
+  const survived: Survived[] = []
   return {
     put: async deliveries => {
       if ((await size()) >= maxSize) return deliveries.map(() => 'full')
@@ -14,10 +23,18 @@ export function postgresInbox(db: Database, maxSize: number): Inbox {
     },
     lease: async (limit, maxBytes, holdMs) => {
       const token = randomUUID()
-      return {
-        token,
-        items: await db.transaction(async (session, now) => lease(session, now, token, limit, maxBytes, holdMs)),
-      }
+      const before = survived.length
+      const items = await db.transaction(async (session, now) => {
+        for (const one of survived.slice(0, before)) await takeBack(session, one)
+        return lease(session, now, token, limit, maxBytes, holdMs)
+      })
+      survived.splice(0, before)
+      return { token, items }
+    },
+    // Told with the next lease: by then a database that was away is back.
+    readingEnded: async (lease, all) => {
+      // Its bodies are not needed for that.
+      if (!all) survived.push({ token: lease.token, ids: lease.items.map(({ id }) => id) })
     },
     erase: async (token, ids) => {
       const rows = await db.query('DELETE FROM inbox WHERE id = ANY ($1) AND lease = $2 RETURNING 1', [ids, token])
@@ -107,16 +124,45 @@ async function lease(
 ): Promise<InboxItem[]> {
   const rows = await session.query(
     `WITH free AS (
-       SELECT id, octet_length(body) AS size FROM inbox WHERE leased_until <= $1::bigint ORDER BY id LIMIT $2
+       SELECT id, octet_length(body) AS size, tries FROM inbox WHERE leased_until <= $1::bigint ORDER BY id LIMIT $2
        FOR UPDATE SKIP LOCKED
      ), sized AS (
-       SELECT id, sum(size) OVER (ORDER BY id) - size AS before FROM free
+       SELECT id, sum(size) OVER up_to_it - size AS before, row_number() OVER up_to_it AS place,
+              bool_or(tries > 0 OR size >= $6) OVER up_to_it AS is_alone
+       FROM free WINDOW up_to_it AS (ORDER BY id)
+     ), taken AS (
+       SELECT id FROM sized WHERE place = 1 OR (before < $5::bigint AND NOT is_alone)
      )
-     UPDATE inbox SET lease = $3, leased_until = $4::bigint
-     WHERE id IN (SELECT id FROM sized WHERE before < $5::bigint) RETURNING *`,
-    [now, limit, token, now + holdMs, maxBytes],
+     UPDATE inbox SET lease = $3, leased_until = $4::bigint,
+                      tries = CASE WHEN (SELECT count(*) FROM taken) = 1 THEN greatest(tries, 1) + 1 ELSE 1 END
+     WHERE id IN (SELECT id FROM taken) RETURNING *`,
+    [now, limit, token, now + holdMs, maxBytes, readAlone],
   )
-  return rows.map(itemOf).sort((a, b) => a.id - b.id)
+  return rows
+    .map(row => {
+      const deaths = (row.tries as number) - firstAlone
+      return deaths > 0 ? { ...itemOf(row), deaths } : itemOf(row)
+    })
+    .sort((a, b) => a.id - b.id)
+}
+
+/**
+ * `tries` of a delivery that nobody leases: 0 is no suspicion; 1, whoever had it among others has not come back; above, so many
+ * processes in a row that had it alone have not, and one more.
+ */
+const firstAlone = 2
+
+interface Survived {
+  readonly token: string
+  readonly ids: readonly number[]
+}
+
+/** Its reader lives. Who has leased it since has counted one too many. */
+async function takeBack(session: Session, { token, ids }: Survived): Promise<void> {
+  await session.query(
+    `UPDATE inbox SET tries = CASE WHEN lease = $2 THEN 0 ELSE greatest(tries - 1, 0) END WHERE id = ANY ($1)`,
+    [ids, token],
+  )
 }
 
 async function requeue(db: Database, which: string, values: readonly unknown[]): Promise<number> {

@@ -180,4 +180,6 @@ export const postgresMigrations: readonly string[] = [
   WHERE lane = 'fresh' AND wants = 2 AND held = 0
     AND due_at > (SELECT changed_at FROM runs WHERE runs.id = asking.run_id) + 86400000;
   `,
+  // 8: how often who had leased a delivery has not come back (inbox.ts).
+  'ALTER TABLE inbox ADD COLUMN tries smallint NOT NULL DEFAULT 0',
 ]

@@ -5,8 +5,12 @@ import { itemOf, keptOf } from '../rows.ts'
 import type { DeliveryKeys } from './delivery-keys.ts'
 import type { JournalInbox, JournalState } from './journal-inbox.ts'
 import type { Database, Row } from './database.ts'
+import { isUnderstood } from '../journal/progress.ts'
+import { openReadingNote, type ReadingNote } from './reading-note.ts'
+import { readProgress } from './journal-inbox.ts'
 import {
   blamedInHaste,
+  readAlone,
   type Delivery,
   type Inbox,
   type InboxItem,
@@ -33,15 +37,23 @@ export interface SqliteInboxOptions {
   readonly journalState: () => JournalState
 }
 
-/** For the one process that works it off. */
-export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions): Inbox {
+/**
+ * For the one process that works it off. `noteFile`: where is noted what is being read (`reading-note.ts`); undefined for a store
+ * in memory.
+ */
+export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions, noteFile: string | undefined): Inbox {
   const { db, leases, keys, journal } = waiting
+  let note: ReadingNote | undefined
   return {
     ...sqliteSharedInbox(waiting, options),
     lease: async (limit, maxBytes, holdMs) => {
       const token = randomUUID()
-      return { token, items: lease(waiting, token, { limit, maxBytes, holdMs }) }
+      note ??= openReadingNote(noteFile, stillWaits(db))
+      const items = lease(waiting, note, token, { limit, maxBytes, holdMs })
+      if (items.length > 0) note.begin(items.map(({ id }) => id))
+      return { token, items }
     },
+    readingEnded: async () => note?.end(),
     erase: async (token, ids) => {
       const own = ids.filter(id => leases.isHeldBy(id, token))
       db.transaction(() => erase(waiting, own))()
@@ -120,9 +132,17 @@ export function insertDelivery(db: Database, delivery: Omit<InboxItem, 'id'>): v
   )
 }
 
+/** Tells of a delivery whether it is still to be understood. */
+function stillWaits(db: Database): (id: number) => boolean {
+  const progress = readProgress(db)
+  return id =>
+    id > 0 ? !isUnderstood(progress, id) : db.prepare('SELECT 1 FROM inbox WHERE id = ?').get(-id) !== undefined
+}
+
 /** Only reads: what is held is known in memory (`leases.ts`). */
 function lease(
   { db, leases, journal }: Waiting,
+  note: ReadingNote,
   token: string,
   { limit, maxBytes, holdMs }: { limit: number; maxBytes: number; holdMs: number },
 ): InboxItem[] {
@@ -133,9 +153,13 @@ function lease(
   const take = (from: Iterable<InboxItem>): void => {
     if (items.length >= limit || bytes >= maxBytes) return
     for (const item of from) {
-      leases.hold(item.id, token, now + holdMs)
-      items.push(item)
-      bytes += item.body.length
+      const deaths = note.deaths(item.id)
+      const isAlone = deaths !== undefined || item.body.length >= readAlone
+      if (!isAlone || items.length === 0) {
+        leases.hold(item.id, token, now + holdMs)
+        items.push(deaths === undefined || deaths === 0 ? item : { ...item, deaths })
+      }
+      bytes += isAlone ? Infinity : item.body.length
       if (items.length >= limit || bytes >= maxBytes) return
     }
   }
@@ -189,9 +213,10 @@ export function erase({ db, leases, journal }: Waiting, ids: readonly number[]):
 
 function requeue(db: Database, which: string, ...values: readonly (number | string)[]): number {
   // Keys stay free: what is retried must not be refused as a duplicate of itself.
-  const rows = db.prepare(`DELETE FROM kept_deliveries WHERE ${which} RETURNING *`).all(...values) as Row[]
-  for (const row of rows) insertDelivery(db, itemOf(row))
-  return rows.length
+  // Within the database: together they may be many times larger than the memory.
+  const columns = 'key, event, instance, source, received_at, body'
+  db.prepare(`INSERT INTO inbox (${columns}) SELECT ${columns} FROM kept_deliveries WHERE ${which}`).run(...values)
+  return Number(db.prepare(`DELETE FROM kept_deliveries WHERE ${which}`).run(...values).changes)
 }
 
 function state(db: Database, beside: JournalState): InboxState {

@@ -210,4 +210,6 @@ export const sqliteMigrations: readonly string[] = [
   WHERE lane = 'fresh' AND wants = 2 AND held = 0
     AND due_at > (SELECT changed_at FROM runs WHERE runs.id = asking.run_id) + 86400000;
   `,
+  // 10: as on PostgreSQL, which counts there how often who had leased a delivery has not come back (see reading-note.ts).
+  'ALTER TABLE inbox ADD COLUMN tries INTEGER NOT NULL DEFAULT 0',
 ]

@@ -50,7 +50,7 @@ export function openSqlite(file: string, options: StoreOptions, marks = journalM
     // An earlier version kept it by the name that the file was called by.
     moveJournal(journalFolder(path.resolve(file)), folder)
     db = openOwnDatabase(real, options.now)
-    const store = ownStore(db, options, { folder, marks })
+    const store = ownStore(db, options, { folder, marks, noteFile: `${real}-reading` })
     return {
       ...store,
       close: async () => {
@@ -105,6 +105,8 @@ function lockedFile(file: string): { readonly real: string; readonly lock: Retur
 interface OwnJournal {
   readonly folder: string
   readonly marks: JournalMarks
+  /** Where is noted which deliveries are being read. */
+  readonly noteFile: string
 }
 
 function ownStore(db: Database, options: StoreOptions, own?: OwnJournal): Store {
@@ -123,10 +125,14 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnJournal): Store 
       // The file may have room within itself where the disk has none.
       if (own !== undefined && existsSync(own.folder)) await proveJournal(own.folder)
     },
-    inbox: sqliteInbox(waiting, {
-      ...{ size, maxSize: options.maxSize },
-      journalState: () => journal?.state() ?? { waiting: 0, bytes: 0, oldest: undefined },
-    }),
+    inbox: sqliteInbox(
+      waiting,
+      {
+        ...{ size, maxSize: options.maxSize },
+        journalState: () => journal?.state() ?? { waiting: 0, bytes: 0, oldest: undefined },
+      },
+      own?.noteFile,
+    ),
     reclaim: async () => {
       db.transaction(() => {
         // Leases in rows: of a file that an earlier version served, or that was copied from PostgreSQL.
