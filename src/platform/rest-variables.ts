@@ -4,6 +4,16 @@ import { validTraceparent } from './traceparent.ts'
 
 const traceparentVariable = z.object({ key: z.literal('TRACEPARENT'), value: z.string() })
 
+/**
+ * For `JSON.stringify`: of what is named `variables`, however deep, nothing but a valid traceparent. What is written down like this has no
+ * other variable from the start, so that none need be erased.
+ */
+export function traceparentAlone(key: string, value: unknown): unknown {
+  if (key !== 'variables') return value
+  const traceparent = Array.isArray(value) ? traceparentIn(value) : undefined
+  return traceparent === undefined ? [] : [{ key: 'TRACEPARENT', value: traceparent }]
+}
+
 /** The valid W3C traceparent in a list of variables, undefined where there is none. */
 export function traceparentIn(variables: readonly unknown[]): string | undefined {
   for (const variable of variables) {

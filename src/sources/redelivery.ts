@@ -10,6 +10,7 @@ import { deliveryKey } from './delivery-key.ts'
 import { headerOf, type Profile } from '../platform/profile.ts'
 import { hookKindOfEvent, isWanted } from '../platform/hook-kind.ts'
 import { PlatformError } from '../platform/platform-error.ts'
+import { traceparentAlone } from '../platform/rest-variables.ts'
 import type { CallOptions } from '../platform/rest-request.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Delivery, Inbox } from '../store/inbox.ts'
@@ -169,7 +170,7 @@ function deliveryOf({ requestHeaders, requestData }: HookDelivery, event: string
     event: event.trim(),
     instance: headerOf(requestHeaders, 'Instance', profile),
     source: 'redelivery',
-    body: Buffer.from(JSON.stringify(requestData)),
+    body: Buffer.from(JSON.stringify(requestData, traceparentAlone)),
   }
 }
 

@@ -70,6 +70,30 @@ describe('redelivery', () => {
     expect(await here.inbox()).toEqual(['key-999'])
   })
 
+  it('writes down no pipeline variable but a valid traceparent', async () => {
+    await using here = await open()
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const variables = [
+      { key: 'DEPLOY_PASSWORD', value: 'planted-value' },
+      { key: 'TRACEPARENT', value: traceparent },
+    ]
+    const body = JSON.stringify({
+      object_kind: 'pipeline',
+      object_attributes: { id: 1, variables },
+      variables: 'planted-value',
+    })
+    record(here.world, own, '503', delivery(1, body))
+    await here.redelivery.round()
+    const { items } = await here.world.store.inbox.lease(10, 1e9, minute)
+    expect(items.map(one => JSON.parse(Buffer.from(one.body).toString()) as unknown)).toEqual([
+      {
+        object_kind: 'pipeline',
+        object_attributes: { id: 1, variables: [{ key: 'TRACEPARENT', value: traceparent }] },
+        variables: [],
+      },
+    ])
+  })
+
   it('remembers of each hook when it was last heard of, and how its deliveries were answered', async () => {
     await using here = await open()
     const remembered = async () => [...(await here.world.store.notes.list('redelivery/')).values()]

@@ -5,6 +5,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { makeFolder } from '../folder.ts'
 import { makePrivateFile } from '../private-place.ts'
 import { DataError, reasonOf, StoreError, type Fault } from '../../lib/fault.ts'
+import { after, type Timer } from '../../lib/timer.ts'
 import { sqliteMigrations } from './migrations.ts'
 
 export interface Database {
@@ -17,6 +18,11 @@ export interface Database {
   readonly size: () => number
   /** Returns at most so many unused pages to the file system; answers the bytes. */
   readonly giveBack: (pages: number) => number
+  /**
+   * What was just erased goes out of the files too, within some seconds: erased pages are overwritten in the log, while the file, and the
+   * log's older pages, hold what was there before until the log is written back and begun anew.
+   */
+  readonly scrub: () => void
   readonly close: () => void
 }
 
@@ -24,6 +30,8 @@ export type Row = Record<string, SQLInputValue>
 
 /** How long a statement waits for another process (a command beside the daemon) to finish writing, ms. */
 const busyTimeout = 10_000
+/** Between an erasure and the scrubbing of the files: one of those for many of these, ms. */
+const scrubAfter = 1_000
 
 /**
  * Opens or creates the file (folder 0700, file 0600) and brings it to this version's schema: only for who holds the serve lock, or
@@ -117,6 +125,28 @@ function databaseOf(connection: DatabaseSync, now: () => number): Database {
     }
     return statement
   }
+  let scrubbing: Timer | undefined
+  const scrub = (): void => {
+    scrubbing ??= after(scrubAfter, scrubNow, scrubAgain)
+  }
+  const scrubAgain = (): void => {
+    scrubbing = undefined
+    scrub()
+  }
+  function scrubNow(): void {
+    try {
+      // Nobody is waited for: while another connection reads, the log cannot be begun anew.
+      connection.exec('PRAGMA busy_timeout = 0')
+      const row = connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
+      if (row?.busy !== 0) {
+        scrubAgain()
+        return
+      }
+      scrubbing = undefined
+    } finally {
+      connection.exec(`PRAGMA busy_timeout = ${busyTimeout}`)
+    }
+  }
   const begin = connection.prepare('BEGIN IMMEDIATE')
   const commit = connection.prepare('COMMIT')
   return {
@@ -133,10 +163,10 @@ function databaseOf(connection: DatabaseSync, now: () => number): Database {
       const before = Number(prepare('PRAGMA freelist_count').get()?.freelist_count)
       if (before === 0) return 0
       connection.exec(`PRAGMA incremental_vacuum(${pages})`)
-      const after = Number(prepare('PRAGMA freelist_count').get()?.freelist_count)
+      const left = Number(prepare('PRAGMA freelist_count').get()?.freelist_count)
       // The file itself shrinks when the log is written back into it; this waits for nobody who still reads it.
-      if (after === 0) connection.exec('PRAGMA wal_checkpoint(PASSIVE)')
-      return page * (before - after)
+      if (left === 0) connection.exec('PRAGMA wal_checkpoint(PASSIVE)')
+      return page * (before - left)
     },
     transaction: work => {
       try {
@@ -150,7 +180,9 @@ function databaseOf(connection: DatabaseSync, now: () => number): Database {
         throw error
       }
     },
+    scrub,
     close: () => {
+      scrubbing?.stop()
       statements.clear()
       if (connection.isOpen) connection.close()
     },

@@ -207,6 +207,8 @@ export function erase({ db, leases, journal }: Waiting, ids: readonly number[]):
   const committed = ofJournal.length > 0 ? journal?.understand(ofJournal) : undefined
   return () => {
     committed?.()
+    // Bodies may hold secrets.
+    if (ofJournal.length < ids.length) db.scrub()
     for (const id of ids) leases.forget(id)
   }
 }
