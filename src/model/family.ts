@@ -2,7 +2,7 @@
 // cannot be known, the pipeline has a trace of its own and a link.
 import type { Job } from './job.ts'
 import type { SourcePipeline } from './observation.ts'
-import type { ParentSpan, RunHead, TraceContext } from './run.ts'
+import type { LinkedPipeline, ParentSpan, RunHead, TraceContext } from './run.ts'
 
 /** What the store knows of one ancestor. */
 export interface Ancestor {
@@ -45,51 +45,77 @@ export function withParent<R extends RunHead>(run: R, found: SourcePipeline): R 
   return { ...run, pipeline: { ...pipeline, record: { ...record, facts: { ...record.facts, sourcePipeline } } } }
 }
 
-/** The trace a run is exported in. `ancestors` is the chain as far as the store knows it, parent first. */
+/**
+ * The trace a run is exported in. `ancestors` is the chain as far as the store knows it, parent first.
+ *
+ * Whether a run joins the trace of its parent is decided by what its own sources say and by the configuration, never by who was
+ * heard of first. So of a parent that is not frozen yet the same can be said now as when it will be: what names it, as a parent
+ * or by a link, names it in the trace in which it is exported.
+ */
 export function traceContextOf(head: RunHead, ancestors: readonly Ancestor[], options: FamilyOptions): TraceContext {
   const { scheme, profile } = options
-  const facts = head.pipeline?.record.facts
-  const own = head.key.pipelineId
+  const alone = { profile, ...ownTrace(head, scheme) }
   const parent = parentOf(head)
-  if (parent === undefined) {
-    return { scheme, profile, rootPipelineId: own, ...withTraceparent(facts?.traceparent) }
-  }
-  const root = rootOf(head, ancestors)
+  if (parent === undefined) return alone
+  const above = traceAbove(head, ancestors, options)
   const span = parentSpan(head, ancestors[0], options)
-  if (root !== undefined && span !== undefined) {
-    return { scheme, profile, rootPipelineId: root.pipelineId, parent: span, ...withTraceparent(root.traceparent) }
-  }
-  const linked = { pipelineId: parent.pipelineId, rootPipelineId: root?.pipelineId ?? parent.pipelineId }
-  return { scheme, profile, rootPipelineId: own, linked, ...withTraceparent(facts?.traceparent) }
+  if (above !== undefined && span !== undefined) return { profile, ...placeOf(above), parent: span }
+  return { ...alone, linked: linkTo(parent.pipelineId, above, scheme) }
 }
 
-/** The root as the payload names it, or as the chain through the store shows it; undefined when the chain breaks. */
-function rootOf(
+/** What says which trace it is. */
+type Place = Pick<TraceContext, 'scheme' | 'rootPipelineId' | 'traceparent'>
+
+function placeOf({ scheme, rootPipelineId, traceparent }: Place): Place {
+  return { scheme, rootPipelineId, ...(traceparent === undefined ? {} : { traceparent }) }
+}
+
+function linkTo(pipelineId: number, there: Place | undefined, own: TraceContext['scheme']): LinkedPipeline {
+  if (there === undefined) return { pipelineId, rootPipelineId: pipelineId }
+  const { scheme, ...rest } = placeOf(there)
+  return { pipelineId, ...rest, ...(scheme === own ? {} : { scheme }) }
+}
+
+function ownTrace({ key, pipeline }: RunHead, scheme: TraceContext['scheme']): Place {
+  return placeOf({ scheme, rootPipelineId: key.pipelineId, traceparent: pipeline?.record.facts.traceparent })
+}
+
+/** The trace that the parent is, or will be, exported in; undefined where that cannot be known. */
+function traceAbove(
   head: RunHead,
-  ancestors: readonly Ancestor[],
-): { pipelineId: number; traceparent?: string | undefined } | undefined {
-  for (const { head: ancestor } of ancestors) {
-    const frozen = ancestor.attempts[0]?.trace
-    if (frozen !== undefined) return { pipelineId: frozen.rootPipelineId, traceparent: frozen.traceparent }
-    if (ancestor.pipeline !== undefined && !isTriggered(ancestor)) {
-      return { pipelineId: ancestor.key.pipelineId, traceparent: ancestor.pipeline.record.facts.traceparent }
-    }
-  }
-  for (const known of [head, ...ancestors.map(({ head: ancestor }) => ancestor)]) {
-    const root = known.pipeline?.record.facts.rootPipelineId
-    if (root !== undefined && root !== known.key.pipelineId) return { pipelineId: root }
+  [parent, ...others]: readonly Ancestor[],
+  options: FamilyOptions,
+): Place | undefined {
+  const known = parent === undefined ? undefined : traceOf(parent.head, others, options)
+  return known ?? toldTrace([head, ...(parent === undefined ? [] : [parent, ...others].map(one => one.head))], options)
+}
+
+function traceOf(head: RunHead, ancestors: readonly Ancestor[], options: FamilyOptions): Place | undefined {
+  const frozen = head.attempts[0]?.trace
+  if (frozen !== undefined) return frozen
+  if (head.pipeline === undefined) return undefined
+  if (!isTriggered(head)) return ownTrace(head, options.scheme)
+  if (parentSpan(head, undefined, options) !== undefined) return traceAbove(head, ancestors, options)
+  // Who triggered it may still be found out.
+  return parentOf(head) === undefined ? undefined : ownTrace(head, options.scheme)
+}
+
+/** As payloads name the root. One that names itself is no root, but the first of its project. */
+function toldTrace(family: readonly RunHead[], { scheme }: FamilyOptions): Place | undefined {
+  for (const { key, pipeline } of family) {
+    const root = pipeline?.record.facts.rootPipelineId
+    if (root !== undefined && root !== key.pipelineId) return { scheme, rootPipelineId: root }
   }
   return undefined
 }
 
+/** The span that triggered the run, where it is certain to be exported; undefined where the run keeps to a trace of its own. */
 function parentSpan(head: RunHead, parent: Ancestor | undefined, options: FamilyOptions): ParentSpan | undefined {
-  const source = head.pipeline?.record.facts.sourcePipeline
+  const { sourcePipeline: source, rootPipelineId } = head.pipeline?.record.facts ?? {}
   if (source?.jobId === undefined) return undefined
-  if (parent?.trigger !== undefined) return { jobId: source.jobId, kind: parent.trigger.record.facts.kind }
-  if (source.bridgesAreTold === true || options.bridgesWillCome) return { jobId: source.jobId, kind: 'bridge' }
-  return undefined
-}
-
-function withTraceparent(traceparent: string | undefined): { traceparent?: string } {
-  return traceparent === undefined ? {} : { traceparent }
+  // To the letter of the platform's own ids.
+  if (options.scheme === 'platform' && rootPipelineId === head.key.pipelineId) return undefined
+  const { jobId, bridgesAreTold, startedByJob } = source
+  if (bridgesAreTold !== true && startedByJob !== true && !options.bridgesWillCome) return undefined
+  return { jobId, kind: parent?.trigger?.record.facts.kind ?? (startedByJob === true ? 'job' : 'bridge') }
 }

@@ -74,6 +74,8 @@ export interface SourcePipeline {
   readonly jobId?: number | undefined
   /** True where the platform is new enough to list the parent's bridges in its own payload. */
   readonly bridgesAreTold?: boolean | undefined
+  /** True where the platform is as new and names no bridge: a job started it with its token, and jobs are listed too. */
+  readonly startedByJob?: boolean | undefined
 }
 
 export interface MergeRequest {

@@ -34,7 +34,15 @@ export interface TraceContext {
   /** The pipeline span's parent: the bridge that triggered it. */
   readonly parent?: ParentSpan | undefined
   /** A pipeline that triggered this one where it cannot be the parent: joined by a link. */
-  readonly linked?: { readonly pipelineId: number; readonly rootPipelineId: number } | undefined
+  readonly linked?: LinkedPipeline | undefined
+}
+
+/** Where its span is: what is undefined is as in the trace that links to it, but for the traceparent, which there is none. */
+export interface LinkedPipeline {
+  readonly pipelineId: number
+  readonly rootPipelineId: number
+  readonly scheme?: TraceContext['scheme'] | undefined
+  readonly traceparent?: string | undefined
 }
 
 export interface ParentSpan {

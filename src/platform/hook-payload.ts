@@ -152,7 +152,7 @@ export function readPipelineHook(body: unknown, context: HookContext): HookTold 
   const commit = readCommit(hook.commit)
   const mergeRequest = readMergeRequest(hook.merge_request)
   const isNew = bridgesAreTold || facts.rootPipelineId !== undefined
-  const sourcePipeline = sourcePipelineOf(hook.source_pipeline, isNew && facts.source === 'parent_pipeline')
+  const sourcePipeline = sourcePipelineOf(hook.source_pipeline, isNew, facts.source === 'parent_pipeline')
   const { traceparent } = context
   const pipeline: PipelineFacts = {
     ...facts,
@@ -244,7 +244,7 @@ function lastName(projectName: string | undefined): string | undefined {
  * A platform that names the bridge, or the root, or lists bridges, lists those of the parent too. The trigger of a child
  * pipeline is always a bridge (`isChild`); that of another project's may be a job that used its token.
  */
-function sourcePipelineOf(value: unknown, isChild: boolean): SourcePipeline | undefined {
+function sourcePipelineOf(value: unknown, isNew: boolean, isChild: boolean): SourcePipeline | undefined {
   const from = readObject(value)
   const pipelineId = from && readId(from.pipeline_id)
   if (from === undefined || pipelineId === undefined) return undefined
@@ -255,7 +255,8 @@ function sourcePipelineOf(value: unknown, isChild: boolean): SourcePipeline | un
     pipelineId,
     ...(projectId !== undefined && { projectId }),
     ...(jobId !== undefined && { jobId }),
-    ...((bridgeId !== undefined || isChild) && { bridgesAreTold: true }),
+    ...((bridgeId !== undefined || (isNew && isChild)) && { bridgesAreTold: true }),
+    ...(isNew && !isChild && bridgeId === undefined && jobId !== undefined && { startedByJob: true }),
   }
 }
 

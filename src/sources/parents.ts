@@ -116,7 +116,9 @@ export function createParents(options: ParentsOptions): Parents {
     const key = { instance: run.key.instance, pipelineId: parent.pipelineId }
     const known = await runs.ancestor(key, parent.jobId)
     if (known?.head.attempts[0] !== undefined) return false
-    if (known?.head.pipeline === undefined && run.pipeline?.record.facts.rootPipelineId === undefined) {
+    const root = run.pipeline?.record.facts.rootPipelineId
+    // Named as the root the parent may be the first of its project only, and another project's pipeline above it.
+    if (known?.head.pipeline === undefined && (root === undefined || root === parent.pipelineId)) {
       const pipeline = await client.pipeline(parent.projectId, parent.pipelineId, call)
       const project = known?.head.project.facts
       const told = normalizeRest({ instance: key.instance, pipeline, ...(project && { project }) })

@@ -67,9 +67,10 @@ export function linksOfPipeline(part: Identified): SpanLink[] {
     links.push({ type: 'previous_attempt', context })
   }
   if (trace.linked !== undefined) {
-    const { pipelineId, rootPipelineId } = trace.linked
-    const traceId = traceIdOfRoot(trace, key.instance, rootPipelineId)
-    const spanId = firstPipelineSpanId(trace, key.instance, rootPipelineId, pipelineId)
+    const { pipelineId, rootPipelineId, scheme = trace.scheme, traceparent } = trace.linked
+    const there = { ...trace, scheme, rootPipelineId, traceparent }
+    const traceId = traceIdOf(there, key.instance)
+    const spanId = firstPipelineSpanId(there, key.instance, rootPipelineId, pipelineId)
     links.push({ type: 'upstream_pipeline', context: { ...contextOf(traceId, spanId), isRemote: true } })
   }
   return links

@@ -5,6 +5,7 @@ import { createFreezer } from '../../src/sources/freezer.ts'
 import { createSettler } from '../../src/sources/settler.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { silentLog } from '../../src/lib/log.ts'
+import type { FamilyOptions } from '../../src/model/family.ts'
 import type { FrozenPart } from '../../src/model/frozen.ts'
 import type {
   HeardJob,
@@ -51,7 +52,7 @@ export interface World {
   readonly store: ReturnType<typeof openSqlite>
 }
 
-export function openWorld(): World {
+export function openWorld(family: Partial<FamilyOptions> = {}): World {
   let now = t0
   const store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
   const settler = createSettler({
@@ -59,7 +60,7 @@ export function openWorld(): World {
     perTransaction: store.runsPerTransaction,
     freezer: createFreezer({
       rules,
-      family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+      family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false, ...family },
       selection: everything,
       to: [{ destination: 'default', signal: 'traces' }],
       onFrozen: () => undefined,
@@ -128,7 +129,7 @@ export function job(
   id: number,
   name: string,
   status: string,
-  times: { created?: number; started?: number; finished?: number } = {},
+  times: { created?: number; started?: number; finished?: number | undefined } = {},
   facts: Partial<JobFacts> = {},
 ): HeardJob {
   const at = (seconds: number | undefined) => (seconds === undefined ? undefined : t0 + seconds * second)

@@ -240,7 +240,7 @@ describe('a pipeline event', () => {
     expect(pipeline?.facts).toMatchObject({ duration: 0.0004, queuedDuration: 11_836_800.5 })
   })
 
-  it('knows that bridges will be told where the platform names the bridge, or lists bridges of a child pipeline', () => {
+  it('knows that the trigger is listed where the platform names the bridge, lists bridges of a child pipeline, or is new and names none', () => {
     const source = { pipeline_id: 30, job_id: 5, project: { id: 9 } }
     const told = (attributes: object, more: object) =>
       observe({ ...base, object_attributes: { ...base.object_attributes, ...attributes }, ...more }, event).pipeline
@@ -258,7 +258,10 @@ describe('a pipeline event', () => {
       ...from,
       bridgesAreTold: true,
     })
-    expect(told({ source: 'pipeline', root_pipeline_id: 30 }, { source_pipeline: source })).toEqual(from)
+    expect(told({ source: 'pipeline', root_pipeline_id: 30 }, { source_pipeline: source })).toEqual({
+      ...from,
+      startedByJob: true,
+    })
   })
 })
 

@@ -1,0 +1,188 @@
+// Families of three generations without the platform's API: in whatever order they are heard, they look the same, and no span names
+// one that is not exported.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { at, day, event, hour, job, minute, openWorld, second } from './world.ts'
+import { canonical } from '../../src/model/stamped.ts'
+import { carriesPipeline, type FrozenPart } from '../../src/model/frozen.ts'
+import { jobSpanId, linksOfPipeline, parentOfPipeline, pipelineSpanId, traceIdOf } from '../../src/telemetry/ids.ts'
+import type { FamilyOptions } from '../../src/model/family.ts'
+import type { Observation, PipelineFacts } from '../../src/model/observation.ts'
+
+/** The root, what its job 70 triggered, and what that one's job 80 triggered. */
+const [root, child, grandchild] = [7, 8, 9] as const
+const members = [root, child, grandchild]
+
+interface Kind {
+  readonly options?: Partial<FamilyOptions>
+  /** The newest platforms list bridges. */
+  readonly bridges: boolean
+  readonly facts: Readonly<Record<number, Partial<PipelineFacts>>>
+}
+
+const fromRoot = { pipelineId: root, jobId: 70 }
+const fromChild = { pipelineId: child, jobId: 80 }
+const sameProject: Kind['facts'] = {
+  [root]: { rootPipelineId: root },
+  [child]: { source: 'parent_pipeline', rootPipelineId: root, sourcePipeline: { ...fromRoot, bridgesAreTold: true } },
+  [grandchild]: {
+    source: 'parent_pipeline',
+    rootPipelineId: root,
+    sourcePipeline: { ...fromChild, bridgesAreTold: true },
+  },
+}
+/** The child is another project's: it names itself as its root, and so does its own child. */
+const otherProject: Kind['facts'] = {
+  [root]: { rootPipelineId: root },
+  [child]: { source: 'pipeline', rootPipelineId: child, sourcePipeline: { ...fromRoot, bridgesAreTold: true } },
+  [grandchild]: {
+    source: 'parent_pipeline',
+    rootPipelineId: child,
+    sourcePipeline: { ...fromChild, bridgesAreTold: true },
+  },
+}
+const startedByJob: Kind['facts'] = {
+  ...otherProject,
+  [child]: { source: 'pipeline', rootPipelineId: child, sourcePipeline: { ...fromRoot, startedByJob: true } },
+}
+const old: Kind['facts'] = {
+  [child]: { source: 'parent_pipeline', sourcePipeline: fromRoot },
+  [grandchild]: { source: 'pipeline', sourcePipeline: fromChild },
+}
+
+function news({ facts, bridges }: Kind, id: number, status: 'running' | 'success'): Observation {
+  const finished = status === 'success' ? 60 : undefined
+  const triggers = id !== grandchild && (bridges || facts[id + 1]?.sourcePipeline?.startedByJob === true)
+  const isBridge = facts[id + 1]?.sourcePipeline?.startedByJob !== true
+  const trigger = isBridge
+    ? { kind: 'bridge' as const, downstream: { pipelineId: id + 1, projectId: 3 } }
+    : { kind: 'job' as const }
+  const jobs = [
+    job(id * 10 + 1, 'build', status, { started: 5, finished }),
+    ...(triggers ? [job(id * 10, 'trigger', status, { started: 5, finished }, trigger)] : []),
+  ]
+  return event(status, finished === undefined ? {} : { finishedAt: at(finished) }, jobs, facts[id], id)
+}
+
+interface Step {
+  readonly heard: Observation
+  readonly pause: number
+}
+
+async function exported(steps: readonly Step[], kind: Kind): Promise<FrozenPart[]> {
+  const world = openWorld(kind.options)
+  for (const { heard, pause } of steps) {
+    await world.hear(heard)
+    await world.pass(pause)
+  }
+  await world.pass(30 * day)
+  return world.sent()
+}
+
+function traces(parts: readonly FrozenPart[]): string[] {
+  const placed = parts.filter(carriesPipeline).map(({ key, trace }) => canonical({ pipeline: key.pipelineId, trace }))
+  return placed.sort()
+}
+
+/** Spans that others name, and that nobody exports. */
+function missing(parts: readonly FrozenPart[]): string[] {
+  const spans = new Set<string>()
+  for (const part of parts) {
+    const traceId = traceIdOf(part.trace, part.key.instance)
+    if (carriesPipeline(part)) spans.add(`${traceId} ${pipelineSpanId(part)}`)
+    for (const one of part.jobs) spans.add(`${traceId} ${jobSpanId(part, one)}`)
+  }
+  return parts.filter(carriesPipeline).flatMap(part => {
+    const parent = parentOfPipeline(part)
+    const named = [...(parent === undefined ? [] : [parent]), ...linksOfPipeline(part).map(({ context }) => context)]
+    return named
+      .map(({ traceId, spanId }) => `${traceId} ${spanId}`)
+      .filter(name => !spans.has(name))
+      .map(name => `pipeline ${part.key.pipelineId} names ${name}`)
+  })
+}
+
+const pause = fc.constantFrom(0, second, minute, hour)
+const paused = (all: readonly Observation[]): fc.Arbitrary<Step[]> =>
+  fc.tuple(...all.map(heard => pause.map(ms => ({ heard, pause: ms }))))
+const shuffled = (all: readonly Observation[]): fc.Arbitrary<Observation[]> =>
+  fc.shuffledSubarray([...all], { minLength: all.length })
+
+describe.each<[string, Kind]>([
+  ['of a platform that names no bridges', { bridges: false, facts: old }],
+  [
+    'of a platform that names no bridges, under its own ids',
+    { options: { scheme: 'platform' }, bridges: false, facts: old },
+  ],
+  ['of one project', { bridges: true, facts: sameProject }],
+  ["of one project, under the platform's ids", { options: { scheme: 'platform' }, bridges: true, facts: sameProject }],
+  [
+    "across projects, under the platform's ids",
+    { options: { scheme: 'platform' }, bridges: true, facts: otherProject },
+  ],
+])('a family %s', (_, kind) => {
+  it('is the same in every order, and names no span that is not exported', async () => {
+    const all = members.flatMap(id => [news(kind, id, 'running'), news(kind, id, 'success')])
+    const expected = traces(
+      await exported(
+        all.map(heard => ({ heard, pause: 0 })),
+        kind,
+      ),
+    )
+    expect(expected).toHaveLength(3)
+    await fc.assert(
+      fc.asyncProperty(shuffled(all).chain(paused), async steps => {
+        const parts = await exported(steps, kind)
+        expect(missing(parts)).toEqual([])
+        expect(traces(parts)).toEqual(expected)
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
+
+describe.each<[string, Kind]>([
+  ['across projects', { bridges: true, facts: otherProject }],
+  ['that a job began with its token', { bridges: true, facts: startedByJob }],
+])('a family %s, under ids of the instance', (_, kind) => {
+  it('is one trace in whatever order its members end', async () => {
+    const begun = members.map(id => news(kind, id, 'running'))
+    const ends = members.map(id => news(kind, id, 'success'))
+    const orders = fc.tuple(shuffled(begun), shuffled(ends).chain(paused))
+    await fc.assert(
+      fc.asyncProperty(orders, async ([first, then]) => {
+        const parts = await exported([...first.map(heard => ({ heard, pause: 0 })), ...then], kind)
+        expect(missing(parts)).toEqual([])
+        expect(new Set(parts.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root]))
+      }),
+      { numRuns: 40 },
+    )
+  })
+})
+
+describe("under the platform's ids", () => {
+  it('a pipeline of another project has a trace of its own, and a link to the one upstream', async () => {
+    const kind: Kind = { options: { scheme: 'platform' }, bridges: true, facts: otherProject }
+    const parts = await exported(
+      members.map(id => ({ heard: news(kind, id, 'success'), pause: 0 })),
+      kind,
+    )
+    const of = (id: number) => parts.find(({ key }) => key.pipelineId === id)!
+    expect(of(child).trace).toMatchObject({ rootPipelineId: child, linked: { pipelineId: root, rootPipelineId: root } })
+    expect(of(child).trace.parent).toBeUndefined()
+    expect(of(grandchild).trace).toMatchObject({ rootPipelineId: child, parent: { jobId: 80, kind: 'bridge' } })
+  })
+
+  it('a link leads into the trace that its pipeline took from a traceparent', async () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+    const facts = { ...otherProject, [root]: { rootPipelineId: root, traceparent } }
+    const kind: Kind = { options: { scheme: 'platform' }, bridges: true, facts }
+    const parts = await exported(
+      members.map(id => ({ heard: news(kind, id, 'success'), pause: 0 })),
+      kind,
+    )
+    const { trace, ...rest } = parts.find(({ key }) => key.pipelineId === child)!
+    expect(linksOfPipeline({ trace, ...rest })[0]!.context.traceId).toBe('4bf92f3577b34da6a3ce929d0e0e4736')
+    expect(missing(parts).filter(name => !name.startsWith(`pipeline ${root} `))).toEqual([])
+  })
+})
