@@ -9,6 +9,7 @@ import { createFreezer } from './sources/freezer.ts'
 import { createSettler } from './sources/settler.ts'
 import { createTokenReport } from './daemon-tokens.ts'
 import { proveRoom } from './store/room.ts'
+import { createClockWatch } from './store/clock-watch.ts'
 import { createTrendLoop } from './store/trend-loop.ts'
 import { createUpkeep } from './store/upkeep.ts'
 import { connectPlatform, createAsking, selectionOf } from './daemon-platform.ts'
@@ -182,6 +183,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const upkeep = createUpkeep({ store, served: lanes, retention, remember, clock, log })
     upkeep.start()
     steps.push({ why: 'what is old can wait for the next start', stop: async () => upkeep.stop() })
+
+    const clockWatch = createClockWatch({ store, clock, log })
+    clockWatch.start()
+    steps.push({ why: 'the clock is looked at after the next start', stop: async () => clockWatch.stop() })
 
     const trends = createTrendLoop({ trends: store.views.trends, clock, log })
     trends.start()

@@ -96,7 +96,7 @@ export function grant(rules: BudgetRules, before: BudgetState, now: Millis, prio
 export function observe(before: BudgetState, facts: BudgetFacts, now: Millis): BudgetState {
   const { tokens, at } = before
   const pausedUntil = latestInForce(before.pausedUntil, facts.pause, now)
-  let announced = before.announced !== undefined && before.announced.until > now ? before.announced : undefined
+  let announced = isInForce(before.announced?.until, now) ? before.announced : undefined
   const { remaining, resetIn } = facts
   if (remaining !== undefined && resetIn !== undefined && resetIn > 0) {
     const heard = { remaining, until: now + Math.min(longestPause, resetIn) }
@@ -132,12 +132,20 @@ function refilled(rules: BudgetRules, { tokens, at, pausedUntil, announced }: Bu
   return {
     tokens: Math.min(burstOf(rules), tokens + passed * ratePerMs(rules)),
     at: isSetBack ? now : Math.max(at, now),
-    ...(pausedUntil !== undefined && pausedUntil > now && { pausedUntil }),
-    ...(announced !== undefined && announced.until > now && { announced }),
+    ...(isInForce(pausedUntil, now) && { pausedUntil }),
+    ...(isInForce(announced?.until, now) && { announced }),
   }
 }
 
+/** What is further ahead than any pause was written by a clock that was ahead. */
+function isInForce(until: Millis | undefined, now: Millis): boolean {
+  return until !== undefined && until > now && until <= now + longestPause
+}
+
 function latestInForce(before: Millis | undefined, pause: number | undefined, now: Millis): Millis | undefined {
-  const until = Math.max(before ?? 0, pause === undefined ? 0 : now + Math.min(longestPause, pause))
+  const until = Math.max(
+    isInForce(before, now) ? (before ?? 0) : 0,
+    pause === undefined ? 0 : now + Math.min(longestPause, pause),
+  )
   return until > now ? until : undefined
 }

@@ -92,7 +92,8 @@ export function createFreezer(options: FreezerOptions): Freezer {
 /** Freezes until nothing more is owed now; answers what to write, always with the time of the next look. */
 function freeze(known: StoredRun, trace: TraceContext, now: Millis, options: FreezerOptions): Decision {
   const { rules, selection, to, measure } = options
-  let { run, timing } = known
+  let { run } = known
+  let timing = boundedTiming(known.timing, now, rules)
   const jobs = new Map<number, Job>()
   const owed: Owed[] = []
   const totals: ProjectIncrements[] = []
@@ -118,6 +119,17 @@ function freeze(known: StoredRun, trace: TraceContext, now: Millis, options: Fre
     const heardAt = known.timing.changedAt
     if (to.length > 0) owed.push(...parts.map(part => ({ part: { ...part, heardAt }, to })))
     if (measure !== undefined) totals.push(...parts.flatMap(part => measure(part) ?? []))
+  }
+}
+
+/** A clock that was ahead may have written it: nothing happened later than now, and nothing delays for longer than it may. */
+function boundedTiming(timing: RunTiming, now: Millis, { deadline }: SettleRules): RunTiming {
+  const { changedAt, endedAt, enrichingUntil } = timing
+  return {
+    ...timing,
+    changedAt: Math.min(changedAt, now),
+    ...(endedAt !== undefined && { endedAt: Math.min(endedAt, now) }),
+    ...(enrichingUntil !== undefined && { enrichingUntil: Math.min(enrichingUntil, now + deadline) }),
   }
 }
 

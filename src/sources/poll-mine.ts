@@ -25,7 +25,8 @@ export async function lookAtMine(
   const known = state.safeParse(await notes.read(name)).data
   const horizon = context.now() - Math.max(day, lookback)
   const since =
-    known === undefined || whole
+    // A clock that was ahead may have written it.
+    known === undefined || whole || known.newest > context.now() + overlap
       ? context.now() - lookback
       : Math.max(horizon, Math.min(known.newest - overlap, known.oldestActive ?? Infinity))
   const seen: PipelineListItem[] = []
@@ -39,7 +40,7 @@ export async function lookAtMine(
   }
   const created = (items: readonly PipelineListItem[]): number[] => items.flatMap(({ createdAt }) => createdAt ?? [])
   const active = created(seen.filter(({ status }) => !isTerminal(status) && !isBlocked(status)))
-  const newest = Math.max(known?.newest ?? since, ...created(seen))
+  const newest = Math.max(Math.min(known?.newest ?? since, context.now()), ...created(seen))
   const value: Json = { newest, ...(active.length > 0 && { oldestActive: Math.min(...active) }) }
   await notes.change(name, () => ({ value, result: undefined }))
 }

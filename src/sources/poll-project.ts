@@ -4,6 +4,8 @@ import { overlap, type PollContext } from './poll-context.ts'
 import { withItems, type BookEntry } from './poll-book.ts'
 import type { ProjectFacts } from '../model/observation.ts'
 
+const day = 24 * 3_600_000
+
 export interface LookOptions {
   readonly context: PollContext
   /** Writes the entry down: after each page, when its pipelines are in the store. */
@@ -35,14 +37,16 @@ async function read(
   { context, put, facts }: LookOptions,
 ): Promise<{ entry: BookEntry; news: number; changed: boolean }> {
   const cursor = source === undefined ? 'seen' : 'childrenSeen'
-  let entry = before
+  // A clock that was ahead may have set it: then the last day is read once more.
+  const seen = before[cursor] > context.now() + overlap ? context.now() - day : before[cursor]
+  let entry = { ...before, [cursor]: seen }
   let news = 0
-  const since = before[cursor] - overlap
+  const since = seen - overlap
   for await (const step of changedPipelines(context.client, before.project, { since, source }, context.call)) {
     context.hearTime(step.servedAt)
     news += await context.notice(step.items, facts)
     entry = { ...withItems(entry, step.items), [cursor]: Math.max(entry[cursor], step.seen) }
     if (entry.ranAt > 0) await put(entry)
   }
-  return { entry, news, changed: entry[cursor] > before[cursor] }
+  return { entry, news, changed: entry[cursor] > seen }
 }

@@ -59,6 +59,8 @@ export function createSweep(options: SweepOptions): Sweep {
       await save(first)
       return first
     }
+    // A clock that was ahead began it.
+    if (known.startedAt > now) return { ...known, startedAt: now }
     // The first one goes as fast as it may; the next follows at once, and from then on one begins every day.
     if (!known.done || (known.before !== undefined && now - known.startedAt < day)) return known
     return { startedAt: now, since: known.startedAt - overlap, count: 0, before: known.count, done: false }

@@ -60,7 +60,7 @@ export function createSilence({ trends, silentAfter = leastSilence, staleAfter, 
       if (pipeline === undefined) return 0
       const isWaiting = isBlocked(pipeline.record.facts.status)
       const usual = isWaiting ? staleAfter : await usualOf(key.instance, project.facts.id)
-      return timing.changedAt + Math.min(usual, staleAfter) - at
+      return Math.min(timing.changedAt, at) + Math.min(usual, staleAfter) - at
     },
   }
 }

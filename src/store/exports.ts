@@ -29,7 +29,7 @@ export type Settlement =
   | {
       readonly id: number
       readonly as: 'later'
-      /** For so long it is not leased, ms by the store's clock. */
+      /** For so long it is not leased, ms by the store's clock; ten minutes at most. */
       readonly forMs: number
       readonly error: string
       readonly counted: boolean

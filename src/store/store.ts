@@ -33,6 +33,8 @@ export interface Store {
   readonly views: Views
   /** The store's clock, by which all of its times are: another one than this host's, where the database is on another host. */
   now(): Promise<Millis>
+  /** What waits for a time further ahead than anything is put off is due now (`too-far-ahead.ts`). Answers how many rows. */
+  bringBack(): Promise<number>
   /** Writes and reads back a row: throws StoreError when the store does not take writes. */
   proveWritable(): Promise<void>
   /**

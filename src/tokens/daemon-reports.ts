@@ -16,8 +16,10 @@ export async function waitForDaemons(
   since: number,
 ): Promise<Waited> {
   const { clock, store } = parts
-  const blindUntil = since + Math.max(options.graceMs, parts.target.leastGraceMs)
-  const until = since + options.graceMs
+  // A clock that was ahead may have written it.
+  const begun = Math.min(since, clock.now())
+  const blindUntil = begun + Math.max(options.graceMs, parts.target.leastGraceMs)
+  const until = begun + options.graceMs
   for (;;) {
     const reports = await store?.tokenReports().catch(() => undefined)
     const missing =

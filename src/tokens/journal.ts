@@ -80,3 +80,11 @@ export function parseJournal(text: string, place: string): Journal {
 export function hasReached(rotation: RotationUnderWay, step: RotationStep): boolean {
   return rotationSteps.indexOf(rotation.step) >= rotationSteps.indexOf(step)
 }
+
+/** Clocks of two hosts may differ by so much, ms. */
+const skew = 600_000
+
+/** A token's age, ms. One from further ahead was made by a clock that was wrong: then it may be as old as can be. */
+export function ageOf(since: number, now: number): number {
+  return since > now + skew ? Infinity : now - since
+}

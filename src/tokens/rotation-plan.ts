@@ -1,7 +1,7 @@
 // What a rotation would do now, without doing any of it (`--dry-run`): no lock, no journal, no request that changes anything.
 import { expectation } from './daemon-reports.ts'
 import { fingerprintOf } from './fingerprint.ts'
-import { blankJournal } from './journal.ts'
+import { ageOf, blankJournal } from './journal.ts'
 import { newestJournal } from './logbook.ts'
 import { notHeld } from './new-token.ts'
 import type { RotationOptions, RotationParts } from './rotation-session.ts'
@@ -28,7 +28,7 @@ export async function planRotation(parts: RotationParts, options: RotationOption
     lines.push(`A rotation stopped at "${rotation.step}": this run would ${end}.`)
     if (goesOn) return [...lines, revocations(journal?.older.map(token => token.id) ?? [])]
   } else if (current !== undefined && current.fingerprint === inTarget && options.maxAgeMs !== undefined) {
-    const age = clock.now() - current.since
+    const age = ageOf(current.since, clock.now())
     const alive = listed.some(token => token.id === current.id && token.valid)
     if (alive && age < options.maxAgeMs) return [...lines, 'The current token is young enough: nothing to do.']
   }

@@ -20,7 +20,7 @@
 import type { Secret } from '../lib/secret.ts'
 import { expectation, waitForDaemons } from './daemon-reports.ts'
 import { fingerprintOf } from './fingerprint.ts'
-import { blankJournal, hasReached, type HeldToken } from './journal.ts'
+import { ageOf, blankJournal, hasReached, type HeldToken } from './journal.ts'
 import { adopted, disowned, over, revoked, stepped, written } from './journal-entries.ts'
 import { createLogbook, newestJournal } from './logbook.ts'
 import { makeToken, notHeld } from './new-token.ts'
@@ -90,7 +90,7 @@ async function underLock(
 async function youth({ parts, options, log }: RotationSession, value: Secret | undefined): Promise<number | undefined> {
   const { current } = log.journal
   if (options.maxAgeMs === undefined || current === undefined || value === undefined) return undefined
-  const age = parts.clock.now() - current.since
+  const age = ageOf(current.since, parts.clock.now())
   if (age >= options.maxAgeMs) return undefined
   // A dead token is replaced however young it is.
   const listed = await parts.instance.list()

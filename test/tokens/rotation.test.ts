@@ -1,4 +1,5 @@
 // What a rotation promises when nothing kills it.
+import { systemClock } from '../../src/lib/clock.ts'
 import { readFile, stat, unlink, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Secret } from '../../src/lib/secret.ts'
@@ -88,6 +89,12 @@ describe('a rotation', () => {
     expect(valid()).toEqual(before)
     expect(await rotateToken(world.parts(), { ...usual, maxAgeMs: 0 })).toMatchObject({ kind: 'rotated' })
     expect(valid()).not.toEqual(before)
+  })
+
+  it('rotates a token that a clock far ahead says it has made next year', async () => {
+    const ahead = { ...systemClock, now: () => Date.now() + 365 * 24 * 3_600_000 }
+    await rotateToken(world.parts({ clock: ahead }), usual)
+    expect(await rotateToken(world.parts(), { ...usual, maxAgeMs: 60_000 })).toMatchObject({ kind: 'rotated' })
   })
 
   it('replaces a young token that somebody else has revoked', async () => {

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../both-ends.ts'
 import { deadLetterOf, laneOf, selectDead, selectLanes } from '../rows.ts'
+import { longestPutOff } from '../too-far-ahead.ts'
 import type { Database, Row, Session } from './database.ts'
 import type { ExportItem, Exports, Lane, Settlement } from '../exports.ts'
 import type { FrozenPart } from '../../model/frozen.ts'
@@ -101,7 +102,9 @@ async function settle(
       token,
       now,
       settlements.map(stateOf),
-      settlements.map(one => (one.as === 'later' ? now + one.forMs : one.as === 'unsent' ? now : null)),
+      settlements.map(one =>
+        one.as === 'later' ? now + Math.min(longestPutOff, one.forMs) : one.as === 'unsent' ? now : null,
+      ),
       settlements.map(one => (one.as === 'later' || one.as === 'rejected' ? one.error.replaceAll('\u0000', '') : null)),
       settlements.map(one => (one.as === 'later' && one.counted ? 1 : 0)),
       settlements.map(one => (one.as === 'rejected' ? one.status : null)),

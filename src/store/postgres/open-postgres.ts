@@ -1,4 +1,6 @@
 // The store of several replicas: one PostgreSQL database, every room's tables on one pool.
+import { broughtBack } from '../too-far-ahead.ts'
+import { placed } from './trend-taking.ts'
 import { openDatabase, type DatabaseOptions } from './database.ts'
 import { postgresAsking } from './asking.ts'
 import { postgresExports } from './exports.ts'
@@ -31,6 +33,12 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     totals: postgresTotals(db),
     views: postgresViews(db),
     now: async () => db.now(),
+    bringBack: async () =>
+      db.transaction(async (session, now) => {
+        let rows = 0
+        for (const sql of broughtBack) rows += (await session.query(`${placed(sql)} RETURNING 1`, [now])).length
+        return rows
+      }),
     proveWritable: async () => {
       await db.query(
         `INSERT INTO notes VALUES ('heartbeat', to_json(now())::text) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,

@@ -73,8 +73,8 @@ async function pruneRuns(
   const busy = await session.query(
     `SELECT DISTINCT p.run_id FROM parts p LEFT JOIN exports e ON e.part_id = p.id
      WHERE p.run_id = ANY ($1::bigint[])
-       AND (p.frozen_at >= $2 OR e.state IN ('owed', 'dead') OR e.settled_at >= $2)`,
-    [locked.map(({ id }) => id), before],
+       AND (p.frozen_at BETWEEN $2 AND $3 OR e.state IN ('owed', 'dead') OR e.settled_at BETWEEN $2 AND $3)`,
+    [locked.map(({ id }) => id), before, now],
   )
   const isBusy = new Set(busy.map(row => row.run_id as number))
   const rows = locked.filter(({ id }) => !isBusy.has(id as number))

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../both-ends.ts'
 import { createLeases, type Leases } from './leases.ts'
 import { deadLetterOf, laneOf, selectDead, selectLanes } from '../rows.ts'
+import { longestPutOff } from '../too-far-ahead.ts'
 import type { Database, Row } from './database.ts'
 import type { RecentPart, RecentParts } from './recent-parts.ts'
 import type { FrozenPart } from '../../model/frozen.ts'
@@ -110,7 +111,12 @@ function settle(db: Database, settlement: Settlement): boolean {
       case 'later':
         return db
           .prepare(`UPDATE exports SET due_at = ?, error = ?, tries = tries + ? ${where}`)
-          .run(now + settlement.forMs, settlement.error, settlement.counted ? 1 : 0, settlement.id)
+          .run(
+            now + Math.min(longestPutOff, settlement.forMs),
+            settlement.error,
+            settlement.counted ? 1 : 0,
+            settlement.id,
+          )
       case 'unsent':
         // Due it was, and is.
         return { changes: 1 }

@@ -32,6 +32,7 @@ import { sqliteRuns } from './runs.ts'
 import { sqliteTables } from './tables.ts'
 import { sqliteTrendTaking } from './trend-taking.ts'
 import { takeInSql } from '../trends-sql.ts'
+import { broughtBack } from '../too-far-ahead.ts'
 import { sqliteViews } from './views.ts'
 import { storeFile } from './store-file.ts'
 import type { SharedStore, Store, StoreOptions } from '../store.ts'
@@ -183,6 +184,7 @@ function rooms(
     totals: sqliteTotals(db),
     views: sqliteViews(db, trends, listings),
     now: async () => db.now(),
+    bringBack: async () => bringBack(db),
     proveWritable: async () => proveWritable(db),
   }
   return { store, listings }
@@ -204,6 +206,14 @@ async function proveJournal(folder: string): Promise<void> {
   } catch (error) {
     throw journalFault(error)
   }
+}
+
+function bringBack(db: Database): number {
+  const keys = 'UPDATE fresh_keys SET heard_at = ?1 WHERE heard_at > ?1'
+  const now = db.now()
+  return db.transaction(() =>
+    [...broughtBack, keys].reduce((rows, sql) => rows + Number(db.prepare(sql).run(now).changes), 0),
+  )
 }
 
 function proveWritable(db: Database): void {

@@ -81,13 +81,13 @@ function pruneRuns(
   // Sent only lately: the pages still show it.
   const isBusy = db.prepare(
     `SELECT 1 FROM parts p LEFT JOIN exports e ON e.part_id = p.id
-     WHERE p.run_id = ?1 AND (p.frozen_at >= ?2 OR e.state IN ('owed', 'dead') OR e.settled_at >= ?2) LIMIT 1`,
+     WHERE p.run_id = ?1 AND (p.frozen_at BETWEEN ?2 AND ?3 OR e.state IN ('owed', 'dead') OR e.settled_at BETWEEN ?2 AND ?3) LIMIT 1`,
   )
   let pruned = 0
   let remembered = 0
   for (const row of rows) {
     const id = row.id as number
-    if (isBusy.get(id, before) !== undefined) continue
+    if (isBusy.get(id, before, now) !== undefined) continue
     const tombstone = remember(storedRun(row, loadJobs(db, recent, row, 'all')).run)
     if (tombstone !== undefined) {
       writeMemory(db, tombstone, now)

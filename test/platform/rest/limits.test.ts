@@ -11,6 +11,7 @@ import {
   rejection,
   startPlatform,
 } from './platform-server.ts'
+import { grant, observe } from '../../../src/platform/budget.ts'
 import { budgetFactsOf } from '../../../src/platform/rate-limit.ts'
 import type { Clock } from '../../../src/lib/clock.ts'
 import { createMemoryBudget } from '../../../src/platform/memory-budget.ts'
@@ -115,6 +116,19 @@ describe('the platform’s announcements', () => {
 
   it.each(['', 'soon', '-1', '1e9', '9'.repeat(40)])('are ignored when they make no sense: %j', value => {
     expect(budgetFactsOf(200, { 'ratelimit-remaining': value, 'ratelimit-reset': value }, 0, 1)).toEqual({})
+  })
+})
+
+describe('a budget that a clock far ahead has written', () => {
+  it('binds no longer than any pause lasts', () => {
+    const rules = { perMinute: 60 }
+    const now = Date.UTC(2026, 1)
+    const ahead = now + 365 * 24 * 3_600_000
+    const announced = { remaining: 0, until: ahead + 60_000 }
+    const before = { tokens: 10, at: ahead, pausedUntil: ahead + 60_000, announced }
+    expect(grant(rules, before, now, 'enrich')).toMatchObject({ waitMs: 0, state: { at: now } })
+    expect(observe(before, { pause: 5_000 }, now)).toMatchObject({ pausedUntil: now + 5_000 })
+    expect(observe(before, { remaining: 9, resetIn: 1_000 }, now)).toMatchObject({ announced: { remaining: 9 } })
   })
 })
 

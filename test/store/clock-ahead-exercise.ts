@@ -1,0 +1,160 @@
+// A clock that was a year, or some hours, ahead and is right again: what every store promises then, as one function.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { absorbing } from '../../src/sources/absorb.ts'
+import { at, day, event, everything, hour, job, minute, rules } from '../flow/world.ts'
+import { createClockWatch } from '../../src/store/clock-watch.ts'
+import { createFreezer } from '../../src/sources/freezer.ts'
+import { createSettler } from '../../src/sources/settler.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { delivery, type Bench } from './exercise.ts'
+import type { Lane } from '../../src/store/exports.ts'
+import type { Store } from '../../src/store/store.ts'
+
+const lane: Lane = { destination: 'default', signal: 'traces' }
+
+export function clockAheadExercise(name: string, bench: () => Promise<Bench>): void {
+  describe.each([
+    ['a year', 365 * day],
+    ['three hours', 3 * hour],
+  ])(`a clock that was %s ahead on ${name}`, (_, ahead) => {
+    let here: Bench
+    let store: Store
+    const freezer = createFreezer({
+      rules,
+      ...{ selection: everything, to: [lane], onFrozen: () => undefined },
+      family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+    })
+    beforeEach(async () => {
+      here = await bench()
+      store = await here.open()
+      here.move(ahead)
+    })
+    afterEach(async () => {
+      await store.close()
+      await here.dispose()
+    })
+
+    async function hear(id: number, status: string, enrichDeadline?: number): Promise<void> {
+      const jobs = [job(id * 10, 'build', 'success', { started: 5, finished: 50 })]
+      const heard = event(status, status === 'running' ? {} : { finishedAt: at(60) }, jobs, {}, id)
+      await store.runs.transact(absorbing([heard], 'webhook', { ...rules, enrichDeadline }))
+    }
+    async function settle(): Promise<void> {
+      await createSettler({
+        runs: store.runs,
+        perTransaction: 50,
+        freezer,
+        clock: systemClock,
+        log: silentLog(),
+      }).drain()
+    }
+    /** The next life of the daemon, with the right clock. */
+    async function restart(): Promise<void> {
+      await store.close()
+      here.move(-ahead)
+      store = await here.open()
+      await store.reclaim()
+      await store.bringBack()
+    }
+    const owed = async (): Promise<number> => (await store.exports.lease(lane, 100, minute)).items.length
+
+    it('settles what ended then after the settle delay, also what waits for enrichment', async () => {
+      await hear(1, 'success')
+      await hear(2, 'success', rules.deadline)
+      await restart()
+      await settle()
+      here.move(rules.settle)
+      await settle()
+      expect(await owed()).toBe(1)
+      here.move(rules.deadline)
+      await settle()
+      // The first one's lease has run out.
+      expect(await owed()).toBe(2)
+    })
+
+    it('settles what began then and goes on now', async () => {
+      await hear(1, 'running')
+      await restart()
+      await hear(1, 'success')
+      here.move(rules.settle)
+      await settle()
+      expect(await owed()).toBe(1)
+    })
+
+    it('gives up in its time what fell silent then', async () => {
+      await hear(1, 'running')
+      await restart()
+      await settle()
+      expect(await store.runs.dueIn()).toBe(rules.staleAfter)
+    })
+
+    it('sends what was owed and put off then', async () => {
+      await hear(1, 'success')
+      await hear(2, 'success')
+      here.move(rules.settle)
+      await settle()
+      const { token, items } = await store.exports.lease(lane, 1, minute)
+      const [first] = items
+      await store.exports.settle(token, [
+        { id: first!.id, as: 'later', forMs: 24 * hour, error: 'busy', counted: false },
+      ])
+      here.move(-rules.settle)
+      await restart()
+      expect(await owed()).toBe(2)
+    })
+
+    it('asks the platform what was to be asked then', async () => {
+      await hear(1, 'success', rules.deadline)
+      await hear(2, 'success', rules.deadline)
+      expect(await store.asking.take('fresh', 1, minute)).toHaveLength(1)
+      await restart()
+      expect(await store.asking.take('fresh', 10, minute)).toHaveLength(2)
+    })
+
+    it('takes back what a dead process had then: leases, deliveries', async () => {
+      await store.inbox.put([delivery('a')])
+      expect((await store.inbox.lease(10, 1e6, minute)).items).toHaveLength(1)
+      await store.leases.take('upkeep', 'dead', minute)
+      await restart()
+      expect(await store.leases.take('upkeep', 'alive', minute)).toBe(true)
+      expect((await store.inbox.lease(10, 1e6, minute)).items).toHaveLength(1)
+    })
+
+    it('forgets in its time what was remembered and kept then', async () => {
+      await store.inbox.put([delivery('a')])
+      await hear(1, 'success')
+      here.move(rules.settle)
+      await settle()
+      const { token, items } = await store.exports.lease(lane, 1, minute)
+      await store.exports.settle(token, [{ id: items[0]!.id, as: 'delivered' }])
+      here.move(-rules.settle)
+      await restart()
+      here.move(8 * day)
+      const { pruned } = await store.pruning.runs(here.now() - 7 * day, 10, undefined)
+      expect([pruned, await store.pruning.keys(here.now() - 7 * day, 10)]).toEqual([1, 1])
+    })
+
+    it('leaves alone what waits for its time by the right clock', async () => {
+      await restart()
+      await hear(1, 'running', rules.deadline)
+      await hear(2, 'success')
+      here.move(rules.settle)
+      await settle()
+      const { token, items } = await store.exports.lease(lane, 1, minute)
+      const later = { id: items[0]!.id, as: 'later', forMs: 5 * minute, error: 'busy', counted: false } as const
+      await store.exports.settle(token, [later])
+      expect(await store.bringBack()).toBe(0)
+    })
+
+    it('is noticed when it goes back while the daemon runs', async () => {
+      await hear(1, 'success')
+      const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
+      const watch = createClockWatch({ store, clock, log: silentLog() })
+      watch.start()
+      here.move(-ahead)
+      await expect.poll(async () => store.runs.dueIn()).toBe(0)
+      await watch.stop()
+    })
+  })
+}
