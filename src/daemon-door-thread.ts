@@ -4,8 +4,10 @@ import { parentPort, type MessagePort } from 'node:worker_threads'
 import { pino } from 'pino'
 import { ConfigError, reasonOf } from './lib/fault.ts'
 import { logSerializers } from './lib/log-error.ts'
+import { connectionLimits, openFilesLimit } from './web/connection-limits.ts'
 import { createHealth } from './web/health.ts'
 import { createListener, type Listener, type ListenerOptions, type TlsFiles } from './web/listener.ts'
+import { createProvenPeers } from './lib/proven-peers.ts'
 import { createWebhookDoor } from './sources/webhook.ts'
 import { openInboxDoor, journalMarks, type StoreLocation } from './store/open-store.ts'
 import { outliveErrors } from './lib/uncaught.ts'
@@ -92,17 +94,24 @@ function serveDoor(port: MessagePort): void {
       now,
       log,
     })
+    const peers = createProvenPeers()
     const { routes } = createWebhookDoor({
       inbox: { put: async deliveries => timed(() => store.put(deliveries)) },
       secrets: () => held,
       requireSignature: settings.requireSignature,
       profile: profiles[settings.profile],
       counts: settings.counts,
+      peers,
       onAccepted: () => tell({ news: 'accepted' }),
       now,
       log,
     })
-    const listener = createListener({ name: 'public', ...settings.listen, tls: settings.tls, health, log })
+    const limits = { connections: connectionLimits(openFilesLimit()).public }
+    const listener = createListener({
+      name: 'public',
+      ...settings.listen,
+      ...{ tls: settings.tls, health, log, limits, peers },
+    })
     listener.register(routes)
     door = { store, listener }
     const { url } = await listener.start()

@@ -1,6 +1,7 @@
 // The composition root: builds the rooms in the order of the flow and hands each its slice of the configuration; stops them
 // in the reverse order, with a reason per step.
 import { createExporter, type Exporter } from './export/exporter.ts'
+import { connectionLimits, openFilesLimit } from './web/connection-limits.ts'
 import { createHealth } from './web/health.ts'
 import { createIntake } from './sources/intake.ts'
 import { createMetricFlush } from './export/metric-flush.ts'
@@ -199,7 +200,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       log,
     })
     const common = { basePath: config.basePath, trustProxy: config.trustProxy, health, log }
-    const admin = createListener({ name: 'admin', ...config.admin.listen, ...common })
+    const limits = { connections: connectionLimits(openFilesLimit()).admin }
+    const admin = createListener({ name: 'admin', ...config.admin.listen, ...common, limits })
     own.observe(
       lookAt({
         now: () => clock.now(),

@@ -5,6 +5,8 @@ import { isIPv6 } from 'node:net'
 /** A socket, as far as it matters here. */
 export interface Connection {
   readonly remoteAddress?: string | undefined
+  readonly remotePort?: number | undefined
+  readonly localAddress?: string | undefined
 }
 
 export interface ProvenPeers {

@@ -7,12 +7,13 @@ import { fastify, type FastifyInstance, type FastifyPluginAsync, type FastifyRep
 import { ConfigError, reasonOf } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
+import { createProvenPeers, type ProvenPeers } from '../lib/proven-peers.ts'
 import { answerErrors } from './error-answers.ts'
 import type { Health } from './health.ts'
 import { answerMalformed } from './malformed.ts'
 import { after } from '../lib/timer.ts'
 import { openSockets } from './open-sockets.ts'
-import { closeWhatIsUnread } from './unread-body.ts'
+import { closeWhatIsUnread, wasRefusedUnread } from './unread-body.ts'
 
 export interface Limits {
   /** Until the headers must have come, ms. A sender needs one round trip; who takes longer holds a connection for nothing. */
@@ -21,7 +22,7 @@ export interface Limits {
   readonly request: number
   /** How long an idle connection is kept, ms: longer than proxies keep theirs (60 s), so that none sends into a closing one. */
   readonly keepAlive: number
-  /** Connections at once; more are dropped. A connection without a body costs some 20 kB. */
+  /** Connections at once; beyond it, those that have not shown the secret give way. One without a body costs some 20 kB. */
   readonly connections: number
 }
 
@@ -48,6 +49,8 @@ export interface ListenerOptions {
   readonly health: Health
   readonly log: Log
   readonly limits?: Partial<Limits> | undefined
+  /** Who has shown the secret: told by the routes. */
+  readonly peers?: ProvenPeers | undefined
 }
 
 /** Routes of another room: `async app => { app.get('/runs', …) }`. Paths are relative to the base path; a body is only parsed if the plugin adds a parser. */
@@ -67,10 +70,19 @@ export interface Listener {
 export function createListener(options: ListenerOptions): Listener {
   const { name, log } = options
   const basePath = pathOf(options.basePath)
-  const server = createNodeServer(options.tls, { ...defaultLimits, ...options.limits })
+  const limits = { ...defaultLimits, ...options.limits }
+  const server = createNodeServer(options.tls, limits)
   const warn = sparseWarnings(log, Date.now)
-  server.on('drop', () => warn('connections', 'connection dropped: too many are open', { listener: name }))
-  const sockets = openSockets(server)
+  const sockets = openSockets(server, {
+    limit: limits.connections,
+    peers: options.peers ?? createProvenPeers(),
+    onGivenWay: () => warn('connections', 'too many connections are open: the oldest gives way', { listener: name }),
+  })
+  server.on('error', error => {
+    // Before it listens that is `start`'s to say; afterwards a connection could not be accepted: the next one may.
+    if (server.listening)
+      warn('accept', 'a connection could not be accepted', { listener: name, cause: reasonOf(error) })
+  })
   const app = createApp(options, server)
   let stopping = false
   app.addHook('onSend', (request, reply, payload, done) => {
@@ -146,6 +158,8 @@ function createApp({ name, log, trustProxy }: ListenerOptions, server: Server | 
   app.removeAllContentTypeParsers()
   answerErrors(app, log)
   app.addHook('preParsing', (request, reply, payload, done) => {
+    // It ends here: nothing is left to answer, and nothing may be done.
+    if (wasRefusedUnread(request)) return
     if (request.headers.expect?.toLowerCase() === '100-continue' && !request.is404) reply.raw.writeContinue()
     done(null, payload)
   })
@@ -171,12 +185,9 @@ function createNodeServer(tls: TlsFiles | undefined, limits: Limits): Server | T
     keepAliveTimeout: limits.keepAlive,
     connectionsCheckingInterval: Math.min(1_000, limits.headers, limits.request),
   }
-  const server =
-    tls === undefined
-      ? createServer(settings)
-      : usable(() => createTlsServer({ ...settings, ...tls, handshakeTimeout: limits.headers }))
-  server.maxConnections = limits.connections
-  return server
+  return tls === undefined
+    ? createServer(settings)
+    : usable(() => createTlsServer({ ...settings, ...tls, handshakeTimeout: limits.headers }))
 }
 
 /** Runs what reads a certificate; what OpenSSL throws becomes a sentence. */

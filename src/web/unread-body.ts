@@ -18,7 +18,18 @@ const lingering = { bytes: 262_144, ms: 1_000 }
 export function closeWhatIsUnread(request: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
   if (reply.statusCode < 400 || typeof payload !== 'string' || !isLargeAndUnread(request.raw)) return payload
   void reply.header('connection', 'close').header('content-length', Buffer.byteLength(payload))
+  refused.add(request)
   return Readable.from(thenLinger(payload, request.raw))
+}
+
+const refused = new WeakSet<FastifyRequest>()
+
+/**
+ * Whether the request got such a refusal. To fastify it is not answered until its stream has ended, and a sender that goes away
+ * meanwhile would have it run what comes behind the hook that refused: the route itself.
+ */
+export function wasRefusedUnread(request: FastifyRequest): boolean {
+  return refused.has(request)
 }
 
 function isLargeAndUnread(message: IncomingMessage): boolean {

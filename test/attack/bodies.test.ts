@@ -60,7 +60,7 @@ it.each(cases)(
     const recovered = Math.round(performance.now() - since)
     const figures = { connections, opened, sentMb: Math.round(sent / 1e6), honest: id, slowest: Math.round(slowest) }
     report({ ...figures, recovered, peakMb: Math.round(peak / 1e6) })
-    expect(daemon.process.log.filter(({ level }) => level >= 50)).toEqual([])
+    expect(daemon.process.log.filter(({ level }) => level >= 50).slice(0, 3)).toEqual([])
   },
   120_000,
 )

@@ -135,7 +135,7 @@ function hold(order: FloodOrder, kind: FloodKind): Promise<void> {
     socket.on('error', () => undefined)
     // A little later: strangers that are turned away do not come back in the same instant.
     const again = async (): Promise<void> => {
-      await sleep(kind === 'comes' ? 1 : 50)
+      await sleep(kind === 'comes' || kind === 'pours' ? 10 : 250)
       await hold(order, kind)
       resolve()
     }

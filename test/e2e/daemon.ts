@@ -42,8 +42,13 @@ export class ProgramProcess {
   stdout = ''
   stderr = ''
 
-  constructor(args: readonly string[], env: NodeJS.ProcessEnv, nodeArgs: readonly string[] = []) {
-    const child = spawn(process.execPath, [...nodeArgs, main, ...args], {
+  /** `openFiles`: as many as it may open, where that is not left to the system. */
+  constructor(args: readonly string[], env: NodeJS.ProcessEnv, nodeArgs: readonly string[] = [], openFiles?: number) {
+    const [command, before] =
+      openFiles === undefined
+        ? [process.execPath, []]
+        : ['/bin/sh', ['-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath]]
+    const child = spawn(command, [...before, ...nodeArgs, main, ...args], {
       env: environment(env),
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -113,8 +118,10 @@ export class Daemon {
   #url = ''
   #adminUrl = ''
   readonly #nodeArgs: readonly string[]
+  readonly #openFiles: number | undefined
 
-  private constructor(folder: string, env: NodeJS.ProcessEnv, nodeArgs: readonly string[]) {
+  private constructor(folder: string, env: NodeJS.ProcessEnv, nodeArgs: readonly string[], openFiles?: number) {
+    this.#openFiles = openFiles
     this.folder = folder
     this.env = {
       PIPESPAN_LISTEN: '127.0.0.1:0',
@@ -128,12 +135,16 @@ export class Daemon {
       ...env,
     }
     this.#nodeArgs = nodeArgs
-    this.process = new ProgramProcess(['serve'], this.env, nodeArgs)
+    this.process = new ProgramProcess(['serve'], this.env, nodeArgs, openFiles)
   }
 
   /** Starts one that ends with the test, and waits until it is ready. A variable that is undefined is left out. */
-  static async start(env: NodeJS.ProcessEnv = {}, nodeArgs: readonly string[] = []): Promise<Daemon> {
-    const daemon = new Daemon(temporaryFolder(), env, nodeArgs)
+  static async start(
+    env: NodeJS.ProcessEnv = {},
+    nodeArgs: readonly string[] = [],
+    openFiles?: number,
+  ): Promise<Daemon> {
+    const daemon = new Daemon(temporaryFolder(), env, nodeArgs, openFiles)
     onTestFinished(async () => daemon.kill())
     await daemon.#ready()
     return daemon
@@ -247,7 +258,7 @@ export class Daemon {
   async #next(): Promise<void> {
     await this.process.ended
     this.#past += this.process.stdout + this.process.stderr
-    this.process = new ProgramProcess(['serve'], this.env, this.#nodeArgs)
+    this.process = new ProgramProcess(['serve'], this.env, this.#nodeArgs, this.#openFiles)
   }
 
   async #ready(): Promise<void> {

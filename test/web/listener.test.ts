@@ -1,13 +1,14 @@
 // What a listener promises whatever its routes are: limits, errors, an orderly end.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { pino } from 'pino'
 import { request } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ConfigError } from '../../src/lib/fault.ts'
+import { createProvenPeers } from '../../src/lib/proven-peers.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { createHealth } from '../../src/web/health.ts'
 import { createListener, type Listener, type ListenerOptions, type Routes } from '../../src/web/listener.ts'
@@ -41,6 +42,11 @@ async function run(options: Partial<ListenerOptions> = {}, routes?: Routes): Pro
   onTestFinished(() => listener.stop(0))
   return { listener, port, url }
 }
+
+const pem = (name: string) => ({
+  cert: readFileSync(new URL(`../fixtures/tls/${name}.cert.pem`, import.meta.url)),
+  key: readFileSync(new URL(`../fixtures/tls/${name}.key.pem`, import.meta.url)),
+})
 
 const get = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${more}\r\n`
 
@@ -86,6 +92,35 @@ describe('answers that no route gives', () => {
     connection.socket.write('POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 25000000\r\n\r\n')
     expect(await connection.until(/nothing/)).toMatch(/^HTTP\/1\.1 404 [^]*connection: close/)
     await connection.closed()
+  })
+
+  test('a request that was refused before its body does nothing, also when its sender goes away at once', async () => {
+    let asked = 0
+    let acted = 0
+    let closed = 0
+    const guarded: Routes = async app => {
+      app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+      app.addHook('onRequest', async (request, reply) => {
+        asked += 1
+        request.raw.socket.once('close', () => (closed += 1))
+        return reply.code(401).send({ message: 'No.' })
+      })
+      app.post('/act', async () => {
+        acted += 1
+        return { message: 'done' }
+      })
+    }
+    const { port } = await run({}, guarded)
+    for (let at = 0; at < 20; at += 1) {
+      const { socket } = await openRaw(port)
+      socket.write('POST /act HTTP/1.1\r\nHost: a\r\nContent-Type: a/b\r\nContent-Length: 25000000\r\n\r\n')
+      await expect.poll(() => asked).toBe(at + 1)
+      socket.resetAndDestroy()
+    }
+    await expect.poll(() => closed).toBe(20)
+    // What would follow the end of a connection follows within its turn; a request of its own comes many turns later.
+    expect(await exchange(port, get('/healthz'))).toContain('Alive')
+    expect(acted).toBe(0)
   })
 
   test('a route that throws: 500 without its words, which are in the log with the request id', async () => {
@@ -168,17 +203,63 @@ describe('limits', () => {
     expect(await connection.closed()).toContain('Alive')
   })
 
-  test('connections beyond the limit are dropped; those there are go on', async () => {
+  test('at the limit the oldest connection gives way to a new one, in the middle of a request or not', async () => {
     const { port } = await run({ limits: { connections: 2 } })
     const first = await openRaw(port)
+    first.socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
+    await first.until(/Alive/)
     const second = await openRaw(port)
-    const third = connect(port, '127.0.0.1')
-    third.on('error', () => undefined)
-    await once(third, 'close')
-    second.socket.write(get('/healthz'))
-    expect(await second.closed()).toContain('Alive')
-    first.socket.destroy()
+    second.socket.write('GET /healthz HTTP/1.1\r\nHost:')
+    const third = await openRaw(port)
+    await first.closed()
+    third.socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
+    await third.until(/Alive/)
+    const fourth = await openRaw(port)
+    await second.closed()
+    fourth.socket.write(get('/healthz'))
+    expect(await fourth.closed()).toContain('Alive')
+    third.socket.destroy()
   })
+
+  test.each(['', 'first'])(
+    'a connection that has shown the secret gives way to nobody, and one from its address after all others (TLS: %j)',
+    async tls => {
+      const peers = createProvenPeers()
+      const routes: Routes = async app => {
+        app.get('/prove', async request => {
+          peers.proved(request.raw.socket, request.ip)
+          return { message: 'proven' }
+        })
+      }
+      const options = tls === '' ? {} : { tls: pem(tls) }
+      const { port } = await run({ ...options, peers, limits: { connections: 3 } }, routes)
+      const gone = new Set<Socket>()
+      const dial = async (localAddress: string): Promise<Socket> => {
+        const socket =
+          tls === ''
+            ? connect({ port, host: '127.0.0.1', localAddress })
+            : connectTls({ socket: connect({ port, host: '127.0.0.1', localAddress }), rejectUnauthorized: false })
+        socket.on('error', () => undefined).once('close', () => gone.add(socket))
+        await once(socket, tls === '' ? 'connect' : 'secureConnect')
+        return socket
+      }
+      const asks = async (socket: Socket, path: string): Promise<string> => {
+        socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`)
+        return String(await once(socket, 'data'))
+      }
+      const proven = await dial('127.0.0.2')
+      expect(await asks(proven, '/prove')).toContain('proven')
+      const neighbour = await dial('127.0.0.2')
+      const stranger = await dial('127.0.0.1')
+      const next = await dial('127.0.0.1')
+      await expect.poll(() => [...gone]).toEqual([stranger])
+      await dial('127.0.0.2')
+      await expect.poll(() => [...gone]).toEqual([stranger, next])
+      await dial('127.0.0.2')
+      await expect.poll(() => [...gone]).toEqual([stranger, next, neighbour])
+      expect(await asks(proven, '/healthz')).toContain('Alive')
+    },
+  )
 })
 
 describe('the end', () => {
@@ -282,10 +363,6 @@ describe('addresses', () => {
 })
 
 describe('TLS', () => {
-  const pem = (name: string) => ({
-    cert: readFileSync(new URL(`../fixtures/tls/${name}.cert.pem`, import.meta.url)),
-    key: readFileSync(new URL(`../fixtures/tls/${name}.key.pem`, import.meta.url)),
-  })
   async function dial(port: number): Promise<TLSSocket> {
     const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
     await once(socket, 'secureConnect')

@@ -1,0 +1,123 @@
+// Strangers who hold connections, as many as they can get and more than there are descriptors: every honest delivery is taken all the
+// same, also from a sender who was never here before, and nothing ends the daemon.
+import { Agent } from 'node:http'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { Daemon, temporaryFolder, webhookToken } from '../e2e/daemon.ts'
+import { isFull, report } from '../e2e/load.ts'
+import { pipelineBody, post } from './honest.ts'
+import { flood } from './strangers.ts'
+import type { FloodKind } from './flood.ts'
+
+const kinds: readonly FloodKind[] = ['idles', 'lingers', 'drips', 'half closes', 'claims', 'dribbles']
+const honest = isFull ? 200 : 20
+const platform = '127.0.0.2'
+
+interface Case {
+  readonly name: string
+  readonly kinds: readonly FloodKind[]
+  readonly connections: number
+  readonly openFiles?: number
+}
+
+const short: readonly Case[] = [
+  { name: '1,300 connections of all kinds, with 1,024 descriptors', kinds, connections: 1_300, openFiles: 1_024 },
+]
+const full: readonly Case[] = [
+  { name: '10,000 idle connections', kinds: ['idles'], connections: 10_000 },
+  { name: '2,100 kept connections', kinds: ['lingers'], connections: 2_100 },
+  { name: '2,100 connections that drip', kinds: ['drips'], connections: 2_100 },
+  { name: '2,100 half-closed connections', kinds: ['half closes'], connections: 2_100 },
+  { name: '200 connections that ask without waiting', kinds: ['pipelines'], connections: 200 },
+  { name: '1,224 kept connections, with 1,024 descriptors', kinds: ['lingers'], connections: 1_224, openFiles: 1_024 },
+  { name: '4,000 kept connections, with 256 descriptors', kinds: ['lingers'], connections: 4_000, openFiles: 256 },
+]
+
+it.each(isFull ? [...short, ...full] : short)(
+  '$name: all honest deliveries are taken',
+  async found => {
+    const { connections, openFiles } = found
+    const daemon = await Daemon.start({}, [], openFiles)
+    const headers = { 'content-type': 'application/json', 'x-service-event': 'Pipeline Hook' }
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    onTestFinished(() => agent.destroy())
+    let id = 0
+    let slowest = 0
+    const deliver = async (from: { localAddress?: string; agent?: Agent }): Promise<number> => {
+      id += 1
+      const since = performance.now()
+      const status = await post(
+        daemon.webhooks,
+        pipelineBody(id),
+        { ...headers, 'x-service-token': webhookToken },
+        from,
+      )
+      slowest = Math.max(slowest, performance.now() - since)
+      return status
+    }
+    const kept = [await deliver({ localAddress: '127.0.0.9', agent })]
+    const port = Number(new URL(daemon.url).port)
+    const strangers = await flood({ port, connections, kinds: found.kinds, localAddress: '127.0.0.1' })
+    const admin = { port: Number(new URL(daemon.adminUrl).port), connections: 400, kinds: ['lingers'] as const }
+    const lookers = await flood({ ...admin, localAddress: '127.0.0.1' })
+    slowest = 0
+    const statuses: number[] = []
+    while (id < honest) statuses.push(await deliver({ localAddress: platform }))
+    // Whoever keeps a connection that has shown the secret, keeps it.
+    kept.push(await deliver({ localAddress: '127.0.0.9', agent }))
+    expect(Object.values(agent.freeSockets).flat()).toHaveLength(1)
+    expect(statuses).toEqual(statuses.map(() => 202))
+    expect(kept).toEqual([202, 202])
+    expect((await fetch(`${daemon.adminUrl}/readyz`)).status).toBe(200)
+    const { opened } = await strangers.figures()
+    await Promise.all([strangers.end(), lookers.end()])
+    const since = performance.now()
+    expect(await deliver({})).toBe(202)
+    const recovered = Math.round(performance.now() - since)
+    report({ connections, openFiles: openFiles ?? 0, opened, honest: id, slowest: Math.round(slowest), recovered })
+    expect(daemon.process.log.filter(({ level }) => level >= 50).slice(0, 3)).toEqual([])
+    expect(await daemon.stop()).toEqual({ code: 0, signal: null })
+  },
+  120_000,
+)
+
+/** Takes all descriptors that are left, whoever would have needed them, until a file appears. */
+function takesDescriptors(file: string): string[] {
+  const preload = `
+    import { closeSync, existsSync, openSync } from 'node:fs'
+    import { isMainThread } from 'node:worker_threads'
+    const held = []
+    const take = () => {
+      if (existsSync(${JSON.stringify(`${file}.end`)})) {
+        for (const one of held.splice(0)) closeSync(one)
+        return
+      }
+      if (existsSync(${JSON.stringify(file)})) try { for (;;) held.push(openSync('/dev/null')) } catch {}
+    }
+    if (isMainThread) setInterval(take, 5).unref()`
+  return ['--import', `data:text/javascript,${encodeURIComponent(preload)}`]
+}
+
+it('not one descriptor is left: the daemon lives, and takes deliveries again once there are some', async () => {
+  const sign = path.join(temporaryFolder(), 'now')
+  const daemon = await Daemon.start({}, takesDescriptors(sign), 256)
+  const headers = { 'x-service-event': 'Pipeline Hook' }
+  writeFileSync(sign, '')
+  let refused = 0
+  for (let at = 0; refused < 20; at += 1) {
+    await daemon.post(pipelineBody(100 + at), { ...headers, connection: 'close' }).then(
+      () => undefined,
+      () => (refused += 1),
+    )
+  }
+  expect(daemon.process.child.exitCode).toBeNull()
+  writeFileSync(`${sign}.end`, '')
+  const taken = async (): Promise<number> =>
+    daemon.post(pipelineBody(1), headers).then(
+      ({ status }) => status,
+      () => 0,
+    )
+  await expect.poll(taken, { timeout: 60_000 }).toBe(202)
+  expect(await daemon.stop()).toEqual({ code: 0, signal: null })
+}, 120_000)

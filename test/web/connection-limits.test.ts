@@ -1,0 +1,23 @@
+// How many connections the listeners may hold, by how many files may be open.
+import { spawnSync } from 'node:child_process'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { connectionLimits } from '../../src/web/connection-limits.ts'
+
+test.each([
+  [undefined, { public: 2_048, admin: 2_048 }],
+  [1_048_576, { public: 2_048, admin: 2_048 }],
+  [4_096, { public: 2_048, admin: 960 }],
+  [1_024, { public: 576, admin: 192 }],
+  [256, { public: 96, admin: 32 }],
+  [8, { public: 3, admin: 1 }],
+])('with %j open files: %j', (openFiles, limits) => {
+  expect(connectionLimits(openFiles)).toEqual(limits)
+})
+
+test.skipIf(process.platform !== 'linux')("the process's own limit is read", () => {
+  const file = path.join(import.meta.dirname, '..', '..', 'src', 'web', 'connection-limits.ts')
+  const script = `const { openFilesLimit } = await import(${JSON.stringify(file)}); console.log(openFilesLimit())`
+  const args = ['-c', 'ulimit -n 333; exec "$0" "$@"', process.execPath, '--input-type=module', '-e', script]
+  expect(spawnSync('/bin/sh', args, { encoding: 'utf8' }).stdout.trim()).toBe('333')
+})
