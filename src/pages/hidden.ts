@@ -1,78 +1,186 @@
-// Projects whose names are not to be seen: left out of whatever the pages show, as if there were no such project.
-import type { DeadLetter } from '../store/exports.ts'
+// Projects whose names are not to be seen: left out of whatever the pages show, as if there were no such project. The one place
+// where that is decided: whatever the pages and their API know comes through here.
+import { createHiddenWords } from './hidden-words.ts'
+import type { DeadLetter, Exports } from '../store/exports.ts'
 import type { Json } from '../store/notes.ts'
 import type { PagesParts } from './ports.ts'
+import type { ProjectFacts } from '../model/observation.ts'
 import type { StoredRun } from '../store/runs.ts'
 
 /** Asked for one, where all of one belong to hidden projects. */
 const mostPages = 10
+/** Looked at to find as many as were asked for, where many belong to hidden projects. */
+const mostLookedAt = 2_000
+/** Dead letters that an action on all of them takes at once. */
+const actedOn = 1_000
+/** Documents of what asks the platform, which name projects and groups. */
+const ofSources = /^(poll|redelivery|backfill)\b/
 
-/** The same parts without what belongs to hidden projects. Totals over all projects stay whole: they name none. */
+/** The same parts without what belongs to hidden projects, and without their names. Totals over all projects stay whole: they name none. */
 export function withoutHidden(parts: PagesParts, isHidden: (path: string) => boolean): PagesParts {
-  const { views, runs } = parts
-  const isShown = ({ run }: StoredRun): boolean => {
-    const { path, name } = run.project.facts
-    return !isHidden(path ?? name ?? '')
-  }
-  const shown = (found: readonly StoredRun[]): StoredRun[] => found.filter(isShown)
+  const { views, runs, exports, inbox } = parts
+  const words = createHiddenWords(isHidden)
+  const isHiddenProject = ({ path, name }: ProjectFacts): boolean => isHidden(path ?? name ?? '')
+  const isShown = ({ run }: StoredRun): boolean => !isHiddenProject(run.project.facts)
+  // The key is what it is asked for by.
+  const clean = (stored: StoredRun): StoredRun => ({
+    ...words.without(stored),
+    run: { ...words.without(stored.run), key: stored.run.key },
+  })
+  const shown = (found: readonly StoredRun[]): StoredRun[] => found.filter(isShown).map(clean)
   const one = (found: StoredRun | undefined): StoredRun | undefined =>
-    found !== undefined && isShown(found) ? found : undefined
-  const namesHidden = (value: Json): boolean =>
-    typeof value === 'object' &&
-    value !== null &&
-    Object.values(value).some(one => typeof one === 'string' && isHidden(one))
-  const letterIsShown = async ({ instance, pipelineId }: DeadLetter): Promise<boolean> => {
+    found !== undefined && isShown(found) ? clean(found) : undefined
+  const line = ({ project }: { readonly project: string }): boolean => !isHidden(project)
+
+  async function letterIsShown({ id, instance, pipelineId }: DeadLetter): Promise<boolean> {
     const found = await runs.get({ instance, pipelineId })
-    return found === undefined || isShown(found)
+    if (found !== undefined) return isShown(found)
+    // The run was pruned; what is to be sent of it still knows whose it is.
+    const letter = await exports.deadLetter(id)
+    return letter !== undefined && !isHiddenProject(letter.part.project)
   }
+
+  async function shownLetters(letters: readonly DeadLetter[]): Promise<DeadLetter[]> {
+    const flags = await Promise.all(letters.map(letterIsShown))
+    return letters.filter((_, index) => flags[index])
+  }
+
+  /** Nobody acts on what is not shown, not by its number either. */
+  const onShown =
+    (act: Exports['retryDead']): Exports['retryDead'] =>
+    async ids => {
+      if (ids !== 'all') {
+        const letters = await Promise.all(ids.map(async id => (await exports.deadLetter(id))?.letter))
+        const chosen = await shownLetters(letters.filter(letter => letter !== undefined))
+        return chosen.length === 0 ? 0 : act(chosen.map(({ id }) => id))
+      }
+      let count = 0
+      for (;;) {
+        const letters = await enough(async more => exports.deadLetters(more), actedOn, shownLetters)
+        const done = letters.length === 0 ? 0 : await act(letters.map(({ id }) => id))
+        if (done === 0) return count
+        count += done
+      }
+    }
+
   return {
     ...parts,
+    lanes: async () => words.without(await parts.lanes()),
+    flow: () => words.without(parts.flow()),
+    exported: some => words.without(parts.exported(some)),
+    inbox: { ...inbox, listKept: async limit => words.without(await inbox.listKept(limit)) },
     notes: {
       ...parts.notes,
       list: async prefix => {
-        const documents = [...(await parts.notes.list(prefix))]
-        return new Map(documents.filter(([, value]) => !namesHidden(value)))
+        const documents = await parts.notes.list(prefix)
+        return ofSources.test(prefix) ? sourcesShown(documents, await parts.notes.list('poll/project/')) : documents
       },
     },
     runs: { get: async key => one(await runs.get(key)) },
     exports: {
-      ...parts.exports,
+      retryDead: onShown(async ids => exports.retryDead(ids)),
+      dropDead: onShown(async ids => exports.dropDead(ids)),
       deadLetters: async limit => {
-        const letters = await parts.exports.deadLetters(limit)
-        const flags = await Promise.all(letters.map(letterIsShown))
-        return letters.filter((_, index) => flags[index])
+        const letters = await enough(async more => exports.deadLetters(more), limit, shownLetters)
+        return words.without(letters)
       },
       deadLetter: async id => {
-        const found = await parts.exports.deadLetter(id)
-        return found !== undefined && (await letterIsShown(found.letter)) ? found : undefined
+        const found = await exports.deadLetter(id)
+        if (found === undefined || !(await letterIsShown(found.letter))) return undefined
+        return { ...found, letter: words.without(found.letter) }
       },
     },
     views: {
       ...views,
-      inStatus: async (statuses, limit) => shown(await views.inStatus(statuses, limit)),
-      lastFinished: async limit => shown(await views.lastFinished(limit)),
+      inStatus: async (statuses, limit) => enough(async more => views.inStatus(statuses, more), limit, shown),
+      countInStatus: async statuses => views.countInStatus(statuses, path => !isHidden(path)),
+      lastFinished: async limit => enough(async more => views.lastFinished(more), limit, shown),
       search: async query => {
         let page = await views.search(query)
-        const runs = shown(page.runs)
+        const found = shown(page.runs)
         // Pages are full, whoever is left out of them.
-        for (let more = 0; more < mostPages && runs.length < query.limit && page.next !== undefined; more += 1) {
-          page = await views.search({ ...query, after: page.next, limit: query.limit - runs.length })
-          runs.push(...shown(page.runs))
+        for (let more = 0; more < mostPages && found.length < query.limit && page.next !== undefined; more += 1) {
+          page = await views.search({ ...query, after: page.next, limit: query.limit - found.length })
+          found.push(...shown(page.runs))
         }
-        return { ...page, runs }
+        return { ...page, runs: found }
       },
-      projects: async limit => (await views.projects(limit)).filter(path => !isHidden(path)),
+      projects: async limit =>
+        enough(
+          async more => views.projects(more),
+          limit,
+          paths => paths.filter(path => !isHidden(path)),
+        ),
       find: async (projectId, pipelineId, instance) => one(await views.find(projectId, pipelineId, instance)),
       children: async key => shown(await views.children(key)),
+      exportsOf: async key => words.without(await views.exportsOf(key)),
       trends: {
         ...views.trends,
         series: async (subject, query) =>
-          (await views.trends.series(subject, query)).filter(({ project }) => project === '' || !isHidden(project)),
+          words.without((await views.trends.series(subject, query)).filter(row => row.project === '' || line(row))),
         projects: async (query, limit) =>
-          (await views.trends.projects(query, limit)).filter(({ project }) => !isHidden(project)),
+          enough(
+            async more => views.trends.projects(query, more),
+            limit,
+            rows => words.without(rows.filter(line)),
+          ),
         jobs: async (by, query, limit) =>
-          (await views.trends.jobs(by, query, limit)).filter(({ project }) => !isHidden(project)),
+          enough(
+            async more => views.trends.jobs(by, query, more),
+            limit,
+            rows => words.without(rows.filter(line)),
+          ),
       },
     },
   }
+
+  /** What sources remember, without hidden projects, whether it names them by their path, in an owner's words, or by their number. */
+  function sourcesShown(
+    documents: ReadonlyMap<string, Json>,
+    polled: ReadonlyMap<string, Json>,
+  ): ReadonlyMap<string, Json> {
+    const numbers = new Set(
+      [...polled].filter(([, value]) => namesHidden(value)).map(([name]) => instanceAndOwner(name)),
+    )
+    return new Map(
+      [...documents].filter(([name, value]) => {
+        if (namesHidden(value) || pathsOfName(name).some(isHidden)) return false
+        const owner = typeof value === 'object' && value !== null && 'owner' in value ? value.owner : undefined
+        return typeof owner !== 'string' || !numbers.has(`${instanceOf(name)} ${owner.replace(/^project /, '')}`)
+      }),
+    )
+  }
+
+  function namesHidden(value: Json | undefined): boolean {
+    if (typeof value === 'string') return isHidden(value.replace(/^(project|group) /, '')) || words.names(value)
+    return typeof value === 'object' && value !== null && Object.values(value).some(namesHidden)
+  }
+}
+
+/** Asks for more, and still more, until as many are shown as were asked for, or there are no more. */
+async function enough<T>(
+  ask: (limit: number) => Promise<readonly T[]>,
+  limit: number,
+  shown: (some: readonly T[]) => readonly T[] | Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  for (let asked = limit; ; asked *= 4) {
+    const found = await ask(asked)
+    const left = await shown(found)
+    if (left.length >= limit || found.length < asked || asked >= mostLookedAt) return left.slice(0, limit)
+  }
+}
+
+/** Of `poll/project/https://git.example.com/301` the instance: whatever is between the kind and the last part. */
+function instanceOf(name: string): string {
+  return /https?:\/\/.*(?=\/(?:project|group)\/\d+$)|https?:\/\/.*(?=\/[^/]+$)/.exec(name)?.[0] ?? ''
+}
+
+function instanceAndOwner(name: string): string {
+  return `${instanceOf(name)} ${name.slice(name.lastIndexOf('/') + 1)}`
+}
+
+/** What follows the host in a document's name may be a group's path, below a relative root or not. */
+function pathsOfName(name: string): string[] {
+  const [, rest = ''] = /https?:\/\/[^/]+\/(.+)$/.exec(name) ?? []
+  return [rest, rest.slice(rest.indexOf('/') + 1)]
 }

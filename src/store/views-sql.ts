@@ -29,11 +29,16 @@ export function viewsOn(ask: Ask): Omit<Views, 'trends'> {
       const newest = lists.flat().sort((a, b) => (b.created_at as number) - (a.created_at as number))
       return load(ask, idsOf(newest.slice(0, limit)))
     },
-    countInStatus: async statuses => {
-      const counts = await Promise.all(
-        statuses.map(async status => ask('SELECT count(*) AS count FROM listed_runs WHERE status = ?1', [status])),
-      )
-      return counts.flat().reduce((sum, row) => sum + Number(row.count), 0)
+    countInStatus: async (statuses, isCounted) => {
+      const sql =
+        isCounted === undefined
+          ? 'SELECT count(*) AS count FROM listed_runs WHERE status = ?1'
+          : 'SELECT project, count(*) AS count FROM listed_runs WHERE status = ?1 GROUP BY project'
+      const counts = await Promise.all(statuses.map(async status => ask(sql, [status])))
+      return counts
+        .flat()
+        .filter(row => isCounted?.(row.project as string) ?? true)
+        .reduce((sum, row) => sum + Number(row.count), 0)
     },
     lastFinished: async limit => {
       const rows = await ask(

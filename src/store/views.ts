@@ -54,8 +54,8 @@ export interface ExportState {
 export interface Views {
   /** Runs in one of these statuses, the newest first. */
   inStatus(statuses: readonly string[], limit: number): Promise<readonly StoredRun[]>
-  /** How many runs are in one of these statuses. */
-  countInStatus(statuses: readonly string[]): Promise<number>
+  /** How many runs are in one of these statuses, where only some projects count: of those. */
+  countInStatus(statuses: readonly string[], isCounted?: (project: string) => boolean): Promise<number>
   /** The last to finish first. */
   lastFinished(limit: number): Promise<readonly StoredRun[]>
   /** One page of a list. A text is looked for in a bounded number of runs at a time. */

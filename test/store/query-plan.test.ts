@@ -33,6 +33,7 @@ async function askAll(ask: Ask): Promise<void> {
   const views = viewsOn(ask)
   await views.inStatus(['running', 'failed'], 20)
   await views.countInStatus(['running', 'failed'])
+  await views.countInStatus(['running', 'failed'], () => true)
   await views.lastFinished(20)
   await views.projects(100)
   await views.find(100, key.pipelineId)

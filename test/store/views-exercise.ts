@@ -87,6 +87,8 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       await hear(1, 'running', { created: 1 })
       expect(ids({ runs: await store.views.inStatus(['running', 'pending'], 10) })).toEqual([1])
       expect(await store.views.countInStatus(['running', 'pending'])).toBe(1)
+      expect(await store.views.countInStatus(['running', 'pending'], () => true)).toBe(1)
+      expect(await store.views.countInStatus(['running', 'pending'], () => false)).toBe(0)
       expect(await store.views.lastFinished(10)).toEqual([])
       await hear(1, 'success', { created: 1, finished: 60 }, { ref: 'release' })
       expect(await store.views.inStatus(['running'], 10)).toEqual([])

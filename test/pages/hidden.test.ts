@@ -1,0 +1,188 @@
+// Projects that the configuration hides: nothing that anybody can read names them, wherever their names came from.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createHiddenWords } from '../../src/pages/hidden-words.ts'
+import { openHouse, until, type House } from './house.ts'
+import type { Json } from '../../src/store/notes.ts'
+
+const instance = 'https://git.example.com'
+const other = 'acme/vault/keys'
+const url = `${instance}/${other}/-/pipelines/7`
+
+/** `projects`: of which id and path. */
+function pipeline(id: number, project: { id: number; path: string }, facts: object = {}, more: object = {}): string {
+  const at = (seconds: number): string => new Date(Date.now() - 3_600_000 + seconds * 1_000).toISOString()
+  const web = `${instance}/${project.path}`
+  const attributes = {
+    id,
+    ref: 'main',
+    status: 'success',
+    created_at: at(0),
+    finished_at: at(60),
+    url: `${web}/-/pipelines/${id}`,
+  }
+  return JSON.stringify({
+    object_kind: 'pipeline',
+    object_attributes: { ...attributes, ...facts },
+    project: { id: project.id, name: project.path.split('/').at(-1), path_with_namespace: project.path, web_url: web },
+    builds: [{ id: id * 10, stage: 'build', name: 'build', status: 'success', started_at: at(1), finished_at: at(50) }],
+    ...more,
+  })
+}
+
+const shown = { id: 3, path: 'acme/shop' }
+const hidden = { id: 301, path: other }
+
+let house: House
+let hiddenLetter: number
+beforeAll(async () => {
+  house = await openHouse({ PIPESPAN_PAGES_HIDE: 'acme/vault/**', SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics' })
+  const { store } = house.daemon
+  const post = async (body: string): Promise<void> => {
+    const headers = {
+      'content-type': 'application/json',
+      'x-service-event': 'Pipeline Hook',
+      'x-service-token': 'a-webhook-token',
+    }
+    expect((await fetch(`${house.daemon.url}/webhooks`, { method: 'POST', body, headers })).status).toBe(202)
+  }
+  const remember = async (name: string, value: Json): Promise<void> =>
+    store.notes.change(name, () => ({ value, result: undefined }))
+  const hook = (owner: string): Json => ({ owner, state: 'disabled', newest: 1, answers: { 500: 2 } })
+  await remember(`poll/project/${instance}/301`, { project: 301, path: other, seen: 1, active: [] })
+  await remember(`poll/project/${instance}/3`, { project: 3, path: shown.path, seen: 1, active: [] })
+  await remember(`poll/sweep/${instance}/acme/vault`, { done: true, count: 3 })
+  await remember(`redelivery/${instance}/project/17`, hook(`project ${other}`))
+  await remember(`redelivery/${instance}/group/18`, hook('group acme/vault'))
+  await remember(`redelivery/${instance}/project/19`, hook('project 301'))
+  await remember(`redelivery/${instance}/project/20`, hook('project 3'))
+
+  const said = `See ${other}!3, ${url} and (${instance}/${other}.git).`
+  const request = { iid: 4, title: `Take ${other} in`, source_branch: 'main', target_branch: 'main' }
+  const refuse = {
+    fault: { kind: 'status', status: 400, message: `too much of ${other} at /projects/acme%2Fvault%2Fkeys` },
+  } as const
+  // Only a backend that has taken something is believed to refuse for good.
+  await post(pipeline(5_000, shown))
+  await until(async () => house.receiver.spans.length > 0)
+  house.receiver.misbehave({ ...refuse, when: ({ signal }) => signal === 'traces' })
+  await post(pipeline(5_001, shown, {}, { commit: { id: 'a'.repeat(40), message: said }, merge_request: request }))
+  await post(pipeline(5_002, hidden))
+  await until(async () => (await store.exports.deadLetters(5)).length === 2)
+  hiddenLetter = (await store.exports.deadLetters(5)).find(({ pipelineId }) => pipelineId === 5_002)?.id ?? 0
+  house.receiver.behave()
+  for (let id = 5_010; id < 5_020; id += 1) await post(pipeline(id, hidden, { status: 'running', finished_at: null }))
+  await until(async () => (await store.views.countInStatus(['running'])) === 10)
+  await post(pipeline(5_030, shown, { status: 'running', finished_at: null, created_at: '2026-01-01T00:00:00Z' }))
+  await until(async () => (await store.views.countInStatus(['running'])) === 11)
+  while ((await store.views.trends.takeIn(100)) > 0);
+})
+afterAll(async () => house.close())
+
+const read = async (path: string): Promise<string> => (await fetch(house.url + path)).text()
+
+/** The first news of an open page. */
+async function live(page: string): Promise<string> {
+  const ended = new AbortController()
+  const answer = await fetch(`${house.url}/live?${new URLSearchParams({ page }).toString()}`, { signal: ended.signal })
+  let text = ''
+  for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {
+    text += chunk
+    if (text.includes('event: page')) break
+  }
+  ended.abort()
+  return text
+}
+
+const pages = [
+  '/',
+  '/pipelines',
+  '/pipelines/3/5001',
+  '/trends?span=7d',
+  '/trends?project=301',
+  '/sources',
+  '/exports',
+  '/tokens',
+  '/exports/1',
+]
+const answers = [
+  'overview',
+  'pipelines?limit=200',
+  'pipelines/3/5001',
+  'trends?span=7d',
+  'sources',
+  'exports',
+  'tokens',
+]
+
+describe('a hidden project', () => {
+  it.each([...pages, ...answers.map(path => `/api/${path}`), '/metrics'])('is not named by %s', async path => {
+    const text = await read(path)
+    expect(text.length).toBeGreaterThan(50)
+    expect(text).not.toMatch(/vault/i)
+  })
+
+  it.each(['/', '/sources', '/pipelines/3/5001'])('is not named by the news of %s', async path => {
+    expect(await live(path)).not.toMatch(/vault/i)
+  })
+
+  it('leaves what others say readable', async () => {
+    const page = await read('/pipelines/3/5001')
+    expect(page).toContain('See [hidden]!3, https:[hidden] and (https:[hidden]).')
+    expect(await read('/exports')).toContain('too much of [hidden] at [hidden]')
+    expect(await read('/')).toContain('#20 of project 3')
+    expect(await read('/')).not.toMatch(/#1[789] of/)
+    expect(await read('/metrics')).toContain('project_path="acme/shop"')
+  })
+
+  it('is not counted where the others are listed, and takes nobody’s place there', async () => {
+    const overview = JSON.parse(await read('/api/overview')) as { active: number; running: { pipelineId: number }[] }
+    expect(overview.active).toBe(1)
+    expect(overview.running.map(({ pipelineId }) => pipelineId)).toEqual([5_030])
+  })
+
+  it('has no dead letter that could be seen or acted on', async () => {
+    expect(hiddenLetter).toBeGreaterThan(0)
+    expect((await fetch(`${house.url}/exports/${hiddenLetter}`)).status).toBe(404)
+    const form = /name="form" value="([^"]+)"/.exec(await read('/exports/confirm?do=drop&which=all'))?.[1] ?? ''
+    for (const ids of [[hiddenLetter], 'all']) {
+      const headers = { 'content-type': 'application/json', 'x-pipespan-form': form }
+      const asked = { method: 'POST', headers, body: JSON.stringify({ ids }) }
+      const answer = await fetch(`${house.url}/api/dead-letters/drop`, asked)
+      expect(await answer.json()).toEqual({ count: ids === 'all' ? 1 : 0 })
+    }
+    expect((await house.daemon.store.exports.deadLetters(5)).map(({ id }) => id)).toEqual([hiddenLetter])
+  })
+})
+
+describe('a text names a hidden project', () => {
+  const words = createHiddenWords(path => path === other || path.startsWith('secret/'))
+
+  it.each([
+    other,
+    `group:${other}.`,
+    `"${other}@main"`,
+    `${other}#12`,
+    `https://git.example.com/${other}`,
+    `https://git.example.com/${other}/-/jobs/1?x=y`,
+    `https://example.com/git/${other}/-/jobs/1`,
+    `git@git.example.com:${other}.git`,
+    '/api/v4/projects/secret%2Fthing/pipelines',
+    '/projects/acme%2fvault%2fkeys/hooks',
+  ])('in %s', text => {
+    expect(words.names(text)).toBe(true)
+    expect(JSON.stringify(words.without([{ text, [text]: new Map([[1, text]]) }]))).not.toMatch(/vault|secret/)
+  })
+
+  it.each([
+    'acme/vaults',
+    'my/acme/vault/keys2',
+    'the secret is out',
+    'https://secret.example.com/a/b',
+    '50 %',
+    '%E0%A4%A',
+    'a/b/secret/c',
+  ])('not in %s', text => {
+    expect(words.names(text)).toBe(false)
+    expect(words.without(text)).toBe(text)
+  })
+})
