@@ -60,7 +60,7 @@ export const selfOptions = {
   telemetry: setting(boolean, {
     variable: 'PIPESPAN_SELF_TELEMETRY',
     default: 'false',
-    says: "Send the daemon's own metrics and traces, with `service.name` `pipespan`; the `OTEL_…` variables of the SDK hold for them.",
+    says: "Send the daemon's own metrics and traces, with `service.name` `pipespan`; the `OTEL_…` variables of the SDK hold for them, but for `OTEL_LOG_LEVEL`: what a backend says is not printed as it is.",
   }),
   otlpEndpoint: setting(httpUrl, {
     variable: 'PIPESPAN_SELF_OTLP_ENDPOINT',
