@@ -86,7 +86,7 @@ function serveDoor(port: MessagePort): void {
     held = secretsOf(secrets)
     const { engine, place, maxSize } = settings.store
     const location: StoreLocation = engine === 'sqlite' ? { engine, path: place } : { engine, url: new Secret(place) }
-    const store = await openInboxDoor(location, { maxSize, marks: journalMarks(settings.marks) })
+    const store = await openInboxDoor(location, { maxSize, marks: journalMarks(settings.marks), log })
     const now = (): number => Date.now()
     const health = createHealth({
       proveWritable: async () => store.proveWritable(),

@@ -60,7 +60,7 @@ export async function openFront({ config, log, thread }: FrontOptions): Promise<
   })
   steps.push({ why: 'the thread of the door is not needed any more', stop: async () => door.stop(0) })
   try {
-    const store = await openOwnStore(url, { maxSize, marks })
+    const store = await openOwnStore(url, { maxSize, marks, log })
     steps.push({ why: 'nobody writes any more: the next daemon may have the store', stop: async () => store.close() })
     await store.reclaim()
     const opened = door.open()

@@ -21,6 +21,9 @@ export class StoreError extends Fault {}
 /** What was to be stored breaks a rule of the store's: it would the next time as well. */
 export class DataError extends Fault {}
 
+/** The store takes writes, and does not give back what it took. */
+export class UnreadableError extends StoreError {}
+
 /** A delivery's body is not what its kind promises. */
 export class PayloadError extends Fault {}
 

@@ -4,6 +4,7 @@ import { proveRoom } from './room.ts'
 import { openSqliteDoor } from './sqlite/inbox-door.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { InboxDoor } from './inbox.ts'
+import type { Log } from '../lib/log.ts'
 import type { JournalMarks } from './journal/marks.ts'
 import type { SharedStore, Store } from './store.ts'
 
@@ -18,6 +19,8 @@ export interface OpenOptions {
   readonly maxSize: number
   /** For the process that serves the store, and has it open twice, on two threads. PostgreSQL needs none. */
   readonly marks?: JournalMarks | undefined
+  /** For what an operator must hear of. */
+  readonly log?: Log | undefined
 }
 
 /**
@@ -26,7 +29,7 @@ export interface OpenOptions {
  */
 export async function openOwnStore(location: StoreLocation, options: OpenOptions): Promise<Store> {
   if (location.engine === 'postgres') return openPostgres(location.url, options)
-  return openSqlite(location.path, { maxSize: options.maxSize, now: () => Date.now() }, options.marks)
+  return openSqlite(location.path, { ...options, now: () => Date.now() }, options.marks)
 }
 
 /**
@@ -44,7 +47,7 @@ export async function openInboxDoor(
   options: OpenOptions & { readonly marks: JournalMarks },
 ): Promise<InboxDoor> {
   if (location.engine === 'sqlite') {
-    return openSqliteDoor(location.path, { maxSize: options.maxSize, now: () => Date.now() }, options.marks)
+    return openSqliteDoor(location.path, { ...options, now: () => Date.now() }, options.marks)
   }
   const store = await openPostgres(location.url, options)
   return {

@@ -2,6 +2,7 @@
 import type { Asking } from './asking.ts'
 import type { Exports } from './exports.ts'
 import type { Inbox, SharedInbox } from './inbox.ts'
+import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Leases, Notes } from './notes.ts'
 import type { Pruning } from './pruning.ts'
@@ -15,6 +16,8 @@ export interface StoreOptions {
   readonly now: () => number
   /** Bytes the store may hold before it takes no more deliveries. */
   readonly maxSize: number
+  /** For what an operator must hear of. */
+  readonly log?: Log | undefined
 }
 
 export interface Store {

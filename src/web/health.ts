@@ -1,7 +1,7 @@
 // Health as orchestrators ask for it: alive (the process answers) and ready (the store takes writes, and nobody is stopping).
 import type { FastifyPluginAsync } from 'fastify'
 import { after, type Timer } from '../lib/timer.ts'
-import { reasonOf } from '../lib/fault.ts'
+import { reasonOf, UnreadableError } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 
 /** How long an answer of the store is believed, ms. */
@@ -37,6 +37,10 @@ export function createHealth(options: HealthOptions): Health {
       return { ready: true }
     } catch (error) {
       // The store's own words name files and hosts: they are for the log, not for whoever asks.
+      if (error instanceof UnreadableError) {
+        log.warn({ cause: reasonOf(error) }, 'not ready: what was accepted cannot be read')
+        return { ready: false, reason: 'What was accepted cannot be read from the store.' }
+      }
       log.warn({ cause: reasonOf(error) }, 'not ready: the store does not take writes')
       return { ready: false, reason: 'The store does not take writes.' }
     }

@@ -1,14 +1,27 @@
 // The journal of deliveries: what was appended is read back as it was, whatever was cut off, changed, or understood in between.
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { pino } from 'pino'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { alsoUnderstood, waitingUpTo, type Progress } from '../../src/store/journal/progress.ts'
-import { decodeRecord, encodeRecord, endOf, type JournalRecord } from '../../src/store/journal/record.ts'
+import { encodeRecord, endOf, saltedFormat, type JournalRecord } from '../../src/store/journal/record.ts'
+import { readBytes } from '../../src/store/journal/reading.ts'
 import { endOfJournal, readAgain, readJournal } from '../../src/store/journal/reader.ts'
-import { journalBytes, listSegments } from '../../src/store/journal/segments.ts'
+import { journalBytes, listSegments, openSegment } from '../../src/store/journal/segments.ts'
 import { journalMarks, type JournalMarks } from '../../src/store/journal/marks.ts'
 import { openJournalWriter, type JournalWriter } from '../../src/store/journal/writer.ts'
 import { delivery } from './exercise.ts'
@@ -26,11 +39,14 @@ const records = fc.record({
   }),
 })
 
+const salt = 0x1234abcd
+const decode = (bytes: Buffer): JournalRecord | undefined => saltedFormat(salt).decode(bytes)
+
 describe('a record', () => {
   it('is read as it was written', () => {
     fc.assert(
       fc.property(records, record => {
-        expect(decodeRecord(Buffer.concat(encodeRecord(record)))).toEqual(record)
+        expect(decode(Buffer.concat(encodeRecord(record, salt)))).toEqual(record)
       }),
     )
   })
@@ -38,11 +54,11 @@ describe('a record', () => {
   it('is known as none when any byte of it changed, or it was cut off anywhere', () => {
     fc.assert(
       fc.property(records, fc.nat(), fc.integer({ min: 1, max: 255 }), (record, where, change) => {
-        const bytes = Buffer.concat(encodeRecord(record))
+        const bytes = Buffer.concat(encodeRecord(record, salt))
         const at = where % bytes.length
-        expect(decodeRecord(bytes.subarray(0, at))).toBeUndefined()
+        expect(decode(bytes.subarray(0, at))).toBeUndefined()
         bytes[at] = (bytes[at] ?? 0) ^ change
-        expect(decodeRecord(bytes)).toBeUndefined()
+        expect(decode(bytes)).toBeUndefined()
       }),
     )
   })
@@ -78,12 +94,18 @@ describe('a journal', () => {
   let folder: string
   let marks: JournalMarks
   const open: JournalWriter[] = []
+  let said: string[]
+  const log = pino(
+    { base: null },
+    { write: (line: string) => void said.push((JSON.parse(line) as { msg: string }).msg) },
+  )
   /** Often, so that what must not be erased has its chances to be, ms. */
   const tidyEvery = 50
 
   beforeEach(() => {
     folder = path.join(mkdtempSync(path.join(tmpdir(), 'pipespan-journal-')), 'inbox')
     marks = journalMarks()
+    said = []
   })
   afterEach(async () => {
     for (const writer of open.splice(0)) await writer.close()
@@ -91,7 +113,7 @@ describe('a journal', () => {
   })
 
   function writer(): JournalWriter {
-    const one = openJournalWriter(folder, marks, tidyEvery)
+    const one = openJournalWriter(folder, marks, { tidyEvery, log })
     open.push(one)
     return one
   }
@@ -99,7 +121,7 @@ describe('a journal', () => {
   /** As a process that begins: knows nothing but what is on the disk. */
   function begin(understood = 0): JournalWriter {
     marks = journalMarks()
-    marks.moveEnd(endOfJournal(folder) ?? { seq: 0, bytes: 0 })
+    marks.moveEnd(endOfJournal(folder).mark ?? { seq: 0, bytes: 0 })
     marks.moveUnderstood(understood)
     return writer()
   }
@@ -109,7 +131,7 @@ describe('a journal', () => {
     const found: JournalRecord[] = []
     for (let next = reader.peek(marks.end.seq); next !== undefined; next = reader.peek(marks.end.seq)) {
       // A comparison of megabytes byte by byte, as `toEqual` does it, takes seconds.
-      const { delivery: again, ...others } = readAgain(next.place)!
+      const { delivery: again, ...others } = readAgain(next.place, next.record.seq)!
       const { delivery: first, ...same } = next.record
       expect(others).toEqual(same)
       expect(Buffer.compare(again.body, first.body)).toBe(0)
@@ -144,10 +166,9 @@ describe('a journal', () => {
     const reader = readJournal(folder, 0)
     reader.peek(1)
     // The bytes of this one are in the file, and may be taken back.
-    appendFileSync(
-      listSegments(folder)[0]!.file,
-      Buffer.concat(encodeRecord({ seq: 2, bytesBefore: 12, receivedAt: 1, delivery: delivery('refused') })),
-    )
+    const [segment] = listSegments(folder)
+    const refused = { seq: 2, bytesBefore: 12, receivedAt: 1, delivery: delivery('refused') }
+    appendFileSync(segment!.file, Buffer.concat(encodeRecord(refused, segment!.salt!)))
     reader.pass()
     expect(reader.peek(1)).toBeUndefined()
     await journal.append([delivery('b')], 1)
@@ -177,8 +198,8 @@ describe('a journal', () => {
     bytes[3_500_000] = 0
     writeFileSync(file, bytes)
     const found = all()
-    expect(keys(found)).toEqual(['a', 'g', 'h'])
-    expect(found.map(({ seq }) => seq)).toEqual([1, 7, 8])
+    expect(keys(found)).toEqual(['a', 'c', 'd', 'e', 'f', 'g', 'h'])
+    expect(found.map(({ seq }) => seq)).toEqual([1, 3, 4, 5, 6, 7, 8])
   })
 
   it('erases a file once all in it is understood, and the last one when nothing more comes', async () => {
@@ -220,5 +241,179 @@ describe('a journal', () => {
     await writer().append([delivery('a')], 1)
     expect(statSync(folder).mode & 0o777).toBe(0o700)
     expect(statSync(listSegments(folder)[0]!.file).mode & 0o777).toBe(0o600)
+  })
+
+  it.each(['its file', 'its folder'])('writes again what waits when somebody takes away %s', async what => {
+    const journal = writer()
+    await journal.append([delivery('a'), delivery('b')], 1)
+    marks.moveUnderstood(1)
+    rmSync(what === 'its file' ? listSegments(folder)[0]!.file : folder, { recursive: true })
+    await journal.append([delivery('c')], 2)
+    expect(keys(all())).toEqual(['a', 'b', 'c'])
+    expect(said).toEqual(['a file of the write-ahead log was taken away; what waits in it was written again'])
+    // And where nothing comes, too.
+    rmSync(folder, { recursive: true })
+    await expect.poll(() => keys(all()), { timeout: 5_000 }).toEqual(['a', 'b', 'c'])
+    await journal.append([delivery('d')], 2)
+    expect(keys(all(2))).toEqual(['c', 'd'])
+  })
+
+  it('writes again files that are full and wait, those of an earlier life too', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+    const first = writer()
+    for (const name of names) await first.append([delivery(name, large)], 5)
+    await open.pop()?.close()
+    const next = begin()
+    await next.append([delivery('i')], 6)
+    rmSync(folder, { recursive: true })
+    await next.append([delivery('j')], 6)
+    expect(keys(all())).toEqual([...names, 'i', 'j'])
+    await expect.poll(() => next.size).toBe(journalBytes(folder))
+  })
+
+  it('is read on by whoever reads it while its files are taken away', async () => {
+    const journal = writer()
+    await journal.append([delivery('a'), delivery('b')], 1)
+    const reader = readJournal(folder, 0)
+    expect(reader.peek(marks.end.seq)?.record.delivery.key).toBe('a')
+    reader.pass()
+    rmSync(folder, { recursive: true })
+    await journal.append([delivery('c')], 1)
+    for (const key of ['b', 'c']) {
+      expect(reader.peek(marks.end.seq)?.record.delivery.key).toBe(key)
+      reader.pass()
+    }
+    expect(reader.peek(marks.end.seq)).toBeUndefined()
+    reader.close()
+  })
+
+  it('leaves alone what somebody has put in the place of a file, and goes on in another', async () => {
+    const journal = writer()
+    await journal.append([delivery('a')], 1)
+    const { file } = listSegments(folder)[0]!
+    rmSync(file)
+    writeFileSync(file, 'not ours')
+    await journal.append([delivery('b')], 1)
+    expect(readFileSync(file, 'utf8')).toBe('not ours')
+    expect(keys(all())).toEqual(['a', 'b'])
+  })
+
+  it('accepts nothing while there is no folder for it, survives that, and goes on as soon as there is one', async () => {
+    const journal = writer()
+    await journal.append([delivery('a')], 1)
+    rmSync(folder, { recursive: true })
+    writeFileSync(folder, 'in the way')
+    await expect(journal.append([delivery('b')], 1)).rejects.toThrow(/EEXIST|ENOTDIR/)
+    await expect(journal.prove(1)).rejects.toThrow(/EEXIST|ENOTDIR/)
+    await expect.poll(() => said, { timeout: 5_000 }).toContain('the write-ahead log cannot be tidied')
+    expect(marks.end.seq).toBe(1)
+    rmSync(folder)
+    await journal.append([delivery('c')], 1)
+    expect(all().map(({ seq, delivery: { key } }) => [seq, key])).toEqual([
+      [1, 'a'],
+      [2, 'c'],
+    ])
+  })
+
+  it('erases the others where one of its files cannot be erased', async () => {
+    const journal = writer()
+    mkdirSync(path.join(folder, `${'0'.repeat(16)}.journal`))
+    await open.pop()?.close()
+    const next = begin()
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) await next.append([delivery(name, large)], 5)
+    marks.moveUnderstood(7)
+    expect(journal).not.toBe(next)
+    await expect.poll(() => listSegments(folder).length, { timeout: 5_000 }).toBe(2)
+    expect(said).toContain('the write-ahead log cannot be tidied')
+  })
+})
+
+describe('a damaged journal', () => {
+  let folder: string
+  let file: string
+  let whole: Buffer
+  const bodies = ['a', 'b', 'c']
+
+  beforeAll(async () => {
+    folder = path.join(mkdtempSync(path.join(tmpdir(), 'pipespan-damage-')), 'inbox')
+    const marks = journalMarks()
+    const journal = openJournalWriter(folder, marks)
+    // A body may be made by somebody who knows what a record looks like: no part of one is ever taken for a record.
+    const forged = encodeRecord({ seq: 2, bytesBefore: 0, receivedAt: 1, delivery: delivery('forged') }, salt)
+    for (const name of bodies) {
+      await journal.append([{ ...delivery(name), body: Buffer.concat([Buffer.from(name), ...forged]) }], 7)
+    }
+    await journal.close()
+    file = listSegments(folder)[0]!.file
+    whole = readFileSync(file)
+  })
+  afterAll(() => rmSync(path.dirname(folder), { recursive: true }))
+
+  function read(bytes: Buffer): { keys: (string | undefined)[]; unread: number } {
+    writeFileSync(file, bytes)
+    const reader = readJournal(folder, 0)
+    const keys: (string | undefined)[] = []
+    let unread = 0
+    for (let next = reader.peek(bodies.length); next !== undefined; next = reader.peek(bodies.length)) {
+      keys.push(next.record.delivery.key)
+      expect(Buffer.from(next.record.delivery.body.subarray(0, 1)).toString()).toBe(next.record.delivery.key)
+      unread += next.unread.reduce((sum, one) => sum + one.bytes, 0)
+      reader.pass()
+    }
+    unread += (reader.instead(bodies.length) ?? []).reduce((sum, one) => sum + one.bytes, 0)
+    reader.close()
+    return { keys, unread }
+  }
+
+  it('loses the one record in which a byte changed, wherever that is, and no other', () => {
+    const length = whole.length / bodies.length
+    expect(Number.isInteger(length)).toBe(true)
+    for (let at = 0; at < whole.length; at += 1) {
+      const bytes = Buffer.from(whole)
+      bytes[at] = (bytes[at] ?? 0) ^ (1 << (at % 8))
+      const lost = Math.floor(at / length)
+      expect(read(bytes)).toEqual({ keys: bodies.filter((_, one) => one !== lost), unread: length })
+    }
+  })
+
+  it('loses what stretches of other bytes lie over, and invents nothing', () => {
+    const length = whole.length / bodies.length
+    const stretch = fc.tuple(fc.nat(whole.length - 1), fc.uint8Array({ minLength: 1, maxLength: 200 }), fc.boolean())
+    fc.assert(
+      fc.property(fc.array(stretch, { minLength: 1, maxLength: 3 }), stretches => {
+        const bytes = Buffer.from(whole)
+        for (const [at, other, isZero] of stretches)
+          bytes.fill(isZero ? 0 : Buffer.from(other), at, Math.min(at + other.length, bytes.length))
+        const isWhole = (one: number): boolean => {
+          const [from, to] = [one * length, (one + 1) * length]
+          return bytes.subarray(from, to).equals(whole.subarray(from, to))
+        }
+        const kept = bodies.filter((_, one) => isWhole(one))
+        expect(read(bytes)).toEqual({ keys: kept, unread: (bodies.length - kept.length) * length })
+      }),
+    )
+  })
+
+  it('is read where the disk gives back only a part of it', () => {
+    rmSync(file)
+    // Reading the first bytes of a process's memory fails as a bad sector does.
+    symlinkSync('/proc/self/mem', file)
+    try {
+      const descriptor = openSegment({ file })!
+      expect(readBytes(descriptor, 0, 10_000)).toEqual(Buffer.alloc(10_000))
+      closeSync(descriptor)
+    } finally {
+      rmSync(file)
+    }
+    mkdirSync(file)
+    const other = path.join(folder, path.basename(file).replace(/^\d{16}/, '0'.repeat(15) + '2'))
+    writeFileSync(other, whole.subarray(whole.length / bodies.length))
+    const reader = readJournal(folder, 0)
+    const next = reader.peek(bodies.length)
+    expect(next?.record.delivery.key).toBe('b')
+    expect(next?.unread).toMatchObject([{ file, offset: 0, isTorn: false }])
+    reader.close()
+    rmSync(file, { recursive: true })
+    rmSync(other)
   })
 })

@@ -2,7 +2,7 @@
 import { pino } from 'pino'
 import { request } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
-import { StoreError } from '../../src/lib/fault.ts'
+import { StoreError, UnreadableError } from '../../src/lib/fault.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { createHealth, type HealthOptions } from '../../src/web/health.ts'
@@ -85,4 +85,9 @@ test('a closed store is not ready', async () => {
   await store.close()
   const ask = await run({ proveWritable: () => store.proveWritable() })
   expect((await ask('/readyz'))[0]).toBe(503)
+})
+
+test('a store that does not give back what it took is not ready either, and it is told which of the two it is', async () => {
+  const ask = await run({ proveWritable: async () => Promise.reject(new UnreadableError('/secret/place', 'Look.')) })
+  expect(await ask('/readyz')).toEqual([503, { message: 'What was accepted cannot be read from the store.' }])
 })

@@ -15,13 +15,16 @@ export interface JournalMarks {
   readonly end: Mark
   /** Every delivery up to this one is understood, and the store knows it: nothing up to it is read any more. */
   readonly understood: number
+  /** Since when nothing can be read although something waits, by the clock of `process.hrtime` in ms; 0: it can. */
+  readonly stuckSince: number
   moveEnd(to: Mark): void
   moveUnderstood(to: number): void
+  noteStuck(since: number): void
 }
 
-const place = { endSeq: 0, endBytes: 1, understood: 2 }
+const place = { endSeq: 0, endBytes: 1, understood: 2, stuckSince: 3 }
 
-export function journalMarks(shared = new SharedArrayBuffer(3 * BigInt64Array.BYTES_PER_ELEMENT)): JournalMarks {
+export function journalMarks(shared = new SharedArrayBuffer(4 * BigInt64Array.BYTES_PER_ELEMENT)): JournalMarks {
   const places = new BigInt64Array(shared)
   const read = (at: number): number => Number(Atomics.load(places, at))
   const write = (at: number, value: number): void => void Atomics.store(places, at, BigInt(value))
@@ -33,10 +36,14 @@ export function journalMarks(shared = new SharedArrayBuffer(3 * BigInt64Array.BY
     get understood() {
       return read(place.understood)
     },
+    get stuckSince() {
+      return read(place.stuckSince)
+    },
     moveEnd: to => {
       write(place.endBytes, to.bytes)
       write(place.endSeq, to.seq)
     },
     moveUnderstood: to => write(place.understood, to),
+    noteStuck: since => write(place.stuckSince, since),
   }
 }

@@ -39,6 +39,20 @@ export function lastUnderstood({ to, beyond }: Progress): Mark {
   return { seq: Math.max(to.seq, ...[...beyond.values()].map(one => one.to)), bytes: to.bytes }
 }
 
+/** Those after `after` and before `before` that are not understood, as stretches. */
+export function notUnderstood({ to, beyond }: Progress, after: number, before: number): { from: number; to: number }[] {
+  const gaps: { from: number; to: number }[] = []
+  let from = Math.max(after, to.seq) + 1
+  for (const stretch of [...beyond.values()].sort((a, b) => a.from - b.from)) {
+    if (stretch.to < from) continue
+    if (stretch.from >= before) break
+    if (stretch.from > from) gaps.push({ from, to: stretch.from - 1 })
+    from = stretch.to + 1
+  }
+  if (from < before) gaps.push({ from, to: before - 1 })
+  return gaps
+}
+
 /** Deliveries and bytes between what is understood and the end. */
 export function waitingUpTo({ to, beyond }: Progress, end: Mark): { readonly waiting: number; readonly bytes: number } {
   let waiting = end.seq - to.seq

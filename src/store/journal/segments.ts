@@ -1,19 +1,26 @@
-// The journal's files: a folder of segments, each named by the first delivery that it may hold, so that their names are an order.
-import { openSync, readdirSync, renameSync, statSync } from 'node:fs'
+// The journal's files: a folder of segments, each named by the first delivery that it may hold, so that their names are an order, and
+// by the salt of its checksums.
+import { randomBytes } from 'node:crypto'
+import { constants, fstatSync, openSync, readdirSync, renameSync, statSync } from 'node:fs'
 import { open, rm, unlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { threadId } from 'node:worker_threads'
+import { firstFormat } from './first-format.ts'
 import { makePrivateFolder } from '../private-place.ts'
 import { makeFolder, syncFolder } from '../folder.ts'
+import { saltedFormat, type RecordFormat } from './record.ts'
 import { StoreError } from '../../lib/fault.ts'
 import type { JournalMarks } from './marks.ts'
 
 export interface Segment {
   readonly first: number
   readonly file: string
+  /** Undefined in those of the first version. */
+  readonly salt: number | undefined
 }
 
-const ending = '.journal'
+/** A third number is that of a file whose name was taken. */
+const named = /^(\d{16})(?:-([0-9a-f]{8}))?(?:-\d+)?\.journal$/
 
 /** The folder of the store in this file. */
 export function journalFolder(storeFile: string): string {
@@ -23,9 +30,13 @@ export function journalFolder(storeFile: string): string {
 /** In their order; none where there is no folder. */
 export function listSegments(folder: string): Segment[] {
   return namesIn(folder)
-    .filter(name => name.endsWith(ending))
-    .map(name => ({ first: Number.parseInt(name, 10), file: path.join(folder, name) }))
-    .sort((a, b) => a.first - b.first)
+    .flatMap(name => {
+      const [, first, salt] = named.exec(name) ?? []
+      if (first === undefined) return []
+      const file = path.join(folder, name)
+      return [{ first: Number(first), file, salt: salt === undefined ? undefined : Number.parseInt(salt, 16) }]
+    })
+    .sort((a, b) => a.first - b.first || (a.file < b.file ? -1 : 1))
 }
 
 function namesIn(folder: string): string[] {
@@ -35,6 +46,10 @@ function namesIn(folder: string): string[] {
     if (isMissing(error)) return []
     throw error
   }
+}
+
+export function formatOf({ salt }: Segment): RecordFormat {
+  return salt === undefined ? firstFormat : saltedFormat(salt)
 }
 
 /** Moves what one folder holds to another. Throws StoreError where both hold some. */
@@ -56,13 +71,37 @@ export function journalBytes(folder: string): number {
   return listSegments(folder).reduce((sum, { file }) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)
 }
 
-/** Makes an empty one (folder 0700, file 0600) that is still there after a power failure; answers it open for writing. */
-export function createSegment(folder: string, first: number): Segment & { readonly descriptor: number } {
+export interface OpenSegment extends Segment {
+  readonly descriptor: number
+  readonly salt: number
+}
+
+/** Makes an empty one (folder 0700, file 0600) that is still there after a power failure; answers it open for reading and writing. */
+export function createSegment(folder: string, first: number): OpenSegment {
+  const salt = randomBytes(4)
+  const name = `${String(first).padStart(16, '0')}-${salt.toString('hex')}.journal`
+  return { first, salt: salt.readUInt32BE(), ...createFile(path.join(folder, name)) }
+}
+
+/** Makes one of the same name again, or of one like it where somebody has put another file in its place. */
+export function createAgain({ file }: Segment): { readonly file: string; readonly descriptor: number } {
+  const bare = file.replace(/(-[0-9a-f]{8})-\d+\.journal$/, '$1').replace(/\.journal$/, '')
+  for (let count = 0; ; count += 1) {
+    try {
+      return createFile(count === 0 ? file : `${bare}-${count}.journal`)
+    } catch (error) {
+      if (count === 9 || !(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    }
+  }
+}
+
+/** Never one that is there: whatever it holds may be somebody's only copy. */
+function createFile(file: string): { readonly file: string; readonly descriptor: number } {
+  const folder = path.dirname(file)
   makePrivateFolder(folder)
-  const file = path.join(folder, `${String(first).padStart(16, '0')}${ending}`)
-  const descriptor = openSync(file, 'w', 0o600)
+  const descriptor = openSync(file, 'wx+', 0o600)
   syncFolder(folder)
-  return { first, file, descriptor }
+  return { file, descriptor }
 }
 
 /** Open for reading; undefined where it is not there any more. */
@@ -75,12 +114,23 @@ export function openSegment({ file }: Pick<Segment, 'file'>): number | undefined
   }
 }
 
+/** Whether it is this very file that is still to be found by that name. */
+export function isThere(file: string, descriptor: number): boolean {
+  try {
+    const found = statSync(file, { bigint: true })
+    const own = fstatSync(descriptor, { bigint: true })
+    return found.ino === own.ino && found.dev === own.dev
+  } catch {
+    return false
+  }
+}
+
 const zeros = Buffer.alloc(1 << 20)
 
 /** Overwrites it, waits until that is on the disk, and removes it: bodies may hold secrets. */
-export async function eraseSegment({ file }: Segment): Promise<void> {
+export async function eraseSegment({ file }: Pick<Segment, 'file'>): Promise<void> {
   try {
-    const handle = await open(file, 'r+')
+    const handle = await open(file, constants.O_RDWR | constants.O_NOFOLLOW)
     try {
       const { size } = await handle.stat()
       for (let at = 0; at < size; at += zeros.length) {
@@ -122,5 +172,5 @@ export async function proveFolder(folder: string, bytes: number): Promise<void> 
 }
 
 function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
 }

@@ -1,11 +1,27 @@
-// Writes the journal: what was appended is on the disk before the promise resolves. Erases what is understood, a segment at a time.
-import { closeSync, fdatasync, ftruncateSync, writevSync } from 'node:fs'
+// Writes the journal: what was appended is on the disk, in a file that is still to be found there, before the promise resolves. Erases
+// what is understood, a segment at a time.
+//
+// Somebody may take files away under it: a hand, a restore, a mount. What was accepted and waits in such a file is still to be had
+// through its descriptor, and is written again, by the same name.
+import { closeSync, fdatasync, ftruncateSync, openSync, writevSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { encodeRecord } from './record.ts'
-import { createSegment, eraseSegment, journalBytes, listSegments, proveFolder, spentSegments } from './segments.ts'
-import type { Delivery } from '../inbox.ts'
+import {
+  createSegment,
+  eraseSegment,
+  isThere,
+  journalBytes,
+  listSegments,
+  proveFolder,
+  spentSegments,
+} from './segments.ts'
 import { every } from '../../lib/timer.ts'
+import { reasonOf } from '../../lib/fault.ts'
+import { writeAgain } from './write-again.ts'
+import type { Delivery } from '../inbox.ts'
 import type { JournalMarks } from './marks.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Segment } from './segments.ts'
 
 export interface JournalWriter {
   /** Throws what the file system throws; then nothing of it will be read. Not to be called again before it is done. */
@@ -17,80 +33,176 @@ export interface JournalWriter {
   close(): Promise<void>
 }
 
+export interface JournalWriterOptions {
+  readonly log?: Log | undefined
+  /** Understood bodies are gone from the disk this long after the last delivery at the latest, ms; under load, a segment later. */
+  readonly tidyEvery?: number | undefined
+}
+
 /** A segment that has so many bytes gets no more. */
 const segmentBytes = 16 * 2 ** 20
-/** Understood bodies are gone from the disk this long after the last delivery at the latest, ms; under load, a segment later. */
-const usualTidying = 1_000
 /** Buffers that one call writes: less than the 1,024 that systems take (IOV_MAX). */
 const piecesAtOnce = 1_000
+/** Of so many full segments the descriptors are kept: what somebody takes away can be written again. */
+const keptOpen = 16
+
+interface FullSegment extends Segment {
+  readonly descriptor: number | undefined
+}
 
 /** To be opened by one thread of one process; goes on behind `marks.end`, in a segment of its own. */
-export function openJournalWriter(folder: string, marks: JournalMarks, tidyEvery = usualTidying): JournalWriter {
+export function openJournalWriter(
+  folder: string,
+  marks: JournalMarks,
+  { log, tidyEvery = 1_000 }: JournalWriterOptions = {},
+): JournalWriter {
+  let full: FullSegment[] = listSegments(folder).map((segment, at, all) => ({
+    ...segment,
+    descriptor: all.length - at <= keptOpen ? openedAgain(segment) : undefined,
+  }))
   let current = { ...createSegment(folder, marks.end.seq + 1), length: 0 }
-  // Not the one just made: a process that died may have left one of its name, with nothing in it that counts.
-  let full = listSegments(folder).filter(({ first }) => first < current.first)
   let fullBytes = journalBytes(folder)
   let appendedAt = performance.now()
   let isAppending = false
+  /** Behind its end there may be bytes that nobody was told of. */
+  let isSpoiled = false
+  /** What the disk said of it when it was to be written: it gets no more. */
+  let isDoubtful = false
+  let isUntidy = false
   let erasing: Promise<void> | undefined
-  // Where no new segment can be had, this one stays: the next delivery tells whether it can be written.
-  const tidying = every(tidyEvery, tidy, () => undefined)
+  const tidying = every(tidyEvery, async () => (erasing = tidy()), cannotTidy)
 
   function roll(): void {
     const before = current
     current = { ...createSegment(folder, marks.end.seq + 1), length: 0 }
-    closeSync(before.descriptor)
+    isDoubtful = false
     full.push(before)
     fullBytes += before.length
+    // The oldest are the first to be erased.
+    const surplus = full[full.length - 1 - keptOpen]
+    if (surplus?.descriptor === undefined) return
+    closeSync(surplus.descriptor)
+    full = full.map(one => (one === surplus ? { ...one, descriptor: undefined } : one))
   }
 
-  async function append(deliveries: readonly Delivery[], receivedAt: number): Promise<void> {
+  /** Before something is written. */
+  function prepare(): void {
+    if (isSpoiled) ftruncateSync(current.descriptor, current.length)
+    isSpoiled = false
+    if (current.length >= segmentBytes || (isDoubtful && current.length > 0)) roll()
+  }
+
+  async function write(deliveries: readonly Delivery[], receivedAt: number): Promise<void> {
+    prepare()
+    const { descriptor, length, salt } = current
     let { seq, bytes } = marks.end
     const pieces = deliveries.flatMap(delivery => {
       const record = { seq: ++seq, bytesBefore: bytes, receivedAt, delivery }
       bytes += delivery.body.length
-      return encodeRecord(record)
+      return encodeRecord(record, salt)
     })
+    let end = length
+    try {
+      for (let from = 0; from < pieces.length; from += piecesAtOnce) {
+        end += writeAll(descriptor, pieces.slice(from, from + piecesAtOnce), end)
+      }
+      isDoubtful = true
+      await synced(descriptor)
+      isDoubtful = false
+      if (!isThere(current.file, descriptor)) throw new TakenAway()
+    } catch (error) {
+      // Its numbers are given again.
+      isSpoiled = true
+      ftruncateSync(descriptor, length)
+      isSpoiled = false
+      throw error
+    }
+    current.length = end
+    marks.moveEnd({ seq, bytes })
+  }
+
+  async function append(deliveries: readonly Delivery[], receivedAt: number): Promise<void> {
     isAppending = true
     try {
-      if (current.length >= segmentBytes) roll()
-      const { descriptor, length } = current
-      let end = length
-      try {
-        for (let from = 0; from < pieces.length; from += piecesAtOnce) {
-          end += writeAll(descriptor, pieces.slice(from, from + piecesAtOnce), end)
-        }
-        await synced(descriptor)
-      } catch (error) {
-        // Its numbers are given again.
-        ftruncateSync(descriptor, length)
-        throw error
-      }
-      current.length = end
-      marks.moveEnd({ seq, bytes })
+      await write(deliveries, receivedAt).catch(async (error: unknown) => {
+        if (!(error instanceof TakenAway)) throw error
+        restore()
+        await write(deliveries, receivedAt)
+      })
     } finally {
       isAppending = false
       appendedAt = performance.now()
     }
   }
 
-  function tidy(): void {
-    const isQuiet = !isAppending && performance.now() - appendedAt >= tidyEvery
-    if (isQuiet && current.length > 0 && marks.understood >= marks.end.seq) roll()
-    erasing ??= eraseUnderstood()
-      // It is tried again; until then the journal stays as large as it is.
-      .catch(() => undefined)
-      .then(() => {
-        erasing = undefined
-      })
+  /** Whatever is not where it was is written again, in its order; what cannot be is given up, and its reader counts it. */
+  function restore(): void {
+    const spent = new Set<Segment>(spentSegments(full, current.first, marks.understood))
+    full = full.flatMap(one => {
+      if (one.descriptor === undefined || isThere(one.file, one.descriptor)) return [one]
+      if (spent.has(one)) {
+        closeSync(one.descriptor)
+        return []
+      }
+      return [again(one, one.descriptor)]
+    })
+    if (isThere(current.file, current.descriptor)) return
+    const before = current
+    if (marks.understood >= marks.end.seq) {
+      current = { ...createSegment(folder, marks.end.seq + 1), length: 0 }
+      closeSync(before.descriptor)
+      log?.warn({ file: before.file }, 'a file of the write-ahead log was taken away; nothing in it was waiting')
+    } else {
+      current = { ...again(before, before.descriptor), length: before.length }
+    }
+    isSpoiled = false
+    isDoubtful = false
+  }
+
+  function again<T extends Segment>(segment: T, descriptor: number): T & { readonly descriptor: number } {
+    const length = segment === (current as Segment) ? current.length : undefined
+    const written = { ...segment, ...writeAgain(segment, descriptor, length) }
+    closeSync(descriptor)
+    log?.error(
+      { file: segment.file, again: written.file },
+      'a file of the write-ahead log was taken away; what waits in it was written again',
+    )
+    return written
+  }
+
+  async function tidy(): Promise<void> {
+    if (!isAppending) {
+      restore()
+      const isQuiet = performance.now() - appendedAt >= tidyEvery
+      if (isQuiet && current.length > 0 && marks.understood >= marks.end.seq) roll()
+    }
+    await eraseUnderstood()
+    if (isUntidy) log?.info('the write-ahead log can be tidied again')
+    isUntidy = false
+  }
+
+  /** Once per series of failures: until it passes the journal stays as large as it is. */
+  function cannotTidy(error: unknown): void {
+    if (!isUntidy) log?.error({ reason: reasonOf(error) }, 'the write-ahead log cannot be tidied')
+    isUntidy = true
   }
 
   async function eraseUnderstood(): Promise<void> {
+    const errors: unknown[] = []
     for (const segment of spentSegments(full, current.first, marks.understood)) {
-      await eraseSegment(segment)
-      full = full.filter(one => one !== segment)
+      try {
+        await eraseSegment(segment)
+      } catch (error) {
+        // The others can be erased all the same.
+        errors.push(error)
+        continue
+      }
+      const gone = full.find(({ file }) => file === segment.file)
+      if (gone?.descriptor !== undefined) closeSync(gone.descriptor)
+      full = full.filter(one => one !== gone)
       fullBytes = journalBytes(folder) - current.length
     }
+    if (errors.length > 0) throw errors[0]
   }
 
   return {
@@ -98,12 +210,30 @@ export function openJournalWriter(folder: string, marks: JournalMarks, tidyEvery
     get size() {
       return fullBytes + current.length
     },
-    prove: async bytes => proveFolder(folder, bytes),
+    prove: async bytes => {
+      if (!isAppending) restore()
+      await proveFolder(folder, bytes)
+    },
     close: async () => {
       tidying.stop()
-      await erasing
-      closeSync(current.descriptor)
+      await erasing?.catch(() => undefined)
+      for (const { descriptor } of [...full, current]) if (descriptor !== undefined) closeSync(descriptor)
     },
+  }
+}
+
+/** Whatever becomes of it is for nobody to read. */
+class TakenAway extends Error {
+  constructor() {
+    super('the file was taken away while it was written')
+  }
+}
+
+function openedAgain({ file }: Segment): number | undefined {
+  try {
+    return openSync(file, 'r')
+  } catch {
+    return undefined
   }
 }
 

@@ -6,6 +6,7 @@ import { openSharedDatabase } from './database.ts'
 import { limitReached } from '../room.ts'
 import { journalFolder, usualRoom } from '../journal/segments.ts'
 import { storeFile } from './store-file.ts'
+import { proveReadable } from '../journal/stuck.ts'
 import { openJournalWriter, type JournalWriter } from '../journal/writer.ts'
 import type { Delivery, InboxDoor, PutOutcome } from '../inbox.ts'
 import type { JournalMarks } from '../journal/marks.ts'
@@ -15,7 +16,7 @@ import type { StoreOptions } from '../store.ts'
 export function openSqliteDoor(file: string, options: StoreOptions, marks: JournalMarks): InboxDoor {
   const real = storeFile(file)
   const db = openSharedDatabase(real, options.now)
-  const journal = writable(() => openJournalWriter(journalFolder(real), marks))
+  const journal = writable(() => openJournalWriter(journalFolder(real), marks, { log: options.log }))
   const keys = doorKeys(db)
 
   /** What the disk must take for this to be ready: as much as it refused last. */
@@ -53,6 +54,7 @@ export function openSqliteDoor(file: string, options: StoreOptions, marks: Journ
       }
     },
     proveWritable: async () => {
+      proveReadable(marks)
       await journal.prove(needed).catch((error: unknown) => {
         throw journalFault(error)
       })

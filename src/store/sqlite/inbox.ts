@@ -3,11 +3,12 @@
 import { randomUUID } from 'node:crypto'
 import { itemOf, keptOf } from '../rows.ts'
 import type { DeliveryKeys } from './delivery-keys.ts'
-import type { JournalInbox, JournalState } from './journal-inbox.ts'
+import type { JournalInbox } from './journal-inbox.ts'
+import type { JournalState } from './journal-progress.ts'
 import type { Database, Row } from './database.ts'
 import { isUnderstood } from '../journal/progress.ts'
 import { openReadingNote, type ReadingNote } from './reading-note.ts'
-import { readProgress } from './journal-inbox.ts'
+import { readProgress } from './journal-progress.ts'
 import {
   blamedInHaste,
   readAlone,

@@ -1,19 +1,16 @@
 // The reading side of the journal beside the SQLite file: hands out its deliveries, and notes in the database, within the
 // transaction that takes them in, which of them are understood.
-import {
-  alsoUnderstood,
-  isUnderstood,
-  lastUnderstood,
-  waitingUpTo,
-  type Progress,
-  type Stretch,
-} from '../journal/progress.ts'
+import { alsoUnderstood, isUnderstood, notUnderstood, waitingUpTo } from '../journal/progress.ts'
 import { endOf, type JournalRecord } from '../journal/record.ts'
-import { endOfJournal, readAgain, readJournal, type Found, type JournalReader, type Place } from '../journal/reader.ts'
+import { noteLost, readProgress, writeProgress, type Gap, type JournalState } from './journal-progress.ts'
+import { noteStuck } from '../journal/stuck.ts'
+import { readAgain, readJournal } from '../journal/reader.ts'
+import type { Found, JournalReader, Place, Unread } from '../journal/reader.ts'
 import type { InboxItem } from '../inbox.ts'
 import type { Database } from './database.ts'
 import type { DeliveryKeys } from './delivery-keys.ts'
 import type { JournalMarks, Mark } from '../journal/marks.ts'
+import type { Log } from '../../lib/log.ts'
 
 export interface JournalInbox {
   /** Waiting deliveries in their order: first those that were handed out before and `isFree` again. Stop asking when enough. */
@@ -26,13 +23,6 @@ export interface JournalInbox {
   close(): void
 }
 
-/** What is not yet understood, and when its oldest came. */
-export interface JournalState {
-  readonly waiting: number
-  readonly bytes: number
-  readonly oldest: number | undefined
-}
-
 /** What is known of a delivery that was handed out. */
 interface Seen {
   readonly place: Place
@@ -41,14 +31,20 @@ interface Seen {
   readonly receivedAt: number
 }
 
-export function journalInbox(db: Database, keys: DeliveryKeys, folder: string, marks: JournalMarks): JournalInbox {
+export interface JournalInboxOptions {
+  readonly db: Database
+  readonly keys: DeliveryKeys
+  readonly folder: string
+  readonly marks: JournalMarks
+  readonly log: Log | undefined
+}
+
+export function journalInbox({ db, keys, folder, marks, log }: JournalInboxOptions): JournalInbox {
   let progress = readProgress(db)
   let reader: JournalReader | undefined
   const seen = new Map<number, Seen>()
   /** The last one that was come across. */
   let last: Mark = progress.to
-  /** Not found in the journal; to be noted with what is understood next. */
-  let lost: readonly Stretch[] = []
 
   /** The next one that was not handed out. */
   function peek(): Found | undefined {
@@ -61,35 +57,85 @@ export function journalInbox(db: Database, keys: DeliveryKeys, folder: string, m
     }
   }
 
+  /** These will not be found any more: nobody waits for them from now on. `bytes`: of all their bodies. */
+  function giveUp(gaps: readonly Gap[], bytes: number, unread: readonly Unread[]): void {
+    if (gaps.length === 0) return
+    // Which body was how long nobody knows.
+    const stretches = gaps.map((gap, at) => ({ ...gap, bytes: at === 0 ? bytes : 0 }))
+    const next = alsoUnderstood(progress, stretches)
+    noteLost(db, next, { gaps, unread }, log)
+    progress = next
+    marks.moveUnderstood(next.to.seq)
+  }
+
+  /** Bytes of what lies between two marks and is not known to be understood: with it all sums are as the marks have them. */
+  function bytesBetween(from: Mark, to: Mark): number {
+    const known = [...progress.beyond.values()].filter(one => one.from > from.seq && one.to < to.seq)
+    return known.reduce((left, { bytes }) => left - bytes, to.bytes - from.bytes)
+  }
+
   function* fresh(): Generator<InboxItem> {
     for (let found = peek(); found !== undefined; found = peek()) {
-      const { record, place } = found
+      const { record, place, unread } = found
       const { seq, bytesBefore, receivedAt, delivery } = record
-      if (seq > last.seq + 1) {
-        lost = [...lost, { from: last.seq + 1, to: seq - 1, bytes: bytesBefore - last.bytes }]
-      }
+      const between = bytesBetween(last, { seq, bytes: bytesBefore })
+      giveUp(notUnderstood(progress, last.seq, seq), between, unread)
       last = endOf(record)
       seen.set(seq, { place, key: delivery.key, bytes: delivery.body.length, receivedAt })
       reader?.pass()
       yield itemOf(record)
     }
+    passOverTheEnd()
+  }
+
+  /** What was accepted last may be what cannot be read: then nothing comes after it by which it could be told. */
+  function passOverTheEnd(): void {
+    const { end } = marks
+    if (reader === undefined || last.seq >= end.seq || reader.peek(end.seq) !== undefined) return
+    const unread = reader.instead(end.seq)
+    if (unread === undefined) return
+    giveUp(notUnderstood(progress, last.seq, end.seq + 1), bytesBetween(last, end), unread)
+    last = end
+    reader.skipTo(end.seq)
   }
 
   function item(id: number): InboxItem | undefined {
     const known = seen.get(id)
-    const record = known && readAgain(known.place)
+    if (known === undefined) return undefined
+    const record = readAgain(known.place, id) ?? findAgain(id, known)
     return record && itemOf(record)
   }
 
-  return {
-    waiting: function* (isFree) {
-      for (const id of [...seen.keys()]) {
-        if (!isFree(id)) continue
-        const again = item(id)
-        if (again !== undefined) yield again
+  /** Its file may have been written anew, or be gone. */
+  function findAgain(id: number, known: Seen): JournalRecord | undefined {
+    const search = readJournal(folder, id - 1)
+    try {
+      const found = search.peek(id)
+      if (found !== undefined) {
+        seen.set(id, { ...known, place: found.place })
+        return found.record
       }
-      yield* fresh()
-    },
+      const unread = search.instead(id)
+      if (unread === undefined) return undefined
+      giveUp([{ from: id, to: id }], known.bytes, unread)
+      seen.delete(id)
+      return undefined
+    } finally {
+      search.close()
+    }
+  }
+
+  function* waiting(isFree: (id: number) => boolean): Generator<InboxItem> {
+    for (const id of [...seen.keys()]) {
+      if (!isFree(id)) continue
+      const again = item(id)
+      if (again !== undefined) yield again
+    }
+    yield* fresh()
+  }
+
+  return {
+    waiting: isFree => noting(waiting(isFree), marks, () => last.seq < marks.end.seq),
     understand: ids => {
       const now = db.now()
       const finished = ids.flatMap(seq => {
@@ -99,12 +145,10 @@ export function journalInbox(db: Database, keys: DeliveryKeys, folder: string, m
         return [{ from: seq, to: seq, bytes: known.bytes }]
       })
       keys.joinMany(now)
-      const next = alsoUnderstood(progress, [...finished, ...lost])
+      const next = alsoUnderstood(progress, finished)
       writeProgress(db, next)
-      for (const { from, to } of lost) countLost(db, to - from + 1)
       return () => {
         progress = next
-        lost = []
         for (const { from } of finished) seen.delete(from)
         marks.moveUnderstood(next.to.seq)
       }
@@ -112,52 +156,39 @@ export function journalInbox(db: Database, keys: DeliveryKeys, folder: string, m
     item,
     state: () => {
       const [first] = seen.values()
-      const { waiting, bytes } = waitingUpTo(progress, marks.end)
-      return { waiting, bytes, oldest: first?.receivedAt ?? peek()?.record.receivedAt }
+      const { waiting: count, bytes } = waitingUpTo(progress, marks.end)
+      return { waiting: count, bytes, oldest: first?.receivedAt ?? oldest(peek) }
     },
     close: () => reader?.close(),
   }
 }
 
-/** As somebody sees it who only looks. */
-export function journalState(progress: Progress, folder: string): JournalState {
-  const { waiting, bytes } = waitingUpTo(progress, endOfJournal(folder) ?? lastUnderstood(progress))
-  if (waiting <= 0) return { waiting: 0, bytes: 0, oldest: undefined }
-  const reader = readJournal(folder, progress.to.seq)
+/** Where it cannot be read there is none to show. */
+function oldest(peek: () => Found | undefined): number | undefined {
   try {
-    for (let found = reader.peek(Infinity); found !== undefined; found = reader.peek(Infinity)) {
-      if (!isUnderstood(progress, found.record.seq)) return { waiting, bytes, oldest: found.record.receivedAt }
-      reader.pass()
+    return peek()?.record.receivedAt
+  } catch {
+    return undefined
+  }
+}
+
+/** Notes since when something waits and nothing of it can be read, for whoever is asked how the store is. */
+function* noting(items: Generator<InboxItem>, marks: JournalMarks, isWaiting: () => boolean): Generator<InboxItem> {
+  try {
+    let isAny = false
+    for (const one of items) {
+      isAny = true
+      marks.noteStuck(0)
+      yield one
     }
-    return { waiting, bytes, oldest: undefined }
-  } finally {
-    reader.close()
+    if (isAny || !isWaiting()) marks.noteStuck(0)
+    else noteStuck(marks)
+  } catch (error) {
+    noteStuck(marks)
+    throw error
   }
 }
 
 function itemOf({ seq, receivedAt, delivery }: JournalRecord): InboxItem {
   return { id: seq, receivedAt, ...delivery }
-}
-
-export function readProgress(db: Database): Progress {
-  const row = db.prepare('SELECT seq, bytes, beyond FROM journal_progress').get()
-  const { seq, bytes, beyond } = row as { seq: number; bytes: number; beyond: string }
-  const stretches = (JSON.parse(beyond) as [number, number, number][]).map(([from, to, size]) => ({
-    from,
-    to,
-    bytes: size,
-  }))
-  return { to: { seq, bytes }, beyond: new Map(stretches.map(one => [one.from, one])) }
-}
-
-function writeProgress(db: Database, { to, beyond }: Progress): void {
-  db.prepare('UPDATE journal_progress SET seq = ?, bytes = ?, beyond = ?').run(
-    ...[to.seq, to.bytes, JSON.stringify([...beyond.values()].map(one => [one.from, one.to, one.bytes]))],
-  )
-}
-
-function countLost(db: Database, count: number): void {
-  db.prepare(
-    `INSERT INTO counters VALUES ('pruned.unreadable_deliveries', ?1) ON CONFLICT (name) DO UPDATE SET value = value + ?1`,
-  ).run(count)
 }

@@ -9,7 +9,6 @@ import { createRecentParts } from './recent-parts.ts'
 import { sqliteListings, type Listings } from './listings.ts'
 import { sqliteExports } from './exports.ts'
 import { createLeases } from './leases.ts'
-import { endOfJournal } from '../journal/reader.ts'
 import {
   eraseUnderstood,
   journalBytes,
@@ -19,11 +18,12 @@ import {
   usualRoom,
 } from '../journal/segments.ts'
 import { journalFault } from './inbox-door.ts'
-import { journalInbox, journalState, readProgress, type JournalInbox } from './journal-inbox.ts'
+import { beginJournal, journalState, readProgress } from './journal-progress.ts'
+import { journalInbox, type JournalInbox } from './journal-inbox.ts'
 import { journalMarks, type JournalMarks } from '../journal/marks.ts'
-import { lastUnderstood } from '../journal/progress.ts'
 import { lockForServing } from './serve-lock.ts'
 import { makeFolder } from '../folder.ts'
+import { proveReadable } from '../journal/stuck.ts'
 import { moveIntoTable, sqliteInbox, sqliteSharedInbox, type Waiting } from './inbox.ts'
 import { sqliteNotes } from './notes.ts'
 import { sqlitePruning } from './pruning.ts'
@@ -112,7 +112,7 @@ interface OwnJournal {
 
 function ownStore(db: Database, options: StoreOptions, own?: OwnJournal): Store {
   const keys = sqliteDeliveryKeys(db)
-  const journal = own && openJournal(db, keys, own)
+  const journal = own && openJournal(db, keys, own, options)
   const waiting = { db, leases: createLeases(), keys, journal }
   const size = (): number => db.size() + (own === undefined ? 0 : journalBytes(own.folder))
   const { store, listings } = rooms(waiting, options, size)
@@ -122,6 +122,7 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnJournal): Store 
   return {
     ...store,
     proveWritable: async () => {
+      if (own !== undefined) proveReadable(own.marks)
       await store.proveWritable()
       // The file may have room within itself where the disk has none.
       if (own !== undefined && existsSync(own.folder)) await proveJournal(own.folder)
@@ -190,14 +191,9 @@ function rooms(
   return { store, listings }
 }
 
-function openJournal(db: Database, keys: DeliveryKeys, { folder, marks }: OwnJournal): JournalInbox {
-  const progress = readProgress(db)
-  const understood = lastUnderstood(progress)
-  const end = endOfJournal(folder)
-  // A journal that was lost, or is older than the file, does not give numbers again.
-  marks.moveEnd(end !== undefined && end.seq > understood.seq ? end : understood)
-  marks.moveUnderstood(progress.to.seq)
-  return journalInbox(db, keys, folder, marks)
+function openJournal(db: Database, keys: DeliveryKeys, own: OwnJournal, { log }: StoreOptions): JournalInbox {
+  beginJournal({ db, ...own, log })
+  return journalInbox({ db, keys, ...own, log })
 }
 
 async function proveJournal(folder: string): Promise<void> {

@@ -1,0 +1,36 @@
+// Bytes of a file of the journal, also of one that the disk gives back only in part.
+import { readSync } from 'node:fs'
+
+/** As the file system has them: what cannot be read of one is not read together with what can be. */
+const block = 4_096
+/** So many blocks one after the other are tried: a disk may take seconds for each. */
+const patience = 16
+
+/** At most so many bytes from there on. What the disk does not give back is zeros, which are no record. */
+export function readBytes(descriptor: number, from: number, length: number): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(length)
+  try {
+    return bytes.subarray(0, readSync(descriptor, bytes, 0, length, from))
+  } catch (error) {
+    if (!isOfTheDisk(error)) throw error
+  }
+  bytes.fill(0)
+  let failures = 0
+  for (let at = 0; at < length && failures < patience; at += block) {
+    try {
+      readSync(descriptor, bytes, at, Math.min(block, length - at), from + at)
+      failures = 0
+    } catch (error) {
+      if (!isOfTheDisk(error)) throw error
+      failures += 1
+    }
+  }
+  return bytes
+}
+
+/** Tried again it would be the same; anything else (no descriptors left, no right to read) may pass. */
+function isOfTheDisk(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && damage.includes(String(error.code))
+}
+
+const damage = ['EIO', 'EISDIR', 'ENXIO', 'EBADMSG', 'EUCLEAN', 'ENODATA', 'EREMOTEIO']

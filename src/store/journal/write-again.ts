@@ -1,0 +1,30 @@
+// A file of the journal that was taken away, written once more from its descriptor: byte for byte, so that every record is where it was.
+import { closeSync, fdatasyncSync, fstatSync, readSync, rmSync, writeSync } from 'node:fs'
+import { createAgain, type Segment } from './segments.ts'
+
+const chunk = 1 << 20
+
+/** At most `length` bytes of it. Throws what the file system throws, and leaves nothing behind then. */
+export function writeAgain(
+  segment: Segment,
+  descriptor: number,
+  length = fstatSync(descriptor).size,
+): { readonly file: string; readonly descriptor: number } {
+  const made = createAgain(segment)
+  try {
+    for (let at = 0; at < length;) {
+      const bytes = Buffer.allocUnsafe(Math.min(chunk, length - at))
+      const read = readSync(descriptor, bytes, 0, bytes.length, at)
+      if (read === 0) break
+      for (let written = 0; written < read;)
+        written += writeSync(made.descriptor, bytes, written, read - written, at + written)
+      at += read
+    }
+    fdatasyncSync(made.descriptor)
+    return made
+  } catch (error) {
+    closeSync(made.descriptor)
+    rmSync(made.file, { force: true })
+    throw error
+  }
+}
