@@ -52,7 +52,8 @@ export interface Exporter {
 const defaultLimits: LaneLimits = {
   batchItems: 100,
   batchBytes: 4 * 1024 * 1024,
-  leaseBytes: 8 * 1024 * 1024,
+  // What is leased is held as objects, three times as large, by each request in flight of each lane: a hundred usual parts.
+  leaseBytes: 2 * 1024 * 1024,
   inFlight: 4,
   pauses: { first: 1_000, max: 300_000 },
 }

@@ -119,7 +119,7 @@ function decisiveFailures(run: Run): string[] {
     .map(({ failureReason }) => failureReason ?? '')
 }
 
-/** `views`: of the jobs, in their order. */
+/** `views`: of the jobs, in their order; they become what is frozen, as a copy of each would double the memory of a large run. */
 function frozenJobs(
   run: Run,
   jobs: readonly Job[],
@@ -132,14 +132,10 @@ function frozenJobs(
     const ran = view.startedAt !== undefined
     const end = view.finishedAt ?? finish
     const start = ran ? view.startedAt : end
-    const frozen: FrozenJob = {
-      ...view,
-      start,
-      end: Math.max(start, end),
-      retried: view.name !== undefined && newest.get(view.name) !== view.id,
-    }
+    const retried = view.name !== undefined && newest.get(view.name) !== view.id
+    const frozen: FrozenJob = Object.assign(view, { start, end: Math.max(start, end), retried })
     const job = jobs[at]
-    return job?.frozen === undefined ? frozen : { ...frozen, salt: saltOf(job, attempt) }
+    return job?.frozen === undefined ? frozen : Object.assign(frozen, { salt: saltOf(job, attempt) })
   })
 }
 

@@ -43,11 +43,12 @@ export function storedRun(row: Row, jobs: Run['jobs']): StoredRun {
 
 /** The jobs of one run in the order of their ids. `parts`: in the order of their numbers, those that tell of jobs that are wanted. */
 export function jobsOf(
-  rows: readonly Row[],
+  rows: Iterable<Row>,
   parts: readonly FrozenPart[],
   isWanted: (id: number) => boolean = () => true,
 ): Map<number, Job> {
-  const jobs = new Map(rows.map(row => [row.job_id as number, jobOf(row)]))
+  const jobs = new Map<number, Job>()
+  for (const row of rows) jobs.set(row.job_id as number, jobOf(row))
   if (parts.length === 0) return jobs
   for (const { attempt, jobs: spans } of parts) {
     for (const span of spans) {

@@ -2,6 +2,7 @@
 // parts. Pure.
 import { binOf, type Bins } from '../lib/log-bins.ts'
 import { day, hour, outcomesOf, type TrendFigures, type TrendOutcome, type TrendRow, type TrendStep } from './trends.ts'
+import type { Failures } from './earlier-failures.ts'
 import type { FrozenPart } from '../model/frozen.ts'
 
 /** A figure to be added to what is stored of it. */
@@ -31,9 +32,9 @@ export class TrendSums {
     return this.#size
   }
 
-  /** `earlier`: parts of the same run that were frozen before it. */
-  add(part: FrozenPart, earlier: readonly FrozenPart[]): void {
-    for (const outcome of outcomesOf(part, earlier)) count(this.#sumOf(outcome), outcome)
+  /** `failedBefore`: in it and in the parts of the same run that were frozen before it. */
+  add(part: FrozenPart, failedBefore: Failures): void {
+    for (const outcome of outcomesOf(part, failedBefore)) count(this.#sumOf(outcome), outcome)
   }
 
   additions(): Addition[] {

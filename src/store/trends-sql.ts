@@ -4,7 +4,6 @@ import { plus, type Addition } from './trend-sums.ts'
 import type { Ask, Row, Value } from './views-sql.ts'
 import type { Bins } from '../lib/log-bins.ts'
 import type { TrendFigures, TrendTotal, TrendViews } from './trends.ts'
-import type { FrozenPart } from '../model/frozen.ts'
 
 export const trendSteps: readonly TrendStep[] = [hour, day]
 
@@ -17,7 +16,7 @@ export const takeInSql = {
   parts: 'SELECT id, run_id, view FROM parts WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3',
   /** The same where they may still be in memory. */
   numbers: 'SELECT id, run_id FROM parts WHERE id > ?1 ORDER BY id LIMIT ?2',
-  earlier: 'SELECT view FROM parts WHERE run_id = ?1 AND attempt <= ?2 AND id < ?3',
+  earlier: 'SELECT view FROM parts WHERE run_id = ?1 AND id < ?2',
   row: `SELECT runs, failed, flaky, total_ms, durations, queues FROM trends
         WHERE step = ?1 AND project_id = ?2 AND job = ?3 AND bucket = ?4 AND instance = ?5`,
   write: `INSERT INTO trends (step, project_id, job, bucket, instance, project, runs, failed, flaky, total_ms, durations, queues)
@@ -31,11 +30,6 @@ export const takeInSql = {
              WHERE part_id > (SELECT coalesce(max(id), 0) FROM parts)`,
   prune: 'DELETE FROM trends WHERE step = ?1 AND bucket < ?2',
 } as const
-
-/** True where a part may repeat what an earlier one of its run failed at. */
-export function needsEarlier(part: FrozenPart): boolean {
-  return part.attempt > 1 || part.part > 1
-}
 
 export function rowKey({ step, row: { projectId, job, bucket, instance } }: Addition): Value[] {
   return [step, projectId, job, bucket, instance]

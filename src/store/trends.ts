@@ -1,7 +1,8 @@
 // Figures over time: what one frozen part adds to them, and how they are kept. Pure; the SQL is beside.
 import type { Bins } from '../lib/log-bins.ts'
 import { plainText } from './plain-text.ts'
-import { carriesPipeline, type FrozenJob, type FrozenPart } from '../model/frozen.ts'
+import { carriesPipeline, type FrozenPart } from '../model/frozen.ts'
+import type { Failures } from './earlier-failures.ts'
 import type { Millis } from '../model/instant.ts'
 
 export const hour = 3_600_000
@@ -80,10 +81,10 @@ export interface TrendViews {
 }
 
 /**
- * What one part tells: of its pipeline, as the project's and as one of all, and of its jobs. `earlier`: parts of the same run
- * that were frozen before it.
+ * What one part tells: of its pipeline, as the project's and as one of all, and of its jobs. `failedBefore`: what failed in it, and
+ * in the parts of the same run that were frozen before it.
  */
-export function outcomesOf(part: FrozenPart, earlier: readonly FrozenPart[]): TrendOutcome[] {
+export function outcomesOf(part: FrozenPart, failedBefore: Failures): TrendOutcome[] {
   const { key, project, pipeline } = part
   const path = plainText(project.path ?? project.name ?? '')
   const base = { instance: key.instance, projectId: project.id, project: path }
@@ -97,7 +98,6 @@ export function outcomesOf(part: FrozenPart, earlier: readonly FrozenPart[]): Tr
     }
     outcomes.push(ofProject, { ...ofProject, instance: '', projectId: 0, project: '' })
   }
-  const failedBefore = failuresByName([...earlier.flatMap(({ jobs }) => jobs), ...part.jobs])
   for (const job of part.jobs) {
     if (job.kind !== 'job' || job.name === undefined || job.name === '') continue
     if (job.startedAt === undefined || !isOutcome(job.status)) continue
@@ -128,14 +128,4 @@ function tookMs(start: Millis, end: Millis): number {
 
 function queuedMs(seconds: number | undefined): number | undefined {
   return seconds === undefined || seconds < 0 ? undefined : seconds * 1000
-}
-
-/** The first failed job of each name. */
-function failuresByName(jobs: readonly FrozenJob[]): Map<string, number> {
-  const first = new Map<string, number>()
-  for (const { id, name, status } of jobs) {
-    if (name === undefined || status !== 'failed') continue
-    first.set(name, Math.min(id, first.get(name) ?? Infinity))
-  }
-  return first
 }

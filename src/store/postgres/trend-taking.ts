@@ -1,6 +1,7 @@
 // Figures over time on PostgreSQL: several replicas freeze at once, and one of them at a time takes in what was frozen.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { forgottenBefore, needsEarlier, rowKey, rowValues, takeInSql, trendSteps } from '../trends-sql.ts'
+import { forgottenBefore, rowKey, rowValues, takeInSql, trendSteps } from '../trends-sql.ts'
+import { EarlierFailures } from '../earlier-failures.ts'
 import { TrendSums } from '../trend-sums.ts'
 import type { Database, Row, Session } from './database.ts'
 import type { FrozenPart } from '../../model/frozen.ts'
@@ -67,12 +68,15 @@ async function takeIn(session: Session, until: number, limit: number): Promise<n
   const last = rows.at(-1)
   if (last === undefined) return 0
   const sums = new TrendSums()
+  const failures = new EarlierFailures()
   for (const row of rows) {
     const part = viewOf(row)
-    const before = needsEarlier(part)
-      ? await ask(takeInSql.earlier, [row.run_id as number, part.attempt, row.id as number])
-      : []
-    sums.add(part, before.map(viewOf))
+    const run = row.run_id as number
+    if (failures.isMissing(run, part)) {
+      for (const earlier of await ask(takeInSql.earlier, [run, row.id as number])) failures.tell(viewOf(earlier))
+    }
+    failures.tell(part)
+    sums.add(part, failures.upTo(part.attempt))
   }
   for (const addition of sums.additions()) {
     const [before] = await ask(takeInSql.row, rowKey(addition))

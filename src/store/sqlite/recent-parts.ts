@@ -18,7 +18,7 @@ export interface RecentParts {
 }
 
 /** JSON of all that is remembered, UTF-16 units: some 600 parts of twenty jobs, and three times as much in memory. */
-const mostText = 8 * 1024 * 1024
+export const mostText = 8 * 1024 * 1024
 const believedMs = 60_000
 
 export function createRecentParts(now: () => number): RecentParts {
@@ -48,4 +48,14 @@ export function createRecentParts(now: () => number): RecentParts {
       return undefined
     },
   }
+}
+
+/** How many of them, from the newest on, have so much text together. */
+export function newestWorth(text: number, parts: readonly RecentPart[]): number {
+  let left = text
+  for (let count = 0; count < parts.length; count += 1) {
+    left -= parts[parts.length - 1 - count]?.size ?? 0
+    if (left < 0) return count
+  }
+  return parts.length
 }

@@ -15,8 +15,7 @@ export function select(db: Database, key: RunKey): Row | undefined {
 export function loadJobs(db: Database, recent: RecentParts, run: Row, which: RunWork['jobs']): Map<number, Job> {
   const id = run.id as number
   if (which === 'all') {
-    const rows = db.prepare('SELECT * FROM jobs WHERE run_id = ?').all(id)
-    return jobsOf(rows, isFrozen(run) ? toldParts(db, recent, id, 0, Number.MAX_SAFE_INTEGER) : [])
+    return jobsOf(rowsOf(db, id), isFrozen(run) ? toldParts(db, recent, id, 0, Number.MAX_SAFE_INTEGER) : [])
   }
   const one = db.prepare('SELECT * FROM jobs WHERE run_id = ? AND job_id = ?')
   const rows = which.flatMap(job => {
@@ -27,6 +26,19 @@ export function loadJobs(db: Database, recent: RecentParts, run: Row, which: Run
   const wanted = new Set(which)
   const parts = toldParts(db, recent, id, Math.min(...wanted), Math.max(...wanted))
   return jobsOf(rows, parts, job => wanted.has(job))
+}
+
+/** Rows read at once: of a large run all of them would take as much memory again as what is made of them. */
+const rowsAtOnce = 2_000
+
+function* rowsOf(db: Database, run: number): Generator<Row> {
+  const next = db.prepare('SELECT * FROM jobs WHERE run_id = ? AND job_id > ? ORDER BY job_id LIMIT ?')
+  for (let after = -1; ;) {
+    const rows = next.all(run, after, rowsAtOnce)
+    yield* rows
+    if (rows.length < rowsAtOnce) return
+    after = rows.at(-1)?.job_id as number
+  }
 }
 
 /** The run's parts that tell of jobs with ids from `first` to `last`. */

@@ -10,7 +10,7 @@ import { readMemory, takeMemory } from './tombstones.ts'
 import { revive } from '../../model/tombstone.ts'
 import type { Database, Row } from './database.ts'
 import type { Waiting } from './inbox.ts'
-import type { RecentPart, RecentParts } from './recent-parts.ts'
+import { mostText, newestWorth, type RecentPart, type RecentParts } from './recent-parts.ts'
 import type { Listings } from './listings.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 import type { RunKey } from '../../model/observation.ts'
@@ -112,6 +112,8 @@ function transact(
       if (change !== undefined) {
         if (row !== undefined) written.runs.push(row.id as number)
         written.parts.push(...write(beside, row?.id as number | undefined, known, change, item.source, now))
+        // What would be forgotten at once is not held until the commit.
+        written.parts.splice(0, written.parts.length - newestWorth(mostText, written.parts))
         totals.push(...(change.totals ?? []))
       } else if (row !== undefined && item.source !== undefined && known?.heardFrom[item.source] === undefined) {
         const heardFrom = { ...known?.heardFrom, [item.source]: now }

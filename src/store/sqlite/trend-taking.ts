@@ -1,6 +1,7 @@
 // Figures over time on SQLite: read ahead from what was frozen a moment ago, written for many parts at once.
-import { forgottenBefore, needsEarlier, rowKey, rowValues, takeInSql, trendSteps } from '../trends-sql.ts'
+import { forgottenBefore, rowKey, rowValues, takeInSql, trendSteps } from '../trends-sql.ts'
 import { StoreError } from '../../lib/fault.ts'
+import { EarlierFailures } from '../earlier-failures.ts'
 import { TrendSums } from '../trend-sums.ts'
 import type { Database, Row } from './database.ts'
 import type { FrozenPart } from '../../model/frozen.ts'
@@ -12,6 +13,7 @@ interface Ahead {
   readonly from: number
   last: number
   readonly sums: TrendSums
+  readonly failures: EarlierFailures
 }
 
 /** Rows of hours; as many again of days are written with them: some ten milliseconds. */
@@ -65,7 +67,7 @@ export function sqliteTrendTaking(db: Database, recent: RecentParts): TrendTakin
 }
 
 function startAt(from: number): Ahead {
-  return { from, last: from, sums: new TrendSums() }
+  return { from, last: from, sums: new TrendSums(), failures: new EarlierFailures() }
 }
 
 function reached(db: Database): number {
@@ -78,8 +80,11 @@ function read(db: Database, recent: RecentParts, ahead: Ahead, limit: number): n
   const view = db.prepare('SELECT view FROM parts WHERE id = ?')
   for (const { id, run_id: run } of rows) {
     const part = recent.recall(id)?.part ?? partOf(view.get(id) as Row)
-    const earlier = needsEarlier(part) ? (db.prepare(takeInSql.earlier).all(run, part.attempt, id) as Row[]) : []
-    ahead.sums.add(part, earlier.map(partOf))
+    if (ahead.failures.isMissing(run, part)) {
+      for (const earlier of db.prepare(takeInSql.earlier).iterate(run, id)) ahead.failures.tell(partOf(earlier))
+    }
+    ahead.failures.tell(part)
+    ahead.sums.add(part, ahead.failures.upTo(part.attempt))
     ahead.last = id
   }
   return rows.length
