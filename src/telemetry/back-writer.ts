@@ -117,6 +117,25 @@ export class BackWriter {
     this.#groups(value - high * 0x1000_0000)
   }
 
+  /** A whole number within 64 bits that a double may not hold. */
+  bigint64(value: bigint): void {
+    const safe = Number(value)
+    if (Number.isSafeInteger(safe)) {
+      this.int64(safe)
+      return
+    }
+    const bits = BigInt.asUintN(64, value)
+    const top = Number(bits >> 56n)
+    const middle = Number((bits >> 28n) & 0xfff_ffffn)
+    if (top === 0) {
+      this.varint(middle)
+    } else {
+      this.varint(top)
+      this.#groups(middle)
+    }
+    this.#groups(Number(bits & 0xfff_ffffn))
+  }
+
   /** 28 bits of a varint that goes on. */
   #groups(bits: number): void {
     this.#room(4)

@@ -1,15 +1,16 @@
-// Traces and logs as bytes: OTLP requests of many pipelines. The official serializers make all but the traces' protobuf, where
-// our own takes a third of the time.
-import { JsonLogsSerializer, JsonTraceSerializer, ProtobufLogsSerializer } from '@opentelemetry/otlp-transformer'
+// Traces and logs as bytes: OTLP requests of many pipelines. The official serializers make the JSON; protobuf our own, in a third of
+// the time, and exact where they are not: above 2^53, and for doubles that are whole.
+import { JsonLogsSerializer, JsonTraceSerializer } from '@opentelemetry/otlp-transformer'
 import type { Attributes } from '@opentelemetry/api'
 import type { ReadableLogRecord } from '@opentelemetry/sdk-logs'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import type { FrozenPart } from '../model/frozen.ts'
-import { toLogs } from './logs.ts'
+import { logBytes } from './log-bytes.ts'
+import { sketchLogs, toLogs } from './logs.ts'
 import type { TelemetrySettings } from './settings.ts'
 import { traceBytes } from './trace-bytes.ts'
 import { sketchTrace, toTraces } from './traces.ts'
-import { settleBytes, settleJson, withNeighbours } from './whole-doubles.ts'
+import { settleJson, withNeighbours } from './whole-doubles.ts'
 
 /**
  * One ExportTraceServiceRequest in protobuf, with one ResourceSpans for each part. The bytes of many parts are those of each,
@@ -26,7 +27,7 @@ export function tracesAsJson(parts: readonly FrozenPart[], settings: TelemetrySe
 
 /** One ExportLogsServiceRequest in protobuf, with one ResourceLogs for each part; joined as traces are. */
 export function encodeLogs(parts: readonly FrozenPart[], settings: TelemetrySettings): Uint8Array {
-  return settleBytes(ProtobufLogsSerializer.serializeRequest(recordsOf(parts, settings)) ?? new Uint8Array())
+  return logBytes(parts.map(part => sketchLogs(part, settings)))
 }
 
 /** The same request as OTLP/JSON, indented for people. */

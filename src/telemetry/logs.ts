@@ -1,24 +1,43 @@
 // How a pipeline looks as log records: one for it, one for each of its jobs and bridges, each of the span it belongs to.
-import { SeverityNumber, type Attributes } from '@opentelemetry/api'
+import { SeverityNumber, type Attributes, type SpanContext } from '@opentelemetry/api'
 import type { Resource } from '@opentelemetry/resources'
 import type { ReadableLogRecord } from '@opentelemetry/sdk-logs'
 import { carriesPipeline, type FrozenJob, type FrozenPart } from '../model/frozen.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Status } from '../model/status.ts'
-import { jobAttributesOf } from './attributes/job.ts'
-import { logAttributesOf, type LogSubject } from './attributes/log.ts'
-import { pipelineAttributesOf } from './attributes/pipeline.ts'
-import { resourceOf } from './attributes/resource.ts'
+import { jobAttributes, jobSubject, type JobSubject } from './attributes/job.ts'
+import { logAttributes, type LogSubject } from './attributes/log.ts'
+import { pipelineAttributes } from './attributes/pipeline.ts'
+import { resourceOf, toldResource } from './attributes/resource.ts'
 import { notBlank } from './attributes/table.ts'
+import { toldTable, type AttributeSource, type ToldTable } from './attributes/told.ts'
 import { contextOf, jobSpanId, pipelineSpanId, traceIdOf } from './ids.ts'
 import { scope } from './scope.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import { hrTimeOf, isInstant } from './span-time.ts'
+import { jobsUrl } from './urls.ts'
 import { pipelineTimes, timedJobs } from './traces.ts'
 
 interface Severity {
   readonly number: SeverityNumber
   readonly text: 'INFO' | 'WARN' | 'ERROR' | 'DEBUG'
+}
+
+/** A record as it will be, its attributes not made yet. */
+export interface LogSketch {
+  readonly at: Millis
+  readonly severity: Severity
+  readonly body: string
+  /** Of its span. */
+  readonly context: SpanContext
+  /** In their order; of two of one name the later counts. */
+  readonly attributes: readonly AttributeSource[]
+}
+
+/** The records of one part, all of one resource. */
+export interface LogsSketch {
+  readonly resource: AttributeSource
+  readonly records: readonly LogSketch[]
 }
 
 /**
@@ -27,76 +46,81 @@ interface Severity {
  */
 export function toLogs(part: FrozenPart, settings: TelemetrySettings): ReadableLogRecord[] {
   const resource = resourceOf(part, settings)
-  const jobs = timedJobs(part).map(({ job, times }) => jobRecord(part, job, times.end, settings, resource))
-  const times = carriesPipeline(part) ? pipelineTimes(part) : undefined
-  return times === undefined ? jobs : [pipelineRecord(part, times.end, settings, resource), ...jobs]
+  return sketchLogs(part, settings).records.map(one => finished(one, resource))
 }
 
-function pipelineRecord(
-  part: FrozenPart,
-  end: Millis,
-  settings: TelemetrySettings,
-  resource: Resource,
-): ReadableLogRecord {
+/** The same records, their attributes not made yet. */
+export function sketchLogs(part: FrozenPart, settings: TelemetrySettings): LogsSketch {
+  const style = styleOf(part, settings)
+  const frame: Frame = {
+    part,
+    traceId: traceIdOf(part.trace, part.key.instance),
+    own: toldTable(logAttributes, style, logAttributesField),
+    jobs: toldTable(jobAttributes, style, logAttributesField),
+    pipeline: toldTable(pipelineAttributes, style, logAttributesField).of(part),
+    jobsUrl: jobsUrl(part),
+  }
+  const times = carriesPipeline(part) ? pipelineTimes(part) : undefined
+  const records = times === undefined ? [] : [pipelineRecord(times.end, frame)]
+  for (const { job, times: own } of timedJobs(part)) records.push(jobRecord(job, own.end, frame))
+  return { resource: toldResource(part, settings), records }
+}
+
+/** Their number in the message of a record. */
+const logAttributesField = 6
+
+/** What the records of one part share. */
+interface Frame {
+  readonly part: FrozenPart
+  readonly traceId: string
+  readonly own: ToldTable<LogSubject>
+  readonly jobs: ToldTable<JobSubject>
+  readonly pipeline: AttributeSource
+  readonly jobsUrl: JobSubject['jobsUrl']
+}
+
+function pipelineRecord(end: Millis, { part, traceId, own, pipeline: attributes }: Frame): LogSketch {
   const { key, pipeline, attempt } = part
   const { status, name, ref } = pipeline.facts
+  const severity = severityOf(status)
   // The work of a later attempt began long after the pipeline was created.
   const began = attempt > 1 ? pipeline.start : pipeline.createdAt
-  return record(part, settings, {
-    source: 'pipeline',
-    severity: severityOf(status),
+  return {
     at: firstInstant([pipeline.finishedAt, began], end),
-    spanId: pipelineSpanId(part),
-    body: `Pipeline ${status}: ${notBlank(name) ?? notBlank(ref) ?? key.pipelineId}`,
-    attributes: pipelineAttributesOf(part, settings),
-    resource,
-  })
+    severity,
+    body: `Pipeline ${status}: ${notBlank(name) ?? notBlank(ref) ?? key.pipelineId}`.toWellFormed(),
+    context: contextOf(traceId, pipelineSpanId(part)),
+    attributes: [own.of({ source: 'pipeline', level: severity.text }), attributes],
+  }
 }
 
-function jobRecord(
-  part: FrozenPart,
-  job: FrozenJob,
-  end: Millis,
-  settings: TelemetrySettings,
-  resource: Resource,
-): ReadableLogRecord {
+function jobRecord(job: FrozenJob, end: Millis, { part, traceId, own, jobs, jobsUrl: base }: Frame): LogSketch {
   const stage = notBlank(job.stage)
-  return record(part, settings, {
-    source: 'job',
-    severity: severityOf(job.status, job.allowFailure),
+  const severity = severityOf(job.status, job.allowFailure)
+  const subject = `${notBlank(job.name) ?? job.id}${stage === undefined ? '' : ` (${stage})`}`
+  return {
     at: firstInstant([job.finishedAt, job.startedAt, job.createdAt], end),
-    spanId: jobSpanId(part, job),
-    body: `Job ${job.status}: ${notBlank(job.name) ?? job.id}${stage === undefined ? '' : ` (${stage})`}`,
-    attributes: jobAttributesOf(part, job, settings),
-    resource,
-  })
+    severity,
+    body: `Job ${job.status}: ${subject}`.toWellFormed(),
+    context: contextOf(traceId, jobSpanId(part, job)),
+    attributes: [own.of({ source: 'job', level: severity.text }), jobs.of(jobSubject(part, job, base))],
+  }
 }
 
-interface Told {
-  readonly source: LogSubject['source']
-  readonly severity: Severity
-  readonly at: Millis
-  readonly spanId: string
-  readonly body: string
-  readonly attributes: Attributes
-  readonly resource: Resource
-}
-
-function record(part: FrozenPart, settings: TelemetrySettings, told: Told): ReadableLogRecord {
-  const { severity, source } = told
-  const time = hrTimeOf(told.at)
+/** The record as the SDK's own would be. */
+function finished({ at, severity, body, context, attributes }: LogSketch, resource: Resource): ReadableLogRecord {
+  const time = hrTimeOf(at)
   return {
     hrTime: time,
-    // What is sent again must be the same, so the time it was observed cannot be that of the sending.
     hrTimeObserved: time,
-    spanContext: contextOf(traceIdOf(part.trace, part.key.instance), told.spanId),
+    spanContext: context,
     severityNumber: severity.number,
     severityText: severity.text,
-    body: told.body.toWellFormed(),
-    attributes: { ...logAttributesOf({ source, level: severity.text }, styleOf(part, settings)), ...told.attributes },
+    body,
+    attributes: Object.assign({}, ...attributes.map(one => one.asObject())) as Attributes,
     droppedAttributesCount: 0,
     instrumentationScope: scope,
-    resource: told.resource,
+    resource,
   }
 }
 

@@ -1,8 +1,9 @@
 // Doubles that happen to be whole. The serializers write every whole number as an integer, so a coverage of 88.0 would change
 // its type from one pipeline to the next, and a backend that took its first value for an integer would refuse 88.5.
 //
-// So a whole double goes in as its nearest neighbour above, which is no whole number and is written as a double, and the
-// bytes that come out are put right: the neighbour's last bit is cleared again. Nobody ever sees the neighbour.
+// Our own protobuf needs none of this. For the official JSON a whole double goes in as its nearest neighbour above, which is no
+// whole number and is written as a double, and what comes out is put right: the neighbour's last bit is cleared again. Nobody ever
+// sees the neighbour.
 import type { Attributes } from '@opentelemetry/api'
 import { jobAttributes } from './attributes/job.ts'
 import { vendorPrefix } from './attributes/table.ts'
@@ -11,9 +12,6 @@ import { vendorPrefix } from './attributes/table.ts'
 const tails = jobAttributes
   .filter(({ type }) => type === 'double')
   .flatMap(({ keys }) => keys.map(key => (key.startsWith(vendorPrefix) ? key.slice(vendorPrefix.length - 1) : key)))
-
-/** In protobuf such a name is followed by: field 2, 9 bytes, and in these field 4 (a double) of AnyValue. */
-const marks = tails.map(tail => Buffer.concat([Buffer.from(tail), Buffer.from([0x12, 0x09, 0x21])]))
 
 /** True for names whose values are doubles, also when they are whole. */
 export function isDoubleKey(key: string): boolean {
@@ -32,24 +30,16 @@ export function withNeighbours(attributes: Attributes): Attributes {
   return moved ?? attributes
 }
 
-/** Puts the neighbours in a protobuf message right, in place. */
-export function settleBytes(message: Uint8Array): Uint8Array {
-  const bytes = Buffer.from(message.buffer, message.byteOffset, message.byteLength)
-  for (const mark of marks) {
-    for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, at)) {
-      at += mark.length
-      if (at + 8 <= bytes.length) bytes.writeDoubleLE(settled(bytes.readDoubleLE(at)), at)
-    }
-  }
-  return message
-}
-
-/** Puts the neighbours in a JSON message right. */
+/** Puts the neighbours in a JSON message right, and writes whole numbers that a reader's number would not hold as text. */
 export function settleJson(key: string, value: unknown): unknown {
-  return key === 'doubleValue' && typeof value === 'number' ? settled(value) : value
+  if (typeof value !== 'number') return value
+  if (key === 'doubleValue') return settled(value)
+  // As protobuf's JSON has it for int64: a reader's number would not hold it.
+  return key === 'intValue' && !Number.isSafeInteger(value) ? String(value) : value
 }
 
-function settled(value: number): number {
+/** The whole double whose neighbour this is; every other double itself. */
+export function settled(value: number): number {
   const below = Number.isFinite(value) && !Number.isInteger(value) ? neighbour(value, -1n) : value
   return Number.isInteger(below) ? below : value
 }

@@ -41,7 +41,8 @@ const jobFields = {
   environment: maybe(fc.record({ name: text, action: maybe(text), deploymentTier: maybe(text) })),
   coverage: maybe(number),
   url: maybe(text),
-  createdAt: maybe(time),
+  // The official serializers' bytes are put right to the millisecond.
+  createdAt: maybe(time.map(Math.round)),
   startedAt: maybe(time),
   finishedAt: maybe(time),
   start: time,

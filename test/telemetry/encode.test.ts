@@ -3,7 +3,8 @@ import protobuf from 'protobufjs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { profiles } from '../../src/platform/profile.ts'
-import { encodeTraces, tracesAsJson } from '../../src/telemetry/encode.ts'
+import { decodeLogs } from '../../src/demo/otlp-logs.ts'
+import { encodeLogs, encodeTraces, tracesAsJson } from '../../src/telemetry/encode.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { stories } from './stories.ts'
 import type { FrozenPart } from '../../src/model/frozen.ts'
@@ -56,6 +57,13 @@ function coverageIn(message: Decoded): unknown[] {
   return attributes.filter(({ key }) => key.endsWith('coverage')).map(({ value }) => value)
 }
 
+function createdIn(
+  all: readonly { readonly attributes: readonly { readonly key: string; readonly value: object }[] }[],
+) {
+  const attributes = all.flatMap(span => span.attributes).filter(({ key }) => key.endsWith('created_at'))
+  return attributes.map(({ value }) => String((value as { intValue: unknown }).intValue))
+}
+
 describe('a request', () => {
   it('has one ResourceSpans for each part, each with the schema URL', () => {
     const parts = Object.values(stories).flat()
@@ -75,6 +83,32 @@ describe('a request', () => {
     const json = JSON.parse(tracesAsJson([success], settings)) as Decoded
     const names = (message: Decoded) => spans(message).map(({ attributes }) => attributes.map(({ key }) => key))
     expect(names(json)).toEqual(names(decoded(encodeTraces([success], settings))))
+  })
+
+  it('tells when a job was created to the nanosecond, for every millisecond and microsecond', () => {
+    const millis = fc.integer({ min: 1, max: 9_223_372_036_853 })
+    const micros = fc.tuple(fc.integer({ min: 1, max: 4_102_444_800_000 }), fc.integer({ min: 0, max: 999 }))
+    const instant = fc.oneof(
+      millis.map(at => [at, 0] as const),
+      micros,
+    )
+    fc.assert(
+      fc.property(instant, fc.constantFrom('generic', 'gitlab'), ([at, more], profile) => {
+        const trace = { ...success.trace, profile }
+        const jobs = success.jobs.slice(0, 1).map(job => ({ ...job, createdAt: at + more / 1000 }))
+        const part = { ...success, trace, jobs }
+        const exact = `${BigInt(at) * 1_000_000n + BigInt(more) * 1_000n}`
+        const json = JSON.parse(tracesAsJson([part], settings)) as Decoded
+        for (const message of [decoded(encodeTraces([part], settings)), json]) {
+          const told = createdIn(spans(message))
+          expect(told).toEqual([exact, exact])
+        }
+        const records = decodeLogs(encodeLogs([part], settings)).flatMap(({ attributes }) => Object.entries(attributes))
+        const logged = records.filter(([key]) => key.endsWith('created_at')).map(([, value]) => String(value as bigint))
+        expect(logged).toEqual([exact, exact])
+      }),
+      { numRuns: 1_000 },
+    )
   })
 
   it('keeps coverage a double, exact and under every profile, whole or not', () => {

@@ -1,5 +1,6 @@
 // How frozen pipelines look as log records: golden files of whole stories, and what must hold whatever is told.
 import fc from 'fast-check'
+import { ProtobufLogsSerializer } from '@opentelemetry/otlp-transformer'
 import { describe, expect, it } from 'vitest'
 import { decodeLogs } from '../../src/demo/otlp-logs.ts'
 import { profiles } from '../../src/platform/profile.ts'
@@ -8,6 +9,7 @@ import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { toLogs } from '../../src/telemetry/logs.ts'
 import { toTraces } from '../../src/telemetry/traces.ts'
 import { frozenPart } from './arbitraries.ts'
+import { officially } from './official.ts'
 import { readable } from './golden.ts'
 import { stories } from './stories.ts'
 
@@ -48,6 +50,18 @@ describe('a log record', () => {
     const unit = records.find(({ body }) => body === 'Job success: unit (test)')!
     expect(unit.attributes['job.coverage']).toBe(88)
     expect(logsAsJson(stories.success!, settings)).toMatch(/"doubleValue": 88\b/)
+  })
+
+  it('has the bytes of the official serializer', () => {
+    fc.assert(
+      fc.property(fc.array(frozenPart, { maxLength: 3 }), given => {
+        const parts = given.map(part => ({ ...part, jobs: part.jobs.map(job => ({ ...job, coverage: 88.5 })) }))
+        const records = parts.flatMap(part => toLogs(part, settings))
+        const official = officially(records, all => ProtobufLogsSerializer.serializeRequest(all))
+        expect(Buffer.from(encodeLogs(parts, settings)).equals(official)).toBe(true)
+      }),
+      { numRuns: 300 },
+    )
   })
 
   it('of a supplement is the late job alone', () => {

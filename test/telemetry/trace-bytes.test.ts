@@ -10,7 +10,7 @@ import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { finished } from '../../src/telemetry/span-sketch.ts'
 import { sketchTrace, toTraces } from '../../src/telemetry/traces.ts'
 import { traceBytes } from '../../src/telemetry/trace-bytes.ts'
-import { settleBytes, withNeighbours } from '../../src/telemetry/whole-doubles.ts'
+import { officially } from './official.ts'
 import { changes, frozenJob, frozenPart } from './arbitraries.ts'
 import { stories } from './stories.ts'
 import type { FrozenJob, FrozenPart } from '../../src/model/frozen.ts'
@@ -20,8 +20,7 @@ const settings = telemetrySettings({ profiles })
 const success = stories.success![0]!
 
 function official(spans: readonly ReadableSpan[]): Uint8Array {
-  const prepared = spans.map(span => ({ ...span, attributes: withNeighbours(span.attributes) }))
-  return settleBytes(ProtobufTraceSerializer.serializeRequest(prepared) ?? new Uint8Array())
+  return officially(spans, prepared => ProtobufTraceSerializer.serializeRequest(prepared))
 }
 
 function officialOf(parts: readonly FrozenPart[], chosen = settings): Uint8Array {

@@ -106,7 +106,7 @@ export const jobAttributes: readonly AttributeRow<JobSubject>[] = [
   { keys: ['job.type', 'platform.cicd.pipeline.task.kind'], type: 'string', when: 'bridges only', note: '`bridge`',
     of: course, value: ({ job }) => (job.kind === 'bridge' ? 'bridge' : undefined) },
   { keys: ['job.created_at', 'platform.cicd.pipeline.task.run.created_at'], type: 'int', when: known,
-    note: 'Unix ns, exact to 128 ns: a JavaScript number holds no more', of: course, value: ({ job }) => unixNanos(job.createdAt) },
+    note: 'Unix ns', of: course, value: ({ job }) => unixNanos(job.createdAt) },
   { keys: ['job.when', 'platform.cicd.pipeline.task.run.when'], type: 'string', when: known, of: course, value: ({ job }) => job.when },
   { keys: ['platform.cicd.pipeline.task.trigger.type'], type: 'string', when: known, note: "the pipeline's source",
     value: ({ part }) => part.pipeline.facts.source },
@@ -148,6 +148,10 @@ function workerStateOf(active: boolean | undefined): string | undefined {
   return active ? CICD_WORKER_STATE_VALUE_AVAILABLE : CICD_WORKER_STATE_VALUE_OFFLINE
 }
 
-function unixNanos(at: number | undefined): number | undefined {
-  return isInstant(at) ? at * 1_000_000 : undefined
+/** Exact for whole microseconds. */
+function unixNanos(at: number | undefined): bigint | undefined {
+  if (!isInstant(at)) return undefined
+  const whole = Math.floor(at)
+  const micros = whole === at ? 0n : BigInt(Math.round((at - whole) * 1_000)) * 1_000n
+  return BigInt(whole) * 1_000_000n + micros
 }

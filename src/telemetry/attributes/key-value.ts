@@ -66,6 +66,9 @@ export class AttributeName {
         return
       }
       writer.byte(intTag)
+    } else if (typeof value === 'bigint') {
+      writer.bigint64(value)
+      writer.byte(intTag)
     } else {
       anyValue(writer, value, this.#isDouble)
     }

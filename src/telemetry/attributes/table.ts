@@ -22,7 +22,8 @@ interface RowOf<S, T extends string, V> {
 export type AttributeRow<S> =
   | RowOf<S, 'string', string | NumberedText>
   | RowOf<S, 'string[]', readonly string[]>
-  | RowOf<S, 'int', number>
+  /** A bigint where a number does not hold it. */
+  | RowOf<S, 'int', number | bigint>
   | RowOf<S, 'double', number>
   | RowOf<S, 'bool', boolean>
 
@@ -87,7 +88,7 @@ export function tellerOf<S>({
 function typed(type: AttributeRow<unknown>['type'], value: AttributeValue | undefined): AttributeValue | undefined {
   switch (type) {
     case 'int':
-      return int(value as number | undefined)
+      return asNumber(int(value as number | bigint | undefined))
     case 'double':
       return double(value as number | undefined)
     case 'string[]':
@@ -98,10 +99,19 @@ function typed(type: AttributeRow<unknown>['type'], value: AttributeValue | unde
 }
 
 /** A whole number within 64 bits: what the serializer writes as an integer. */
-function int(value: number | undefined): number | undefined {
+function int(value: number | bigint | undefined): number | bigint | undefined {
   if (value === undefined) return undefined
+  if (typeof value === 'bigint') return BigInt.asIntN(64, value) === value ? value : undefined
   const whole = Math.round(value) + 0
   return whole >= -(2 ** 63) && whole < 2 ** 63 ? whole : undefined
+}
+
+/**
+ * Objects of attributes hold no bigint: the nearest number stands for it, whose shortest decimal is what it was where that has no more
+ * than 15 digits before its zeros.
+ */
+function asNumber(value: number | bigint | undefined): number | undefined {
+  return typeof value === 'bigint' ? Number(value) : value
 }
 
 /** A number that can be written as a double even when it is whole (see `whole-doubles.ts`): above 2^52 all doubles are whole. */

@@ -93,14 +93,15 @@ class ToldSubject<S> implements AttributeSource {
 }
 
 /** Styles are few and live as long as the settings do. */
-const ready = new WeakMap<AttributeStyle, Map<unknown, ToldTable<never>>>()
+const ready = new WeakMap<AttributeStyle, Map<unknown, Map<number, ToldTable<never>>>>()
 
 /** The table ready for this style, made once. `field`: the number of its attributes in the message around. */
 export function toldTable<S>(rows: readonly AttributeRow<S>[], style: AttributeStyle, field: number): ToldTable<S> {
-  const tables = ready.get(style) ?? new Map<unknown, ToldTable<never>>()
-  const known = tables.get(rows)
+  const tables = ready.get(style) ?? new Map<unknown, Map<number, ToldTable<never>>>()
+  const fields = tables.get(rows) ?? new Map<number, ToldTable<never>>()
+  const known = fields.get(field)
   if (known !== undefined) return known as ToldTable<S>
   const made = new ToldTable(rows, style, field)
-  ready.set(style, tables.set(rows, made))
+  ready.set(style, tables.set(rows, fields.set(field, made)))
   return made
 }

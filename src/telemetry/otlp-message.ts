@@ -1,0 +1,59 @@
+// What requests of traces and of logs have in common in protobuf. Field numbers: opentelemetry-proto, common.proto, resource.proto.
+import { BackWriter } from './back-writer.ts'
+import { scope } from './scope.ts'
+import type { AttributeSource } from './attributes/told.ts'
+
+export const varint = 0
+export const fixed64 = 1
+export const delimited = 2
+export const fixed32 = 5
+export const tag = (field: number, wire: number): number => (field << 3) | wire
+
+/** One writer for all, as encoding is synchronous. Its buffers hold some pipelines each. */
+export const writer = new BackWriter(256 * 1024)
+
+/** A length-delimited field whose content `write` puts down. */
+export function field(number: number, write: () => void): void {
+  const before = writer.written
+  write()
+  writer.varint(writer.written - before)
+  writer.varint(tag(number, delimited))
+}
+
+export function text(number: number, value: string): void {
+  writer.string(value)
+  writer.varint(tag(number, delimited))
+}
+
+export function count(number: number, value: number): void {
+  writer.varint(value)
+  writer.varint(tag(number, varint))
+}
+
+/** Given as hex. */
+export function id(number: number, hex: string): void {
+  writer.hex(hex)
+  writer.varint(tag(number, delimited))
+}
+
+/** As field 1. Resource: 1 attributes, 2 dropped_attributes_count. */
+export function resourceField(resource: AttributeSource): void {
+  field(1, () => {
+    count(2, 0)
+    resource.write(writer)
+  })
+}
+
+/** ScopeSpans and ScopeLogs alike: 1 scope, 2 the items, 3 schema_url. */
+export function scoped<T>(items: readonly T[], write: (item: T) => void): void {
+  if (scope.schemaUrl !== undefined && scope.schemaUrl !== '') text(3, scope.schemaUrl)
+  for (let n = items.length - 1; n >= 0; n -= 1) {
+    const one = items[n]
+    if (one !== undefined) field(2, () => write(one))
+  }
+  // InstrumentationScope: 1 name, 2 version.
+  field(1, () => {
+    if (scope.version !== undefined && scope.version !== '') text(2, scope.version)
+    text(1, scope.name)
+  })
+}
