@@ -91,7 +91,7 @@ function serveDoor(port: MessagePort): void {
     const health = createHealth({
       proveWritable: async () => store.proveWritable(),
       stopping: () => stopping,
-      now,
+      now: () => performance.now(),
       log,
     })
     const peers = createProvenPeers()

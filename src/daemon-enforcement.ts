@@ -3,7 +3,7 @@
 import { createIngestTokens } from './tokens/client.ts'
 import { dispatcherFor } from './export/otlp-http.ts'
 import type { Dispatcher } from 'undici'
-import type { Clock } from './lib/clock.ts'
+import { elapsed, type Clock } from './lib/clock.ts'
 import type { Config } from './config/options.ts'
 
 /** `unknown`: not asked yet, or it did not answer. */
@@ -37,8 +37,8 @@ export function watchEnforcement(config: Config, clock: Clock): (() => Enforceme
   }
 
   return () => {
-    if (clock.now() - askedAt >= believed) {
-      askedAt = clock.now()
+    if (elapsed(clock) - askedAt >= believed) {
+      askedAt = elapsed(clock)
       void ask(url).then(told => {
         known = told
       })

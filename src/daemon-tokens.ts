@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from './lib/loop.ts'
 import { fingerprintOf } from './tokens/fingerprint.ts'
-import type { Clock } from './lib/clock.ts'
+import { elapsed, type Clock } from './lib/clock.ts'
 import type { Log } from './lib/log.ts'
 import type { Notes } from './store/notes.ts'
 import type { Secret } from './lib/secret.ts'
@@ -52,13 +52,13 @@ export function createTokenReport({ notes, tokens, clock, log }: TokenReportOpti
       hasTidied = true
       const fingerprints = [...new Set(tokens().map(fingerprintOf))]
       const current = fingerprints.join()
-      if (current !== reported || clock.now() - reportedAt >= reportEvery) {
+      if (current !== reported || elapsed(clock) - reportedAt >= reportEvery) {
         await notes.change(name, (_, now) => {
           const report = { daemon, fingerprints, at: now } satisfies DaemonReport
           return { value: fingerprints.length === 0 ? undefined : report, result: undefined }
         })
         reported = current
-        reportedAt = clock.now()
+        reportedAt = elapsed(clock)
       }
       return lookEvery
     },

@@ -21,7 +21,7 @@ import { normalizeInstance } from './model/instance.ts'
 import { pagesOf } from './daemon-pages.ts'
 import { parseDelivery } from './platform/parse-delivery.ts'
 import { profiles, type ProfileName } from './platform/profile.ts'
-import { systemClock, type Clock } from './lib/clock.ts'
+import { elapsed, systemClock, type Clock } from './lib/clock.ts'
 import { version } from './lib/version.ts'
 import { withoutVariables } from './platform/without-variables.ts'
 import type { AskingParts } from './daemon-platform.ts'
@@ -66,7 +66,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   let takeIn = (): void => undefined
   const acceptNothingMore = { why: 'accept nothing more', stop: async () => door.stop(drainDeadline) }
   let asked: AskingParts | undefined
-  const left = (): number => Math.max(0, flushUntil - clock.now())
+  const left = (): number => Math.max(0, flushUntil - elapsed(clock))
   try {
     const own = await startOwnTelemetry(config, () => clock.now())
     steps.unshift({ why: 'nothing more is measured', stop: async () => own.stop(drainDeadline) })
@@ -196,7 +196,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const health = createHealth({
       proveWritable: async () => proveRoom(store),
       stopping: () => stopping,
-      now: () => clock.now(),
+      now: () => elapsed(clock),
       log,
     })
     const common = { basePath: config.basePath, trustProxy: config.trustProxy, health, log }
@@ -241,7 +241,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       },
       stop: async (flushMs = flushDeadline) => {
         stopping = true
-        flushUntil = clock.now() + flushMs
+        flushUntil = elapsed(clock) + flushMs
         await stopAll(steps, log)
       },
     }

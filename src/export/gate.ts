@@ -15,7 +15,7 @@ import { backoff, type BackoffOptions } from '../lib/backoff.ts'
 import { sameSecret } from './sender.ts'
 import { tick } from './order.ts'
 import type { Bearer } from './destination.ts'
-import type { Clock } from '../lib/clock.ts'
+import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Secret } from '../lib/secret.ts'
@@ -71,7 +71,7 @@ export function createGate({ destination, bearer, pauses, clock, log, onOpen }: 
   function close(to: Exclude<GateState, 'open'>, sentence: string): void {
     if (state === to) return
     state = to
-    since = clock.now()
+    since = elapsed(clock)
     closedAt = tick()
     probes = 1
     probeAt = since + backoff(probes, pauses)
@@ -80,7 +80,7 @@ export function createGate({ destination, bearer, pauses, clock, log, onOpen }: 
 
   function open(): void {
     if (state === 'open') return
-    log.info({ destination, after: clock.now() - since }, 'the destination takes exports again')
+    log.info({ destination, after: elapsed(clock) - since }, 'the destination takes exports again')
     state = 'open'
     onOpen()
   }
@@ -88,11 +88,11 @@ export function createGate({ destination, bearer, pauses, clock, log, onOpen }: 
   /** A probe is due at once when the token is another one than was refused. */
   async function lookForToken(): Promise<void> {
     if (bearer === undefined) return
-    if (clock.now() - lookedAt >= lookAgain) {
-      lookedAt = clock.now()
+    if (elapsed(clock) - lookedAt >= lookAgain) {
+      lookedAt = elapsed(clock)
       await bearer.reload()
     }
-    if (state === 'unauthorized' && !sameSecret(bearer.current(), refused)) probeAt = Math.min(probeAt, clock.now())
+    if (state === 'unauthorized' && !sameSecret(bearer.current(), refused)) probeAt = Math.min(probeAt, elapsed(clock))
   }
 
   return {
@@ -109,7 +109,7 @@ export function createGate({ destination, bearer, pauses, clock, log, onOpen }: 
       if (state === 'unauthorized') await lookForToken()
       if (state === 'open') return { go: 'all' }
       if (probing) return { go: 'wait', ms: lookAgain }
-      const wait = probeAt - clock.now()
+      const wait = probeAt - elapsed(clock)
       if (wait > 0) return { go: 'wait', ms: Math.min(wait, lookAgain) }
       probing = true
       return { go: 'probe' }
@@ -118,7 +118,7 @@ export function createGate({ destination, bearer, pauses, clock, log, onOpen }: 
       probing = false
       if (state === 'open' || !used) return
       probes += 1
-      probeAt = clock.now() + backoff(probes, pauses)
+      probeAt = elapsed(clock) + backoff(probes, pauses)
     },
     accepted: began => {
       hasAccepted = true
@@ -134,7 +134,7 @@ export function createGate({ destination, bearer, pauses, clock, log, onOpen }: 
     },
     hold: sentence => {
       close('held', sentence)
-      return clock.now() + 2 * backoff(probes + 1, pauses)
+      return elapsed(clock) + 2 * backoff(probes + 1, pauses)
     },
   }
 }

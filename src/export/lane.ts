@@ -10,7 +10,7 @@ import { createPace, type Pace } from './pace.ts'
 import { reasonOf } from '../lib/fault.ts'
 import { Shipment, type Cargo, type Road } from './shipment.ts'
 import type { BackoffOptions } from '../lib/backoff.ts'
-import type { Clock } from '../lib/clock.ts'
+import { elapsed, timeOfDay, type Clock } from '../lib/clock.ts'
 import type { Encode } from './parcel.ts'
 import type { Exports, ExportLease, Lane } from '../store/exports.ts'
 import type { Gate, GateState } from './gate.ts'
@@ -116,13 +116,13 @@ export function createLane(options: LaneOptions): RunningLane {
   async function turn(): Promise<number> {
     const isOpen = gate.state === 'open' && pace.state === 'open'
     if (stopping || inFlight.size >= (isOpen ? limits.inFlight : 1)) return longestRest
-    const pause = pace.pausedUntil - clock.now()
+    const pause = pace.pausedUntil - elapsed(clock)
     if (pause > 0) return Math.min(pause, longestRest)
     const admission = await gate.admit()
     if (admission.go === 'wait') return Math.min(admission.ms, longestRest)
     const isProbe = admission.go === 'probe'
     const size = isProbe ? probeBatch : isOpen ? limits.batchItems : Math.min(smallBatch, limits.batchItems)
-    const leaseEnd = clock.now() + holdMs
+    const leaseEnd = elapsed(clock) + holdMs
     let lease: ExportLease | undefined
     try {
       lease = await exports.lease(lane, size, holdMs, limits.leaseBytes)
@@ -177,7 +177,7 @@ export function createLane(options: LaneOptions): RunningLane {
     },
     view: () => ({
       state: gate.state === 'open' ? pace.state : gate.state,
-      nextTry: gate.probeAt ?? (pace.state === 'backing off' ? pace.pausedUntil : undefined),
+      nextTry: timeOfDay(gate.probeAt ?? (pace.state === 'backing off' ? pace.pausedUntil : undefined), clock),
       lastError: ledger.lastError,
       lastSuccess: ledger.lastSuccess,
       counters: { ...ledger.counters },

@@ -1,7 +1,7 @@
 // One flush's way to one destination: packed into requests, divided where the backend refuses, given up until the next flush
 // where it fails.
 import { sentenceOf } from './verdict.ts'
-import type { Clock } from '../lib/clock.ts'
+import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Ledger } from './ledger.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
@@ -79,7 +79,7 @@ export class MetricDelivery {
         return false
       case 'later':
         ledger.count('later', pieces.length)
-        this.#target.nextTry = this.#clock.now() + (sent.verdict.retryAfterMs ?? 0)
+        this.#target.nextTry = elapsed(this.#clock) + (sent.verdict.retryAfterMs ?? 0)
         this.#become('backing off', sent)
         return false
     }

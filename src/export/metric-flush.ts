@@ -11,7 +11,7 @@ import { encodeResourceMetrics } from '../telemetry/metrics/encode.ts'
 import { MetricDelivery, type Piece, type Target } from './metric-delivery.ts'
 import { readActive } from './active-runs.ts'
 import { toActive, toCumulative } from '../telemetry/metrics/cumulative.ts'
-import type { Clock } from '../lib/clock.ts'
+import { elapsed, timeOfDay, type Clock } from '../lib/clock.ts'
 import type { Destination } from './destination.ts'
 import type { LaneStatus } from './exporter.ts'
 import type { Leases, Notes } from '../store/notes.ts'
@@ -61,11 +61,12 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
     if (targets.length === 0 || !(await held())) return
     const active = await readActive({ totals, notes, profile, maxSeries: settings.maxSeries })
     const now = clock.now()
+    const at = elapsed(clock)
     const running = active.map(one => ({
       project: nameOf(one),
       bytes: encodeResourceMetrics([toActive(one, now, settings)]),
     }))
-    await Promise.all(targets.filter(({ nextTry }) => nextTry <= now).map(target => flushTo(target, running)))
+    await Promise.all(targets.filter(({ nextTry }) => nextTry <= at).map(target => flushTo(target, running)))
   }
 
   async function flushTo(target: Target, running: readonly Piece[]): Promise<void> {
@@ -119,7 +120,7 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
           state,
           owed: 0,
           dead: 0,
-          nextTry: nextTry > clock.now() ? nextTry : undefined,
+          nextTry: nextTry > elapsed(clock) ? timeOfDay(nextTry, clock) : undefined,
           lastError: ledger.lastError,
           lastSuccess: ledger.lastSuccess,
           counters: { ...ledger.counters },

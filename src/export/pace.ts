@@ -12,7 +12,7 @@
 import { backoff, type BackoffOptions } from '../lib/backoff.ts'
 import { sentenceOf, type Later } from './verdict.ts'
 import { tick } from './order.ts'
-import type { Clock } from '../lib/clock.ts'
+import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
 
@@ -46,13 +46,13 @@ export function createPace(pauses: BackoffOptions, clock: Clock, log: Log): Pace
     accepted: began => {
       hasSucceeded = true
       // What was under way does not end a pause: Retry-After wins over a request that got through.
-      if (failures === 0 || began < failedAt || clock.now() < pausedUntil) return
+      if (failures === 0 || began < failedAt || elapsed(clock) < pausedUntil) return
       log.info({ failures }, 'exports flow again')
       failures = 0
       pausedUntil = 0
     },
     failed: (verdict, began) => {
-      const now = clock.now()
+      const now = elapsed(clock)
       const isNews = failures === 0 || began > failedAt
       if (isNews) failures += 1
       failedAt = tick()

@@ -4,7 +4,7 @@ import { constants, gzip, gzipSync } from 'node:zlib'
 import { createOtlpHttp } from './otlp-http.ts'
 import { tick } from './order.ts'
 import { verdictOf, type Verdict } from './verdict.ts'
-import type { Clock } from '../lib/clock.ts'
+import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Bearer, Endpoint, Proxies } from './destination.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { Signal } from '../store/runs.ts'
@@ -61,7 +61,7 @@ export function createSender({ signal, endpoint, bearer, proxy, connections, clo
 
   return {
     send: async plain => {
-      const since = clock.now()
+      const since = elapsed(clock)
       const body = endpoint.compression === 'gzip' ? await compressed(plain) : plain
       let sent = await post(body, bearer?.current())
       if (sent.verdict.as === 'unauthorized' && bearer !== undefined) {
@@ -69,7 +69,7 @@ export function createSender({ signal, endpoint, bearer, proxy, connections, clo
         const token = bearer.current()
         if (!sameSecret(token, sent.token)) sent = await post(body, token)
       }
-      return { ...sent, tookMs: clock.now() - since }
+      return { ...sent, tookMs: elapsed(clock) - since }
     },
     abort: () => stop.abort(),
     close: () => http.close(),

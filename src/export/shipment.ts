@@ -6,7 +6,7 @@
 import { backoff, type BackoffOptions } from '../lib/backoff.ts'
 import { blames, sentenceOf, type Later, type Unacceptable } from './verdict.ts'
 import { encoded, joined, type Encode, type Parcel } from './parcel.ts'
-import type { Clock } from '../lib/clock.ts'
+import { elapsed, type Clock } from '../lib/clock.ts'
 import type { ExportItem, ExportLease, Exports, Settlement } from '../store/exports.ts'
 import type { Gate } from './gate.ts'
 import type { Ledger } from './ledger.ts'
@@ -171,7 +171,7 @@ export class Shipment {
   /** How long the whole lane has to wait, ms. */
   #pauseAfter(verdict: Later, began: number): number {
     const { pace, clock } = this.#road
-    return Math.max(0, pace.failed(verdict, began) - clock.now())
+    return Math.max(0, pace.failed(verdict, began) - elapsed(clock))
   }
 
   /** Refused singles are dead letters, unless this destination refuses everything: then it is held, and they wait. */
@@ -183,7 +183,7 @@ export class Shipment {
       for (const { item, verdict } of this.#refused) await this.#reject(item, verdict.status, verdict.words)
       return
     }
-    const forMs = arrived ? Math.max(0, gate.hold(sentenceOf(first.verdict)) - clock.now()) : 0
+    const forMs = arrived ? Math.max(0, gate.hold(sentenceOf(first.verdict)) - elapsed(clock)) : 0
     await this.#settle(
       this.#refused.map(({ item, verdict }) => ({
         id: item.id,
@@ -198,7 +198,7 @@ export class Shipment {
   #mayGoOn(): boolean {
     const { gate, pace, clock, longestSend, isStopping } = this.#road
     const { leaseEnd, isProbe } = this.#cargo
-    const now = clock.now()
+    const now = elapsed(clock)
     if (this.#lost || isStopping() || now < pace.pausedUntil || now + longestSend > leaseEnd) return false
     return isProbe || gate.state === 'open'
   }
@@ -240,7 +240,7 @@ export class Shipment {
         if (first.as !== 'unsent') ledger.count(first.as, settlements.length - lost)
         return
       } catch (error) {
-        if (clock.now() >= leaseEnd && tries >= leastTries) throw error
+        if (elapsed(clock) >= leaseEnd && tries >= leastTries) throw error
         await clock.sleep(backoff(tries, { first: 100, max: 5_000 }))
       }
     }

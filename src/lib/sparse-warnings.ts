@@ -6,13 +6,13 @@ const minute = 60_000
 /** Logs the first warning of a reason at once; the next line of that reason, a minute later at the earliest, says how many came between. */
 export type SparseWarnings = (reason: string, message: string, facts?: object) => void
 
-/** `now`: milliseconds of Unix time. Reasons must be of a closed set: each is remembered. */
+/** `now`: milliseconds; a clock that is set back silences nothing. Reasons must be of a closed set: each is remembered. */
 export function sparseWarnings(log: Log, now: () => number): SparseWarnings {
   const reasons = new Map<string, { nextAt: number; leftOut: number }>()
   return (reason, message, facts) => {
     const known = reasons.get(reason)
     const at = now()
-    if (known !== undefined && at < known.nextAt) {
+    if (known !== undefined && at < known.nextAt && at >= known.nextAt - minute) {
       known.leftOut += 1
       return
     }

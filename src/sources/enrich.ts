@@ -16,7 +16,7 @@ import { sparseWarnings } from '../lib/sparse-warnings.ts'
 import type { AbsorbRules } from './absorb.ts'
 import type { Asked, Asking, AskingLane } from '../store/asking.ts'
 import type { Budget } from '../platform/budget.ts'
-import type { Clock } from '../lib/clock.ts'
+import { elapsed, type Clock } from '../lib/clock.ts'
 import type { TrendViews } from '../store/trends.ts'
 import type { Priority } from '../platform/budget.ts'
 import type { Log } from '../lib/log.ts'
@@ -93,13 +93,13 @@ export function createEnricher(options: EnricherOptions): Enricher {
   const counters: EnricherCounters = { completed: 0, missed: 0, gone: 0, failed: 0 }
   const parents = createParents({ client, runs, asking, rules, selection, storeNow })
   const silence = createSilence({ ...rules, trends: options.trends, now: () => clock.now() })
-  const warn = sparseWarnings(log, () => clock.now())
+  const warn = sparseWarnings(log, () => elapsed(clock))
   const inHand = new Map<string, InHand>()
   const closing = new AbortController()
   let failures = 0
   let restUntil = 0
-  let lastTurn = clock.now()
-  let renewedAt = clock.now()
+  let lastTurn = elapsed(clock)
+  let renewedAt = elapsed(clock)
 
   async function enrich(asked: Asked, lane: AskingLane): Promise<void> {
     const { key, wants, takenAt } = asked
@@ -151,7 +151,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
     counters.failed += 1
     if (troubles.failed(subject, error) === 'stop') {
       failures += 1
-      restUntil = clock.now() + backoff(failures, { first: 1_000, max: 60_000 })
+      restUntil = elapsed(clock) + backoff(failures, { first: 1_000, max: 60_000 })
     }
     await runs.transact([error.passing ? postponing(asked, lane) : givingUp(asked, lane, 'refused')])
   }
@@ -209,7 +209,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
     clock,
     log,
     turn: async () => {
-      const now = clock.now()
+      const now = elapsed(clock)
       await standStill(now)
       await renew(now)
       if (restUntil > now) return Math.min(turnMs, restUntil - now)

@@ -3,7 +3,7 @@ import { noticing, type NoticeRules } from './notice.ts'
 import { projectOfPipeline } from '../platform/normalize-rest.ts'
 import type { AskingLane } from '../store/asking.ts'
 import type { CallOptions } from '../platform/rest-request.ts'
-import type { Clock } from '../lib/clock.ts'
+import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PipelineListItem } from '../platform/rest-lists.ts'
 import type { PlatformClient } from '../platform/client.ts'
@@ -41,8 +41,8 @@ export const overlap = 120_000
 export function createPollContext(options: PollContextOptions): PollContext {
   const { client, runs, selection, rules, source, signal, clock } = options
   let requests = 0
-  /** The platform's clock less ours, ms. */
-  let ahead = 0
+  /** The platform's clock less the one that nobody sets, ms; until it is heard, ours. */
+  let ahead: number | undefined
   const lane: AskingLane = source === 'backfill' ? 'backfill' : 'fresh'
   const priority: Priority = source === 'backfill' ? 'backfill' : 'poll'
   return {
@@ -55,9 +55,9 @@ export function createPollContext(options: PollContextOptions): PollContext {
       },
     },
     requests: () => requests,
-    now: () => clock.now() + ahead,
+    now: () => (ahead === undefined ? clock.now() : elapsed(clock) + ahead),
     hearTime: servedAt => {
-      if (servedAt !== undefined) ahead = servedAt - clock.now()
+      if (servedAt !== undefined) ahead = servedAt - elapsed(clock)
     },
     notice: async (items, project) => {
       const { instance } = client

@@ -14,7 +14,7 @@ import { lookAt } from './poll-project.ts'
 import { lookAtMine } from './poll-mine.ts'
 import { newEntry, openBook, type BookEntry, type PollBook } from './poll-book.ts'
 import { PlatformError } from '../platform/platform-error.ts'
-import type { Clock } from '../lib/clock.ts'
+import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Leases, Notes } from '../store/notes.ts'
 import type { Log } from '../lib/log.ts'
 import type { NoticeRules } from './notice.ts'
@@ -264,14 +264,14 @@ export function createPoller(options: PollerOptions): Poller {
     clock,
     log,
     turn: async () => {
-      const begun = clock.now()
+      const begun = elapsed(clock)
       if (!(await lease.isMine())) {
         // Another replica polls; what it writes down is read when it is our turn.
         book = undefined
         return Math.min(interval, 10_000)
       }
       await round()
-      return Math.max(1_000, interval - (clock.now() - begun))
+      return Math.max(1_000, interval - (elapsed(clock) - begun))
     },
   })
   return {

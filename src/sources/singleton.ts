@@ -1,6 +1,6 @@
 // What only one replica may do at a time: a lease that is kept while it is needed.
 import { randomUUID } from 'node:crypto'
-import type { Clock } from '../lib/clock.ts'
+import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Leases } from '../store/notes.ts'
 
 export interface Singleton {
@@ -18,9 +18,9 @@ export function createSingleton(name: string, leases: Leases, clock: Clock): Sin
   let takenAt = -Infinity
   return {
     isMine: async () => {
-      if (clock.now() - takenAt < renewMs) return true
+      if (elapsed(clock) - takenAt < renewMs) return true
       const taken = await leases.take(name, holder, leaseMs)
-      takenAt = taken ? clock.now() : -Infinity
+      takenAt = taken ? elapsed(clock) : -Infinity
       return taken
     },
     release: async () => {

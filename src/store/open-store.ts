@@ -23,13 +23,16 @@ export interface OpenOptions {
   readonly log?: Log | undefined
 }
 
+/** Whole ms, as what is reckoned from them may be stored. */
+const hostClocks = { now: () => Date.now(), elapsed: () => Math.floor(performance.now()) }
+
 /**
  * Opens the store to serve it: creates what is missing and brings the schema to this version's. A file is this process's alone until
  * it is closed; where another process has it, nothing is changed. Throws StoreError with a remedy.
  */
 export async function openOwnStore(location: StoreLocation, options: OpenOptions): Promise<Store> {
   if (location.engine === 'postgres') return openPostgres(location.url, options)
-  return openSqlite(location.path, { ...options, now: () => Date.now() }, options.marks)
+  return openSqlite(location.path, { ...options, ...hostClocks }, options.marks)
 }
 
 /**
@@ -38,7 +41,10 @@ export async function openOwnStore(location: StoreLocation, options: OpenOptions
  */
 export async function openStore(location: StoreLocation, options: OpenOptions): Promise<SharedStore> {
   if (location.engine === 'postgres') return openPostgres(location.url, options)
-  return openSqliteShared(location.path, { maxSize: options.maxSize, now: () => Date.now() })
+  return openSqliteShared(location.path, {
+    maxSize: options.maxSize,
+    ...hostClocks,
+  })
 }
 
 /** Opens a store that is open already for a thread that only puts deliveries into its inbox. */
@@ -47,7 +53,7 @@ export async function openInboxDoor(
   options: OpenOptions & { readonly marks: JournalMarks },
 ): Promise<InboxDoor> {
   if (location.engine === 'sqlite') {
-    return openSqliteDoor(location.path, { ...options, now: () => Date.now() }, options.marks)
+    return openSqliteDoor(location.path, { ...options, ...hostClocks }, options.marks)
   }
   const store = await openPostgres(location.url, options)
   return {

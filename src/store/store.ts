@@ -14,6 +14,8 @@ import type { Views } from './views.ts'
 export interface StoreOptions {
   /** Milliseconds of Unix time; the database's clock where it has one. */
   readonly now: () => number
+  /** Milliseconds by a clock that nobody sets, for leases held in memory; `now` where it is missing. */
+  readonly elapsed?: (() => number) | undefined
   /** Bytes the store may hold before it takes no more deliveries. */
   readonly maxSize: number
   /** For what an operator must hear of. */

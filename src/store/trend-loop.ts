@@ -1,6 +1,6 @@
 // Keeps the figures over time up with what was frozen: in steps, off the way of deliveries and exports.
 import { createLoop, type Loop } from '../lib/loop.ts'
-import type { Clock } from '../lib/clock.ts'
+import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { TrendViews } from './trends.ts'
 
@@ -29,12 +29,12 @@ export function createTrendLoop({ trends, clock, log }: TrendLoopOptions): Loop 
     turn: async () => {
       const found = await trends.readAhead(parts)
       if (found === 'more') return pause.busy
-      if (found === 'all' && clock.now() - wroteAt < writeEvery) return pause.idle
+      if (found === 'all' && elapsed(clock) - wroteAt < writeEvery) return pause.idle
       if ((await trends.takeIn(parts)) === parts) return pause.busy
-      wroteAt = clock.now()
-      if (clock.now() - prunedAt >= pruneEvery) {
+      wroteAt = elapsed(clock)
+      if (elapsed(clock) - prunedAt >= pruneEvery) {
         await trends.prune()
-        prunedAt = clock.now()
+        prunedAt = elapsed(clock)
       }
       return found === 'all' ? pause.idle : pause.busy
     },

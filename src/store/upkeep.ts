@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { keyMemory } from './inbox.ts'
-import type { Clock } from '../lib/clock.ts'
+import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Lane } from './exports.ts'
 import type { Log } from '../lib/log.ts'
 import type { RunCursor } from './pruning.ts'
@@ -55,9 +55,9 @@ export function createUpkeep(options: UpkeepOptions): Loop {
   /** False when another replica looks after the store, or this one stops. */
   async function mayGoOn(): Promise<boolean> {
     if (stopping) return false
-    if (clock.now() - renewed < lease.renewMs) return true
+    if (elapsed(clock) - renewed < lease.renewMs) return true
     if (!(await store.leases.take(upkeepLease, holder, lease.holdMs))) return false
-    renewed = clock.now()
+    renewed = elapsed(clock)
     return true
   }
 
@@ -166,12 +166,12 @@ export function createUpkeep(options: UpkeepOptions): Loop {
     turn: async () => {
       if (!(await mayGoOn())) return lease.renewMs
       await relieve()
-      if (clock.now() >= nextRound) {
+      if (elapsed(clock) >= nextRound) {
         if (nextRound === -Infinity && (await store.notes.read(copyNote)) !== undefined) {
           await store.notes.change(copyNote, () => ({ value: undefined, result: undefined }))
         }
         await round()
-        nextRound = clock.now() + every
+        nextRound = elapsed(clock) + every
       }
       return lease.renewMs
     },

@@ -5,7 +5,7 @@
 // goes, its holder lives; if it stands still for a whole lease time, its holder is dead and it is taken over.
 import { randomUUID, createHash } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { Clock } from '../lib/clock.ts'
+import { elapsed, type Clock } from '../lib/clock.ts'
 import { Secret } from '../lib/secret.ts'
 import { parseJournal } from './journal.ts'
 import { createSecretApi, type KubernetesOptions, type SecretApi, type SecretObject } from './kubernetes-secret.ts'
@@ -59,8 +59,8 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
 
   /** Watches a lease of somebody else; returns when it is dead. */
   async function outlast(api: SecretApi, lease: string): Promise<void> {
-    const until = clock.now() + leaseMs
-    while (clock.now() < until) {
+    const until = elapsed(clock) + leaseMs
+    while (elapsed(clock) < until) {
       await clock.sleep(Math.min(1000, leaseMs / 10))
       if ((await api.get()).annotations[names.lease] !== lease) throw new RotationBusy(address, lease)
     }
@@ -95,7 +95,7 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
 
   function lockedTarget(api: SecretApi, holder: string, acquired: SecretObject): LockedTarget {
     let latest = acquired
-    let renewedAt = clock.now()
+    let renewedAt = elapsed(clock)
 
     async function refresh(): Promise<SecretObject> {
       latest = await api.get()
@@ -121,7 +121,7 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
         )
         if (patched !== undefined) {
           latest = patched
-          renewedAt = clock.now()
+          renewedAt = elapsed(clock)
           return
         }
         await refresh()
@@ -137,7 +137,7 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
       write: value => patch({ [key]: Buffer.from(value.reveal()).toString('base64') }),
       save: journal => patch(undefined, JSON.stringify(journal)),
       renew: async () => {
-        if (clock.now() - renewedAt >= leaseMs / 3) await patch()
+        if (elapsed(clock) - renewedAt >= leaseMs / 3) await patch()
       },
       release: async () => {
         try {

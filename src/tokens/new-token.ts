@@ -1,4 +1,5 @@
 // The first steps of a rotation: a new token is created, its id is found, and the endpoint is seen to accept it.
+import { elapsed } from '../lib/clock.ts'
 import { randomUUID } from 'node:crypto'
 import type { Secret } from '../lib/secret.ts'
 import type { CreatedToken } from './client.ts'
@@ -72,13 +73,13 @@ async function create(session: RotationSession): Promise<CreatedToken> {
 /** The answer to the creation held no id: the new token is what the list did not show before. */
 async function identify(session: RotationSession, before: readonly string[]): Promise<string> {
   const { log, parts, pace, options, target } = session
-  const until = parts.clock.now() + pace.creationMs
+  const until = elapsed(parts.clock) + pace.creationMs
   let fresh: readonly ListedToken[] = []
   for (;;) {
     fresh = appearedSince(await parts.instance.list(), options.name, before)
     const [first] = fresh
     if (first !== undefined && fresh.length === 1) return first.id
-    if (fresh.length > 1 || parts.clock.now() >= until) break
+    if (fresh.length > 1 || elapsed(parts.clock) >= until) break
     await parts.clock.sleep(pace.pollMs)
     await target.renew()
   }

@@ -1,13 +1,14 @@
 // Asks the OTLP endpoint about a token until it accepts it, or patience is over: an instance may take a moment.
+import { elapsed } from '../lib/clock.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { Proof } from './otlp-proof.ts'
 import type { RotationSession } from './rotation-session.ts'
 
 export async function provePatiently({ parts, pace, target }: RotationSession, token: Secret): Promise<Proof> {
-  const until = parts.clock.now() + pace.patienceMs
+  const until = elapsed(parts.clock) + pace.patienceMs
   for (;;) {
     const proof = await parts.prove(token)
-    if (proof.kind === 'accepted' || parts.clock.now() >= until) return proof
+    if (proof.kind === 'accepted' || elapsed(parts.clock) >= until) return proof
     await parts.clock.sleep(pace.pollMs)
     await target.renew()
   }

@@ -14,7 +14,7 @@ export interface HealthOptions {
   readonly proveWritable: () => Promise<void>
   /** True from the moment the daemon was told to stop. */
   readonly stopping: () => boolean
-  /** Milliseconds of Unix time. */
+  /** Milliseconds, by a clock that nobody sets. */
   readonly now: () => number
   readonly log: Log
 }

@@ -72,7 +72,7 @@ export function createListener(options: ListenerOptions): Listener {
   const basePath = pathOf(options.basePath)
   const limits = { ...defaultLimits, ...options.limits }
   const server = createNodeServer(options.tls, limits)
-  const warn = sparseWarnings(log, Date.now)
+  const warn = sparseWarnings(log, () => performance.now())
   const sockets = openSockets(server, {
     limit: limits.connections,
     peers: options.peers ?? createProvenPeers(),
@@ -111,8 +111,6 @@ export function createListener(options: ListenerOptions): Listener {
           { cause: error },
         )
       }
-      // A connection that cannot be had, for want of descriptors, is one connection.
-      server.on('error', failed)
       const { port } = server.address() as AddressInfo
       const url = `${options.tls === undefined ? 'http' : 'https'}://${authority(options.host, port)}${basePath}`
       log.info({ listener: name, url }, 'listening')

@@ -140,7 +140,7 @@ describe('on SQLite', () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-blame-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     const file = path.join(folder, 'pipespan.db')
-    const db = openFile(file, () => 0)
+    const db = openFile(file, { now: () => 0 })
     onTestFinished(() => db.close())
     const write = (sql: string): (() => unknown) => {
       return () => db.transaction(() => db.prepare(sql).run())

@@ -121,3 +121,18 @@ it('nothing is remembered of what is settled', () => {
   leases.forget(2)
   expect([leases.size, leases.heldUntil(1), leases.isHeldBy(1, 'b')]).toEqual([0, 0, false])
 })
+
+it('what is on its way is nobody else’s when the clock is set a year ahead, and free in time when it is set back', async () => {
+  await store.close()
+  let elapsed = 1_000
+  store = openSqlite(file, { now: () => now, elapsed: () => elapsed, maxSize: 2 ** 30 })
+  const held = async (): Promise<number> => (await store.exports.lease(lane, 10, minute)).items.length
+  expect(await held()).toBe(5)
+  now += 365 * 24 * 60 * minute
+  expect(await held()).toBe(0)
+  now -= 365 * 24 * 60 * minute
+  expect(await held()).toBe(0)
+  expect(await store.exports.dueIn(lane)).toBe(minute)
+  elapsed += minute
+  expect(await held()).toBe(5)
+})

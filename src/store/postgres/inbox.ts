@@ -176,12 +176,12 @@ async function requeue(db: Database, which: string, values: readonly unknown[]):
 
 /** The database's size is dear to ask for: once in five seconds is enough to stop a flood in time. */
 function sizeOf(db: Database): () => Promise<number> {
-  let asked = 0
+  let asked = -Infinity
   let bytes = 0
   return async () => {
-    if (Date.now() - asked > 5_000 || asked === 0) {
+    if (performance.now() - asked > 5_000) {
       bytes = await usedBytes(db)
-      asked = Date.now()
+      asked = performance.now()
     }
     return bytes
   }

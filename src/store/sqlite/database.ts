@@ -6,7 +6,10 @@ import { makeFolder } from '../folder.ts'
 import { makePrivateFile } from '../private-place.ts'
 import { DataError, reasonOf, StoreError, type Fault } from '../../lib/fault.ts'
 import { after, type Timer } from '../../lib/timer.ts'
+import type { StoreOptions } from '../store.ts'
 import { sqliteMigrations } from './migrations.ts'
+
+type Clocks = Pick<StoreOptions, 'now' | 'elapsed'>
 
 export interface Database {
   /** A prepared statement, kept for the next time. */
@@ -14,6 +17,8 @@ export interface Database {
   /** Runs `work` in one durable transaction: all of it, or nothing. Not reentrant. */
   readonly transaction: <T>(work: () => T) => T
   readonly now: () => number
+  /** For what is held in memory: by a clock that nobody sets. */
+  readonly elapsed: () => number
   /** Bytes that hold something: pages in use times their size. */
   readonly size: () => number
   /** Returns at most so many unused pages to the file system; answers the bytes. */
@@ -37,7 +42,7 @@ const scrubAfter = 1_000
  * Opens or creates the file (folder 0700, file 0600) and brings it to this version's schema: only for who holds the serve lock, or
  * has the file in memory. Throws StoreError with a remedy.
  */
-export function openOwnDatabase(file: string, now: () => number): Database {
+export function openOwnDatabase(file: string, clocks: Clocks): Database {
   const inMemory = file === ':memory:'
   const connection = connect(file, () => {
     if (!inMemory) {
@@ -48,7 +53,7 @@ export function openOwnDatabase(file: string, now: () => number): Database {
   })
   return databaseOf(
     setUp(file, connection, `${ofFile}${ofConnection}`, () => migrate(connection)),
-    now,
+    clocks,
   )
 }
 
@@ -56,11 +61,11 @@ export function openOwnDatabase(file: string, now: () => number): Database {
  * One more connection to a file that is there and of a schema that this version runs on; never makes or changes either. Throws
  * StoreError with a remedy.
  */
-export function openSharedDatabase(file: string, now: () => number): Database {
+export function openSharedDatabase(file: string, clocks: Clocks): Database {
   const connection = connect(file, () => existing(file))
   return databaseOf(
     setUp(file, connection, ofConnection, () => refuseUnknownSchema(versionOf(connection))),
-    now,
+    clocks,
   )
 }
 
@@ -115,7 +120,7 @@ function opening<T>(file: string, open: () => T): T {
   }
 }
 
-function databaseOf(connection: DatabaseSync, now: () => number): Database {
+function databaseOf(connection: DatabaseSync, { now, elapsed = now }: Clocks): Database {
   const statements = new Map<string, StatementSync>()
   const prepare = (sql: string): StatementSync => {
     let statement = statements.get(sql)
@@ -152,6 +157,7 @@ function databaseOf(connection: DatabaseSync, now: () => number): Database {
   return {
     prepare,
     now,
+    elapsed,
     size: () => {
       const page = Number(prepare('PRAGMA page_size').get()?.page_size)
       const pages = Number(prepare('PRAGMA page_count').get()?.page_count)

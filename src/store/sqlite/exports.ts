@@ -14,17 +14,18 @@ export function sqliteExports(db: Database, recent: RecentParts): Exports {
   return {
     lease: async (lane, limit, holdMs, maxBytes = Infinity) => {
       const token = randomUUID()
-      const now = db.now()
-      const items = freeItems(db, recent, leases, lane, { now, limit, maxBytes })
-      for (const { id } of items) leases.hold(id, token, now + holdMs)
+      const items = freeItems(db, recent, leases, lane, { now: db.now(), limit, maxBytes })
+      for (const { id } of items) leases.hold(id, token, db.elapsed() + holdMs)
       return { token, items }
     },
     settle: async (token, settlements) => {
       const own = settlements.filter(({ id }) => leases.isHeldBy(id, token))
-      const settled = db.transaction(() => own.filter(one => settle(db, one)).length)
+      // One time for all: what goes off together is due together again.
+      const now = db.now()
+      const settled = db.transaction(() => own.filter(one => settle(db, one, now)).length)
       // Not before it is committed: what could not be written is settled by the same lease once more.
       for (const { id } of own) leases.forget(id)
-      return { lost: settlements.length - settled, at: db.now() }
+      return { lost: settlements.length - settled, at: now }
     },
     dueIn: async lane => {
       const rows = db
@@ -34,8 +35,9 @@ export function sqliteExports(db: Database, recent: RecentParts): Exports {
         )
         // What is held was due before and comes first: the first that nobody holds is still among these.
         .all(lane.destination, lane.signal, leases.size + 1) as { id: number; due_at: number }[]
-      const times = rows.map(({ id, due_at }) => Math.max(due_at, leases.heldUntil(id)))
-      return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - db.now())
+      const [now, at] = [db.now(), db.elapsed()]
+      const pauses = rows.map(({ id, due_at }) => Math.max(due_at - now, leases.heldUntil(id) - at))
+      return pauses.length === 0 ? undefined : Math.max(0, Math.min(...pauses))
     },
     lanes: async () => db.prepare(selectLanes).all().map(laneOf),
     deadLetters: async limit =>
@@ -65,6 +67,7 @@ function freeItems(
   lane: Lane,
   { now, limit, maxBytes }: { now: number; limit: number; maxBytes: number },
 ): ExportItem[] {
+  const at = db.elapsed()
   const ids = (order: 'ASC' | 'DESC'): number[] =>
     (
       db
@@ -75,7 +78,7 @@ function freeItems(
         // What is held stays among them in the table.
         .all(lane.destination, lane.signal, now, limit + leases.size) as { id: number }[]
     )
-      .filter(({ id }) => leases.heldUntil(id) <= now)
+      .filter(({ id }) => leases.heldUntil(id) <= at)
       .slice(0, limit)
       .map(({ id }) => id)
   const oldest = ids('ASC')
@@ -99,8 +102,7 @@ function partOf({ view }: { readonly view: string }): Pick<RecentPart, 'part' | 
 }
 
 /** False when it is no longer owed. */
-function settle(db: Database, settlement: Settlement): boolean {
-  const now = db.now()
+function settle(db: Database, settlement: Settlement, now: number): boolean {
   const where = `WHERE id = ? AND state = 'owed'`
   const result = ((): { changes: number | bigint } => {
     switch (settlement.as) {

@@ -15,7 +15,7 @@ import type { StoreOptions } from '../store.ts'
 /** For a file that this process serves, with the same marks. One at a time. Throws StoreError with a remedy. */
 export function openSqliteDoor(file: string, options: StoreOptions, marks: JournalMarks): InboxDoor {
   const real = storeFile(file)
-  const db = openSharedDatabase(real, options.now)
+  const db = openSharedDatabase(real, options)
   const journal = writable(() => openJournalWriter(journalFolder(real), marks, { log: options.log }))
   const keys = doorKeys(db)
 

@@ -147,8 +147,8 @@ function lease(
   token: string,
   { limit, maxBytes, holdMs }: { limit: number; maxBytes: number; holdMs: number },
 ): InboxItem[] {
-  const now = db.now()
-  const isFree = (id: number): boolean => leases.heldUntil(id) <= now
+  const at = db.elapsed()
+  const isFree = (id: number): boolean => leases.heldUntil(id) <= at
   const items: InboxItem[] = []
   let bytes = 0
   const take = (from: Iterable<InboxItem>): void => {
@@ -157,7 +157,7 @@ function lease(
       const deaths = note.deaths(item.id)
       const isAlone = deaths !== undefined || item.body.length >= readAlone
       if (!isAlone || items.length === 0) {
-        leases.hold(item.id, token, now + holdMs)
+        leases.hold(item.id, token, at + holdMs)
         items.push(deaths === undefined || deaths === 0 ? item : { ...item, deaths })
       }
       bytes += isAlone ? Infinity : item.body.length

@@ -43,14 +43,14 @@ import type { SharedStore, Store, StoreOptions } from '../store.ts'
  * same process. Throws StoreError with a remedy; what another process serves is left as it is.
  */
 export function openSqlite(file: string, options: StoreOptions, marks = journalMarks()): Store {
-  if (file === ':memory:') return ownStore(openOwnDatabase(file, options.now), options)
+  if (file === ':memory:') return ownStore(openOwnDatabase(file, options), options)
   const { real, lock } = lockedFile(file)
   let db: Database | undefined
   try {
     const folder = journalFolder(real)
     // An earlier version kept it by the name that the file was called by.
     moveJournal(journalFolder(path.resolve(file)), folder)
-    db = openOwnDatabase(real, options.now)
+    db = openOwnDatabase(real, options)
     const store = ownStore(db, options, { folder, marks, noteFile: `${real}-reading` })
     return {
       ...store,
@@ -78,12 +78,12 @@ export function openSqliteShared(file: string, options: StoreOptions): SharedSto
   if (!isUpToDate(real)) {
     const { lock } = lockedFile(real)
     try {
-      openOwnDatabase(real, options.now).close()
+      openOwnDatabase(real, options).close()
     } finally {
       lock.release()
     }
   }
-  const db = openSharedDatabase(real, options.now)
+  const db = openSharedDatabase(real, options)
   const folder = journalFolder(real)
   const size = (): number => db.size() + journalBytes(folder)
   const waiting = { db, leases: createLeases(), keys: sqliteDeliveryKeys(db), journal: undefined }
@@ -170,7 +170,7 @@ function rooms(
   size: () => number,
 ): { readonly store: Omit<SharedStore, 'inbox' | 'close'>; readonly listings: Listings } {
   const { db } = waiting
-  const recent = createRecentParts(options.now)
+  const recent = createRecentParts(db.elapsed)
   const listings = sqliteListings(db, recent)
   const trends = sqliteTrendTaking(db, recent)
   const store = {

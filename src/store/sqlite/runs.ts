@@ -38,24 +38,23 @@ export function sqliteRuns(beside: Beside): Runs {
     },
     // Only reads, as the inbox does: writing the time into the row would write the whole run once more.
     takeDue: async (limit, holdMs) => {
-      const now = db.now()
-      held.expire(now)
+      const at = db.elapsed()
+      held.expire(at)
       const rows = db
         .prepare('SELECT id, instance, pipeline_id FROM runs WHERE due_at <= ? ORDER BY due_at LIMIT ?')
-        .all(now, limit + held.size) as { id: number; instance: string; pipeline_id: number }[]
-      const free = rows.filter(({ id }) => held.isFree(id, now)).slice(0, limit)
-      for (const { id } of free) held.hold(id, now + holdMs)
+        .all(db.now(), limit + held.size) as { id: number; instance: string; pipeline_id: number }[]
+      const free = rows.filter(({ id }) => held.isFree(id, at)).slice(0, limit)
+      for (const { id } of free) held.hold(id, at + holdMs)
       return free.map(row => ({ instance: row.instance, pipelineId: row.pipeline_id }))
     },
     dueIn: async () => {
-      const now = db.now()
+      const at = db.elapsed()
       const rows = db
         .prepare('SELECT id, due_at FROM runs WHERE due_at IS NOT NULL ORDER BY due_at LIMIT ?')
         .all(held.size + 1) as { id: number; due_at: number }[]
-      const free = rows.find(({ id }) => held.isFree(id, now))?.due_at
-      const back = held.nextFree()
-      const due = free === undefined || back === undefined ? (free ?? back) : Math.min(free, back)
-      return due === undefined ? undefined : Math.max(0, due - now)
+      const free = rows.find(({ id }) => held.isFree(id, at))?.due_at ?? Infinity
+      const pause = Math.min(free - db.now(), (held.nextFree() ?? Infinity) - at)
+      return pause === Infinity ? undefined : Math.max(0, pause)
     },
     get: async key => {
       const row = select(db, key)

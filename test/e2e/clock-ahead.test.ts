@@ -1,0 +1,58 @@
+// A daemon whose clock was a year ahead, and is right again: nothing waits for that year to pass.
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { Daemon, temporaryFolder } from './daemon.ts'
+import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { pipelineEvent } from '../bounds/pipelines.ts'
+
+const year = 365 * 24 * 3_600_000
+
+describe('a clock that was a year ahead', () => {
+  let file: string
+  let receiver: OtlpReceiver
+  let daemon: Daemon
+  let stopOutage: () => void
+  const setClock = (offBy: number): void => writeFileSync(file, String(offBy))
+  const pipelines = (): number => new Set(receiver.spans.map(({ traceId }) => traceId)).size
+  const post = async (id: number): Promise<void> => {
+    const answer = await daemon.post(pipelineEvent({ id }), { 'x-service-event': 'Pipeline Hook' })
+    expect(answer.status).toBe(202)
+  }
+
+  /** Exports are put off, and a run still waits for its settle delay. */
+  beforeEach(async () => {
+    file = path.join(temporaryFolder(), 'off')
+    setClock(year)
+    receiver = await OtlpReceiver.start()
+    onTestFinished(async () => receiver.close())
+    stopOutage = receiver.misbehave({ fault: { kind: 'status', status: 503 } })
+    daemon = await Daemon.start(
+      { CLOCK_OFF_BY: file, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '1500ms' },
+      ['--import', path.join(import.meta.dirname, 'set-clock.ts')],
+    )
+    await post(1)
+    await receiver.until((_, { requests }) => requests.length > 0, 30_000)
+    await post(2)
+  })
+
+  it('holds up nothing after the next start', { timeout: 120_000 }, async () => {
+    await daemon.kill()
+    setClock(0)
+    stopOutage()
+    await daemon.restart()
+    await receiver.until(() => pipelines() === 2, 60_000)
+  })
+
+  it('holds up nothing when it is set right while the daemon runs', { timeout: 120_000 }, async () => {
+    setClock(0)
+    stopOutage()
+    await post(3)
+    await receiver.until(() => pipelines() === 3, 60_000)
+    expect(new Set(receiver.spans.map(({ spanId }) => spanId)).size).toBe(receiver.spans.length)
+    const ready = async (): Promise<number[]> =>
+      Promise.all([daemon.url, daemon.adminUrl].map(async url => (await fetch(`${url}/readyz`)).status))
+    expect(await ready()).toEqual([200, 200])
+    expect((await daemon.stop()).code).toBe(0)
+  })
+})
