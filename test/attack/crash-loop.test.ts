@@ -1,0 +1,133 @@
+// A delivery that ends the process that reads it, again at each start: what is only large is read within the memory there is, and
+// what kills nevertheless is set aside at its third death, and the rest goes on.
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { Daemon } from '../e2e/daemon.ts'
+import { isFull, report } from '../e2e/load.ts'
+import { limitOf } from './limited.ts'
+import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { pipelineEvent } from '../bounds/pipelines.ts'
+import { postUntilTaken } from '../bounds/posting.ts'
+import { shiftClock, startPostgres, type PostgresServer } from '../store/postgres-server.ts'
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(async () => server.dispose())
+
+async function receive(): Promise<OtlpReceiver> {
+  const receiver = await OtlpReceiver.start({ keep: false })
+  onTestFinished(async () => receiver.close())
+  return receiver
+}
+
+const deadly = new URL('deadly.ts', import.meta.url).href
+
+describe.each(['sqlite', 'postgres'])('a delivery that kills its reader, on %s', engine => {
+  it(
+    'is set aside at the third death of a process that read it alone; nothing else is lost',
+    { timeout: 120_000 },
+    async () => {
+      const receiver = await receive()
+      const storeUrl = engine === 'postgres' ? await server.newDatabase() : undefined
+      const daemon = await Daemon.start(
+        {
+          OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+          ...(storeUrl === undefined ? {} : { PIPESPAN_STORE_URL: storeUrl }),
+        },
+        ['--import', deadly],
+      )
+      const post = async (body: string): Promise<unknown> =>
+        daemon.post(body, { 'x-service-event': 'Pipeline Hook' }).catch(() => undefined)
+      await post(pipelineEvent({ id: 1 }))
+      await post(pipelineEvent({ id: 2, commitMessage: 'deadly delivery', variables: { SECRET: 'planted' } }))
+      await daemon.process.ended
+      let deaths = 1
+      for (; deaths < 10; deaths += 1) {
+        // Leases run out by the database's clock alone.
+        if (storeUrl !== undefined) await shiftClock(storeUrl, deaths * 60_000)
+        if (await daemon.revive({})) {
+          const isAlive = await Promise.race([
+            daemon.process.ended.then(() => false),
+            daemon.process.logged('a delivery could not be understood', 60_000).then(
+              () => true,
+              () => false,
+            ),
+          ])
+          if (isAlive) break
+        }
+        await daemon.process.ended
+      }
+      // The first one may have been among others.
+      expect([3, 4]).toContain(deaths)
+      await post(pipelineEvent({ id: 3 }))
+      await receiver.until(() => receiver.counts.spans === 6, 60_000)
+      const { stdout } = await daemon.command('inbox', 'list')
+      expect(stdout).toMatch(/0 waiting to be read, 1 could not be understood/)
+      expect(stdout).toMatch(/3 times in a row the daemon's process died while it read this delivery/)
+      expect(daemon.output).not.toContain('planted')
+    },
+  )
+})
+
+const stuffed = (filler: string): string => pipelineEvent({ id: 1 }).replace(/^\{/, `{"odd":${filler},`)
+const sixteen = 16 * 1024 * 1024
+
+/** A valid pipeline event with an unknown field of 16 MiB. */
+const attacks: Readonly<Record<string, () => string>> = {
+  lists: () => stuffed(`[${'[],'.repeat(sixteen / 3)}[]]`),
+  objects: () => stuffed(`[${'{},'.repeat(sixteen / 3)}{}]`),
+  deep: () => stuffed('['.repeat(sixteen / 2) + ']'.repeat(sixteen / 2)),
+  numbers: () => stuffed(`[${'1,'.repeat(sixteen / 2)}1]`),
+  keys: () => stuffed(`{${Array.from({ length: 1_000_000 }, (_, at) => `"key ${at}":0`).join(',')}}`),
+  text: () => stuffed(JSON.stringify('ü'.repeat(sixteen / 2))),
+}
+
+/** The daemon within so much memory takes these; answers what it needed, bytes. */
+async function within(mebibytes: number, bodies: readonly string[], spans: number): Promise<Record<string, number>> {
+  const receiver = await receive()
+  const daemon = Daemon.launch({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
+  const limit = limitOf(mebibytes)
+  limit?.hold(daemon.process.child.pid ?? 0)
+  expect(await daemon.lives()).toBe(true)
+  await postUntilTaken(daemon, bodies, 4)
+  await Promise.race([
+    receiver.until(() => receiver.counts.spans >= spans, 540_000),
+    daemon.process.ended.then(({ code, signal }) => {
+      throw new Error(`It died within ${mebibytes} MiB: ${code ?? signal}`)
+    }),
+  ])
+  const { peak } = daemon.memory()
+  expect(receiver.counts.spans).toBe(spans)
+  const mib = (bytes: number): number => Math.round(bytes / 1024 / 1024)
+  // Without a limit of the system's own nothing is proved but what it needed.
+  if (limit === undefined) expect(mib(peak)).toBeLessThan(mebibytes)
+  await daemon.kill()
+  return { residentMiB: mib(peak), ...(limit && { withCacheMiB: mib(limit.peak()) }) }
+}
+
+describe('a large delivery', () => {
+  it(
+    'with 16 MiB of lists that nobody reads is read within 256 MiB, and its pipeline exported',
+    { timeout: 60_000 },
+    async () => {
+      await within(256, [attacks.lists?.() ?? ''], 3)
+    },
+  )
+
+  it.skipIf(!isFull).each([256, 512])('of every kind is read within %i MiB', { timeout: 600_000 }, async limit => {
+    for (const [index, [, attack]] of Object.entries(attacks).entries()) {
+      report({ limit, attack: index, ...(await within(limit, [attack()], 3)) })
+    }
+  })
+
+  it.skipIf(!isFull)('of 40,000 jobs, four at once, is exported within 512 MiB', { timeout: 600_000 }, async () => {
+    const hooks = [1, 2, 3, 4].map(id => pipelineEvent({ id, jobs: 40_000 }))
+    report({ limit: 512, hooks: 4, jobs: 40_000, ...(await within(512, hooks, 4 * 40_001)) })
+  })
+
+  it.skipIf(!isFull)('of 10,000 jobs, four at once, is exported within 256 MiB', { timeout: 600_000 }, async () => {
+    const hooks = [1, 2, 3, 4].map(id => pipelineEvent({ id, jobs: 10_000 }))
+    report({ limit: 256, hooks: 4, jobs: 10_000, ...(await within(256, hooks, 4 * 10_001)) })
+  })
+})
