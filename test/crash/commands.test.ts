@@ -1,0 +1,73 @@
+// Every command once beside a daemon under load, on its store: each does its work or refuses it, none takes anything away, and what the
+// daemon acknowledged arrives, also after it was killed.
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { freePorts } from '../../src/demo/daemon-process.ts'
+import { Daemon, temporaryFolder } from '../e2e/daemon.ts'
+import { arrivals, nameLife } from './arrivals.ts'
+import { isFull } from '../e2e/load.ts'
+import { pipelineEvent } from '../bounds/pipelines.ts'
+import { SteadyFeed } from './steady-feed.ts'
+
+const rounds = isFull ? 10 : 1
+const patience = isFull ? 300_000 : 90_000
+const share = isFull ? 200 : 30
+
+it(
+  'leaves to the daemon what is the daemon’s',
+  async () => {
+    const receiver = await OtlpReceiver.start()
+    onTestFinished(async () => receiver.close())
+    const [port = 0] = await freePorts(1)
+    const daemon = await Daemon.start({
+      ...nameLife(1),
+      PIPESPAN_LISTEN: `127.0.0.1:${port}`,
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    })
+    const place = temporaryFolder()
+    const payload = path.join(place, 'payload.json')
+    writeFileSync(payload, pipelineEvent({ id: 1 }))
+    const feed = new SteadyFeed(daemon.webhooks)
+    for (let round = 0; round < rounds; round += 1) {
+      // With the exit code that each must have here.
+      const commands: readonly [code: number, ...command: string[]][] = [
+        [0, 'config', 'check'],
+        [0, 'map', payload],
+        [0, 'inbox', 'list'],
+        [1, 'inbox', 'show', '4711'],
+        [0, 'inbox', 'retry', '--all'],
+        [0, 'dead-letters', 'list'],
+        [1, 'dead-letters', 'show', '4711'],
+        [0, 'dead-letters', 'retry', '--all'],
+        [0, 'dead-letters', 'drop', '--all'],
+        [0, 'migrate'],
+        [0, 'store', 'backup', path.join(place, `backup-${round}.db`)],
+        [1, 'store', 'copy', 'configured', `sqlite:${path.join(place, `copy-${round}.db`)}`],
+        [1, 'store', 'copy', `sqlite:${path.join(place, `backup-${round}.db`)}`, 'configured'],
+        [1, 'backfill', '--since', '1d', '--deliver'],
+        [1, 'serve'],
+      ]
+      for (const [code, ...command] of commands) {
+        await feed.more(share)
+        const ended = await daemon.command(...command)
+        expect({ command, ...ended }).toMatchObject({ code })
+      }
+      // What they have to say depends on what is there to be asked; that they end is enough.
+      for (const command of [['doctor'], ['backfill', '--since', '1d'], ['hooks', 'list'], ['tokens', 'list']]) {
+        await feed.more(share)
+        expect([0, 1, 2, 5]).toContain((await daemon.command(...command)).code)
+      }
+    }
+    await feed.more(share)
+    await daemon.kill()
+    await daemon.restart(nameLife(2))
+    await feed.stop()
+    await feed.arrivesAt(receiver, patience / 2)
+    expect(await daemon.stop()).toEqual({ code: 0, signal: null })
+    expect(arrivals(receiver.requests).unexplained).toEqual([])
+    expect([...feed.refused.keys()].filter(status => status !== 0)).toEqual([])
+  },
+  patience,
+)

@@ -1,0 +1,72 @@
+// A steady stream of pipelines, each told of by one delivery alone: every one that was acknowledged must arrive, whatever was done to the
+// daemon meanwhile. What got no 2xx is sent again, as the platform's resend button does.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
+import type { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { pipelineEvent } from '../bounds/pipelines.ts'
+import { webhookToken } from '../e2e/daemon.ts'
+
+const senders = 4
+
+export class SteadyFeed {
+  readonly acknowledged = new Set<number>()
+  /** Answers other than 2xx, by status; 0: none came. */
+  readonly refused = new Map<number, number>()
+  readonly #url: string
+  #next = 1
+  #isOn = true
+  readonly #done: Promise<unknown>
+
+  constructor(url: string) {
+    this.#url = url
+    this.#done = Promise.all(Array.from({ length: senders }, async () => this.#send()))
+  }
+
+  async #send(): Promise<void> {
+    while (this.#isOn) {
+      const id = this.#next++
+      while (!(await this.#post(id))) await sleep(20)
+      await sleep(1)
+    }
+  }
+
+  async #post(id: number): Promise<boolean> {
+    const status = await fetch(this.#url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-service-token': webhookToken,
+        'x-service-event': 'Pipeline Hook',
+        'idempotency-key': `once-${id}`,
+      },
+      body: pipelineEvent({ id }),
+    }).then(
+      async answer => answer.text().then(() => answer.status),
+      () => 0,
+    )
+    if (status >= 200 && status < 300) this.acknowledged.add(id)
+    else this.refused.set(status, (this.refused.get(status) ?? 0) + 1)
+    return this.acknowledged.has(id)
+  }
+
+  /** Until so many more were acknowledged. */
+  async more(count: number): Promise<void> {
+    const enough = this.acknowledged.size + count
+    while (this.acknowledged.size < enough) await sleep(2)
+  }
+
+  /** Ends when all that was begun is acknowledged. */
+  async stop(): Promise<void> {
+    this.#isOn = false
+    await this.#done
+  }
+
+  /** All that was acknowledged. */
+  async arrivesAt(receiver: OtlpReceiver, timeout: number): Promise<void> {
+    const missing = (): number[] => {
+      const there = new Set(receiver.spans.map(({ attributes }) => Number(attributes['cicd.pipeline.run.id'])))
+      return [...this.acknowledged].filter(id => !there.has(id))
+    }
+    await expect.poll(missing, { timeout, interval: 200 }).toEqual([])
+  }
+}
