@@ -6,6 +6,8 @@ import { putDigits } from './digits.ts'
 /** UTF-16 units. */
 const shortText = 48
 
+const halves = new DataView(new ArrayBuffer(8))
+
 /** What is written first stands last. Fields go in in the reverse of their order. */
 export class BackWriter {
   readonly #size: number
@@ -119,21 +121,23 @@ export class BackWriter {
 
   /** A whole number within 64 bits that a double may not hold. */
   bigint64(value: bigint): void {
-    const safe = Number(value)
-    if (Number.isSafeInteger(safe)) {
-      this.int64(safe)
+    // Halves of 32 bits at once: arithmetic on bigints costs a multiple.
+    halves.setBigInt64(0, value)
+    const high = halves.getUint32(0)
+    const low = halves.getUint32(4)
+    if (high < 0x20_0000) {
+      this.int64(high * 0x1_0000_0000 + low)
       return
     }
-    const bits = BigInt.asUintN(64, value)
-    const top = Number(bits >> 56n)
-    const middle = Number((bits >> 28n) & 0xfff_ffffn)
+    const middle = ((low >>> 28) | (high << 4)) & 0xfff_ffff
+    const top = high >>> 24
     if (top === 0) {
       this.varint(middle)
     } else {
       this.varint(top)
       this.#groups(middle)
     }
-    this.#groups(Number(bits & 0xfff_ffffn))
+    this.#groups(low & 0xfff_ffff)
   }
 
   /** 28 bits of a varint that goes on. */
