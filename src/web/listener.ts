@@ -13,6 +13,7 @@ import type { Health } from './health.ts'
 import { answerMalformed } from './malformed.ts'
 import { after } from '../lib/timer.ts'
 import { openSockets } from './open-sockets.ts'
+import { onceAtATime } from './once-at-a-time.ts'
 import { closeWhatIsUnread, wasRefusedUnread } from './unread-body.ts'
 
 export interface Limits {
@@ -136,7 +137,7 @@ export function createListener(options: ListenerOptions): Listener {
 function createApp({ name, log, trustProxy }: ListenerOptions, server: Server | TlsServer): FastifyInstance {
   const app = fastify({
     serverFactory: handler => {
-      server.on('request', handler)
+      server.on('request', onceAtATime(handler))
       // Whoever asks before sending a body is told to go on only once a route wants it.
       server.on('checkContinue', handler)
       return server

@@ -80,13 +80,6 @@ const kinds = {
     send(socket, 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
     socket.end()
   },
-  /** Hundreds of requests at once, without waiting for an answer. */
-  pipelines: async socket => {
-    const many = Buffer.from(
-      'HEAD /webhooks HTTP/1.1\r\nHost: a\r\n\r\nOPTIONS /webhooks HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(200),
-    )
-    while (!socket.destroyed) if (!send(socket, many)) await drained(socket)
-  },
   /** Opens, claims and goes away at once. */
   comes: async socket => {
     send(socket, claimingHead())

@@ -203,6 +203,18 @@ describe('limits', () => {
     expect(await connection.closed()).toContain('Alive')
   })
 
+  test('a connection that asks hundreds of times in one breath is closed after a few answers', async () => {
+    let asked = 0
+    const { port } = await run({}, async app => {
+      app.get('/count', async () => ({ message: `${(asked += 1)}` }))
+    })
+    const connection = await openRaw(port)
+    connection.socket.write('GET /count HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(500))
+    await connection.closed()
+    expect(asked).toBeLessThan(100)
+    expect(await exchange(port, get('/count'))).toContain(`${asked}`)
+  })
+
   test('at the limit the oldest connection gives way to a new one, in the middle of a request or not', async () => {
     const { port } = await run({ limits: { connections: 2 } })
     const first = await openRaw(port)
