@@ -96,7 +96,7 @@ function serveDoor(port: MessagePort): void {
     })
     const peers = createProvenPeers()
     const { routes } = createWebhookDoor({
-      inbox: { put: async deliveries => timed(() => store.put(deliveries)) },
+      inbox: { abreast: store.abreast, put: async deliveries => timed(() => store.put(deliveries)) },
       secrets: () => held,
       requireSignature: settings.requireSignature,
       profile: profiles[settings.profile],

@@ -1,7 +1,7 @@
 // What a webhook needs of the daemon, the store and the door to it: part of the composition root. It is there first, and loads
 // little, so that webhooks are taken while all that works them off is still being loaded and built.
 import { constants, getPriority, setPriority } from 'node:os'
-import { journalMarks, openOwnStore } from './store/open-store.ts'
+import { journalMarks, openOwnStore, patience } from './store/open-store.ts'
 import { reasonOf } from './lib/fault.ts'
 import { startDoor, type Door } from './daemon-door.ts'
 import type { Config } from './config/options.ts'
@@ -60,7 +60,7 @@ export async function openFront({ config, log, thread }: FrontOptions): Promise<
   })
   steps.push({ why: 'the thread of the door is not needed any more', stop: async () => door.stop(0) })
   try {
-    const store = await openOwnStore(url, { maxSize, marks, log })
+    const store = await openOwnStore(url, { maxSize, marks, log, patience: patience.daemon })
     steps.push({ why: 'nobody writes any more: the next daemon may have the store', stop: async () => store.close() })
     await store.reclaim()
     const opened = door.open()

@@ -86,12 +86,18 @@ export function createLane(options: LaneOptions): RunningLane {
   const longestSend = 2 * timeoutMs + 5_000
   const holdMs = 2 * longestSend + 20_000
   let stopping = false
+  /** Shipments whose items the store cannot note at the moment: when their lease runs out these would be leased, and sent, again. */
+  let unsettled = 0
   let resting: (() => void)[] = []
 
   const { batchBytes, pauses } = limits
   const isStopping = (): boolean => stopping
   const road: Road = {
     ...{ exports, encode, sender, gate, pace, ledger, batchBytes, pauses, longestSend, isStopping, clock, log },
+    holdUp: () => {
+      unsettled += 1
+      return () => (unsettled -= 1)
+    },
   }
 
   const loop = createLoop({
@@ -115,6 +121,7 @@ export function createLane(options: LaneOptions): RunningLane {
   /** Leases and sends off one batch, if it may; answers how long there is nothing to do, ms. */
   async function turn(): Promise<number> {
     const isOpen = gate.state === 'open' && pace.state === 'open'
+    if (unsettled > 0) return shortestRest
     if (stopping || inFlight.size >= (isOpen ? limits.inFlight : 1)) return longestRest
     const pause = pace.pausedUntil - elapsed(clock)
     if (pause > 0) return Math.min(pause, longestRest)

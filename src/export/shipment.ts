@@ -7,6 +7,7 @@ import { backoff, type BackoffOptions } from '../lib/backoff.ts'
 import { blames, sentenceOf, type Later, type Unacceptable } from './verdict.ts'
 import { encoded, joined, type Encode, type Parcel } from './parcel.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
+import { StoreError } from '../lib/fault.ts'
 import type { ExportItem, ExportLease, Exports, Settlement } from '../store/exports.ts'
 import type { Gate } from './gate.ts'
 import type { Ledger } from './ledger.ts'
@@ -29,6 +30,8 @@ export interface Road {
   readonly pauses: BackoffOptions
   /** No send takes longer, ms. */
   readonly longestSend: number
+  /** What became of items cannot be noted at the moment; answers what to call when it could. */
+  readonly holdUp: () => () => void
   /** The lane stops: no other request begins. */
   readonly isStopping: () => boolean
   readonly clock: Clock
@@ -223,25 +226,32 @@ export class Shipment {
   }
 
   /**
-   * Tried again while the lease lasts, and a few times in any case: what is delivered and not noted would be sent twice, and a
-   * process that slept longer than its lease may find its connection closed. All of one kind.
+   * Tried again while the lease lasts, and for as long as the store does not answer: what is delivered and not noted would be
+   * sent twice. All of one kind.
    */
   async #settle(settlements: readonly Settlement[]): Promise<void> {
     const [first] = settlements
     if (first === undefined) return
-    const { exports, ledger, clock } = this.#road
+    const { exports, ledger, clock, holdUp, isStopping } = this.#road
     const { lease, leaseEnd } = this.#cargo
+    let goOn: (() => void) | undefined
     for (const { id } of settlements) this.#open.delete(id)
     for (let tries = 1; ; tries += 1) {
       try {
         const { lost } = await exports.settle(lease.token, settlements)
+        goOn?.()
         ledger.count('lost', lost)
         if (lost > 0) this.#lose(lost)
         if (first.as !== 'unsent') ledger.count(first.as, settlements.length - lost)
         return
       } catch (error) {
-        if (elapsed(clock) >= leaseEnd && tries >= leastTries) throw error
-        await clock.sleep(backoff(tries, { first: 100, max: 5_000 }))
+        goOn ??= holdUp()
+        const isOver = elapsed(clock) >= leaseEnd && tries >= leastTries
+        if (isOver && (isStopping() || !(error instanceof StoreError))) {
+          goOn()
+          throw error
+        }
+        await clock.sleep(backoff(tries, { first: 100, max: 2_000 }))
       }
     }
   }

@@ -1,6 +1,6 @@
 // A background loop: one turn after another, woken early when there is news, stopped without cutting a turn short.
 import { backoff } from './backoff.ts'
-import { reasonOf } from './fault.ts'
+import { reasonOf, StoreError } from './fault.ts'
 import type { Clock } from './clock.ts'
 import type { Log } from './log.ts'
 
@@ -23,6 +23,10 @@ export interface LoopOptions {
 /** A reason of its own: without one each wake would make an error, with its stack. */
 const woken = 'woken'
 
+const longestPause = 60_000
+/** To ask a store whether it is there costs nobody anything, and much waits for it, ms. */
+const storeComesBack = 2_000
+
 /** A turn that throws is told once per series of failures and tried again after a growing pause, a minute at most. */
 export function createLoop({ name, clock, log, turn }: LoopOptions): Loop {
   let stopping = false
@@ -42,7 +46,7 @@ export function createLoop({ name, clock, log, turn }: LoopOptions): Loop {
         failures = 0
       } catch (error) {
         failures += 1
-        rest = backoff(failures, { first: 250, max: 60_000 })
+        rest = backoff(failures, { first: 250, max: error instanceof StoreError ? storeComesBack : longestPause })
         const level = failures === 1 ? 'error' : 'debug'
         log[level]({ loop: name, failures, reason: reasonOf(error) }, `${name} failed and will try again`)
       }

@@ -6,18 +6,18 @@ import type { Log } from '../lib/log.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
 import { hookKindOfEvent, isWanted } from '../platform/hook-kind.ts'
 import { headerOf, type Headers } from '../platform/profile.ts'
-import type { Inbox, PutOutcome } from '../store/inbox.ts'
+import type { PutOutcome } from '../store/inbox.ts'
 import { createBodyBudget, type Standing } from './body-budget.ts'
 import { deliveryKey, type KeyProof } from './delivery-key.ts'
 import { looksLikeJsonObject } from './json-shape.ts'
-import { createPutBatch } from './put-batch.ts'
+import { createPutBatch, type PutBatchInbox } from './put-batch.ts'
 import { readBody } from './read-body.ts'
 import { admit, type Admission, type DoorPolicy, type DoorSecrets } from './verify-delivery.ts'
 import { countOne, readCounts, roomForCounts, type Counted, type WebhookCounts } from './webhook-counts.ts'
 import { refusals, type Refusal, type RefusalAnswer } from './webhook-refusals.ts'
 
 export interface WebhookDoorOptions extends DoorPolicy {
-  readonly inbox: Pick<Inbox, 'put'>
+  readonly inbox: PutBatchInbox
   /** Asked for every request: secrets may be changed while the daemon runs. */
   readonly secrets: () => DoorSecrets
   /** Called after each commit that accepted something. Must not throw. */

@@ -99,6 +99,8 @@ export type SharedInbox = Omit<Inbox, 'lease' | 'readingEnded' | 'erase' | 'keep
 
 /** All of the store that a door needs, on connections of its own. */
 export interface InboxDoor extends Pick<Inbox, 'put'> {
+  /** So many puts may be under way at a time. */
+  readonly abreast: number
   /** Throws StoreError when the store does not take writes. */
   proveWritable(): Promise<void>
   close(): Promise<void>

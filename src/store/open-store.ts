@@ -21,10 +21,15 @@ export interface OpenOptions {
   readonly marks?: JournalMarks | undefined
   /** For what an operator must hear of. */
   readonly log?: Log | undefined
+  /** On PostgreSQL: a statement that is not answered by then has failed, ms. */
+  readonly patience?: number | undefined
 }
 
 /** Whole ms, as what is reckoned from them may be stored. */
 const hostClocks = { now: () => Date.now(), elapsed: () => Math.floor(performance.now()) }
+
+/** Of the daemon: what it does is tried again. Its senders wait for an answer, 10 s at most. */
+export const patience = { daemon: 15_000, door: 6_000 } as const
 
 /**
  * Opens the store to serve it: creates what is missing and brings the schema to this version's. A file is this process's alone until
@@ -55,8 +60,10 @@ export async function openInboxDoor(
   if (location.engine === 'sqlite') {
     return openSqliteDoor(location.path, { ...options, ...hostClocks }, options.marks)
   }
-  const store = await openPostgres(location.url, options)
+  const store = await openPostgres(location.url, { ...options, patience: patience.door })
   return {
+    // On connections of their own: one that is not answered any more holds up no other.
+    abreast: 4,
     put: async deliveries => store.inbox.put(deliveries),
     proveWritable: async () => proveRoom(store),
     close: async () => store.close(),

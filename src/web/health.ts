@@ -4,8 +4,8 @@ import { after, type Timer } from '../lib/timer.ts'
 import { reasonOf, UnreadableError } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 
-/** How long an answer of the store is believed, ms. */
-const believed = 10_000
+/** How long an answer of the store is believed, ms: a good one for a while, a bad one hardly longer than it takes to ask again. */
+const believed = { ready: 5_000, notReady: 1_000 } as const
 /** A store that has not answered by then does not take writes, ms. */
 const patience = 5_000
 
@@ -30,12 +30,16 @@ export interface Health {
 export function createHealth(options: HealthOptions): Health {
   const { now, log } = options
   let last: { readonly at: number; readonly answer: Promise<Readiness> } | undefined
+  /** How long the last answer is believed, ms. */
+  let holds: number = believed.ready
 
   async function ask(): Promise<Readiness> {
     try {
       await inTime(options.proveWritable())
+      holds = believed.ready
       return { ready: true }
     } catch (error) {
+      holds = believed.notReady
       // The store's own words name files and hosts: they are for the log, not for whoever asks.
       if (error instanceof UnreadableError) {
         log.warn({ cause: reasonOf(error) }, 'not ready: what was accepted cannot be read')
@@ -48,7 +52,7 @@ export function createHealth(options: HealthOptions): Health {
 
   async function readiness(): Promise<Readiness> {
     if (options.stopping()) return { ready: false, reason: 'The daemon is stopping.' }
-    if (last === undefined || now() - last.at >= believed) last = { at: now(), answer: ask() }
+    if (last === undefined || now() - last.at >= holds) last = { at: now(), answer: ask() }
     return last.answer
   }
 

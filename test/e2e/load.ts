@@ -40,6 +40,6 @@ export function twice(deliveries: readonly Delivery[], seed: number): Delivery[]
 }
 
 /** Figures of a long version, for who asked for it. */
-export function report(figures: Readonly<Record<string, number>>): void {
+export function report(figures: Readonly<Record<string, number | string | boolean>>): void {
   process.stdout.write(`${JSON.stringify(figures)}\n`)
 }

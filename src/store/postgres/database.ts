@@ -1,7 +1,8 @@
 // A pool of connections to PostgreSQL: its clock, its transactions, its migrations. SQL of the rooms is in the files beside.
 import pg from 'pg'
-import { DataError, Fault, reasonOf, StoreError } from '../../lib/fault.ts'
-import { postgresMigrations } from './migrations.ts'
+import { faultOf } from './faults.ts'
+import { migrate } from './migrate.ts'
+import { reasonOf, StoreError } from '../../lib/fault.ts'
 
 export type Row = Record<string, unknown>
 
@@ -13,10 +14,14 @@ export interface Session {
 export interface Database extends Session {
   /** All of it or nothing. Work is run again when another replica got in its way (serialization, deadlock, `Again`). */
   transaction<T>(work: (session: Session, now: number) => Promise<T>): Promise<T>
+  /** A question of which nobody knows how long it takes: the server gives it up as well when its time is over. */
+  ask(sql: string, values?: readonly unknown[]): Promise<Row[]>
   /** The database's clock, ms of Unix time. */
   now(): Promise<number>
   /** How long it is by that clock until `due`, which the query answers, ms; 0 when it is over, undefined when there is none. */
   dueIn(sql: string, values?: readonly unknown[]): Promise<number | undefined>
+  /** The same database for work whose statements may take so long, ms. */
+  withPatience(ms: number): Database
   close(): Promise<void>
 }
 
@@ -30,29 +35,38 @@ export interface DatabaseOptions {
   readonly now?: (() => number) | undefined
   /** Most connections of this process. */
   readonly connections?: number | undefined
+  /** A statement that is not answered by then has failed, and its connection with it, ms: a network may fall silent. */
+  readonly patience?: number | undefined
 }
 
+/** Of commands, which have time. */
+const usualPatience = 60_000
+/** A new connection is there by then, or a free one, ms. */
+const connectTimeout = 5_000
+/** A transaction whose owner is not heard of any more gives its locks back after this long, ms. */
+const silentTransaction = 10_000
+
 const clock = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`
-/** Any constant will do, as long as every version uses the same: one migration at a time. */
-const migrationLock = 7_462_736_101
 const attempts = 8
 
 /** Connects and brings the database to this version's schema. Throws StoreError with a remedy. */
 export async function openDatabase(url: string, options: DatabaseOptions): Promise<Database> {
+  const patience = options.patience ?? usualPatience
+  // Nothing is asked for at the start of a connection or for as long as it lasts: poolers refuse the one and share the other.
   const pool = new pg.Pool({
     connectionString: url,
     max: options.connections ?? 8,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: Math.min(connectTimeout, patience),
     application_name: 'pipespan',
-    // A lost network must not hold a lock for ever.
+    // An idle connection that nobody answers on is found before it is needed.
     keepAlive: true,
-    statement_timeout: 60_000,
-    idle_in_transaction_session_timeout: 60_000,
+    keepAliveInitialDelayMillis: 10_000,
+    query_timeout: patience,
     types: { getTypeParser: parserOf },
   })
   // An idle connection that breaks is replaced at the next use; without this it would end the process.
   pool.on('error', ignore)
-  const database = connect(pool, options)
+  const database = connect(pool, options, patience)
   try {
     await migrate(pool)
   } catch (error) {
@@ -67,35 +81,35 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
   return database
 }
 
-function connect(pool: pg.Pool, options: DatabaseOptions): Database {
-  const query: Session['query'] = async (sql, values = []) => {
+function connect(pool: pg.Pool, options: DatabaseOptions, patience: number): Database {
+  const query: Session['query'] = async (text, values = []) => {
     try {
-      const { rows } = await pool.query<Row>(sql, [...values])
-      return rows
+      return (await pool.query<Row>(timed(text, patience), [...values])).rows
     } catch (error) {
-      throw fault(error)
+      throw faultOf(error)
     }
   }
-  const now = async (session: Session): Promise<number> =>
-    options.now?.() ?? ((await session.query(`SELECT ${clock}`))[0]?.now as number)
+  const transaction: Database['transaction'] = async work => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await once(pool, work, patience, options)
+      } catch (error) {
+        if (attempt < attempts && isWorthAnotherTry(error)) continue
+        throw error instanceof Again ? faultOf(error) : error
+      }
+    }
+  }
   return {
     query,
-    now: async () => now({ query }),
+    transaction,
+    ask: async (sql, values) => transaction(async session => session.query(sql, values)),
+    now: async () => options.now?.() ?? ((await query(`SELECT ${clock}`))[0]?.now as number),
     dueIn: async (sql, values) => {
       const [row] = await query(`SELECT due, ${clock} FROM (${sql}) AS next`, values)
       const due = row?.due ?? undefined
       return due === undefined ? undefined : Math.max(0, (due as number) - (options.now?.() ?? (row?.now as number)))
     },
-    transaction: async work => {
-      for (let attempt = 1; ; attempt += 1) {
-        try {
-          return await once(pool, work, now)
-        } catch (error) {
-          if (attempt < attempts && isWorthAnotherTry(error)) continue
-          throw error instanceof Again ? fault(error) : error
-        }
-      }
-    },
+    withPatience: ms => connect(pool, options, ms),
     close: async () => pool.end(),
   }
 }
@@ -103,33 +117,34 @@ function connect(pool: pg.Pool, options: DatabaseOptions): Database {
 async function once<T>(
   pool: pg.Pool,
   work: (session: Session, now: number) => Promise<T>,
-  now: (session: Session) => Promise<number>,
+  patience: number,
+  options: DatabaseOptions,
 ): Promise<T> {
   const client = await pool.connect().catch((error: unknown) => {
-    throw fault(error)
+    throw faultOf(error)
   })
   // A connection that breaks while it is ours tells its query; told to nobody else as well, it would end the process.
   client.on('error', ignore)
-  const query: Session['query'] = async (sql, values = []) => {
+  let broken: Error | undefined
+  const query: Session['query'] = async (text, values = []) => {
     try {
-      return (await client.query<Row>(sql, [...values])).rows
+      return (await client.query<Row>(timed(text, patience), [...values])).rows
     } catch (error) {
-      throw fault(error)
+      // Not the server's own word: nothing more is heard on this connection.
+      if (!(error instanceof pg.DatabaseError)) broken = error as Error
+      throw faultOf(error)
     }
   }
-  const session: Session = { query }
-  let broken: Error | undefined
   try {
-    await query('BEGIN')
-    const result = await work(session, await now(session))
+    const now = await begin(client, patience).catch((error: unknown) => {
+      broken = error as Error
+      throw faultOf(error)
+    })
+    const result = await work({ query }, options.now?.() ?? now)
     await query('COMMIT')
     return result
   } catch (error) {
-    try {
-      await client.query('ROLLBACK')
-    } catch (lost) {
-      broken = lost as Error
-    }
+    if (broken === undefined) await query('ROLLBACK').catch((lost: unknown) => (broken = lost as Error))
     throw error
   } finally {
     client.off('error', ignore)
@@ -137,34 +152,17 @@ async function once<T>(
   }
 }
 
-async function migrate(pool: pg.Pool): Promise<void> {
-  const client = await pool.connect()
-  client.on('error', ignore)
-  try {
-    // A large table may take its time, and so may another replica that migrates.
-    await client.query('SET statement_timeout = 0')
-    await client.query('SELECT pg_advisory_lock($1)', [migrationLock])
-    await client.query('CREATE TABLE IF NOT EXISTS pipespan_schema (version integer NOT NULL)')
-    const { rows } = await client.query<{ version: number }>('SELECT version FROM pipespan_schema')
-    const version = rows[0]?.version ?? 0
-    const newest = postgresMigrations.length
-    if (version > newest + 1) {
-      throw new StoreError(
-        `The PostgreSQL store has schema ${version}; this version knows schemas up to ${newest} and runs on ${newest + 1} at most.`,
-        'Run the Pipespan version that wrote it, or a newer one.',
-      )
-    }
-    for (let step = version; step < newest; step += 1) {
-      await client.query('BEGIN')
-      await client.query(postgresMigrations[step] ?? '')
-      await client.query('DELETE FROM pipespan_schema')
-      await client.query('INSERT INTO pipespan_schema VALUES ($1)', [step + 1])
-      await client.query('COMMIT')
-    }
-  } finally {
-    // Its lock and its settings end with the connection.
-    client.release(true)
-  }
+/** With the limits that the server keeps to by itself, and its clock: one message. */
+async function begin(client: pg.PoolClient, patience: number): Promise<number> {
+  const text = `BEGIN; SET LOCAL statement_timeout = ${patience};
+    SET LOCAL idle_in_transaction_session_timeout = ${silentTransaction}; SELECT ${clock}`
+  const results = (await client.query<Row>(timed(text, patience))) as unknown as pg.QueryResult<Row>[]
+  return results.at(-1)?.rows[0]?.now as number
+}
+
+/** A statement that is not answered in time has failed for us. Its connection is given up: nobody can tell what comes on it. */
+function timed(text: string, patience: number): pg.QueryConfig {
+  return { text, query_timeout: patience } as pg.QueryConfig
 }
 
 /** bigint comes as text by default; every one of ours is a count, an id or a time and fits a double. */
@@ -185,18 +183,4 @@ function isWorthAnotherTry(error: unknown): boolean {
   const cause = error instanceof StoreError ? error.cause : undefined
   // serialization_failure, deadlock_detected
   return cause instanceof pg.DatabaseError && (cause.code === '40001' || cause.code === '40P01')
-}
-
-/** Only what PostgreSQL says of the data (its classes 22 and 23) is the data's fault. The rest may do the next time, however it came. */
-function fault(error: unknown): Fault {
-  if (error instanceof Fault) return error
-  if (error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? '')) {
-    const what = `The PostgreSQL store does not hold such data: ${reasonOf(error)} (${error.code}).`
-    return new DataError(what, 'Please report it.', { cause: error })
-  }
-  return new StoreError(
-    `The PostgreSQL store did not do as asked: ${reasonOf(error)}.`,
-    'See whether the server is up, reachable and has disk space; Pipespan tries again by itself.',
-    { cause: error },
-  )
 }

@@ -30,7 +30,7 @@ export function postgresExports(db: Database): Exports {
         lane.destination,
         lane.signal,
       ]),
-    lanes: async () => (await db.query(selectLanes)).map(laneOf),
+    lanes: async () => (await db.ask(selectLanes)).map(laneOf),
     deadLetters: async limit =>
       (await db.query(`${selectDead} ORDER BY e.id DESC LIMIT $1`, [limit])).map(deadLetterOf),
     deadLetter: async id => {

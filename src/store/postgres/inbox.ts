@@ -66,7 +66,7 @@ export function postgresInbox(db: Database, maxSize: number): Inbox {
     retryKeptOfOtherVersions: async version =>
       requeue(db, 'version <> $1 OR starts_with(reason, $2)', [version, blamedInHaste]),
     state: async () => {
-      const [row] = await db.query(
+      const [row] = await db.ask(
         `SELECT count(*) AS waiting, coalesce(sum(octet_length(body)), 0) AS bytes, min(received_at) AS oldest,
                 (SELECT count(*) FROM kept_deliveries) AS kept FROM inbox`,
       )

@@ -18,9 +18,13 @@ export interface PostgresOptions extends DatabaseOptions {
   readonly maxSize: number
 }
 
+const upkeepPatience = 60_000
+
 /** `url` is a PostgreSQL connection URI; TLS as its parameters say. Throws StoreError with a remedy. */
 export async function openPostgres(url: string, options: PostgresOptions): Promise<Store> {
   const db = await openDatabase(url, options)
+  // What looks after the store goes through many rows at a time.
+  const upkeep = db.withPatience(upkeepPatience)
   return {
     runsPerTransaction: 64,
     inbox: postgresInbox(db, options.maxSize),
@@ -28,10 +32,10 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     exports: postgresExports(db),
     asking: postgresAsking(db),
     ...postgresNotes(db),
-    pruning: postgresPruning(db, options.maxSize),
-    tables: postgresTables(db),
+    pruning: postgresPruning(upkeep, options.maxSize),
+    tables: postgresTables(upkeep),
     totals: postgresTotals(db),
-    views: postgresViews(db),
+    views: postgresViews(db, upkeep),
     now: async () => db.now(),
     bringBack: async () =>
       db.transaction(async (session, now) => {

@@ -61,7 +61,7 @@ export function postgresRuns(db: Database): Runs {
       return { head: headOf(row), ...(trigger === undefined ? {} : { trigger }) }
     },
     count: async () => {
-      const [row] = await db.query(
+      const [row] = await db.ask(
         `SELECT count(*) AS runs, count(*) FILTER (WHERE pipeline IS NULL) AS only_jobs,
                 count(*) FILTER (WHERE due_at IS NOT NULL) AS open FROM runs`,
       )

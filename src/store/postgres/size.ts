@@ -1,5 +1,5 @@
 // How much of the PostgreSQL database holds something. What was deleted leaves room inside the files, which do not shrink.
-import type { Database } from './database.ts'
+import type { Database, Session } from './database.ts'
 
 /** Where nearly all of it is, and in which order a few rows are looked at: the latest where an index knows them. */
 const large: Readonly<Record<string, string>> = {
@@ -23,6 +23,10 @@ const emptyDatabase = 10 * 1024 * 1024
  * a few rows of each table tell.
  */
 export async function usedBytes(db: Database): Promise<number> {
+  return db.transaction(async session => measure(session))
+}
+
+async function measure(db: Session): Promise<number> {
   const [row] = await db.query('SELECT pg_database_size(current_database()) AS bytes')
   const counts = await db.query(
     'SELECT relname AS name, n_live_tup AS rows FROM pg_stat_user_tables WHERE schemaname = current_schema()',

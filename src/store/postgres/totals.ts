@@ -29,7 +29,7 @@ export function postgresTotals(db: Database): Totals {
         }
       }),
     active: async () => {
-      const rows = await db.query(
+      const rows = await db.ask(
         `SELECT instance, project_id, name, status, count(*) AS runs, (array_agg(project ORDER BY changed_at DESC))[1] AS project
          FROM runs WHERE due_at IS NOT NULL AND status NOT IN ('success', 'failed', 'canceled', 'skipped')
          GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`,

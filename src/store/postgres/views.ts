@@ -7,11 +7,12 @@ import type { Database, Session } from './database.ts'
 import type { Run } from '../../model/run.ts'
 import type { Views } from '../views.ts'
 
-export function postgresViews(db: Database): Views {
-  const ask: Ask = async (sql, values) => db.query(placed(sql), values)
+/** `upkeep`: the same database, for what takes longer than a page may. */
+export function postgresViews(db: Database, upkeep: Database): Views {
+  const ask: Ask = async (sql, values) => db.ask(placed(sql), values)
   return {
     ...viewsOn(ask),
-    trends: { ...trendsOn(ask), ...postgresTrendTaking(db) },
+    trends: { ...trendsOn(ask), ...postgresTrendTaking(upkeep) },
   }
 }
 

@@ -34,6 +34,8 @@ export function openSqliteDoor(file: string, options: StoreOptions, marks: Journ
   }
 
   return {
+    // They are appended one after the other.
+    abreast: 1,
     put: async deliveries => {
       keys.forgetJoined(marks.understood)
       if (db.size() + journal.size >= options.maxSize) return deliveries.map(() => 'full')

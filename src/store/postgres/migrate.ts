@@ -1,0 +1,53 @@
+// Brings a PostgreSQL database to this version's schema, however many replicas are started at the same moment. Everything it asks
+// for ends with a transaction, so that it works through a pooler which shares connections between transactions (PgBouncer).
+import { StoreError } from '../../lib/fault.ts'
+import { postgresMigrations } from './migrations.ts'
+import type pg from 'pg'
+
+/** Any constant will do, as long as every version uses the same: one migration at a time. */
+const migrationLock = 7_462_736_101
+/** A large table may take its time, and so may another replica that migrates, ms. */
+const patience = 24 * 3_600_000
+
+/** Each step is a transaction under the lock. Throws StoreError for a database of a much newer version. */
+export async function migrate(pool: pg.Pool): Promise<void> {
+  while ((await migrateOnce(pool)) === 'more');
+}
+
+async function migrateOnce(pool: pg.Pool): Promise<'more' | 'done'> {
+  const client = await pool.connect()
+  const ignore = (): void => undefined
+  client.on('error', ignore)
+  const query = async (text: string, values: unknown[] = []): Promise<{ version?: number }[]> =>
+    (await client.query<{ version?: number }>({ text, query_timeout: patience } as pg.QueryConfig, values)).rows
+  let broken: Error | undefined
+  try {
+    await query('BEGIN')
+    await query('SET LOCAL statement_timeout = 0')
+    await query('SELECT pg_advisory_xact_lock($1)', [migrationLock])
+    await query('CREATE TABLE IF NOT EXISTS pipespan_schema (version integer NOT NULL)')
+    const [row] = await query('SELECT version FROM pipespan_schema')
+    const version = row?.version ?? 0
+    const newest = postgresMigrations.length
+    if (version > newest + 1) {
+      throw new StoreError(
+        `The PostgreSQL store has schema ${version}; this version knows schemas up to ${newest} and runs on ${newest + 1} at most.`,
+        'Run the Pipespan version that wrote it, or a newer one.',
+      )
+    }
+    if (version < newest) {
+      await query(postgresMigrations[version] ?? '')
+      await query('DELETE FROM pipespan_schema')
+      await query('INSERT INTO pipespan_schema VALUES ($1)', [version + 1])
+    }
+    await query('COMMIT')
+    return version + 1 < newest ? 'more' : 'done'
+  } catch (error) {
+    // Its transaction and its lock end with the connection.
+    broken = error as Error
+    throw error
+  } finally {
+    client.off('error', ignore)
+    client.release(broken)
+  }
+}

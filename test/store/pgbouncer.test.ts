@@ -1,0 +1,87 @@
+// The store by way of a real PgBouncer in transaction mode: each transaction may have another server connection. In full all that
+// every store promises (PIPESPAN_TEST_FULL=1); else what poolers are known to break. Skipped with a word where none is installed.
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { askingExercise } from './asking-exercise.ts'
+import { delivery, exercise, type Bench } from './exercise.ts'
+import { hasPgBouncer, startPgBouncer, type PgBouncer } from './pgbouncer.ts'
+import { isFull } from '../e2e/load.ts'
+import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { pruningExercise } from './pruning-exercise.ts'
+import { startPostgres, type PostgresServer } from './postgres-server.ts'
+import { t0 } from '../flow/world.ts'
+
+if (!hasPgBouncer) process.stderr.write('pgbouncer is not installed: the store is not tried through it\n')
+
+let server: PostgresServer
+let pooler: PgBouncer
+beforeAll(async () => {
+  if (!hasPgBouncer) return
+  server = await startPostgres()
+  pooler = await startPgBouncer(await server.newDatabase())
+})
+afterAll(async () => {
+  if (!hasPgBouncer) return
+  await pooler.stop()
+  await server.dispose()
+})
+
+const bench = async (): Promise<Bench> => {
+  const url = pooler.through(await server.newDatabase())
+  let now = t0
+  return {
+    open: async ({ maxSize = 2 ** 30 } = {}) => openPostgres(url, { now: () => now, maxSize }),
+    now: () => now,
+    move: ms => {
+      now += ms
+    },
+    dispose: async () => undefined,
+  }
+}
+
+describe.skipIf(!hasPgBouncer)('through PgBouncer in transaction mode', () => {
+  it('replicas migrate an empty database together, take each other’s deliveries, and leave nothing set or locked behind', async () => {
+    const direct = await server.newDatabase()
+    const stores = await Promise.all(
+      [1, 2, 3].map(async () => openPostgres(pooler.through(direct), { maxSize: 2 ** 30 })),
+    )
+    try {
+      const names = Array.from({ length: 60 }, (_, at) => `delivery ${at}`)
+      // Each of them twice, by two replicas at the same moment, on fewer server connections than there are clients.
+      const outcomes = await Promise.all(
+        names.flatMap(name => [0, 1].map(async at => stores[at]?.inbox.put([delivery(name)]))),
+      )
+      expect(outcomes.flat().filter(outcome => outcome === 'accepted')).toHaveLength(names.length)
+      const leases = await Promise.all(stores.map(async ({ inbox }) => inbox.lease(20, 1e6, 60_000)))
+      expect(new Set(leases.flatMap(({ items }) => items.map(({ key }) => key))).size).toBe(names.length)
+      for (const [at, { token, items }] of leases.entries()) {
+        const ids = items.map(({ id }) => id)
+        expect(await stores[(at + 1) % 3]?.inbox.erase(token, ids)).toBe(ids.length)
+      }
+      const counts = await Promise.all(
+        Array.from({ length: 12 }, async (_, at) =>
+          stores[at % 3]?.notes.change('count', value => ({ value: Number(value ?? 0) + 1, result: undefined })),
+        ),
+      )
+      expect(await stores[0]?.notes.read('count')).toBe(counts.length)
+    } finally {
+      for (const store of stores) await store.close()
+    }
+    const client = new pg.Client(pooler.through(direct))
+    await client.connect()
+    for (let asked = 0; asked < 8; asked += 1) {
+      const { rows } = await client.query(
+        `SELECT current_setting('statement_timeout') AS t, current_setting('idle_in_transaction_session_timeout') AS i,
+                (SELECT count(*)::int FROM pg_locks WHERE locktype = 'advisory') AS locks`,
+      )
+      expect(rows).toEqual([{ t: '0', i: '0', locks: 0 }])
+    }
+    await client.end()
+  })
+})
+
+if (hasPgBouncer && isFull) {
+  exercise('PostgreSQL through PgBouncer', bench)
+  pruningExercise('PostgreSQL through PgBouncer', bench)
+  askingExercise('PostgreSQL through PgBouncer', bench)
+}

@@ -1,0 +1,128 @@
+// A network to PostgreSQL that falls silent: what is asked fails in time, nobody waits for whoever hangs, and all goes on as soon
+// as the network does.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createPutBatch, type PutBatchInbox } from '../../src/sources/put-batch.ts'
+import { delivery } from './exercise.ts'
+import { openDatabase, type Database } from '../../src/store/postgres/database.ts'
+import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { SilentProxy, type Direction } from './silent-proxy.ts'
+import { startPostgres, type PostgresServer } from './postgres-server.ts'
+import { StoreError } from '../../src/lib/fault.ts'
+import type { PutOutcome } from '../../src/store/inbox.ts'
+import type { Store } from '../../src/store/store.ts'
+
+const patience = 1_500
+const group = { maxItems: 512, maxBytes: 16 * 1024 * 1024, onAccepted: (): void => undefined }
+
+let server: PostgresServer
+let proxy: SilentProxy
+let db: Database
+let store: Store
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(async () => server.dispose())
+beforeEach(async () => {
+  const url = await server.newDatabase()
+  proxy = await SilentProxy.before(url)
+  store = await openPostgres(proxy.through(url), { maxSize: 2 ** 30, patience })
+  db = await openDatabase(proxy.through(url), { patience })
+})
+afterEach(async () => {
+  await store.close()
+  await db.close()
+  await proxy.close()
+})
+
+const directions: readonly Direction[][] = [['to the server', 'to the client'], ['to the client']]
+
+describe.each(directions)('where nothing comes through %s (and %s)', (...silent) => {
+  it.each([true, false])(
+    'statements fail, and those that are asked afterwards do not (connections forgotten: %s)',
+    async forgetting => {
+      // Several connections are known, and in the midst of something.
+      await Promise.all([1, 2, 3].map(async () => db.query('SELECT pg_sleep(0.05)')))
+      const cut = db.transaction(async session => {
+        await session.query(`INSERT INTO notes VALUES ('cut', '1')`)
+        proxy.silence(...silent)
+        await session.query(`INSERT INTO notes VALUES ('cut too', '1')`)
+      })
+      await expect(cut).rejects.toBeInstanceOf(StoreError)
+      const asked = [
+        db.query('SELECT 1'),
+        db.query('SELECT 1'),
+        db.transaction(async session => session.query('SELECT 1')),
+      ]
+      for (const one of await Promise.allSettled(asked)) {
+        expect(one).toMatchObject({ status: 'rejected', reason: expect.any(StoreError) as unknown })
+      }
+      proxy.resume({ forgetting })
+      const isBack = async (): Promise<boolean> => {
+        const several = await Promise.allSettled([1, 2, 3, 4, 5, 6, 7, 8].map(async () => db.query('SELECT 1')))
+        return several.every(({ status }) => status === 'fulfilled')
+      }
+      await expect.poll(isBack, { timeout: 20_000 }).toBe(true)
+    },
+  )
+})
+
+describe('deliveries that are put while a transaction hangs', () => {
+  it('do not wait for it', async () => {
+    const inbox: PutBatchInbox = { ...store.inbox, abreast: 4 }
+    let hang = true
+    const hangs = new Promise<PutOutcome[]>(() => undefined)
+    const batch = createPutBatch(
+      {
+        ...inbox,
+        put: async deliveries => {
+          if (!hang) return inbox.put(deliveries)
+          hang = false
+          return hangs
+        },
+      },
+      { ...group, patience: 1_500 },
+    )
+    const first = batch.put(delivery('a'))
+    await expect.poll(() => hang).toBe(false)
+    // The one that hangs is not over when these are.
+    expect(await Promise.all([batch.put(delivery('b')), batch.put(delivery('c'))])).toEqual(['accepted', 'accepted'])
+    await expect(first).rejects.toBeInstanceOf(StoreError)
+  })
+
+  it.each([1, 4])(
+    'all get their answer in time when it never ends, also those that wait (%i abreast)',
+    async abreast => {
+      let puts = 0
+      const batch = createPutBatch(
+        {
+          abreast,
+          put: async () => {
+            puts += 1
+            return new Promise(() => undefined)
+          },
+        },
+        { ...group, maxItems: 1, patience: 500 },
+      )
+      const all = await Promise.allSettled(
+        ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map(async name => batch.put(delivery(name))),
+      )
+      for (const one of all) {
+        expect(one).toMatchObject({ status: 'rejected', reason: expect.any(StoreError) as unknown })
+      }
+      expect(puts).toBeLessThanOrEqual(abreast)
+    },
+  )
+
+  it('are taken once more when the network is back, and not twice', async () => {
+    const batch = createPutBatch({ ...store.inbox, abreast: 4 }, group)
+    expect(await batch.put(delivery('a'))).toBe('accepted')
+    proxy.silence('to the client')
+    await expect(batch.put(delivery('b'))).rejects.toBeInstanceOf(StoreError)
+    proxy.resume({ forgetting: true })
+    // Its transaction may have gone through, or not; its sender sends it again.
+    await expect
+      .poll(async () => batch.put(delivery('b')).catch(() => 'failed'), { timeout: 15_000 })
+      .not.toBe('failed')
+    expect(await store.inbox.state()).toMatchObject({ waiting: 2 })
+  })
+})

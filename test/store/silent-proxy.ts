@@ -1,0 +1,89 @@
+// A network between a client and its server that can fall silent: connections stay open, new ones are taken, and nothing comes
+// through any more, in one direction or in both. When it is back, old connections may be forgotten, as a firewall forgets them.
+import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
+
+export type Direction = 'to the server' | 'to the client'
+
+interface Pair {
+  readonly client: Socket
+  readonly upstream: Socket
+  /** Begun before the silence, or during it: what is over is not told, and nothing comes through for ever. */
+  forgotten: boolean
+}
+
+export class SilentProxy {
+  readonly #server: Server
+  readonly #pairs = new Set<Pair>()
+  #silent: ReadonlySet<Direction> = new Set()
+
+  private constructor(server: Server) {
+    this.#server = server
+  }
+
+  /** In front of the server of a URL. */
+  static async before(url: string): Promise<SilentProxy> {
+    const { hostname, port } = new URL(url)
+    const server = createServer({ allowHalfOpen: true })
+    const proxy = new SilentProxy(server)
+    server.on('connection', client => proxy.#join(client, connect({ host: hostname, port: Number(port) })))
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    return proxy
+  }
+
+  /** The same URL, by way of this network. */
+  through(url: string): string {
+    const way = new URL(url)
+    way.port = String((this.#server.address() as AddressInfo).port)
+    return way.href
+  }
+
+  silence(...directions: readonly Direction[]): void {
+    this.#silent = new Set(directions)
+    for (const pair of this.#pairs) this.#hold(pair)
+  }
+
+  /** `forgetting`: connections from before stay open and silent; else what was held back comes through now. */
+  resume({ forgetting }: { forgetting: boolean }): void {
+    this.#silent = new Set()
+    for (const pair of this.#pairs) {
+      if (forgetting) pair.forgotten = true
+      else this.#hold(pair)
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const { client, upstream } of this.#pairs) {
+      client.destroy()
+      upstream.destroy()
+    }
+    await new Promise(resolve => this.#server.close(resolve))
+  }
+
+  #join(client: Socket, upstream: Socket): void {
+    const pair: Pair = { client, upstream, forgotten: false }
+    this.#pairs.add(pair)
+    const forward = (from: Socket, to: Socket): void => {
+      from.on('data', bytes => to.write(bytes))
+      from.on('error', () => undefined)
+      from.on('end', () => to.end())
+      from.on('close', () => {
+        // Its end is told by what comes through: a silent network tells nothing.
+        if (this.#silent.size > 0 || pair.forgotten) return
+        to.destroy()
+        this.#pairs.delete(pair)
+      })
+    }
+    forward(client, upstream)
+    forward(upstream, client)
+    this.#hold(pair)
+  }
+
+  #hold({ client, upstream }: Pair): void {
+    const set = (socket: Socket, direction: Direction): void => {
+      if (this.#silent.has(direction)) socket.pause()
+      else socket.resume()
+    }
+    set(client, 'to the server')
+    set(upstream, 'to the client')
+  }
+}
