@@ -1,5 +1,7 @@
 // A large delivery is read selectively, and tells the same as if all of it were built: what is JSON and what is not, escapes,
 // duplicates, bytes that are no UTF-8.
+// A long run: PIPESPAN_FUZZ_RUNS=5000000 PIPESPAN_FUZZ_SEED=1 vitest run test/platform/json-pick.test.ts -t 'whatever is wrong' --testTimeout 0
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { damaged } from '../fuzz/damaged.ts'
@@ -47,7 +49,8 @@ describe('a large body', () => {
   it('tells what a small one tells, whatever is wrong with it', () => {
     fc.assert(
       fc.property(damaged, ({ event, body }) => {
-        expect(read(body, 0, event)).toEqual(read(body, Infinity, event))
+        const [picked, built] = [read(body, 0, event), read(body, Infinity, event)]
+        if (!isDeepStrictEqual(picked, built)) expect(picked).toEqual(built)
       }),
       fuzzing(2_000),
     )
@@ -66,7 +69,7 @@ describe('a large body', () => {
         const plain: unknown = JSON.parse(new TextDecoder().decode(body), (key, value: unknown) =>
           key === 'variables' ? undefined : value,
         )
-        expect(kept).toEqual(plain)
+        if (!isDeepStrictEqual(kept, plain)) expect(kept).toEqual(plain)
       }),
       fuzzing(2_000),
     )

@@ -1,0 +1,104 @@
+// Mutated HTTP requests against the shipped daemon's webhook listener: it lives, answers honest deliveries within a second all the
+// while, and does not grow. A long run: PIPESPAN_FUZZ_REQUESTS=1000000 PIPESPAN_FUZZ_SEED=1 npm run test:full -- test/fuzz/http-requests.test.ts
+import { connect } from 'node:net'
+import { expect, it } from 'vitest'
+import { Daemon, webhookToken } from '../e2e/daemon.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { isFull, report } from '../e2e/load.ts'
+import { pipelineEvent } from '../bounds/pipelines.ts'
+
+const requests = Number(process.env.PIPESPAN_FUZZ_REQUESTS ?? (isFull ? 50_000 : 1_500))
+const seed = Number(process.env.PIPESPAN_FUZZ_SEED ?? (isFull ? Date.now() % 1_000_000 : 7))
+/** Connections at a time; each request has its own, as most of them end it. */
+const abreast = 16
+/** An honest delivery between so many of the others. */
+const honestEach = 500
+
+const body = pipelineEvent({ id: 1 })
+const right =
+  `POST /webhooks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-Service-Token: ${webhookToken}\r\n` +
+  `X-Service-Event: Pipeline Hook\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+
+const odd = [
+  ...['\0', '\r', '\n', '\r\n', ' ', '\t', ':', '\u00ff', '%', '%00', '/..', '?', '#', ',', ';', '"', '{', '}'],
+  ...['Content-Length: 5\r\n', 'Content-Length: -1\r\n', 'Transfer-Encoding: chunked\r\n', 'Expect: 100-continue\r\n'],
+  ...[
+    'Transfer-Encoding: identity, chunked\r\n',
+    'Connection: close\r\n',
+    'Upgrade: h2c\r\n',
+    'Host: b\r\n',
+    'HTTP/1.0',
+  ],
+  ...[
+    'Content-Encoding: gzip\r\n',
+    'webhook-id: a\r\nwebhook-timestamp: 1\r\nwebhook-signature: v1,AAAA\r\n',
+    'ffffffff\r\n',
+  ],
+  ...['GET', 'PUT', 'CONNECT', 'OPTIONS *', '/healthz', '/readyz', '/metrics', 'http://a/webhooks', 'x'.repeat(20_000)],
+]
+
+function mutated(random: Random): Buffer {
+  let bytes = Buffer.from(right, 'latin1')
+  for (let changes = random.whole(1, 4); changes > 0; changes -= 1) {
+    // Most of them in the head, where what is special is.
+    const at = random.whole(0, random.chance(0.8) ? right.indexOf('{') : bytes.length)
+    const put = Buffer.from(odd[random.whole(0, odd.length - 1)] ?? '', 'latin1')
+    const cut = random.chance(0.6) ? 0 : random.whole(1, 30)
+    bytes = Buffer.concat([bytes.subarray(0, at), put, bytes.subarray(at + cut)])
+  }
+  return random.chance(0.1) ? bytes.subarray(0, random.whole(0, bytes.length)) : bytes
+}
+
+/** Answers whether the daemon said anything. Addresses in turn: ports of one are used up by some hundred connections a second. */
+async function send(port: number, piece: Buffer, at: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${2 + (at % 250)}` })
+    const done = (isAnswered: boolean): void => {
+      resolve(isAnswered)
+      socket.destroy()
+    }
+    socket.once('data', () => done(true))
+    socket.on('error', () => done(false)).once('close', () => done(false))
+    // What announced more than it sent is waited for by the daemon, for its own while.
+    socket.setTimeout(100, () => done(false))
+    socket.end(piece)
+  })
+}
+
+it(`survives ${requests} mutated requests, and serves others meanwhile`, { timeout: 0 }, async () => {
+  const random = new Random(seed)
+  // As in a small container: what is not given back would end it.
+  const daemon = await Daemon.start({}, ['--max-old-space-size=160'])
+  const port = Number(new URL(daemon.url).port)
+  let sent = 0
+  let answered = 0
+  let slowest = 0
+  let settled = 0
+  let honest = 0
+  const lane = async (): Promise<void> => {
+    while (sent < requests) {
+      const at = (sent += 1)
+      if (await send(port, mutated(random), at)) answered += 1
+      if (at % honestEach !== 0) continue
+      const since = performance.now()
+      const answer = await daemon.post(body, {
+        'x-service-event': 'Pipeline Hook',
+        'idempotency-key': `honest ${at}`,
+      })
+      await answer.body?.cancel()
+      slowest = Math.max(slowest, performance.now() - since)
+      expect(answer.status).toBe(202)
+      honest += 1
+      if (settled === 0 && sent > requests / 5) settled = daemon.memory().now
+    }
+  }
+  await Promise.all(Array.from({ length: abreast }, lane))
+  expect(daemon.process.child.exitCode).toBeNull()
+  const mib = (bytes: number): number => Math.round(bytes / 1024 / 1024)
+  const figures = { seed, requests, answered, honest, slowestMs: Math.round(slowest) }
+  if (isFull) report({ ...figures, afterAFifthMiB: mib(settled), inTheEndMiB: mib(daemon.memory().now) })
+  expect(honest).toBeGreaterThan(0)
+  expect(answered).toBeGreaterThan(0)
+  expect(daemon.memory().now).toBeLessThan(512 * 1024 * 1024)
+  expect((await daemon.stop()).code).toBe(0)
+})
