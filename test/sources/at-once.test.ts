@@ -114,7 +114,7 @@ it('leaves a child to the settler, which looks up its family first', async () =>
   await flow.hear({
     ...finished,
     pipeline: {
-      facts: { status: 'success', sourcePipeline: { pipelineId: 9, jobId: 90, projectId: 3 } },
+      facts: { status: 'success', sourcePipeline: { pipelineId: 9, jobId: 90, projectId: 3, bridgesAreTold: true } },
       times: { createdAt: t0, finishedAt: t0 + 60_000 },
     },
   })
