@@ -19,17 +19,22 @@ export const takeInSql = {
   earlier: 'SELECT view FROM parts WHERE run_id = ?1 AND id < ?2',
   row: `SELECT runs, failed, flaky, total_ms, durations, queues FROM trends
         WHERE step = ?1 AND project_id = ?2 AND job = ?3 AND bucket = ?4 AND instance = ?5`,
-  write: `INSERT INTO trends (step, project_id, job, bucket, instance, project, runs, failed, flaky, total_ms, durations, queues)
-          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-          ON CONFLICT (step, project_id, job, bucket, instance) DO UPDATE SET
-            project = excluded.project, runs = excluded.runs, failed = excluded.failed, flaky = excluded.flaky,
-            total_ms = excluded.total_ms, durations = excluded.durations, queues = excluded.queues`,
+  write: writing('VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)'),
   move: 'UPDATE trends_reached SET part_id = ?1 WHERE id = 1',
   /** Where numbers are given again that were given before: after the newest were pruned, or in a copy of a store. */
   moveBack: `UPDATE trends_reached SET part_id = (SELECT coalesce(max(id), 0) FROM parts)
              WHERE part_id > (SELECT coalesce(max(id), 0) FROM parts)`,
   prune: 'DELETE FROM trends WHERE step = ?1 AND bucket < ?2',
 } as const
+
+/** Writes rows (`rowValues`) in the place of those with their keys. */
+export function writing(rows: string): string {
+  return `INSERT INTO trends (step, project_id, job, bucket, instance, project, runs, failed, flaky, total_ms, durations, queues)
+          ${rows}
+          ON CONFLICT (step, project_id, job, bucket, instance) DO UPDATE SET
+            project = excluded.project, runs = excluded.runs, failed = excluded.failed, flaky = excluded.flaky,
+            total_ms = excluded.total_ms, durations = excluded.durations, queues = excluded.queues`
+}
 
 export function rowKey({ step, row: { projectId, job, bucket, instance } }: Addition): Value[] {
   return [step, projectId, job, bucket, instance]

@@ -57,8 +57,8 @@ async function askAll(ask: Ask): Promise<void> {
   await ask(`${selectDead} ORDER BY e.id DESC LIMIT 100`, [])
 }
 
-async function fill(store: Store): Promise<void> {
-  await manyRuns({ store, runs: 1_500, until: t0 })
+async function fill(store: Store, runs: number): Promise<void> {
+  await manyRuns({ store, runs, until: t0 })
   while ((await store.views.trends.takeIn(500)) > 0);
   await store.close()
 }
@@ -78,7 +78,7 @@ describe('on SQLite', () => {
 
   it('no query of the pages scans a table', async () => {
     const file = path.join(folder, 'p.db')
-    await fill(openSqlite(file, { now: () => t0, maxSize: 2 ** 40 }))
+    await fill(openSqlite(file, { now: () => t0, maxSize: 2 ** 40 }), 1_500)
     const db = new DatabaseSync(file)
     const plans: [string, string][] = []
     await askAll(async (sql, values) => {
@@ -101,7 +101,7 @@ describe('on PostgreSQL', () => {
 
   it('every query of the pages has an index to go by', async () => {
     const url = await server.newDatabase()
-    await fill(await openPostgres(url, { now: () => t0, maxSize: 2 ** 40 }))
+    await fill(await openPostgres(url, { now: () => t0, maxSize: 2 ** 40 }), 200)
     // One connection: what is set for it holds for all that is asked.
     const client = new pg.Pool({ connectionString: url, max: 1 })
     try {
