@@ -130,6 +130,7 @@ export function createLane(options: LaneOptions): RunningLane {
     const isProbe = admission.go === 'probe'
     const size = isProbe ? probeBatch : isOpen ? limits.batchItems : Math.min(smallBatch, limits.batchItems)
     const leaseEnd = elapsed(clock) + holdMs
+    const leaseEndOfDay = clock.now() + holdMs
     let lease: ExportLease | undefined
     try {
       lease = await exports.lease(lane, size, holdMs, limits.leaseBytes)
@@ -137,7 +138,7 @@ export function createLane(options: LaneOptions): RunningLane {
       if (isProbe && (lease === undefined || lease.items.length === 0)) gate.probed(false)
     }
     if (lease.items.length > 0) {
-      ship({ lease, leaseEnd, isProbe })
+      ship({ lease, leaseEnd, leaseEndOfDay, isProbe })
       return 0
     }
     return Math.min(longestRest, Math.max(shortestRest, (await exports.dueIn(lane)) ?? longestRest))

@@ -40,8 +40,10 @@ export interface Road {
 
 export interface Cargo {
   readonly lease: ExportLease
-  /** Until then the items are this process's, ms of Unix time. */
+  /** Until then the items are this process's, by `elapsed`. */
   readonly leaseEnd: Millis
+  /** The same by the time of day: while a machine sleeps, the other clock stands still and the database's goes on. */
+  readonly leaseEndOfDay: Millis
   /** Admitted through a closed gate. */
   readonly isProbe: boolean
 }
@@ -200,9 +202,10 @@ export class Shipment {
 
   #mayGoOn(): boolean {
     const { gate, pace, clock, longestSend, isStopping } = this.#road
-    const { leaseEnd, isProbe } = this.#cargo
+    const { leaseEnd, leaseEndOfDay, isProbe } = this.#cargo
     const now = elapsed(clock)
-    if (this.#lost || isStopping() || now < pace.pausedUntil || now + longestSend > leaseEnd) return false
+    if (this.#lost || isStopping() || now < pace.pausedUntil) return false
+    if (now + longestSend > leaseEnd || clock.now() + longestSend > leaseEndOfDay) return false
     return isProbe || gate.state === 'open'
   }
 
