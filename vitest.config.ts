@@ -1,9 +1,9 @@
-// Tests run in forked processes that load what they test once for many files: no file leaves anything behind that another could see.
+// Tests run in forked processes, so that a test's SQLite files, signals and known secrets are its own.
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 
 /** Whole daemons, packages and browsers: they take longest. */
-const long = /\/test\/(release|bounds|crash|e2e|demo|tokens|pages\/browser)/
+const long = /\/test\/(release|bounds|crash|e2e|attack|demo|tokens|pages\/browser)/
 
 /** What takes longest begins first: else one of them still runs alone when all others are done. */
 class LongFirst extends BaseSequencer {
@@ -13,15 +13,25 @@ class LongFirst extends BaseSequencer {
   }
 }
 
+/** Rooms whose code keeps nothing in its modules: their files share processes, as half of their time would go into loading. */
+const pure = ['model', 'telemetry', 'platform', 'flow', 'web', 'deploy', 'bench'].map(
+  room => `test/${room}/**/*.test.ts`,
+)
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     pool: 'forks',
-    isolate: false,
     // Daemons under test wait as much as they work: a third worker fills two processors.
     maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     sequence: { sequencer: LongFirst },
+    projects: [
+      { extends: true, test: { name: 'pure', include: pure, isolate: false } },
+      {
+        extends: true,
+        test: { name: 'whole', include: ['test/**/*.test.ts'], exclude: [...configDefaults.exclude, ...pure] },
+      },
+    ],
   },
 })

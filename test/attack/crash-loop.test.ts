@@ -62,8 +62,9 @@ describe.each(['sqlite', 'postgres'])('a delivery that kills its reader, on %s',
       expect([3, 4]).toContain(deaths)
       await post(pipelineEvent({ id: 3 }))
       await receiver.until(() => receiver.counts.spans === 6, 60_000)
-      const { stdout } = await daemon.command('inbox', 'list')
-      expect(stdout).toMatch(/0 waiting to be read, 1 could not be understood/)
+      let stdout = ''
+      const list = async (): Promise<string> => ({ stdout } = await daemon.command('inbox', 'list')).stdout
+      await expect.poll(list, { timeout: 30_000 }).toMatch(/0 waiting to be read, 1 could not be understood/)
       expect(stdout).toMatch(/3 times in a row the daemon's process died while it read this delivery/)
       expect(daemon.output).not.toContain('planted')
     },
