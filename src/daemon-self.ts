@@ -21,6 +21,7 @@ import type { ProjectTotals } from './model/totals.ts'
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import type { Seen } from './self/table.ts'
 import type { Freezer } from './sources/freezer.ts'
+import type { Settler } from './sources/settler.ts'
 import type { Store } from './store/store.ts'
 import type { TelemetrySettings } from './telemetry/settings.ts'
 import type { WebhookDoor } from './sources/webhook.ts'
@@ -59,6 +60,7 @@ export interface Parts {
   readonly door: Pick<WebhookDoor, 'counts'>
   readonly intake: Pick<Intake, 'counters'>
   readonly freezer: Pick<Freezer, 'counters'>
+  readonly settler: Pick<Settler, 'counters'>
   readonly exporter: Pick<Exporter, 'status'>
   readonly flush: Pick<MetricFlush, 'status'>
   readonly store: Store
@@ -69,7 +71,7 @@ export interface Parts {
 
 /** Looks at all of them at once. */
 export function lookAt(parts: Parts): () => Promise<Seen> {
-  const { door, intake, freezer, exporter, flush, store, budget, asking } = parts
+  const { door, intake, freezer, settler, exporter, flush, store, budget, asking } = parts
   return async () => {
     const [now, queued, inbox, runs, counters, fullness, snapshot] = await Promise.all([
       store.now(),
@@ -86,6 +88,7 @@ export function lookAt(parts: Parts): () => Promise<Seen> {
       webhook: door.counts,
       intake: intake.counters,
       freezer: freezer.counters,
+      settler: settler.counters,
       lanes: [...queued, ...flush.status()],
       budget: snapshot,
       enricher: asked?.enricher.counters,

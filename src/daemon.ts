@@ -208,6 +208,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
         door,
         intake,
         freezer,
+        settler,
         exporter,
         flush,
         store,

@@ -7,6 +7,7 @@ import type { LaneStatus } from '../export/exporter.ts'
 import type { PollerCounters } from '../sources/poller.ts'
 import type { RedeliveryCounters } from '../sources/redelivery.ts'
 import type { FreezerCounters } from '../sources/freezer.ts'
+import type { SettlerCounters } from '../sources/settler.ts'
 import type { WebhookCounts } from '../sources/webhook-counts.ts'
 
 /** What is looked at when somebody asks for the metrics. */
@@ -16,6 +17,7 @@ export interface Seen {
   readonly webhook: WebhookCounts
   readonly intake: Readonly<IntakeCounters>
   readonly freezer: Readonly<FreezerCounters>
+  readonly settler: Readonly<SettlerCounters>
   readonly lanes: readonly LaneStatus[]
   readonly inbox: InboxState
   readonly runs: { readonly runs: number; readonly onlyJobs: number; readonly open: number }
@@ -97,6 +99,9 @@ export const observedMetrics = [
     says: 'Attempts and supplements that were frozen, and attempts that the configuration leaves out.',
     seen: ({ freezer: { attempts, supplements, blocked, stale, excluded } }) =>
       entries({ complete: attempts - blocked - stale, blocked, stale, supplement: supplements, excluded }, kind => ({ kind })) },
+  { name: 'pipespan.runs.put_off', type: 'counter', unit: '{run}', attributes: [],
+    says: 'How often a run was put off because it could not be settled, while others could; the log names it.',
+    seen: ({ settler }) => [{ value: settler.putOff }] },
   { name: 'pipespan.export.queue.size', type: 'gauge', unit: '{export}', attributes: lane,
     says: 'Exports owed.', seen: ({ lanes }) => lanes.map(one => ({ value: one.owed, attributes: laneOf(one) })) },
   { name: 'pipespan.export.queue.age', type: 'gauge', unit: 's', attributes: lane,

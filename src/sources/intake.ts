@@ -41,7 +41,7 @@ export function createIntake(options: IntakeOptions): Intake {
     unknownStatuses: 0,
     lost: 0,
   }
-  const setbacks = createSetbacks()
+  const setbacks = createSetbacks<number>()
   const takeNext = async (): Promise<boolean> => {
     const until = performance.now() + batch.holdMs
     const lease = await options.inbox.lease(batch.deliveries, batch.bytes, batch.holdMs)

@@ -1,13 +1,14 @@
 // Deliveries that the store could not take in while it took in others, and which are not to blame themselves (a damaged page, a
-// row that somebody else holds): each is tried again ever more rarely, and the others do not wait for it.
+// row that somebody else holds), and runs that cannot be settled: each is tried again ever more rarely, and the others do not wait for it.
 
-export interface Setbacks {
+/** `Id`: what they are known by. */
+export interface Setbacks<Id> {
   /** It had one. */
-  has(id: number): boolean
+  has(id: Id): boolean
   /** To be asked whenever it comes up again, which it does each time its lease has run out. */
-  isResting(id: number): boolean
-  note(id: number): void
-  forget(id: number): void
+  isResting(id: Id): boolean
+  note(id: Id): void
+  forget(id: Id): void
 }
 
 /** So often it may come up before it is tried again, at most: a few minutes. */
@@ -15,8 +16,8 @@ const longestRest = 16
 /** More are not remembered: then they are tried as all the others are. */
 const most = 10_000
 
-export function createSetbacks(): Setbacks {
-  const known = new Map<number, { readonly rest: number; left: number }>()
+export function createSetbacks<Id>(): Setbacks<Id> {
+  const known = new Map<Id, { readonly rest: number; left: number }>()
   return {
     has: id => known.has(id),
     isResting: id => {

@@ -1,11 +1,13 @@
-// Looks at runs when they are due and has frozen what has settled, with what is then owed: one transaction per batch.
+// Takes runs that are due and has them settled, a batch at a time; one by one where that fails: a run that nobody can settle (what is
+// stored of it is damaged, say) is put off, ever longer, and the others do not wait for it.
 import { createLoop, type Loop } from '../lib/loop.ts'
-import { maxGenerations, parentOf, type Ancestor } from '../model/family.ts'
-import type { Clock } from '../lib/clock.ts'
-import type { Freezer, Frozen, ParentKey } from './freezer.ts'
+import { createSetbacks } from './setbacks.ts'
+import { elapsed, type Clock } from '../lib/clock.ts'
+import { isOfTheData, reasonOf } from '../lib/fault.ts'
+import { settleRuns } from './settle-runs.ts'
+import type { Freezer } from './freezer.ts'
 import type { Log } from '../lib/log.ts'
-import type { Millis } from '../model/instant.ts'
-import type { RunChange, Runs, RunWork, StoredRun } from '../store/runs.ts'
+import type { Runs } from '../store/runs.ts'
 import type { RunKey } from '../model/observation.ts'
 
 export interface SettlerOptions {
@@ -17,34 +19,85 @@ export interface SettlerOptions {
   readonly log: Log
 }
 
+/** Counted since start. */
+export interface SettlerCounters {
+  /** How often a run was put off, because it could not be settled. */
+  putOff: number
+}
+
 export interface Settler extends Loop {
+  readonly counters: Readonly<SettlerCounters>
   /** Freezes all that is due now. */
   drain(): Promise<void>
 }
 
-/** Held many times longer than looking at them lasts, ms. */
+/** Held many times longer than looking at them lasts, ms. A run that is put off is tried when it was held so many times. */
 const holdMs = 15_000
 /** No pause is longer, so that a clock that jumps or another process's news is noticed, ms. */
 const longestPause = 1_000
 
+interface Failure {
+  readonly key: RunKey
+  readonly error: unknown
+}
+
 export function createSettler({ runs, perTransaction, freezer, clock, log }: SettlerOptions): Settler {
-  const decideAll = async (looks: readonly Look[]): Promise<void> => {
-    await runs.transact(looks.map(look => look.work()))
-    freezer.committed(looks.flatMap(look => look.did))
-  }
-  const settleDue = async (): Promise<boolean> => {
-    const keys = await runs.takeDue(perTransaction, holdMs)
-    if (keys.length === 0) return false
-    const looks = keys.map(key => new Look(key, undefined, freezer))
-    await decideAll(looks)
-    // Most pipelines were started by nobody else. Of the others the family must be known first.
-    const children: Look[] = []
-    for (const { key, parent } of looks) {
-      if (parent !== undefined) children.push(new Look(key, await chainOf(key, parent, runs), freezer))
+  const counters: SettlerCounters = { putOff: 0 }
+  const setbacks = createSetbacks<string>()
+
+  /** Answers those that cannot be settled. Throws where it is no single run's fault: those are all tried again. */
+  async function settleEach(keys: readonly RunKey[], until: number): Promise<readonly Failure[]> {
+    const failed: Failure[] = []
+    let tried = 0
+    for (const key of keys) {
+      // The rest would be tried in vain, and one after the other perhaps for minutes.
+      if (tried > 0 && elapsed(clock) > until) break
+      tried += 1
+      try {
+        await settleRuns([key], runs, freezer)
+      } catch (error) {
+        failed.push({ key, error })
+      }
     }
-    if (children.length > 0) await decideAll(children)
-    return true
+    const trouble = failed.find(({ error }) => !isOfTheData(error))
+    if (trouble !== undefined && failed.length === tried) throw trouble.error
+    return failed
   }
+
+  async function settleDue(): Promise<boolean> {
+    const until = elapsed(clock) + holdMs
+    const keys = await runs.takeDue(perTransaction, holdMs)
+    const fresh = keys.filter(key => !setbacks.has(nameOf(key)))
+    if (fresh.length > 0) {
+      try {
+        await settleRuns(fresh, runs, freezer)
+      } catch {
+        for (const failure of await settleEach(fresh, until)) putOff(failure)
+      }
+    }
+    // Last and each alone: nobody waits for them.
+    for (const key of keys.filter(one => setbacks.has(nameOf(one)))) {
+      if (fresh.includes(key) || setbacks.isResting(nameOf(key))) continue
+      try {
+        await settleRuns([key], runs, freezer)
+        setbacks.forget(nameOf(key))
+        log.info(key, 'a run that could not be settled could be now')
+      } catch (error) {
+        putOff({ key, error })
+      }
+    }
+    return keys.length > 0
+  }
+
+  function putOff({ key, error }: Failure): void {
+    const name = nameOf(key)
+    if (!setbacks.has(name)) {
+      log.error({ ...key, reason: reasonOf(error) }, 'a run cannot be settled: it is tried again ever more rarely')
+    }
+    setbacks.note(name)
+    counters.putOff += 1
+  }
+
   const loop = createLoop({
     name: 'settler',
     clock,
@@ -56,56 +109,13 @@ export function createSettler({ runs, perTransaction, freezer, clock, log }: Set
   })
   return {
     ...loop,
+    counters,
     drain: async () => {
       while (await settleDue());
     },
   }
 }
 
-/** One look at a run that is due. `chain`: its ancestors as far as they are known; undefined while nobody has looked them up. */
-class Look {
-  readonly key: RunKey
-  readonly #chain: readonly Ancestor[] | undefined
-  readonly #freezer: Freezer
-  /** What was done; empty when nothing was owed yet. */
-  did: readonly Frozen[] = []
-  /** Set when nothing was decided, because this run's family must be looked up first. */
-  parent: ParentKey | undefined
-
-  constructor(key: RunKey, chain: readonly Ancestor[] | undefined, freezer: Freezer) {
-    this.key = key
-    this.#chain = chain
-    this.#freezer = freezer
-  }
-
-  work(): RunWork {
-    return { key: this.key, jobs: 'all', decide: (known, now) => this.#decide(known, now) }
-  }
-
-  /** May be asked again: a transaction that fails is tried anew. */
-  #decide(known: StoredRun | undefined, now: Millis): RunChange | undefined {
-    this.did = []
-    this.parent = undefined
-    if (known === undefined) return undefined
-    const decision = this.#freezer.decide(known, this.#chain, now)
-    if ('parent' in decision) {
-      this.parent = decision.parent
-      return undefined
-    }
-    this.did = decision.did
-    return decision.change
-  }
-}
-
-/** Follows the chain of parents as far as the store knows it. */
-async function chainOf(key: RunKey, first: ParentKey, runs: Runs): Promise<Ancestor[]> {
-  const chain: Ancestor[] = []
-  let parent: ParentKey | undefined = first
-  while (parent !== undefined && chain.length < maxGenerations) {
-    const found = await runs.ancestor({ instance: key.instance, pipelineId: parent.pipelineId }, parent.jobId)
-    if (found === undefined) break
-    chain.push(found)
-    parent = parentOf(found.head)
-  }
-  return chain
+function nameOf({ instance, pipelineId }: RunKey): string {
+  return `${instance}\n${pipelineId}`
 }

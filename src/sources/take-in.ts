@@ -50,7 +50,7 @@ export interface Hold extends TakeInOptions {
   /** When the lease will have run out, by `performance.now()`. */
   readonly until: number
   readonly counters: IntakeCounters
-  readonly setbacks: Setbacks
+  readonly setbacks: Setbacks<number>
 }
 
 /** What one delivery told. */

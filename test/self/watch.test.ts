@@ -131,6 +131,7 @@ describe('the table of own metrics', () => {
       webhook: { received: 3, accepted: 1, duplicate: 1, ignored: { push: 1 }, refused },
       intake: { understood: 1, ignored: 1, unparseable: 1, excluded: 1, droppedJobs: 1, unknownStatuses: 1, lost: 1 },
       freezer: { attempts: 4, supplements: 1, blocked: 1, stale: 1, excluded: 1 },
+      settler: { putOff: 1 },
       lanes: [lane],
       inbox: { waiting: 1, waitingBytes: 1, oldest: 2_000, kept: 1 },
       runs: { runs: 5, onlyJobs: 1, open: 2 },

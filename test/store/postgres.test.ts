@@ -2,10 +2,11 @@ import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { askingExercise } from './asking-exercise.ts'
-import { exercise, type Bench } from './exercise.ts'
+import { exercise } from './exercise.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { pruningExercise } from './pruning-exercise.ts'
 import { toldExercise } from './told-exercise.ts'
+import { settlerExercise, type BareBench } from './settler-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
 import { textList, textsOf } from '../../src/store/postgres/text-lists.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
@@ -17,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(async () => server.dispose())
 
-const bench = async (): Promise<Bench> => {
+const bench = async (): Promise<BareBench> => {
   const url = await server.newDatabase()
   let now = t0
   return {
@@ -25,6 +26,12 @@ const bench = async (): Promise<Bench> => {
     now: () => now,
     move: ms => {
       now += ms
+    },
+    sql: async text => {
+      const client = new pg.Client(url)
+      await client.connect()
+      await client.query(text)
+      await client.end()
     },
     dispose: async () => undefined,
   }
@@ -34,6 +41,7 @@ pruningExercise('PostgreSQL', bench)
 toldExercise('PostgreSQL', bench)
 totalsExercise('PostgreSQL', bench)
 askingExercise('PostgreSQL', bench)
+settlerExercise('PostgreSQL', bench)
 
 describe('a PostgreSQL database', () => {
   it('takes any JSON texts as one parameter, and gives them back as they are', async () => {

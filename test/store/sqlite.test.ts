@@ -4,15 +4,16 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { askingExercise } from './asking-exercise.ts'
-import { exercise, delivery, type Bench } from './exercise.ts'
+import { exercise, delivery } from './exercise.ts'
 import { ownOrShared } from './own-or-shared.ts'
 import { pruningExercise } from './pruning-exercise.ts'
 import { toldExercise } from './told-exercise.ts'
+import { settlerExercise, type BareBench } from './settler-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { t0 } from '../flow/world.ts'
 
-const bench = async (): Promise<Bench> => {
+const bench = async (): Promise<BareBench> => {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-store-'))
   let now = t0
   return {
@@ -24,6 +25,11 @@ const bench = async (): Promise<Bench> => {
     move: ms => {
       now += ms
     },
+    sql: async text => {
+      const raw = new DatabaseSync(path.join(folder, 'data', 'pipespan.db'))
+      raw.exec(text)
+      raw.close()
+    },
     dispose: async () => rmSync(folder, { recursive: true }),
   }
 }
@@ -32,6 +38,7 @@ pruningExercise('SQLite', bench)
 toldExercise('SQLite', bench)
 totalsExercise('SQLite', bench)
 askingExercise('SQLite', bench)
+settlerExercise('SQLite', bench)
 
 describe('an SQLite file', () => {
   let folder: string

@@ -1,0 +1,107 @@
+// One run of which what is stored is damaged, among others that are due: what the settler promises on every store.
+import { pino } from 'pino'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { absorbing } from '../../src/sources/absorb.ts'
+import { createFreezer } from '../../src/sources/freezer.ts'
+import { createSettler, type Settler } from '../../src/sources/settler.ts'
+import { everything, event, instance, job, at, minute, rules, second } from '../flow/world.ts'
+import type { Bench } from './exercise.ts'
+import type { Store } from '../../src/store/store.ts'
+
+/** A bench whose database can be written past the store. */
+export interface BareBench extends Bench {
+  sql(text: string): Promise<void>
+}
+
+const lane = { destination: 'default', signal: 'traces' } as const
+const due = [1, 2, 3, 4, 5]
+const bad = 3
+const damage = `UPDATE runs SET pipeline = '{"record":{' WHERE pipeline_id = ${bad}`
+
+export function settlerExercise(name: string, bench: () => Promise<BareBench>): void {
+  describe(`the settler on ${name}`, () => {
+    let here: BareBench
+    let store: Store
+    let lines: Record<string, unknown>[]
+
+    beforeEach(async () => {
+      here = await bench()
+      store = await here.open()
+      lines = []
+      await hear(due)
+    })
+    afterEach(async () => {
+      await store.close()
+      await here.dispose()
+    })
+
+    async function hear(ids: readonly number[]): Promise<void> {
+      const told = ids.map(id =>
+        event('success', { finishedAt: at(60) }, [job(id * 10, 'build', 'success', { finished: 50 })], {}, id),
+      )
+      await store.runs.transact(absorbing(told, 'webhook', rules))
+    }
+
+    function settlerOn(): Settler {
+      return createSettler({
+        ...{ runs: store.runs, perTransaction: due.length },
+        log: pino({}, { write: line => lines.push(JSON.parse(line) as Record<string, unknown>) }),
+        freezer: createFreezer({
+          ...{ rules, selection: everything, to: [lane], onFrozen: () => undefined },
+          family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+        }),
+        clock: { now: () => here.now(), sleep: async () => undefined },
+      })
+    }
+
+    async function sent(): Promise<number[]> {
+      const { token, items } = await store.exports.lease(lane, 100, minute)
+      await store.exports.settle(
+        token,
+        items.map(({ id }) => ({ id, as: 'delivered' as const })),
+      )
+      return items.map(({ part }) => part.key.pipelineId).sort((a, b) => a - b)
+    }
+
+    it('settles the others of a batch in which one run cannot be, and that one once it can be', async () => {
+      await here.sql(damage)
+      const settler = settlerOn()
+      here.move(rules.settle)
+      await settler.drain()
+      expect(await sent()).toEqual(due.filter(id => id !== bad))
+      expect(settler.counters.putOff).toBe(1)
+
+      // It is asked about ever more rarely, in no hot loop, and told of once.
+      for (let seconds = 0; seconds < 15 * 60; seconds += 5) {
+        here.move(5 * second)
+        await settler.drain()
+      }
+      expect(settler.counters.putOff).toBeGreaterThan(4)
+      expect(settler.counters.putOff).toBeLessThan(12)
+      expect(lines.filter(({ level }) => level === pino.levels.values.error)).toMatchObject([
+        { instance, pipelineId: bad },
+      ])
+
+      await here.sql(
+        `UPDATE runs SET pipeline = (SELECT pipeline FROM runs WHERE pipeline_id = 1) WHERE pipeline_id = ${bad}`,
+      )
+      for (let seconds = 0; seconds < 5 * 60; seconds += 5) {
+        here.move(5 * second)
+        await settler.drain()
+      }
+      expect(await sent()).toEqual([bad])
+    })
+
+    it('takes what befalls all of them for the trouble of the store, and tries all of them again', async () => {
+      const settler = settlerOn()
+      here.move(rules.settle)
+      await here.sql('ALTER TABLE jobs RENAME TO away')
+      await expect(settler.drain()).rejects.toThrow()
+      await here.sql('ALTER TABLE away RENAME TO jobs')
+      here.move(minute)
+      await settler.drain()
+      expect(settler.counters.putOff).toBe(0)
+      expect(await sent()).toEqual(due)
+    })
+  })
+}
