@@ -1,6 +1,6 @@
 // One HTTP listener: an address, its limits, and the routes that other rooms bring. It knows nothing of what they answer.
 import { randomUUID } from 'node:crypto'
-import { createServer, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { fastify, type FastifyInstance, type FastifyPluginAsync, type FastifyReply } from 'fastify'
@@ -10,10 +10,11 @@ import { sparseWarnings } from '../lib/sparse-warnings.ts'
 import { createProvenPeers, type ProvenPeers } from '../lib/proven-peers.ts'
 import { answerErrors } from './error-answers.ts'
 import type { Health } from './health.ts'
-import { answerMalformed } from './malformed.ts'
+import { answerExpectation, answerMalformed, withHost } from './malformed.ts'
 import { after } from '../lib/timer.ts'
 import { openSockets } from './open-sockets.ts'
 import { onceAtATime } from './once-at-a-time.ts'
+import { strangersInTurn } from './strangers-in-turn.ts'
 import { closeWhatIsUnread, wasRefusedUnread } from './unread-body.ts'
 
 export interface Limits {
@@ -74,9 +75,10 @@ export function createListener(options: ListenerOptions): Listener {
   const limits = { ...defaultLimits, ...options.limits }
   const server = createNodeServer(options.tls, limits)
   const warn = sparseWarnings(log, () => performance.now())
+  const { peers = createProvenPeers() } = options
   const sockets = openSockets(server, {
     limit: limits.connections,
-    peers: options.peers ?? createProvenPeers(),
+    peers,
     onGivenWay: () => warn('connections', 'too many connections are open: the oldest gives way', { listener: name }),
   })
   server.on('error', error => {
@@ -84,7 +86,7 @@ export function createListener(options: ListenerOptions): Listener {
     if (server.listening)
       warn('accept', 'a connection could not be accepted', { listener: name, cause: reasonOf(error) })
   })
-  const app = createApp(options, server)
+  const app = createApp(options, server, peers)
   let stopping = false
   app.addHook('onSend', (request, reply, payload, done) => {
     // A connection that stays open after its last answer would hold up the stop.
@@ -134,12 +136,20 @@ export function createListener(options: ListenerOptions): Listener {
 }
 
 /** A fastify application over the server: JSON errors, no parsers, request ids of its own. */
-function createApp({ name, log, trustProxy }: ListenerOptions, server: Server | TlsServer): FastifyInstance {
+function createApp(
+  { name, log, trustProxy }: ListenerOptions,
+  server: Server | TlsServer,
+  peers: ProvenPeers,
+): FastifyInstance {
   const app = fastify({
     serverFactory: handler => {
-      server.on('request', onceAtATime(handler))
+      const once = onceAtATime()
+      const inTurn = strangersInTurn(peers)
+      const limited = (to: RequestListener): RequestListener => once(inTurn(to))
+      server.on('request', limited(withHost(handler)))
       // Whoever asks before sending a body is told to go on only once a route wants it.
-      server.on('checkContinue', handler)
+      server.on('checkContinue', limited(withHost(handler)))
+      server.on('checkExpectation', limited(answerExpectation))
       return server
     },
     trustProxy,
@@ -182,6 +192,8 @@ function createNodeServer(tls: TlsFiles | undefined, limits: Limits): Server | T
     headersTimeout: limits.headers,
     requestTimeout: limits.request,
     keepAliveTimeout: limits.keepAlive,
+    // What Node answers by itself passes no limit of ours.
+    requireHostHeader: false,
     connectionsCheckingInterval: Math.min(1_000, limits.headers, limits.request),
   }
   return tls === undefined

@@ -1,4 +1,6 @@
-// What is no HTTP, or comes too slowly: answered on the bare socket, since there is no request to answer.
+// What is no HTTP, or comes too slowly: answered on the bare socket, since there is no request to answer. And what Node would answer
+// by itself, before anybody is asked.
+import type { RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** Node's `clientError`: the parser gave up, or a time-out passed. Answers if the sender can still make sense of it, and closes. */
@@ -15,6 +17,26 @@ export function answerMalformed(error: Error & { code?: string }, socket: Socket
       `Connection: close\r\n\r\n${body}`,
     () => socket.destroy(),
   )
+}
+
+/** Every request of HTTP/1.1 names a host (RFC 9112, section 3.2). */
+export function withHost(handler: RequestListener): RequestListener {
+  return (request, response) => {
+    const isNamed = request.headers.host !== undefined || request.httpVersion !== '1.1'
+    if (isNamed) handler(request, response)
+    else refuse(response, 400, 'The request names no host.')
+  }
+}
+
+/** Whoever expects anything but `100-continue` (RFC 9110, section 10.1.1). */
+export const answerExpectation: RequestListener = (_request, response) => {
+  refuse(response, 417, 'What the request expects is not known here.')
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  const body = JSON.stringify({ message })
+  const type = 'application/json; charset=utf-8'
+  response.writeHead(status, { connection: 'close', 'content-type': type, 'content-length': body.length }).end(body)
 }
 
 function answerTo(code: string | undefined): readonly [string, string] {

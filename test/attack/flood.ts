@@ -2,6 +2,7 @@
 // of its own, so that it takes no turns from the honest sender. It says `holding` once all are open; it ends when its parent does.
 import { randomUUID } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
+import { setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface FloodOrder {
@@ -11,6 +12,8 @@ export interface FloodOrder {
   readonly kinds: readonly FloodKind[]
   /** Its own address; any of 127.0.0.0/8 is this machine's. */
   readonly localAddress: string
+  /** How nice its process is; where it would otherwise take all of the daemon's processor time itself. */
+  readonly nice?: number
 }
 
 export type FloodKind = keyof typeof kinds
@@ -26,6 +29,10 @@ export type FloodNews =
 
 const length = 25 * 1024 * 1024
 const chunk = Buffer.alloc(65_536, 'x')
+
+const refusable = ['POST /webhooks', 'GET /', 'OPTIONS /webhooks']
+const eight = [0, 1, 2, 0, 1, 2, 0, 1].map(at => `${refusable[at]} HTTP/1.1\r\nHost: a\r\n\r\n`).join('')
+const pipelined = Buffer.from(eight.repeat(200))
 
 /** The head of a delivery whose signature cannot be told from a right one before the body is whole. */
 function claimingHead(): string {
@@ -80,6 +87,19 @@ const kinds = {
     send(socket, 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
     socket.end()
   },
+  /** Hundreds of requests at once, all of which are refused, without waiting for an answer. */
+  pipelines: async socket => {
+    while (!socket.destroyed) if (!send(socket, pipelined)) await drained(socket)
+  },
+  /** The same, eight at a time, each eight once the last have been answered. */
+  hurries: socket => {
+    let answered = 0
+    send(socket, eight)
+    socket.on('data', (data: Buffer) => {
+      for (let at = data.indexOf('HTTP/1.1'); at >= 0; at = data.indexOf('HTTP/1.1', at + 8)) answered += 1
+      for (; answered >= 8; answered -= 8) send(socket, eight)
+    })
+  },
   /** Opens, claims and goes away at once. */
   comes: async socket => {
     send(socket, claimingHead())
@@ -87,6 +107,9 @@ const kinds = {
     socket.resetAndDestroy()
   },
 } satisfies Record<string, (socket: Socket) => void | Promise<void>>
+
+/** Those who come back at once when they are turned away. */
+const hurried = new Set<FloodKind>(['comes', 'pours', 'pipelines'])
 
 let opened = 0
 let sent = 0
@@ -128,7 +151,7 @@ function hold(order: FloodOrder, kind: FloodKind): Promise<void> {
     socket.on('error', () => undefined)
     // A little later: strangers that are turned away do not come back in the same instant.
     const again = async (): Promise<void> => {
-      await sleep(kind === 'comes' || kind === 'pours' ? 10 : 250)
+      await sleep(hurried.has(kind) ? 10 : 250)
       await hold(order, kind)
       resolve()
     }
@@ -143,6 +166,7 @@ process.on('message', (order: FloodOrder | 'figures') => {
 process.on('disconnect', () => process.exit(0))
 
 async function begin(order: FloodOrder): Promise<void> {
+  setPriority(order.nice ?? 0)
   // As many at once as a listener has room for in its queue.
   const all = Array.from({ length: order.connections }, (_, at) => order.kinds[at % order.kinds.length] ?? 'idles')
   for (let at = 0; at < all.length; at += 100) {

@@ -137,6 +137,8 @@ describe('answers that no route gives', () => {
     ['no HTTP at all', 'hello\r\n\r\n', 400],
     ['a TLS greeting to a plain port', '\x16\x03\x01\x02\x00\x01\x00', 400],
     ['an unknown method', 'BREW /pot HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+    ['no host', 'GET /healthz HTTP/1.1\r\n\r\n', 400],
+    ['an expectation', 'POST /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: cake\r\n\r\n', 417],
     ['a header without a colon', 'GET /healthz HTTP/1.1\r\nHost a\r\n\r\n', 400],
     ['two lengths', 'POST /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab', 400],
     [
