@@ -6,8 +6,6 @@ import { putDigits } from './digits.ts'
 /** UTF-16 units. */
 const shortText = 48
 
-const halves = new DataView(new ArrayBuffer(8))
-
 /** What is written first stands last. Fields go in in the reverse of their order. */
 export class BackWriter {
   readonly #size: number
@@ -107,8 +105,25 @@ export class BackWriter {
       this.varint(value)
       return
     }
-    // Four groups of 7 bits at a time: quotients by powers of two, and what they leave, are exact.
+    // Quotients by powers of two, and what they leave, are exact.
     const high = Math.floor(value / 0x1000_0000)
+    this.#halves(high, value - high * 0x1000_0000)
+  }
+
+  /** Whole microseconds as nanoseconds, which a double need not hold (int64). */
+  nanoseconds(micros: number): void {
+    if (Math.abs(micros) < 0x20_0000_0000) {
+      this.int64(micros * 1_000)
+      return
+    }
+    const high = Math.floor(micros / 0x1000_0000)
+    const low = (micros - high * 0x1000_0000) * 1_000
+    const carry = Math.floor(low / 0x1000_0000)
+    this.#halves(high * 1_000 + carry, low - carry * 0x1000_0000)
+  }
+
+  /** `high` times 2^28 and `low` below it: groups of 7 bits, four at a time. */
+  #halves(high: number, low: number): void {
     const top = Math.floor(high / 0x1000_0000)
     if (top === 0) {
       this.varint(high)
@@ -116,28 +131,7 @@ export class BackWriter {
       this.varint(top & 0xff)
       this.#groups(high - top * 0x1000_0000)
     }
-    this.#groups(value - high * 0x1000_0000)
-  }
-
-  /** A whole number within 64 bits that a double may not hold. */
-  bigint64(value: bigint): void {
-    // Halves of 32 bits at once: arithmetic on bigints costs a multiple.
-    halves.setBigInt64(0, value)
-    const high = halves.getUint32(0)
-    const low = halves.getUint32(4)
-    if (high < 0x20_0000) {
-      this.int64(high * 0x1_0000_0000 + low)
-      return
-    }
-    const middle = ((low >>> 28) | (high << 4)) & 0xfff_ffff
-    const top = high >>> 24
-    if (top === 0) {
-      this.varint(middle)
-    } else {
-      this.varint(top)
-      this.#groups(middle)
-    }
-    this.#groups(low & 0xfff_ffff)
+    this.#groups(low)
   }
 
   /** 28 bits of a varint that goes on. */

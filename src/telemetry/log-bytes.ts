@@ -8,7 +8,8 @@ import {
   fixed64,
   id,
   resourceField,
-  scoped,
+  scopeField,
+  scopeSchema,
   tag,
   text,
   writer,
@@ -30,8 +31,18 @@ export function logBytes(sketches: readonly LogsSketch[]): Uint8Array {
 /** ResourceLogs: 1 resource, 2 scope_logs, 3 schema_url. */
 function resourceLogs({ resource, records }: LogsSketch): void {
   text(3, schemaUrl)
-  field(2, () => scoped(records, record))
+  field(2, () => scopeLogs(records))
   resourceField(resource)
+}
+
+/** ScopeLogs: 1 scope, 2 log_records, 3 schema_url. */
+function scopeLogs(records: readonly LogSketch[]): void {
+  scopeSchema()
+  for (let n = records.length - 1; n >= 0; n -= 1) {
+    const one = records[n]
+    if (one !== undefined) field(2, () => record(one))
+  }
+  scopeField()
 }
 
 /**

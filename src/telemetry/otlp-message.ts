@@ -44,14 +44,13 @@ export function resourceField(resource: AttributeSource): void {
   })
 }
 
-/** ScopeSpans and ScopeLogs alike: 1 scope, 2 the items, 3 schema_url. */
-export function scoped<T>(items: readonly T[], write: (item: T) => void): void {
+/** Of ScopeSpans and ScopeLogs alike, as field 3. */
+export function scopeSchema(): void {
   if (scope.schemaUrl !== undefined && scope.schemaUrl !== '') text(3, scope.schemaUrl)
-  for (let n = items.length - 1; n >= 0; n -= 1) {
-    const one = items[n]
-    if (one !== undefined) field(2, () => write(one))
-  }
-  // InstrumentationScope: 1 name, 2 version.
+}
+
+/** Of both, as field 1. InstrumentationScope: 1 name, 2 version. */
+export function scopeField(): void {
   field(1, () => {
     if (scope.version !== undefined && scope.version !== '') text(2, scope.version)
     text(1, scope.name)

@@ -103,6 +103,11 @@ WARN for \`canceled\`, ERROR for \`failed\` (WARN where the job may fail), else 
 const reasons = `A failed job's result follows from its failure reason. A failed pipeline's is taken over the latest job of each name that failed and was not
 allowed to: \`failure\` over \`timeout\` over \`error\`. \`error.type\` and the span's status message are the reason of the job that decides.`
 
+/** As it leaves. */
+function wireType(type: string): string {
+  return type === 'nanoseconds' ? 'int' : type
+}
+
 /** Legacy names beside those of the conventions and the vendor. */
 function pairedTable(rows: readonly ReferenceRow[]): string {
   return table(
@@ -116,7 +121,7 @@ function pairedTable(rows: readonly ReferenceRow[]): string {
         .filter(key => !legacy.test(key))
         .map(code)
         .join(', '),
-      type,
+      wireType(type),
       when,
       note ?? '',
     ]),
@@ -126,7 +131,7 @@ function pairedTable(rows: readonly ReferenceRow[]): string {
 function plainTable(rows: readonly ReferenceRow[]): string {
   return table(
     ['attribute', 'type', 'when', 'note'],
-    rows.map(({ keys, type, when, note }) => [keys.map(code).join(', '), type, when, note ?? '']),
+    rows.map(({ keys, type, when, note }) => [keys.map(code).join(', '), wireType(type), when, note ?? '']),
   )
 }
 

@@ -9,7 +9,8 @@ import {
   fixed64,
   id,
   resourceField,
-  scoped,
+  scopeField,
+  scopeSchema,
   tag,
   text,
   writer,
@@ -35,8 +36,18 @@ export function traceBytes(sketches: readonly TraceSketch[]): Uint8Array {
 /** ResourceSpans: 1 resource, 2 scope_spans, 3 schema_url. */
 function resourceSpans({ resource, spans }: TraceSketch): void {
   text(3, schemaUrl)
-  field(2, () => scoped(spans, span))
+  field(2, () => scopeSpans(spans))
   resourceField(resource)
+}
+
+/** ScopeSpans: 1 scope, 2 spans, 3 schema_url. */
+function scopeSpans(spans: readonly SpanSketch[]): void {
+  scopeSchema()
+  for (let n = spans.length - 1; n >= 0; n -= 1) {
+    const one = spans[n]
+    if (one !== undefined) field(2, () => span(one))
+  }
+  scopeField()
 }
 
 /**

@@ -26,10 +26,14 @@ function withProject(project: Partial<FrozenPart['project']>): FrozenPart {
   return { ...success, project: { id: 42, ...project } }
 }
 
+const isInt64 = (value: unknown): boolean =>
+  Number.isInteger(value) && (value as number) >= -(2 ** 63) && (value as number) < 2 ** 63
+
 const isOfType: Readonly<Record<string, (value: unknown) => boolean>> = {
   string: value => typeof value === 'string' && value.isWellFormed(),
   'string[]': value => Array.isArray(value) && value.every(item => typeof item === 'string' && item.isWellFormed()),
-  int: value => Number.isInteger(value) && (value as number) >= -(2 ** 63) && (value as number) < 2 ** 63,
+  int: isInt64,
+  nanoseconds: isInt64,
   double: value => Number.isFinite(value),
   bool: value => typeof value === 'boolean',
 }

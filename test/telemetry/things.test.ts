@@ -54,11 +54,6 @@ function rowsOf(thing: Thing<JobSubject>) {
   return jobAttributes.filter(({ of }) => of === thing)
 }
 
-/** Reads all of it; a bigint has no JSON. */
-function canonicalOf(value: unknown): unknown {
-  return typeof value === 'bigint' ? value : JSON.stringify(value)
-}
-
 describe.each(things.map(thing => [rowsOf(thing)[0]!.keys[0], thing] as const))('the thing of %s', (_, thing) => {
   it('compares every fact that its rows read', () => {
     const compared = new Set<string>()
@@ -66,7 +61,7 @@ describe.each(things.map(thing => [rowsOf(thing)[0]!.keys[0], thing] as const))(
     expect(thing.same(of, thing.of(subjectNoting(compared))!)).toBe(true)
     const told = new Set<string>()
     const subject = subjectNoting(told)
-    for (const { value } of rowsOf(thing)) canonicalOf(value(subject))
+    for (const { value } of rowsOf(thing)) JSON.stringify(value(subject))
     expect([...compared]).toEqual(expect.arrayContaining([...told]))
   })
 

@@ -54,7 +54,7 @@ describe('the trace encoder', () => {
     const strict = telemetrySettings({
       profiles,
       drop: ['job.user.*', '*.allow_failure'],
-      hash: ['*.runner.description', '*.stage', '*.duration'],
+      hash: ['*.runner.description', '*.stage', '*.duration', 'job.created_at'],
       valueLengthLimit: 5,
     })
     const hidden = telemetrySettings({ profiles, hash: ['*.url.full', '*.run.id'], drop: ['job.id', 'job.name'] })

@@ -35,7 +35,7 @@ const mostNames = 4_096
 
 function nameOf(key: string, field: number): AttributeName {
   const names = known.get(field) ?? new Map<string, AttributeName>()
-  const name = names.get(key) ?? new AttributeName(key, field, isDoubleKey(key))
+  const name = names.get(key) ?? new AttributeName(key, field, isDoubleKey(key) ? 'double' : 'int')
   if (names.size < mostNames) known.set(field, names.set(key, name))
   return name
 }

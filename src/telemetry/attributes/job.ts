@@ -17,7 +17,6 @@ import {
   CICD_WORKER_STATE_VALUE_OFFLINE,
 } from '../semconv.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
-import { isInstant } from '../span-time.ts'
 import { jobsUrl } from '../urls.ts'
 import { NumberedText } from './numbered-text.ts'
 import { attributesOf, milliseconds, type AttributeRow } from './table.ts'
@@ -105,8 +104,8 @@ export const jobAttributes: readonly AttributeRow<JobSubject>[] = [
   { keys: [ATTR_ERROR_TYPE], type: 'string', when: 'failed', note: 'the failure reason, else `_OTHER`', of: course, value: ({ outcome }) => errorTypeOf(outcome) },
   { keys: ['job.type', 'platform.cicd.pipeline.task.kind'], type: 'string', when: 'bridges only', note: '`bridge`',
     of: course, value: ({ job }) => (job.kind === 'bridge' ? 'bridge' : undefined) },
-  { keys: ['job.created_at', 'platform.cicd.pipeline.task.run.created_at'], type: 'int', when: known,
-    note: 'Unix ns', of: course, value: ({ job }) => unixNanos(job.createdAt) },
+  { keys: ['job.created_at', 'platform.cicd.pipeline.task.run.created_at'], type: 'nanoseconds', when: known,
+    note: 'Unix ns', of: course, value: ({ job }) => job.createdAt },
   { keys: ['job.when', 'platform.cicd.pipeline.task.run.when'], type: 'string', when: known, of: course, value: ({ job }) => job.when },
   { keys: ['platform.cicd.pipeline.task.trigger.type'], type: 'string', when: known, note: "the pipeline's source",
     value: ({ part }) => part.pipeline.facts.source },
@@ -146,12 +145,4 @@ function urlOf({ job, jobsUrl: base }: JobSubject): string | NumberedText | unde
 function workerStateOf(active: boolean | undefined): string | undefined {
   if (active === undefined) return undefined
   return active ? CICD_WORKER_STATE_VALUE_AVAILABLE : CICD_WORKER_STATE_VALUE_OFFLINE
-}
-
-/** Exact for whole microseconds. */
-function unixNanos(at: number | undefined): bigint | undefined {
-  if (!isInstant(at)) return undefined
-  const whole = Math.floor(at)
-  const micros = whole === at ? 0n : BigInt(Math.round((at - whole) * 1_000)) * 1_000n
-  return BigInt(whole) * 1_000_000n + micros
 }

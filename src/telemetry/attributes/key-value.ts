@@ -12,13 +12,16 @@ const intTag = tag(3, varint)
 /** The last length that takes one byte. */
 const oneByte = 0x7f
 
+/** What becomes of numbers: integers where they are whole, doubles always, or nanoseconds of what is given as microseconds. */
+export type Numbers = 'int' | 'double' | 'nanoseconds'
+
 /**
  * A name made ready for its values: KeyValue (1 key, 2 value) as a field of this number, below 16. Most are so short that
  * each of their lengths takes one byte: then all that stands before the value is copied at once, and the lengths put in.
  */
 export class AttributeName {
   readonly #tag: number
-  readonly #isDouble: boolean
+  readonly #numbers: Numbers
   /** The key, and the tag of the value that follows. */
   readonly #key: Uint8Array
   /** All that stands before a string, before an integer; zero where a length belongs. */
@@ -27,10 +30,9 @@ export class AttributeName {
   /** The longest value for which that is true, bytes; negative for names too long themselves. */
   readonly #longest: number
 
-  /** A whole number is an integer unless it `isDouble`. */
-  constructor(name: string, field: number, isDouble: boolean) {
+  constructor(name: string, field: number, numbers: Numbers) {
     this.#tag = tag(field, delimited)
-    this.#isDouble = isDouble
+    this.#numbers = numbers
     const writer = new BackWriter(name.length * 3 + 8)
     writer.byte(tag(2, delimited))
     writer.string(name)
@@ -55,8 +57,9 @@ export class AttributeName {
       }
       writer.varint(size)
       writer.byte(stringTag)
-    } else if (typeof value === 'number' && isInt64(value) && !this.#isDouble) {
-      writer.int64(value)
+    } else if (typeof value === 'number' && this.#numbers !== 'double' && isInt64(value)) {
+      if (this.#numbers === 'int') writer.int64(value)
+      else writer.nanoseconds(value)
       const size = writer.written - before
       if (size <= this.#longest) {
         const head = this.#beforeInt
@@ -66,11 +69,8 @@ export class AttributeName {
         return
       }
       writer.byte(intTag)
-    } else if (typeof value === 'bigint') {
-      writer.bigint64(value)
-      writer.byte(intTag)
     } else {
-      anyValue(writer, value, this.#isDouble)
+      anyValue(writer, value, this.#numbers === 'double')
     }
     writer.varint(writer.written - before)
     writer.bytes(this.#key)

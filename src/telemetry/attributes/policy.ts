@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import picomatch from 'picomatch'
 
 /** What an attribute may hold here: no maps, no bytes. */
-export type AttributeValue = string | number | bigint | boolean | readonly (string | number | boolean)[]
+export type AttributeValue = string | number | boolean | readonly (string | number | boolean)[]
 
 export interface AttributePolicyOptions {
   /** Names or glob patterns of attributes that are left out; these win over `hash`. */

@@ -5,7 +5,7 @@ import { AttributeName } from './key-value.ts'
 import { NumberedName, NumberedText } from './numbered-text.ts'
 import type { AttributeRule, AttributeValue } from './policy.ts'
 import { Recurring } from './recurring.ts'
-import { keyUnder, tellerOf, type AttributeRow, type AttributeStyle } from './table.ts'
+import { keyUnder, nanoseconds, tellerOf, type AttributeRow, type AttributeStyle } from './table.ts'
 import { isSame, type Thing } from './things.ts'
 
 type Told = AttributeValue | NumberedText | undefined
@@ -52,9 +52,13 @@ class ReadyRow<S> implements ReadyPiece<S> {
   constructor(row: AttributeRow<S>, style: AttributeStyle, field: number) {
     this.tell = tellerOf(row)
     const keys = row.keys.map(key => keyUnder(style.namespace, key)).reverse()
+    const numbers = row.type === 'double' || row.type === 'nanoseconds' ? row.type : 'int'
     this.#names = keys.flatMap(key => {
+      const name = new AttributeName(key, field, numbers)
       const rule = style.policy(key)
-      return rule === undefined ? [] : [{ name: new AttributeName(key, field, row.type === 'double'), rule }]
+      return rule === undefined
+        ? []
+        : [{ name, rule: numbers === 'nanoseconds' && rule(0) !== 0 ? ofNanoseconds(rule) : rule }]
     })
     this.#numbered = this.#names.map(({ name, rule }) => new NumberedName(name, rule))
   }
@@ -95,6 +99,11 @@ class ReadyRow<S> implements ReadyPiece<S> {
     const value = told instanceof NumberedText ? told.toString() : told
     for (const { name, rule } of this.#names) name.write(writer, rule(value))
   }
+}
+
+/** A rule that makes something else of numbers, for nanoseconds that are given as microseconds. */
+function ofNanoseconds(rule: AttributeRule): AttributeRule {
+  return told => rule(nanoseconds(told as number) ?? told)
 }
 
 interface Block {

@@ -2,6 +2,7 @@
 import type { Attributes } from '@opentelemetry/api'
 import { NumberedText } from './numbered-text.ts'
 import type { AttributePolicy, AttributeValue } from './policy.ts'
+import { isInstant } from '../span-time.ts'
 import type { Thing } from './things.ts'
 
 interface RowOf<S, T extends string, V> {
@@ -22,8 +23,9 @@ interface RowOf<S, T extends string, V> {
 export type AttributeRow<S> =
   | RowOf<S, 'string', string | NumberedText>
   | RowOf<S, 'string[]', readonly string[]>
-  /** A bigint where a number does not hold it. */
-  | RowOf<S, 'int', number | bigint>
+  | RowOf<S, 'int', number>
+  /** An instant in ms. It leaves as an integer of nanoseconds since 1970, more than a number holds: our own protobuf has them exact. */
+  | RowOf<S, 'nanoseconds', number>
   | RowOf<S, 'double', number>
   | RowOf<S, 'bool', boolean>
 
@@ -76,19 +78,22 @@ export function notBlank(text: string | undefined): string | undefined {
   return text === undefined || text.trim() === '' ? undefined : text
 }
 
-/** What a row tells of a subject, undefined where it is not of the row's type. */
+/** What a row tells of a subject, undefined where it is not of the row's type; nanoseconds as microseconds. */
 export function tellerOf<S>({
   type,
   value,
 }: AttributeRow<S>): (subject: S) => AttributeValue | NumberedText | undefined {
   if (type === 'int') return subject => int(value(subject))
+  if (type === 'nanoseconds') return subject => microseconds(value(subject))
   return type === 'double' ? subject => double(value(subject)) : value
 }
 
 function typed(type: AttributeRow<unknown>['type'], value: AttributeValue | undefined): AttributeValue | undefined {
   switch (type) {
     case 'int':
-      return asNumber(int(value as number | bigint | undefined))
+      return int(value as number | undefined)
+    case 'nanoseconds':
+      return nanoseconds(microseconds(value as number | undefined))
     case 'double':
       return double(value as number | undefined)
     case 'string[]':
@@ -99,19 +104,22 @@ function typed(type: AttributeRow<unknown>['type'], value: AttributeValue | unde
 }
 
 /** A whole number within 64 bits: what the serializer writes as an integer. */
-function int(value: number | bigint | undefined): number | bigint | undefined {
+function int(value: number | undefined): number | undefined {
   if (value === undefined) return undefined
-  if (typeof value === 'bigint') return BigInt.asIntN(64, value) === value ? value : undefined
   const whole = Math.round(value) + 0
   return whole >= -(2 ** 63) && whole < 2 ** 63 ? whole : undefined
 }
 
-/**
- * Objects of attributes hold no bigint: the nearest number stands for it, whose shortest decimal is what it was where that has no more
- * than 15 digits before its zeros.
- */
-function asNumber(value: number | bigint | undefined): number | undefined {
-  return typeof value === 'bigint' ? Number(value) : value
+/** Of an instant in ms: its nearest whole microsecond, which a number holds. */
+function microseconds(at: number | undefined): number | undefined {
+  if (!isInstant(at)) return undefined
+  const whole = Math.floor(at)
+  return whole * 1_000 + Math.round((at - whole) * 1_000)
+}
+
+/** The nearest number, whose shortest decimal is the exact one where that has no more than 15 digits before its zeros. */
+export function nanoseconds(micros: number | undefined): number | undefined {
+  return micros === undefined ? undefined : micros * 1_000
 }
 
 /** A number that can be written as a double even when it is whole (see `whole-doubles.ts`): above 2^52 all doubles are whole. */
