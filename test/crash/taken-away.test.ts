@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFailed, onTestFinished } from 'vitest'
 import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
 import { Daemon } from '../e2e/daemon.ts'
@@ -109,6 +109,8 @@ it(
       PIPESPAN_LISTEN: `127.0.0.1:${port}`,
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     })
+    // What is missing then may have been said.
+    onTestFailed(() => void process.stderr.write(daemon.output.slice(-10_000)))
     const folder = `${daemon.storeFile}-inbox`
     const all = mayMount(path.join(daemon.folder, 'may')) ? [...blows, ...mounts] : blows
     const feed = new SteadyFeed(daemon.webhooks)

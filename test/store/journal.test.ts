@@ -271,6 +271,19 @@ describe('a journal', () => {
     await expect.poll(() => next.size).toBe(journalBytes(folder))
   })
 
+  it('writes them again before a new file is begun, which would hide that they are gone', async () => {
+    const journal = writer()
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+    const filled = (): boolean => statSync(listSegments(folder)[0]!.file).size >= 16 * 2 ** 20
+    let count = 0
+    for (; count < names.length && !(count > 0 && filled()); count += 1)
+      await journal.append([delivery(names[count], large)], 5)
+    expect(filled()).toBe(true)
+    rmSync(folder, { recursive: true })
+    await journal.append([delivery('last')], 6)
+    expect(keys(all())).toEqual([...names.slice(0, count), 'last'])
+  })
+
   it('is read on by whoever reads it while its files are taken away', async () => {
     const journal = writer()
     await journal.append([delivery('a'), delivery('b')], 1)

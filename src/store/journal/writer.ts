@@ -89,7 +89,10 @@ export function openJournalWriter(
   function prepare(): void {
     if (isSpoiled) ftruncateSync(current.descriptor, current.length)
     isSpoiled = false
-    if (current.length >= segmentBytes || (isDoubtful && current.length > 0)) roll()
+    if (current.length < segmentBytes && !(isDoubtful && current.length > 0)) return
+    // A new file in a folder that was emptied just now would hide that the ones before it are gone.
+    restore()
+    roll()
   }
 
   async function write(deliveries: readonly Delivery[], receivedAt: number): Promise<void> {
