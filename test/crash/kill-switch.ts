@@ -96,15 +96,13 @@ for (const name of ['run', 'get', 'all']) {
 
 wrap(
   fs,
-  'fdatasync',
+  'fdatasyncSync',
   fdatasync =>
     function (...args) {
-      const [descriptor, told] = args as [number, (error: unknown) => void]
       pass({ kind: 'sync' }, 'before')
-      return fdatasync.call(this, descriptor, (error: unknown) => {
-        pass({ kind: 'sync' }, 'after')
-        told(error)
-      })
+      fdatasync.apply(this, args)
+      pass({ kind: 'sync' }, 'after')
+      return undefined
     },
 )
 syncBuiltinESMExports()

@@ -3,8 +3,7 @@
 //
 // Somebody may take files away under it: a hand, a restore, a mount. What was accepted and waits in such a file is still to be had
 // through its descriptor, and is written again, by the same name.
-import { closeSync, fdatasync, ftruncateSync, openSync, writevSync } from 'node:fs'
-import { promisify } from 'node:util'
+import { closeSync, fdatasyncSync, ftruncateSync, openSync, writevSync } from 'node:fs'
 import { encodeRecord } from './record.ts'
 import {
   createSegment,
@@ -95,7 +94,7 @@ export function openJournalWriter(
     roll()
   }
 
-  async function write(deliveries: readonly Delivery[], receivedAt: number): Promise<void> {
+  function write(deliveries: readonly Delivery[], receivedAt: number): void {
     prepare()
     const { descriptor, length, salt } = current
     let { seq, bytes } = marks.end
@@ -110,7 +109,8 @@ export function openJournalWriter(
         end += writeAll(descriptor, pieces.slice(from, from + piecesAtOnce), end)
       }
       isDoubtful = true
-      await synced(descriptor)
+      // At once, on this thread: in the pool of threads it would wait behind whatever the main thread compresses.
+      fdatasyncSync(descriptor)
       isDoubtful = false
       if (!isThere(current.file, descriptor)) throw new TakenAway()
     } catch (error) {
@@ -127,11 +127,13 @@ export function openJournalWriter(
   async function append(deliveries: readonly Delivery[], receivedAt: number): Promise<void> {
     isAppending = true
     try {
-      await write(deliveries, receivedAt).catch(async (error: unknown) => {
+      try {
+        write(deliveries, receivedAt)
+      } catch (error) {
         if (!(error instanceof TakenAway)) throw error
         restore()
-        await write(deliveries, receivedAt)
-      })
+        write(deliveries, receivedAt)
+      }
     } finally {
       isAppending = false
       appendedAt = performance.now()
@@ -250,6 +252,3 @@ function writeAll(descriptor: number, pieces: readonly Uint8Array[], at: number)
   }
   return written
 }
-
-/** Asked for at the time of the call, as whoever watches a process from outside may have put another in its place. */
-const synced = async (descriptor: number): Promise<void> => promisify(fdatasync)(descriptor)
