@@ -1,8 +1,9 @@
-// The questions of the suite in turn; one table with the ratios of this run, and bench/results.json.
+// The questions of the suite in turn, and one table with the ratios of this run.
 //
 //   npm run bench                         everything: about 45 minutes, and up to 30 GB of the temporary folder
 //   npm run bench -- --quick              the same questions in 2 minutes: shorter, smaller, fewer rounds
-//   npm run bench -- --only accept,mix    these alone; the other answers stay in results.json
+//   npm run bench -- --only accept,mix    these alone
+//   npm run bench -- --record             the answers go into bench/results.json and docs/performance.md too
 import { parseArgs } from 'node:util'
 import { accept } from './accept.ts'
 import { answer, type Answer } from './question.ts'
@@ -14,6 +15,7 @@ import { memory } from './memory.ts'
 import { mix } from './mix.ts'
 import { postgres } from './postgres.ts'
 import { readResults, textTable, writeResults } from './results.ts'
+import { reportResults } from './report.ts'
 import { restHeard, restPolled } from './rest-requests.ts'
 import { start } from './start.ts'
 import { sustained } from './sustained.ts'
@@ -40,6 +42,12 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
+if (values.quick && values.record) {
+  console.error('Short answers are too uncertain to be recorded: ask without --quick, or without --record.')
+  process.exit(2)
+}
+
+// Without --record nothing of the checkout changes: the page and its test stay with the answers they have.
 const earlier = only.length > 0 ? (readResults()?.answers ?? []) : []
 const answers: Answer[] = []
 for (const question of asked) {
@@ -47,15 +55,20 @@ for (const question of asked) {
   const began = performance.now()
   answers.push(await answer(question, values.quick))
   console.error(`${question.id}: ${((performance.now() - began) / 1000).toFixed(1)} s`)
-  writeResults(questions, [...earlier, ...answers])
+  if (values.record) writeResults(questions, [...earlier, ...answers])
 }
+if (values.record) reportResults()
 console.log(textTable(answers))
 if (answers.some(one => 'failed' in one)) process.exitCode = 1
 
 function told() {
   try {
     return parseArgs({
-      options: { quick: { type: 'boolean', default: false }, only: { type: 'string', multiple: true, default: [] } },
+      options: {
+        quick: { type: 'boolean', default: false },
+        record: { type: 'boolean', default: false },
+        only: { type: 'string', multiple: true, default: [] },
+      },
     }).values
   } catch (error) {
     console.error(error instanceof Error ? error.message : error)

@@ -1,6 +1,6 @@
 // The part of a page that is made from results: between two markers, the rest is left as it is.
 
-const markers = ['<!-- results: written by `node bench/report.ts` -->\n', '<!-- end of results -->'] as const
+const markers = ['<!-- results: written by `npm run bench -- --record` -->\n', '<!-- end of results -->'] as const
 
 export function withSection(page: string, content: string): string {
   const [from, to] = placeOf(page)
