@@ -11,9 +11,9 @@ import { openSqlite } from '../src/store/sqlite/open-sqlite.ts'
 import { silentLog } from '../src/lib/log.ts'
 import { telemetrySettings } from '../src/telemetry/settings.ts'
 import { toTraces } from '../src/telemetry/traces.ts'
-import { waterfallSpanOf } from '../src/telemetry/waterfall-span.ts'
+import { waterfallSpanOf } from '../src/terminal/waterfall-span.ts'
 import type { PagesParts } from '../src/pages/ports.ts'
-import type { Store } from '../src/store/store.ts'
+import type { Store } from '../src/store/ports/store.ts'
 
 const [runs = 100_000, repetitions = 40] = process.argv.slice(2).map(Number)
 const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-bench-'))

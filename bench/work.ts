@@ -1,11 +1,11 @@
 // One pipeline taken through the rooms in this process: what the questions of mapping and encoding measure.
 import { encodeTraces } from '../src/telemetry/encode.ts'
-import { freezeAttempt } from '../src/model/freeze.ts'
+import { freezeAttempt } from '../src/model/snapshot.ts'
 import { hearRun } from '../src/model/run.ts'
-import { parseDelivery } from '../src/platform/parse-delivery.ts'
+import { parseDelivery } from '../src/platform/webhook/parse-delivery.ts'
 import { profiles } from '../src/platform/profile.ts'
 import { telemetrySettings } from '../src/telemetry/settings.ts'
-import type { FrozenPart } from '../src/model/frozen.ts'
+import type { FrozenPart } from '../src/model/chunk.ts'
 
 const settings = telemetrySettings({ profiles })
 const parseOptions = { profile: profiles.generic, traceparent: false }

@@ -72,13 +72,13 @@ const files = [
     // What a start needs is in as few files as can be: the thread, what opens the door, the rest of the daemon.
     codeSplitting: {
       groups: [
-        { name: 'begin', test: /src.daemon-door-begin\.ts$/, priority: 3 },
+        { name: 'begin', test: /src.app.begin-ingress-thread\.ts$/, priority: 3 },
         { name: 'program', test: /src.cli.(program|serve)\.ts$/, priority: 2 },
-        { name: 'daemon', test: /src.daemon\.ts$/, priority: 1 },
+        { name: 'daemon', test: /src.app.daemon\.ts$/, priority: 1 },
       ],
     },
   })),
-  ...(await bundle('daemon-door-thread.ts', { entryFileNames: 'modules/[name].js', codeSplitting: false })),
+  ...(await bundle('app/ingress-thread.ts', { entryFileNames: 'modules/[name].js', codeSplitting: false })),
 ]
 const packages = packagesOf(files)
 const [lock, manifest] = ['package-lock.json', 'package.json'].map(name =>

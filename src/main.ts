@@ -13,7 +13,7 @@ const isAboutVersion = args.includes('--version') || args[0] === '-V'
 let doorThread: Worker | undefined
 if (args[0] === 'serve' && !isOld && !isAboutVersion) {
   // Its second thread loads what it needs while this one does: it begins before anything else.
-  doorThread = (await import('./daemon-door-begin.ts')).beginDoorThread()
+  doorThread = (await import('./app/begin-ingress-thread.ts')).beginDoorThread()
 }
 
 // Whoever reads the output may stop early (`| head`): that is no error.

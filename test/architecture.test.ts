@@ -10,32 +10,49 @@ const mayImport: Record<string, readonly string[]> = {
   lib: [],
   model: [],
   platform: ['model', 'lib'],
-  sources: ['platform', 'model', 'lib', 'types:store'],
+  ingress: ['platform', 'lib', 'types:store'],
+  processing: ['platform', 'model', 'lib', 'types:store'],
+  discovery: ['processing', 'platform', 'model', 'lib', 'types:store'],
+  enrichment: ['processing', 'platform', 'model', 'lib', 'types:store'],
   telemetry: ['model', 'lib'],
   store: ['model', 'lib'],
   export: ['telemetry', 'model', 'lib', 'types:store'],
-  self: ['lib', 'types:export', 'types:platform', 'types:sources', 'types:store'],
-  pages: ['model', 'lib', 'types:store'],
   tokens: ['lib'],
   web: ['lib', 'types:model'],
+  pages: ['model', 'lib', 'types:store'],
+  'self-telemetry': [
+    'lib',
+    'types:discovery',
+    'types:enrichment',
+    'types:export',
+    'types:ingress',
+    'types:platform',
+    'types:processing',
+    'types:store',
+  ],
   config: ['lib'],
-  demo: ['lib', 'telemetry'],
-  cli: ['config', 'daemon', 'demo', 'export', 'lib', 'model', 'platform', 'sources', 'store', 'telemetry', 'tokens'],
-  daemon: [
+  terminal: ['model', 'lib'],
+  demo: ['lib', 'telemetry', 'terminal'],
+  cli: [
+    'app',
     'config',
+    'terminal',
+    'demo',
+    'discovery',
     'export',
     'lib',
     'model',
-    'pages',
     'platform',
-    'self',
-    'sources',
+    'processing',
     'store',
     'telemetry',
     'tokens',
-    'web',
   ],
-  main: ['cli', 'daemon'],
+  app: [
+    ...['config', 'discovery', 'enrichment', 'export', 'ingress', 'lib', 'model', 'pages', 'platform', 'processing'],
+    ...['self-telemetry', 'store', 'telemetry', 'terminal', 'tokens', 'web'],
+  ],
+  main: ['cli', 'app'],
 }
 
 interface Import {
@@ -60,7 +77,7 @@ function importsOf(file: string): Import[] {
 
 function roomOf(file: string): string {
   const [first = ''] = file.split(path.sep)
-  // The composition root may take several files: `daemon.ts`, `daemon-export.ts`.
+  // The composition root may take several files: `daemon.ts`, `export.ts`.
   return first.endsWith('.ts') ? first.replace(/(-.*)?\.ts$/, '') : first
 }
 

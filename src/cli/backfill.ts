@@ -1,20 +1,20 @@
 // `pipespan backfill`: finds the pipelines of the past, for the daemon to export, or exports them itself.
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { backfill, type BackfillProgress } from '../sources/backfill.ts'
+import { backfill, type BackfillProgress } from '../discovery/backfill.ts'
 import { commandLog, requireConfig } from './configuration.ts'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { ConfigError } from '../lib/fault.ts'
-import { connectPlatform, selectionOf, type Platform } from '../daemon-platform.ts'
-import { createPollContext } from '../sources/poll-context.ts'
+import { connectPlatform, selectionOf, type Platform } from '../app/platform.ts'
+import { createPollContext } from '../discovery/poll-context.ts'
 import { createProgressLine } from './progress-line.ts'
 import { openStore } from '../store/open-store.ts'
-import { startDaemon } from '../daemon.ts'
+import { startDaemon } from '../app/daemon.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { Log } from '../lib/log.ts'
 import type { ProfileName } from '../platform/profile.ts'
-import type { SharedStore } from '../store/store.ts'
+import type { SharedStore } from '../store/ports/store.ts'
 
 export interface BackfillCommand {
   /** Unix ms. */

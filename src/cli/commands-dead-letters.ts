@@ -1,7 +1,7 @@
 // The command line of `pipespan dead-letters`.
 import { chosen, example, wholeNumber, withIds, type CommandLine } from './command-line.ts'
 import { withStore } from './configuration.ts'
-import type { FrozenPart } from '../model/frozen.ts'
+import type { FrozenPart } from '../model/chunk.ts'
 
 export function addDeadLetterCommands({ program, terminal, file, answer }: CommandLine): void {
   const dead = program.command('dead-letters').description('exports that a backend refused for good')
@@ -27,7 +27,7 @@ export function addDeadLetterCommands({ program, terminal, file, answer }: Comma
       .action(
         answer(async (id: number) =>
           withStore(terminal, file(), async (store, loaded) => {
-            const { telemetryOf } = await import('../daemon-export.ts')
+            const { telemetryOf } = await import('../app/export.ts')
             const { tracesAsJson } = await import('../telemetry/encode.ts')
             const render = ({ part }: { part: FrozenPart }) => tracesAsJson([part], telemetryOf(loaded))
             return (await import('./dead-letters.ts')).deadLettersShow(store.exports, terminal, id, render)

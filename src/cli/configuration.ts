@@ -9,7 +9,7 @@ import { openStore } from '../store/open-store.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import type { Config } from '../config/options.ts'
 import type { Log } from '../lib/log.ts'
-import type { SharedStore } from '../store/store.ts'
+import type { SharedStore } from '../store/ports/store.ts'
 
 /** The configuration cannot be used: every fault is in the message, one a line. */
 export class Misconfigured extends Fault {

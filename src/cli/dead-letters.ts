@@ -1,7 +1,7 @@
 // `pipespan dead-letters list|show|retry|drop`: what a backend refused for good.
 import { complain, exitCode, print, table, type Terminal } from './terminal.ts'
-import type { DeadLetter, Exports } from '../store/exports.ts'
-import type { FrozenPart } from '../model/frozen.ts'
+import type { DeadLetter, Exports } from '../store/ports/outbox.ts'
+import type { FrozenPart } from '../model/chunk.ts'
 
 const shown = 200
 

@@ -11,9 +11,9 @@ import { RestApi } from '../demo/platform/rest-api.ts'
 import { ToldEnds } from '../demo/platform/told-ends.ts'
 import { OtlpReceiver } from '../demo/otlp-receiver.ts'
 import { TraceBook } from '../demo/trace-book.ts'
-import { waterfall } from '../telemetry/waterfall.ts'
+import { waterfall } from '../terminal/waterfall.ts'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
-import { statusOfSpan, type WaterfallSpan } from '../telemetry/waterfall-span.ts'
+import { statusOfSpan, type WaterfallSpan } from '../terminal/waterfall-span.ts'
 
 export interface DemoOptions {
   /** Ends after the first ten pipelines. */

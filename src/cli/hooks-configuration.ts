@@ -1,8 +1,8 @@
 // What `pipespan hooks` works with, from the configuration: the platform's client, the URL and the secret of the hooks.
 import { commandLog, Misconfigured, requireConfig, storeIfAny } from './configuration.ts'
-import { connectPlatform } from '../daemon-platform.ts'
+import { connectPlatform } from '../app/platform.ts'
 import { systemClock } from '../lib/clock.ts'
-import type { PlatformClient } from '../platform/client.ts'
+import type { PlatformClient } from '../platform/rest/client.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { Terminal } from './terminal.ts'
 

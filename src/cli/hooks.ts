@@ -3,8 +3,8 @@
 //   no hook with the URL ─► create      events missing, no secret, the old URL, or --write-secret ─► edit      else ─► fine
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { Fault } from '../lib/fault.ts'
-import type { HookOwner, HookWish, PlatformClient } from '../platform/client.ts'
-import type { PlatformHook } from '../platform/rest-lists.ts'
+import type { HookOwner, HookWish, PlatformClient } from '../platform/rest/client.ts'
+import type { PlatformHook } from '../platform/rest/lists.ts'
 import type { Secret } from '../lib/secret.ts'
 
 export interface HooksEnsureOptions {

@@ -1,6 +1,6 @@
 // `pipespan inbox list|show|retry`: deliveries that could not be understood.
 import { complain, exitCode, print, table, type Terminal } from './terminal.ts'
-import type { SharedInbox } from '../store/inbox.ts'
+import type { SharedInbox } from '../store/ports/inbox.ts'
 
 const shown = 200
 

@@ -96,7 +96,7 @@ See what a webhook becomes:
       .action(
         answer(async (path: string, options: { event?: string; json: boolean }) => {
           const { config } = requireConfig(terminal, file())
-          const { telemetryOf } = await import('../daemon-export.ts')
+          const { telemetryOf } = await import('../app/export.ts')
           return (await import('./map.ts')).mapFile(terminal, { file: path, ...options }, config, telemetryOf(config))
         }),
       ),

@@ -8,9 +8,9 @@ import { loadConfig, type LoadedConfig, type LoadOptions } from '../config/load.
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import { reloadConfig } from '../config/reload.ts'
 import { outliveErrors } from '../lib/uncaught.ts'
-import { openFront } from '../daemon-front.ts'
+import { openFront } from '../app/early-start.ts'
 import { version } from '../lib/version.ts'
-import type { Daemon } from '../daemon.ts'
+import type { Daemon } from '../app/daemon.ts'
 import type { Worker } from 'node:worker_threads'
 
 export interface ServeOptions {
@@ -47,7 +47,7 @@ export async function serve(terminal: Terminal, options: ServeOptions): Promise<
   try {
     // The door is opened first: webhooks are taken while the rest is loaded.
     const front = await openFront({ config, log, thread: options.doorThread })
-    daemon = await (await import('../daemon.ts')).startDaemon({ config, log, front })
+    daemon = await (await import('../app/daemon.ts')).startDaemon({ config, log, front })
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     log.fatal(error.message)

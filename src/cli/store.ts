@@ -2,11 +2,11 @@
 import { existsSync } from 'node:fs'
 import { backupSqlite } from '../store/sqlite/backup.ts'
 import { openOwnStore, openStore, type StoreLocation } from '../store/open-store.ts'
-import { copyStore } from '../store/copy.ts'
+import { copyStore } from '../store/maintenance/copy.ts'
 import { exitCode, print, table, type Terminal } from './terminal.ts'
 import { StoreError } from '../lib/fault.ts'
 import { storeUrl } from '../config/address-kinds.ts'
-import type { Store } from '../store/store.ts'
+import type { Store } from '../store/ports/store.ts'
 
 /** Commands write no deliveries, so no size stops them. */
 const noLimit = { maxSize: Number.MAX_SAFE_INTEGER }

@@ -14,7 +14,7 @@ import { awayStore, rotationStore } from './tokens-store.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { Proxies } from '../export/destination.ts'
-import type { SharedStore } from '../store/store.ts'
+import type { SharedStore } from '../store/ports/store.ts'
 import type { TokensSetup } from './tokens-setup.ts'
 
 /** For one request, ms. */

@@ -1,7 +1,7 @@
 // What rotations keep in the store: journals, the history of rotations, and the daemons' reports, as notes.
-import { reportLife, reportPrefix, type DaemonReport } from '../daemon-tokens.ts'
+import { reportLife, reportPrefix, type DaemonReport } from '../app/tokens.ts'
 import type { Journal } from '../tokens/journal.ts'
-import type { Json, Notes } from '../store/notes.ts'
+import type { Json, Notes } from '../store/ports/notes.ts'
 import type { RotationStore } from '../tokens/rotation-store.ts'
 
 export const journalPrefix = 'rotation/journal/'

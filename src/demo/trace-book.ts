@@ -1,6 +1,6 @@
 // Which spans are drawn together: a pipeline waits for the pipeline that triggered it, until its trace has its root.
 import type { ReceivedSpan } from './otlp-traces.ts'
-import type { WaterfallSpan } from '../telemetry/waterfall-span.ts'
+import type { WaterfallSpan } from '../terminal/waterfall-span.ts'
 
 /** How many traces are remembered: what comes later to an older one is drawn as a trace of its own. */
 const remembered = 1_000

@@ -1,9 +1,9 @@
 // Runs under way, and those that were until lately: a series that ended says 0 for a day, so that nobody sees it stand still.
 import type { ActiveRuns, ProjectKey } from '../model/totals.ts'
 import type { ActiveTotals } from '../telemetry/metrics/cumulative.ts'
-import type { Json, Notes } from '../store/notes.ts'
+import type { Json, Notes } from '../store/ports/notes.ts'
 import type { Millis } from '../model/instant.ts'
-import type { Totals } from '../store/totals.ts'
+import type { Totals } from '../store/ports/totals.ts'
 
 export interface ActiveSource {
   readonly totals: Pick<Totals, 'active'>

@@ -1,6 +1,6 @@
 // A destination as the export room needs it: where each signal goes, and with which credentials.
 import type { Secret } from '../lib/secret.ts'
-import type { Signal } from '../store/runs.ts'
+import type { Signal } from '../store/ports/runs.ts'
 
 export interface Destination {
   /** Stands in every export row. */

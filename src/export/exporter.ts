@@ -9,10 +9,10 @@ import type { Clock } from '../lib/clock.ts'
 import type { Destination } from './destination.ts'
 import type { Encode } from './parcel.ts'
 import type { ExportMeters } from './ledger.ts'
-import type { Exports, Lane } from '../store/exports.ts'
+import type { Exports, Lane } from '../store/ports/outbox.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
-import type { Signal } from '../store/runs.ts'
+import type { Signal } from '../store/ports/runs.ts'
 
 export interface ExporterOptions {
   readonly destinations: readonly Destination[]

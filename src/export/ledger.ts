@@ -1,7 +1,7 @@
 // What a lane counts and remembers for status pages, and who else is told.
 import { sentenceOf } from './verdict.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Lane } from '../store/exports.ts'
+import type { Lane } from '../store/ports/outbox.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Sent } from './sender.ts'

@@ -14,10 +14,10 @@ import { toActive, toCumulative } from '../telemetry/metrics/cumulative.ts'
 import { elapsed, timeOfDay, type Clock } from '../lib/clock.ts'
 import type { Destination } from './destination.ts'
 import type { LaneStatus } from './exporter.ts'
-import type { Leases, Notes } from '../store/notes.ts'
+import type { Leases, Notes } from '../store/ports/notes.ts'
 import type { Log } from '../lib/log.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
-import type { Totals } from '../store/totals.ts'
+import type { Totals } from '../store/ports/totals.ts'
 
 export interface MetricFlushOptions {
   /** Those that take no metrics are passed over. */

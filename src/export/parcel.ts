@@ -1,7 +1,7 @@
 // One export as bytes, and how several become one request.
 import { reasonOf } from '../lib/fault.ts'
-import type { ExportItem } from '../store/exports.ts'
-import type { FrozenPart } from '../model/frozen.ts'
+import type { ExportItem } from '../store/ports/outbox.ts'
+import type { FrozenPart } from '../model/chunk.ts'
 
 /**
  * The parts as one protobuf request; empty when there is nothing to tell of them. Called with one part at a time: requests

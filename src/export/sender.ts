@@ -7,7 +7,7 @@ import { verdictOf, type Verdict } from './verdict.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Bearer, Endpoint, Proxies } from './destination.ts'
 import type { Secret } from '../lib/secret.ts'
-import type { Signal } from '../store/runs.ts'
+import type { Signal } from '../store/ports/runs.ts'
 
 export interface Sent {
   readonly verdict: Verdict

@@ -12,7 +12,7 @@ import { isJson, isWebPage, shorten, wordsOf } from './backend-words.ts'
 import { httpDate } from '../lib/http-date.ts'
 import { retryAfter } from '../lib/retry-after.ts'
 import type { Millis } from '../model/instant.ts'
-import type { Signal } from '../store/runs.ts'
+import type { Signal } from '../store/ports/runs.ts'
 
 /** What came of one POST. */
 export type Answer =

@@ -12,7 +12,7 @@
 // OPEN: something is owed that is not frozen yet. FROZEN: nothing is owed until news arrives. F is the finish of the last
 // frozen attempt; all comparisons are at whole seconds.
 import { hasMoved, viewJob, type Job } from './job.ts'
-import { horizonOf } from './stamped.ts'
+import { horizonOf } from './versioned.ts'
 import { isFromRest } from './pipeline.ts'
 import { isActive, isTerminal } from './status.ts'
 import { latest, second, type Millis } from './instant.ts'

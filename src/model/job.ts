@@ -8,7 +8,7 @@ import {
   stampOfField,
   type Stamp,
   type Stamped,
-} from './stamped.ts'
+} from './versioned.ts'
 import { later, latest, second, type Millis } from './instant.ts'
 import { isActive, isFinished, rankOf } from './status.ts'
 import type { HeardJob, JobFacts, JobTimes, Observation, Runner } from './observation.ts'

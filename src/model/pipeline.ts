@@ -1,5 +1,5 @@
 // A pipeline's own fields as known so far: which observation is the newest, and who owns the fields that sources spell differently.
-import { mergeStamped, stamped, stampOf, type Owner, type Stamp, type Stamped } from './stamped.ts'
+import { mergeStamped, stamped, stampOf, type Owner, type Stamp, type Stamped } from './versioned.ts'
 import { later, latest, second } from './instant.ts'
 import { isTerminal } from './status.ts'
 import type { MergeRequest, Observation, PipelineFacts, PipelineTimes, ProjectFacts } from './observation.ts'

@@ -1,7 +1,7 @@
 // The run: what is known of one pipeline. Merging is pure and commutative; what is frozen and when is `settle.ts`.
 import { hearJob, mergeJob, type Job } from './job.ts'
 import { hearPipeline, hearProject, mergePipeline, type Pipeline } from './pipeline.ts'
-import { mergeStamped, type Stamped } from './stamped.ts'
+import { mergeStamped, type Stamped } from './versioned.ts'
 import type { Millis } from './instant.ts'
 import type { Observation, ProjectFacts, RunKey } from './observation.ts'
 

@@ -1,6 +1,6 @@
 // When a run is settled, and what is frozen then. Pure: `plan(run, rules, clock) → what to do now, or when to look again`.
 import { delayingJobs, hasActiveJobs, isAtEnd, isOpen, jobsOfAttempt, supplementsOf } from './attempt.ts'
-import { freezeAttempt, freezeSupplements, type Frozen, type FreezeOptions } from './freeze.ts'
+import { freezeAttempt, freezeSupplements, type Frozen, type FreezeOptions } from './snapshot.ts'
 import { isBlocked } from './status.ts'
 import type { Millis } from './instant.ts'
 import type { Run, TraceContext } from './run.ts'

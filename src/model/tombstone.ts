@@ -2,7 +2,7 @@
 //
 // Only a run at rest is pruned: nothing that was heard of it is owed. So all of that counts as frozen.
 import { hearJob, type Job } from './job.ts'
-import { horizonOf, stamped } from './stamped.ts'
+import { horizonOf, stamped } from './versioned.ts'
 import type { FrozenAttempt, Run } from './run.ts'
 import type { JobFacts, JobTimes, RunKey } from './observation.ts'
 

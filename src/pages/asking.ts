@@ -4,7 +4,7 @@ import { badge } from './status.ts'
 import { card, empty, facts, region, table } from './frame.ts'
 import { counted, duration, number, since, utc } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
-import type { Json } from '../store/notes.ts'
+import type { Json } from '../store/ports/notes.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Flow, Setup } from './ports.ts'
 

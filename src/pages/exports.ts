@@ -4,7 +4,7 @@ import { card, empty, region, table, type Page, type Reader } from './frame.ts'
 import { counted, duration, number, since, time } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { laneWords } from './overview.ts'
-import type { DeadLetter } from '../store/exports.ts'
+import type { DeadLetter } from '../store/ports/outbox.ts'
 import type { LaneStatus, PagesParts } from './ports.ts'
 import type { Millis } from '../model/instant.ts'
 

@@ -2,7 +2,7 @@
 import { maxGenerations, parentOf } from '../model/family.ts'
 import { runCard, type RunCard } from './run-card.ts'
 import type { PagesParts } from './ports.ts'
-import type { StoredRun } from '../store/runs.ts'
+import type { StoredRun } from '../store/ports/runs.ts'
 
 export interface FamilyMember {
   readonly card: RunCard

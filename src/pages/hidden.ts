@@ -1,11 +1,11 @@
 // Projects whose names are not to be seen: left out of whatever the pages show, as if there were no such project. The one place
 // where that is decided: whatever the pages and their API know comes through here.
 import { createHiddenWords } from './hidden-words.ts'
-import type { DeadLetter, Exports } from '../store/exports.ts'
-import type { Json } from '../store/notes.ts'
+import type { DeadLetter, Exports } from '../store/ports/outbox.ts'
+import type { Json } from '../store/ports/notes.ts'
 import type { PagesParts } from './ports.ts'
 import type { ProjectFacts } from '../model/observation.ts'
-import type { StoredRun } from '../store/runs.ts'
+import type { StoredRun } from '../store/ports/runs.ts'
 
 /** Asked for one, where all of one belong to hidden projects. */
 const mostPages = 10

@@ -2,7 +2,7 @@
 import { ago, counted, duration } from './format.ts'
 import type { Flow, LaneStatus, Setup } from './ports.ts'
 import { earliest, type Millis } from '../model/instant.ts'
-import type { InboxState } from '../store/inbox.ts'
+import type { InboxState } from '../store/ports/inbox.ts'
 
 export interface Notice {
   readonly level: 'problem' | 'hint'

@@ -2,7 +2,7 @@
 import { familyOf, type FamilyMember } from './family.ts'
 import { runCard, type RunCard } from './run-card.ts'
 import type { ExportedSpan, PagesParts, PagesSettings } from './ports.ts'
-import type { ExportState } from '../store/views.ts'
+import type { ExportState } from '../store/ports/views.ts'
 import type { Millis } from '../model/instant.ts'
 
 export interface PipelineDetail {

@@ -7,7 +7,7 @@ import { runCard, type RunCard } from './run-card.ts'
 import { runRows } from './run-rows.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PagesParts } from './ports.ts'
-import type { RunCursor, RunQuery } from '../store/views.ts'
+import type { RunCursor, RunQuery } from '../store/ports/views.ts'
 
 export interface PipelineList {
   readonly pipelines: readonly RunCard[]

@@ -1,14 +1,14 @@
 // What the pages ask of the rest of the daemon. The composition root hands it in; nothing here knows where it comes from.
-import type { Exports, Lane } from '../store/exports.ts'
-import type { FrozenPart } from '../model/frozen.ts'
-import type { Inbox } from '../store/inbox.ts'
-import type { Counters } from '../store/store.ts'
+import type { Exports, Lane } from '../store/ports/outbox.ts'
+import type { FrozenPart } from '../model/chunk.ts'
+import type { Inbox } from '../store/ports/inbox.ts'
+import type { Counters } from '../store/ports/store.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
-import type { Notes } from '../store/notes.ts'
-import type { Runs } from '../store/runs.ts'
+import type { Notes } from '../store/ports/notes.ts'
+import type { Runs } from '../store/ports/runs.ts'
 import type { Secret } from '../lib/secret.ts'
-import type { Views } from '../store/views.ts'
+import type { Views } from '../store/ports/views.ts'
 
 export interface PagesParts {
   readonly views: Views

@@ -4,7 +4,7 @@ import { earliest, latest } from '../model/instant.ts'
 import { isFinished, isTerminal } from '../model/status.ts'
 import { viewJob } from '../model/job.ts'
 import type { Millis } from '../model/instant.ts'
-import type { StoredRun } from '../store/runs.ts'
+import type { StoredRun } from '../store/ports/runs.ts'
 
 export interface JobCard {
   readonly id: number

@@ -6,7 +6,7 @@
 // process alone, and one that ends there is erased from the store when it takes writes again and somebody logs in or tries it.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { reasonOf } from '../lib/fault.ts'
-import type { Json, Notes } from '../store/notes.ts'
+import type { Json, Notes } from '../store/ports/notes.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Secret } from '../lib/secret.ts'

@@ -6,7 +6,7 @@ import { counted, number, since, size, time, utc } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { runCard } from './run-card.ts'
 import type { Flow, PagesParts, Setup } from './ports.ts'
-import type { InboxState, KeptDelivery } from '../store/inbox.ts'
+import type { InboxState, KeptDelivery } from '../store/ports/inbox.ts'
 import type { Millis } from '../model/instant.ts'
 
 export interface SourcesView {

@@ -3,7 +3,7 @@ import { badge } from './status.ts'
 import { card, empty, facts, region, table, type Page, type Reader } from './frame.ts'
 import { duration, time } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
-import type { Json } from '../store/notes.ts'
+import type { Json } from '../store/ports/notes.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PagesParts, Setup } from './ports.ts'
 

@@ -1,6 +1,6 @@
 // Figures over time as the page and the JSON API show them: percentiles from bins, and what is asked for how long.
 import { percentileOf, plusBins } from '../lib/log-bins.ts'
-import type { TrendRow, TrendStep, TrendTotal } from '../store/trends.ts'
+import type { TrendRow, TrendStep, TrendTotal } from '../store/ports/trends.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PagesParts } from './ports.ts'
 

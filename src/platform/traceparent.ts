@@ -1,5 +1,5 @@
 // The one pipeline variable that is looked at, and only where the operator allows it: a W3C traceparent.
-import { readItems } from './wire-items.ts'
+import { readItems } from './webhook/wire-items.ts'
 import { readObject } from './wire-read.ts'
 
 /**

@@ -2,7 +2,7 @@
 // for what is no such value: null and a wrong type are as good as absent.
 import { isKnownStatus } from '../model/status.ts'
 import { parseWireTime } from './wire-time.ts'
-import { shaped } from './wire-shape.ts'
+import { shaped } from './webhook/wire-shape.ts'
 
 export type Read<T> = (value: unknown) => T | undefined
 

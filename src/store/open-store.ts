@@ -1,14 +1,14 @@
 // Chooses the database by where the store is said to be.
 import { openSqlite, openSqliteShared } from './sqlite/open-sqlite.ts'
-import { proveRoom } from './room.ts'
-import { openSqliteDoor } from './sqlite/inbox-door.ts'
+import { proveRoom } from './maintenance/writable.ts'
+import { openSqliteDoor } from './sqlite/inbox-writer.ts'
 import type { Secret } from '../lib/secret.ts'
-import type { InboxDoor } from './inbox.ts'
+import type { InboxDoor } from './ports/inbox.ts'
 import type { Log } from '../lib/log.ts'
-import type { JournalMarks } from './journal/marks.ts'
-import type { SharedStore, Store } from './store.ts'
+import type { JournalMarks } from './sqlite/wal/positions.ts'
+import type { SharedStore, Store } from './ports/store.ts'
 
-export { journalMarks } from './journal/marks.ts'
+export { journalMarks } from './sqlite/wal/positions.ts'
 
 /** A file, or a PostgreSQL connection URI with its password. */
 export type StoreLocation =

@@ -4,7 +4,7 @@ import { JsonLogsSerializer, JsonTraceSerializer } from '@opentelemetry/otlp-tra
 import type { Attributes } from '@opentelemetry/api'
 import type { ReadableLogRecord } from '@opentelemetry/sdk-logs'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
-import type { FrozenPart } from '../model/frozen.ts'
+import type { FrozenPart } from '../model/chunk.ts'
 import { logBytes } from './log-bytes.ts'
 import { sketchLogs, toLogs } from './logs.ts'
 import type { TelemetrySettings } from './settings.ts'

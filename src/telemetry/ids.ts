@@ -7,7 +7,7 @@ import { hash } from 'node:crypto'
 import { isSpanContextValid, TraceFlags, type SpanContext } from '@opentelemetry/api'
 import { parseTraceParent } from '@opentelemetry/core'
 import { NumberedBytes } from './digits.ts'
-import type { FrozenJob, FrozenPart } from '../model/frozen.ts'
+import type { FrozenJob, FrozenPart } from '../model/chunk.ts'
 import type { TraceContext } from '../model/run.ts'
 
 /** What of a part its ids are made from. */

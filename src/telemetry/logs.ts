@@ -2,7 +2,7 @@
 import { SeverityNumber, type Attributes, type SpanContext } from '@opentelemetry/api'
 import type { Resource } from '@opentelemetry/resources'
 import type { ReadableLogRecord } from '@opentelemetry/sdk-logs'
-import { carriesPipeline, type FrozenJob, type FrozenPart } from '../model/frozen.ts'
+import { carriesPipeline, type FrozenJob, type FrozenPart } from '../model/chunk.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Status } from '../model/status.ts'
 import { jobAttributes, jobSubject, type JobSubject } from './attributes/job.ts'

@@ -8,7 +8,7 @@ import {
 import { vendorPrefix, type AttributeStyle } from './attributes/table.ts'
 import { defaultBounds } from './metrics/buckets.ts'
 import { refFolder, type FoldRef, type MetricRefs } from './metrics/refs.ts'
-import type { FrozenPart } from '../model/frozen.ts'
+import type { FrozenPart } from '../model/chunk.ts'
 
 /** A platform's own words in the telemetry. */
 export interface TelemetryProfile {

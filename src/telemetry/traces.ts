@@ -1,7 +1,7 @@
 // How a pipeline looks as a trace: one span for it, one for each of its jobs and bridges.
 import { SpanKind, SpanStatusCode, type Link, type SpanContext, type SpanStatus } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
-import { carriesPipeline, type FrozenJob, type FrozenPart } from '../model/frozen.ts'
+import { carriesPipeline, type FrozenJob, type FrozenPart } from '../model/chunk.ts'
 import type { Status } from '../model/status.ts'
 import { jobAttributes, jobSubject, type JobSubject } from './attributes/job.ts'
 import { linkAttributesOf } from './attributes/link.ts'

@@ -1,5 +1,5 @@
 // Where a project, a pipeline and its jobs are found in a browser, where the platform itself did not say.
-import type { FrozenPart } from '../model/frozen.ts'
+import type { FrozenPart } from '../model/chunk.ts'
 
 type Placed = Pick<FrozenPart, 'key' | 'project'>
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { bodiesOf, finishedPipeline, jobEvent, pipelineEvent } from '../../bench/payload.ts'
-import { parseDelivery } from '../../src/platform/parse-delivery.ts'
+import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { plansOf } from '../../bench/plans.ts'
 import { platformMix } from '../../bench/hooks.ts'
 import { profiles } from '../../src/platform/profile.ts'

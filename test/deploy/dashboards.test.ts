@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { activeRunsMetric, attemptMetrics } from '../../src/telemetry/metrics/table.ts'
-import { ownMetrics } from '../../src/self/table.ts'
+import { ownMetrics } from '../../src/self-telemetry/table.ts'
 import { projectLabels } from '../../src/telemetry/metrics/families.ts'
 
 interface Panel {

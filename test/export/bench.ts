@@ -1,15 +1,15 @@
 // Exports owed in a real store, an exporter over it, and what tests ask of both.
 import { createExporter, type Exporter, type ExporterOptions, type LaneStatus } from '../../src/export/exporter.ts'
 import { encode } from './backend.ts'
-import { freezeAttempt } from '../../src/model/freeze.ts'
+import { freezeAttempt } from '../../src/model/snapshot.ts'
 import { hearRun } from '../../src/model/run.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { silentLog, type Log } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { Destination, Endpoint } from '../../src/export/destination.ts'
-import type { Lane } from '../../src/store/exports.ts'
-import type { Signal } from '../../src/store/runs.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Lane } from '../../src/store/ports/outbox.ts'
+import type { Signal } from '../../src/store/ports/runs.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 
 export const traces: Lane = { destination: 'default', signal: 'traces' }
 

@@ -1,9 +1,9 @@
 // The flush of cumulative metrics: a real store, real totals, and a receiver that reads what arrives.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { absorbing } from '../../src/sources/absorb.ts'
+import { absorbing } from '../../src/processing/merge-observations.ts'
 import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../../src/export/metric-flush.ts'
-import { createFreezer } from '../../src/sources/freezer.ts'
-import { createSettler } from '../../src/sources/settler.ts'
+import { createFreezer } from '../../src/processing/take-snapshots.ts'
+import { createSettler } from '../../src/processing/settle-loop.ts'
 import { endpoint } from './bench.ts'
 import { everything, event, job, at, rules } from '../flow/world.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
@@ -14,7 +14,7 @@ import { silentLog } from '../../src/lib/log.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import type { Observation, ProjectFacts } from '../../src/model/observation.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 
 const settings = telemetrySettings({ profiles })
 const minute = 60_000

@@ -4,7 +4,7 @@ import { Backend, encoderWith } from './backend.ts'
 import { createSender } from '../../src/export/sender.ts'
 import { endpoint } from './bench.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import type { FrozenPart } from '../../src/model/frozen.ts'
+import type { FrozenPart } from '../../src/model/chunk.ts'
 
 let backend: Backend
 beforeEach(async () => {

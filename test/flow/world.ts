@@ -1,12 +1,12 @@
 // A store on real SQLite under a clock that the test moves, with the rooms that stand between an observation and an export.
-import { absorbing } from '../../src/sources/absorb.ts'
-import { createSelection } from '../../src/sources/selection.ts'
-import { createFreezer } from '../../src/sources/freezer.ts'
-import { createSettler } from '../../src/sources/settler.ts'
+import { absorbing } from '../../src/processing/merge-observations.ts'
+import { createSelection } from '../../src/processing/selection.ts'
+import { createFreezer } from '../../src/processing/take-snapshots.ts'
+import { createSettler } from '../../src/processing/settle-loop.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { FamilyOptions } from '../../src/model/family.ts'
-import type { FrozenPart } from '../../src/model/frozen.ts'
+import type { FrozenPart } from '../../src/model/chunk.ts'
 import type {
   HeardJob,
   JobFacts,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { canonical } from '../../src/model/stamped.ts'
+import { canonical } from '../../src/model/versioned.ts'
 import { hearRun, mergeRun, type Run } from '../../src/model/run.ts'
 import { viewJob } from '../../src/model/job.ts'
 import { observation } from './arbitraries.ts'

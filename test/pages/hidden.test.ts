@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHiddenWords } from '../../src/pages/hidden-words.ts'
 import { openHouse, until, type House } from './house.ts'
-import type { Json } from '../../src/store/notes.ts'
+import type { Json } from '../../src/store/ports/notes.ts'
 
 const instance = 'https://git.example.com'
 const other = 'acme/vault/keys'

@@ -5,7 +5,7 @@ import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { StoreError } from '../../src/lib/fault.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 
 const token = new Secret('an-admin-token-of-this-test')
 let now = Date.UTC(2026, 5, 1)

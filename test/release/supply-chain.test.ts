@@ -80,7 +80,7 @@ describe('a production install', () => {
 
 describe('the bill of materials', () => {
   it('names every package that the bundle holds code of, and no other', { timeout: 120_000 }, async () => {
-    const sources = await Promise.all(['main.ts', 'daemon-door-thread.ts'].map(sourcesOf))
+    const sources = await Promise.all(['main.ts', 'app/ingress-thread.ts'].map(sourcesOf))
     const packages = new Set(sources.flat().flatMap(file => packageOf(file) ?? []))
     expect(packages.size).toBeGreaterThan(50)
     expect(bill().components.map(({ name, version }) => `${name} ${version}`)).toEqual([...packages].sort())

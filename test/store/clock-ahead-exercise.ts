@@ -1,15 +1,15 @@
 // A clock that was a year, or some hours, ahead and is right again: what every store promises then, as one function.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { absorbing } from '../../src/sources/absorb.ts'
+import { absorbing } from '../../src/processing/merge-observations.ts'
 import { at, day, event, everything, hour, job, minute, rules } from '../flow/world.ts'
-import { createClockWatch } from '../../src/store/clock-watch.ts'
-import { createFreezer } from '../../src/sources/freezer.ts'
-import { createSettler } from '../../src/sources/settler.ts'
+import { createClockWatch } from '../../src/store/maintenance/clock-watch.ts'
+import { createFreezer } from '../../src/processing/take-snapshots.ts'
+import { createSettler } from '../../src/processing/settle-loop.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { delivery, type Bench } from './exercise.ts'
-import type { Lane } from '../../src/store/exports.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Lane } from '../../src/store/ports/outbox.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 
 const lane: Lane = { destination: 'default', signal: 'traces' }
 

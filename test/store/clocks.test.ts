@@ -1,17 +1,17 @@
 // A database whose clock is far from this host's: how long something takes or waits is reckoned by one of them, never by both.
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { absorbing } from '../../src/sources/absorb.ts'
+import { absorbing } from '../../src/processing/merge-observations.ts'
 import { at, event, everything, instance, job, rules } from '../flow/world.ts'
-import { createFreezer } from '../../src/sources/freezer.ts'
-import { createSettler } from '../../src/sources/settler.ts'
-import { createUpkeep } from '../../src/store/upkeep.ts'
+import { createFreezer } from '../../src/processing/take-snapshots.ts'
+import { createSettler } from '../../src/processing/settle-loop.ts'
+import { createUpkeep } from '../../src/store/maintenance/maintenance.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { shiftClock, startPostgres, type PostgresServer } from './postgres-server.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import type { Lane } from '../../src/store/exports.ts'
-import type { RunWork } from '../../src/store/runs.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Lane } from '../../src/store/ports/outbox.ts'
+import type { RunWork } from '../../src/store/ports/runs.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 
 const minute = 60_000
 const hour = 60 * minute

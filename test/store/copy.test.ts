@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contents, fill, lane } from './filled.ts'
-import { copyStore } from '../../src/store/copy.ts'
+import { copyStore } from '../../src/store/maintenance/copy.ts'
 import { delivery } from './exercise.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 
 const size = { maxSize: 2 ** 30 }
 let server: PostgresServer

@@ -1,13 +1,13 @@
 // What every store promises, as one function: run against each database.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { absorbing } from '../../src/sources/absorb.ts'
+import { absorbing } from '../../src/processing/merge-observations.ts'
 import { event, instance, job, at, rules } from '../flow/world.ts'
-import { freezeAttempt } from '../../src/model/freeze.ts'
-import { blamedInHaste, type Delivery } from '../../src/store/inbox.ts'
-import { proveRoom } from '../../src/store/room.ts'
-import type { Lane } from '../../src/store/exports.ts'
-import type { RunWork } from '../../src/store/runs.ts'
-import type { Store } from '../../src/store/store.ts'
+import { freezeAttempt } from '../../src/model/snapshot.ts'
+import { blamedInHaste, type Delivery } from '../../src/store/ports/inbox.ts'
+import { proveRoom } from '../../src/store/maintenance/writable.ts'
+import type { Lane } from '../../src/store/ports/outbox.ts'
+import type { RunWork } from '../../src/store/ports/runs.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 
 /** Opens a store over the same data at each call, on a clock the test moves. */
 export interface Bench {

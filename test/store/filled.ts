@@ -1,11 +1,11 @@
 // A store with something in every room, for tests of the store as a whole.
-import { absorbing } from '../../src/sources/absorb.ts'
+import { absorbing } from '../../src/processing/merge-observations.ts'
 import { at, event, instance, job, rules } from '../flow/world.ts'
 import { delivery } from './exercise.ts'
-import { freezeAttempt } from '../../src/model/freeze.ts'
-import type { RunWork } from '../../src/store/runs.ts'
-import type { Store } from '../../src/store/store.ts'
-import type { Tables } from '../../src/store/tables.ts'
+import { freezeAttempt } from '../../src/model/snapshot.ts'
+import type { RunWork } from '../../src/store/ports/runs.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+import type { Tables } from '../../src/store/ports/tables.ts'
 
 export const lane = { destination: 'default', signal: 'traces' as const }
 

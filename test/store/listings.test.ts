@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { absorbing } from '../../src/sources/absorb.ts'
+import { absorbing } from '../../src/processing/merge-observations.ts'
 import { at, event, job, jobEvent, rules, t0 } from '../flow/world.ts'
 import { openSqlite, openSqliteShared } from '../../src/store/sqlite/open-sqlite.ts'
 import type { Observation } from '../../src/model/observation.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 
 describe('the lists of an SQLite file', () => {
   let folder: string

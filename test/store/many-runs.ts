@@ -1,12 +1,12 @@
 // A store full of runs, made from a seed: projects, branches, durations and failures as a company's would be.
-import { absorb } from '../../src/sources/absorb.ts'
-import { freezeAttempt } from '../../src/model/freeze.ts'
+import { absorb } from '../../src/processing/merge-observations.ts'
+import { freezeAttempt } from '../../src/model/snapshot.ts'
 import { hearRun } from '../../src/model/run.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import type { HeardJob, Observation } from '../../src/model/observation.ts'
-import type { Lane } from '../../src/store/exports.ts'
-import type { RunWork } from '../../src/store/runs.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Lane } from '../../src/store/ports/outbox.ts'
+import type { RunWork } from '../../src/store/ports/runs.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 
 export interface ManyRunsOptions {
   readonly store: Store

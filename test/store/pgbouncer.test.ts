@@ -2,7 +2,7 @@
 // every store promises (PIPESPAN_TEST_FULL=1); else what poolers are known to break. Skipped with a word where none is installed.
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { askingExercise } from './asking-exercise.ts'
+import { askingExercise } from './enrichment-queue-exercise.ts'
 import { delivery, exercise, type Bench } from './exercise.ts'
 import { hasPgBouncer, startPgBouncer, type PgBouncer } from './pgbouncer.ts'
 import { isFull } from '../e2e/load.ts'

@@ -1,15 +1,15 @@
 // What every store promises of pruning and of what it remembers, as one function: run against each database.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { absorbing } from '../../src/sources/absorb.ts'
+import { absorbing } from '../../src/processing/merge-observations.ts'
 import { at, day, event, instance, job, minute, rules, told } from '../flow/world.ts'
-import { createUpkeep } from '../../src/store/upkeep.ts'
+import { createUpkeep } from '../../src/store/maintenance/maintenance.ts'
 import { delivery, type Bench } from './exercise.ts'
 import { plan } from '../../src/model/settle.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { Observation } from '../../src/model/observation.ts'
-import type { FrozenPart } from '../../src/model/frozen.ts'
-import type { RunWork } from '../../src/store/runs.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { FrozenPart } from '../../src/model/chunk.ts'
+import type { RunWork } from '../../src/store/ports/runs.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 
 const lane = { destination: 'default', signal: 'traces' as const }
 const key = { instance, pipelineId: 7 }

@@ -3,11 +3,11 @@
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { journalMarks, openOwnStore, type StoreLocation } from '../../src/store/open-store.ts'
-import { readAlone, type InboxLease } from '../../src/store/inbox.ts'
+import { readAlone, type InboxLease } from '../../src/store/ports/inbox.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
 import { temporaryFolder } from '../e2e/daemon.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 
 let server: PostgresServer
 beforeAll(async () => {

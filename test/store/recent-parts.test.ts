@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { createDueLeases } from '../../src/store/sqlite/due-leases.ts'
 import { createRecentParts } from '../../src/store/sqlite/recent-parts.ts'
-import type { FrozenPart } from '../../src/model/frozen.ts'
+import type { FrozenPart } from '../../src/model/chunk.ts'
 
 const part = (attempt: number): FrozenPart => ({ attempt }) as unknown as FrozenPart
 

@@ -1,21 +1,21 @@
 // Several replicas on one PostgreSQL database, one of them frozen at the worst moment for longer than its leases.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createExporter, type Exporter } from '../../src/export/exporter.ts'
-import { createIntake, type Intake } from '../../src/sources/intake.ts'
+import { createIntake, type Intake } from '../../src/processing/intake.ts'
 import { everything } from '../flow/world.ts'
-import { createFreezer } from '../../src/sources/freezer.ts'
-import { createSettler, type Settler } from '../../src/sources/settler.ts'
+import { createFreezer } from '../../src/processing/take-snapshots.ts'
+import { createSettler, type Settler } from '../../src/processing/settle-loop.ts'
 import { encodeTraces } from '../../src/telemetry/encode.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
-import { parseDelivery } from '../../src/platform/parse-delivery.ts'
+import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 
 const minute = 60_000
 const rules = { settle: 0, deadline: 0, blockedAfter: minute, staleAfter: minute, partSize: 500 }

@@ -15,12 +15,12 @@ import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { backupSqlite } from '../../src/store/sqlite/backup.ts'
 import { delivery } from './exercise.ts'
-import { journalMarks } from '../../src/store/journal/marks.ts'
+import { journalMarks } from '../../src/store/sqlite/wal/positions.ts'
 import { lockForServing } from '../../src/store/sqlite/serve-lock.ts'
 import { openSqlite, openSqliteShared } from '../../src/store/sqlite/open-sqlite.ts'
-import { openSqliteDoor } from '../../src/store/sqlite/inbox-door.ts'
-import type { InboxDoor } from '../../src/store/inbox.ts'
-import type { Store } from '../../src/store/store.ts'
+import { openSqliteDoor } from '../../src/store/sqlite/inbox-writer.ts'
+import type { InboxDoor } from '../../src/store/ports/inbox.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 
 const options = { now: () => Date.now(), maxSize: 2 ** 30 }
 let folder: string

@@ -1,12 +1,12 @@
 // One run of which what is stored is damaged, among others that are due: what the settler promises on every store.
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { absorbing } from '../../src/sources/absorb.ts'
-import { createFreezer } from '../../src/sources/freezer.ts'
-import { createSettler, type Settler } from '../../src/sources/settler.ts'
+import { absorbing } from '../../src/processing/merge-observations.ts'
+import { createFreezer } from '../../src/processing/take-snapshots.ts'
+import { createSettler, type Settler } from '../../src/processing/settle-loop.ts'
 import { everything, event, instance, job, at, minute, rules, second } from '../flow/world.ts'
 import type { Bench } from './exercise.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 
 /** A bench whose database can be written past the store. */
 export interface BareBench extends Bench {

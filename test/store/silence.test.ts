@@ -1,15 +1,15 @@
 // A network to PostgreSQL that falls silent: what is asked fails in time, nobody waits for whoever hangs, and all goes on as soon
 // as the network does.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createPutBatch, type PutBatchInbox } from '../../src/sources/put-batch.ts'
+import { createPutBatch, type PutBatchInbox } from '../../src/ingress/group-commit.ts'
 import { delivery } from './exercise.ts'
 import { openDatabase, type Database } from '../../src/store/postgres/database.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { SilentProxy, type Direction } from './silent-proxy.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
 import { StoreError } from '../../src/lib/fault.ts'
-import type { PutOutcome } from '../../src/store/inbox.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { PutOutcome } from '../../src/store/ports/inbox.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 
 const patience = 1_500
 const group = { maxItems: 512, maxBytes: 16 * 1024 * 1024, onAccepted: (): void => undefined }

@@ -1,11 +1,11 @@
 // What every store promises of running totals, as one function: run against each database.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { absorbing } from '../../src/sources/absorb.ts'
+import { absorbing } from '../../src/processing/merge-observations.ts'
 import { event, instance, job, at, rules } from '../flow/world.ts'
 import type { Bench } from './exercise.ts'
 import type { Amount, Increment, ProjectIncrements } from '../../src/model/totals.ts'
-import type { RunWork } from '../../src/store/runs.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { RunWork } from '../../src/store/ports/runs.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 
 const key = { instance, projectId: 3 }
 

@@ -6,13 +6,13 @@ import path from 'node:path'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { delivery } from './exercise.ts'
-import { journalFolder, listSegments } from '../../src/store/journal/segments.ts'
-import { journalMarks } from '../../src/store/journal/marks.ts'
+import { journalFolder, listSegments } from '../../src/store/sqlite/wal/segments.ts'
+import { journalMarks } from '../../src/store/sqlite/wal/positions.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import { openSqliteDoor } from '../../src/store/sqlite/inbox-door.ts'
+import { openSqliteDoor } from '../../src/store/sqlite/inbox-writer.ts'
 import { UnreadableError } from '../../src/lib/fault.ts'
-import type { InboxDoor, InboxItem } from '../../src/store/inbox.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { InboxDoor, InboxItem } from '../../src/store/ports/inbox.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 
 let folder: string
 let file: string

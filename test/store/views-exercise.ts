@@ -1,16 +1,16 @@
 // What every store's views promise, as one function: run against each database.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { absorbing } from '../../src/sources/absorb.ts'
+import { absorbing } from '../../src/processing/merge-observations.ts'
 import { at, event, instance, job, minute, rules, t0 } from '../flow/world.ts'
-import { day, hour } from '../../src/store/trends.ts'
-import { freezeAttempt } from '../../src/model/freeze.ts'
+import { day, hour } from '../../src/store/ports/trends.ts'
+import { freezeAttempt } from '../../src/model/snapshot.ts'
 import { middleOf } from '../../src/lib/log-bins.ts'
 import { manyRuns } from './many-runs.ts'
 import type { Bench } from './exercise.ts'
 import type { HeardJob, PipelineFacts } from '../../src/model/observation.ts'
-import type { RunPage, RunQuery } from '../../src/store/views.ts'
-import type { RunWork } from '../../src/store/runs.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { RunPage, RunQuery } from '../../src/store/ports/views.ts'
+import type { RunWork } from '../../src/store/ports/runs.ts'
+import type { Store } from '../../src/store/ports/store.ts'
 
 export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
   describe(`the views on ${name}`, () => {

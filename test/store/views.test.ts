@@ -8,7 +8,7 @@ import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { ownOrShared } from './own-or-shared.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
 import { t0 } from '../flow/world.ts'
-import { day } from '../../src/store/trends.ts'
+import { day } from '../../src/store/ports/trends.ts'
 import { manyRuns } from './many-runs.ts'
 import { viewsExercise } from './views-exercise.ts'
 

@@ -1,6 +1,6 @@
 // Frozen parts as fast-check makes them: every field known or not, times and numbers as absurd as a wire can tell them.
 import fc from 'fast-check'
-import type { FrozenJob, FrozenPart } from '../../src/model/frozen.ts'
+import type { FrozenJob, FrozenPart } from '../../src/model/chunk.ts'
 import { knownStatuses } from '../../src/model/status.ts'
 import { instance } from './stories.ts'
 

@@ -13,7 +13,7 @@ import { profileOf, telemetrySettings, type TelemetryOptions } from '../../src/t
 import { toTraces } from '../../src/telemetry/traces.ts'
 import { frozenPart } from './arbitraries.ts'
 import { stories } from './stories.ts'
-import type { FrozenPart } from '../../src/model/frozen.ts'
+import type { FrozenPart } from '../../src/model/chunk.ts'
 
 const settings = telemetrySettings({ profiles })
 const success = stories.success![0]!

@@ -7,7 +7,7 @@ import { decodeLogs } from '../../src/demo/otlp-logs.ts'
 import { encodeLogs, encodeTraces, tracesAsJson } from '../../src/telemetry/encode.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { stories } from './stories.ts'
-import type { FrozenPart } from '../../src/model/frozen.ts'
+import type { FrozenPart } from '../../src/model/chunk.ts'
 
 const settings = telemetrySettings({ profiles })
 const success = stories.success![0]!

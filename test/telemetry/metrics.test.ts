@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeMetrics, type ReceivedMetric } from '../../src/demo/otlp-metrics.ts'
-import { freezeAttempt } from '../../src/model/freeze.ts'
+import { freezeAttempt } from '../../src/model/snapshot.ts'
 import { hearRun } from '../../src/model/run.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import { telemetrySettings, type TelemetryOptions } from '../../src/telemetry/settings.ts'
@@ -14,7 +14,7 @@ import { at, event, job } from '../flow/world.ts'
 import { frozenPart } from './arbitraries.ts'
 import { readable } from './golden.ts'
 import { stories } from './stories.ts'
-import type { FrozenPart } from '../../src/model/frozen.ts'
+import type { FrozenPart } from '../../src/model/chunk.ts'
 
 const settings = telemetrySettings({ profiles })
 

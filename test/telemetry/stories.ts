@@ -2,7 +2,7 @@
 import { traceContextOf, type Ancestor, type FamilyOptions } from '../../src/model/family.ts'
 import { hearRun, mergeRun, type Run } from '../../src/model/run.ts'
 import { plan } from '../../src/model/settle.ts'
-import type { FrozenPart } from '../../src/model/frozen.ts'
+import type { FrozenPart } from '../../src/model/chunk.ts'
 import type {
   HeardJob,
   JobFacts,

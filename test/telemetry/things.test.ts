@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { jobAttributes, jobSubject, type JobSubject } from '../../src/telemetry/attributes/job.ts'
 import { sameList, type Thing } from '../../src/telemetry/attributes/things.ts'
 import { stories } from './stories.ts'
-import type { FrozenJob, FrozenPart } from '../../src/model/frozen.ts'
+import type { FrozenJob, FrozenPart } from '../../src/model/chunk.ts'
 
 const part = stories.success![0]!
 const job: FrozenJob = {

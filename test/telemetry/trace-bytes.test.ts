@@ -13,7 +13,7 @@ import { traceBytes } from '../../src/telemetry/trace-bytes.ts'
 import { officially } from './official.ts'
 import { changes, frozenJob, frozenPart } from './arbitraries.ts'
 import { stories } from './stories.ts'
-import type { FrozenJob, FrozenPart } from '../../src/model/frozen.ts'
+import type { FrozenJob, FrozenPart } from '../../src/model/chunk.ts'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 
 const settings = telemetrySettings({ profiles })

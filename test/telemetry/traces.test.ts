@@ -9,7 +9,7 @@ import { toTraces } from '../../src/telemetry/traces.ts'
 import { frozenPart } from './arbitraries.ts'
 import { readable } from './golden.ts'
 import { at, stories } from './stories.ts'
-import type { FrozenPart } from '../../src/model/frozen.ts'
+import type { FrozenPart } from '../../src/model/chunk.ts'
 
 const settings = telemetrySettings({ profiles })
 

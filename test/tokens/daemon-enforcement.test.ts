@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { good } from '../config/given.ts'
 import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
-import { watchEnforcement, type Enforcement } from '../../src/daemon-enforcement.ts'
+import { watchEnforcement, type Enforcement } from '../../src/app/enforcement.ts'
 
 interface World {
   readonly instance: ObservabilityInstance

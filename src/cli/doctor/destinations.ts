@@ -4,7 +4,7 @@ import { broken, reportOf, type Finding, type Report } from './finding.ts'
 import { createOtlpHttp } from '../../export/otlp-http.ts'
 import { sentenceOf, verdictOf, type Verdict } from '../../export/verdict.ts'
 import type { Destination, Endpoint } from '../../export/destination.ts'
-import type { Signal } from '../../store/runs.ts'
+import type { Signal } from '../../store/ports/runs.ts'
 
 const report = reportOf('export')
 /** An empty export in protobuf is no bytes at all (OTLP, "Binary Protobuf Encoding"). */

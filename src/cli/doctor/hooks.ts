@@ -2,8 +2,8 @@
 import { broken, reportOf, type Finding, type Report } from './finding.ts'
 import { call, ownersOf } from './platform.ts'
 import type { Config } from '../../config/options.ts'
-import type { HookDelivery, PlatformHook } from '../../platform/rest-lists.ts'
-import type { HookOwner, PlatformClient } from '../../platform/client.ts'
+import type { HookDelivery, PlatformHook } from '../../platform/rest/lists.ts'
+import type { HookOwner, PlatformClient } from '../../platform/rest/client.ts'
 
 const report = reportOf('hooks')
 

@@ -5,7 +5,7 @@ import { broken, reportOf, type Finding } from './finding.ts'
 import { normalizeInstance } from '../../model/instance.ts'
 import { openStore } from '../../store/open-store.ts'
 import type { Config } from '../../config/options.ts'
-import type { SharedStore } from '../../store/store.ts'
+import type { SharedStore } from '../../store/ports/store.ts'
 
 /** From this share of its limit on a store is nearly full. */
 const nearlyFull = 0.8

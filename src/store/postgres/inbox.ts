@@ -1,6 +1,6 @@
 // The inbox on PostgreSQL: replicas lease past each other with SKIP LOCKED.
 import { randomUUID } from 'node:crypto'
-import { itemOf, keptOf } from '../rows.ts'
+import { itemOf, keptOf } from '../sql/rows.ts'
 import {
   blamedInHaste,
   keyMemory,
@@ -9,7 +9,7 @@ import {
   type Inbox,
   type InboxItem,
   type PutOutcome,
-} from '../inbox.ts'
+} from '../ports/inbox.ts'
 import { usedBytes } from './size.ts'
 import type { Database, Session } from './database.ts'
 

@@ -1,6 +1,6 @@
 // PostgreSQL's schema, as numbered steps that are never edited once released. Times are milliseconds of Unix time.
-import { toldMigration } from '../told-migration.ts'
-import { viewsMigration } from '../views-migration.ts'
+import { toldMigration } from '../sql/told-migration.ts'
+import { viewsMigration } from '../sql/views-migration.ts'
 
 export const postgresMigrations: readonly string[] = [
   // 1: the same tables as SQLite's first step. JSON is kept as text: it is never queried, and text keeps it as it came.

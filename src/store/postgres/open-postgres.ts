@@ -1,9 +1,9 @@
 // The store of several replicas: one PostgreSQL database, every room's tables on one pool.
-import { broughtBack } from '../too-far-ahead.ts'
+import { broughtBack } from '../sql/too-far-ahead.ts'
 import { placed } from './trend-taking.ts'
 import { openDatabase, type DatabaseOptions } from './database.ts'
-import { postgresAsking } from './asking.ts'
-import { postgresExports } from './exports.ts'
+import { postgresAsking } from './enrichment-queue.ts'
+import { postgresExports } from './outbox.ts'
 import { postgresInbox } from './inbox.ts'
 import { postgresNotes } from './notes.ts'
 import { postgresPruning } from './pruning.ts'
@@ -11,7 +11,7 @@ import { postgresTotals } from './totals.ts'
 import { postgresRuns } from './runs.ts'
 import { postgresTables } from './tables.ts'
 import { postgresViews } from './views.ts'
-import type { Store } from '../store.ts'
+import type { Store } from '../ports/store.ts'
 
 export interface PostgresOptions extends DatabaseOptions {
   /** Bytes the database may hold before it takes no more deliveries. */

@@ -5,7 +5,7 @@ import { slicesOf } from './slices.ts'
 import { usedBytes } from './size.ts'
 import { writeMemories } from './tombstones.ts'
 import type { Database, Session } from './database.ts'
-import type { Pruning, RunCursor, RunsPruned } from '../pruning.ts'
+import type { Pruning, RunCursor, RunsPruned } from '../ports/pruning.ts'
 
 export function postgresPruning(db: Database, maxSize: number): Pruning {
   const changes = async (sql: string, values: readonly (number | string)[]): Promise<number> =>

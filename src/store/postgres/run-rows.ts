@@ -1,10 +1,10 @@
 // Runs and their jobs as they are read from PostgreSQL, many at a time.
-import { isFrozen, jobsOf, storedRun } from '../run-rows.ts'
-import type { FrozenPart } from '../../model/frozen.ts'
+import { isFrozen, jobsOf, storedRun } from '../sql/run-rows.ts'
+import type { FrozenPart } from '../../model/chunk.ts'
 import type { Job } from '../../model/job.ts'
 import type { Row, Session } from './database.ts'
 import type { RunKey } from '../../model/observation.ts'
-import type { RunWork, StoredRun } from '../runs.ts'
+import type { RunWork, StoredRun } from '../ports/runs.ts'
 
 export async function selectRuns(session: Session, keys: readonly RunKey[], tail: string): Promise<Row[]> {
   return session.query(

@@ -1,9 +1,9 @@
 // What a transaction writes of runs on PostgreSQL: each kind of row in one statement for all of them.
 import { Again, type Session } from './database.ts'
-import { jobWrites, keyOf, toldRange, type JobWrites } from '../run-rows.ts'
+import { jobWrites, keyOf, toldRange, type JobWrites } from '../sql/run-rows.ts'
 import { nameOf } from './run-rows.ts'
 import { textList, textsOf } from './text-lists.ts'
-import type { RunChange, StoredRun } from '../runs.ts'
+import type { RunChange, StoredRun } from '../ports/runs.ts'
 
 /** One run's change, and what of its jobs is to be written. */
 export interface Written {

@@ -1,17 +1,17 @@
 // Runs, their jobs and what was frozen of them, on PostgreSQL: each step of a transaction is one statement for all runs.
-import { changeAsking, noteTriggers } from './asking.ts'
-import { changesListing } from '../listing.ts'
+import { changeAsking, noteTriggers } from './enrichment-queue.ts'
+import { changesListing } from '../read-models/listing.ts'
 import { listRuns } from './views.ts'
 import { moveTotals } from './totals.ts'
 import type { Database, Row, Session } from './database.ts'
-import { headOf, keyOf } from '../run-rows.ts'
+import { headOf, keyOf } from '../sql/run-rows.ts'
 import { loadJobs, nameOf, runOf, selectRuns } from './run-rows.ts'
 import { readMemory, takeMemories } from './tombstones.ts'
 import { slicesOf } from './slices.ts'
 import { writeJobs, writeParts, writeRuns, writtenOf, type Written } from './run-writes.ts'
 import { revive } from '../../model/tombstone.ts'
 import type { RunKey } from '../../model/observation.ts'
-import type { Runs, RunWork, Understood } from '../runs.ts'
+import type { Runs, RunWork, Understood } from '../ports/runs.ts'
 
 export function postgresRuns(db: Database): Runs {
   return {

@@ -1,6 +1,6 @@
 // What is remembered of pruned runs, on PostgreSQL.
-import { keyOf } from '../run-rows.ts'
-import { readTombstone, tombstoneText } from '../tombstone-text.ts'
+import { keyOf } from '../sql/run-rows.ts'
+import { readTombstone, tombstoneText } from '../sql/tombstone-text.ts'
 import type { Row, Session } from './database.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { Tombstone } from '../../model/tombstone.ts'

@@ -1,6 +1,6 @@
 // Running totals on PostgreSQL: each step is one statement for all projects.
-import { batchesOf, countNameOf, namesOf, sumsOf } from '../adding-up.ts'
-import { foldedCounters, type Totals } from '../totals.ts'
+import { batchesOf, countNameOf, namesOf, sumsOf } from '../sql/adding-up.ts'
+import { foldedCounters, type Totals } from '../ports/totals.ts'
 import { overflowAttributes, shapeOf, type ProjectIncrements, type SeriesTotal } from '../../model/totals.ts'
 import type { Database, Row, Session } from './database.ts'
 

@@ -1,12 +1,12 @@
 // Figures over time on PostgreSQL: several replicas freeze at once, and one of them at a time takes in what was frozen.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { forgottenBefore, rowKey, rowValues, takeInSql, trendSteps, writing } from '../trends-sql.ts'
-import { EarlierFailures } from '../earlier-failures.ts'
-import { TrendSums, type Addition } from '../trend-sums.ts'
+import { forgottenBefore, rowKey, rowValues, takeInSql, trendSteps, writing } from '../read-models/trends-sql.ts'
+import { EarlierFailures } from '../read-models/earlier-failures.ts'
+import { TrendSums, type Addition } from '../read-models/trend-sums.ts'
 import type { Database, Row, Session } from './database.ts'
-import type { FrozenPart } from '../../model/frozen.ts'
-import type { Ask, Value } from '../views-sql.ts'
-import type { TrendViews } from '../trends.ts'
+import type { FrozenPart } from '../../model/chunk.ts'
+import type { Ask, Value } from '../read-models/views-sql.ts'
+import type { TrendViews } from '../ports/trends.ts'
 
 /** Of parts up to `last` none is still to come once no transaction before `after` is under way. */
 interface Horizon {

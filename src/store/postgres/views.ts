@@ -1,11 +1,11 @@
 // Views on PostgreSQL.
-import { trendsOn } from '../trends-sql.ts'
+import { trendsOn } from '../read-models/trends-sql.ts'
 import { placed, postgresTrendTaking } from './trend-taking.ts'
-import { listingColumns, listingOf, listingValues } from '../listing.ts'
-import { viewsOn, type Ask } from '../views-sql.ts'
+import { listingColumns, listingOf, listingValues } from '../read-models/listing.ts'
+import { viewsOn, type Ask } from '../read-models/views-sql.ts'
 import type { Database, Session } from './database.ts'
 import type { Run } from '../../model/run.ts'
-import type { Views } from '../views.ts'
+import type { Views } from '../ports/views.ts'
 
 /** `upkeep`: the same database, for what takes longer than a page may. */
 export function postgresViews(db: Database, upkeep: Database): Views {

@@ -3,7 +3,7 @@
 import { chmodSync, closeSync, constants, copyFileSync, existsSync, mkdirSync, openSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { journalFolder, listSegments } from '../journal/segments.ts'
+import { journalFolder, listSegments } from './wal/segments.ts'
 import { openSqlite } from './open-sqlite.ts'
 import { storeFile } from './store-file.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'

@@ -2,11 +2,11 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import { makeFolder } from '../folder.ts'
-import { makePrivateFile } from '../private-place.ts'
+import { makeFolder } from './folder.ts'
+import { makePrivateFile } from './private-place.ts'
 import { DataError, reasonOf, StoreError, type Fault } from '../../lib/fault.ts'
 import { after, type Timer } from '../../lib/timer.ts'
-import type { StoreOptions } from '../store.ts'
+import type { StoreOptions } from '../ports/store.ts'
 import { sqliteMigrations } from './migrations.ts'
 
 type Clocks = Pick<StoreOptions, 'now' | 'elapsed'>

@@ -1,6 +1,6 @@
 // Keys of deliveries on SQLite: one that is sent again is known by its key for a week. Keys come in no order, so each would change a
 // page of its own: they wait in the order of the journal until they are many, and join the others in the order of the keys.
-import { keyMemory } from '../inbox.ts'
+import { keyMemory } from '../ports/inbox.ts'
 import type { Database } from './database.ts'
 
 export interface DeliveryKeys {

@@ -1,14 +1,14 @@
 // The inbox on SQLite: what the door has taken is read from the journal beside the file; what comes another way (redelivery,
 // retries) is in a table. A row of the table has the number below zero, so that both have ids of their own.
 import { randomUUID } from 'node:crypto'
-import { itemOf, keptOf } from '../rows.ts'
+import { itemOf, keptOf } from '../sql/rows.ts'
 import type { DeliveryKeys } from './delivery-keys.ts'
-import type { JournalInbox } from './journal-inbox.ts'
-import type { JournalState } from './journal-progress.ts'
+import type { JournalInbox } from './wal-inbox.ts'
+import type { JournalState } from './wal-checkpoint.ts'
 import type { Database, Row } from './database.ts'
-import { isUnderstood } from '../journal/progress.ts'
+import { isUnderstood } from './wal/checkpoint.ts'
 import { openReadingNote, type ReadingNote } from './reading-note.ts'
-import { readProgress } from './journal-progress.ts'
+import { readProgress } from './wal-checkpoint.ts'
 import {
   blamedInHaste,
   readAlone,
@@ -18,7 +18,7 @@ import {
   type InboxState,
   type PutOutcome,
   type SharedInbox,
-} from '../inbox.ts'
+} from '../ports/inbox.ts'
 import type { Leases } from './leases.ts'
 
 /** All that waits, and who has it at the moment. */

@@ -2,8 +2,8 @@
 // to look at it, and one run alone changes a page of each.
 //
 // Which runs are to be listed is written with them. What they are listed as is remembered, and read again where it is not.
-import { headOf } from '../run-rows.ts'
-import { listingColumns, listingOf, listingValues, type ListingValues } from '../listing.ts'
+import { headOf } from '../sql/run-rows.ts'
+import { listingColumns, listingOf, listingValues, type ListingValues } from '../read-models/listing.ts'
 import { loadJobs } from './run-rows.ts'
 import type { Database, Row } from './database.ts'
 import type { RecentParts } from './recent-parts.ts'

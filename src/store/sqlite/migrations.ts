@@ -1,6 +1,6 @@
 // SQLite's schema, as numbered steps that are never edited once released. `user_version` says how far a file has come.
-import { toldMigration } from '../told-migration.ts'
-import { viewsMigration } from '../views-migration.ts'
+import { toldMigration } from '../sql/told-migration.ts'
+import { viewsMigration } from '../sql/views-migration.ts'
 
 export const sqliteMigrations: readonly string[] = [
   // 1: the inbox, the runs, what was frozen of them and what is owed for it.

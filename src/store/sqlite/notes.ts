@@ -1,7 +1,7 @@
 // Notes, leases and counters on SQLite.
 import type { Database } from './database.ts'
-import type { Json } from '../notes.ts'
-import type { Store } from '../store.ts'
+import type { Json } from '../ports/notes.ts'
+import type { Store } from '../ports/store.ts'
 
 export function sqliteNotes(db: Database): Pick<Store, 'notes' | 'leases' | 'counters'> {
   return {

@@ -3,27 +3,20 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { isUpToDate, openOwnDatabase, openSharedDatabase, type Database } from './database.ts'
-import { reclaimAsking, sqliteAsking } from './asking.ts'
+import { reclaimAsking, sqliteAsking } from './enrichment-queue.ts'
 import { sqliteDeliveryKeys, type DeliveryKeys } from './delivery-keys.ts'
 import { createRecentParts } from './recent-parts.ts'
 import { sqliteListings, type Listings } from './listings.ts'
-import { sqliteExports } from './exports.ts'
+import { sqliteExports } from './outbox.ts'
 import { createLeases } from './leases.ts'
-import {
-  eraseUnderstood,
-  journalBytes,
-  journalFolder,
-  moveJournal,
-  proveFolder,
-  usualRoom,
-} from '../journal/segments.ts'
-import { journalFault } from './inbox-door.ts'
-import { beginJournal, journalState, readProgress } from './journal-progress.ts'
-import { journalInbox, type JournalInbox } from './journal-inbox.ts'
-import { journalMarks, type JournalMarks } from '../journal/marks.ts'
+import { eraseUnderstood, journalBytes, journalFolder, moveJournal, proveFolder, usualRoom } from './wal/segments.ts'
+import { journalFault } from './inbox-writer.ts'
+import { beginJournal, journalState, readProgress } from './wal-checkpoint.ts'
+import { journalInbox, type JournalInbox } from './wal-inbox.ts'
+import { journalMarks, type JournalMarks } from './wal/positions.ts'
 import { lockForServing } from './serve-lock.ts'
-import { makeFolder } from '../folder.ts'
-import { proveReadable } from '../journal/stuck.ts'
+import { makeFolder } from './folder.ts'
+import { proveReadable } from './wal/stuck.ts'
 import { moveIntoTable, sqliteInbox, sqliteSharedInbox, type Waiting } from './inbox.ts'
 import { sqliteNotes } from './notes.ts'
 import { sqlitePruning } from './pruning.ts'
@@ -31,11 +24,11 @@ import { sqliteTotals } from './totals.ts'
 import { sqliteRuns } from './runs.ts'
 import { sqliteTables } from './tables.ts'
 import { sqliteTrendTaking } from './trend-taking.ts'
-import { takeInSql } from '../trends-sql.ts'
-import { broughtBack } from '../too-far-ahead.ts'
+import { takeInSql } from '../read-models/trends-sql.ts'
+import { broughtBack } from '../sql/too-far-ahead.ts'
 import { sqliteViews } from './views.ts'
 import { storeFile } from './store-file.ts'
-import type { SharedStore, Store, StoreOptions } from '../store.ts'
+import type { SharedStore, Store, StoreOptions } from '../ports/store.ts'
 
 /**
  * Opens the file as its only server, until it is closed: makes and migrates it, works off its journal and erases what is understood.

@@ -1,13 +1,13 @@
 // Giving up what is old, on SQLite: small transactions, and the pages they free back to the file system.
 import { loadJobs } from './run-rows.ts'
-import { storedRun } from '../run-rows.ts'
+import { storedRun } from '../sql/run-rows.ts'
 import { remember } from '../../model/tombstone.ts'
 import { writeMemory } from './tombstones.ts'
 import type { Database, Row } from './database.ts'
-import { takeInSql } from '../trends-sql.ts'
+import { takeInSql } from '../read-models/trends-sql.ts'
 import type { RecentParts } from './recent-parts.ts'
 import type { TrendTaking } from './trend-taking.ts'
-import type { Pruning, RunCursor, RunsPruned } from '../pruning.ts'
+import type { Pruning, RunCursor, RunsPruned } from '../ports/pruning.ts'
 
 /** Pages of one step, 16 KiB each (4 in files of the first versions): some milliseconds of writing. */
 const pagesPerStep = 128

@@ -1,7 +1,7 @@
 // Parts frozen a moment ago, still in memory: they are sent, and counted for the trends, right after they were written, and
 // reading a part back takes as long as mapping it. Only what is committed is remembered: a number that was rolled back is given
 // to another part. And only for a moment: so is one that was pruned.
-import type { FrozenPart } from '../../model/frozen.ts'
+import type { FrozenPart } from '../../model/chunk.ts'
 
 export interface RecentPart {
   readonly id: number

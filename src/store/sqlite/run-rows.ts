@@ -1,11 +1,11 @@
 // Runs and their jobs as they are read from SQLite.
-import { isFrozen, jobsOf } from '../run-rows.ts'
+import { isFrozen, jobsOf } from '../sql/run-rows.ts'
 import type { Database, Row } from './database.ts'
-import type { FrozenPart } from '../../model/frozen.ts'
+import type { FrozenPart } from '../../model/chunk.ts'
 import type { Job } from '../../model/job.ts'
 import type { RecentParts } from './recent-parts.ts'
 import type { RunKey } from '../../model/observation.ts'
-import type { RunWork } from '../runs.ts'
+import type { RunWork } from '../ports/runs.ts'
 
 export function select(db: Database, key: RunKey): Row | undefined {
   return db.prepare('SELECT * FROM runs WHERE instance = ? AND pipeline_id = ?').get(key.instance, key.pipelineId)

@@ -1,11 +1,11 @@
 // Runs, their jobs and what was frozen of them, on SQLite.
-import { changeAsking, noteTriggers } from './asking.ts'
+import { changeAsking, noteTriggers } from './enrichment-queue.ts'
 import { erase } from './inbox.ts'
-import { changesListing } from '../listing.ts'
+import { changesListing } from '../read-models/listing.ts'
 import { moveTotals } from './totals.ts'
 import { createDueLeases } from './due-leases.ts'
 import { loadJobs, select } from './run-rows.ts'
-import { headOf, jobWrites, storedRun, toldRange, type JobWrites } from '../run-rows.ts'
+import { headOf, jobWrites, storedRun, toldRange, type JobWrites } from '../sql/run-rows.ts'
 import { readMemory, takeMemory } from './tombstones.ts'
 import { revive } from '../../model/tombstone.ts'
 import type { Database, Row } from './database.ts'
@@ -14,7 +14,7 @@ import { mostText, newestWorth, type RecentPart, type RecentParts } from './rece
 import type { Listings } from './listings.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 import type { RunKey } from '../../model/observation.ts'
-import type { Owed, RunChange, Runs, RunWork, SourceName, StoredRun, Understood } from '../runs.ts'
+import type { Owed, RunChange, Runs, RunWork, SourceName, StoredRun, Understood } from '../ports/runs.ts'
 
 /** What a transaction moves besides the runs' own rows. */
 export interface Beside {

@@ -3,7 +3,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
-import { makePrivateFile } from '../private-place.ts'
+import { makePrivateFile } from './private-place.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
 
 export interface ServeLock {

@@ -1,6 +1,6 @@
 // Rows as they are, on SQLite.
-import { momentary, type Cell, type Cells, type Table, type Tables } from '../tables.ts'
-import { takeInSql } from '../trends-sql.ts'
+import { momentary, type Cell, type Cells, type Table, type Tables } from '../ports/tables.ts'
+import { takeInSql } from '../read-models/trends-sql.ts'
 import type { Database, Row } from './database.ts'
 
 export function sqliteTables(db: Database): Tables {

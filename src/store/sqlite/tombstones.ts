@@ -1,5 +1,5 @@
 // What is remembered of pruned runs, on SQLite.
-import { readTombstone, tombstoneText } from '../tombstone-text.ts'
+import { readTombstone, tombstoneText } from '../sql/tombstone-text.ts'
 import type { Database, Row } from './database.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { Tombstone } from '../../model/tombstone.ts'

@@ -1,6 +1,6 @@
 // Running totals on SQLite.
-import { batchesOf, countNameOf, namesOf, sumsOf, type Batch } from '../adding-up.ts'
-import { foldedCounters, type Totals } from '../totals.ts'
+import { batchesOf, countNameOf, namesOf, sumsOf, type Batch } from '../sql/adding-up.ts'
+import { foldedCounters, type Totals } from '../ports/totals.ts'
 import { overflowAttributes, shapeOf, type ProjectIncrements, type SeriesTotal } from '../../model/totals.ts'
 import type { Database, Row } from './database.ts'
 

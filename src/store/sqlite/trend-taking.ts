@@ -1,12 +1,12 @@
 // Figures over time on SQLite: read ahead from what was frozen a moment ago, written for many parts at once.
-import { forgottenBefore, rowKey, rowValues, takeInSql, trendSteps } from '../trends-sql.ts'
+import { forgottenBefore, rowKey, rowValues, takeInSql, trendSteps } from '../read-models/trends-sql.ts'
 import { StoreError } from '../../lib/fault.ts'
-import { EarlierFailures } from '../earlier-failures.ts'
-import { TrendSums } from '../trend-sums.ts'
+import { EarlierFailures } from '../read-models/earlier-failures.ts'
+import { TrendSums } from '../read-models/trend-sums.ts'
 import type { Database, Row } from './database.ts'
-import type { FrozenPart } from '../../model/frozen.ts'
+import type { FrozenPart } from '../../model/chunk.ts'
 import type { RecentParts } from './recent-parts.ts'
-import type { TrendViews } from '../trends.ts'
+import type { TrendViews } from '../ports/trends.ts'
 
 /** Read and not yet written: the parts after `from` up to `last`. */
 interface Ahead {

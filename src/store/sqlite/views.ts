@@ -1,11 +1,11 @@
 // Views on SQLite.
 import { StoreError } from '../../lib/fault.ts'
-import { trendsOn } from '../trends-sql.ts'
-import { viewsOn, type Ask } from '../views-sql.ts'
+import { trendsOn } from '../read-models/trends-sql.ts'
+import { viewsOn, type Ask } from '../read-models/views-sql.ts'
 import type { Database } from './database.ts'
 import type { Listings } from './listings.ts'
 import type { TrendTaking } from './trend-taking.ts'
-import type { Views } from '../views.ts'
+import type { Views } from '../ports/views.ts'
 
 export function sqliteViews(db: Database, trends: TrendTaking, listings: Listings): Views {
   const ask: Ask = async (sql, values) => db.prepare(sql).all(...values)

@@ -1,7 +1,7 @@
 // The attributes of a job or bridge: one table, carried by its span and by its log record alike.
 import type { Attributes } from '@opentelemetry/api'
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
-import type { FrozenJob, FrozenPart } from '../../model/frozen.ts'
+import type { FrozenJob, FrozenPart } from '../../model/chunk.ts'
 import type { Environment, Person, Runner } from '../../model/observation.ts'
 import { errorTypeOf, outcomeOfJob, stateOf, type Outcome } from '../mapping.ts'
 import {

@@ -1,7 +1,7 @@
 // The attributes of a pipeline: one table, carried by its span and by its log record alike.
 import type { Attributes } from '@opentelemetry/api'
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
-import type { FrozenPart } from '../../model/frozen.ts'
+import type { FrozenPart } from '../../model/chunk.ts'
 import { changeStateOf, errorTypeOf, outcomeOfPipeline, stateOf } from '../mapping.ts'
 import {
   ATTR_CICD_PIPELINE_NAME,

@@ -6,7 +6,7 @@ import {
   ATTR_SERVICE_NAME,
   ATTR_SERVICE_VERSION,
 } from '@opentelemetry/semantic-conventions'
-import type { FrozenPart } from '../../model/frozen.ts'
+import type { FrozenPart } from '../../model/chunk.ts'
 import {
   ATTR_DEPLOYMENT_ENVIRONMENT,
   ATTR_VCS_OWNER_NAME,

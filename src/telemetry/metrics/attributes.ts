@@ -1,6 +1,6 @@
 // The attributes of metric points: few and coarse, and never a run's id.
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
-import type { FrozenPart } from '../../model/frozen.ts'
+import type { FrozenPart } from '../../model/chunk.ts'
 import { pipelineOutcome, refTypeOf } from '../attributes/pipeline.ts'
 import { notBlank, type AttributeRow } from '../attributes/table.ts'
 import { errorTypeOf, stateOf } from '../mapping.ts'

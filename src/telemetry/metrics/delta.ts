@@ -1,7 +1,7 @@
 // Delta metrics: one set of points for each pipeline, at the time it ended.
 import type { Attributes } from '@opentelemetry/api'
 import type { MetricData, ResourceMetrics } from '@opentelemetry/sdk-metrics'
-import type { FrozenPart } from '../../model/frozen.ts'
+import type { FrozenPart } from '../../model/chunk.ts'
 import { overflowAttributes } from '../../model/totals.ts'
 import { resourceOf } from '../attributes/resource.ts'
 import type { TelemetrySettings } from '../settings.ts'

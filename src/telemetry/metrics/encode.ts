@@ -1,7 +1,7 @@
 // Metrics as bytes: OTLP requests made by the official serializer, many pipelines or projects in one.
 import { JsonMetricsSerializer, ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer'
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics'
-import type { FrozenPart } from '../../model/frozen.ts'
+import type { FrozenPart } from '../../model/chunk.ts'
 import type { TelemetrySettings } from '../settings.ts'
 import { toDelta } from './delta.ts'
 import type { SeriesCap } from './series-cap.ts'

@@ -1,5 +1,5 @@
 // What an attempt adds to its project's totals.
-import type { FrozenPart } from '../../model/frozen.ts'
+import type { FrozenPart } from '../../model/chunk.ts'
 import type { Amount, ProjectIncrements } from '../../model/totals.ts'
 import type { TelemetrySettings } from '../settings.ts'
 import { bucketed } from './buckets.ts'

@@ -1,6 +1,6 @@
 // Which refs metrics tell apart: a series for each ref ever seen costs the backend's user money.
 import picomatch from 'picomatch'
-import type { FrozenPart } from '../../model/frozen.ts'
+import type { FrozenPart } from '../../model/chunk.ts'
 
 /**
  * `branches`: every ref but those of merge requests; `all`: those too; `default`: the default branch; else globs of the refs

@@ -1,6 +1,6 @@
 // What one attempt measures: every point of every metric, before it is a delta point or part of a total.
 import type { Attributes } from '@opentelemetry/api'
-import { carriesPipeline, type FrozenPart } from '../../model/frozen.ts'
+import { carriesPipeline, type FrozenPart } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
 import { attributesOf, keyUnder } from '../attributes/table.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'

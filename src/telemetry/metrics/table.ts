@@ -1,5 +1,5 @@
 // Every metric of the contract: name, type, unit, attributes, and what an attempt adds to it.
-import { durationsOf, type FrozenPart } from '../../model/frozen.ts'
+import { durationsOf, type FrozenPart } from '../../model/chunk.ts'
 import { pipelineOutcome } from '../attributes/pipeline.ts'
 import { errorTypeOf } from '../mapping.ts'
 import { pipelineTimes } from '../traces.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { leapingClock } from './platform-server.ts'
-import { createMemoryBudget } from '../../../src/platform/memory-budget.ts'
+import { createMemoryBudget } from '../../../src/platform/rest/memory-budget.ts'
 import {
   freshBudget,
   grant,
@@ -11,7 +11,7 @@ import {
   priorities,
   snapshotOf,
   type BudgetState,
-} from '../../../src/platform/budget.ts'
+} from '../../../src/platform/rest/budget.ts'
 
 const minute = 60_000
 const perMinute = fc.integer({ min: 1, max: 400 })

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { answer, clientOf, fixture, json, poll, rejection, startPlatform } from './platform-server.ts'
-import { allOf } from '../../../src/platform/pages.ts'
+import { allOf } from '../../../src/platform/rest/pages.ts'
 import { ConfigError } from '../../../src/lib/fault.ts'
-import { directDispatcher } from '../../../src/platform/connection.ts'
+import { directDispatcher } from '../../../src/platform/rest/connection.ts'
 
 const at = Date.UTC(2025, 2, 11, 7, 30)
 

@@ -1,8 +1,8 @@
 // Who the platform is told we are, and that nobody else is told.
 import { describe, expect, it } from 'vitest'
 import { answer, clientOf, fixture, inTurn, json, poll, rejection, startPlatform, token } from './platform-server.ts'
-import { allOf } from '../../../src/platform/pages.ts'
-import { PlatformError } from '../../../src/platform/platform-error.ts'
+import { allOf } from '../../../src/platform/rest/pages.ts'
+import { PlatformError } from '../../../src/platform/rest/platform-error.ts'
 
 const project = (fixture('group-projects.json') as unknown[])[0]
 

@@ -11,8 +11,8 @@ import {
   startPlatform,
   type Reply,
 } from './platform-server.ts'
-import { allOf } from '../../../src/platform/pages.ts'
-import { saidBy } from '../../../src/platform/error-body.ts'
+import { allOf } from '../../../src/platform/rest/pages.ts'
+import { saidBy } from '../../../src/platform/rest/error-body.ts'
 
 const project = (fixture('group-projects.json') as unknown[])[0]
 const html = { 'content-type': 'text/html; charset=utf-8' }

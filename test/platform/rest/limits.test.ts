@@ -11,10 +11,10 @@ import {
   rejection,
   startPlatform,
 } from './platform-server.ts'
-import { grant, observe } from '../../../src/platform/budget.ts'
-import { budgetFactsOf } from '../../../src/platform/rate-limit.ts'
+import { grant, observe } from '../../../src/platform/rest/budget.ts'
+import { budgetFactsOf } from '../../../src/platform/rest/rate-limit.ts'
 import type { Clock } from '../../../src/lib/clock.ts'
-import { createMemoryBudget } from '../../../src/platform/memory-budget.ts'
+import { createMemoryBudget } from '../../../src/platform/rest/memory-budget.ts'
 
 const project = (fixture('group-projects.json') as unknown[])[0]
 const later = (headers: Record<string, string>) => answer(429, 'Retry later\n', headers)

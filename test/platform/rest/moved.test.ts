@@ -1,8 +1,8 @@
 // Projects and groups that moved: followed, remembered, and forgotten when that proves wrong.
 import { describe, expect, it } from 'vitest'
 import { answer, clientOf, fixture, json, poll, rejection, startPlatform, type Reply } from './platform-server.ts'
-import { allOf } from '../../../src/platform/pages.ts'
-import { createMoves } from '../../../src/platform/moved.ts'
+import { allOf } from '../../../src/platform/rest/pages.ts'
+import { createMoves } from '../../../src/platform/rest/moved.ts'
 
 const project = (fixture('group-projects.json') as unknown[])[0]
 const old = '/api/v4/projects/harbour%2Fcrane'

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { fixture } from './platform-server.ts'
-import { normalizeRest, projectOfPipeline } from '../../../src/platform/normalize-rest.ts'
-import { restBridge, restJob, restPipeline } from '../../../src/platform/rest-schemas.ts'
+import { normalizeRest, projectOfPipeline } from '../../../src/platform/rest/normalize.ts'
+import { restBridge, restJob, restPipeline } from '../../../src/platform/rest/schemas.ts'
 
 const instance = 'https://git.example.com'
 const pipelineJson = fixture('pipeline-retried.json') as Record<string, unknown>

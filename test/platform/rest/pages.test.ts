@@ -1,7 +1,7 @@
 // Lists: every page, in order, as far as the platform has them.
 import { describe, expect, it } from 'vitest'
 import { clientOf, fixture, json, poll, rejection, startPlatform, type Reply } from './platform-server.ts'
-import { allOf, nextLink } from '../../../src/platform/pages.ts'
+import { allOf, nextLink } from '../../../src/platform/rest/pages.ts'
 
 const [item] = fixture('project-pipelines.json') as [Record<string, unknown>]
 const items = (...ids: number[]) => ids.map(id => ({ ...item, id }))

@@ -2,8 +2,12 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
-import { createMemoryBudget } from '../../../src/platform/memory-budget.ts'
-import { createPlatformClient, type PlatformClient, type PlatformClientOptions } from '../../../src/platform/client.ts'
+import { createMemoryBudget } from '../../../src/platform/rest/memory-budget.ts'
+import {
+  createPlatformClient,
+  type PlatformClient,
+  type PlatformClientOptions,
+} from '../../../src/platform/rest/client.ts'
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../../../src/lib/clock.ts'
 

@@ -1,7 +1,7 @@
 // How requests are addressed.
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
-import { encodeQuery, segmentOf, type Query } from '../../../src/platform/query.ts'
+import { encodeQuery, segmentOf, type Query } from '../../../src/platform/rest/query.ts'
 
 describe('the query of a request', () => {
   it('sends a + as %2B, so that a time keeps its zone', () => {

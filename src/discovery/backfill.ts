@@ -1,0 +1,165 @@
+// Looks over a stretch of the past, project by project: what is found is queued behind the pipelines of the day, to be asked
+// about and exported by whoever serves the store. It goes on where it stopped; what was exported already is left alone.
+import { z } from 'zod'
+import { changedPipelines } from './poll-list.ts'
+import { isNews } from './discovered-run.ts'
+import { PlatformError } from '../platform/rest/platform-error.ts'
+import type { Millis } from '../model/instant.ts'
+import type { Notes } from '../store/ports/notes.ts'
+import type { PipelineListItem } from '../platform/rest/lists.ts'
+import type { PollContext } from './poll-context.ts'
+import type { Runs } from '../store/ports/runs.ts'
+
+export interface BackfillRange {
+  readonly since: Millis
+  readonly until: Millis
+}
+
+export interface BackfillOptions {
+  /** Made for the source `backfill`. */
+  readonly context: PollContext
+  readonly notes: Notes
+  readonly runs: Runs
+  /** Names what is looked over: the same name goes on where it stopped, within a week. */
+  readonly name: string
+  readonly range: BackfillRange
+  /** Ids or full paths. */
+  readonly projects: readonly string[]
+  readonly groups: readonly string[]
+  /** Only counts. */
+  readonly dryRun: boolean
+  readonly onProgress: (progress: BackfillProgress) => void
+  /** Milliseconds of Unix time. */
+  readonly now: () => number
+}
+
+export interface BackfillProgress {
+  /** What it looks over; the stretch of the first start where it goes on. */
+  readonly range: BackfillRange
+  readonly resumed: boolean
+  readonly projects: { readonly done: number; readonly all: number }
+  /** Pipelines seen, since this start. */
+  readonly seen: number
+  /** Of those, the ones that are news. */
+  readonly news: number
+  readonly requests: number
+  /** Projects that could not be read, with why. */
+  readonly failed: readonly { readonly project: string; readonly reason: string }[]
+}
+
+const week = 7 * 24 * 3_600_000
+
+const state = z.object({
+  since: z.number(),
+  until: z.number(),
+  startedAt: z.number(),
+  /** Projects up to this id are done. */
+  after: z.number(),
+  /** How far the next one has been read. */
+  seen: z.number().optional(),
+})
+type BackfillState = z.infer<typeof state>
+
+/** Rejects with a PlatformError that would meet every project, or with the reason of the context's aborted signal. */
+export async function backfill(options: BackfillOptions): Promise<BackfillProgress> {
+  const { context, notes, range, dryRun, now } = options
+  const name = `backfill/${context.client.instance}/${options.name}`
+  const known = state.safeParse(await notes.read(name)).data
+  const resumed = !dryRun && known !== undefined && now() - known.startedAt < week
+  let at: BackfillState = resumed ? known : { ...range, startedAt: now(), after: 0 }
+  const counts = { seen: 0, news: 0, done: 0, all: 0 }
+  const failed: { project: string; reason: string }[] = []
+
+  const progress = (): BackfillProgress => ({
+    range: { since: at.since, until: at.until },
+    resumed,
+    projects: { done: counts.done, all: counts.all },
+    seen: counts.seen,
+    news: counts.news,
+    requests: context.requests(),
+    failed,
+  })
+
+  async function save(next: BackfillState): Promise<void> {
+    at = next
+    if (!dryRun) await notes.change(name, () => ({ value: next, result: undefined }))
+    options.onProgress(progress())
+  }
+
+  async function take(items: readonly PipelineListItem[]): Promise<void> {
+    counts.seen += items.length
+    counts.news += dryRun ? await countNews(items, options) : await context.notice(items)
+  }
+
+  async function look(project: number): Promise<void> {
+    const { until } = at
+    let any = false
+    for await (const step of changedPipelines(
+      context.client,
+      project,
+      { since: at.seen ?? at.since, until },
+      context.call,
+    )) {
+      any ||= step.items.length > 0
+      await take(step.items)
+      await save({ ...at, seen: step.seen })
+    }
+    // Children have their parents in the same project.
+    if (!any && at.seen === undefined) return
+    const children = { since: at.since, until, source: 'parent_pipeline' }
+    for await (const step of changedPipelines(context.client, project, children, context.call)) await take(step.items)
+  }
+
+  const projects = await projectsOf(options, failed)
+  counts.all = projects.length
+  for (const id of projects) {
+    counts.done += 1
+    if (id <= at.after) continue
+    try {
+      await look(id)
+    } catch (error) {
+      if (!isOwn(error)) throw error
+      failed.push({ project: String(id), reason: error.message })
+    }
+    const { seen: _, ...rest } = at
+    await save({ ...rest, after: id })
+  }
+  if (!dryRun) await notes.change(name, () => ({ value: undefined, result: undefined }))
+  return progress()
+}
+
+/** Ids in ascending order: so a number says how far it has come. */
+async function projectsOf(
+  { context, projects, groups }: BackfillOptions,
+  failed: { project: string; reason: string }[],
+): Promise<number[]> {
+  const ids = new Set<number>()
+  for (const project of projects) {
+    try {
+      ids.add((await context.client.project(project, context.call)).id)
+    } catch (error) {
+      if (!isOwn(error)) throw error
+      failed.push({ project, reason: error.message })
+    }
+  }
+  for (const group of groups) {
+    for await (const page of context.client.groupProjects(group, {}, context.call)) {
+      for (const { id } of page.items) ids.add(id)
+    }
+  }
+  return [...ids].sort((a, b) => a - b)
+}
+
+async function countNews(items: readonly PipelineListItem[], { runs, context }: BackfillOptions): Promise<number> {
+  let news = 0
+  for (const item of items) {
+    const known = await runs.get({ instance: context.client.instance, pipelineId: item.id })
+    if (known === undefined || isNews(known, item)) news += 1
+  }
+  return news
+}
+
+/** A project's own trouble: the others are looked at all the same. */
+function isOwn(error: unknown): error is PlatformError {
+  return error instanceof PlatformError && ['not-found', 'forbidden', 'refused'].includes(error.kind)
+}

@@ -1,0 +1,75 @@
+// What all parts of a poll share: how requests are made and counted, what the platform's clock shows, how news is written down.
+import { noticing, type NoticeRules } from './discovered-run.ts'
+import { projectOfPipeline } from '../platform/rest/normalize.ts'
+import type { AskingLane } from '../store/ports/enrichment-queue.ts'
+import type { CallOptions } from '../platform/rest/request.ts'
+import { elapsed, type Clock } from '../lib/clock.ts'
+import type { Millis } from '../model/instant.ts'
+import type { PipelineListItem } from '../platform/rest/lists.ts'
+import type { PlatformClient } from '../platform/rest/client.ts'
+import type { Priority } from '../platform/rest/budget.ts'
+import type { ProjectFacts } from '../model/observation.ts'
+import type { Runs, SourceName } from '../store/ports/runs.ts'
+import type { Selection } from '../processing/selection.ts'
+
+export interface PollContextOptions {
+  readonly client: PlatformClient
+  readonly runs: Runs
+  readonly selection: Selection
+  readonly rules: NoticeRules
+  readonly source: SourceName & ('poller' | 'backfill')
+  readonly signal: AbortSignal
+  readonly clock: Clock
+}
+
+export interface PollContext {
+  readonly client: PlatformClient
+  readonly call: CallOptions
+  /** Requests made since start. */
+  readonly requests: () => number
+  /** Unix ms on the platform's clock, as its last answer showed it. */
+  readonly now: () => Millis
+  /** An answer told the platform's time. */
+  readonly hearTime: (servedAt: Millis | undefined) => void
+  /** Writes down the pipelines that are news; answers how many are. */
+  readonly notice: (items: readonly PipelineListItem[], project?: ProjectFacts) => Promise<number>
+}
+
+/** How long a change may take to show in a list after its own time, ms: lists are read again from so far back. */
+export const overlap = 120_000
+
+export function createPollContext(options: PollContextOptions): PollContext {
+  const { client, runs, selection, rules, source, signal, clock } = options
+  let requests = 0
+  /** The platform's clock less the one that nobody sets, ms; until it is heard, ours. */
+  let ahead: number | undefined
+  const lane: AskingLane = source === 'backfill' ? 'backfill' : 'fresh'
+  const priority: Priority = source === 'backfill' ? 'backfill' : 'poll'
+  return {
+    client,
+    call: {
+      priority,
+      signal,
+      onSend: () => {
+        requests += 1
+      },
+    },
+    requests: () => requests,
+    now: () => (ahead === undefined ? clock.now() : elapsed(clock) + ahead),
+    hearTime: servedAt => {
+      if (servedAt !== undefined) ahead = servedAt - elapsed(clock)
+    },
+    notice: async (items, project) => {
+      const { instance } = client
+      const news = new Set<number>()
+      const work = items.flatMap(item => {
+        const seen = projectOfPipeline({ project_id: item.projectId, web_url: item.webUrl }, instance)
+        const facts = { ...seen, ...(item.project ?? project) }
+        if (!selection.project(facts.path)) return []
+        return [noticing({ instance, item, project: facts }, source, lane, rules, () => news.add(item.id))]
+      })
+      if (work.length > 0) await runs.transact(work)
+      return news.size
+    },
+  }
+}

@@ -1,0 +1,112 @@
+// The slow sweep: once a day every project of a group is looked at, whatever its activity says, a few in each round. It goes
+// on where it was after a restart.
+import { z } from 'zod'
+import { overlap, type PollContext } from './poll-context.ts'
+import type { Notes } from '../store/ports/notes.ts'
+import type { Millis } from '../model/instant.ts'
+import type { PlatformProject } from '../platform/rest/lists.ts'
+
+const state = z.object({
+  /** When this sweep began, the platform's time. */
+  startedAt: z.number(),
+  /** Changes before this were seen by the sweep before. */
+  since: z.number(),
+  /** The page of projects that comes next; absent at the first one. */
+  next: z.string().optional(),
+  /** Projects seen by this sweep so far. */
+  count: z.number(),
+  /** Projects of the sweep before; absent during the first one. */
+  before: z.number().optional(),
+  done: z.boolean(),
+})
+type SweepState = z.infer<typeof state>
+
+export interface SweepOptions {
+  readonly group: string
+  readonly context: PollContext
+  readonly notes: Notes
+  /** Between rounds, ms. */
+  readonly interval: number
+  /** How far the first sweep looks back, ms. */
+  readonly lookback: number
+  /** True for a project that is looked at anyway. */
+  readonly isKnown: (project: PlatformProject) => boolean
+  /** False: the round must end. */
+  readonly look: (project: PlatformProject, since: Millis) => Promise<boolean>
+}
+
+export interface Sweep {
+  /** Does its share of a round, at most so many requests. False: the round must end. */
+  go(allowance: number): Promise<boolean>
+}
+
+const day = 24 * 3_600_000
+/** A sweep is done a little before its day is over. */
+const share = 0.9
+
+export function createSweep(options: SweepOptions): Sweep {
+  const { group, context, notes, interval, lookback } = options
+  const name = `poll/sweep/${context.client.instance}/${group}`
+  let page:
+    | { readonly items: PlatformProject[]; readonly next: string | undefined; readonly from: string | undefined }
+    | undefined
+
+  async function load(): Promise<SweepState> {
+    const known = state.safeParse(await notes.read(name)).data
+    const now = context.now()
+    if (known === undefined) {
+      const first = { startedAt: now, since: now - lookback, count: 0, done: false }
+      await save(first)
+      return first
+    }
+    // A clock that was ahead began it.
+    if (known.startedAt > now) return { ...known, startedAt: now }
+    // The first one goes as fast as it may; the next follows at once, and from then on one begins every day.
+    if (!known.done || (known.before !== undefined && now - known.startedAt < day)) return known
+    return { startedAt: now, since: known.startedAt - overlap, count: 0, before: known.count, done: false }
+  }
+
+  async function save(value: SweepState): Promise<void> {
+    await notes.change(name, () => ({ value: value, result: undefined }))
+  }
+
+  /** The projects still to be looked at of the page at `from`. */
+  async function pageAt(from: string | undefined): Promise<NonNullable<typeof page>> {
+    if (page !== undefined && page.from === from) return page
+    for await (const { items, next, servedAt } of context.client.groupProjects(group, {}, { ...context.call, from })) {
+      context.hearTime(servedAt)
+      page = { items: [...items], next, from }
+      return page
+    }
+    return { items: [], next: undefined, from }
+  }
+
+  return {
+    go: async allowance => {
+      let now = await load()
+      if (now.done) return true
+      const quota = now.before === undefined ? allowance : Math.ceil((now.before * interval) / (day * share))
+      const end = context.requests() + Math.min(allowance, quota)
+      while (!now.done && context.requests() < end) {
+        const current = await pageAt(now.next)
+        while (current.items.length > 0 && context.requests() < end) {
+          const [project] = current.items
+          if (project === undefined) break
+          const skip = project.archived || options.isKnown(project)
+          if (!skip && !(await options.look(project, now.since))) {
+            await save(now)
+            return false
+          }
+          current.items.shift()
+          now = { ...now, count: now.count + 1 }
+        }
+        if (current.items.length > 0) break
+        now = { ...now, done: current.next === undefined, ...(current.next !== undefined && { next: current.next }) }
+        page = undefined
+        await save(now)
+      }
+      await save(now)
+      return true
+    },
+  }
+}

@@ -1,0 +1,299 @@
+// Finds pipelines by itself, in rounds that stay within a share of the API budget. Who is looked at, the most urgent first:
+//
+//   every round       projects the operator named; those with pipelines under way; those with a user's activity of late
+//   every few rounds  projects that ran anything in the last two weeks: schedules and retries move no activity
+//   once a day        every project of a group, a few in each round (`poll-sweep.ts`)
+//
+// One replica polls at a time, by a lease. All it knows is in the store: a restart goes on where it was.
+import { createLoop, type Loop } from '../lib/loop.ts'
+import { createPollHints } from './poll-hints.ts'
+import { createPollContext, type PollContext } from './poll-context.ts'
+import { createSingleton } from './singleton.ts'
+import { createSweep } from './poll-sweep.ts'
+import { lookAt } from './poll-project.ts'
+import { lookAtMine } from './poll-own-pipelines.ts'
+import { newEntry, openBook, type BookEntry, type PollBook } from './poll-book.ts'
+import { PlatformError } from '../platform/rest/platform-error.ts'
+import { elapsed, type Clock } from '../lib/clock.ts'
+import type { Leases, Notes } from '../store/ports/notes.ts'
+import type { Log } from '../lib/log.ts'
+import type { NoticeRules } from './discovered-run.ts'
+import type { PlatformClient } from '../platform/rest/client.ts'
+import type { PlatformProject } from '../platform/rest/lists.ts'
+import type { Runs } from '../store/ports/runs.ts'
+import type { Selection } from '../processing/selection.ts'
+import type { Troubles } from '../platform/rest/error-throttle.ts'
+
+export interface PollerOptions {
+  readonly client: PlatformClient
+  readonly runs: Runs
+  readonly notes: Notes
+  readonly leases: Leases
+  readonly rules: NoticeRules
+  readonly selection: Selection
+  /** Ids or full paths. */
+  readonly projects: readonly string[]
+  readonly groups: readonly string[]
+  readonly mine: boolean
+  /** Between two rounds, ms. */
+  readonly interval: number
+  readonly lookback: number
+  /** Requests a minute of everybody; a round takes a share of them. */
+  readonly perMinute: number
+  readonly troubles: Troubles
+  /** Called when something is to be asked about. */
+  readonly onNews: () => void
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface PollerCounters {
+  rounds: number
+  /** Requests for lists. */
+  requests: number
+  /** Pipelines that were news. */
+  noticed: number
+}
+
+export interface Poller extends Loop {
+  readonly counters: Readonly<PollerCounters>
+  /** One round, whoever has the lease. */
+  round(): Promise<void>
+  /** A pipeline was triggered there from another project, which moves no activity. */
+  hint(projectId: number): void
+  /** A webhook told of a pipeline there: from then on it is looked at as all projects that ran lately are. */
+  meet(projectId: number): void
+  /** Something was missed there: the project, or all that ran lately, is looked at in the next round, which is now. */
+  hurry(project: string | undefined): void
+}
+
+const hour = 3_600_000
+/** A user's activity shows at most once an hour. */
+const activeWithin = 2 * hour
+const ranWithin = 14 * 24 * hour
+/** "Every few rounds". */
+const few = 5
+/** Of the budget, for rounds; the rest is left to enrichment and commands. */
+const share = 0.6
+/** Of a round, what the most urgent projects may take while others wait. */
+const urgentShare = 0.9
+const atOnce = 4
+
+export function createPoller(options: PollerOptions): Poller {
+  const { client, notes, leases, troubles, clock, log } = options
+  const interval = Math.max(1_000, options.interval)
+  const allowance = Math.max(10, Math.floor((options.perMinute * interval * share) / 60_000))
+  const closing = new AbortController()
+  const context: PollContext = createPollContext({ ...options, source: 'poller', signal: closing.signal })
+  const counters = { rounds: 0, noticed: 0 }
+  const lease = createSingleton('poller', leases, clock)
+  /** When a project, and its children, were last asked for, in rounds; and how often it failed since. */
+  const asked = new Map<BookEntry['project'], { round: number; children: number; failures: number }>()
+  const hints = createPollHints()
+  let book: PollBook | undefined
+  /** Whether the round under way must end. */
+  const end: { now: boolean } = { now: false }
+  const isEnding = (): boolean => end.now || closing.signal.aborted
+
+  const sweeps = options.groups.map(group =>
+    createSweep({
+      group,
+      context,
+      notes,
+      interval,
+      lookback: options.lookback,
+      isKnown: project => book?.get(project.id) !== undefined,
+      look: async (project, since) => {
+        await look(newEntry(project.id, since, project.path), project)
+        return !isEnding()
+      },
+    }),
+  )
+
+  /** Runs one request's worth of work; what goes wrong is told once, and ends the round where all would go wrong. */
+  async function trying(subject: string, work: () => Promise<void>): Promise<boolean> {
+    if (isEnding() || !(await lease.isMine())) {
+      end.now = true
+      return false
+    }
+    try {
+      await work()
+      troubles.answered(subject)
+      return true
+    } catch (error) {
+      if (closing.signal.aborted) return false
+      if (!(error instanceof PlatformError)) throw error
+      if (troubles.failed(subject, error) === 'stop') end.now = true
+      return false
+    }
+  }
+
+  async function look(entry: BookEntry, facts?: PlatformProject): Promise<void> {
+    const { rounds } = counters
+    const before = asked.get(entry.project) ?? { round: -Infinity, children: -Infinity, failures: 0 }
+    const done = await trying(`project ${entry.path ?? entry.project}`, async () => {
+      const looked = await lookAt(entry, {
+        context,
+        put: async changed => book?.put(changed),
+        children: entry.ranAt > 0 && rounds - before.children >= few,
+        facts,
+      })
+      counters.noticed += looked.news
+      if (looked.news > 0) options.onNews()
+      asked.set(entry.project, { round: rounds, children: looked.children ? rounds : before.children, failures: 0 })
+    })
+    if (!done) asked.set(entry.project, { ...before, round: rounds, failures: before.failures + 1 })
+  }
+
+  /** Projects in which users did something of late. */
+  async function hinted(group: string): Promise<PlatformProject[]> {
+    const found: PlatformProject[] = []
+    await trying(`group ${group}`, async () => {
+      const activeAfter = context.now() - activeWithin
+      for await (const page of client.groupProjects(group, { activeAfter }, context.call)) {
+        context.hearTime(page.servedAt)
+        found.push(...page.items.filter(({ archived }) => !archived))
+      }
+    })
+    return found
+  }
+
+  /** A project that somebody else's pipeline named, if it is one of ours. */
+  async function named(id: number): Promise<PlatformProject | undefined> {
+    let found: PlatformProject | undefined
+    await trying(`project ${id}`, async () => {
+      const project = await client.project(id, context.call)
+      const ours = options.groups.some(group => project.path?.startsWith(`${group}/`) === true)
+      if (ours && !options.projects.includes(project.path ?? '')) found = project
+    })
+    return found
+  }
+
+  function isDue(project: BookEntry['project'], every: number): boolean {
+    const { round, failures } = asked.get(project) ?? { round: -Infinity, failures: 0 }
+    // What failed is asked ever more rarely, an hour apart at most.
+    const rest = failures < 2 ? every : Math.max(every, Math.min(hour / interval, 2 ** failures))
+    return counters.rounds - round >= rest
+  }
+
+  /** Every project that is due now, the longest unasked first. */
+  async function urgent(
+    open: PollBook,
+  ): Promise<Map<BookEntry['project'], { entry: BookEntry; facts?: PlatformProject }>> {
+    const first = context.now() - options.lookback
+    const due = new Map<BookEntry['project'], { entry: BookEntry; facts?: PlatformProject }>()
+    for (const project of options.projects) {
+      if (isDue(project, 1)) due.set(project, { entry: open.get(project) ?? newEntry(project, first, project) })
+    }
+    for (const group of options.groups) {
+      for (const facts of await hinted(group)) {
+        if (!isDue(facts.id, 1)) continue
+        due.set(facts.id, { entry: open.get(facts.id) ?? newEntry(facts.id, first, facts.path), facts })
+      }
+    }
+    for (const id of hints.take()) {
+      const known = open.get(id)
+      if (known !== undefined) due.set(id, { entry: known })
+      if (known !== undefined || options.groups.length === 0 || due.has(id)) continue
+      const facts = await named(id)
+      if (facts !== undefined) due.set(id, { entry: newEntry(id, first, facts.path), facts })
+    }
+    for (const entry of open.entries()) {
+      if (entry.active.length > 0 && isDue(entry.project, 1) && !due.has(entry.project))
+        due.set(entry.project, { entry })
+    }
+    return due
+  }
+
+  function ranLately(open: PollBook): { entry: BookEntry }[] {
+    const since = context.now() - ranWithin
+    const due = [...open.entries()].filter(({ project, ranAt }) => ranAt > since && isDue(project, few))
+    return due.map(entry => ({ entry }))
+  }
+
+  async function forgetIdle(open: PollBook): Promise<void> {
+    const named = new Set<BookEntry['project']>(options.projects)
+    for (const { project, ranAt, active } of [...open.entries()]) {
+      if (active.length > 0 || named.has(project) || ranAt > context.now() - ranWithin) continue
+      await open.drop(project)
+      asked.delete(project)
+    }
+  }
+
+  /** A few projects at once, the longest unasked first, as long as the round's share lasts. */
+  async function lookAll(
+    projects: Iterable<{ readonly entry: BookEntry; readonly facts?: PlatformProject }>,
+    limit: number,
+  ): Promise<void> {
+    const roundOf = (project: BookEntry['project']): number => Math.max(0, asked.get(project)?.round ?? 0)
+    const queue = [...projects].sort((a, b) => roundOf(a.entry.project) - roundOf(b.entry.project))
+    const worker = async (): Promise<void> => {
+      for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+        if (isEnding() || context.requests() >= limit) return
+        await look(next.entry, next.facts)
+      }
+    }
+    await Promise.all(Array.from({ length: atOnce }, worker))
+  }
+
+  async function round(): Promise<void> {
+    end.now = false
+    book ??= await openBook(notes, client.instance)
+    counters.rounds += 1
+    const start = context.requests()
+    if (options.mine) {
+      const whole = counters.rounds % few === 0
+      await trying("the token's own pipelines", () => lookAtMine(context, notes, { lookback: options.lookback, whole }))
+      options.onNews()
+    }
+    await lookAll((await urgent(book)).values(), start + allowance * urgentShare)
+    await lookAll(ranLately(book), start + allowance)
+    for (const sweep of sweeps) {
+      if (isEnding()) break
+      const left = Math.max(1, start + allowance - context.requests())
+      await trying('the sweep', async () => {
+        await sweep.go(left)
+      })
+    }
+    await forgetIdle(book)
+    log.debug({ requests: context.requests() - start, round: counters.rounds }, 'a round of polling')
+  }
+
+  const loop = createLoop({
+    name: 'poller',
+    clock,
+    log,
+    turn: async () => {
+      const begun = elapsed(clock)
+      if (!(await lease.isMine())) {
+        // Another replica polls; what it writes down is read when it is our turn.
+        book = undefined
+        return Math.min(interval, 10_000)
+      }
+      await round()
+      return Math.max(1_000, interval - (elapsed(clock) - begun))
+    },
+  })
+  return {
+    ...loop,
+    get counters() {
+      return { ...counters, requests: context.requests() }
+    },
+    round,
+    hint: projectId => hints.add(projectId),
+    meet: projectId => {
+      if (book?.get(projectId) === undefined) hints.meet(projectId)
+    },
+    hurry: project => {
+      for (const key of [...asked.keys()]) {
+        if (project === undefined || String(key) === project) asked.delete(key)
+      }
+      loop.wake()
+    },
+    stop: async () => {
+      closing.abort(new Error('the daemon stops'))
+      await loop.stop()
+      await lease.release()
+    },
+  }
+}

@@ -1,0 +1,195 @@
+// Fetches what the platform could not deliver: from its records of the daemon's own hooks, into the same inbox. A record with
+// no HTTP status (a time-out, a refused connection) counts as failed: that is what happens while the daemon is down.
+//
+// Records come newest first and never change, so each look goes back to the newest one of the look before. A delivery that
+// arrived after all is known by its key.
+import { z } from 'zod'
+import { createSingleton } from './singleton.ts'
+import { createLoop, type Loop } from '../lib/loop.ts'
+import { deliveryKey } from '../platform/webhook/delivery-key.ts'
+import { headerOf, type Profile } from '../platform/profile.ts'
+import { hookKindOfEvent, isWanted } from '../platform/webhook/event-kind.ts'
+import { PlatformError } from '../platform/rest/platform-error.ts'
+import { traceparentAlone } from '../platform/rest/variables.ts'
+import type { CallOptions } from '../platform/rest/request.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Delivery, Inbox } from '../store/ports/inbox.ts'
+import type { HookDelivery, PlatformHook } from '../platform/rest/lists.ts'
+import type { HookOwner, PlatformClient } from '../platform/rest/client.ts'
+import type { Leases, Notes } from '../store/ports/notes.ts'
+import type { Log } from '../lib/log.ts'
+import type { Troubles } from '../platform/rest/error-throttle.ts'
+
+export interface RedeliveryOptions {
+  readonly client: PlatformClient
+  readonly inbox: Pick<Inbox, 'put'>
+  readonly notes: Notes
+  readonly leases: Leases
+  readonly projects: readonly string[]
+  readonly groups: readonly string[]
+  /** Hooks at this address, or below it, are the daemon's own. */
+  readonly publicUrl: string
+  readonly profile: Profile
+  readonly troubles: Troubles
+  /** Called when deliveries were accepted. */
+  readonly onAccepted: () => void
+  /** A delivery is too large for the records: whatever it told must be polled. Undefined: in a project that is not known. */
+  readonly onOversize: (project: string | undefined) => void
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface RedeliveryCounters {
+  /** Failed deliveries that the platform's records held. */
+  found: number
+  /** Of those, the ones not known yet. */
+  accepted: number
+  oversize: number
+}
+
+export interface Redelivery extends Loop {
+  readonly counters: Readonly<RedeliveryCounters>
+  /** One look at all hooks. */
+  round(): Promise<void>
+}
+
+/** Between two looks, ms. */
+const every = 300_000
+
+/** What is remembered of a hook: how far its records were read, and what they told since it was first looked at. */
+const hookNote = z.object({
+  newest: z.number(),
+  owner: z.string().optional(),
+  /** As the platform calls it: `executable`, `temporarily_disabled`, `disabled`. */
+  state: z.string().optional(),
+  /** When something new was last found; the database's time. */
+  heardAt: z.number().optional(),
+  /** Deliveries by HTTP status, or `no answer`. */
+  answers: z.record(z.string(), z.number()).default({}),
+})
+
+export function createRedelivery(options: RedeliveryOptions): Redelivery {
+  const { client, inbox, notes, leases, troubles, profile, clock, log } = options
+  const counters: RedeliveryCounters = { found: 0, accepted: 0, oversize: 0 }
+  const closing = new AbortController()
+  const call: CallOptions = { priority: 'poll', signal: closing.signal }
+  const lease = createSingleton('redelivery', leases, clock)
+  const owners: HookOwner[] = [
+    ...options.projects.map(project => ({ project })),
+    ...options.groups.map(group => ({ group })),
+  ]
+
+  async function look(owner: HookOwner): Promise<void> {
+    for await (const page of client.hooks(owner, call)) {
+      for (const hook of page.items) if (isOwn(hook, options.publicUrl)) await lookAt(owner, hook)
+    }
+  }
+
+  async function lookAt(owner: HookOwner, { id, alertStatus: state }: PlatformHook): Promise<void> {
+    const name = `redelivery/${client.instance}/${'project' in owner ? 'project' : 'group'}/${id}`
+    const known = hookNote.safeParse(await notes.read(name)).data
+    const seen = known?.newest ?? 0
+    const answers = { ...known?.answers }
+    let newest = seen
+    for await (const page of client.hookDeliveries(owner, id, {}, call)) {
+      newest = Math.max(newest, ...page.items.map(item => item.id))
+      const fresh = page.items.filter(item => item.id > seen)
+      // A store that is full takes them later: then nothing is remembered as seen.
+      if (!(await take(owner, fresh.filter(hasFailed)))) return
+      for (const answer of fresh.map(answerOf)) answers[answer] = (answers[answer] ?? 0) + 1
+      if (fresh.length < page.items.length) break
+    }
+    if (known !== undefined && newest === seen && state === known.state) return
+    await notes.change(name, (_, now) => {
+      const heardAt = newest === seen ? known?.heardAt : now
+      const told = { ...(state !== undefined && { state }), ...(heardAt !== undefined && { heardAt }) }
+      return { value: { newest, owner: nameOf(owner), answers, ...told }, result: undefined }
+    })
+  }
+
+  async function take(owner: HookOwner, failed: readonly HookDelivery[]): Promise<boolean> {
+    const deliveries = failed.flatMap(record => {
+      const event = headerOf(record.requestHeaders, 'Event', profile) ?? ''
+      const kind = hookKindOfEvent(event)
+      if (kind !== undefined && !isWanted(kind)) return []
+      counters.found += 1
+      if (record.isOversize) {
+        counters.oversize += 1
+        options.onOversize('project' in owner ? String(owner.project) : undefined)
+        return []
+      }
+      return record.requestData === undefined ? [] : [deliveryOf(record, event, profile)]
+    })
+    if (deliveries.length === 0) return true
+    const outcomes = await inbox.put(deliveries)
+    const accepted = outcomes.filter(outcome => outcome === 'accepted').length
+    counters.accepted += accepted
+    if (accepted > 0) options.onAccepted()
+    return !outcomes.includes('full')
+  }
+
+  async function round(): Promise<void> {
+    for (const owner of owners) {
+      const subject = `hooks of ${nameOf(owner)}`
+      try {
+        await look(owner)
+        troubles.answered(subject)
+      } catch (error) {
+        if (closing.signal.aborted) return
+        if (!(error instanceof PlatformError)) throw error
+        if (troubles.failed(subject, error) === 'stop') return
+      }
+    }
+  }
+
+  const loop = createLoop({
+    name: 'redelivery',
+    clock,
+    log,
+    turn: async () => {
+      if (await lease.isMine()) await round()
+      return every
+    },
+  })
+  return {
+    ...loop,
+    counters,
+    round,
+    stop: async () => {
+      closing.abort(new Error('the daemon stops'))
+      await loop.stop()
+      await lease.release()
+    },
+  }
+}
+
+function deliveryOf({ requestHeaders, requestData }: HookDelivery, event: string, profile: Profile): Delivery {
+  return {
+    // The platform's own record: it gives both headers the same value.
+    key: deliveryKey(requestHeaders, 'sent'),
+    event: event.trim(),
+    instance: headerOf(requestHeaders, 'Instance', profile),
+    source: 'redelivery',
+    body: Buffer.from(JSON.stringify(requestData, traceparentAlone)),
+  }
+}
+
+function nameOf(owner: HookOwner): string {
+  return 'project' in owner ? `project ${owner.project}` : `group ${owner.group}`
+}
+
+function answerOf({ responseStatus = '' }: HookDelivery): string {
+  return /^\d{3}$/.test(responseStatus) ? responseStatus : 'no answer'
+}
+
+/** No status at all is a failure too; so is anything but success. */
+function hasFailed({ responseStatus }: HookDelivery): boolean {
+  return !/^2\d\d$/.test(responseStatus ?? '')
+}
+
+/** The address itself or one below it, with or without a slash at its end. */
+function isOwn({ url }: PlatformHook, publicUrl: string): boolean {
+  const base = publicUrl.replace(/\/+$/, '').toLowerCase()
+  const hook = url.replace(/\/+$/, '').toLowerCase()
+  return hook === base || hook.startsWith(`${base}/`)
+}

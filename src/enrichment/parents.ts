@@ -1,0 +1,169 @@
+// Where a triggered pipeline belongs: the chain to its root, first in the store, then by asking. Never guessed.
+//
+// A webhook names the parent; REST does not. There the parents tell: their bridges name the pipelines they started. Those of
+// runs that ended are known already, so the bridges of runs under way are asked for, the nearest ones first.
+import { allOf } from '../platform/rest/pages.ts'
+import { isTriggered, maxGenerations, withParent } from '../model/family.ts'
+import { PlatformError } from '../platform/rest/platform-error.ts'
+import { normalizeRest } from '../platform/rest/normalize.ts'
+import { absorbing, type AbsorbRules } from '../processing/merge-observations.ts'
+import type { Asking, Trigger } from '../store/ports/enrichment-queue.ts'
+import type { CallOptions } from '../platform/rest/request.ts'
+import type { Millis } from '../model/instant.ts'
+import type { Observation, RunKey } from '../model/observation.ts'
+import type { PlatformClient } from '../platform/rest/client.ts'
+import type { RunHead } from '../model/run.ts'
+import type { Runs, RunWork } from '../store/ports/runs.ts'
+import type { Selection } from '../processing/selection.ts'
+
+export interface ParentsOptions {
+  readonly client: PlatformClient
+  readonly runs: Runs
+  readonly asking: Asking
+  readonly rules: AbsorbRules
+  readonly selection: Selection
+  /** The store's clock, by which runs were heard of. */
+  readonly storeNow: () => Promise<Millis>
+}
+
+export interface Found {
+  /** False: a parent may still show up. */
+  readonly known: boolean
+  /** What triggered the run, where its own sources did not tell. */
+  readonly parent?: Trigger | undefined
+}
+
+export interface Parents {
+  /** Makes the store know the chain above a run as far as it can be known. `heardAt`: when the run was first heard of. */
+  find(run: RunHead, heardAt: number, call: CallOptions): Promise<Found>
+}
+
+/** Runs under way that are asked for their bridges in one search. */
+const mostAsked = 10
+const hidden: ReadonlySet<string> = new Set(['not-found', 'forbidden'])
+/** Runs whose bridges were asked for are remembered; the oldest goes first. */
+const capacity = 2_000
+
+export function createParents(options: ParentsOptions): Parents {
+  const { client, runs, asking, rules, selection, storeNow } = options
+  /** When the bridges of a run were last asked for, by the store's clock: who was not among them then is not its child. */
+  const askedAt = new Map<string, number>()
+
+  async function find(run: RunHead, heardAt: number, call: CallOptions): Promise<Found> {
+    let parent: Trigger | undefined
+    try {
+      return await climb()
+    } catch (error) {
+      // A parent that may not be seen stays unknown: the chain ends there.
+      if (error instanceof PlatformError && hidden.has(error.kind)) return { known: true, parent }
+      throw error
+    }
+
+    async function climb(): Promise<Found> {
+      let child = run
+      let since = heardAt
+      for (let generation = 0; generation < maxGenerations && isTriggered(child); generation++) {
+        const found = (await toldBy(child)) ?? (await searched(child, since, call))
+        if (found === undefined) return { known: false, parent }
+        if (generation === 0) parent = found
+        else await runs.transact([adopting(child.key, found)])
+        if (!(await isEnough(child, found, call))) break
+        const next = await runs.get({ instance: run.key.instance, pipelineId: found.pipelineId })
+        if (next === undefined) break
+        child = next.run
+        since = Math.min(next.timing.changedAt, ...Object.values(next.heardFrom))
+      }
+      return { known: true, parent }
+    }
+  }
+
+  /** What the payload says, or the jobs of another pipeline. */
+  async function toldBy(run: RunHead): Promise<Trigger | undefined> {
+    const told = run.pipeline?.record.facts.sourcePipeline
+    if (told?.jobId === undefined) return asking.triggerOf(run.key)
+    const { pipelineId, jobId, projectId } = told
+    return { pipelineId, jobId, projectId: projectId ?? run.project.facts.id }
+  }
+
+  async function searched(run: RunHead, heardAt: number, call: CallOptions): Promise<Trigger | undefined> {
+    const facts = run.pipeline?.record.facts
+    const named = facts?.sourcePipeline
+    const sameProject = facts?.source === 'parent_pipeline' ? run.project.facts.id : undefined
+    const candidates =
+      named?.projectId === undefined
+        ? await asking.candidates(run.key, sameProject, mostAsked)
+        : [{ key: { ...run.key, pipelineId: named.pipelineId }, projectId: named.projectId }]
+    for (const { key, projectId } of candidates) {
+      if ((askedAt.get(nameOf(key)) ?? -1) > heardAt) continue
+      await askBridges(key, projectId, call).catch((error: unknown) => {
+        if (!(error instanceof PlatformError && hidden.has(error.kind))) throw error
+      })
+      const trigger = await asking.triggerOf(run.key)
+      if (trigger !== undefined) return trigger
+    }
+    return undefined
+  }
+
+  async function askBridges(key: RunKey, projectId: number, call: CallOptions): Promise<void> {
+    remember(key, await storeNow())
+    const { instance, pipelineId } = key
+    const bridges = await allOf(client.pipelineBridges(projectId, pipelineId, call))
+    await tell(normalizeRest({ instance, pipelineId, project: { id: projectId }, bridges }))
+  }
+
+  /** Makes the parent a run of the store, where it is not and the root cannot be known without it. False: no need to climb on. */
+  async function isEnough(run: RunHead, parent: Trigger, call: CallOptions): Promise<boolean> {
+    const key = { instance: run.key.instance, pipelineId: parent.pipelineId }
+    const known = await runs.ancestor(key, parent.jobId)
+    if (known?.head.attempts[0] !== undefined) return false
+    const root = run.pipeline?.record.facts.rootPipelineId
+    // Named as the root the parent may be the first of its project only, and another project's pipeline above it.
+    if (known?.head.pipeline === undefined && (root === undefined || root === parent.pipelineId)) {
+      const pipeline = await client.pipeline(parent.projectId, parent.pipelineId, call)
+      const project = known?.head.project.facts
+      const told = normalizeRest({ instance: key.instance, pipeline, ...(project && { project }) })
+      if (!selection.project(told.project.path)) return false
+      await tell(told)
+    }
+    if (known?.trigger === undefined) await knowTrigger(run, key, parent, call)
+    return true
+  }
+
+  /** A pipeline of another project may be triggered by a job instead of a bridge; its span is another then. */
+  async function knowTrigger(run: RunHead, key: RunKey, parent: Trigger, call: CallOptions): Promise<void> {
+    const { projectId, jobId } = parent
+    const facts = run.pipeline?.record.facts
+    const isBridge = facts?.source === 'parent_pipeline' || facts?.sourcePipeline?.bridgesAreTold === true
+    if (isBridge || askedAt.has(nameOf(key))) return
+    await askBridges(key, projectId, call)
+    if ((await runs.ancestor(key, jobId))?.trigger !== undefined) return
+    const jobs = await allOf(client.pipelineJobs(projectId, key.pipelineId, call))
+    const { instance, pipelineId } = key
+    await tell(normalizeRest({ instance, pipelineId, project: { id: projectId }, jobs }))
+  }
+
+  async function tell(observation: Observation): Promise<void> {
+    await runs.transact(absorbing([observation], undefined, rules))
+  }
+
+  function remember(key: RunKey, at: Millis): void {
+    askedAt.delete(nameOf(key))
+    askedAt.set(nameOf(key), at)
+    const [oldest] = askedAt.keys()
+    if (askedAt.size > capacity && oldest !== undefined) askedAt.delete(oldest)
+  }
+
+  return { find }
+}
+
+function adopting(key: RunKey, trigger: Trigger): RunWork {
+  return {
+    key,
+    jobs: [],
+    decide: known => known && { run: withParent(known.run, trigger), jobs: [], timing: known.timing },
+  }
+}
+
+function nameOf({ instance, pipelineId }: RunKey): string {
+  return `${instance}\n${pipelineId}`
+}

@@ -1,0 +1,164 @@
+// Group commit: deliveries that arrive together share one durable transaction, and are answered after it.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { after, type Timer } from '../lib/timer.ts'
+import { StoreError } from '../lib/fault.ts'
+import type { Delivery, Inbox, InboxDoor, PutOutcome } from '../store/ports/inbox.ts'
+
+/** `abreast`: so many puts may be under way at a time; one without it. */
+export type PutBatchInbox = Pick<Inbox, 'put'> & Partial<Pick<InboxDoor, 'abreast'>>
+
+export interface PutBatchOptions {
+  /** Deliveries of one transaction at most. */
+  readonly maxItems: number
+  /** Bytes of bodies in one transaction at most; a single larger one goes alone. */
+  readonly maxBytes: number
+  /** How long a sender is let wait for an answer, ms; 7 s. */
+  readonly patience?: number | undefined
+  /** Called after each transaction that accepted something. Must not throw. */
+  readonly onAccepted: () => void
+}
+
+export interface PutBatch {
+  /**
+   * Resolves once the delivery is durable, or refused; rejects with what the store threw, or when it has not answered for so
+   * long that the sender is about to give up. It may become durable afterwards: a sender that tries again is told so.
+   */
+  put(delivery: Delivery): Promise<PutOutcome>
+}
+
+interface Waiting {
+  readonly delivery: Delivery
+  readonly since: number
+  readonly resolve: (outcome: PutOutcome) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Turns of the event loop that bring nothing before a transaction begins. */
+const quietTurns = 3
+/** How long a transaction waits for more at most, ms: about as long as it takes itself. */
+const longestGathering = 5
+/** The platform waits for an answer for 10 s, and sending took its time, ms. */
+const usualPatience = 7_000
+/** How often it is looked whose patience is over, ms. */
+const lookEvery = 250
+/** A transaction that takes longer holds up no other, where several may be under way, ms. */
+const slow = 500
+
+/** What arrives in quick succession, or while a transaction is under way, goes into one. */
+export function createPutBatch(inbox: PutBatchInbox, options: PutBatchOptions): PutBatch {
+  const { abreast = 1 } = inbox
+  const { patience = usualPatience } = options
+  const waiting: Waiting[] = []
+  const underWay = new Set<Promise<void>>()
+  /** All that has no answer yet, the oldest first. */
+  const open = new Set<Waiting>()
+  let isLooking = false
+  let committing = false
+
+  async function commitAll(): Promise<void> {
+    committing = true
+    try {
+      while (waiting.length > 0) {
+        await gather()
+        await begin(waiting.splice(0, batchLength(waiting, options)))
+      }
+    } finally {
+      // Whatever went wrong, the next delivery begins anew.
+      committing = false
+    }
+  }
+
+  /**
+   * The event loop accepts one connection a turn, and senders open one for each delivery: so a single turn's arrivals are
+   * few, even when hundreds are at the door.
+   */
+  async function gather(): Promise<void> {
+    const end = performance.now() + longestGathering
+    let quiet = 0
+    while (quiet < quietTurns && waiting.length < options.maxItems && performance.now() < end) {
+      const before = waiting.length
+      await nextTurn()
+      quiet = waiting.length > before ? 0 : quiet + 1
+    }
+  }
+
+  /** Resolves when the next one may begin. */
+  async function begin(batch: readonly Waiting[]): Promise<void> {
+    if (batch.length === 0) return
+    const done: Promise<void> = commit(batch).finally(() => underWay.delete(done))
+    if (abreast === 1) return done
+    underWay.add(done)
+    let timer: Timer | undefined
+    const late = new Promise<void>(resolve => (timer = after(slow, resolve, () => resolve())))
+    await Promise.race([done, late])
+    timer?.stop()
+    while (underWay.size >= abreast) await Promise.race(underWay)
+  }
+
+  /** One timer for all: most are answered within milliseconds. */
+  function look(): void {
+    if (isLooking) return
+    isLooking = true
+    const again = (): void => {
+      isLooking = false
+      giveUp()
+      if (open.size > 0) look()
+    }
+    after(lookEvery, again, again)
+  }
+
+  function giveUp(): void {
+    const now = performance.now()
+    for (const one of open) {
+      if (now - one.since < patience) return
+      const at = waiting.indexOf(one)
+      if (at >= 0) waiting.splice(at, 1)
+      open.delete(one)
+      one.reject(
+        new StoreError(`The store has not answered within ${patience / 1000} s.`, 'See whether it can be reached.'),
+      )
+    }
+  }
+
+  async function commit(batch: readonly Waiting[]): Promise<void> {
+    let outcomes: readonly PutOutcome[]
+    try {
+      outcomes = await inbox.put(batch.map(({ delivery }) => delivery))
+    } catch (error) {
+      for (const one of batch) {
+        open.delete(one)
+        one.reject(error)
+      }
+      return
+    }
+    batch.forEach((one, at) => {
+      const { resolve, reject } = one
+      const outcome = outcomes[at]
+      open.delete(one)
+      if (outcome === undefined) reject(new TypeError('the inbox told fewer outcomes than it was given deliveries'))
+      else resolve(outcome)
+    })
+    if (outcomes.includes('accepted')) options.onAccepted()
+  }
+
+  return {
+    put: delivery =>
+      new Promise((resolve, reject) => {
+        const one = { delivery, since: performance.now(), resolve, reject }
+        waiting.push(one)
+        open.add(one)
+        look()
+        if (!committing) void commitAll()
+      }),
+  }
+}
+
+/** How many of the first ones go together: at least one. */
+function batchLength(waiting: readonly Waiting[], { maxItems, maxBytes }: PutBatchOptions): number {
+  let bytes = 0
+  const end = waiting.findIndex(({ delivery }, at) => {
+    bytes += delivery.body.byteLength
+    return at > 0 && (at >= maxItems || bytes > maxBytes)
+  })
+  return end === -1 ? waiting.length : end
+}

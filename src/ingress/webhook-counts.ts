@@ -1,0 +1,46 @@
+// What the webhook door has seen since start: counted by the door's thread, read by any. Every name is of a closed set.
+import { allHookKinds, type HookKind } from '../platform/webhook/event-kind.ts'
+import { refusals, type Refusal } from './webhook-refusals.ts'
+
+export interface WebhookCounts {
+  /** Deliveries that reached the door: the sum of the others, but for those still in hand. */
+  readonly received: number
+  readonly accepted: number
+  readonly duplicate: number
+  /** Events that tell nothing of pipelines, by kind. */
+  readonly ignored: Readonly<Partial<Record<HookKind, number>>>
+  readonly refused: Readonly<Record<Refusal, number>>
+}
+
+export type Counted = 'received' | 'accepted' | 'duplicate' | `ignored ${HookKind}` | `refused ${Refusal}`
+
+const reasons = Object.keys(refusals) as Refusal[]
+const names: readonly Counted[] = [
+  ...(['received', 'accepted', 'duplicate'] as const),
+  ...allHookKinds.map(kind => `ignored ${kind}` as const),
+  ...reasons.map(reason => `refused ${reason}` as const),
+]
+const placeOf = new Map(names.map((name, place) => [name, place]))
+
+/** Room for the counters of one door, all zero. */
+export function roomForCounts(): SharedArrayBuffer {
+  return new SharedArrayBuffer(names.length * BigInt64Array.BYTES_PER_ELEMENT)
+}
+
+export function countOne(room: SharedArrayBuffer, name: Counted): void {
+  Atomics.add(new BigInt64Array(room), placeOf.get(name) ?? 0, 1n)
+}
+
+/** The counters of this moment. */
+export function readCounts(room: SharedArrayBuffer): WebhookCounts {
+  const places = new BigInt64Array(room)
+  const of = (name: Counted): number => Number(Atomics.load(places, placeOf.get(name) ?? 0))
+  const ignored = allHookKinds.map(kind => [kind, of(`ignored ${kind}`)] as const).filter(([, count]) => count > 0)
+  return {
+    received: of('received'),
+    accepted: of('accepted'),
+    duplicate: of('duplicate'),
+    ignored: Object.fromEntries(ignored),
+    refused: Object.fromEntries(reasons.map(reason => [reason, of(`refused ${reason}`)])) as Record<Refusal, number>,
+  }
+}

@@ -1,0 +1,183 @@
+// The webhook door: what a delivery must be to get in, in the order it is asked. Nothing is parsed on this side of the inbox.
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { createProvenPeers, type ProvenPeers } from '../lib/proven-peers.ts'
+import { reasonOf } from '../lib/fault.ts'
+import type { Log } from '../lib/log.ts'
+import { sparseWarnings } from '../lib/sparse-warnings.ts'
+import { hookKindOfEvent, isWanted } from '../platform/webhook/event-kind.ts'
+import { headerOf, type Headers } from '../platform/profile.ts'
+import type { PutOutcome } from '../store/ports/inbox.ts'
+import { createBodyBudget, type Standing } from './body-budget.ts'
+import { deliveryKey, type KeyProof } from '../platform/webhook/delivery-key.ts'
+import { looksLikeJsonObject } from './json-ends.ts'
+import { createPutBatch, type PutBatchInbox } from './group-commit.ts'
+import { readBody } from './read-body.ts'
+import { admit, type Admission, type DoorPolicy, type DoorSecrets } from './verify-delivery.ts'
+import { countOne, readCounts, roomForCounts, type Counted, type WebhookCounts } from './webhook-counts.ts'
+import { refusals, type Refusal, type RefusalAnswer } from './webhook-refusals.ts'
+
+export interface WebhookDoorOptions extends DoorPolicy {
+  readonly inbox: PutBatchInbox
+  /** Asked for every request: secrets may be changed while the daemon runs. */
+  readonly secrets: () => DoorSecrets
+  /** Called after each commit that accepted something. Must not throw. */
+  readonly onAccepted: () => void
+  /** Milliseconds of Unix time. */
+  readonly now: () => number
+  readonly log: Log
+  /** Where to count, if others shall read it (`roomForCounts`). */
+  readonly counts?: SharedArrayBuffer | undefined
+  /** The largest body, bytes; 25 MiB, as much as the platform sends. */
+  readonly maxBody?: number | undefined
+  /** Bytes of all bodies in flight; 64 MiB. Never less than one largest body. Half of it is kept for senders who are proven. */
+  readonly maxInFlight?: number | undefined
+  /** Who was right before; the listener's, where it prefers them too. */
+  readonly peers?: ProvenPeers | undefined
+}
+
+export interface WebhookDoor {
+  /** `POST /webhooks` */
+  readonly routes: FastifyPluginAsync
+  readonly counts: WebhookCounts
+}
+
+/** The platform sends 25 MB at most. */
+const largestBody = 25 * 1024 * 1024
+/** Two of the largest at once, and some hundreds of the usual size. */
+const inFlightBytes = 64 * 1024 * 1024
+/** Some milliseconds of writing: a sender that waits for its group's commit does not notice. */
+const group = { maxItems: 512, maxBytes: 16 * 1024 * 1024 }
+/** A longer instance header is no URL that anybody uses, UTF-16 units. */
+const longestInstance = 2_048
+
+type Answer =
+  | { readonly message: string; readonly status: number }
+  /** `cause`: for the log alone. */
+  | { readonly refused: Refusal; readonly cause?: string }
+
+const outcomes: Readonly<Record<PutOutcome, Answer>> = {
+  accepted: { status: 202, message: 'Accepted.' },
+  duplicate: { status: 200, message: 'This delivery is known already.' },
+  full: { refused: 'full' },
+}
+const notOfInterest: Answer = { status: 200, message: 'Events of this kind are not of interest.' }
+
+export function createWebhookDoor(options: WebhookDoorOptions): WebhookDoor {
+  const { log, now, profile } = options
+  const maxBody = options.maxBody ?? largestBody
+  const total = Math.max(maxBody, options.maxInFlight ?? inFlightBytes)
+  // A share for who is not proven that one largest body fits into.
+  const budget = createBodyBudget({ total, unproven: Math.max(maxBody, total / 2), now: () => performance.now() })
+  const peers = options.peers ?? createProvenPeers()
+  const batch = createPutBatch(options.inbox, { ...group, onAccepted: options.onAccepted })
+  const room = options.counts ?? roomForCounts()
+  const count = (name: Counted): void => countOne(room, name)
+  const warn = sparseWarnings(log, now)
+
+  /** Everything that the headers alone decide. Undefined: the body is wanted. */
+  function atTheDoor(headers: Headers, admission: Admission): Answer | undefined {
+    if ('refused' in admission) return { refused: admission.refused }
+    // Before any other check: the platform switches a hook off that is refused too often, whatever the event.
+    if ('admitted' in admission && isNotOfInterest(headers)) return ignored(headers)
+    if (!isJson(headers['content-type'])) return { refused: 'type' }
+    const encoding = headers['content-encoding']
+    if (typeof encoding === 'string' && encoding.toLowerCase() !== 'identity') return { refused: 'encoding' }
+    if (Number(headers['content-length'] ?? 0) > maxBody) return { refused: 'size' }
+    return undefined
+  }
+
+  async function receive(request: FastifyRequest, admission: Admission): Promise<Answer> {
+    const { outcome, claim } = readBody(request.raw, maxBody, budget, standingOf(request, admission))
+    try {
+      const read = await outcome
+      if ('refused' in read) return read
+      const isSigned = 'verify' in admission
+      if (isSigned) {
+        if (!admission.verify(read.body)) return { refused: 'signature' }
+        peers.proved(request.raw.socket, request.ip)
+      }
+      if (isNotOfInterest(request.headers)) return ignored(request.headers)
+      if (!looksLikeJsonObject(read.body)) return { refused: 'shape' }
+      if (!claim.prove(read.body.length)) return { refused: 'budget' }
+      return await keep(request.headers, read.body, isSigned ? 'signed' : 'sent')
+    } finally {
+      claim.release()
+    }
+  }
+
+  function standingOf(request: FastifyRequest, admission: Admission): Standing {
+    if ('admitted' in admission && admission.admitted === 'by token') return 'proven'
+    return peers.knows(request.raw.socket, request.ip) ? 'known' : 'stranger'
+  }
+
+  async function keep(headers: Headers, body: Buffer, proof: KeyProof): Promise<Answer> {
+    const instance = headerOf(headers, 'Instance', profile)
+    try {
+      const outcome = await batch.put({
+        key: deliveryKey(headers, proof),
+        event: headerOf(headers, 'Event', profile)?.trim() ?? '',
+        instance: instance !== undefined && instance.length <= longestInstance ? instance : undefined,
+        source: 'webhook',
+        body,
+      })
+      if (outcome !== 'full') count(outcome)
+      return outcomes[outcome]
+    } catch (error) {
+      return { refused: 'store', cause: reasonOf(error) }
+    }
+  }
+
+  function isNotOfInterest(headers: Headers): boolean {
+    const kind = hookKindOfEvent(headerOf(headers, 'Event', profile))
+    return kind !== undefined && !isWanted(kind)
+  }
+
+  function ignored(headers: Headers): Answer {
+    const kind = hookKindOfEvent(headerOf(headers, 'Event', profile)) ?? 'unknown'
+    count(`ignored ${kind}`)
+    return notOfInterest
+  }
+
+  function send(request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply {
+    if (!('refused' in answer)) return reply.code(answer.status).send({ message: answer.message })
+    const { status, message, retryAfter }: RefusalAnswer = refusals[answer.refused]
+    count(`refused ${answer.refused}`)
+    warn(answer.refused, `delivery refused: ${message}`, {
+      requestId: request.id,
+      remote: request.ip,
+      status,
+      cause: answer.cause,
+    })
+    if (retryAfter !== undefined) void reply.header('retry-after', retryAfter)
+    return reply.code(status).send({ message })
+  }
+
+  return {
+    get counts() {
+      return readCounts(room)
+    },
+    routes: async app => {
+      // The body stays on the stream: who may send one is settled first, and then it is read within the budget.
+      app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+      app.decorateRequest('admission')
+      app.post('/webhooks', {
+        onRequest: async (request, reply) => {
+          count('received')
+          const admission = admit(request.headers, options.secrets(), options, now())
+          if ('admitted' in admission && admission.admitted === 'by token') peers.proved(request.raw.socket, request.ip)
+          const answer = atTheDoor(request.headers, admission)
+          if (answer !== undefined) return send(request, reply, answer)
+          request.setDecorator('admission', admission)
+          return undefined
+        },
+        handler: async (request, reply) =>
+          send(request, reply, await receive(request, request.getDecorator<Admission>('admission'))),
+      })
+    },
+  }
+}
+
+/** `application/json` or a vendor's `…+json`, with parameters or without (RFC 6838, section 4.2.8). */
+function isJson(contentType: string | readonly string[] | undefined): boolean {
+  return typeof contentType === 'string' && /^\s*application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType)
+}

@@ -1,0 +1,151 @@
+// The API budget: who may send a request now. The state is plain JSON and its transitions are pure, so that one row of a
+// store can hold it for all replicas and commands that share a token.
+//
+//              one request                 refill: up to `burst`
+//   tokens ─────────────────► tokens − 1 ─────────────────► tokens
+//     │ fewer than 1 + reserve(priority)
+//     └───────────────────────────────► wait. Before all else: wait while the platform asked for a pause, or while what it
+//                                       announced as remaining is down to the priority's reserve.
+//
+// In any minute at most `perMinute` requests are granted: the burst, and what is refilled while it is used up, together make
+// no more. A lower priority leaves a reserve, so a higher one is always served sooner.
+import type { Millis } from '../../model/instant.ts'
+
+/** Who asks, the most urgent first: enrichment of finished runs, polling, backfill. */
+export const priorities = ['enrich', 'poll', 'backfill'] as const
+export type Priority = (typeof priorities)[number]
+
+export interface BudgetRules {
+  /** Requests granted in any minute, at least 1. */
+  readonly perMinute: number
+}
+
+/** Plain JSON. Instants are of one clock, that of whoever keeps the state. */
+export interface BudgetState {
+  readonly tokens: number
+  /** When `tokens` was reckoned. */
+  readonly at: Millis
+  /** The platform asked for silence until then. */
+  readonly pausedUntil?: Millis | undefined
+  /** What the platform itself will still grant until it resets, less what was granted since. */
+  readonly announced?: { readonly remaining: number; readonly until: Millis } | undefined
+}
+
+/** What the headers of an answer tell, as durations: the platform's clock is not ours. All ms but `remaining`. */
+export interface BudgetFacts {
+  readonly remaining?: number | undefined
+  readonly resetIn?: number | undefined
+  /** The platform wants no request for so long. */
+  readonly pause?: number | undefined
+}
+
+export interface Grant {
+  readonly state: BudgetState
+  /** 0: granted. Otherwise ask again after so many ms. */
+  readonly waitMs: number
+}
+
+export interface BudgetSnapshot {
+  readonly perMinute: number
+  /** Requests that could be sent at once. */
+  readonly available: number
+  /** How long the platform's pause still lasts, ms; 0 when there is none. */
+  readonly pausedFor: number
+  /** What the platform says is left of its own limit. */
+  readonly remaining?: number | undefined
+}
+
+/** The port: one budget for one token, wherever its state is kept. */
+export interface Budget {
+  /** Resolves when a request may be sent; it is then counted. Rejects with the signal's reason when that is aborted. */
+  take(priority: Priority, signal?: AbortSignal): Promise<void>
+  /** Hands over what an answer told. */
+  observed(facts: BudgetFacts): Promise<void>
+  snapshot(): Promise<BudgetSnapshot>
+}
+
+const minute = 60_000
+/** No pause and no announcement is believed for longer: then the platform is asked again. */
+export const longestPause = 60 * minute
+
+/** Share of the burst that stays untouched by this priority. */
+const reserves: Record<Priority, number> = { enrich: 0, poll: 1 / 3, backfill: 2 / 3 }
+
+export function freshBudget(rules: BudgetRules, now: Millis): BudgetState {
+  return { tokens: burstOf(rules), at: now }
+}
+
+/** Grants one request, or says how long to wait. */
+export function grant(rules: BudgetRules, before: BudgetState, now: Millis, priority: Priority): Grant {
+  const state = refilled(rules, before, now)
+  const { tokens, pausedUntil, announced } = state
+  if (pausedUntil !== undefined) return { state, waitMs: Math.min(longestPause, pausedUntil - now) }
+  const needed = 1 + (burstOf(rules) - 1) * reserves[priority]
+  // The longer of both waits: else one that needs more might be asked back sooner than one that needs less.
+  const isReserved = announced !== undefined && announced.remaining < needed
+  const untilReset = isReserved ? Math.min(longestPause, announced.until - now) : 0
+  // What flows in during the wait that was told is enough, whatever the rounding of doubles makes of it.
+  const isShort = tokens + 1e-9 < needed
+  const untilRefilled = isShort ? Math.max(1, Math.ceil((needed - tokens) / ratePerMs(rules))) : 0
+  if (isReserved || isShort) return { state, waitMs: Math.max(untilReset, untilRefilled) }
+  const rest = announced && { ...announced, remaining: announced.remaining - 1 }
+  return { state: { ...state, tokens: Math.max(0, tokens - 1), ...(rest && { announced: rest }) }, waitMs: 0 }
+}
+
+/** Takes over what the platform announced. Of two announcements in force the tighter one counts: answers overtake each other. */
+export function observe(before: BudgetState, facts: BudgetFacts, now: Millis): BudgetState {
+  const { tokens, at } = before
+  const pausedUntil = latestInForce(before.pausedUntil, facts.pause, now)
+  let announced = isInForce(before.announced?.until, now) ? before.announced : undefined
+  const { remaining, resetIn } = facts
+  if (remaining !== undefined && resetIn !== undefined && resetIn > 0) {
+    const heard = { remaining, until: now + Math.min(longestPause, resetIn) }
+    if (announced === undefined || heard.remaining < announced.remaining) announced = heard
+  }
+  return { tokens, at, ...(pausedUntil && { pausedUntil }), ...(announced && { announced }) }
+}
+
+export function snapshotOf(rules: BudgetRules, before: BudgetState, now: Millis): BudgetSnapshot {
+  const { tokens, pausedUntil, announced } = refilled(rules, before, now)
+  return {
+    perMinute: rules.perMinute,
+    available: pausedUntil === undefined ? Math.floor(Math.min(tokens, announced?.remaining ?? tokens)) : 0,
+    pausedFor: pausedUntil === undefined ? 0 : pausedUntil - now,
+    ...(announced === undefined ? {} : { remaining: announced.remaining }),
+  }
+}
+
+/** What may be sent at once after a rest. More than 1, so that every reserve is a real one. */
+function burstOf({ perMinute }: BudgetRules): number {
+  return Math.max(1.5, perMinute / 6)
+}
+
+/** With this rate the burst and a minute's refill together stay below `perMinute` + 1. */
+function ratePerMs(rules: BudgetRules): number {
+  return (rules.perMinute + 1 - burstOf(rules)) / minute
+}
+
+/** The state now: tokens grown, what is over forgotten. A clock that was set back a little stands still for a while. */
+function refilled(rules: BudgetRules, { tokens, at, pausedUntil, announced }: BudgetState, now: Millis): BudgetState {
+  const isSetBack = at - now > minute
+  const passed = Math.max(0, now - at)
+  return {
+    tokens: Math.min(burstOf(rules), tokens + passed * ratePerMs(rules)),
+    at: isSetBack ? now : Math.max(at, now),
+    ...(isInForce(pausedUntil, now) && { pausedUntil }),
+    ...(isInForce(announced?.until, now) && { announced }),
+  }
+}
+
+/** What is further ahead than any pause was written by a clock that was ahead. */
+function isInForce(until: Millis | undefined, now: Millis): boolean {
+  return until !== undefined && until > now && until <= now + longestPause
+}
+
+function latestInForce(before: Millis | undefined, pause: number | undefined, now: Millis): Millis | undefined {
+  const until = Math.max(
+    isInForce(before, now) ? (before ?? 0) : 0,
+    pause === undefined ? 0 : now + Math.min(longestPause, pause),
+  )
+  return until > now ? until : undefined
+}

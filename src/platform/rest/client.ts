@@ -1,0 +1,232 @@
+// The platform's REST API as typed calls: where each answer is found and what it holds. The rules that every request obeys
+// are in `request.ts`, the shapes in `schemas.ts` and `lists.ts`.
+import { z } from 'zod'
+import { ConfigError } from '../../lib/fault.ts'
+import { normalizeInstance } from '../../model/instance.ts'
+import { connectRules, directDispatcher, type DispatcherFactory } from './connection.ts'
+import { createReader, type ListOptions } from './read.ts'
+import { createRequester, type CallOptions, type Change, type RetryRules } from './request.ts'
+import { PlatformError } from './platform-error.ts'
+import { segmentOf, type ResourceId } from './query.ts'
+import { traceparentIn } from './variables.ts'
+import { restBridge, restJob, restPipeline, type RestBridge, type RestJob, type RestPipeline } from './schemas.ts'
+import { restDelivery, restHook, restListItem, restProject, restUser } from './lists.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Secret } from '../../lib/secret.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Budget } from './budget.ts'
+import type { HookDelivery, PipelineListItem, PlatformHook, PlatformProject } from './lists.ts'
+import type { Page } from './pages.ts'
+import type { TokenType } from './credentials.ts'
+
+export interface PlatformClientOptions {
+  /** Base URL of the platform, without `/api/v4`. */
+  readonly url: string
+  /** Asked for every request: the file that holds the token may change. Undefined: requests go without one. */
+  readonly token: () => string | undefined
+  readonly tokenType: TokenType
+  /** A certificate authority to trust besides the usual ones, PEM. */
+  readonly ca?: string | undefined
+  /** The way to the platform, where it is not a direct one. */
+  readonly dispatcher?: DispatcherFactory | undefined
+  readonly budget: Budget
+  /** Requests of one priority that are under way at once. */
+  readonly concurrency: number
+  readonly userAgent: string
+  /** All in ms. */
+  readonly timeouts?: { readonly connect: number; readonly answer: number } | undefined
+  readonly retry?: RetryRules | undefined
+  /** Longest answer that is read, bytes. */
+  readonly maxBytes?: number | undefined
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** A hook belongs to a project or to a group. */
+export type HookOwner = { readonly project: ResourceId } | { readonly group: ResourceId }
+
+/** What a hook is to be. Undefined leaves what it has; a new hook has the platform's defaults, and no events but these. */
+export interface HookWish {
+  readonly url: string
+  readonly pipelineEvents: boolean
+  readonly jobEvents: boolean
+  /** Cannot be read back: the platform only tells whether there is one. */
+  readonly token?: Secret | undefined
+}
+
+export type DeliveryStatus = 'successful' | 'client_failure' | 'server_failure'
+
+/**
+ * Every call rejects with a PlatformError, or with the reason of an aborted signal. Lists are asked for page by page, as
+ * they are read.
+ */
+export interface PlatformClient {
+  /** Normalised base URL: half of the key of every run heard through this client. */
+  readonly instance: string
+  /** The pipelines that the token's own user triggered in all projects, the newest first (keyset). */
+  ownPipelines(
+    query: { readonly source?: string; readonly createdAfter?: Millis },
+    options: ListOptions,
+  ): Pages<PipelineListItem>
+  /** A project's pipelines that changed at or after an instant, the longest unchanged first. Children only by their source. */
+  projectPipelines(
+    project: ResourceId,
+    query: {
+      readonly updatedAfter?: Millis | undefined
+      readonly updatedBefore?: Millis | undefined
+      readonly source?: string | undefined
+      readonly scope?: 'running' | 'pending' | 'finished' | undefined
+    },
+    options: ListOptions,
+  ): Pages<PipelineListItem>
+  pipeline(project: ResourceId, pipelineId: number, options: CallOptions): Promise<RestPipeline>
+  /** The latest pipeline of a ref (default: the default branch); undefined when there is none. */
+  latestPipeline(project: ResourceId, ref: string | undefined, options: CallOptions): Promise<RestPipeline | undefined>
+  /** All attempts, retried ones too; no bridges. */
+  pipelineJobs(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestJob>
+  pipelineBridges(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestBridge>
+  /** The valid W3C traceparent among the pipeline's variables. Nothing else of them is kept. */
+  pipelineTraceparent(project: ResourceId, pipelineId: number, options: CallOptions): Promise<string | undefined>
+  project(project: ResourceId, options: CallOptions): Promise<PlatformProject>
+  /** Whether the token is an administrator's; false where the platform does not say. */
+  isAdministrator(options: CallOptions): Promise<boolean>
+  /** Projects that are not archived, by their ids: those that the token's user maintains, or all that it can see. */
+  projects(query: { readonly maintained: boolean }, options: ListOptions): Pages<PlatformProject>
+  /** Subgroups included, the most recently active first. */
+  groupProjects(
+    group: ResourceId,
+    query: { readonly activeAfter?: Millis | undefined },
+    options: ListOptions,
+  ): Pages<PlatformProject>
+  hooks(owner: HookOwner, options: ListOptions): Pages<PlatformHook>
+  /** After an error of `network`, `timeout` or `unavailable` the hook may be there all the same: list them again. */
+  createHook(owner: HookOwner, wish: HookWish, options: CallOptions): Promise<PlatformHook>
+  editHook(owner: HookOwner, hookId: number, wish: HookWish, options: CallOptions): Promise<PlatformHook>
+  /** Of the past seven days. A number asks for that very status. */
+  hookDeliveries(
+    owner: HookOwner,
+    hookId: number,
+    query: { readonly status?: DeliveryStatus | number | undefined },
+    options: ListOptions,
+  ): Pages<HookDelivery>
+  /** Ends every request under way. */
+  close(): Promise<void>
+}
+
+type Pages<T> = AsyncIterable<Page<T>>
+
+/** The lowest role that may edit a project's hooks: Maintainer, as the platform numbers roles. */
+const maintainer = 40
+
+const defaults = {
+  timeouts: { connect: 10_000, answer: 60_000 },
+  retry: { tries: 4, refusals: 5, first: 1_000, max: 30_000 },
+  maxBytes: 32 * 1024 * 1024,
+}
+
+/** Throws a ConfigError when `url` is no http(s) address. */
+export function createPlatformClient(options: PlatformClientOptions): PlatformClient {
+  const instance = normalizeInstance(options.url)
+  if (instance === undefined) {
+    throw new ConfigError(
+      'PIPESPAN_PLATFORM_URL is no http(s) address.',
+      'Set it to the address of the platform, e.g. https://git.example.com.',
+    )
+  }
+  const { connect, answer } = options.timeouts ?? defaults.timeouts
+  const base = `${instance}/api/v4`
+  const requester = createRequester({
+    dispatcher: (options.dispatcher ?? directDispatcher)(connectRules(options.ca, connect)),
+    token: options.token,
+    tokenType: options.tokenType,
+    userAgent: options.userAgent,
+    budget: options.budget,
+    concurrency: options.concurrency,
+    limits: { answerMs: answer, maxBytes: options.maxBytes ?? defaults.maxBytes },
+    retry: options.retry ?? defaults.retry,
+    basePath: new URL(base).pathname,
+    clock: options.clock,
+    log: options.log,
+  })
+  const { one, pages, change } = createReader(base, requester, options.log)
+  return {
+    instance,
+    ownPipelines: ({ source, createdAfter }, call) =>
+      pages('/pipelines', restListItem, call, { source, created_after: iso(createdAfter) }),
+    projectPipelines: (project, { updatedAfter, updatedBefore, source, scope }, call) =>
+      pages(`/projects/${segmentOf(project)}/pipelines`, restListItem, call, {
+        updated_after: iso(updatedAfter),
+        updated_before: iso(updatedBefore),
+        order_by: 'updated_at',
+        sort: 'asc',
+        source,
+        scope,
+      }),
+    pipeline: (project, id, call) => one(pipelinePath(project, id), restPipeline, call),
+    latestPipeline: async (project, ref, call) => {
+      try {
+        return await one(`/projects/${segmentOf(project)}/pipelines/latest`, restPipeline, call, { ref })
+      } catch (error) {
+        // "403 when none exists" (REST document, "Pipelines"); a scope that does not suffice names itself.
+        if (error instanceof PlatformError && error.kind === 'forbidden' && error.code === undefined) return undefined
+        throw error
+      }
+    },
+    pipelineJobs: (project, id, call) =>
+      pages(`${pipelinePath(project, id)}/jobs`, restJob, call, { include_retried: true }),
+    pipelineBridges: (project, id, call) => pages(`${pipelinePath(project, id)}/bridges`, restBridge, call),
+    pipelineTraceparent: async (project, id, call) =>
+      traceparentIn(await one(`${pipelinePath(project, id)}/variables`, z.array(z.unknown()), call)),
+    project: (project, call) => one(`/projects/${segmentOf(project)}`, restProject, call),
+    isAdministrator: async call => (await one('/user', restUser, call)).is_admin === true,
+    projects: ({ maintained }, call) =>
+      pages('/projects', restProject, call, {
+        min_access_level: maintained ? maintainer : undefined,
+        archived: false,
+        pagination: 'keyset',
+        order_by: 'id',
+        sort: 'asc',
+      }),
+    groupProjects: (group, { activeAfter }, call) =>
+      pages(`/groups/${segmentOf(group)}/projects`, restProject, call, {
+        include_subgroups: true,
+        order_by: 'last_activity_at',
+        sort: 'desc',
+        last_activity_after: iso(activeAfter),
+      }),
+    hooks: (owner, call) => pages(hooksPath(owner), restHook, call),
+    createHook: (owner, wish, call) =>
+      change(hooksPath(owner), restHook, call, { method: 'POST', ...wireHook({ ...wish, pushEvents: false }) }),
+    editHook: (owner, hookId, wish, call) =>
+      change(`${hooksPath(owner)}/${hookId}`, restHook, call, { method: 'PUT', ...wireHook(wish) }),
+    hookDeliveries: (owner, hookId, { status }, call) =>
+      pages(`${hooksPath(owner)}/${hookId}/events`, restDelivery, call, { status }),
+    close: () => requester.close(),
+  }
+}
+
+function pipelinePath(project: ResourceId, pipelineId: number): string {
+  return `/projects/${segmentOf(project)}/pipelines/${segmentOf(pipelineId)}`
+}
+
+function hooksPath(owner: HookOwner): string {
+  return 'project' in owner ? `/projects/${segmentOf(owner.project)}/hooks` : `/groups/${segmentOf(owner.group)}/hooks`
+}
+
+/** A new hook has push events by default; of an existing one nobody asked to take them away. */
+function wireHook(wish: HookWish & { readonly pushEvents?: boolean }): Pick<Change, 'body' | 'secrets'> {
+  const token = wish.token?.reveal()
+  const body = {
+    url: wish.url,
+    pipeline_events: wish.pipelineEvents,
+    job_events: wish.jobEvents,
+    push_events: wish.pushEvents,
+    token,
+  }
+  return { body, secrets: token === undefined ? [] : [token] }
+}
+
+function iso(at: Millis | undefined): string | undefined {
+  return at === undefined ? undefined : new Date(at).toISOString()
+}

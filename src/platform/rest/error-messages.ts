@@ -1,0 +1,152 @@
+// The words of every error of a request: what is wrong, by what came back, and the remedy for it.
+import { redact } from '../../lib/redaction.ts'
+import { PlatformError, type PlatformErrorKind } from './platform-error.ts'
+
+interface Refusal {
+  readonly kind: PlatformErrorKind
+  readonly what: string
+  readonly remedy: string
+}
+
+const wrongAddress =
+  'Check PIPESPAN_PLATFORM_URL: it must be the address of the platform itself, without /api/v4, and no proxy or login page may stand before it.'
+
+/** The error for an answer with an error status. `said` is from `saidBy`. */
+export function errorOfStatus(
+  status: number,
+  endpoint: string,
+  answer: { readonly said?: string | undefined; readonly code?: string | undefined; readonly isPage: boolean },
+): PlatformError {
+  const { kind, what, remedy } = refusalOf(status, answer, endpoint.startsWith('GET ') ? 'read' : 'change')
+  const words = answer.said === undefined ? '' : `: "${answer.said}"`
+  return new PlatformError({
+    kind,
+    what: `${what} (${status} at ${endpoint}${words}).`,
+    remedy,
+    status,
+    endpoint,
+    said: answer.said,
+    code: answer.code,
+  })
+}
+
+function refusalOf(
+  status: number,
+  answer: { readonly code?: string | undefined; readonly isPage: boolean },
+  wants: 'read' | 'change',
+): Refusal {
+  if (answer.isPage && status < 500 && status !== 429) {
+    return { kind: 'not-the-api', what: "A web page answered instead of the platform's API", remedy: wrongAddress }
+  }
+  if (status === 401) {
+    return {
+      kind: 'unauthorized',
+      what: 'The platform does not accept the token',
+      remedy:
+        'Check PIPESPAN_PLATFORM_TOKEN and PIPESPAN_PLATFORM_TOKEN_TYPE: the token may have expired or been revoked.',
+    }
+  }
+  if (status === 403) {
+    const scope = answer.code === 'insufficient_scope'
+    return {
+      kind: 'forbidden',
+      what: scope ? "The token's scope does not suffice" : `The token may not ${wants} this`,
+      remedy: scope
+        ? `Make a token that may ${wants === 'read' ? 'read' : 'use'} the API, and set PIPESPAN_PLATFORM_TOKEN to it.`
+        : `Give the token's user a role that may ${wants} it, or a token of a wider scope.`,
+    }
+  }
+  if (status === 404) {
+    return {
+      kind: 'not-found',
+      what: 'The platform knows no such thing, or does not show it to this token',
+      remedy: 'Check the id or path; what was deleted or moved out of sight is left out until it can be seen again.',
+    }
+  }
+  if (status === 429) {
+    return {
+      kind: 'limited',
+      what: 'The platform keeps answering that there are too many requests',
+      remedy: "Lower PIPESPAN_PLATFORM_BUDGET, or have the platform's limit raised for this user.",
+    }
+  }
+  if (status >= 500) {
+    return {
+      kind: 'unavailable',
+      what: 'The platform cannot answer at the moment',
+      remedy: "It is asked again by itself; if it lasts, look at the platform's health.",
+    }
+  }
+  return {
+    kind: 'refused',
+    what: 'The platform refused the request',
+    remedy: 'Its own words say why; the platform may be older than this request.',
+  }
+}
+
+/** No answer came: `reason` is the connection's own word, e.g. `ECONNREFUSED`. */
+export function errorOfConnection(
+  kind: 'network' | 'timeout',
+  endpoint: string,
+  reason: string,
+  certificate: boolean,
+): PlatformError {
+  const what = kind === 'timeout' ? 'The platform did not answer in time' : 'The platform cannot be reached'
+  const remedy = certificate
+    ? "Set PIPESPAN_PLATFORM_CA_FILE to the certificate authority that signed the platform's certificate."
+    : 'Check PIPESPAN_PLATFORM_URL, the network and the proxy; it is asked again by itself.'
+  return new PlatformError({ kind, what: `${what} (${endpoint}: ${reason}).`, remedy, endpoint, said: reason })
+}
+
+/** What would change something was answered by a move: the move is not followed, since the method might be lost on the way. */
+export function errorOfMovedChange(status: number, endpoint: string, to: URL): PlatformError {
+  return new PlatformError({
+    kind: 'not-found',
+    what: `It has moved to ${to.pathname} (${status} at ${endpoint}); nothing was changed.`,
+    remedy: 'Name it by its new path, or by its number.',
+    status,
+    endpoint,
+  })
+}
+
+/** A redirect or a next page leads to another host. Only the origin is shown: the rest may hold secrets. */
+export function errorOfForeignHost(endpoint: string, by: 'redirect' | 'next page', origin: string): PlatformError {
+  return new PlatformError({
+    kind: 'foreign-host',
+    what: `The platform's ${by} leads to another host, ${redact(origin)} (${endpoint}); the token was not sent there.`,
+    remedy: `If that is the platform's own address, set PIPESPAN_PLATFORM_URL to it.`,
+    endpoint,
+  })
+}
+
+/** A 2xx or a redirect that cannot come from the API. */
+export function errorOfNoApi(status: number, endpoint: string, said: string | undefined): PlatformError {
+  const words = said === undefined ? '' : `: "${said}"`
+  return new PlatformError({
+    kind: 'not-the-api',
+    what: `What answers is not the platform's API (${status} at ${endpoint}${words}).`,
+    remedy: wrongAddress,
+    status,
+    endpoint,
+    said,
+  })
+}
+
+/** An answer that cannot be read. */
+export function errorOfAnswer(
+  kind: 'broken-answer' | 'unexpected-answer' | 'too-large',
+  endpoint: string,
+  said: string,
+): PlatformError {
+  const what = {
+    'broken-answer': "The platform's answer is not whole",
+    'unexpected-answer': "The platform's answer has not the documented shape",
+    'too-large': "The platform's answer is too large",
+  }[kind]
+  const remedy = {
+    'broken-answer': 'It is asked again by itself; if it lasts, a proxy may be cutting answers short.',
+    'unexpected-answer': "Check PIPESPAN_PLATFORM_URL and the platform's version (its REST API must be v4).",
+    'too-large': 'Nothing the platform documents is that large: look at what this address serves.',
+  }[kind]
+  return new PlatformError({ kind, what: `${what} (${endpoint}: ${said}).`, remedy, endpoint, said })
+}

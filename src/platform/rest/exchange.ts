@@ -1,0 +1,96 @@
+// One request on the wire and what came of it: the whole answer, or why there is none. Knows nothing of the API.
+import { request, type Dispatcher } from 'undici'
+import { reasonOf } from '../../lib/fault.ts'
+
+export interface Answer {
+  readonly outcome: 'answer'
+  readonly status: number
+  /** Names in lower case; of a repeated header the values joined by a comma. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export type Exchange =
+  | Answer
+  | { readonly outcome: 'network' | 'timeout'; readonly reason: string; readonly certificate: boolean }
+  | { readonly outcome: 'too-large'; readonly bytes: number }
+
+export interface Outgoing {
+  readonly method: Method
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | undefined
+}
+
+export type Method = 'GET' | 'POST' | 'PUT'
+
+export interface ExchangeLimits {
+  /** From the first byte sent to the last one received, ms. */
+  readonly answerMs: number
+  /** Longest body that is read. */
+  readonly maxBytes: number
+}
+
+/** Sends one request. Rejects only when `signal` is aborted, with its reason; redirects are not followed. */
+export async function exchange(
+  dispatcher: Dispatcher,
+  { method, url, headers, body }: Outgoing,
+  limits: ExchangeLimits,
+  signal: AbortSignal,
+): Promise<Exchange> {
+  const deadline = AbortSignal.timeout(limits.answerMs)
+  try {
+    const answer = await request(url, {
+      dispatcher,
+      method,
+      headers: { ...headers },
+      ...(body === undefined ? {} : { body }),
+      signal: AbortSignal.any([signal, deadline]),
+    })
+    const chunks: Buffer[] = []
+    let bytes = 0
+    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+      bytes += chunk.length
+      // Leaving the loop destroys the body, and with it the connection.
+      if (bytes > limits.maxBytes) return { outcome: 'too-large', bytes: limits.maxBytes }
+      chunks.push(chunk)
+    }
+    return {
+      outcome: 'answer',
+      status: answer.statusCode,
+      headers: flatHeaders(answer.headers),
+      body: Buffer.concat(chunks).toString('utf8'),
+    }
+  } catch (error) {
+    signal.throwIfAborted()
+    return failureOf(error, deadline.aborted, limits)
+  }
+}
+
+function failureOf(error: unknown, late: boolean, limits: ExchangeLimits): Exchange {
+  const code = codeOf(error)
+  if (late) return { outcome: 'timeout', reason: `no answer within ${limits.answerMs} ms`, certificate: false }
+  if (code !== undefined && /TIMEOUT|ETIMEDOUT/.test(code)) {
+    return { outcome: 'timeout', reason: code, certificate: false }
+  }
+  // OpenSSL's words, as Node passes them on: an unknown issuer, a wrong name, an expired certificate.
+  const certificate = code !== undefined && /CERT|ISSUER|SIGNATURE|TLS/.test(code)
+  return { outcome: 'network', reason: code ?? reasonOf(error), certificate }
+}
+
+/** The system's or the library's code, e.g. `ECONNREFUSED`; of several addresses tried that of the first. */
+function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0])
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined
+  return code ?? codeOf(error.cause)
+}
+
+function flatHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name.toLowerCase(),
+      Array.isArray(value) ? value.join(', ') : (value ?? ''),
+    ]),
+  )
+}

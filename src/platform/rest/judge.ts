@@ -1,0 +1,46 @@
+// What an answer of the API means: JSON, a move to another address, or an error.
+import type { PlatformError } from './platform-error.ts'
+import { errorOfAnswer, errorOfForeignHost, errorOfNoApi, errorOfStatus } from './error-messages.ts'
+import { saidBy } from './error-body.ts'
+import type { Answer } from './exchange.ts'
+
+export type Judgement =
+  | { readonly means: 'json'; readonly json: unknown }
+  | { readonly means: 'moved'; readonly to: URL }
+  | { readonly means: 'error'; readonly error: PlatformError }
+
+/** `url` is what was asked, `endpoint` how errors call it; `secrets` must not be repeated. */
+export function judge(answer: Answer, url: URL, endpoint: string, secrets: readonly string[]): Judgement {
+  const { status, headers, body } = answer
+  if (status >= 200 && status < 300) return judgeBody(answer, endpoint, secrets)
+  if (status === 301 || status === 308) {
+    const location = headers.location ?? ''
+    if (location !== '' && URL.canParse(location, url.href)) return judgeMove(new URL(location, url), url, endpoint)
+  }
+  if (status < 400) return failed(errorOfNoApi(status, endpoint, undefined))
+  return failed(errorOfStatus(status, endpoint, saidBy(body, headers['content-type'], secrets)))
+}
+
+function judgeBody({ status, headers, body }: Answer, endpoint: string, secrets: readonly string[]): Judgement {
+  const type = headers['content-type']
+  try {
+    return { means: 'json', json: JSON.parse(body.replace(/^\ufeff/, '')) }
+  } catch {
+    // The parser's own message quotes the body, and so goes nowhere.
+    // What never began as JSON was not cut short: a page or words of a proxy, whatever type they were given.
+    const isJson = /\bjson\b/i.test(type ?? '') && /^\s*([[{"]|$)/.test(body)
+    if (!isJson) return failed(errorOfNoApi(status, endpoint, saidBy(body, type, secrets).said))
+    return failed(errorOfAnswer('broken-answer', endpoint, `JSON cut short after ${body.length} characters`))
+  }
+}
+
+/** The same address at the same origin, or nothing: any other host, port or scheme must not see the token. */
+function judgeMove(to: URL, from: URL, endpoint: string): Judgement {
+  if (to.origin !== from.origin) return failed(errorOfForeignHost(endpoint, 'redirect', to.origin))
+  if (to.search === '') to.search = from.search
+  return { means: 'moved', to }
+}
+
+function failed(error: PlatformError): Judgement {
+  return { means: 'error', error }
+}

@@ -1,0 +1,173 @@
+// The items of lists that sources decide by: what to ask next. They come in the program's own words.
+import { z } from 'zod'
+import { known } from '../known.ts'
+import { maybe, wireId, wireStatus, wireText, wireTime, wireUrl } from './wire-field.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { ProjectFacts } from '../../model/observation.ts'
+
+const text = maybe(wireText)
+const time = maybe(wireTime)
+const flag = maybe(z.boolean())
+
+/** A pipeline as lists show it: enough to know whether it is news, not enough to observe it. */
+export interface PipelineListItem {
+  readonly id: number
+  readonly projectId: number
+  readonly status: string
+  readonly iid?: number | undefined
+  readonly source?: string | undefined
+  readonly ref?: string | undefined
+  readonly sha?: string | undefined
+  readonly webUrl?: string | undefined
+  readonly createdAt?: Millis | undefined
+  readonly updatedAt?: Millis | undefined
+  /** Cross-project list only. */
+  readonly finishedAt?: Millis | undefined
+  /** Cross-project list only, where the merge request is visible. */
+  readonly mergeRequest?: { readonly iid: number; readonly title?: string | undefined } | undefined
+  /** Cross-project list only. */
+  readonly project?: ProjectFacts | undefined
+}
+
+/** A project with what polling goes by. */
+export interface PlatformProject extends ProjectFacts {
+  /** Moves with what users do, at most hourly, and not with schedules or retries: a hint. */
+  readonly lastActivityAt?: Millis | undefined
+  readonly archived: boolean
+}
+
+export interface PlatformHook {
+  readonly id: number
+  readonly url: string
+  readonly pipelineEvents: boolean
+  readonly jobEvents: boolean
+  /** Undefined where the platform is too old to tell. */
+  readonly tokenPresent?: boolean | undefined
+  readonly alertStatus?: string | undefined
+  readonly disabledUntil?: Millis | undefined
+}
+
+/** A stored delivery of a hook. */
+export interface HookDelivery {
+  readonly id: number
+  readonly trigger?: string | undefined
+  /** Names in lower case; the secret among them is redacted by the platform. */
+  readonly requestHeaders: Readonly<Record<string, string>>
+  /** The payload; undefined where the platform did not keep it because of its size. */
+  readonly requestData?: unknown
+  readonly isOversize: boolean
+  /** A number, or words where there was no answer (`internal error`). */
+  readonly responseStatus?: string | undefined
+}
+
+const projectFields = {
+  id: wireId,
+  name: text,
+  path_with_namespace: text,
+  web_url: maybe(wireUrl),
+  default_branch: text,
+}
+
+function projectFacts(project: z.infer<z.ZodObject<typeof projectFields>>): ProjectFacts {
+  return known({
+    id: project.id,
+    name: project.name,
+    path: project.path_with_namespace,
+    webUrl: project.web_url,
+    defaultBranch: project.default_branch,
+  })
+}
+
+export const restListItem = z
+  .object({
+    id: wireId,
+    iid: maybe(wireId),
+    project_id: wireId,
+    status: wireStatus,
+    source: text,
+    ref: text,
+    sha: text,
+    web_url: maybe(wireUrl),
+    created_at: time,
+    updated_at: time,
+    finished_at: time,
+    merge_request: maybe(z.object({ iid: wireId, title: text })),
+    project: maybe(z.object(projectFields)),
+  })
+  .transform((item): PipelineListItem =>
+    known({
+      id: item.id,
+      projectId: item.project_id,
+      status: item.status,
+      iid: item.iid,
+      source: item.source,
+      ref: item.ref,
+      sha: item.sha,
+      webUrl: item.web_url,
+      createdAt: item.created_at,
+      updatedAt: item.updated_at,
+      finishedAt: item.finished_at,
+      mergeRequest: item.merge_request && known(item.merge_request),
+      project: item.project && projectFacts(item.project),
+    }),
+  )
+
+export const restProject = z
+  .object({ ...projectFields, last_activity_at: time, archived: flag })
+  .transform((project): PlatformProject => ({
+    ...projectFacts(project),
+    ...known({ lastActivityAt: project.last_activity_at }),
+    archived: project.archived ?? false,
+  }))
+
+export const restHook = z
+  .object({
+    id: wireId,
+    url: z.string(),
+    pipeline_events: flag,
+    job_events: flag,
+    token_present: flag,
+    alert_status: text,
+    disabled_until: time,
+  })
+  .transform((hook): PlatformHook => ({
+    id: hook.id,
+    url: hook.url,
+    pipelineEvents: hook.pipeline_events ?? false,
+    jobEvents: hook.job_events ?? false,
+    ...known({
+      tokenPresent: hook.token_present,
+      alertStatus: hook.alert_status,
+      disabledUntil: hook.disabled_until,
+    }),
+  }))
+
+/** `is_admin` is told to administrators only. */
+export const restUser = z.object({ is_admin: flag })
+
+const oversize = z.object({ oversize: z.literal(true) })
+
+export const restDelivery = z
+  .object({
+    id: wireId,
+    trigger: text,
+    request_headers: z.record(z.string(), z.unknown()).catch({}),
+    request_data: z.unknown(),
+    response_status: maybe(z.union([wireText, z.number().transform(String)])),
+  })
+  .transform((delivery): HookDelivery => {
+    const isOversize = oversize.safeParse(delivery.request_data).success
+    const headers = Object.entries(delivery.request_headers).flatMap(([name, value]) =>
+      typeof value === 'string' ? [[name.toLowerCase(), value] as const] : [],
+    )
+    return {
+      id: delivery.id,
+      requestHeaders: Object.fromEntries(headers),
+      isOversize,
+      ...known({
+        trigger: delivery.trigger,
+        requestData: isOversize ? undefined : delivery.request_data,
+        responseStatus: delivery.response_status,
+      }),
+    }
+  })

@@ -1,0 +1,22 @@
+// A budget for one process alone: what tests use, and commands that share their token with nobody.
+import { freshBudget, grant, observe, snapshotOf, type Budget, type BudgetRules } from './budget.ts'
+import type { Clock } from '../../lib/clock.ts'
+
+export function createMemoryBudget(rules: BudgetRules, clock: Clock): Budget {
+  let state = freshBudget(rules, clock.now())
+  return {
+    take: async (priority, signal) => {
+      for (;;) {
+        signal?.throwIfAborted()
+        const granted = grant(rules, state, clock.now(), priority)
+        state = granted.state
+        if (granted.waitMs === 0) return
+        await clock.sleep(granted.waitMs, signal)
+      }
+    },
+    observed: async facts => {
+      state = observe(state, facts, clock.now())
+    },
+    snapshot: async () => snapshotOf(rules, state, clock.now()),
+  }
+}

@@ -1,0 +1,159 @@
+// REST answers of one pipeline as an observation. A list's item is none: it tells too little.
+import { instanceOfProject } from '../../model/instance.ts'
+import { mergeRequestOfRef } from '../../model/pipeline.ts'
+import { anyKnown, known } from '../known.ts'
+import type { RestBridge, RestJob, RestPipeline } from './schemas.ts'
+import type { HeardJob, JobFacts, Observation, PipelineFacts, ProjectFacts, Runner } from '../../model/observation.ts'
+
+/** What other answers told of the pipeline: its place in its family, its merge request, its traceparent. */
+export type KnownBesides = Pick<PipelineFacts, 'mergeRequest' | 'sourcePipeline' | 'rootPipelineId' | 'traceparent'>
+
+export interface RestParts {
+  /** Normalised base URL of the platform. */
+  readonly instance: string
+  /** With retried attempts. Undefined: not asked for. */
+  readonly jobs?: readonly RestJob[] | undefined
+  readonly bridges?: readonly RestBridge[] | undefined
+}
+
+export type RestTold = RestParts &
+  (
+    | {
+        readonly pipeline: RestPipeline
+        readonly project?: ProjectFacts | undefined
+        readonly besides?: KnownBesides | undefined
+      }
+    /** Only what a pipeline known from elsewhere lacks: its jobs or its bridges. */
+    | { readonly pipeline?: undefined; readonly pipelineId: number; readonly project: ProjectFacts }
+  )
+
+export function normalizeRest(told: RestTold): Observation {
+  const jobs = [...(told.jobs ?? []).map(heardJob), ...(told.bridges ?? []).map(heardBridge)].sort(
+    (a, b) => a.id - b.id,
+  )
+  if (told.pipeline === undefined) {
+    const { instance, pipelineId, project } = told
+    return { key: { instance, pipelineId }, witness: 'rest', project, jobs }
+  }
+  const { instance, pipeline, project, besides } = told
+  return {
+    key: { instance, pipelineId: pipeline.id },
+    witness: 'rest',
+    project: known({ ...projectOfPipeline(pipeline, instance), ...(project && known(project)) }),
+    pipeline: {
+      facts: known({
+        ...pipelineFacts(pipeline),
+        stages: told.jobs === undefined ? undefined : stagesOf(jobs),
+        commit: commitOf(pipeline, told.jobs ?? []),
+        mergeRequest: mergeRequestOfRef(pipeline.ref),
+        ...besides,
+      }),
+      times: known({
+        createdAt: pipeline.created_at,
+        finishedAt: pipeline.finished_at,
+        updatedAt: pipeline.updated_at,
+      }),
+    },
+    jobs,
+  }
+}
+
+/** The project as a pipeline's web URL shows it: `{instance}/group/project/-/pipelines/1`, without `/-` on old platforms. */
+export function projectOfPipeline(
+  pipeline: Pick<RestPipeline, 'project_id' | 'web_url'>,
+  instance: string,
+): ProjectFacts {
+  const webUrl = /^(.+?)(?:\/-)?\/pipelines\/\d+$/.exec(pipeline.web_url ?? '')?.[1]
+  // The platform may call itself by another name than the one it is reached under.
+  const root = webUrl?.startsWith(`${instance}/`) === true ? instance : instanceOfProject(webUrl)
+  const path = webUrl !== undefined && root !== undefined ? decoded(webUrl.slice(root.length + 1)) : undefined
+  return known({ id: pipeline.project_id, path, webUrl })
+}
+
+function decoded(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return undefined
+  }
+}
+
+function pipelineFacts(pipeline: RestPipeline): PipelineFacts {
+  return {
+    status: pipeline.status,
+    iid: pipeline.iid,
+    name: pipeline.name,
+    ref: pipeline.ref,
+    sha: pipeline.sha,
+    beforeSha: pipeline.before_sha,
+    tag: pipeline.tag,
+    source: pipeline.source,
+    detailedStatus: pipeline.detailed_status?.label,
+    duration: pipeline.duration,
+    queuedDuration: pipeline.queued_duration,
+    url: pipeline.web_url,
+    user: pipeline.user && anyKnown(pipeline.user),
+    coverage: pipeline.coverage,
+  }
+}
+
+/** The message is told by the jobs only; without it nothing is said of the commit, so that a webhook's words stay. */
+function commitOf(pipeline: RestPipeline, jobs: readonly RestJob[]): PipelineFacts['commit'] {
+  const commit = jobs.find(job => job.commit?.message !== undefined && job.commit.id === pipeline.sha)?.commit
+  return commit && known(commit)
+}
+
+/** Jobs are created stage by stage, so the order of their ids is the order of the stages; retries only come later. */
+function stagesOf(jobs: readonly HeardJob[]): string[] {
+  return [...new Set(jobs.map(job => job.facts.stage).filter(stage => stage !== undefined))]
+}
+
+function heardJob(job: RestJob): HeardJob {
+  return heard(job, { ...jobFacts('job', job), runner: runnerOf(job), artifacts: archiveOf(job) })
+}
+
+function heardBridge(bridge: RestBridge): HeardJob {
+  const downstream = bridge.downstream_pipeline
+  return heard(bridge, {
+    ...jobFacts('bridge', bridge),
+    downstream: downstream && known({ pipelineId: downstream.id, projectId: downstream.project_id }),
+  })
+}
+
+function heard(job: RestJob | RestBridge, facts: JobFacts): HeardJob {
+  const times = { createdAt: job.created_at, startedAt: job.started_at, finishedAt: job.finished_at }
+  return { id: job.id, facts: known(facts), times: known(times) }
+}
+
+function jobFacts(kind: JobFacts['kind'], job: RestJob | RestBridge): JobFacts {
+  return {
+    kind,
+    status: job.status,
+    name: job.name,
+    stage: job.stage,
+    duration: job.duration,
+    queuedDuration: job.queued_duration,
+    allowFailure: job.allow_failure,
+    failureReason: job.status === 'failed' ? job.failure_reason : undefined,
+    user: job.user && anyKnown(job.user),
+    coverage: job.coverage,
+    url: job.web_url,
+  }
+}
+
+/** REST tells the tags a job asked for (`tag_list`), not those its runner has: these stay unknown. */
+function runnerOf({ runner }: RestJob): Runner | undefined {
+  if (runner === undefined) return undefined
+  return known({
+    id: runner.id,
+    description: runner.description,
+    type: runner.runner_type,
+    active: runner.active ?? (runner.paused === undefined ? undefined : !runner.paused),
+    isShared: runner.is_shared,
+  })
+}
+
+function archiveOf(job: RestJob): JobFacts['artifacts'] {
+  const archive = job.artifacts_file ?? job.artifacts?.find(artifact => artifact.file_type === 'archive')
+  return archive && known({ filename: archive.filename, size: archive.size })
+}

@@ -1,0 +1,27 @@
+// Pages of a list: followed by the `Link` header as given (RFC 8288), offset and keyset alike; totals are never needed.
+import type { Millis } from '../../model/instant.ts'
+
+export interface Page<T> {
+  readonly items: readonly T[]
+  /** Continues the list after this page, also in a later life of the program (see `from`). Undefined: this was the last. */
+  readonly next?: string | undefined
+  /** The platform's clock when it served this page. */
+  readonly servedAt?: Millis | undefined
+}
+
+/** The target of `rel="next"`, as the platform gave it. */
+export function nextLink(header: string | undefined): string | undefined {
+  for (const [, target, parameters = ''] of (header ?? '').matchAll(/<([^<>]*)>([^<>]*)/g)) {
+    const relations = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i.exec(parameters)
+    const names = (relations?.[1] ?? relations?.[2] ?? '').toLowerCase().split(/\s+/)
+    if (names.includes('next')) return target
+  }
+  return undefined
+}
+
+/** All items of a list; for lists that are known to be short. */
+export async function allOf<T>(pages: AsyncIterable<Page<T>>): Promise<T[]> {
+  const items: T[] = []
+  for await (const page of pages) items.push(...page.items)
+  return items
+}

@@ -1,0 +1,49 @@
+// What an answer's headers say of the platform's own limit: `RateLimit-Remaining`, `RateLimit-Reset`, `Retry-After`.
+import { httpDate } from '../../lib/http-date.ts'
+import { retryAfter } from '../../lib/retry-after.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { BudgetFacts } from './budget.ts'
+
+/** Smaller values of `RateLimit-Reset` are seconds from now, as in the IETF draft; greater ones Unix time. */
+const smallestUnixTime = 1_000_000_000
+
+/** Whether the platform refused for its limit (429) or for its health (503): then `Retry-After` binds all requests. */
+function asksForPause(status: number): boolean {
+  return status === 429 || status === 503
+}
+
+/**
+ * The facts as durations. `RateLimit-Reset` is Unix time by the platform's clock, so it is read against the answer's own
+ * `Date`. A 429 pauses for at least `atLeast` ms, whatever time it names.
+ */
+export function budgetFactsOf(
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  now: Millis,
+  atLeast: number,
+): BudgetFacts {
+  const platformNow = servedAt(headers) ?? now
+  const remaining = count(headers['ratelimit-remaining'])
+  const resetIn = untilReset(count(headers['ratelimit-reset']), platformNow)
+  const asked = asksForPause(status) ? retryAfter(headers['retry-after'], platformNow) : undefined
+  const pause = status === 429 ? Math.max(atLeast, asked ?? resetIn ?? 0) : asked
+  return {
+    ...(remaining === undefined ? {} : { remaining }),
+    ...(resetIn === undefined ? {} : { resetIn }),
+    ...(pause === undefined ? {} : { pause }),
+  }
+}
+
+/** The platform's clock when it answered. */
+export function servedAt(headers: Readonly<Record<string, string>>): Millis | undefined {
+  return httpDate(headers.date)
+}
+
+function untilReset(reset: number | undefined, platformNow: Millis): number | undefined {
+  if (reset === undefined) return undefined
+  return Math.max(0, reset < smallestUnixTime ? reset * 1000 : reset * 1000 - platformNow)
+}
+
+function count(header: string | undefined): number | undefined {
+  return header !== undefined && /^\d{1,15}$/.test(header.trim()) ? Number(header) : undefined
+}

@@ -1,0 +1,119 @@
+// Single answers, lists of pages, and changes: addresses below the API's base, checked shapes, and pages that stay at one host.
+import type { z } from 'zod'
+import { errorOfAnswer, errorOfForeignHost } from './error-messages.ts'
+import { encodeQuery, type Query } from './query.ts'
+import { nextLink, type Page } from './pages.ts'
+import { servedAt } from './rate-limit.ts'
+import type { Log } from '../../lib/log.ts'
+import type { CallOptions, Change, Requester, RestAnswer } from './request.ts'
+
+/** The greatest page the platform serves (REST document, "Limits"). */
+const perPage = 100
+
+export interface ListOptions extends CallOptions {
+  /** A page's `next`: the list is continued there, and the query is the one it was begun with. */
+  readonly from?: string | undefined
+}
+
+export interface Reader {
+  readonly one: <S extends z.ZodType>(
+    path: string,
+    schema: S,
+    options: CallOptions,
+    query?: Query,
+  ) => Promise<z.output<S>>
+  /** Sends a change and reads its answer. */
+  readonly change: <S extends z.ZodType>(
+    path: string,
+    schema: S,
+    options: CallOptions,
+    change: Change,
+  ) => Promise<z.output<S>>
+  /** The pages of a list, each asked for when the one before has been dealt with. Items that cannot be read are left out. */
+  readonly pages: <S extends z.ZodType>(
+    path: string,
+    schema: S,
+    options: ListOptions,
+    query?: Query,
+  ) => AsyncGenerator<Page<z.output<S>>, void>
+}
+
+/** `base` is the API's base, without a slash at its end. */
+export function createReader(base: string, requester: Requester, log: Log): Reader {
+  const origin = new URL(base).origin
+  const reported = new Set<z.ZodType>()
+
+  function addressOf(path: string, query: Query): URL {
+    const encoded = encodeQuery(query)
+    return new URL(base + path + (encoded === '' ? '' : `?${encoded}`))
+  }
+
+  /** Once per kind of item: an odd item comes again with every round. */
+  function reportUnreadable(schema: z.ZodType, endpoint: string, count: number): void {
+    if (count === 0 || reported.has(schema)) return
+    reported.add(schema)
+    log.warn(
+      { endpoint, count },
+      'items of the platform cannot be read and are left out; further ones are not reported',
+    )
+  }
+
+  function pageOf<S extends z.ZodType>(answer: RestAnswer, schema: S): Page<z.output<S>> {
+    const { json, headers, endpoint, url } = answer
+    if (!Array.isArray(json)) throw errorOfAnswer('unexpected-answer', endpoint, 'a list was expected')
+    const items: z.output<S>[] = []
+    for (const item of json as unknown[]) {
+      const parsed = schema.safeParse(item)
+      if (parsed.success) items.push(parsed.data)
+    }
+    reportUnreadable(schema, endpoint, json.length - items.length)
+    const next = continuation(nextLink(headers.link), url, endpoint)
+    const at = servedAt(headers)
+    return { items, ...(next !== undefined && { next }), ...(at !== undefined && { servedAt: at }) }
+  }
+
+  /** Path and query of the next page: the host is always the one that was configured. */
+  function continuation(link: string | undefined, from: URL, endpoint: string): string | undefined {
+    if (link === undefined) return undefined
+    if (!URL.canParse(link, from.href))
+      throw errorOfAnswer('unexpected-answer', endpoint, 'its next page is no address')
+    const next = new URL(link, from)
+    if (next.origin !== origin) throw errorOfForeignHost(endpoint, 'next page', next.origin)
+    if (next.href === from.href) throw errorOfAnswer('unexpected-answer', endpoint, 'its next page is itself')
+    return next.pathname + next.search
+  }
+
+  function readAs<S extends z.ZodType>({ json, endpoint }: RestAnswer, schema: S): z.output<S> {
+    const parsed = schema.safeParse(json)
+    if (parsed.success) return parsed.data
+    const fields = parsed.error.issues.map(issue => issue.path.join('.') || 'the whole').join(', ')
+    throw errorOfAnswer('unexpected-answer', endpoint, `not as documented: ${fields}`)
+  }
+
+  return {
+    one: async (path, schema, options, query = {}) =>
+      readAs(await requester.get(addressOf(path, query), options), schema),
+    change: async (path, schema, options, change) =>
+      readAs(await requester.change(addressOf(path, {}), change, options), schema),
+    pages: async function* (path, schema, options, query = {}) {
+      let next: string | undefined = options.from
+      let url = next === undefined ? addressOf(path, { per_page: perPage, ...query }) : continued(next)
+      for (;;) {
+        const page = pageOf(await requester.get(url, options), schema)
+        yield page
+        next = page.next
+        if (next === undefined) return
+        url = continued(next)
+      }
+    },
+  }
+
+  /** A stored `next` is a path: no word of it can lead to another host. */
+  function continued(next: string): URL {
+    const url = new URL(origin)
+    const [pathname = '', ...search] = next.split('?')
+    url.pathname = pathname
+    url.search = search.join('?')
+    return url
+  }
+}

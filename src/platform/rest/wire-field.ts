@@ -1,0 +1,39 @@
+// The readers of `wire-read.ts` as zod schemas, for the answers of the API.
+import { z } from 'zod'
+import {
+  readCount,
+  readId,
+  readMessage,
+  readSeconds,
+  readStatus,
+  readText,
+  readTexts,
+  readTime,
+  readUrl,
+  type Read,
+} from '../wire-read.ts'
+
+/** An optional field: null and a wrong type are as good as absent. */
+export function maybe<T extends z.ZodType>(schema: T) {
+  return schema.optional().catch(undefined)
+}
+
+export const wireId = wire(readId)
+export const wireText = wire(readText)
+export const wireMessage = wire(readMessage)
+export const wireUrl = wire(readUrl)
+export const wireStatus = wire(readStatus)
+export const wireSeconds = wire(readSeconds)
+export const wireCount = wire(readCount)
+/** Milliseconds of Unix time. */
+export const wireTime = wire(readTime)
+export const wireTexts = wire(readTexts)
+
+function wire<T>(read: Read<T>) {
+  return z.unknown().transform((value, context): T => {
+    const told = read(value)
+    if (told !== undefined) return told
+    context.addIssue({ code: 'custom', message: 'no such value' })
+    return z.NEVER
+  })
+}

@@ -1,0 +1,143 @@
+// Jobs as pipeline events list them and as job events spell them out: which field of the wire tells which fact.
+import {
+  readCount,
+  readFlag,
+  readId,
+  readSeconds,
+  readStatus,
+  readText,
+  readTexts,
+  readTime,
+  readObject,
+  type Read,
+  type WireObject,
+} from '../wire-read.ts'
+import { anyOf, fieldsOf, record } from './wire-record.ts'
+import { objectShape, shaped, shapeOf } from './wire-shape.ts'
+import type { WireItems } from './wire-items.ts'
+import type { Environment, HeardJob, JobFacts, JobTimes, Person, Runner } from '../../model/observation.ts'
+
+/** Who it was, undefined when neither id nor name is told. */
+export const readPerson = anyOf<Person>({ id: ['id', readId], username: ['username', readText] })
+
+const readRunner = record<Runner>(['id'], {
+  id: ['id', readId],
+  description: ['description', readText],
+  tags: ['tags', readTexts],
+  type: ['runner_type', readText],
+  active: ['active', readFlag],
+  isShared: ['is_shared', readFlag],
+})
+
+const readEnvironmentObject = record<Environment>(['name'], {
+  name: ['name', readText],
+  action: ['action', readText],
+  deploymentTier: ['deployment_tier', readText],
+})
+
+/** An object; some senders give the name alone. */
+const readEnvironment: Read<Environment> = shaped(value => {
+  const name = readText(value)
+  return name === undefined ? readEnvironmentObject(value) : { name }
+}, shapeOf(readEnvironmentObject))
+
+const readArtifacts = record<NonNullable<JobFacts['artifacts']>>(['filename'], {
+  filename: ['filename', readText],
+  size: ['size', readCount],
+})
+
+const readDownstream = record<NonNullable<JobFacts['downstream']>>(['pipelineId'], {
+  pipelineId: ['id', readId],
+  projectId: ['project_id', readId],
+})
+
+const listedFacts = fieldsOf<JobFacts>({
+  status: ['status', readStatus],
+  name: ['name', readText],
+  stage: ['stage', readText],
+  duration: ['duration', readSeconds],
+  queuedDuration: ['queued_duration', readSeconds],
+  manual: ['manual', readFlag],
+  allowFailure: ['allow_failure', readFlag],
+  failureReason: ['failure_reason', readText],
+  when: ['when', readText],
+  user: ['user', readPerson],
+  runner: ['runner', readRunner],
+  artifacts: ['artifacts_file', readArtifacts],
+  environment: ['environment', readEnvironment],
+  downstream: ['downstream_pipeline', readDownstream],
+})
+
+const listedTimes = fieldsOf<JobTimes>({
+  createdAt: ['created_at', readTime],
+  startedAt: ['started_at', readTime],
+  finishedAt: ['finished_at', readTime],
+})
+
+const toldFacts = fieldsOf<JobFacts>({
+  status: ['build_status', readStatus],
+  name: ['build_name', readText],
+  stage: ['build_stage', readText],
+  duration: ['build_duration', readSeconds],
+  queuedDuration: ['build_queued_duration', readSeconds],
+  allowFailure: ['build_allow_failure', readFlag],
+  failureReason: ['build_failure_reason', readText],
+  user: ['user', readPerson],
+  runner: ['runner', readRunner],
+  environment: ['environment', readEnvironment],
+})
+
+const toldTimes = fieldsOf<JobTimes>({
+  createdAt: ['build_created_at', readTime],
+  startedAt: ['build_started_at', readTime],
+  finishedAt: ['build_finished_at', readTime],
+})
+
+/** Newer platforms spell them so too. */
+const toldIsoTimes = fieldsOf<JobTimes>({
+  createdAt: ['build_created_at_iso', readTime],
+  startedAt: ['build_started_at_iso', readTime],
+  finishedAt: ['build_finished_at_iso', readTime],
+})
+
+/** What is read of a job that a pipeline event lists. */
+export const listedJobShape = objectShape({ id: 'scalar', bridge: 'scalar' }, listedFacts, listedTimes)
+
+/**
+ * Jobs or bridges of a pipeline event. `kind` unless an item says that it is a bridge. `dropped`: those without a usable id
+ * or status.
+ */
+export function readListedJobs(
+  items: WireItems,
+  kind: JobFacts['kind'],
+): { readonly jobs: HeardJob[]; readonly dropped: number } {
+  const jobs: HeardJob[] = []
+  for (const item of items) {
+    const from = readObject(item)
+    const id = from && readId(from.id)
+    if (id === undefined || from === undefined) continue
+    const facts = factsOf(from.bridge === true ? 'bridge' : kind, listedFacts(from))
+    if (facts !== undefined) jobs.push({ id, facts, times: listedTimes(from) })
+  }
+  return { jobs, dropped: items.length - jobs.length }
+}
+
+/** The one job of a job event; undefined without a usable id or status. Bridges send none. */
+export const readToldJob = shaped(
+  (hook: WireObject): HeardJob | undefined => {
+    const id = readId(hook.build_id)
+    const facts = factsOf('job', toldFacts(hook))
+    if (id === undefined || facts === undefined) return undefined
+    return { id, facts, times: { ...toldIsoTimes(hook), ...toldTimes(hook) } }
+  },
+  objectShape({ build_id: 'scalar' }, toldFacts, toldTimes, toldIsoTimes),
+)
+
+/** Job events give `unknown_failure` whatever the outcome. A copy that begins with what is copied is the quickest. */
+function factsOf(kind: JobFacts['kind'], told: Partial<JobFacts>): JobFacts | undefined {
+  const { status } = told
+  if (status === undefined) return undefined
+  if (told.failureReason === undefined || status === 'failed') return { ...told, kind, status }
+  const { failureReason: _, ...rest } = told
+  return { ...rest, kind, status }
+}

@@ -1,0 +1,285 @@
+// Pipeline and job events become observations, read tolerantly: unknown fields and statuses pass, an optional field of a wrong
+// type is dropped, and only what nothing can be known without is required. snake_case ends here. Pipeline variables are not read.
+import { instanceOfPayload } from '../../model/instance.ts'
+import { PayloadError } from '../../lib/fault.ts'
+import { listedJobShape, readListedJobs, readPerson, readToldJob } from './job-fields.ts'
+import { mostItems, readItems } from './wire-items.ts'
+import {
+  readFlag,
+  readId,
+  readMessage,
+  readObject,
+  readSeconds,
+  readStatus,
+  readText,
+  readTexts,
+  readTime,
+  readUrl,
+} from '../wire-read.ts'
+import { anyOf, fieldsOf, record } from './wire-record.ts'
+import { objectShape, shapeOf } from './wire-shape.ts'
+import type {
+  MergeRequest,
+  Observation,
+  PipelineFacts,
+  PipelineTimes,
+  ProjectFacts,
+  SourcePipeline,
+} from '../../model/observation.ts'
+
+/** What is known of a delivery besides its body. */
+export interface HookContext {
+  /** The delivery's instance header. */
+  readonly instance?: string | undefined
+  /** That header's name, for messages. */
+  readonly instanceHeader: string
+  /** The configured base URL of the platform. */
+  readonly platformUrl?: string | undefined
+  /** The pipeline's traceparent variable, where it is honoured. */
+  readonly traceparent?: string | undefined
+}
+
+export interface HookTold {
+  readonly observation: Observation
+  /** Jobs and bridges without a usable id or status. */
+  readonly dropped: number
+}
+
+const pipelineFacts = fieldsOf<PipelineFacts>({
+  status: ['status', readStatus],
+  iid: ['iid', readId],
+  name: ['name', readText],
+  ref: ['ref', readText],
+  sha: ['sha', readText],
+  beforeSha: ['before_sha', readText],
+  tag: ['tag', readFlag],
+  source: ['source', readText],
+  detailedStatus: ['detailed_status', readText],
+  stages: ['stages', readTexts],
+  duration: ['duration', readSeconds],
+  queuedDuration: ['queued_duration', readSeconds],
+  protectedRef: ['protected_ref', readFlag],
+  url: ['url', readUrl],
+  rootPipelineId: ['root_pipeline_id', readId],
+})
+
+const pipelineTimes = fieldsOf<PipelineTimes>({
+  createdAt: ['created_at', readTime],
+  finishedAt: ['finished_at', readTime],
+})
+
+const projectFacts = fieldsOf<ProjectFacts>({
+  name: ['name', readText],
+  path: ['path_with_namespace', readText],
+  webUrl: ['web_url', readUrl],
+  defaultBranch: ['default_branch', readText],
+})
+
+const readCommit = anyOf<NonNullable<PipelineFacts['commit']>>({
+  id: ['id', readText],
+  message: ['message', readMessage],
+})
+
+const readMergeRequest = record<MergeRequest>(['iid'], {
+  id: ['id', readId],
+  iid: ['iid', readId],
+  title: ['title', readText],
+  state: ['state', readText],
+  targetBranch: ['target_branch', readText],
+})
+
+/** All that anybody reads of a pipeline's or a job's event. */
+export const hookShape = objectShape(
+  {
+    object_kind: 'scalar',
+    event_name: 'scalar',
+    object_attributes: objectShape(
+      { id: 'scalar', variables: { items: objectShape({ key: 'scalar', value: 'scalar' }) } },
+      ...[pipelineFacts, pipelineTimes],
+    ),
+    project: objectShape({ id: 'scalar' }, projectFacts),
+    builds: { items: listedJobShape },
+    jobs: { items: listedJobShape },
+    bridges: { items: listedJobShape },
+    user: shapeOf(readPerson),
+    commit: shapeOf(readCommit),
+    merge_request: shapeOf(readMergeRequest),
+    source_pipeline: objectShape({
+      pipeline_id: 'scalar',
+      bridge_id: 'scalar',
+      job_id: 'scalar',
+      project: objectShape({ id: 'scalar' }),
+    }),
+    build_status: 'scalar',
+    pipeline_id: 'scalar',
+    project_id: 'scalar',
+    project_name: 'scalar',
+    repository: objectShape({ name: 'scalar', homepage: 'scalar' }),
+  },
+  readToldJob,
+)
+
+/** What a pipeline event tells. Throws PayloadError, which names the fields that it cannot do without. */
+export function readPipelineHook(body: unknown, context: HookContext): HookTold {
+  const hook = readObject(body)
+  if (hook === undefined) throw notAnObject('pipeline')
+  const attributes = readObject(hook.object_attributes)
+  const projectFields = readObject(hook.project)
+  const pipelineId = attributes && readId(attributes.id)
+  const projectId = projectFields && readId(projectFields.id)
+  const facts = attributes === undefined ? {} : pipelineFacts(attributes)
+  const { status } = facts
+  if (attributes === undefined || pipelineId === undefined || status === undefined || projectId === undefined) {
+    const missing = [
+      ...(attributes === undefined ? ['object_attributes'] : []),
+      ...(attributes !== undefined && pipelineId === undefined ? ['object_attributes.id'] : []),
+      ...(attributes !== undefined && status === undefined ? ['object_attributes.status'] : []),
+      ...(projectFields === undefined ? ['project'] : []),
+      ...(projectFields !== undefined && projectId === undefined ? ['project.id'] : []),
+    ]
+    throw unusable('pipeline', missing)
+  }
+  const project = projectFacts(projectFields ?? {})
+  const instance = instanceOf(context, project)
+  // `jobs`: the name of `builds` on very old platforms. `bridges`: the newest platforms only.
+  const listedJobs = readItems(hook.builds) ?? readItems(hook.jobs) ?? []
+  const listedBridges = readItems(hook.bridges)
+  expectFew(listedJobs.length + (listedBridges?.length ?? 0))
+  const heard = readListedJobs(listedJobs, 'job')
+  const bridges = readListedJobs(listedBridges ?? [], 'bridge')
+  const bridgesAreTold = listedBridges !== undefined
+  const user = readPerson(hook.user)
+  const commit = readCommit(hook.commit)
+  const mergeRequest = readMergeRequest(hook.merge_request)
+  const isNew = bridgesAreTold || facts.rootPipelineId !== undefined
+  const sourcePipeline = sourcePipelineOf(hook.source_pipeline, isNew, facts.source === 'parent_pipeline')
+  const { traceparent } = context
+  const pipeline: PipelineFacts = {
+    ...facts,
+    status,
+    ...(user && { user }),
+    ...(commit && { commit }),
+    ...(mergeRequest && { mergeRequest }),
+    ...(sourcePipeline && { sourcePipeline }),
+    ...(bridgesAreTold && { bridgesAreTold }),
+    ...(traceparent !== undefined && { traceparent }),
+  }
+  return {
+    observation: {
+      key: { instance, pipelineId },
+      witness: 'webhook',
+      project: projectOf(projectId, project, instance),
+      pipeline: { facts: pipeline, times: pipelineTimes(attributes) },
+      jobs: [...heard.jobs, ...bridges.jobs],
+    },
+    dropped: heard.dropped + bridges.dropped,
+  }
+}
+
+/** What a job event tells: of its job only. `commit.id` is left out: it is the pipeline's id. Throws as above. */
+export function readJobHook(body: unknown, context: HookContext): HookTold {
+  const hook = readObject(body)
+  if (hook === undefined) throw notAnObject('job')
+  const job = readToldJob(hook)
+  const pipelineId = readId(hook.pipeline_id)
+  if (job === undefined || pipelineId === undefined) {
+    const missing = [
+      ...(readId(hook.build_id) === undefined ? ['build_id'] : []),
+      ...(readStatus(hook.build_status) === undefined ? ['build_status'] : []),
+      ...(pipelineId === undefined ? ['pipeline_id'] : []),
+    ]
+    throw unusable('job', missing)
+  }
+  // Newer platforms only.
+  const projectFields = readObject(hook.project)
+  const projectId = readId(hook.project_id) ?? readId(projectFields?.id)
+  if (projectId === undefined) throw unusable('job', ['project_id'])
+  const repository = readObject(hook.repository)
+  const project = projectFacts(projectFields ?? {})
+  const name = project.name ?? readText(repository?.name) ?? lastName(readText(hook.project_name))
+  const webUrl = project.webUrl ?? readUrl(repository?.homepage)
+  const told = { ...project, ...(name !== undefined && { name }), ...(webUrl !== undefined && { webUrl }) }
+  const instance = instanceOf(context, told)
+  return {
+    observation: {
+      key: { instance, pipelineId },
+      witness: 'webhook',
+      project: projectOf(projectId, told, instance),
+      jobs: [job],
+    },
+    dropped: 0,
+  }
+}
+
+function instanceOf(
+  { instance: header, instanceHeader, platformUrl }: HookContext,
+  told: Partial<ProjectFacts>,
+): string {
+  const instance = instanceOfPayload({ header, configured: platformUrl, webUrl: told.webUrl, path: told.path })
+  if (instance !== undefined) return instance
+  throw new PayloadError(
+    `The delivery does not tell its instance: no usable ${instanceHeader} header, no web URL of its project.`,
+    'Set PIPESPAN_PLATFORM_URL.',
+  )
+}
+
+function projectOf(id: number, project: Partial<ProjectFacts>, instance: string): ProjectFacts {
+  const path = project.path ?? pathOf(project.webUrl, instance)
+  return { id, ...project, ...(path !== undefined && { path }) }
+}
+
+/** A project's full path, as its address shows it. */
+function pathOf(webUrl: string | undefined, instance: string): string | undefined {
+  if (webUrl?.startsWith(`${instance}/`) !== true) return undefined
+  const path = webUrl.slice(instance.length + 1).replace(/\/+$/, '')
+  return path.includes('/') ? path : undefined
+}
+
+/** Job events name a project `Owner / project`: in words, which is not its path. */
+function lastName(projectName: string | undefined): string | undefined {
+  return projectName?.split('/').at(-1)?.trim()
+}
+
+/**
+ * A platform that names the bridge, or the root, or lists bridges, lists those of the parent too. The trigger of a child
+ * pipeline is always a bridge (`isChild`); that of another project's may be a job that used its token.
+ */
+function sourcePipelineOf(value: unknown, isNew: boolean, isChild: boolean): SourcePipeline | undefined {
+  const from = readObject(value)
+  const pipelineId = from && readId(from.pipeline_id)
+  if (from === undefined || pipelineId === undefined) return undefined
+  const projectId = readId(readObject(from.project)?.id)
+  const bridgeId = readId(from.bridge_id)
+  const jobId = bridgeId ?? readId(from.job_id)
+  return {
+    pipelineId,
+    ...(projectId !== undefined && { projectId }),
+    ...(jobId !== undefined && { jobId }),
+    ...((bridgeId !== undefined || (isNew && isChild)) && { bridgesAreTold: true }),
+    ...(isNew && !isChild && bridgeId === undefined && jobId !== undefined && { startedByJob: true }),
+  }
+}
+
+function expectFew(jobs: number): void {
+  if (jobs <= mostItems) return
+  throw new PayloadError(
+    `The pipeline event lists ${jobs} jobs: more than ${mostItems} are not read.`,
+    'Split the pipeline into child pipelines.',
+  )
+}
+
+function notAnObject(event: string): PayloadError {
+  return unusablePayload(`The ${event} event is not a JSON object.`)
+}
+
+/** Names fields, never their values. */
+function unusable(event: string, fields: readonly string[]): PayloadError {
+  return unusablePayload(`The ${event} event has no usable ${fields.join(', ')}.`)
+}
+
+function unusablePayload(what: string): PayloadError {
+  return new PayloadError(
+    what,
+    'If its webhook has a custom template, remove it: only the payload as the platform makes it is understood.',
+  )
+}

@@ -1,0 +1,30 @@
+// A list off the wire: an array, or a place in a payload whose items are read one after the other when they are asked for.
+import type { Read } from '../wire-read.ts'
+
+/** Items of one list that are read at most: the platform's largest delivery, of 25 MB, lists some 40,000 jobs. */
+export const mostItems = 50_000
+
+export interface WireItems extends Iterable<unknown> {
+  readonly length: number
+}
+
+/** Items that stay bytes until they are asked for. */
+export class ItemsInPlace implements WireItems {
+  readonly length: number
+  readonly #items: () => Iterator<unknown>
+
+  constructor(length: number, items: () => Iterator<unknown>) {
+    this.length = length
+    this.#items = items
+  }
+
+  [Symbol.iterator](): Iterator<unknown> {
+    return this.#items()
+  }
+}
+
+export function isItems(value: unknown): value is WireItems {
+  return Array.isArray(value) || value instanceof ItemsInPlace
+}
+
+export const readItems: Read<WireItems> = value => (isItems(value) ? value : undefined)

@@ -1,0 +1,129 @@
+// Behind the durable line: takes deliveries from the inbox, has them parsed, and merges what they tell into the runs.
+import { createLoop, type Loop } from '../lib/loop.ts'
+import { createSetbacks } from './postponed.ts'
+import {
+  setAside,
+  takeInAll,
+  type Hold,
+  type IntakeCounters,
+  type TakeInOptions,
+  type Told,
+} from './process-deliveries.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { InboxItem } from '../store/ports/inbox.ts'
+import type { Parsed } from '../platform/webhook/parse-delivery.ts'
+import type { Selection } from './selection.ts'
+
+export type { IntakeCounters } from './process-deliveries.ts'
+
+export interface IntakeOptions extends TakeInOptions {
+  readonly selection: Selection
+  /** Never throws. */
+  readonly parse: (delivery: InboxItem) => Parsed
+  readonly clock: Clock
+}
+
+export interface Intake extends Loop {
+  readonly counters: Readonly<IntakeCounters>
+  /** Takes in all that waits now. */
+  drain(): Promise<void>
+}
+
+/** Held many times longer than taking them in lasts: whoever dies or loses the store delays its share by no more. */
+const batch = { deliveries: 256, bytes: 4 * 1024 * 1024, holdMs: 15_000 }
+/** Deliveries that other processes put back (`pipespan inbox retry`) are seen after this long, ms. */
+const idle = 1_000
+
+/** A delivery that so many processes in a row died of is read no more. */
+const mostDeaths = 3
+const remedy = 'Give it more memory and try `pipespan inbox retry`, or report it with what is kept of it.'
+
+export function createIntake(options: IntakeOptions): Intake {
+  const counters: IntakeCounters = {
+    understood: 0,
+    ignored: 0,
+    unparseable: 0,
+    excluded: 0,
+    droppedJobs: 0,
+    unknownStatuses: 0,
+    lost: 0,
+  }
+  const setbacks = createSetbacks<number>()
+  const takeNext = async (): Promise<boolean> => {
+    const until = performance.now() + batch.holdMs
+    const lease = await options.inbox.lease(batch.deliveries, batch.bytes, batch.holdMs)
+    if (lease.items.length === 0) return false
+    let all = false
+    try {
+      all = await digest({ ...options, lease, until, counters, setbacks }, options)
+    } finally {
+      await options.inbox.readingEnded(lease, all)
+    }
+    return true
+  }
+  let retriedOthers = false
+  const loop = createLoop({
+    name: 'intake',
+    clock: options.clock,
+    log: options.log,
+    turn: async () => {
+      if (!retriedOthers) {
+        // What an older version could not understand gets one try by this one.
+        const back = await options.inbox.retryKeptOfOtherVersions(options.version)
+        if (back > 0) options.log.info({ deliveries: back }, 'trying again what another version could not understand')
+        retriedOthers = true
+      }
+      return (await takeNext()) ? 0 : idle
+    },
+  })
+  return {
+    ...loop,
+    counters,
+    drain: async () => {
+      while (await takeNext());
+    },
+  }
+}
+
+/** Understands what it can of them, and erases or sets aside what tells nothing. Answers whether none of them is left. */
+async function digest(hold: Hold, { parse, selection }: IntakeOptions): Promise<boolean> {
+  const { counters, inbox, lease, setbacks } = hold
+  const told: Told[] = []
+  const runs = new Map<string, number>()
+  const ignored: number[] = []
+  const excluded: number[] = []
+  let resting = 0
+  const lostBefore = counters.lost
+  for (const item of lease.items) {
+    if (setbacks.isResting(item.id)) {
+      resting += 1
+      continue
+    }
+    if ((item.deaths ?? 0) >= mostDeaths) {
+      await setAside(
+        hold,
+        item,
+        `${mostDeaths} times in a row the daemon's process died while it read this delivery. ${remedy}`,
+      )
+      continue
+    }
+    const parsed = parse(item)
+    if (parsed.outcome === 'unparseable') {
+      await setAside(hold, item, parsed.reason)
+    } else if (parsed.outcome === 'ignored') {
+      ignored.push(item.id)
+    } else if (!selection.project(parsed.observation.project.path)) {
+      excluded.push(item.id)
+    } else {
+      const { observation, dropped } = parsed
+      const name = `${observation.key.instance}\n${observation.key.pipelineId}`
+      const run = runs.get(name) ?? runs.size
+      runs.set(name, run)
+      told.push({ item, observation, dropped, run })
+    }
+  }
+  if (ignored.length > 0) counters.ignored += await inbox.erase(lease.token, ignored)
+  if (excluded.length > 0) counters.excluded += await inbox.erase(lease.token, excluded)
+  await takeInAll(hold, told)
+  return resting === 0 && counters.lost === lostBefore
+}

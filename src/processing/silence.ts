@@ -1,0 +1,66 @@
+// How long a run under way may be silent before the platform is asked about it: as long as nearly all pipelines of its project
+// take from their beginning to their end. Whoever is silent for longer has probably ended, and the webhook that says so was lost.
+import { isBlocked } from '../model/status.ts'
+import { percentileOf, plusBins, type Bins } from '../lib/log-bins.ts'
+import type { Millis } from '../model/instant.ts'
+import type { StoredRun } from '../store/ports/runs.ts'
+import type { TrendViews } from '../store/ports/trends.ts'
+
+export interface SilenceOptions {
+  readonly trends: Pick<TrendViews, 'series'>
+  /** No run is asked about sooner; a webhook that is only late has come by then, ms. */
+  readonly silentAfter?: number | undefined
+  /** A run that waits for a person or a clock is silent by nature: it is asked about after this long only, ms. */
+  readonly staleAfter: number
+  /** Milliseconds of Unix time. */
+  readonly now: () => number
+}
+
+export interface Silence {
+  /** How much longer the run is left alone, ms; 0 or less: ask. `at`: now, on the clock of the run's times. */
+  left(known: StoredRun, at: Millis): Promise<number>
+}
+
+const minute = 60_000
+const day = 86_400_000
+/** Unless told otherwise. */
+export const leastSilence = 2 * minute
+/** However long a project's pipelines take, a lost end is found within this. */
+const mostSilence = 6 * 60 * minute
+/** So many times as long where nothing of the project has been exported lately. */
+const unknownTimes = 5
+const share = 0.95
+/** Of so many days, and known for so long. */
+const days = 14
+const knownFor = 10 * minute
+const mostKnown = 10_000
+
+export function createSilence({ trends, silentAfter = leastSilence, staleAfter, now }: SilenceOptions): Silence {
+  const known = new Map<string, { readonly usual: number; readonly until: number }>()
+
+  async function usualOf(instance: string, projectId: number): Promise<number> {
+    const name = `${instance}\n${projectId}`
+    const before = known.get(name)
+    const at = now()
+    if (before !== undefined && before.until > at) return before.usual
+    const rows = await trends.series({ instance, projectId }, { step: day, since: at - days * day, until: at + day })
+    const took = percentileOf(
+      rows.reduce<Bins>((sum, { durations }) => plusBins(sum, durations), {}),
+      share,
+    )
+    const usual = Math.max(silentAfter, Math.min(mostSilence, Math.ceil(took ?? unknownTimes * silentAfter)))
+    if (known.size >= mostKnown) known.clear()
+    known.set(name, { usual, until: at + knownFor })
+    return usual
+  }
+
+  return {
+    left: async ({ run, timing }, at) => {
+      const { key, project, pipeline } = run
+      if (pipeline === undefined) return 0
+      const isWaiting = isBlocked(pipeline.record.facts.status)
+      const usual = isWaiting ? staleAfter : await usualOf(key.instance, project.facts.id)
+      return Math.min(timing.changedAt, at) + Math.min(usual, staleAfter) - at
+    },
+  }
+}

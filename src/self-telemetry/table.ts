@@ -1,0 +1,187 @@
+// Every metric of the daemon itself: name, type, unit, attributes, and where its value comes from.
+import type { BudgetSnapshot } from '../platform/rest/budget.ts'
+import type { EnricherCounters } from '../enrichment/enricher.ts'
+import type { InboxState } from '../store/ports/inbox.ts'
+import type { IntakeCounters } from '../processing/intake.ts'
+import type { LaneStatus } from '../export/exporter.ts'
+import type { PollerCounters } from '../discovery/poller.ts'
+import type { RedeliveryCounters } from '../discovery/redelivery.ts'
+import type { FreezerCounters } from '../processing/take-snapshots.ts'
+import type { SettlerCounters } from '../processing/settle-loop.ts'
+import type { WebhookCounts } from '../ingress/webhook-counts.ts'
+
+/** What is looked at when somebody asks for the metrics. */
+export interface Seen {
+  /** On the daemon's clock, ms. */
+  readonly now: number
+  readonly webhook: WebhookCounts
+  readonly intake: Readonly<IntakeCounters>
+  readonly freezer: Readonly<FreezerCounters>
+  readonly settler: Readonly<SettlerCounters>
+  readonly lanes: readonly LaneStatus[]
+  readonly inbox: InboxState
+  readonly runs: { readonly runs: number; readonly onlyJobs: number; readonly open: number }
+  /** The store's own counters, by name. */
+  readonly counters: ReadonlyMap<string, number>
+  /** How much of what the store may hold is in use: 1 at the limit. */
+  readonly fullness: number
+  readonly budget?: BudgetSnapshot | undefined
+  /** Who asks the platform; undefined where nobody does. */
+  readonly enricher?: Readonly<EnricherCounters> | undefined
+  readonly poller?: Readonly<PollerCounters> | undefined
+  readonly redelivery?: Readonly<RedeliveryCounters> | undefined
+}
+
+export interface SeenPoint {
+  readonly value: number
+  readonly attributes?: Readonly<Record<string, string>> | undefined
+}
+
+interface OwnHead {
+  readonly name: string
+  readonly unit: string
+  readonly says: string
+  /** Names of the attributes. */
+  readonly attributes: readonly string[]
+}
+
+/** Read when asked for. */
+export interface ObservedMetric extends OwnHead {
+  readonly type: 'counter' | 'gauge'
+  readonly seen: (seen: Seen) => readonly SeenPoint[]
+}
+
+/** Written when it happens. */
+export interface RecordedMetric extends OwnHead {
+  readonly type: 'counter' | 'histogram'
+  /** Upper bounds of a histogram. */
+  readonly bounds?: readonly number[]
+}
+
+const lane = ['destination', 'signal'] as const
+/** Seconds: from a memory's speed to a time-out. */
+const quick = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+/** Seconds: from at once to the next morning. */
+const patient = [1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400, 43_200]
+
+/** Prettier would give each row eight lines; a table reads better with two or three. */
+// prettier-ignore
+export const observedMetrics = [
+  { name: 'pipespan.webhook.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome', 'reason'],
+    says: 'Deliveries that reached the door, by what became of them; why a refused one was refused, what an ignored one was about.',
+    seen: ({ webhook }) => [
+      { value: webhook.accepted, attributes: { outcome: 'accepted' } },
+      { value: webhook.duplicate, attributes: { outcome: 'duplicate' } },
+      ...entries(webhook.ignored, reason => ({ outcome: 'ignored', reason })),
+      ...entries(webhook.refused, reason => ({ outcome: 'refused', reason })),
+    ] },
+  { name: 'pipespan.intake.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome'],
+    says: 'Deliveries taken from the inbox, by what became of them.',
+    seen: ({ intake: { understood, ignored, unparseable, excluded, lost } }) => entries({ understood, ignored, unparseable, excluded, lost }, outcome => ({ outcome })) },
+  { name: 'pipespan.intake.dropped_jobs', type: 'counter', unit: '{job}', attributes: [],
+    says: 'Single jobs left out of deliveries that were otherwise understood.',
+    seen: ({ intake }) => [{ value: intake.droppedJobs }] },
+  { name: 'pipespan.intake.unknown_statuses', type: 'counter', unit: '{status}', attributes: [],
+    says: 'Statuses that this version does not know, passed through as they came.',
+    seen: ({ intake }) => [{ value: intake.unknownStatuses }] },
+  { name: 'pipespan.inbox.size', type: 'gauge', unit: '{delivery}', attributes: [],
+    says: 'Deliveries accepted and not yet understood.', seen: ({ inbox }) => [{ value: inbox.waiting }] },
+  { name: 'pipespan.inbox.bytes', type: 'gauge', unit: 'By', attributes: [],
+    says: 'Bytes of deliveries accepted and not yet understood.', seen: ({ inbox }) => [{ value: inbox.waitingBytes }] },
+  { name: 'pipespan.inbox.age', type: 'gauge', unit: 's', attributes: [],
+    says: 'How long the oldest delivery has waited in the inbox.', seen: ({ inbox, now }) => [{ value: age(inbox.oldest, now) }] },
+  { name: 'pipespan.inbox.kept', type: 'gauge', unit: '{delivery}', attributes: [],
+    says: 'Deliveries that could not be understood, kept for inspection.', seen: ({ inbox }) => [{ value: inbox.kept }] },
+  { name: 'pipespan.runs.stored', type: 'gauge', unit: '{run}', attributes: ['state'],
+    says: 'Runs in the store: under way or not yet settled, at rest, or known from job events alone.',
+    seen: ({ runs: { runs, open, onlyJobs } }) => entries({ open, rest: Math.max(0, runs - open - onlyJobs), only_jobs: onlyJobs }, state => ({ state })) },
+  { name: 'pipespan.runs.settled', type: 'counter', unit: '{attempt}', attributes: ['kind'],
+    says: 'Attempts and supplements that were frozen, and attempts that the configuration leaves out.',
+    seen: ({ freezer: { attempts, supplements, blocked, stale, excluded } }) =>
+      entries({ complete: attempts - blocked - stale, blocked, stale, supplement: supplements, excluded }, kind => ({ kind })) },
+  { name: 'pipespan.runs.put_off', type: 'counter', unit: '{run}', attributes: [],
+    says: 'How often a run was put off because it could not be settled, while others could; the log names it.',
+    seen: ({ settler }) => [{ value: settler.putOff }] },
+  { name: 'pipespan.export.queue.size', type: 'gauge', unit: '{export}', attributes: lane,
+    says: 'Exports owed.', seen: ({ lanes }) => lanes.map(one => ({ value: one.owed, attributes: laneOf(one) })) },
+  { name: 'pipespan.export.queue.age', type: 'gauge', unit: 's', attributes: lane,
+    says: 'Since when the oldest export is owed.', seen: ({ lanes, now }) => lanes.map(one => ({ value: age(one.oldest, now), attributes: laneOf(one) })) },
+  { name: 'pipespan.export.dead_letters', type: 'gauge', unit: '{export}', attributes: lane,
+    says: 'Exports that the backend refused for good.', seen: ({ lanes }) => lanes.map(one => ({ value: one.dead, attributes: laneOf(one) })) },
+  { name: 'pipespan.export.healthy', type: 'gauge', unit: '{destination}', attributes: [...lane, 'state'],
+    says: '1 while a destination takes a signal, 0 while it does not; `state` says why.',
+    seen: ({ lanes }) => lanes.map(one => ({ value: Number(one.state === 'open' || one.state === 'starting'), attributes: { ...laneOf(one), state: one.state } })) },
+  { name: 'pipespan.export.items', type: 'counter', unit: '{export}', attributes: [...lane, 'outcome'],
+    says: 'Exports by what became of them: delivered, put off, rejected as dead letters, repeated because the outcome was unknown, lost to another replica.',
+    seen: ({ lanes }) => lanes.flatMap(one => {
+      const { delivered, later, rejected, repeated, lost } = one.counters
+      return entries({ delivered, later, rejected, repeated, lost }, outcome => ({ ...laneOf(one), outcome }))
+    }) },
+  { name: 'pipespan.export.partially_rejected', type: 'counter', unit: '{item}', attributes: lane,
+    says: 'Spans, points and records that the backend refused within requests that it accepted.',
+    seen: ({ lanes }) => lanes.map(one => ({ value: one.counters.partiallyRejected, attributes: laneOf(one) })) },
+  { name: 'pipespan.metrics.folded', type: 'counter', unit: '{point}', attributes: ['reason'],
+    says: 'Points of pipeline metrics whose ref was folded, and points beyond the limit of series.',
+    seen: ({ counters }) => ['refs', 'series'].map(reason => ({ value: counters.get(`metrics.folded.${reason}`) ?? 0, attributes: { reason } })) },
+  { name: 'pipespan.store.fullness', type: 'gauge', unit: '1', attributes: [],
+    says: 'How much of PIPESPAN_STORE_MAX_SIZE is in use; from 1 on webhooks are refused with 503.', seen: ({ fullness }) => [{ value: fullness }] },
+  { name: 'pipespan.store.pruned', type: 'counter', unit: '{row}', attributes: ['kind'],
+    says: 'What the store has forgotten by age or by size.',
+    seen: ({ counters }) => [...counters].flatMap(([name, value]) => name.startsWith('pruned.') ? [{ value, attributes: { kind: name.slice('pruned.'.length) } }] : []) },
+  { name: 'pipespan.enrichment.runs', type: 'counter', unit: '{run}', attributes: ['outcome'],
+    says: 'Runs that were asked about at the platform: answered for (missed: silent ones whose end no webhook had told), not known there any more, or asked in vain; most of the last are asked again.',
+    seen: ({ enricher }) => entries({ ...enricher }, outcome => ({ outcome })) },
+  { name: 'pipespan.poller.rounds', type: 'counter', unit: '{round}', attributes: [],
+    says: 'Rounds of polling.', seen: ({ poller }) => (poller === undefined ? [] : [{ value: poller.rounds }]) },
+  { name: 'pipespan.poller.requests', type: 'counter', unit: '{request}', attributes: [],
+    says: 'Requests for lists that the poller sent.', seen: ({ poller }) => (poller === undefined ? [] : [{ value: poller.requests }]) },
+  { name: 'pipespan.poller.pipelines', type: 'counter', unit: '{pipeline}', attributes: [],
+    says: 'Pipelines of which the poller knew more than the store: webhooks that were missed, or are on their way.',
+    seen: ({ poller }) => (poller === undefined ? [] : [{ value: poller.noticed }]) },
+  { name: 'pipespan.redelivery.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome'],
+    says: "Failed deliveries in the platform's records: found, accepted of those because they were not known yet, or too large to be kept there.",
+    seen: ({ redelivery }) => entries({ ...redelivery }, outcome => ({ outcome })) },
+  { name: 'pipespan.platform.budget.available', type: 'gauge', unit: '{request}', attributes: [],
+    says: "Requests to the platform's API that could be sent at once.", seen: ({ budget }) => (budget === undefined ? [] : [{ value: budget.available }]) },
+  { name: 'pipespan.platform.budget.paused', type: 'gauge', unit: 's', attributes: [],
+    says: "How long the platform's pause still lasts.", seen: ({ budget }) => (budget === undefined ? [] : [{ value: budget.pausedFor / 1000 }]) },
+] as const satisfies readonly ObservedMetric[]
+
+// prettier-ignore
+export const recordedMetrics = {
+  storeDuration: { name: 'pipespan.store.operation.duration', type: 'histogram', unit: 's', attributes: ['operation', 'error'], bounds: quick,
+    says: 'How long the store took, commit included.' },
+  requestDuration: { name: 'pipespan.export.request.duration', type: 'histogram', unit: 's', attributes: [...lane, 'verdict'], bounds: quick,
+    says: 'How long a backend took to answer one request.' },
+  requestSize: { name: 'pipespan.export.request.bytes', type: 'counter', unit: 'By', attributes: lane,
+    says: 'Bytes sent to backends, before compression.' },
+  latency: { name: 'pipespan.export.latency', type: 'histogram', unit: 's', attributes: lane, bounds: patient,
+    says: 'From the last news of a pipeline, usually its last webhook, to its delivery to the backend: the settle delay included.' },
+  platformRequests: { name: 'pipespan.platform.requests', type: 'counter', unit: '{request}', attributes: ['priority'],
+    says: "Requests to the platform's API." },
+  platformPauses: { name: 'pipespan.platform.pauses', type: 'counter', unit: '{pause}', attributes: [],
+    says: 'Answers that asked for a pause: 429, or Retry-After.' },
+  budgetWait: { name: 'pipespan.platform.budget.wait', type: 'histogram', unit: 's', attributes: ['priority'], bounds: patient,
+    says: "How long requests to the platform's API waited for their budget." },
+} as const satisfies Readonly<Record<string, RecordedMetric>>
+
+export const ownMetrics: readonly (ObservedMetric | RecordedMetric)[] = [
+  ...observedMetrics,
+  ...Object.values(recordedMetrics),
+]
+
+function laneOf({ destination, signal }: LaneStatus): { destination: string; signal: string } {
+  return { destination, signal }
+}
+
+function entries(
+  values: Readonly<Record<string, number | undefined>>,
+  attributes: (key: string) => Record<string, string>,
+): SeenPoint[] {
+  return Object.entries(values).map(([key, value]) => ({ value: value ?? 0, attributes: attributes(key) }))
+}
+
+/** Seconds; 0 where there is nothing. */
+function age(oldest: number | undefined, now: number): number {
+  return oldest === undefined ? 0 : Math.max(0, now - oldest) / 1000
+}

@@ -1,0 +1,138 @@
+// Watches the ports of other rooms from outside: how long their operations take, and a span for each that is slow. The rooms
+// know nothing of it.
+import { SpanStatusCode, type Tracer } from '@opentelemetry/api'
+import { reasonOf } from '../lib/fault.ts'
+import type { Budget } from '../platform/rest/budget.ts'
+import type { ExportMeters } from '../export/ledger.ts'
+import type { OwnMeters } from './meters.ts'
+import type { Store } from '../store/ports/store.ts'
+
+export interface WatchOptions {
+  readonly meters: OwnMeters
+  /** Without one there are no spans. */
+  readonly tracer?: Tracer | undefined
+  /** Milliseconds of Unix time. */
+  readonly now: () => number
+}
+
+export interface Watch {
+  /** The same store, its operations timed. */
+  store(store: Store): Store
+  /** An operation of the store that another thread has timed. */
+  operation(name: string, tookMs: number, failed: boolean): void
+  /** The same budget, requests and waits counted. */
+  budget(budget: Budget): Budget
+  readonly exports: ExportMeters
+}
+
+/** What takes longer has a span, ms. */
+const slow = 250
+const watched = ['inbox', 'runs', 'exports', 'totals', 'pruning'] as const
+/** Leases remembered to tell how long their exports took. */
+const mostLeases = 1_000
+
+export function createWatch({ meters, tracer, now }: WatchOptions): Watch {
+  async function timed<T>(operation: string, work: () => Promise<T>): Promise<T> {
+    const startTime = now()
+    const since = performance.now()
+    let error: string | undefined
+    try {
+      return await work()
+    } catch (thrown) {
+      error = reasonOf(thrown)
+      throw thrown
+    } finally {
+      const tookMs = performance.now() - since
+      meters.record('storeDuration', tookMs / 1000, { operation, ...(error === undefined ? {} : { error: 'true' }) })
+      if (tracer !== undefined && (tookMs >= slow || error !== undefined)) {
+        const span = tracer.startSpan(`store ${operation}`, {
+          startTime,
+          attributes: { 'pipespan.operation': operation },
+        })
+        if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: error })
+        span.end(startTime + tookMs)
+      }
+    }
+  }
+
+  function port<T extends object>(name: string, inner: T): T {
+    return new Proxy(inner, {
+      get: (target, key, receiver) => {
+        const value: unknown = Reflect.get(target, key, receiver)
+        if (typeof value !== 'function') return value
+        return (...given: unknown[]) =>
+          timed(`${name}.${String(key)}`, async () => (value as (...all: unknown[]) => unknown).apply(target, given))
+      },
+    })
+  }
+
+  return {
+    operation: (operation, tookMs, failed) =>
+      meters.record('storeDuration', tookMs / 1000, { operation, ...(failed ? { error: 'true' } : {}) }),
+    store: store => {
+      const ports = Object.fromEntries(watched.map(name => [name, port(name, store[name])])) as unknown as Store
+      return { ...store, ...ports, exports: withLatency(ports.exports, meters) }
+    },
+    budget: budget => ({
+      take: async (priority, signal) => {
+        const since = now()
+        await budget.take(priority, signal)
+        meters.record('platformRequests', 1, { priority })
+        meters.record('budgetWait', (now() - since) / 1000, { priority })
+      },
+      observed: async facts => {
+        if (facts.pause !== undefined) meters.record('platformPauses', 1)
+        await budget.observed(facts)
+      },
+      snapshot: async () => budget.snapshot(),
+    }),
+    exports: {
+      counted: () => undefined,
+      requested: ({ destination, signal }, { as, tookMs, bytes, items }) => {
+        meters.record('requestDuration', tookMs / 1000, { destination, signal, verdict: as })
+        meters.record('requestSize', bytes, { destination, signal })
+        if (tracer === undefined || tookMs < slow) return
+        const end = now()
+        const attributes = { destination, signal, verdict: as, 'pipespan.items': items, 'pipespan.bytes': bytes }
+        tracer.startSpan(`export ${signal}`, { startTime: end - tookMs, attributes }).end(end)
+      },
+    },
+  }
+}
+
+/** Remembers what was leased, to tell how long it took when it is delivered. */
+function withLatency(exports: Store['exports'], meters: OwnMeters): Store['exports'] {
+  const leases = new Map<string, { lane: { destination: string; signal: string }; heardAt: Map<number, number> }>()
+  return {
+    ...bound(exports),
+    lease: async (lane, ...limits) => {
+      const lease = await exports.lease(lane, ...limits)
+      if (lease.items.length === 0) return lease
+      const [oldest] = leases.keys()
+      if (leases.size >= mostLeases && oldest !== undefined) leases.delete(oldest)
+      const { destination, signal } = lane
+      const heardAt = new Map(lease.items.map(({ id, part, owedAt }) => [id, part.heardAt ?? owedAt]))
+      leases.set(lease.token, { lane: { destination, signal }, heardAt })
+      return lease
+    },
+    settle: async (token, settlements) => {
+      const result = await exports.settle(token, settlements)
+      const leased = leases.get(token)
+      if (leased === undefined) return result
+      for (const { id, as } of settlements) {
+        const heardAt = leased.heardAt.get(id)
+        leased.heardAt.delete(id)
+        if (as === 'delivered' && heardAt !== undefined) {
+          meters.record('latency', Math.max(0, result.at - heardAt) / 1000, leased.lane)
+        }
+      }
+      if (leased.heardAt.size === 0) leases.delete(token)
+      return result
+    },
+  }
+}
+
+/** A port's own functions as a plain object: a proxy's do not spread. */
+function bound<T extends object>(port: T): T {
+  return Object.fromEntries(Object.keys(port).map(key => [key, port[key as keyof T]])) as T
+}

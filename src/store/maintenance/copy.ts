@@ -1,0 +1,135 @@
+// Moves everything from one store into another, of either database: in steps that can be taken up again, and counted at the end.
+import { createHash } from 'node:crypto'
+import { StoreError } from '../../lib/fault.ts'
+import { copyNote, upkeepLease } from './maintenance.ts'
+import type { Leases, Notes } from '../ports/notes.ts'
+import type { Table, Tables } from '../ports/tables.ts'
+
+export interface Copyable {
+  readonly tables: Tables
+  readonly leases: Leases
+  readonly notes: Notes
+}
+
+export interface CopyOptions {
+  readonly from: Copyable
+  readonly to: Copyable
+  /** Names the source, without secrets: a copy that was cut off is continued only from the same one. */
+  readonly source: string
+  /** Told after each table. */
+  readonly onTable?: ((name: string, rows: number) => void) | undefined
+}
+
+/** Rows of one transaction. Those with whole deliveries are large. */
+const rowsAtOnce = { large: 16, usual: 500 }
+/** As long as no daemon may be surprised, ms; renewed while the copy lasts. */
+const holdMs = 60_000
+const renewMs = 10_000
+const markName = 'store-copy'
+const forGood = 100 * 365 * 24 * 3_600_000
+
+/** Answers the rows of each table. Throws StoreError when either store is in use, or the target holds something else. */
+export async function copyStore(options: CopyOptions): Promise<ReadonlyMap<string, number>> {
+  const { from, to } = options
+  const pairs = await paired(from.tables, to.tables)
+  const holder = `copy of ${createHash('sha256').update(options.source).digest('hex').slice(0, 16)}`
+  let renewed = -Infinity
+  const hold = async (): Promise<void> => {
+    if (performance.now() - renewed < renewMs) return
+    for (const store of [from, to]) await reserve(store.leases, holder)
+    renewed = performance.now()
+  }
+  try {
+    await hold()
+    await begin(from, to, pairs, holder)
+    for (const table of pairs) {
+      await hold()
+      await copyTable(table, from.tables, to.tables, hold)
+      options.onTable?.(table.name, await to.tables.count(table))
+    }
+    await to.tables.finish()
+    const counts = await verified(pairs, from.tables, to.tables)
+    for (const { notes } of [from, to]) await notes.change(copyNote, () => ({ value: undefined, result: undefined }))
+    await to.leases.release(markName, holder)
+    return counts
+  } finally {
+    for (const store of [from, to]) await store.leases.release(upkeepLease, holder)
+  }
+}
+
+async function copyTable(table: Table, from: Tables, to: Tables, hold: () => Promise<void>): Promise<void> {
+  const limit = table.columns.includes('body') ? rowsAtOnce.large : rowsAtOnce.usual
+  // Rows are written in the order of their keys, so the greatest key says how far a copy that was cut off had come.
+  let after = await to.last(table)
+  for (;;) {
+    await hold()
+    const rows = await from.read(table, after, limit)
+    if (rows.length > 0) await to.write(table, rows)
+    if (rows.length < limit) return
+    const last = rows.at(-1)
+    after = table.key.map(name => last?.[table.columns.indexOf(name)] ?? null)
+  }
+}
+
+/** A daemon that serves a store renews this lease as long as it runs. */
+async function reserve(leases: Leases, holder: string): Promise<void> {
+  if (await leases.take(upkeepLease, holder, holdMs)) return
+  throw new StoreError(
+    'A Pipespan daemon uses one of the two stores.',
+    'Stop every daemon of both stores first; one that was killed is noticed after half a minute.',
+  )
+}
+
+/** Marks both stores, so that a copy that was cut off goes on where it was, and only if nothing has changed since. */
+async function begin(from: Copyable, to: Copyable, tables: readonly Table[], holder: string): Promise<void> {
+  const isMarked = !(await to.leases.take(markName, 'nobody', 0))
+  if (isMarked) {
+    const isOurs = await to.leases.take(markName, holder, forGood)
+    if (isOurs && (await from.notes.read(copyNote)) === holder) return
+    throw new StoreError(
+      isOurs
+        ? 'The store was used again since the copy of it was begun.'
+        : 'A copy of another store into this one was begun and not finished.',
+      'Copy into a new file or an empty database.',
+    )
+  }
+  for (const table of tables) {
+    if ((await to.tables.count(table)) === 0) continue
+    throw new StoreError(
+      `The store to copy into is not empty: its table ${table.name} has rows.`,
+      'Copy into a new file or an empty database.',
+    )
+  }
+  await from.notes.change(copyNote, () => ({ value: holder, result: undefined }))
+  await to.leases.take(markName, holder, forGood)
+}
+
+/** The tables of the source as the target knows them too. */
+async function paired(from: Tables, to: Tables): Promise<readonly Table[]> {
+  const targets = new Map((await to.list()).map(table => [table.name, table]))
+  const tables = await from.list()
+  for (const { name, columns } of tables) {
+    const known = targets.get(name)?.columns ?? []
+    if (columns.length === known.length && columns.every(column => known.includes(column))) continue
+    throw new StoreError(
+      `The two stores have different schemas: see the table ${name}.`,
+      'Run `pipespan migrate` on both with the newest version that uses either.',
+    )
+  }
+  return tables
+}
+
+async function verified(tables: readonly Table[], from: Tables, to: Tables): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>()
+  for (const table of tables) {
+    const [before, after] = [await from.count(table), await to.count(table)]
+    if (before !== after) {
+      throw new StoreError(
+        `The copy is not complete: the table ${table.name} has ${before} rows and its copy ${after}.`,
+        'Something wrote to a store during the copy: stop it, and copy again into an empty store.',
+      )
+    }
+    counts.set(table.name, after)
+  }
+  return counts
+}

@@ -1,0 +1,187 @@
+// Upkeep of the store: forgets what it no longer needs, in small steps, counts it and says so. One replica does it, by lease.
+import { randomUUID } from 'node:crypto'
+import { createLoop, type Loop } from '../../lib/loop.ts'
+import { keyMemory } from '../ports/inbox.ts'
+import { elapsed, type Clock } from '../../lib/clock.ts'
+import type { Lane } from '../ports/outbox.ts'
+import type { Log } from '../../lib/log.ts'
+import type { RunCursor } from '../ports/pruning.ts'
+import type { Store } from '../ports/store.ts'
+
+export interface UpkeepOptions {
+  readonly store: Pick<Store, 'pruning' | 'exports' | 'leases' | 'notes' | 'counters' | 'now'>
+  /** The lanes that are configured. What is owed to any other is given up in the end. */
+  readonly served: readonly Lane[]
+  /** How long runs stay once nothing more is owed of them; dead letters and unreadable deliveries too. Milliseconds. */
+  readonly retention: number
+  /** How long it is remembered what was exported of a pruned run, ms. */
+  readonly remember: number
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Who holds it looks after the store; `pipespan store copy` sees by it that a store is in use. */
+export const upkeepLease = 'upkeep'
+/** Says which copy of the store was begun. A daemon removes it: from then on such a copy cannot be continued. */
+export const copyNote = 'store-copy'
+
+/** Between two rounds, ms. */
+const every = 600_000
+/** A replica that dies is replaced within `holdMs`. */
+const lease = { holdMs: 30_000, renewMs: 10_000 }
+/** Rows of one transaction, and how long others have the store to themselves after it, ms. */
+const step = { rows: 50, pause: 5 }
+
+/**
+ * Nearly full, a store gives up what was delivered before its retention: better than to refuse what is new. Shares of the
+ * limit, and how long ago it must have been delivered at least while anything new is still taken, ms.
+ */
+const pressure = { from: 0.9, to: 0.8, spared: 600_000 }
+
+/** What a round did, by the names of the counters. */
+type Pruned = Record<
+  'runs' | 'tombstones' | 'dead_letters' | 'unserved_exports' | 'kept_deliveries' | 'delivery_keys',
+  number
+>
+
+export function createUpkeep(options: UpkeepOptions): Loop {
+  const { store, served, retention, remember, clock, log } = options
+  const { pruning } = store
+  const holder = randomUUID()
+  let stopping = false
+  let renewed = -Infinity
+  let nextRound = -Infinity
+
+  /** False when another replica looks after the store, or this one stops. */
+  async function mayGoOn(): Promise<boolean> {
+    if (stopping) return false
+    if (elapsed(clock) - renewed < lease.renewMs) return true
+    if (!(await store.leases.take(upkeepLease, holder, lease.holdMs))) return false
+    renewed = elapsed(clock)
+    return true
+  }
+
+  /** Repeats a step while there is something to do; answers the sum of what it did. */
+  async function inSteps(prune: () => Promise<number>, isLast: (done: number) => boolean): Promise<number> {
+    let sum = 0
+    while (await mayGoOn()) {
+      const done = await prune()
+      sum += done
+      if (isLast(done)) break
+      await clock.sleep(step.pause)
+    }
+    return sum
+  }
+
+  async function pruneRuns(before: number): Promise<number> {
+    let from: RunCursor | undefined
+    return inSteps(
+      async () => {
+        const { pruned, next } = await pruning.runs(before, step.rows, from)
+        from = next
+        return pruned
+      },
+      () => from === undefined,
+    )
+  }
+
+  /** Only an operator knows whether a destination comes back, and the retention is the time to tell. */
+  async function giveUpUnserved(before: number): Promise<number> {
+    let sum = 0
+    for (const lane of await store.exports.lanes()) {
+      const isServed = served.some(one => one.destination === lane.destination && one.signal === lane.signal)
+      if (isServed || lane.owed === 0) continue
+      const exports = await inSteps(
+        async () => pruning.unserved(lane, before, step.rows),
+        done => done < step.rows,
+      )
+      sum += exports
+      const { destination, signal } = lane
+      if (exports > 0)
+        log.warn({ destination, signal, exports }, 'nobody serves this destination: given up what it was owed')
+    }
+    return sum
+  }
+
+  /** Until the store has room again, or nothing is left that went to rest before `before`; answers how many runs went. */
+  async function pruneEarly(before: number): Promise<number> {
+    let from: RunCursor | undefined
+    let steps = 0
+    return inSteps(
+      async () => {
+        const { pruned, next } = await pruning.runs(before, step.rows, from)
+        from = next
+        steps += 1
+        // Not after every step: the size is dear to ask for.
+        if (steps % 20 === 0 && (await pruning.fullness()) < pressure.to) from = undefined
+        return pruned
+      },
+      () => from === undefined,
+    )
+  }
+
+  async function relieve(): Promise<void> {
+    if ((await pruning.fullness()) < pressure.from) return
+    const now = await store.now()
+    const unserved = await giveUpUnserved(now - pressure.spared)
+    let runs = await pruneEarly(now - pressure.spared)
+    // As after an outage that filled it: all was delivered just now, and what is new is refused.
+    if ((await pruning.fullness()) >= 1) runs += await pruneEarly(now)
+    if (unserved > 0) await store.counters.add('pruned.unserved_exports', unserved)
+    if (runs === 0) return
+    await store.counters.add('pruned.runs_early', runs)
+    const facts = { runs, full: await pruning.fullness() }
+    log.warn(facts, 'the store is nearly full: runs that were delivered went before the end of their retention')
+  }
+
+  async function round(): Promise<void> {
+    const now = await store.now()
+    const isShort = (done: number): boolean => done < step.rows
+    // Dead letters first: a run stays as long as one of its exports is a dead letter.
+    const old = now - retention
+    const pruned: Pruned = {
+      dead_letters: await inSteps(async () => pruning.deadLetters(old, step.rows), isShort),
+      kept_deliveries: await inSteps(async () => pruning.keptDeliveries(old, step.rows), isShort),
+      unserved_exports: await giveUpUnserved(old),
+      runs: await pruneRuns(old),
+      tombstones: await inSteps(async () => pruning.tombstones(now - remember, step.rows), isShort),
+      delivery_keys: await inSteps(async () => pruning.keys(now - keyMemory, step.rows), isShort),
+    }
+    for (const [name, count] of Object.entries(pruned)) if (count > 0) await store.counters.add(`pruned.${name}`, count)
+    const bytes = await inSteps(
+      async () => pruning.giveBack(),
+      given => given === 0,
+    )
+    const { dead_letters: letters, kept_deliveries: deliveries } = pruned
+    if (letters > 0) log.warn({ letters }, 'dead letters older than the retention were given up')
+    if (deliveries > 0) log.warn({ deliveries }, 'deliveries that nobody could read were given up after the retention')
+    if (Object.values(pruned).some(count => count > 0))
+      log.info({ ...pruned, bytesGivenBack: bytes }, 'the store was pruned')
+  }
+
+  const loop = createLoop({
+    name: 'upkeep',
+    clock,
+    log,
+    turn: async () => {
+      if (!(await mayGoOn())) return lease.renewMs
+      await relieve()
+      if (elapsed(clock) >= nextRound) {
+        if (nextRound === -Infinity && (await store.notes.read(copyNote)) !== undefined) {
+          await store.notes.change(copyNote, () => ({ value: undefined, result: undefined }))
+        }
+        await round()
+        nextRound = elapsed(clock) + every
+      }
+      return lease.renewMs
+    },
+  })
+  return {
+    ...loop,
+    stop: async () => {
+      stopping = true
+      await loop.stop()
+      if (renewed > -Infinity) await store.leases.release(upkeepLease, holder)
+    },
+  }
+}

@@ -1,0 +1,42 @@
+// Keeps the figures over time up with what was frozen: in steps, off the way of deliveries and exports.
+import { createLoop, type Loop } from '../../lib/loop.ts'
+import { elapsed, type Clock } from '../../lib/clock.ts'
+import type { Log } from '../../lib/log.ts'
+import type { TrendViews } from '../ports/trends.ts'
+
+export interface TrendLoopOptions {
+  readonly trends: TrendViews
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Parts read in one step: some milliseconds. */
+const parts = 50
+/** When there is nothing new to read, and between two steps while there is, ms. */
+const pause = { idle: 250, busy: 5 }
+/** Between two times of writing, unless more was read than should wait, ms. */
+const writeEvery = 5_000
+/** Between two rounds of forgetting, ms. */
+const pruneEvery = 3_600_000
+
+export function createTrendLoop({ trends, clock, log }: TrendLoopOptions): Loop {
+  let wroteAt = -Infinity
+  let prunedAt = -Infinity
+  return createLoop({
+    name: 'trends',
+    clock,
+    log,
+    turn: async () => {
+      const found = await trends.readAhead(parts)
+      if (found === 'more') return pause.busy
+      if (found === 'all' && elapsed(clock) - wroteAt < writeEvery) return pause.idle
+      if ((await trends.takeIn(parts)) === parts) return pause.busy
+      wroteAt = elapsed(clock)
+      if (elapsed(clock) - prunedAt >= pruneEvery) {
+        await trends.prune()
+        prunedAt = elapsed(clock)
+      }
+      return found === 'all' ? pause.idle : pause.busy
+    },
+  })
+}

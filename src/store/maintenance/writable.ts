@@ -1,0 +1,16 @@
+// Whether the store would take one more delivery: what readiness means.
+import { StoreError } from '../../lib/fault.ts'
+import type { Store } from '../ports/store.ts'
+
+/** Throws StoreError when nothing can be written, or the store has reached its limit. */
+export async function proveRoom({ proveWritable, pruning }: Pick<Store, 'proveWritable' | 'pruning'>): Promise<void> {
+  await proveWritable()
+  if ((await pruning.fullness()) >= 1) throw limitReached()
+}
+
+export function limitReached(): StoreError {
+  return new StoreError(
+    'The store has reached PIPESPAN_STORE_MAX_SIZE.',
+    'Raise it, or shorten PIPESPAN_RETENTION: until there is room, webhooks are refused.',
+  )
+}

@@ -1,0 +1,68 @@
+// Which runs the platform's API is still to be asked about, when, and for what; and which job started which pipeline.
+import type { Millis } from '../../model/instant.ts'
+import type { RunKey } from '../../model/observation.ts'
+
+/** Pipelines of the day, runs under way of which nothing more is heard, and what a backfill found: none waits for another. */
+export type AskingLane = 'fresh' | 'silent' | 'backfill'
+
+/**
+ * What for, the least first: its pipeline, if that is still unknown; where a child comes from; how the pipeline stands; that
+ * and, or (when its end is known) only, the jobs and bridges of its end.
+ */
+export const askingWants = ['pipeline', 'family', 'state', 'details'] as const
+export type AskingWants = (typeof askingWants)[number]
+
+/** What a decision on a run changes in the queue. */
+export type AskingChange =
+  /** Ask for it; what was wanted already stays wanted, and the earlier time counts. */
+  | { readonly ask: AskingWants; readonly lane: AskingLane; readonly at: Millis }
+  /** It was asked: nothing more is wanted, or only this. */
+  | { readonly asked: true; readonly again?: AskingAgain | undefined }
+
+export interface AskingAgain {
+  readonly ask: AskingWants
+  readonly at: Millis
+  /** Undefined: in the lane it was taken from. */
+  readonly lane?: AskingLane | undefined
+}
+
+export interface Asked {
+  readonly key: RunKey
+  readonly wants: AskingWants
+  /** When it was taken, on the clock of the store's times. */
+  readonly takenAt: Millis
+}
+
+/** The job that started a pipeline, as its own pipeline's jobs tell. */
+export interface Trigger {
+  readonly pipelineId: number
+  readonly projectId: number
+  readonly jobId: number
+}
+
+export interface Asking {
+  /** Takes runs that are due, the longest due first, and hides them from others for `holdMs`. */
+  take(lane: AskingLane, limit: number, holdMs: number): Promise<readonly Asked[]>
+  /** Hides them for so long from now; 0: they are due at once. */
+  hold(keys: readonly RunKey[], holdMs: number): Promise<void>
+  /** Puts one that was taken back, unasked: it is due again in so long. */
+  defer(key: RunKey, ms: number): Promise<void>
+  /** How many runs are due now or taken, and how many wait for a later time. */
+  count(lane: AskingLane): Promise<{ readonly due: number; readonly later: number }>
+  /**
+   * For `ms` nobody could be asked: what delays exports of finished runs is moved on by as much, but not beyond `limitMs`
+   * after a run's end.
+   */
+  postpone(ms: number, limitMs: number): Promise<void>
+  triggerOf(key: RunKey): Promise<Trigger | undefined>
+  /**
+   * Runs that may have triggered this one: older by id, not frozen and not known to have ended, the nearest first. In one
+   * project, or in all.
+   */
+  candidates(key: RunKey, projectId: number | undefined, limit: number): Promise<readonly CandidateRun[]>
+}
+
+export interface CandidateRun {
+  readonly key: RunKey
+  readonly projectId: number
+}

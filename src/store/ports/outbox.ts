@@ -1,0 +1,83 @@
+// What is owed to destinations: one row per frozen part, signal and destination; leased, sent, settled by verdict.
+import type { FrozenPart } from '../../model/chunk.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Signal } from './runs.ts'
+
+/** One queue: a destination and a signal. */
+export interface Lane {
+  readonly destination: string
+  readonly signal: Signal
+}
+
+export interface ExportItem {
+  readonly id: number
+  readonly part: FrozenPart
+  /** How often it was sent and had to be sent again. */
+  readonly tries: number
+  readonly owedAt: Millis
+}
+
+export interface ExportLease {
+  readonly token: string
+  readonly items: readonly ExportItem[]
+}
+
+/** What becomes of one leased item. */
+export type Settlement =
+  | { readonly id: number; readonly as: 'delivered' }
+  /** Stays owed. `error`: what the backend said. `counted`: this try counts against the item itself. */
+  | {
+      readonly id: number
+      readonly as: 'later'
+      /** For so long it is not leased, ms by the store's clock; ten minutes at most. */
+      readonly forMs: number
+      readonly error: string
+      readonly counted: boolean
+    }
+  /** Handed back untouched: it was never sent. */
+  | { readonly id: number; readonly as: 'unsent' }
+  /** Dead letter. */
+  | { readonly id: number; readonly as: 'rejected'; readonly status: number; readonly error: string }
+
+export interface DeadLetter extends Lane {
+  readonly id: number
+  readonly instance: string
+  readonly pipelineId: number
+  readonly attempt: number
+  readonly part: number
+  readonly status: number
+  /** In the backend's own words. */
+  readonly error: string
+  readonly tries: number
+  readonly owedAt: Millis
+  readonly settledAt: Millis
+}
+
+export interface LaneState extends Lane {
+  readonly owed: number
+  readonly oldest?: Millis | undefined
+  readonly dead: number
+  readonly lastError?: string | undefined
+}
+
+export interface Exports {
+  /**
+   * Leases due items: when there are more than `limit`, half of them the oldest and half the newest, so that both flow; and
+   * no more than one beyond `maxBytes` of frozen parts as they are stored, whatever their number.
+   */
+  lease(lane: Lane, limit: number, holdMs: number, maxBytes?: number): Promise<ExportLease>
+  /**
+   * Settles items of a lease. Items whose lease was lost are left alone: their number is returned. `at`: when that was, by the
+   * store's clock.
+   */
+  settle(token: string, settlements: readonly Settlement[]): Promise<{ lost: number; at: Millis }>
+  /** How long it is until the next item of the lane is due, ms by the store's clock; undefined when nothing is owed. */
+  dueIn(lane: Lane): Promise<number | undefined>
+  lanes(): Promise<readonly LaneState[]>
+  deadLetters(limit: number): Promise<readonly DeadLetter[]>
+  deadLetter(id: number): Promise<{ letter: DeadLetter; part: FrozenPart } | undefined>
+  /** Owes dead letters again: those named, or all. Returns how many. */
+  retryDead(ids: readonly number[] | 'all'): Promise<number>
+  /** Gives dead letters up for good. Returns how many. */
+  dropDead(ids: readonly number[] | 'all'): Promise<number>
+}

@@ -1,0 +1,90 @@
+// Runs and what was frozen of them: one verb to change them, under a lock, with what is then owed, in one transaction.
+import type { AskingChange } from './enrichment-queue.ts'
+import type { FrozenPart } from '../../model/chunk.ts'
+import type { Job } from '../../model/job.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { ProjectIncrements } from '../../model/totals.ts'
+import type { RunKey } from '../../model/observation.ts'
+import type { Run, RunHead } from '../../model/run.ts'
+
+export type SourceName = 'webhook' | 'redelivery' | 'poller' | 'backfill'
+
+/** Times on the database's clock, ms. */
+export interface RunTiming {
+  /** The last change. */
+  readonly changedAt: Millis
+  /** When the open attempt was first seen at its end. */
+  readonly endedAt?: Millis | undefined
+  /** Enrichment may delay the export until then; undefined: done, off or given up. */
+  readonly enrichingUntil?: Millis | undefined
+  /** When the run must be looked at again; undefined: when news arrives. */
+  readonly dueAt?: Millis | undefined
+}
+
+export interface StoredRun {
+  readonly run: Run
+  readonly timing: RunTiming
+  /** When each source first told of it. */
+  readonly heardFrom: Readonly<Partial<Record<SourceName, Millis>>>
+}
+
+/** A part to be sent, and to whom. */
+export interface Owed {
+  readonly part: FrozenPart
+  readonly to: readonly { readonly destination: string; readonly signal: Signal }[]
+}
+
+export type Signal = 'traces' | 'metrics' | 'logs'
+
+/** What a decision writes. */
+export interface RunChange {
+  readonly run: Run
+  /** The jobs to write; the others stay as they are. */
+  readonly jobs: readonly Job[]
+  readonly timing: RunTiming
+  readonly owed?: readonly Owed[] | undefined
+  /** What the frozen attempts add to the totals: in the same transaction, so that nothing counts twice or not at all. */
+  readonly totals?: readonly ProjectIncrements[] | undefined
+  /** What the platform's API is to be asked about the run. Undefined: as before. */
+  readonly asking?: AskingChange | undefined
+}
+
+export interface RunWork {
+  readonly key: RunKey
+  /** Which jobs the decision needs. */
+  readonly jobs: 'all' | readonly number[]
+  /** Set when a source tells something: noted with the time of its first word. */
+  readonly source?: SourceName | undefined
+  /** Pure and synchronous; may be called again when the run changed meanwhile. Undefined: nothing to write. */
+  readonly decide: (known: StoredRun | undefined, now: Millis) => RunChange | undefined
+}
+
+/** Inbox rows that are erased in the same transaction, because their news is now in the runs. */
+export interface Understood {
+  readonly token: string
+  readonly ids: readonly number[]
+}
+
+export interface RunSummary {
+  readonly key: RunKey
+  readonly status: string | undefined
+  readonly attempts: number
+  readonly jobs: number
+  readonly dueAt?: Millis | undefined
+}
+
+export interface Runs {
+  /**
+   * Loads each run under a lock, asks its `decide`, writes all changes and erases what was understood: one transaction.
+   * Returns false, with nothing written, when the inbox lease was lost to somebody else.
+   */
+  transact(work: readonly RunWork[], understood?: Understood): Promise<boolean>
+  /** Takes runs that are due and hides them from others for `holdMs`. */
+  takeDue(limit: number, holdMs: number): Promise<readonly RunKey[]>
+  /** How long it is until the next run is due, ms by the store's clock; undefined when none will be. */
+  dueIn(): Promise<number | undefined>
+  get(key: RunKey): Promise<StoredRun | undefined>
+  /** The run without its jobs, and one job of it: what a child needs to know of its parent. */
+  ancestor(key: RunKey, jobId: number | undefined): Promise<{ head: RunHead; trigger?: Job | undefined } | undefined>
+  count(): Promise<{ runs: number; onlyJobs: number; open: number }>
+}

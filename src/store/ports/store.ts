@@ -1,0 +1,70 @@
+// The store as the rooms see it. `open-store.ts` chooses the database by URL; both keep the same promises (one exercise tests both).
+import type { Asking } from './enrichment-queue.ts'
+import type { Exports } from './outbox.ts'
+import type { Inbox, SharedInbox } from './inbox.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Leases, Notes } from './notes.ts'
+import type { Pruning } from './pruning.ts'
+import type { Runs } from './runs.ts'
+import type { Tables } from './tables.ts'
+import type { Totals } from './totals.ts'
+import type { Views } from './views.ts'
+
+export interface StoreOptions {
+  /** Milliseconds of Unix time; the database's clock where it has one. */
+  readonly now: () => number
+  /** Milliseconds by a clock that nobody sets, for leases held in memory; `now` where it is missing. */
+  readonly elapsed?: (() => number) | undefined
+  /** Bytes the store may hold before it takes no more deliveries. */
+  readonly maxSize: number
+  /** For what an operator must hear of. */
+  readonly log?: Log | undefined
+}
+
+export interface Store {
+  /** How many runs one transaction should change: where others wait for it few, where each statement is a message many. */
+  readonly runsPerTransaction: number
+  readonly inbox: Inbox
+  readonly runs: Runs
+  readonly exports: Exports
+  readonly asking: Asking
+  readonly notes: Notes
+  readonly leases: Leases
+  readonly counters: Counters
+  readonly pruning: Pruning
+  readonly tables: Tables
+  readonly totals: Totals
+  readonly views: Views
+  /** The store's clock, by which all of its times are: another one than this host's, where the database is on another host. */
+  now(): Promise<Millis>
+  /** What waits for a time further ahead than anything is put off is due now (`too-far-ahead.ts`). Answers how many rows. */
+  bringBack(): Promise<number>
+  /** Writes and reads back a row: throws StoreError when the store does not take writes. */
+  proveWritable(): Promise<void>
+  /**
+   * Gives back at once what a dead process had leased. Only where one process is known to serve the store alone (SQLite);
+   * elsewhere leases run out by themselves.
+   */
+  reclaim(): Promise<void>
+  /**
+   * Moves what waits in files beside the database, and what waits to be written for many at once, into its tables (SQLite), so
+   * that the tables are all there is. Only where nobody serves the store.
+   */
+  intoTables(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Totals that outlive the process: what was dropped, rejected, pruned. Never silent. */
+export interface Counters {
+  add(name: string, by: number): Promise<void>
+  all(): Promise<ReadonlyMap<string, number>>
+}
+
+/**
+ * What a process may do with a store that another one may be serving: no inbox to work off, nothing to give back or to move. Only
+ * who opened the store as its own has the rest.
+ */
+export interface SharedStore extends Omit<Store, 'inbox' | 'reclaim' | 'intoTables'> {
+  readonly inbox: SharedInbox
+}

@@ -1,0 +1,74 @@
+// What people ask of the store: lists of runs, one run with its family, what became of its exports, figures over time.
+import type { FrozenPart } from '../../model/chunk.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { RunKey } from '../../model/observation.ts'
+import type { Signal, StoredRun } from './runs.ts'
+import type { TrendViews } from './trends.ts'
+
+/** Filters of a list; what is undefined does not filter. */
+export interface RunQuery {
+  /** Full path. */
+  readonly project?: string | undefined
+  readonly ref?: string | undefined
+  readonly status?: string | undefined
+  readonly source?: string | undefined
+  /** Created at or after. */
+  readonly since?: Millis | undefined
+  /** Created before. */
+  readonly until?: Millis | undefined
+  /** Words that all occur in project, ref, name, commit title, revision, user or id. */
+  readonly text?: string | undefined
+  /** Where the page before ended. */
+  readonly after?: RunCursor | undefined
+  readonly limit: number
+}
+
+/** A place in the order of all runs, newest first. */
+export interface RunCursor {
+  readonly createdAt: Millis
+  readonly id: number
+}
+
+export interface RunPage {
+  readonly runs: readonly StoredRun[]
+  /** Undefined at the end. */
+  readonly next?: RunCursor | undefined
+  /** Set when the search was cut short: all runs created since then were looked at, older ones not yet. */
+  readonly searchedBackTo?: Millis | undefined
+}
+
+export interface ExportState {
+  readonly id: number
+  readonly attempt: number
+  readonly part: number
+  readonly signal: Signal
+  readonly destination: string
+  readonly state: 'owed' | 'delivered' | 'dead' | 'dropped'
+  readonly owedAt: Millis
+  readonly settledAt?: Millis | undefined
+  readonly tries: number
+  /** The backend's last words, while owed or dead. */
+  readonly error?: string | undefined
+}
+
+export interface Views {
+  /** Runs in one of these statuses, the newest first. */
+  inStatus(statuses: readonly string[], limit: number): Promise<readonly StoredRun[]>
+  /** How many runs are in one of these statuses, where only some projects count: of those. */
+  countInStatus(statuses: readonly string[], isCounted?: (project: string) => boolean): Promise<number>
+  /** The last to finish first. */
+  lastFinished(limit: number): Promise<readonly StoredRun[]>
+  /** One page of a list. A text is looked for in a bounded number of runs at a time. */
+  search(query: RunQuery): Promise<RunPage>
+  /** Full paths of known projects in order, at most `limit`. */
+  projects(limit: number): Promise<readonly string[]>
+  /** The run of a project's pipeline; of several instances' the newest, unless one is named. */
+  find(projectId: number, pipelineId: number, instance?: string): Promise<StoredRun | undefined>
+  /** The runs that this one triggered. */
+  children(key: RunKey): Promise<readonly StoredRun[]>
+  /** All that was frozen of a run, in order. */
+  parts(key: RunKey): Promise<readonly FrozenPart[]>
+  /** What was owed for it, in order. */
+  exportsOf(key: RunKey): Promise<readonly ExportState[]>
+  readonly trends: TrendViews
+}

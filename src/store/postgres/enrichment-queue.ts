@@ -1,0 +1,144 @@
+// What is still to be asked about runs, on PostgreSQL.
+import { askingWants, type Asking, type AskingChange, type AskingWants } from '../ports/enrichment-queue.ts'
+import { keyOf } from '../sql/run-rows.ts'
+import type { Database, Session } from './database.ts'
+import type { Job } from '../../model/job.ts'
+
+export function postgresAsking(db: Database): Asking {
+  return {
+    take: async (lane, limit, holdMs) => {
+      return db.transaction(async (session, now) => {
+        const rows = await session.query(
+          `WITH taken AS (
+             UPDATE asking SET due_at = $1::bigint, held = 1
+             WHERE run_id IN (SELECT run_id FROM asking WHERE lane = $2 AND due_at <= $3::bigint
+                              ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED)
+             RETURNING run_id, wants)
+           SELECT r.instance, r.pipeline_id, t.wants FROM taken t JOIN runs r ON r.id = t.run_id`,
+          [now + holdMs, lane, now, limit],
+        )
+        return rows.map(row => ({
+          key: keyOf(row),
+          wants: askingWants[row.wants as number] ?? 'details',
+          takenAt: now,
+        }))
+      })
+    },
+    hold: async (keys, holdMs) => {
+      if (keys.length === 0) return
+      await db.transaction(async (session, now) =>
+        session.query(
+          `UPDATE asking a SET due_at = $1::bigint, held = $2 FROM runs r
+           JOIN unnest($3::text[], $4::bigint[]) AS k (instance, pipeline_id)
+             ON r.instance = k.instance AND r.pipeline_id = k.pipeline_id
+           WHERE a.run_id = r.id AND a.held = 1`,
+          [now + holdMs, holdMs > 0 ? 1 : 0, keys.map(key => key.instance), keys.map(key => key.pipelineId)],
+        ),
+      )
+    },
+    defer: async ({ instance, pipelineId }, ms) => {
+      await db.transaction(async (session, now) =>
+        session.query(
+          `UPDATE asking SET due_at = $1::bigint, held = 0
+           WHERE held = 1 AND run_id = (SELECT id FROM runs WHERE instance = $2 AND pipeline_id = $3)`,
+          [now + ms, instance, pipelineId],
+        ),
+      )
+    },
+    count: async lane => {
+      const [row] = await db.query(
+        `SELECT count(*) FILTER (WHERE due_at <= $1::bigint OR held = 1) AS due,
+                count(*) FILTER (WHERE due_at > $1::bigint AND held = 0) AS later FROM asking WHERE lane = $2`,
+        [await db.now(), lane],
+      )
+      return { due: row?.due as number, later: row?.later as number }
+    },
+    postpone: async (ms, limitMs) => {
+      await db.transaction(async (session, now) =>
+        session.query(
+          `UPDATE runs SET enriching_until = least(enriching_until + $1::bigint, ended_at + $2::bigint)
+           WHERE id IN (SELECT run_id FROM asking WHERE due_at <= $3::bigint OR held = 1)
+             AND enriching_until < ended_at + $2::bigint`,
+          [ms, limitMs, now],
+        ),
+      )
+    },
+    triggerOf: async key => {
+      const [row] = await db.query(
+        `SELECT r.pipeline_id, r.project_id, t.job_id FROM triggers t JOIN runs r ON r.id = t.run_id
+         WHERE t.instance = $1 AND t.pipeline_id = $2`,
+        [key.instance, key.pipelineId],
+      )
+      if (row === undefined) return undefined
+      return {
+        pipelineId: row.pipeline_id as number,
+        projectId: row.project_id as number,
+        jobId: row.job_id as number,
+      }
+    },
+    candidates: async (key, projectId, limit) => {
+      const rows = await db.query(
+        `SELECT instance, pipeline_id, project_id FROM runs
+         WHERE instance = $1 AND pipeline_id < $2 AND attempts = '[]' AND ($3::bigint IS NULL OR project_id = $3)
+           AND coalesce(status, '') NOT IN ('success', 'failed', 'canceled', 'skipped')
+         ORDER BY pipeline_id DESC LIMIT $4`,
+        [key.instance, key.pipelineId, projectId ?? null, limit],
+      )
+      return rows.map(row => ({ key: keyOf(row), projectId: row.project_id as number }))
+    },
+  }
+}
+
+/** Part of the changes of runs. */
+export async function changeAsking(
+  session: Session,
+  changes: readonly { readonly runId: number; readonly change: AskingChange | undefined }[],
+): Promise<void> {
+  for (const { runId, change } of changes) {
+    if (change === undefined) continue
+    if ('ask' in change) {
+      await session.query(
+        `INSERT INTO asking AS a (run_id, lane, wants, due_at, held) VALUES ($1, $2, $3, $4::bigint, 0)
+         ON CONFLICT (run_id) DO UPDATE SET
+           lane = CASE WHEN a.lane = 'fresh' OR excluded.lane = 'silent' THEN a.lane ELSE excluded.lane END,
+           wants = greatest(a.wants, excluded.wants), due_at = least(a.due_at, excluded.due_at),
+           held = CASE WHEN a.due_at <= excluded.due_at THEN a.held ELSE 0 END`,
+        [runId, change.lane, rankOf(change.ask), change.at],
+      )
+    } else if (change.again === undefined) {
+      await session.query('DELETE FROM asking WHERE run_id = $1 AND held = 1', [runId])
+    } else {
+      const { ask, at, lane } = change.again
+      await session.query(
+        `UPDATE asking SET wants = $2, due_at = $3::bigint, lane = coalesce($4, lane), held = 0
+         WHERE run_id = $1 AND held = 1`,
+        [runId, rankOf(ask), at, lane ?? null],
+      )
+    }
+  }
+}
+
+/** Remembers which pipelines these jobs started. */
+export async function noteTriggers(
+  session: Session,
+  jobs: readonly { readonly runId: number; readonly instance: string; readonly job: Job }[],
+): Promise<void> {
+  const told = new Map(
+    jobs.flatMap(({ runId, instance, job }) => {
+      const child = job.record.facts.downstream?.pipelineId
+      return child === undefined ? [] : [[`${instance}\n${child}`, { runId, instance, child, jobId: job.id }] as const]
+    }),
+  )
+  if (told.size === 0) return
+  const rows = [...told.values()]
+  await session.query(
+    `INSERT INTO triggers (instance, pipeline_id, run_id, job_id)
+     SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[])
+     ON CONFLICT (instance, pipeline_id) DO UPDATE SET run_id = excluded.run_id, job_id = excluded.job_id`,
+    [rows.map(row => row.instance), rows.map(row => row.child), rows.map(row => row.runId), rows.map(row => row.jobId)],
+  )
+}
+
+function rankOf(wants: AskingWants): number {
+  return askingWants.indexOf(wants)
+}

@@ -1,0 +1,125 @@
+// What is owed to destinations, on PostgreSQL: replicas lease past each other with SKIP LOCKED.
+import { randomUUID } from 'node:crypto'
+import { bothEnds } from '../sql/both-ends.ts'
+import { deadLetterOf, laneOf, selectDead, selectLanes } from '../sql/rows.ts'
+import { longestPutOff } from '../sql/too-far-ahead.ts'
+import type { Database, Row, Session } from './database.ts'
+import type { ExportItem, Exports, Lane, Settlement } from '../ports/outbox.ts'
+import type { FrozenPart } from '../../model/chunk.ts'
+
+export function postgresExports(db: Database): Exports {
+  return {
+    lease: async (lane, limit, holdMs, maxBytes = Infinity) => {
+      const token = randomUUID()
+      return {
+        token,
+        items: await db.transaction(async (session, now) =>
+          lease(session, now, lane, token, { limit, maxBytes, holdMs }),
+        ),
+      }
+    },
+    settle: async (token, settlements) => {
+      if (settlements.length === 0) return { lost: 0, at: await db.now() }
+      return db.transaction(async (session, now) => {
+        const settled = await settle(session, now, token, settlements)
+        return { lost: settlements.length - settled, at: now }
+      })
+    },
+    dueIn: async lane =>
+      db.dueIn(`SELECT min(due_at) AS due FROM exports WHERE state = 'owed' AND destination = $1 AND signal = $2`, [
+        lane.destination,
+        lane.signal,
+      ]),
+    lanes: async () => (await db.ask(selectLanes)).map(laneOf),
+    deadLetters: async limit =>
+      (await db.query(`${selectDead} ORDER BY e.id DESC LIMIT $1`, [limit])).map(deadLetterOf),
+    deadLetter: async id => {
+      const [row] = await db.query(`${selectDead} AND e.id = $1`, [id])
+      if (row === undefined) return undefined
+      return { letter: deadLetterOf(row), part: JSON.parse(row.view as string) as FrozenPart }
+    },
+    retryDead: async ids =>
+      change(db, `state = 'owed', due_at = $1::bigint, lease = NULL, tries = 0, settled_at = NULL`, ids),
+    dropDead: async ids => change(db, `state = 'dropped', settled_at = $1::bigint`, ids),
+  }
+}
+
+async function lease(
+  session: Session,
+  now: number,
+  lane: Lane,
+  token: string,
+  { limit, maxBytes, holdMs }: { limit: number; maxBytes: number; holdMs: number },
+): Promise<ExportItem[]> {
+  const due = async (order: 'ASC' | 'DESC'): Promise<Row[]> =>
+    session.query(
+      `SELECT e.id, octet_length(p.view) AS size FROM exports e JOIN parts p ON p.id = e.part_id
+       WHERE e.state = 'owed' AND e.destination = $1 AND e.signal = $2 AND e.due_at <= $3::bigint
+       ORDER BY e.due_at ${order}, e.id ${order} LIMIT $4 FOR UPDATE OF e SKIP LOCKED`,
+      [lane.destination, lane.signal, now, limit],
+    )
+  const oldest = await due('ASC')
+  const newest = oldest.length < limit ? oldest.toReversed() : await due('DESC')
+  const sizes = new Map([...oldest, ...newest].map(row => [row.id as number, row.size as number]))
+  const idsOf = (rows: readonly Row[]): number[] => rows.map(row => row.id as number)
+  const chosen: number[] = []
+  let bytes = 0
+  for (const id of bothEnds(idsOf(oldest), idsOf(newest), limit)) {
+    if (bytes >= maxBytes) break
+    bytes += sizes.get(id) ?? 0
+    chosen.push(id)
+  }
+  if (chosen.length === 0) return []
+  // A lease is a due time in the future: whoever dies gives it back by the clock alone.
+  const rows = await session.query(
+    `UPDATE exports e SET lease = $1, due_at = $2::bigint FROM parts p
+     WHERE e.id = ANY ($3::bigint[]) AND p.id = e.part_id RETURNING e.id, e.tries, e.owed_at, p.view`,
+    [token, now + holdMs, chosen],
+  )
+  return rows.map(row => ({
+    id: row.id as number,
+    part: JSON.parse(row.view as string) as FrozenPart,
+    tries: row.tries as number,
+    owedAt: row.owed_at as number,
+  }))
+}
+
+/** Answers how many were settled: the others' lease was lost. */
+async function settle(
+  session: Session,
+  now: number,
+  token: string,
+  settlements: readonly Settlement[],
+): Promise<number> {
+  const rows = await session.query(
+    `UPDATE exports e SET
+       state = s.state, lease = NULL, due_at = coalesce(s.due, e.due_at), error = s.error, tries = e.tries + s.tries,
+       answer_status = s.status, settled_at = CASE WHEN s.state = 'owed' THEN NULL ELSE $3::bigint END
+     FROM unnest($1::bigint[], $4::text[], $5::bigint[], $6::text[], $7::int[], $8::int[]) AS s (id, state, due, error, tries, status)
+     WHERE e.id = s.id AND e.lease = $2 AND e.state = 'owed' RETURNING e.id`,
+    [
+      settlements.map(({ id }) => id),
+      token,
+      now,
+      settlements.map(stateOf),
+      settlements.map(one =>
+        one.as === 'later' ? now + Math.min(longestPutOff, one.forMs) : one.as === 'unsent' ? now : null,
+      ),
+      settlements.map(one => (one.as === 'later' || one.as === 'rejected' ? one.error.replaceAll('\u0000', '') : null)),
+      settlements.map(one => (one.as === 'later' && one.counted ? 1 : 0)),
+      settlements.map(one => (one.as === 'rejected' ? one.status : null)),
+    ],
+  )
+  return rows.length
+}
+
+function stateOf(settlement: Settlement): 'owed' | 'delivered' | 'dead' {
+  if (settlement.as === 'delivered') return 'delivered'
+  return settlement.as === 'rejected' ? 'dead' : 'owed'
+}
+
+async function change(db: Database, set: string, ids: readonly number[] | 'all'): Promise<number> {
+  const now = await db.now()
+  const [which, values] = ids === 'all' ? ['', [now]] : ['AND id = ANY ($2)', [now, ids]]
+  return (await db.query(`UPDATE exports SET ${set} WHERE state = 'dead' ${which} RETURNING id`, values)).length
+}

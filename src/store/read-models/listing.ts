@@ -1,0 +1,83 @@
+// What lists of runs are filtered and ordered by: one narrow row beside each run, so that a list never reads the runs it skips.
+import { earliest } from '../../model/instant.ts'
+import { isTerminal } from '../../model/status.ts'
+import { parentOf } from '../../model/family.ts'
+import { plainText } from '../sql/plain-text.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Run } from '../../model/run.ts'
+
+export interface Listing {
+  readonly instance: string
+  readonly pipelineId: number
+  readonly projectId: number
+  /** Full path; empty while it is unknown. */
+  readonly project: string
+  readonly status: string
+  readonly ref: string
+  readonly source: string
+  /** When it was created, else the earliest time known of it. */
+  readonly createdAt: Millis
+  readonly finishedAt?: Millis | undefined
+  /** The pipeline that triggered it. */
+  readonly parentId?: number | undefined
+  /** All that free text is looked for in, in lower case. */
+  readonly text: string
+}
+
+/** Columns of `listed_runs` after `run_id`, in the order of `listingValues`. */
+export const listingColumns =
+  'instance, pipeline_id, project_id, project, status, ref, source, created_at, finished_at, parent_id, text'
+
+/** A longer commit title or name says no more to whoever searches, UTF-16 units. */
+const longest = 300
+
+/** False where the run is listed as it was: most news is of its jobs. */
+export function changesListing(known: Run | undefined, run: Run): boolean {
+  const isSame = known?.pipeline === run.pipeline && known?.project === run.project
+  return !isSame || run.pipeline?.times.createdAt === undefined
+}
+
+/** Undefined for a run known from its jobs alone: there is no pipeline to list yet. */
+export function listingOf(run: Run, now: Millis): Listing | undefined {
+  if (run.pipeline === undefined) return undefined
+  const { record, times } = run.pipeline
+  const { facts } = record
+  const { id, path, name } = run.project.facts
+  const started = [...run.jobs.values()].flatMap(job => [job.times.createdAt, job.times.startedAt])
+  const title = facts.commit?.message?.split('\n', 1)[0]
+  const words = [path ?? name, facts.ref, facts.name, title, facts.sha?.slice(0, 12), facts.user?.username]
+  return {
+    instance: run.key.instance,
+    pipelineId: run.key.pipelineId,
+    projectId: id,
+    project: plainText(path ?? name ?? ''),
+    status: plainText(facts.status),
+    ref: plainText(facts.ref ?? ''),
+    source: plainText(facts.source ?? ''),
+    createdAt: times.createdAt ?? earliest(started) ?? times.finishedAt ?? now,
+    // A pipeline that is retried keeps its finish while it runs again.
+    finishedAt: isTerminal(facts.status) ? times.finishedAt : undefined,
+    parentId: parentOf(run)?.pipelineId,
+    text: plainText([run.key.pipelineId, ...words.map(word => word?.slice(0, longest) ?? '')].join(' ').toLowerCase()),
+  }
+}
+
+export type ListingValues = readonly (string | number | null)[]
+
+export function listingValues(listing: Listing): ListingValues {
+  const { instance, pipelineId, projectId, project, status, ref, source, createdAt, finishedAt, parentId, text } =
+    listing
+  return [
+    instance,
+    pipelineId,
+    projectId,
+    project,
+    status,
+    ref,
+    source,
+    createdAt,
+    finishedAt ?? null,
+    parentId ?? null,
+    text,
+  ]
+}

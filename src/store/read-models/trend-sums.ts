@@ -1,0 +1,129 @@
+// Figures over time of parts that were read and are not yet written: added up in memory, so that each is written once for many
+// parts. Pure.
+import { binOf, type Bins } from '../../lib/log-bins.ts'
+import {
+  day,
+  hour,
+  outcomesOf,
+  type TrendFigures,
+  type TrendOutcome,
+  type TrendRow,
+  type TrendStep,
+} from '../ports/trends.ts'
+import type { Failures } from './earlier-failures.ts'
+import type { FrozenPart } from '../../model/chunk.ts'
+
+/** A figure to be added to what is stored of it. */
+export interface Addition {
+  readonly step: TrendStep
+  readonly row: TrendRow
+}
+
+type Changing<T> = { -readonly [Name in keyof T]: T[Name] }
+type OwnBins = Record<string, number>
+type Sum = Changing<Omit<TrendRow, 'durations' | 'queues'>> & { readonly durations: OwnBins; readonly queues: OwnBins }
+
+/** The sums of one project's hour, by job. */
+interface Hour extends Pick<TrendRow, 'instance' | 'projectId' | 'bucket'> {
+  readonly sums: Map<string, Sum>
+}
+
+export class TrendSums {
+  /** Days are added up of hours. */
+  readonly #hours = new Map<string, Hour>()
+  /** What is told of one part is mostly of one hour. */
+  #last: Hour | undefined
+  #size = 0
+
+  /** How many rows of hours there are to write. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** `failedBefore`: in it and in the parts of the same run that were frozen before it. */
+  add(part: FrozenPart, failedBefore: Failures): void {
+    for (const outcome of outcomesOf(part, failedBefore)) count(this.#sumOf(outcome), outcome)
+  }
+
+  additions(): Addition[] {
+    const hours = [...this.#hours.values()].flatMap(({ sums }) => [...sums.values()])
+    const days = new Map<string, Sum>()
+    for (const row of hours) sumUp(days, row)
+    const of = (step: TrendStep, rows: readonly TrendRow[]): Addition[] => rows.map(row => ({ step, row }))
+    return [...of(hour, hours), ...of(day, [...days.values()])]
+  }
+
+  #sumOf(outcome: TrendOutcome): Sum {
+    const { sums, bucket } = this.#hourOf(outcome)
+    const known = sums.get(outcome.job)
+    if (known !== undefined) return known
+    const { instance, projectId, project, job } = outcome
+    const sum = {
+      ...{ instance, projectId, project, job, bucket },
+      ...{ runs: 0, failed: 0, flaky: 0, totalMs: 0, durations: {}, queues: {} },
+    }
+    sums.set(job, sum)
+    this.#size += 1
+    return sum
+  }
+
+  #hourOf({ instance, projectId, endedAt }: TrendOutcome): Hour {
+    const bucket = endedAt - (endedAt % hour)
+    const last = this.#last
+    if (last?.projectId === projectId && last.bucket === bucket && last.instance === instance) return last
+    const name = `${projectId} ${bucket} ${instance}`
+    const found = this.#hours.get(name) ?? { instance, projectId, bucket, sums: new Map<string, Sum>() }
+    this.#hours.set(name, found)
+    this.#last = found
+    return found
+  }
+}
+
+function count(sum: Sum, { project, failed, flaky, tookMs, queuedMs }: TrendOutcome): void {
+  sum.project = project
+  sum.runs += 1
+  if (failed) sum.failed += 1
+  if (flaky) sum.flaky += 1
+  sum.totalMs += tookMs
+  countIn(sum.durations, tookMs)
+  if (queuedMs !== undefined) countIn(sum.queues, queuedMs)
+}
+
+function countIn(bins: OwnBins, value: number): void {
+  const bin = binOf(value)
+  bins[bin] = (bins[bin] ?? 0) + 1
+}
+
+/** An hour's row to its day. */
+function sumUp(sums: Map<string, Sum>, row: TrendRow): void {
+  const bucket = row.bucket - (row.bucket % day)
+  const name = `${row.projectId} ${bucket} ${row.instance} ${row.job}`
+  const sum = sums.get(name)
+  if (sum === undefined) {
+    sums.set(name, { ...row, bucket, durations: { ...row.durations }, queues: { ...row.queues } })
+    return
+  }
+  sum.project = row.project
+  addFigures(sum, row)
+}
+
+/** What is stored of a figure and what is to be added to it. */
+export function plus(a: TrendFigures, b: TrendFigures): TrendFigures {
+  const sum = { ...a, durations: { ...a.durations }, queues: { ...a.queues } }
+  addFigures(sum, b)
+  return sum
+}
+
+function addFigures(sum: Pick<Sum, keyof TrendFigures>, more: TrendFigures): void {
+  sum.runs += more.runs
+  sum.failed += more.failed
+  sum.flaky += more.flaky
+  sum.totalMs += more.totalMs
+  addBins(sum.durations, more.durations)
+  addBins(sum.queues, more.queues)
+}
+
+/** The sum's bins are its own: they are changed in place. */
+function addBins(sum: OwnBins, more: Bins): void {
+  for (const bin in more) sum[bin] = (sum[bin] ?? 0) + (more[bin] ?? 0)
+}

@@ -1,0 +1,151 @@
+// The figures' SQL, one for both databases; how a transaction is made is theirs.
+import { day, hour, keptFor, type TrendQuery, type TrendRow, type TrendStep } from '../ports/trends.ts'
+import { plus, type Addition } from './trend-sums.ts'
+import type { Ask, Row, Value } from './views-sql.ts'
+import type { Bins } from '../../lib/log-bins.ts'
+import type { TrendFigures, TrendTotal, TrendViews } from '../ports/trends.ts'
+
+export const trendSteps: readonly TrendStep[] = [hour, day]
+
+/** What the taking in reads and writes, in order; each database runs it in one transaction. */
+export const takeInSql = {
+  /** Locks out other replicas where there are any. */
+  reached: `INSERT INTO trends_reached VALUES (1, 0)
+            ON CONFLICT (id) DO UPDATE SET part_id = trends_reached.part_id RETURNING part_id`,
+  /** Parts after the last, up to the one before which no other can still appear. */
+  parts: 'SELECT id, run_id, view FROM parts WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3',
+  /** The same where they may still be in memory. */
+  numbers: 'SELECT id, run_id FROM parts WHERE id > ?1 ORDER BY id LIMIT ?2',
+  earlier: 'SELECT view FROM parts WHERE run_id = ?1 AND id < ?2',
+  row: `SELECT runs, failed, flaky, total_ms, durations, queues FROM trends
+        WHERE step = ?1 AND project_id = ?2 AND job = ?3 AND bucket = ?4 AND instance = ?5`,
+  write: writing('VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)'),
+  move: 'UPDATE trends_reached SET part_id = ?1 WHERE id = 1',
+  /** Where numbers are given again that were given before: after the newest were pruned, or in a copy of a store. */
+  moveBack: `UPDATE trends_reached SET part_id = (SELECT coalesce(max(id), 0) FROM parts)
+             WHERE part_id > (SELECT coalesce(max(id), 0) FROM parts)`,
+  prune: 'DELETE FROM trends WHERE step = ?1 AND bucket < ?2',
+} as const
+
+/** Writes rows (`rowValues`) in the place of those with their keys. */
+export function writing(rows: string): string {
+  return `INSERT INTO trends (step, project_id, job, bucket, instance, project, runs, failed, flaky, total_ms, durations, queues)
+          ${rows}
+          ON CONFLICT (step, project_id, job, bucket, instance) DO UPDATE SET
+            project = excluded.project, runs = excluded.runs, failed = excluded.failed, flaky = excluded.flaky,
+            total_ms = excluded.total_ms, durations = excluded.durations, queues = excluded.queues`
+}
+
+export function rowKey({ step, row: { projectId, job, bucket, instance } }: Addition): Value[] {
+  return [step, projectId, job, bucket, instance]
+}
+
+/** The values of `takeInSql.write`. */
+export function rowValues(addition: Addition, before: Row | undefined): Value[] {
+  const { row } = addition
+  const sum = before === undefined ? row : plus(figuresOf(before), row)
+  return [
+    ...rowKey(addition),
+    row.project,
+    sum.runs,
+    sum.failed,
+    sum.flaky,
+    sum.totalMs,
+    JSON.stringify(sum.durations),
+    JSON.stringify(sum.queues),
+  ]
+}
+
+/**
+ * Grouped by expressions: by the bare columns SQLite would walk a key that is in their order, through all hours and days,
+ * in place of the index that leads to the time asked for.
+ */
+const project = 'project_id + 0'
+const job = `job || ''`
+
+export function trendsOn(ask: Ask): Omit<TrendViews, 'readAhead' | 'takeIn' | 'prune'> {
+  return {
+    series: async ({ instance, projectId = 0, job: name = '' }, query) => {
+      const one = instance === undefined ? '' : 'AND instance = ?6'
+      const rows = await ask(
+        `SELECT * FROM trends
+         WHERE step = ?1 AND project_id = ?2 AND job = ?3 AND bucket >= ?4 AND bucket < ?5 ${one} ORDER BY bucket`,
+        [query.step, projectId, name, query.since, query.until, ...(instance === undefined ? [] : [instance])],
+      )
+      return rows.map(rowOf)
+    },
+    projects: async (query, limit) => {
+      const totals = await ask(
+        `SELECT ${project} AS project_id, '' AS job FROM trends
+         WHERE step = ?1 AND job = '' AND bucket >= ?2 AND bucket < ?3 AND project_id > 0
+         GROUP BY ${project} ORDER BY sum(runs) DESC, ${project} LIMIT ?4`,
+        [...timesOf(query), limit],
+      )
+      return details(ask, totals, query)
+    },
+    jobs: async (by, query, limit) => {
+      const values: Value[] = [...timesOf(query), limit]
+      const scope = query.projectId === undefined ? 'project_id > 0' : `project_id = ?${values.push(query.projectId)}`
+      // A single run is no trend.
+      const order =
+        by === 'slowest'
+          ? 'HAVING sum(runs) > 1 ORDER BY sum(total_ms) * 1.0 / sum(runs) DESC'
+          : 'HAVING sum(flaky) > 0 ORDER BY sum(flaky) DESC, sum(runs)'
+      const totals = await ask(
+        `SELECT ${project} AS project_id, ${job} AS job FROM trends
+         WHERE step = ?1 AND bucket >= ?2 AND bucket < ?3 AND ${scope} AND job <> ''
+         GROUP BY ${project}, ${job} ${order} LIMIT ?4`,
+        values,
+      )
+      return details(ask, totals, query)
+    },
+  }
+}
+
+/** Adds up the rows of each subject, in the order given. */
+async function details(ask: Ask, subjects: readonly Row[], query: TrendQuery): Promise<TrendTotal[]> {
+  const sums = await Promise.all(
+    subjects.map(async subject => {
+      const rows = await ask(
+        `SELECT * FROM trends
+         WHERE step = ?1 AND project_id = ?4 AND job = ?5 AND bucket >= ?2 AND bucket < ?3 ORDER BY bucket`,
+        [...timesOf(query), subject.project_id as number, subject.job as string],
+      )
+      return rows
+        .map(rowOf)
+        .reduce<TrendTotal | undefined>((sum, row) => ({ ...row, ...(sum && plus(sum, row)) }), undefined)
+    }),
+  )
+  return sums.filter(sum => sum !== undefined)
+}
+
+function timesOf({ step, since, until }: TrendQuery): [number, number, number] {
+  return [step, since, until]
+}
+
+function rowOf(row: Row): TrendRow {
+  return {
+    instance: row.instance as string,
+    projectId: row.project_id as number,
+    project: row.project as string,
+    job: row.job as string,
+    bucket: row.bucket as number,
+    ...figuresOf(row),
+  }
+}
+
+function figuresOf(row: Row): TrendFigures {
+  return {
+    runs: row.runs as number,
+    failed: row.failed as number,
+    flaky: row.flaky as number,
+    totalMs: row.total_ms as number,
+    durations: JSON.parse(row.durations as string) as Bins,
+    queues: JSON.parse(row.queues as string) as Bins,
+  }
+}
+
+/** Before when a step's rows are forgotten. */
+export function forgottenBefore(step: TrendStep, now: number): number {
+  return now - keptFor[step]
+}

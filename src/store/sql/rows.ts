@@ -1,0 +1,77 @@
+// Rows as both databases give them, read into what the ports speak. Both name their columns alike.
+import type { DeadLetter, Lane, LaneState } from '../ports/outbox.ts'
+import type { Delivery, InboxItem, KeptDelivery } from '../ports/inbox.ts'
+
+/** A row by column name. */
+export type Row = Readonly<Record<string, unknown>>
+
+/** Selects what `deadLetterOf` reads, and the frozen part as `view`; a condition may follow with AND. */
+export const selectDead = `
+  SELECT e.id, e.destination, e.signal, e.answer_status, e.error, e.tries, e.owed_at, e.settled_at,
+         r.instance, r.pipeline_id, p.attempt, p.part, p.view
+  FROM exports e JOIN parts p ON p.id = e.part_id JOIN runs r ON r.id = p.run_id
+  WHERE e.state = 'dead'`
+
+export function deadLetterOf(row: Row): DeadLetter {
+  return {
+    id: row.id as number,
+    destination: row.destination as string,
+    signal: row.signal as Lane['signal'],
+    instance: row.instance as string,
+    pipelineId: row.pipeline_id as number,
+    attempt: row.attempt as number,
+    part: row.part as number,
+    status: row.answer_status as number,
+    error: row.error as string,
+    tries: row.tries as number,
+    owedAt: row.owed_at as number,
+    settledAt: row.settled_at as number,
+  }
+}
+
+/** What `laneOf` reads: the backlog and the dead letters, each through its own index, never the delivered ones. */
+export const selectLanes = `
+  SELECT destination, signal, sum(owed) AS owed, min(oldest) AS oldest, sum(dead) AS dead, max(error) AS error
+  FROM (
+    SELECT destination, signal, count(*) AS owed, min(owed_at) AS oldest, 0 AS dead, max(error) AS error
+    FROM exports WHERE state = 'owed' GROUP BY destination, signal
+    UNION ALL
+    SELECT destination, signal, 0, NULL, count(*), NULL
+    FROM exports WHERE state = 'dead' GROUP BY destination, signal
+  ) AS lanes GROUP BY destination, signal ORDER BY destination, signal`
+
+export function laneOf(row: Row): LaneState {
+  return {
+    destination: row.destination as string,
+    signal: row.signal as Lane['signal'],
+    owed: row.owed as number,
+    oldest: (row.oldest ?? undefined) as number | undefined,
+    dead: row.dead as number,
+    lastError: (row.error ?? undefined) as string | undefined,
+  }
+}
+
+export function itemOf(row: Row): InboxItem {
+  return {
+    id: row.id as number,
+    key: (row.key ?? undefined) as string | undefined,
+    event: row.event as string,
+    instance: (row.instance ?? undefined) as string | undefined,
+    source: row.source as Delivery['source'],
+    receivedAt: row.received_at as number,
+    body: row.body as Uint8Array,
+  }
+}
+
+export function keptOf(row: Row): KeptDelivery {
+  return {
+    id: row.id as number,
+    event: row.event as string,
+    instance: (row.instance ?? undefined) as string | undefined,
+    source: row.source as Delivery['source'],
+    receivedAt: row.received_at as number,
+    reason: row.reason as string,
+    version: row.version as string,
+    size: row.size as number,
+  }
+}

@@ -1,0 +1,120 @@
+// Rows of runs, jobs and parts as the model has them, for both databases: they name their columns alike.
+//
+// What a part tells of a job (`model/restore.ts`) is not stored a second time: such a job has no row of its own, or a row without its
+// mark. A part says between which ids it has such jobs; one that has none need not be read.
+import { thawJob, thawMark, toldOf } from '../../model/restore.ts'
+import type { FrozenJob, FrozenPart } from '../../model/chunk.ts'
+import type { Job } from '../../model/job.ts'
+import type { Run, RunHead } from '../../model/run.ts'
+import type { RunKey } from '../../model/observation.ts'
+import type { Row } from './rows.ts'
+import type { RunChange, StoredRun } from '../ports/runs.ts'
+
+export function keyOf(row: Row): RunKey {
+  return { instance: row.instance as string, pipelineId: row.pipeline_id as number }
+}
+
+export function headOf(row: Row): RunHead {
+  return {
+    key: keyOf(row),
+    project: json(row.project) as RunHead['project'],
+    ...(row.pipeline == null ? {} : { pipeline: json(row.pipeline) as NonNullable<RunHead['pipeline']> }),
+    attempts: json(row.attempts) as RunHead['attempts'],
+  }
+}
+
+/** Whether anything of the run was frozen, without a look at what. */
+export function isFrozen(row: Row): boolean {
+  return row.attempts !== '[]'
+}
+
+export function storedRun(row: Row, jobs: Run['jobs']): StoredRun {
+  return {
+    run: { ...headOf(row), jobs },
+    timing: {
+      changedAt: row.changed_at as number,
+      endedAt: optional(row.ended_at),
+      enrichingUntil: optional(row.enriching_until),
+      dueAt: optional(row.due_at),
+    },
+    heardFrom: json(row.heard_from) as StoredRun['heardFrom'],
+  }
+}
+
+/** The jobs of one run in the order of their ids. `parts`: in the order of their numbers, those that tell of jobs that are wanted. */
+export function jobsOf(
+  rows: Iterable<Row>,
+  parts: readonly FrozenPart[],
+  isWanted: (id: number) => boolean = () => true,
+): Map<number, Job> {
+  const jobs = new Map<number, Job>()
+  for (const row of rows) jobs.set(row.job_id as number, jobOf(row))
+  if (parts.length === 0) return jobs
+  for (const { attempt, jobs: spans } of parts) {
+    for (const span of spans) {
+      if (!isWanted(span.id)) continue
+      const job = jobs.get(span.id)
+      if (job === undefined) jobs.set(span.id, thawJob(span, attempt))
+      else if (job.frozen === undefined) jobs.set(span.id, { ...job, frozen: thawMark(span, attempt) })
+    }
+  }
+  return new Map([...jobs].sort(([a], [b]) => a - b))
+}
+
+function jobOf(row: Row): Job {
+  return {
+    id: row.job_id as number,
+    record: json(row.record) as Job['record'],
+    times: json(row.times) as Job['times'],
+    ...(row.frozen == null ? {} : { frozen: json(row.frozen) as NonNullable<Job['frozen']> }),
+  }
+}
+
+/** What is to be written of a change's jobs. */
+export interface JobWrites {
+  /** Whole rows. */
+  readonly rows: readonly Job[]
+  /** Jobs that were only frozen: all but the mark stays as it is. */
+  readonly marks: readonly Job[]
+  /** Ids of the jobs that are told by the change's parts alone. */
+  readonly told: ReadonlySet<number>
+}
+
+export function jobWrites({ jobs, owed }: RunChange, known: StoredRun | undefined): JobWrites {
+  const spans = new Map<number, FrozenJob>()
+  for (const { part } of owed ?? []) for (const span of part.jobs) spans.set(span.id, span)
+  const rows: Job[] = []
+  const marks: Job[] = []
+  const told = new Set<number>()
+  for (const job of jobs) {
+    const before = known?.run.jobs.get(job.id)
+    const isKnown = before?.record === job.record && before.times === job.times
+    const span = spans.get(job.id)
+    const tells = span === undefined ? 'nothing' : toldOf(job, span)
+    const isTold = isKnown ? tells !== 'nothing' : before === undefined && tells === 'job'
+    if (isTold) told.add(job.id)
+    else if (isKnown) marks.push(job)
+    else rows.push(job)
+  }
+  return { rows, marks, told }
+}
+
+/** Between which ids the part tells of jobs that nothing else tells of; undefined when there is none. */
+export function toldRange({ jobs }: FrozenPart, told: ReadonlySet<number>): readonly [number, number] | undefined {
+  let first = Infinity
+  let last = -Infinity
+  for (const { id } of jobs) {
+    if (!told.has(id)) continue
+    if (id < first) first = id
+    if (id > last) last = id
+  }
+  return last < first ? undefined : [first, last]
+}
+
+function json(text: unknown): unknown {
+  return JSON.parse(text as string)
+}
+
+function optional(value: unknown): number | undefined {
+  return (value ?? undefined) as number | undefined
+}

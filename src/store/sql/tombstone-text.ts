@@ -1,0 +1,63 @@
+// A tombstone as both stores write it: JSON with jobs as short rows, for there are many and they stay for more than a year.
+import type { FrozenAttempt } from '../../model/run.ts'
+import type { RunKey } from '../../model/observation.ts'
+import type { RememberedJob, Tombstone } from '../../model/tombstone.ts'
+
+/** Seconds after the first attempt's finish. */
+type Since = number | null
+type JobRow = readonly [
+  stepFromIdBefore: number,
+  isBridge: 0 | 1,
+  attempt: number,
+  spans: number,
+  /** A place in `s`. */
+  status: number,
+  started: Since,
+  finished: Since,
+]
+
+interface Written {
+  /** Version of this shape. */
+  readonly v: 1
+  readonly a: readonly FrozenAttempt[]
+  readonly s: readonly string[]
+  /** Seconds of Unix time that the jobs' times count from. */
+  readonly t: number
+  readonly j: readonly JobRow[]
+}
+
+/** Times of jobs are cut to the second, as they are compared. */
+export function tombstoneText({ attempts, jobs }: Tombstone): string {
+  const statuses = [...new Set(jobs.map(({ status }) => status))]
+  const from = Math.floor((attempts[0]?.finish ?? 0) / 1000)
+  const since = (at: number | undefined): Since => (at === undefined ? null : Math.floor(at / 1000) - from)
+  let before = 0
+  const rows = jobs
+    .toSorted((a, b) => a.id - b.id)
+    .map(({ id, kind, attempt, spans, status, startedAt, finishedAt }): JobRow => {
+      const step = id - before
+      before = id
+      const isBridge = kind === 'bridge' ? 1 : 0
+      return [step, isBridge, attempt, spans, statuses.indexOf(status), since(startedAt), since(finishedAt)]
+    })
+  return JSON.stringify({ v: 1, a: attempts, s: statuses, t: from, j: rows } satisfies Written)
+}
+
+export function readTombstone(key: RunKey, projectId: number, text: string): Tombstone {
+  const { a: attempts, s: statuses, t: from, j: rows } = JSON.parse(text) as Written
+  const at = (since: Since): number | undefined => (since === null ? undefined : (from + since) * 1000)
+  let id = 0
+  const jobs = rows.map(([step, isBridge, attempt, spans, status, started, finished]): RememberedJob => {
+    id += step
+    return {
+      id,
+      kind: isBridge === 1 ? 'bridge' : 'job',
+      status: statuses[status] ?? '',
+      attempt,
+      spans,
+      startedAt: at(started),
+      finishedAt: at(finished),
+    }
+  })
+  return { key, projectId, attempts, jobs }
+}

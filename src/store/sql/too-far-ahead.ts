@@ -1,0 +1,41 @@
+// What a clock that was ahead has left behind: times at which something is to be done that lie further ahead than anything is ever
+// put off. Hours or years of waiting, also after restarts. For both databases; each runs it in one transaction.
+//
+// Everything that waits for a time waits for no longer than its own maximum: what is put off further is due now. And nothing happened
+// later than now: what did happened now.
+
+/** No export is put off for longer, ms: a longer `Retry-After` is heeded by the lane that heard it. */
+export const longestPutOff = 600_000
+
+const second = 1_000
+const hour = 3_600 * second
+const day = 24 * hour
+
+/** A lease of exports or deliveries, or of who alone may do a thing: two time-outs and some, ms. */
+const longestLease = 2 * hour
+/** The platform is asked again an hour later at the latest, ms; about what has gone silent after a week. */
+const longestUnasked = { usual: 2 * hour, silent: 8 * day }
+/** Marks that are for good are further ahead than any clock was. */
+const forGood = 50 * 365 * day
+
+/** The one parameter: the store's time, ms. */
+const now = 'CAST(?1 AS bigint)'
+
+/** In this order: what waits is told by the run's last change, which `take-snapshots.ts` bounds when it looks at the run. */
+export const broughtBack: readonly string[] = [
+  `UPDATE asking SET due_at = ${now}, held = 0
+   WHERE due_at > ${now} + ${longestUnasked.silent} OR due_at > ${now} + ${longestUnasked.usual} AND (held = 1 OR lane <> 'silent')
+      OR due_at > ${now} AND held = 0 AND run_id IN (SELECT id FROM runs WHERE due_at IS NOT NULL AND changed_at > ${now})`,
+  `UPDATE runs SET due_at = ${now} WHERE due_at > ${now} AND changed_at > ${now}`,
+  `UPDATE runs SET changed_at = ${now} WHERE due_at IS NULL AND changed_at > ${now}`,
+  `UPDATE exports SET due_at = ${now}
+   WHERE state = 'owed' AND lease IS NULL AND due_at > ${now} AND (owed_at > ${now} OR due_at > ${now} + ${longestPutOff})`,
+  `UPDATE exports SET due_at = ${now}, lease = NULL
+   WHERE state = 'owed' AND lease IS NOT NULL AND due_at > ${now} + ${longestLease}`,
+  `UPDATE exports SET settled_at = ${now} WHERE state = 'dead' AND settled_at > ${now}`,
+  `UPDATE inbox SET leased_until = 0 WHERE leased_until > ${now} + ${longestLease}`,
+  `DELETE FROM leases WHERE until > ${now} + ${longestLease} AND until < ${now} + ${forGood}`,
+  `UPDATE delivery_keys SET heard_at = ${now} WHERE heard_at > ${now}`,
+  `UPDATE tombstones SET pruned_at = ${now} WHERE pruned_at > ${now}`,
+  `UPDATE kept_deliveries SET received_at = ${now} WHERE received_at > ${now}`,
+]

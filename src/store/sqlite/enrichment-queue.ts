@@ -1,0 +1,136 @@
+// What is still to be asked about runs, on SQLite.
+import { askingWants, type Asking, type AskingChange, type AskingWants } from '../ports/enrichment-queue.ts'
+import type { Database } from './database.ts'
+import type { Job } from '../../model/job.ts'
+import type { RunKey } from '../../model/observation.ts'
+
+export function sqliteAsking(db: Database): Asking {
+  const idOf = (key: RunKey): number | undefined =>
+    db.prepare('SELECT id FROM runs WHERE instance = ? AND pipeline_id = ?').get(key.instance, key.pipelineId)?.id as
+      number | undefined
+  return {
+    take: async (lane, limit, holdMs) =>
+      db.transaction(() => {
+        const now = db.now()
+        const rows = db
+          .prepare(
+            `SELECT a.run_id AS id, a.wants, r.instance, r.pipeline_id FROM asking a JOIN runs r ON r.id = a.run_id
+             WHERE a.lane = ? AND a.due_at <= ? ORDER BY a.due_at LIMIT ?`,
+          )
+          .all(lane, now, limit)
+        const hold = db.prepare('UPDATE asking SET due_at = ?, held = 1 WHERE run_id = ?')
+        return rows.map(row => {
+          hold.run(now + holdMs, row.id as number)
+          return {
+            key: { instance: row.instance as string, pipelineId: row.pipeline_id as number },
+            wants: askingWants[row.wants as number] ?? 'details',
+            takenAt: now,
+          }
+        })
+      }),
+    hold: async (keys, holdMs) => {
+      db.transaction(() => {
+        const until = db.now() + holdMs
+        // What somebody asked for anew meanwhile is not hidden again.
+        const hold = db.prepare('UPDATE asking SET due_at = ?, held = ? WHERE run_id = ? AND held = 1')
+        for (const key of keys) {
+          const id = idOf(key)
+          if (id !== undefined) hold.run(until, holdMs > 0 ? 1 : 0, id)
+        }
+      })
+    },
+    defer: async (key, ms) => {
+      db.transaction(() => {
+        db.prepare('UPDATE asking SET due_at = ?, held = 0 WHERE run_id = ? AND held = 1').run(
+          db.now() + ms,
+          idOf(key) ?? null,
+        )
+      })
+    },
+    count: async lane =>
+      db
+        .prepare(
+          `SELECT count(*) FILTER (WHERE due_at <= ?1 OR held = 1) AS due,
+                  count(*) FILTER (WHERE due_at > ?1 AND held = 0) AS later FROM asking WHERE lane = ?2`,
+        )
+        .get(db.now(), lane) as unknown as { due: number; later: number },
+    postpone: async (ms, limitMs) => {
+      db.transaction(() =>
+        db
+          .prepare(
+            `UPDATE runs SET enriching_until = min(enriching_until + ?1, ended_at + ?2)
+             WHERE id IN (SELECT run_id FROM asking WHERE due_at <= ?3 OR held = 1)
+               AND enriching_until < ended_at + ?2`,
+          )
+          .run(ms, limitMs, db.now()),
+      )
+    },
+    triggerOf: async key => {
+      const row = db
+        .prepare(
+          `SELECT r.pipeline_id, r.project_id, t.job_id FROM triggers t JOIN runs r ON r.id = t.run_id
+           WHERE t.instance = ? AND t.pipeline_id = ?`,
+        )
+        .get(key.instance, key.pipelineId)
+      if (row === undefined) return undefined
+      return {
+        pipelineId: row.pipeline_id as number,
+        projectId: row.project_id as number,
+        jobId: row.job_id as number,
+      }
+    },
+    candidates: async (key, projectId, limit) =>
+      db
+        .prepare(
+          `SELECT instance, pipeline_id, project_id FROM runs
+           WHERE instance = ?1 AND pipeline_id < ?2 AND attempts = '[]' AND (?3 IS NULL OR project_id = ?3)
+             AND coalesce(status, '') NOT IN ('success', 'failed', 'canceled', 'skipped')
+           ORDER BY pipeline_id DESC LIMIT ?4`,
+        )
+        .all(key.instance, key.pipelineId, projectId ?? null, limit)
+        .map(row => ({
+          key: { instance: row.instance as string, pipelineId: row.pipeline_id as number },
+          projectId: row.project_id as number,
+        })),
+  }
+}
+
+/** Part of a run's change. */
+export function changeAsking(db: Database, runId: number, change: AskingChange | undefined): void {
+  if (change === undefined) return
+  if ('ask' in change) {
+    db.prepare(
+      `INSERT INTO asking (run_id, lane, wants, due_at, held) VALUES (?1, ?2, ?3, ?4, 0)
+       ON CONFLICT (run_id) DO UPDATE SET lane = CASE WHEN lane = 'fresh' OR ?2 = 'silent' THEN lane ELSE ?2 END,
+         wants = max(wants, ?3), due_at = min(due_at, ?4), held = CASE WHEN due_at <= ?4 THEN held ELSE 0 END`,
+    ).run(runId, change.lane, rankOf(change.ask), change.at)
+  } else if (change.again === undefined) {
+    db.prepare('DELETE FROM asking WHERE run_id = ? AND held = 1').run(runId)
+  } else {
+    const { ask, at, lane } = change.again
+    db.prepare(
+      'UPDATE asking SET wants = ?, due_at = ?, lane = coalesce(?, lane), held = 0 WHERE run_id = ? AND held = 1',
+    ).run(rankOf(ask), at, lane ?? null, runId)
+  }
+}
+
+/** Remembers which pipelines these jobs started. */
+export function noteTriggers(db: Database, runId: number, instance: string, jobs: readonly Job[]): void {
+  for (const { id, record } of jobs) {
+    const { downstream } = record.facts
+    if (downstream === undefined) continue
+    db.prepare(
+      `INSERT INTO triggers (instance, pipeline_id, run_id, job_id) VALUES (?, ?, ?, ?)
+       ON CONFLICT (instance, pipeline_id) DO UPDATE SET run_id = excluded.run_id, job_id = excluded.job_id`,
+    ).run(instance, downstream.pipelineId, runId, id)
+  }
+}
+
+/** What a dead process had taken is due at once. */
+export function reclaimAsking(db: Database): void {
+  db.prepare('UPDATE asking SET due_at = ?, held = 0 WHERE held = 1').run(db.now())
+}
+
+function rankOf(wants: AskingWants): number {
+  return askingWants.indexOf(wants)
+}

@@ -1,0 +1,139 @@
+// What is owed to destinations, on SQLite.
+import { randomUUID } from 'node:crypto'
+import { bothEnds } from '../sql/both-ends.ts'
+import { createLeases, type Leases } from './leases.ts'
+import { deadLetterOf, laneOf, selectDead, selectLanes } from '../sql/rows.ts'
+import { longestPutOff } from '../sql/too-far-ahead.ts'
+import type { Database, Row } from './database.ts'
+import type { RecentPart, RecentParts } from './recent-parts.ts'
+import type { FrozenPart } from '../../model/chunk.ts'
+import type { ExportItem, Exports, Lane, Settlement } from '../ports/outbox.ts'
+
+export function sqliteExports(db: Database, recent: RecentParts): Exports {
+  const leases = createLeases()
+  return {
+    lease: async (lane, limit, holdMs, maxBytes = Infinity) => {
+      const token = randomUUID()
+      const items = freeItems(db, recent, leases, lane, { now: db.now(), limit, maxBytes })
+      for (const { id } of items) leases.hold(id, token, db.elapsed() + holdMs)
+      return { token, items }
+    },
+    settle: async (token, settlements) => {
+      const own = settlements.filter(({ id }) => leases.isHeldBy(id, token))
+      // One time for all: what goes off together is due together again.
+      const now = db.now()
+      const settled = db.transaction(() => own.filter(one => settle(db, one, now)).length)
+      // Not before it is committed: what could not be written is settled by the same lease once more.
+      for (const { id } of own) leases.forget(id)
+      return { lost: settlements.length - settled, at: now }
+    },
+    dueIn: async lane => {
+      const rows = db
+        .prepare(
+          `SELECT id, due_at FROM exports WHERE state = 'owed' AND destination = ? AND signal = ?
+           ORDER BY due_at, id LIMIT ?`,
+        )
+        // What is held was due before and comes first: the first that nobody holds is still among these.
+        .all(lane.destination, lane.signal, leases.size + 1) as { id: number; due_at: number }[]
+      const [now, at] = [db.now(), db.elapsed()]
+      const pauses = rows.map(({ id, due_at }) => Math.max(due_at - now, leases.heldUntil(id) - at))
+      return pauses.length === 0 ? undefined : Math.max(0, Math.min(...pauses))
+    },
+    lanes: async () => db.prepare(selectLanes).all().map(laneOf),
+    deadLetters: async limit =>
+      (db.prepare(`${selectDead} ORDER BY e.id DESC LIMIT ?`).all(limit) as Row[]).map(deadLetterOf),
+    deadLetter: async id => {
+      const row = db.prepare(`${selectDead} AND e.id = ?`).get(id) as Row | undefined
+      if (row === undefined) return undefined
+      return { letter: deadLetterOf(row), part: JSON.parse(row.view as string) as FrozenPart }
+    },
+    retryDead: async ids => {
+      const now = db.now()
+      const sql = `UPDATE exports SET state = 'owed', due_at = ?, tries = 0, settled_at = NULL WHERE state = 'dead'`
+      return change(db, sql, [now], ids)
+    },
+    dropDead: async ids => {
+      const sql = `UPDATE exports SET state = 'dropped', settled_at = ? WHERE state = 'dead'`
+      return change(db, sql, [db.now()], ids)
+    },
+  }
+}
+
+/** Only reads. */
+function freeItems(
+  db: Database,
+  recent: RecentParts,
+  leases: Leases,
+  lane: Lane,
+  { now, limit, maxBytes }: { now: number; limit: number; maxBytes: number },
+): ExportItem[] {
+  const at = db.elapsed()
+  const ids = (order: 'ASC' | 'DESC'): number[] =>
+    (
+      db
+        .prepare(
+          `SELECT id FROM exports WHERE state = 'owed' AND destination = ? AND signal = ? AND due_at <= ?
+           ORDER BY due_at ${order}, id ${order} LIMIT ?`,
+        )
+        // What is held stays among them in the table.
+        .all(lane.destination, lane.signal, now, limit + leases.size) as { id: number }[]
+    )
+      .filter(({ id }) => leases.heldUntil(id) <= at)
+      .slice(0, limit)
+      .map(({ id }) => id)
+  const oldest = ids('ASC')
+  const newest = oldest.length < limit ? oldest.toReversed() : ids('DESC')
+  const rowOf = db.prepare('SELECT part_id, tries, owed_at FROM exports WHERE id = ?')
+  const view = db.prepare('SELECT view FROM parts WHERE id = ?')
+  const items: ExportItem[] = []
+  let bytes = 0
+  for (const id of bothEnds(oldest, newest, limit)) {
+    if (bytes >= maxBytes) break
+    const row = rowOf.get(id) as { part_id: number; tries: number; owed_at: number }
+    const { part, size } = recent.recall(row.part_id) ?? partOf(view.get(row.part_id) as { view: string })
+    bytes += size
+    items.push({ id, part, tries: row.tries, owedAt: row.owed_at })
+  }
+  return items
+}
+
+function partOf({ view }: { readonly view: string }): Pick<RecentPart, 'part' | 'size'> {
+  return { part: JSON.parse(view) as FrozenPart, size: view.length }
+}
+
+/** False when it is no longer owed. */
+function settle(db: Database, settlement: Settlement, now: number): boolean {
+  const where = `WHERE id = ? AND state = 'owed'`
+  const result = ((): { changes: number | bigint } => {
+    switch (settlement.as) {
+      case 'delivered':
+        return db
+          .prepare(`UPDATE exports SET state = 'delivered', settled_at = ?, error = NULL ${where}`)
+          .run(now, settlement.id)
+      case 'later':
+        return db
+          .prepare(`UPDATE exports SET due_at = ?, error = ?, tries = tries + ? ${where}`)
+          .run(
+            now + Math.min(longestPutOff, settlement.forMs),
+            settlement.error,
+            settlement.counted ? 1 : 0,
+            settlement.id,
+          )
+      case 'unsent':
+        // Due it was, and is.
+        return { changes: 1 }
+      case 'rejected':
+        return db
+          .prepare(`UPDATE exports SET state = 'dead', settled_at = ?, answer_status = ?, error = ? ${where}`)
+          .run(now, settlement.status, settlement.error, settlement.id)
+    }
+  })()
+  return Number(result.changes) === 1
+}
+
+function change(db: Database, sql: string, values: number[], ids: readonly number[] | 'all'): number {
+  return db.transaction(() => {
+    if (ids === 'all') return Number(db.prepare(sql).run(...values).changes)
+    return ids.reduce((sum, id) => sum + Number(db.prepare(`${sql} AND id = ?`).run(...values, id).changes), 0)
+  })
+}

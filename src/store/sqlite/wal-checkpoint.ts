@@ -1,0 +1,108 @@
+// What the database knows of the journal beside it: how far it is understood, and what of it was lost.
+import { alsoUnderstood, isUnderstood, lastUnderstood, waitingUpTo, type Progress } from './wal/checkpoint.ts'
+import { endOfJournal, readJournal, type Unread } from './wal/reader.ts'
+import { leastBytes } from './wal/record.ts'
+import { listSegments } from './wal/segments.ts'
+import type { Database } from './database.ts'
+import type { JournalMarks } from './wal/positions.ts'
+import type { Log } from '../../lib/log.ts'
+
+/** What is not yet understood, and when its oldest came. */
+export interface JournalState {
+  readonly waiting: number
+  readonly bytes: number
+  readonly oldest: number | undefined
+}
+
+/** Numbers one after the other. */
+export interface Gap {
+  readonly from: number
+  readonly to: number
+}
+
+/** Counts deliveries that cannot be read any more and says so; `next`: the progress without them. */
+export function noteLost(
+  db: Database,
+  next: Progress,
+  { gaps, unread }: { readonly gaps: readonly Gap[]; readonly unread: readonly Unread[] },
+  log: Log | undefined,
+): void {
+  const deliveries = gaps.reduce((sum, { from, to }) => sum + to - from + 1, 0)
+  db.transaction(() => {
+    writeProgress(db, next)
+    countLost(db, deliveries)
+  })
+  const facts = { deliveries, from: gaps[0]?.from, to: gaps.at(-1)?.to, unread }
+  log?.error(facts, 'accepted deliveries cannot be read from the write-ahead log: they are passed over')
+}
+
+export interface BeginJournalOptions {
+  readonly db: Database
+  readonly folder: string
+  readonly marks: JournalMarks
+  readonly log: Log | undefined
+}
+
+/**
+ * Where a journal goes on when a process begins to serve it: behind all that can be read of it, all that the database knows of, and
+ * all that may have been in what cannot be read. No number is given twice, or what is read late would be taken for something else.
+ */
+export function beginJournal({ db, folder, marks, log }: BeginJournalOptions): void {
+  let progress = readProgress(db)
+  const understood = lastUnderstood(progress)
+  const { mark, unread } = endOfJournal(folder)
+  const named = (listSegments(folder).at(-1)?.first ?? 1) - 1
+  const { bytes } = mark !== undefined && mark.seq > understood.seq ? mark : understood
+  let seq = Math.max(mark?.seq ?? 0, understood.seq, named)
+  const damaged = unread.filter(({ isTorn }) => !isTorn)
+  if (damaged.length > 0 && (mark?.seq ?? 0) >= understood.seq) {
+    const most = damaged.reduce((sum, one) => sum + Math.ceil(one.bytes / leastBytes), 0)
+    const next = alsoUnderstood(progress, [{ from: seq + 1, to: seq + most, bytes: 0 }])
+    // How many they were nobody can tell: at least as many as there are such places.
+    const gaps = damaged.map((_, at) => ({ from: seq + 1 + at, to: seq + 1 + at }))
+    noteLost(db, next, { gaps, unread }, log)
+    progress = next
+    seq += most
+  }
+  marks.moveEnd({ seq, bytes })
+  marks.moveUnderstood(progress.to.seq)
+}
+
+/** As somebody sees it who only looks. */
+export function journalState(progress: Progress, folder: string): JournalState {
+  const { waiting, bytes } = waitingUpTo(progress, endOfJournal(folder).mark ?? lastUnderstood(progress))
+  if (waiting <= 0) return { waiting: 0, bytes: 0, oldest: undefined }
+  const reader = readJournal(folder, progress.to.seq)
+  try {
+    for (let found = reader.peek(Infinity); found !== undefined; found = reader.peek(Infinity)) {
+      if (!isUnderstood(progress, found.record.seq)) return { waiting, bytes, oldest: found.record.receivedAt }
+      reader.pass()
+    }
+    return { waiting, bytes, oldest: undefined }
+  } finally {
+    reader.close()
+  }
+}
+
+export function readProgress(db: Database): Progress {
+  const row = db.prepare('SELECT seq, bytes, beyond FROM journal_progress').get()
+  const { seq, bytes, beyond } = row as { seq: number; bytes: number; beyond: string }
+  const stretches = (JSON.parse(beyond) as [number, number, number][]).map(([from, to, size]) => ({
+    from,
+    to,
+    bytes: size,
+  }))
+  return { to: { seq, bytes }, beyond: new Map(stretches.map(one => [one.from, one])) }
+}
+
+export function writeProgress(db: Database, { to, beyond }: Progress): void {
+  db.prepare('UPDATE journal_progress SET seq = ?, bytes = ?, beyond = ?').run(
+    ...[to.seq, to.bytes, JSON.stringify([...beyond.values()].map(one => [one.from, one.to, one.bytes]))],
+  )
+}
+
+function countLost(db: Database, count: number): void {
+  db.prepare(
+    `INSERT INTO counters VALUES ('pruned.unreadable_deliveries', ?1) ON CONFLICT (name) DO UPDATE SET value = value + ?1`,
+  ).run(count)
+}

@@ -1,0 +1,267 @@
+// Reads the journal in its order, from any delivery on. What cannot be read it passes over, to the next record that can be, in the same
+// file or in a later one; the seqs say what is missing.
+import { closeSync, fstatSync } from 'node:fs'
+import { endOf, type JournalRecord, type RecordHead } from './record.ts'
+import { formatOf, isThere, listSegments, openSegment, type Segment } from './segments.ts'
+import { readBytes } from './read-bytes.ts'
+import type { Mark } from './positions.ts'
+
+/** Where a record is, to read it again. */
+export interface Place {
+  readonly segment: Segment
+  readonly offset: number
+  readonly length: number
+}
+
+/** Bytes that are no record that can be read. */
+export interface Unread {
+  readonly file: string
+  readonly offset: number
+  readonly bytes: number
+  /** They end where the file does, within a record: most likely one that nobody was ever told was taken. */
+  readonly isTorn: boolean
+}
+
+export interface Found {
+  readonly record: JournalRecord
+  readonly place: Place
+  /** What was passed over on the way to it. */
+  readonly unread: readonly Unread[]
+}
+
+export interface JournalReader {
+  /** The next record, again and again until `pass`; undefined when there is none up to `end`. */
+  peek(end: number): Found | undefined
+  pass(): void
+  /**
+   * After `peek` has found none although there are deliveries up to `end`: what is there instead, if it is certain that they will not
+   * be found any more; undefined where a file may only be away for the moment.
+   */
+  instead(end: number): readonly Unread[] | undefined
+  /** Goes on behind this delivery. */
+  skipTo(seq: number): void
+  close(): void
+}
+
+/** Bytes of one read: some dozens of deliveries. */
+const chunkBytes = 1 << 20
+
+interface OpenFile {
+  readonly segment: Segment
+  readonly format: ReturnType<typeof formatOf>
+  readonly descriptor: number
+  readonly identity: string
+}
+
+/** Begins behind the delivery `after`. */
+export function readJournal(folder: string, after: number): JournalReader {
+  let file: OpenFile | undefined
+  let offset = 0
+  /** Bytes of the file from `from` on, as they were when the journal ended at `end`. */
+  let chunk: { bytes: Buffer; from: number; end: number } = { bytes: Buffer.alloc(0), from: 0, end: 0 }
+  /** The file's size when nothing more was found in it. */
+  let barrenAt = -1
+  let found: Found | undefined
+  let unread: Unread[] = []
+  /** Files that have nothing behind `after`. */
+  const left = new Set<string>()
+
+  function enter(segment: Segment): boolean {
+    const descriptor = openSegment(segment)
+    // It was erased just now: then nothing in it waits.
+    if (descriptor === undefined) return false
+    const { dev, ino } = fstatSync(descriptor, { bigint: true })
+    const identity = `${dev}:${ino}`
+    if (identity === file?.identity || left.has(identity)) {
+      closeSync(descriptor)
+      return false
+    }
+    leave()
+    file = { segment, format: formatOf(segment), descriptor, identity }
+    offset = 0
+    barrenAt = -1
+    chunk = { bytes: Buffer.alloc(0), from: 0, end: 0 }
+    return true
+  }
+
+  function leave(): void {
+    if (file === undefined) return
+    left.add(file.identity)
+    const rest = sizeOf(file) - offset
+    if (rest > 0) note(file, rest)
+    closeSync(file.descriptor)
+    file = undefined
+  }
+
+  function note({ segment, format, descriptor }: OpenFile, bytes: number): void {
+    unread.push({
+      file: segment.file,
+      offset,
+      bytes,
+      isTorn: isTorn(format, readBytes(descriptor, offset, Math.min(bytes, format.headBytes)), bytes),
+    })
+  }
+
+  /** The next file that may hold something behind `after`, after this one. */
+  function enterNext(): boolean {
+    const all = listSegments(folder)
+    // Meanwhile this one may have got more: as long as there is no next one it is being written.
+    const size = file === undefined ? 0 : sizeOf(file)
+    if (size > offset && size !== barrenAt) return true
+    const begins = all.findLast(({ first }) => first <= after + 1)?.first ?? 0
+    return all.filter(({ first }) => first >= begins).some(enter)
+  }
+
+  /** At least so many bytes from there on, where the file has them. */
+  function bytesAt(from: number, length: number, end: number): Buffer {
+    if (from >= chunk.from) {
+      const have = chunk.bytes.subarray(from - chunk.from)
+      if (have.length >= length) return have
+    }
+    if (file === undefined) return Buffer.alloc(0)
+    const size = Math.max(0, sizeOf(file) - from)
+    chunk = { bytes: readBytes(file.descriptor, from, Math.min(Math.max(length, chunkBytes), size)), from, end }
+    return chunk.bytes
+  }
+
+  /** What is here, and whether it is a record that is on the disk for good. */
+  function look(end: number): { readonly head: RecordHead | undefined; readonly found?: Found } {
+    if (file === undefined) return { head: undefined }
+    const { format, segment } = file
+    const head = format.readHead(bytesAt(offset, format.headBytes, end))
+    const record = head && format.decode(bytesAt(offset, head.length, end))
+    if (head !== undefined && record !== undefined && head.seq <= chunk.end) {
+      return { head, found: { record, place: { segment, offset, length: head.length }, unread } }
+    }
+    if (chunk.end >= end) return { head }
+    // These bytes were read before all of them were on the disk for good: what could not be written is taken back.
+    chunk = { bytes: Buffer.alloc(0), from: offset, end }
+    return look(end)
+  }
+
+  /** On to the next place in this file where a record begins; false when there is none yet. */
+  function skip(head: RecordHead | undefined, end: number): boolean {
+    if (file === undefined) return false
+    const size = sizeOf(file)
+    if (offset >= size || size === barrenAt) return false
+    const next = nextHead(file, offset + (head?.length ?? 1), size, end)
+    if (next === undefined) {
+      barrenAt = size
+      return false
+    }
+    note(file, next - offset)
+    offset = next
+    return true
+  }
+
+  function nextHead({ format }: OpenFile, from: number, size: number, end: number): number | undefined {
+    const { mark, headBytes } = format
+    const isHead = (place: number): boolean => format.readHead(bytesAt(place, headBytes, end)) !== undefined
+    if (mark === undefined) return from < size && isHead(from) ? from : undefined
+    for (let at = from; at + headBytes <= size;) {
+      const bytes = bytesAt(at, headBytes, end)
+      const here = bytes.indexOf(mark)
+      if (here === -1) {
+        // The mark itself may begin in this chunk and end in the next.
+        at += Math.max(1, bytes.length - mark.length + 1)
+        continue
+      }
+      if (isHead(at + here)) return at + here
+      at += here + 1
+    }
+    return undefined
+  }
+
+  function peek(end: number): Found | undefined {
+    for (;;) {
+      const here = found === undefined ? look(end) : undefined
+      found ??= here?.found
+      if (found !== undefined && found.record.seq > after) return found
+      if (found !== undefined) {
+        pass()
+        continue
+      }
+      if (after >= end) return undefined
+      // What comes next is not on the disk for sure yet; what should come before it may be in no file any more.
+      if (here?.head !== undefined && here.head.seq > end) return undefined
+      if (!skip(here?.head, end) && !enterNext()) return undefined
+    }
+  }
+
+  function pass(): void {
+    if (found === undefined) return
+    offset += found.place.length
+    skipTo(found.record.seq)
+    found = undefined
+  }
+
+  function skipTo(seq: number): void {
+    if (seq <= after) return
+    after = seq
+    unread = []
+    left.clear()
+  }
+
+  return {
+    peek,
+    pass,
+    skipTo,
+    instead: end => {
+      if (found !== undefined || after >= end || file === undefined) return undefined
+      const { segment, descriptor, format } = file
+      if (!isThere(segment.file, descriptor)) return undefined
+      const bytes = sizeOf(file) - offset
+      if (bytes <= 0) return unread
+      const torn = isTorn(format, readBytes(descriptor, offset, Math.min(bytes, format.headBytes)), bytes)
+      return [...unread, { file: segment.file, offset, bytes, isTorn: torn }]
+    },
+    close: () => {
+      if (file !== undefined) closeSync(file.descriptor)
+      file = undefined
+    },
+  }
+}
+
+function sizeOf({ descriptor }: OpenFile): number {
+  return fstatSync(descriptor).size
+}
+
+function isTorn(format: ReturnType<typeof formatOf>, head: Buffer, bytes: number): boolean {
+  return bytes < format.headBytes || (format.readHead(head)?.length ?? 0) > bytes
+}
+
+/** Reads the record of that number again; undefined where it is not there any more. */
+export function readAgain({ segment, offset, length }: Place, seq: number): JournalRecord | undefined {
+  const descriptor = openSegment(segment)
+  if (descriptor === undefined) return undefined
+  try {
+    const record = formatOf(segment).decode(readBytes(descriptor, offset, length))
+    return record?.seq === seq ? record : undefined
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+export interface JournalEnd {
+  /** Undefined where no record can be read. */
+  readonly mark: Mark | undefined
+  /** What comes behind it. */
+  readonly unread: readonly Unread[]
+}
+
+/** Where the journal ends, by its last segments alone. */
+export function endOfJournal(folder: string): JournalEnd {
+  let rest: readonly Unread[] = []
+  for (const { first } of listSegments(folder).toReversed()) {
+    const reader = readJournal(folder, first - 1)
+    let last: Mark | undefined
+    for (let found = reader.peek(Infinity); found !== undefined; found = reader.peek(Infinity)) {
+      last = endOf(found.record)
+      reader.pass()
+    }
+    rest = reader.instead(Infinity) ?? rest
+    reader.close()
+    if (last !== undefined) return { mark: last, unread: rest }
+  }
+  return { mark: undefined, unread: rest }
+}

@@ -1,0 +1,176 @@
+// The journal's files: a folder of segments, each named by the first delivery that it may hold, so that their names are an order, and
+// by the salt of its checksums.
+import { randomBytes } from 'node:crypto'
+import { constants, fstatSync, openSync, readdirSync, renameSync, statSync } from 'node:fs'
+import { open, rm, unlink, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { threadId } from 'node:worker_threads'
+import { firstFormat } from './first-format.ts'
+import { makePrivateFolder } from '../private-place.ts'
+import { makeFolder, syncFolder } from '../folder.ts'
+import { saltedFormat, type RecordFormat } from './record.ts'
+import { StoreError } from '../../../lib/fault.ts'
+import type { JournalMarks } from './positions.ts'
+
+export interface Segment {
+  readonly first: number
+  readonly file: string
+  /** Undefined in those of the first version. */
+  readonly salt: number | undefined
+}
+
+/** A third number is that of a file whose name was taken. */
+const named = /^(\d{16})(?:-([0-9a-f]{8}))?(?:-\d+)?\.journal$/
+
+/** The folder of the store in this file. */
+export function journalFolder(storeFile: string): string {
+  return `${storeFile}-inbox`
+}
+
+/** In their order; none where there is no folder. */
+export function listSegments(folder: string): Segment[] {
+  return namesIn(folder)
+    .flatMap(name => {
+      const [, first, salt] = named.exec(name) ?? []
+      if (first === undefined) return []
+      const file = path.join(folder, name)
+      return [{ first: Number(first), file, salt: salt === undefined ? undefined : Number.parseInt(salt, 16) }]
+    })
+    .sort((a, b) => a.first - b.first || (a.file < b.file ? -1 : 1))
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}
+
+export function formatOf({ salt }: Segment): RecordFormat {
+  return salt === undefined ? firstFormat : saltedFormat(salt)
+}
+
+/** Moves what one folder holds to another. Throws StoreError where both hold some. */
+export function moveJournal(from: string, to: string): void {
+  if (from === to || listSegments(from).length === 0) return
+  if (listSegments(to).length > 0) {
+    throw new StoreError(
+      `There are two folders of deliveries for one store: ${from} and ${to}.`,
+      'Start the daemon with a copy of the store beside each, or move the older one away.',
+    )
+  }
+  makeFolder(to)
+  for (const { file } of listSegments(from)) renameSync(file, path.join(to, path.basename(file)))
+  for (const folder of [to, from]) syncFolder(folder)
+}
+
+/** Bytes that the segments take. */
+export function journalBytes(folder: string): number {
+  return listSegments(folder).reduce((sum, { file }) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)
+}
+
+export interface OpenSegment extends Segment {
+  readonly descriptor: number
+  readonly salt: number
+}
+
+/** Makes an empty one (folder 0700, file 0600) that is still there after a power failure; answers it open for reading and writing. */
+export function createSegment(folder: string, first: number): OpenSegment {
+  const salt = randomBytes(4)
+  const name = `${String(first).padStart(16, '0')}-${salt.toString('hex')}.journal`
+  return { first, salt: salt.readUInt32BE(), ...createFile(path.join(folder, name)) }
+}
+
+/** Makes one of the same name again, or of one like it where somebody has put another file in its place. */
+export function createAgain({ file }: Segment): { readonly file: string; readonly descriptor: number } {
+  const bare = file.replace(/(-[0-9a-f]{8})-\d+\.journal$/, '$1').replace(/\.journal$/, '')
+  for (let count = 0; ; count += 1) {
+    try {
+      return createFile(count === 0 ? file : `${bare}-${count}.journal`)
+    } catch (error) {
+      if (count === 9 || !(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    }
+  }
+}
+
+/** Never one that is there: whatever it holds may be somebody's only copy. */
+function createFile(file: string): { readonly file: string; readonly descriptor: number } {
+  const folder = path.dirname(file)
+  makePrivateFolder(folder)
+  const descriptor = openSync(file, 'wx+', 0o600)
+  syncFolder(folder)
+  return { file, descriptor }
+}
+
+/** Open for reading; undefined where it is not there any more. */
+export function openSegment({ file }: Pick<Segment, 'file'>): number | undefined {
+  try {
+    return openSync(file, 'r')
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+/** Whether it is this very file that is still to be found by that name. */
+export function isThere(file: string, descriptor: number): boolean {
+  try {
+    const found = statSync(file, { bigint: true })
+    const own = fstatSync(descriptor, { bigint: true })
+    return found.ino === own.ino && found.dev === own.dev
+  } catch {
+    return false
+  }
+}
+
+const zeros = Buffer.alloc(1 << 20)
+
+/** Overwrites it, waits until that is on the disk, and removes it: bodies may hold secrets. */
+export async function eraseSegment({ file }: Pick<Segment, 'file'>): Promise<void> {
+  try {
+    const handle = await open(file, constants.O_RDWR | constants.O_NOFOLLOW)
+    try {
+      const { size } = await handle.stat()
+      for (let at = 0; at < size; at += zeros.length) {
+        await handle.write(zeros, 0, Math.min(zeros.length, size - at), at)
+      }
+      await handle.datasync()
+    } finally {
+      await handle.close()
+    }
+    await unlink(file)
+  } catch (error) {
+    if (!isMissing(error)) throw error
+  }
+}
+
+/** Those of them that hold nothing but deliveries up to `understood`; the first delivery behind all of them is `next`. */
+export function spentSegments<T extends Segment>(segments: readonly T[], next: number, understood: number): T[] {
+  return segments.filter((_, at) => (segments[at + 1]?.first ?? next) - 1 <= understood)
+}
+
+/** All that is understood, where nobody writes the journal. */
+export async function eraseUnderstood(folder: string, { end, understood }: JournalMarks): Promise<void> {
+  for (const segment of spentSegments(listSegments(folder), end.seq + 1, understood)) await eraseSegment(segment)
+}
+
+/** What a disk that is not full takes: a large delivery, bytes. */
+export const usualRoom = 256 * 1024
+
+/** Shows that the disk takes so many bytes more; throws what the file system throws. */
+export async function proveFolder(folder: string, bytes: number): Promise<void> {
+  const file = path.join(folder, `probe-${threadId}`)
+  try {
+    // A file that is there already has its place, whether or not there is any left.
+    await rm(file, { force: true })
+    await writeFile(file, Buffer.alloc(bytes), { mode: 0o600, flush: true })
+  } finally {
+    await rm(file, { force: true })
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
+}

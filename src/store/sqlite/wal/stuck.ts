@@ -1,0 +1,25 @@
+// A journal of which nothing can be read although something waits: it may pass, and when it does not, the daemon is not ready.
+import { UnreadableError } from '../../../lib/fault.ts'
+import type { JournalMarks } from './positions.ts'
+
+/** How long nothing may be read before that is said, ms. */
+const patience = 60_000
+
+/** Of the process, the same on all its threads, whatever the clock on the wall does. */
+function now(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n)
+}
+
+/** From now on, if not before. */
+export function noteStuck(marks: JournalMarks): void {
+  if (marks.stuckSince === 0) marks.noteStuck(now())
+}
+
+/** Throws UnreadableError where nothing could be read for a minute. */
+export function proveReadable({ stuckSince }: JournalMarks): void {
+  if (stuckSince === 0 || now() - stuckSince < patience) return
+  throw new UnreadableError(
+    'Nothing of what was accepted can be read from the write-ahead log beside the store, for a minute or longer.',
+    'See the lines on intake before this one, and whether its folder and files are there and may be read.',
+  )
+}

@@ -1,0 +1,254 @@
+// Writes the journal: what was appended is on the disk, in a file that is still to be found there, before the promise resolves. Erases
+// what is understood, a segment at a time.
+//
+// Somebody may take files away under it: a hand, a restore, a mount. What was accepted and waits in such a file is still to be had
+// through its descriptor, and is written again, by the same name.
+import { closeSync, fdatasyncSync, ftruncateSync, openSync, writevSync } from 'node:fs'
+import { encodeRecord } from './record.ts'
+import {
+  createSegment,
+  eraseSegment,
+  isThere,
+  journalBytes,
+  listSegments,
+  proveFolder,
+  spentSegments,
+} from './segments.ts'
+import { every } from '../../../lib/timer.ts'
+import { reasonOf } from '../../../lib/fault.ts'
+import { writeAgain } from './write-again.ts'
+import type { Delivery } from '../../ports/inbox.ts'
+import type { JournalMarks } from './positions.ts'
+import type { Log } from '../../../lib/log.ts'
+import type { Segment } from './segments.ts'
+
+export interface JournalWriter {
+  /** Throws what the file system throws; then nothing of it will be read. Not to be called again before it is done. */
+  append(deliveries: readonly Delivery[], receivedAt: number): Promise<void>
+  /** Bytes that the journal takes. */
+  readonly size: number
+  /** Rejects when the disk does not take so many bytes. */
+  prove(bytes: number): Promise<void>
+  close(): Promise<void>
+}
+
+export interface JournalWriterOptions {
+  readonly log?: Log | undefined
+  /** Understood bodies are gone from the disk this long after the last delivery at the latest, ms; under load, a segment later. */
+  readonly tidyEvery?: number | undefined
+}
+
+/** A segment that has so many bytes gets no more. */
+const segmentBytes = 16 * 2 ** 20
+/** Buffers that one call writes: less than the 1,024 that systems take (IOV_MAX). */
+const piecesAtOnce = 1_000
+/** Of so many full segments the descriptors are kept: what somebody takes away can be written again. */
+const keptOpen = 16
+
+interface FullSegment extends Segment {
+  readonly descriptor: number | undefined
+}
+
+/** To be opened by one thread of one process; goes on behind `marks.end`, in a segment of its own. */
+export function openJournalWriter(
+  folder: string,
+  marks: JournalMarks,
+  { log, tidyEvery = 1_000 }: JournalWriterOptions = {},
+): JournalWriter {
+  let full: FullSegment[] = listSegments(folder).map((segment, at, all) => ({
+    ...segment,
+    descriptor: all.length - at <= keptOpen ? openedAgain(segment) : undefined,
+  }))
+  let current = { ...createSegment(folder, marks.end.seq + 1), length: 0 }
+  let fullBytes = journalBytes(folder)
+  let appendedAt = performance.now()
+  let isAppending = false
+  /** Behind its end there may be bytes that nobody was told of. */
+  let isSpoiled = false
+  /** What the disk said of it when it was to be written: it gets no more. */
+  let isDoubtful = false
+  let isUntidy = false
+  let erasing: Promise<void> | undefined
+  const tidying = every(tidyEvery, async () => (erasing = tidy()), cannotTidy)
+
+  function roll(): void {
+    const before = current
+    current = { ...createSegment(folder, marks.end.seq + 1), length: 0 }
+    isDoubtful = false
+    full.push(before)
+    fullBytes += before.length
+    // The oldest are the first to be erased.
+    const surplus = full[full.length - 1 - keptOpen]
+    if (surplus?.descriptor === undefined) return
+    closeSync(surplus.descriptor)
+    full = full.map(one => (one === surplus ? { ...one, descriptor: undefined } : one))
+  }
+
+  /** Before something is written. */
+  function prepare(): void {
+    if (isSpoiled) ftruncateSync(current.descriptor, current.length)
+    isSpoiled = false
+    if (current.length < segmentBytes && !(isDoubtful && current.length > 0)) return
+    // A new file in a folder that was emptied just now would hide that the ones before it are gone.
+    restore()
+    roll()
+  }
+
+  function write(deliveries: readonly Delivery[], receivedAt: number): void {
+    prepare()
+    const { descriptor, length, salt } = current
+    let { seq, bytes } = marks.end
+    const pieces = deliveries.flatMap(delivery => {
+      const record = { seq: ++seq, bytesBefore: bytes, receivedAt, delivery }
+      bytes += delivery.body.length
+      return encodeRecord(record, salt)
+    })
+    let end = length
+    try {
+      for (let from = 0; from < pieces.length; from += piecesAtOnce) {
+        end += writeAll(descriptor, pieces.slice(from, from + piecesAtOnce), end)
+      }
+      isDoubtful = true
+      // At once, on this thread: in the pool of threads it would wait behind whatever the main thread compresses.
+      fdatasyncSync(descriptor)
+      isDoubtful = false
+      if (!isThere(current.file, descriptor)) throw new TakenAway()
+    } catch (error) {
+      // Its numbers are given again.
+      isSpoiled = true
+      ftruncateSync(descriptor, length)
+      isSpoiled = false
+      throw error
+    }
+    current.length = end
+    marks.moveEnd({ seq, bytes })
+  }
+
+  async function append(deliveries: readonly Delivery[], receivedAt: number): Promise<void> {
+    isAppending = true
+    try {
+      try {
+        write(deliveries, receivedAt)
+      } catch (error) {
+        if (!(error instanceof TakenAway)) throw error
+        restore()
+        write(deliveries, receivedAt)
+      }
+    } finally {
+      isAppending = false
+      appendedAt = performance.now()
+    }
+  }
+
+  /** Whatever is not where it was is written again, in its order; what cannot be is given up, and its reader counts it. */
+  function restore(): void {
+    const spent = new Set<Segment>(spentSegments(full, current.first, marks.understood))
+    full = full.flatMap(one => {
+      if (one.descriptor === undefined || isThere(one.file, one.descriptor)) return [one]
+      if (spent.has(one)) {
+        closeSync(one.descriptor)
+        return []
+      }
+      return [again(one, one.descriptor)]
+    })
+    if (isThere(current.file, current.descriptor)) return
+    const before = current
+    if (marks.understood >= marks.end.seq) {
+      current = { ...createSegment(folder, marks.end.seq + 1), length: 0 }
+      closeSync(before.descriptor)
+      log?.warn({ file: before.file }, 'a file of the write-ahead log was taken away; nothing in it was waiting')
+    } else {
+      current = { ...again(before, before.descriptor), length: before.length }
+    }
+    isSpoiled = false
+    isDoubtful = false
+  }
+
+  function again<T extends Segment>(segment: T, descriptor: number): T & { readonly descriptor: number } {
+    const length = segment === (current as Segment) ? current.length : undefined
+    const written = { ...segment, ...writeAgain(segment, descriptor, length) }
+    closeSync(descriptor)
+    log?.error(
+      { file: segment.file, again: written.file },
+      'a file of the write-ahead log was taken away; what waits in it was written again',
+    )
+    return written
+  }
+
+  async function tidy(): Promise<void> {
+    if (!isAppending) {
+      restore()
+      const isQuiet = performance.now() - appendedAt >= tidyEvery
+      if (isQuiet && current.length > 0 && marks.understood >= marks.end.seq) roll()
+    }
+    await eraseUnderstood()
+    if (isUntidy) log?.info('the write-ahead log can be tidied again')
+    isUntidy = false
+  }
+
+  /** Once per series of failures: until it passes the journal stays as large as it is. */
+  function cannotTidy(error: unknown): void {
+    if (!isUntidy) log?.error({ reason: reasonOf(error) }, 'the write-ahead log cannot be tidied')
+    isUntidy = true
+  }
+
+  async function eraseUnderstood(): Promise<void> {
+    const errors: unknown[] = []
+    for (const segment of spentSegments(full, current.first, marks.understood)) {
+      try {
+        await eraseSegment(segment)
+      } catch (error) {
+        // The others can be erased all the same.
+        errors.push(error)
+        continue
+      }
+      const gone = full.find(({ file }) => file === segment.file)
+      if (gone?.descriptor !== undefined) closeSync(gone.descriptor)
+      full = full.filter(one => one !== gone)
+      fullBytes = journalBytes(folder) - current.length
+    }
+    if (errors.length > 0) throw errors[0]
+  }
+
+  return {
+    append,
+    get size() {
+      return fullBytes + current.length
+    },
+    prove: async bytes => {
+      if (!isAppending) restore()
+      await proveFolder(folder, bytes)
+    },
+    close: async () => {
+      tidying.stop()
+      await erasing?.catch(() => undefined)
+      for (const { descriptor } of [...full, current]) if (descriptor !== undefined) closeSync(descriptor)
+    },
+  }
+}
+
+/** Whatever becomes of it is for nobody to read. */
+class TakenAway extends Error {
+  constructor() {
+    super('the file was taken away while it was written')
+  }
+}
+
+function openedAgain({ file }: Segment): number | undefined {
+  try {
+    return openSync(file, 'r')
+  } catch {
+    return undefined
+  }
+}
+
+function writeAll(descriptor: number, pieces: readonly Uint8Array[], at: number): number {
+  let written = writevSync(descriptor, pieces, at)
+  const wanted = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  // A call may write less than it was given: the rest in one piece.
+  while (written < wanted) {
+    const rest = Buffer.concat(pieces).subarray(written)
+    written += writevSync(descriptor, [rest], at + written)
+  }
+  return written
+}

@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest'
+import { allScenarios, scenarios } from '../../src/demo/platform/scenarios.ts'
+import { backfill, type BackfillOptions } from '../../src/discovery/backfill.ts'
+import { createPollContext } from '../../src/discovery/poll-context.ts'
+import { createSelection } from '../../src/processing/selection.ts'
+import { day, hour, openPolledWorld, second, start, type PolledWorld } from './polled-world.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { restFaults } from '../../src/demo/platform/rest-faults.ts'
+
+/** Two days at the company, of which nobody has told. */
+async function openPast(): Promise<PolledWorld> {
+  const world = await openPolledWorld()
+  const random = new Random(5)
+  for (let turn = 0; turn < 8; turn++) {
+    for (const name of allScenarios) world.lifecycle.create(scenarios[name](random))
+    await world.pass(6 * hour, 6 * hour)
+  }
+  return world
+}
+
+function run(world: PolledWorld, options: Partial<BackfillOptions> = {}, signal = new AbortController().signal) {
+  const none = { projectsInclude: [], projectsExclude: [], refsInclude: [], refsExclude: [], sourcesExclude: [] }
+  const context = createPollContext({
+    client: world.client,
+    runs: world.store.runs,
+    selection: createSelection(none),
+    rules: { blockedAfter: hour, staleAfter: 7 * day },
+    source: 'backfill',
+    signal,
+    clock: { now: () => world.now(), sleep: async () => undefined },
+  })
+  return backfill({
+    context,
+    notes: world.store.notes,
+    runs: world.store.runs,
+    name: 'test',
+    range: { since: start, until: world.now() },
+    projects: [],
+    groups: ['brightwater'],
+    dryRun: false,
+    onProgress: () => undefined,
+    now: () => world.now(),
+    ...options,
+  })
+}
+
+async function exported(world: PolledWorld): Promise<number[]> {
+  // Waiting for the budget may take longer than the first time that is let pass.
+  await world.pass(20 * second)
+  await world.pass(20 * second)
+  return (await world.sent()).map(({ key }) => key.pipelineId)
+}
+
+describe('a backfill', () => {
+  it('has every pipeline of its stretch exported once, children too, and nothing when it is run again', async () => {
+    await using world = await openPast()
+    const all = [...world.lifecycle.state.pipelines.keys()]
+    const summary = await run(world)
+    expect(summary).toMatchObject({ seen: all.length, news: all.length, failed: [] })
+    expect(await exported(world)).toEqual(all)
+    expect(await run(world)).toMatchObject({ seen: all.length, news: 0, resumed: false })
+    expect(await exported(world)).toEqual([])
+  })
+
+  it('keeps to its stretch', async () => {
+    await using world = await openPast()
+    const range = { since: start + 12 * hour, until: start + 24 * hour }
+    await run(world, { range })
+    const inside = [...world.lifecycle.state.pipelines.values()].filter(({ updatedAt }) => {
+      return updatedAt >= range.since && updatedAt <= range.until
+    })
+    expect(inside.length).toBeGreaterThan(10)
+    expect(await exported(world)).toEqual(inside.map(({ id }) => id))
+  })
+
+  it('writes nothing in a dry run', async () => {
+    await using world = await openPast()
+    const summary = await run(world, { dryRun: true })
+    expect(summary.news).toBe(world.lifecycle.state.pipelines.size)
+    expect(await world.store.runs.count()).toMatchObject({ runs: 0 })
+    expect(await world.store.notes.list('backfill/')).toEqual(new Map())
+  })
+
+  it('stopped half-way goes on from there, over the same stretch', async () => {
+    await using world = await openPast()
+    const stopping = new AbortController()
+    const onProgress: BackfillOptions['onProgress'] = ({ projects }) => {
+      if (projects.done === 3) stopping.abort(new Error('stopped'))
+    }
+    await expect(run(world, { onProgress }, stopping.signal)).rejects.toThrow('stopped')
+    world.api.asked.length = 0
+    const summary = await run(world, { range: { since: start + day, until: world.now() } })
+    expect(summary).toMatchObject({ resumed: true, range: { since: start } })
+    const lists = world.api.asked.filter(({ path }) => path.endsWith('/pipelines')).map(({ path }) => path)
+    expect(new Set(lists).size).toBeLessThan(5)
+    expect(await exported(world)).toEqual([...world.lifecycle.state.pipelines.keys()])
+  })
+
+  it('leaves out a project that it may not read, and says so', async () => {
+    await using world = await openPast()
+    world.api.misbehave = ({ path }) => (path.startsWith('/projects/302/') ? restFaults.notFound() : undefined)
+    const { failed, news } = await run(world)
+    expect(failed).toEqual([{ project: '302', reason: expect.stringContaining('knows no such thing') as string }])
+    expect(news).toBeGreaterThan(10)
+  })
+
+  it('lets the pipelines of the day pass', async () => {
+    await using world = await openPast()
+    await run(world)
+    expect(await world.store.asking.count('fresh')).toEqual({ due: 0, later: 0 })
+    expect((await world.store.asking.count('backfill')).due).toBe(world.lifecycle.state.pipelines.size)
+  })
+})

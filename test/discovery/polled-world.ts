@@ -1,0 +1,232 @@
+// The simulated platform with its real REST API, and everything between it and the exports, under one clock the test moves.
+import { createEnricher, type Enricher } from '../../src/enrichment/enricher.ts'
+import { createIntake } from '../../src/processing/intake.ts'
+import { createPlatformClient, type PlatformClient } from '../../src/platform/rest/client.ts'
+import { createPoller, type Poller, type PollerOptions } from '../../src/discovery/poller.ts'
+import { everything } from '../flow/world.ts'
+import { createFreezer } from '../../src/processing/take-snapshots.ts'
+import { createSettler } from '../../src/processing/settle-loop.ts'
+import { createStoredBudget } from '../../src/discovery/stored-budget.ts'
+import { createTroubles } from '../../src/platform/rest/error-throttle.ts'
+import { deliveryOf, headersOf, type Delivery } from '../../src/demo/platform/delivery.ts'
+import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
+import { pino } from 'pino'
+import { PlatformState } from '../../src/demo/platform/state.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import { Timeline } from '../../src/demo/platform/timeline.ts'
+import { withoutVariables } from '../../src/platform/webhook/without-variables.ts'
+import type { Clock } from '../../src/lib/clock.ts'
+import type { FrozenPart } from '../../src/model/chunk.ts'
+import type { SimProject } from '../../src/demo/platform/world.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+export const second = 1_000
+export const minute = 60 * second
+export const hour = 60 * minute
+export const day = 24 * hour
+export const start = Date.UTC(2026, 5, 1, 12, 0, 0)
+
+export interface WorldOptions {
+  readonly projects?: readonly SimProject[]
+  /** Which webhooks arrive. Default: none. */
+  readonly hook?: (delivery: Delivery, at: number) => boolean
+  /** True for the newest platforms: payloads name bridges and roots. Default false. */
+  readonly newest?: boolean
+  readonly poll?: Partial<Pick<PollerOptions, 'projects' | 'groups' | 'mine' | 'interval' | 'lookback'>> | undefined
+  readonly perMinute?: number
+  /** How far the platform's clock is ahead of ours, ms. */
+  readonly skew?: number
+  readonly enrich?: boolean
+  readonly traceparent?: boolean
+  readonly me?: number
+}
+
+export interface PolledWorld extends AsyncDisposable {
+  readonly api: RestApi
+  readonly store: Store
+  readonly lifecycle: Lifecycle
+  readonly client: PlatformClient
+  poller: Poller
+  enricher: Enricher
+  readonly logged: { readonly level: number; readonly msg: string }[]
+  now(): number
+  /** Lets time pass in steps: pipelines run, webhooks arrive, rounds are made, runs settle. */
+  pass(ms: number, step?: number): Promise<void>
+  /** The daemon dies and another one begins, on the same store. */
+  restart(): Promise<void>
+  /** All parts frozen since the last call. */
+  sent(): Promise<FrozenPart[]>
+}
+
+export async function openPolledWorld(options: WorldOptions = {}): Promise<PolledWorld> {
+  const { perMinute = 300, skew = 0, newest = false, hook } = options
+  let now = start
+  const clock: Clock = {
+    now: () => now,
+    sleep: async ms => {
+      now += ms
+    },
+  }
+  const state = new PlatformState()
+  const timeline = new Timeline(start + skew)
+  const random = new Random(7)
+  const api = await RestApi.start({
+    state,
+    now: () => now + skew,
+    ...(options.projects && { projects: options.projects }),
+    ...(options.me !== undefined && { me: options.me }),
+  })
+  const instance = api.url
+  const waiting: Delivery[] = []
+  const lifecycle = new Lifecycle(state, timeline, random, news => {
+    const delivery = deliveryOf(news, { instance, newest }, random)
+    if (hook?.(delivery, news.at) === true) waiting.push(delivery)
+  })
+  const logged: { level: number; msg: string }[] = []
+  const log = pino(
+    { level: 'info' },
+    { write: (line: string) => void logged.push(JSON.parse(line) as { level: number; msg: string }) },
+  )
+  const store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
+  const budget = createStoredBudget({ notes: store.notes, rules: { perMinute }, account: () => 'test', clock })
+  const client = createPlatformClient({
+    url: instance,
+    token: () => 'pat-1',
+    tokenType: 'private',
+    budget,
+    concurrency: 4,
+    userAgent: 'Pipespan/test',
+    retry: { tries: 2, refusals: 5, first: 1_000, max: 30_000 },
+    clock,
+    log,
+  })
+  const rules = {
+    settle: 5 * second,
+    blockedAfter: hour,
+    silentAfter: 2 * minute,
+    staleAfter: 7 * day,
+    enrichDeadline: options.enrich === false ? undefined : 2 * minute,
+  }
+  const freezer = createFreezer({
+    rules: { ...rules, deadline: 2 * minute, partSize: 500 },
+    family: { scheme: 'instance', profile: 'generic', bridgesWillCome: options.enrich !== false },
+    selection: everything,
+    to: [{ destination: 'default', signal: 'traces' }],
+    onFrozen: () => undefined,
+  })
+  const settler = createSettler({ runs: store.runs, perTransaction: store.runsPerTransaction, freezer, clock, log })
+  const intake = createIntake({
+    inbox: store.inbox,
+    runs: store.runs,
+    runsPerTransaction: store.runsPerTransaction,
+    rules,
+    freezer,
+    selection: everything,
+    parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
+    redact: withoutVariables,
+    version: '1',
+    onChange: () => undefined,
+    clock,
+    log,
+  })
+  const interval = options.poll?.interval ?? minute
+  const polls = options.poll !== undefined
+  const asking = (): { poller: Poller; enricher: Enricher } => {
+    const shared = {
+      client,
+      runs: store.runs,
+      notes: store.notes,
+      leases: store.leases,
+      rules,
+      selection: everything,
+      clock,
+      log,
+    }
+    const troubles = createTroubles(log)
+    const enricher = createEnricher({
+      ...shared,
+      budget,
+      asking: store.asking,
+      storeNow: async () => store.now(),
+      traceparent: options.traceparent ?? false,
+      troubles,
+      trends: store.views.trends,
+      onTriggered: projectId => poller.hint(projectId),
+      onMissed: projectId => poller.hint(projectId),
+      onMet: projectId => poller.meet(projectId),
+      onChange: () => undefined,
+    })
+    const poller = createPoller({
+      ...shared,
+      projects: options.poll?.projects ?? [],
+      groups: options.poll?.groups ?? [],
+      mine: options.poll?.mine ?? false,
+      interval,
+      lookback: options.poll?.lookback ?? day,
+      perMinute,
+      troubles,
+      onNews: () => undefined,
+    })
+    return { poller, enricher }
+  }
+  let nextRound = start
+  const drain = async (): Promise<void> => {
+    timeline.runUntil(now + skew)
+    const arrived = waiting.splice(0)
+    const header = { headerPrefix: 'X-Service-', instance }
+    await store.inbox.put(
+      arrived.map(delivery => {
+        const headers = headersOf(delivery, header, now, random)
+        const event = headers['X-Service-Event'] ?? ''
+        return { key: delivery.key, event, instance, source: 'webhook' as const, body: Buffer.from(delivery.body) }
+      }),
+    )
+    await intake.drain()
+    if (polls && now >= nextRound) {
+      nextRound = now + interval
+      await world.poller.round()
+    }
+    if (options.enrich !== false) await world.enricher.drain()
+    await settler.drain()
+  }
+  const world: PolledWorld = {
+    api,
+    store,
+    lifecycle,
+    client,
+    logged,
+    ...asking(),
+    now: () => now,
+    pass: async (ms, step = 5 * second) => {
+      const end = now + ms
+      await drain()
+      while (now < end) {
+        now = Math.min(end, now + step)
+        await drain()
+      }
+    },
+    restart: async () => {
+      await store.leases.release('poller', 'gone')
+      await world.poller.stop()
+      Object.assign(world, asking())
+    },
+    sent: async () => {
+      const { token, items } = await store.exports.lease({ destination: 'default', signal: 'traces' }, 100_000, minute)
+      await store.exports.settle(
+        token,
+        items.map(({ id }) => ({ id, as: 'delivered' as const })),
+      )
+      return items.map(({ part }) => part).sort((a, b) => a.key.pipelineId - b.key.pipelineId || a.part - b.part)
+    },
+    [Symbol.asyncDispose]: async () => {
+      await client.close()
+      await api.close()
+      await store.close()
+    },
+  }
+  return world
+}

@@ -1,0 +1,344 @@
+import { describe, expect, it } from 'vitest'
+import { allScenarios, scenarios } from '../../src/demo/platform/scenarios.ts'
+import { hour, minute, openPolledWorld, second, type PolledWorld, type WorldOptions } from './polled-world.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { restFaults } from '../../src/demo/platform/rest-faults.ts'
+import type { FrozenPart } from '../../src/model/chunk.ts'
+import type { PipelinePlan } from '../../src/demo/platform/plan.ts'
+import type { SimProject } from '../../src/demo/platform/world.ts'
+
+const whole = { groups: ['brightwater'] }
+
+function startAll(world: PolledWorld): void {
+  const random = new Random(5)
+  for (const name of allScenarios) world.lifecycle.create(scenarios[name](random))
+}
+
+/** Attempts of pipelines that ended, as they went out: every one once. */
+function attempts(parts: readonly FrozenPart[]): string[] {
+  return parts
+    .filter(({ kind }) => kind === 'attempt')
+    .map(({ key, attempt, pipeline }) => `${key.pipelineId}/${attempt} ${pipeline.facts.status}`)
+}
+
+function once(parts: readonly FrozenPart[]): boolean {
+  const all = attempts(parts)
+  const jobs = parts.flatMap(part => part.jobs.map(({ id, salt }) => `${id}~${salt ?? ''}`))
+  return new Set(all).size === all.length && new Set(jobs).size === jobs.length
+}
+
+/** Of the last attempt: exports leave in no order. */
+function lastStatus(parts: readonly FrozenPart[]): Map<number, string> {
+  const inOrder = parts.toSorted((a, b) => a.attempt - b.attempt)
+  return new Map(inOrder.map(({ key, pipeline }) => [key.pipelineId, pipeline.facts.status]))
+}
+
+function truth(world: PolledWorld): Map<number, string> {
+  return new Map([...world.lifecycle.state.pipelines.values()].map(({ id, status }) => [id, status]))
+}
+
+function plan(project: SimProject, rest: Partial<PipelinePlan> = {}): PipelinePlan {
+  return { ...scenarios.small(new Random(1)), project, ...rest }
+}
+
+function project(id: number): SimProject {
+  return { id, name: `p${id}`, path: `acme/p${id}`, description: '', defaultBranch: 'main' }
+}
+
+describe('the poller alone', () => {
+  it('exports every pipeline, children too, as it ended', async () => {
+    await using world = await openPolledWorld({ poll: whole })
+    startAll(world)
+    for (const one of world.lifecycle.state.pipelines.values()) world.api.activity.set(one.project.id, world.now())
+    await world.pass(2 * hour, 15 * second)
+    const parts = await world.sent()
+    expect(lastStatus(parts)).toEqual(truth(world))
+    expect(once(parts)).toBe(true)
+    expect(world.logged).toEqual([])
+  })
+
+  it('puts a family of three levels into one trace', async () => {
+    await using world = await openPolledWorld({ poll: whole })
+    const root = world.lifecycle.create(scenarios.family(new Random(3)))
+    for (const { id } of [301, 320].map(id => ({ id }))) world.api.activity.set(id, world.now())
+    await world.pass(hour, 15 * second)
+    const parts = await world.sent()
+    expect(parts).toHaveLength(world.lifecycle.state.pipelines.size)
+    expect(new Set(parts.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root.id]))
+    const triggers = [...world.lifecycle.state.pipelines.values()].map(({ id, trigger }) => [id, trigger?.bridge.id])
+    expect(parts.map(({ key, trace }) => [key.pipelineId, trace.parent?.jobId])).toEqual(triggers)
+  })
+
+  it('asks for a polled pipeline itself, its jobs and its bridges once', async () => {
+    await using world = await openPolledWorld({ poll: { projects: ['brightwater/data/reports'] } })
+    const { id } = world.lifecycle.create(scenarios.nightly(new Random(3)))
+    await world.pass(hour, 15 * second)
+    const about = world.api.asked.map(({ path }) => path).filter(path => path.includes(String(id)))
+    expect(about).toEqual(['', '/jobs', '/bridges'].map(part => `/projects/333/pipelines/${id}${part}`))
+    expect(await world.sent()).toHaveLength(1)
+  })
+
+  it.each([-3 * hour, 3 * hour])('is not misled by a platform whose clock is off by %s ms', async skew => {
+    await using world = await openPolledWorld({ poll: whole, skew })
+    world.lifecycle.create(scenarios.nightly(new Random(3)))
+    await world.pass(hour, 15 * second)
+    const again = world.lifecycle.create(scenarios.nightly(new Random(4)))
+    await world.pass(hour, 15 * second)
+    expect(lastStatus(await world.sent()).get(again.id)).toBe(again.status)
+  })
+
+  it('finds the pipelines of its own user in all projects, and no others', async () => {
+    await using world = await openPolledWorld({ poll: { mine: true }, me: 40 })
+    const mine = world.lifecycle.create(scenarios.nightly(new Random(3)))
+    world.lifecycle.create(scenarios.branch(new Random(3)))
+    await world.pass(hour, 15 * second)
+    expect(lastStatus(await world.sent())).toEqual(new Map([[mine.id, mine.status]]))
+  })
+
+  it('exports a pipeline that waits for a person as it stands, after an hour', async () => {
+    await using world = await openPolledWorld({ poll: whole })
+    const { id } = world.lifecycle.create(scenarios.blocked(new Random(3)))
+    await world.pass(hour, minute)
+    expect(await world.sent()).toEqual([])
+    await world.pass(15 * minute, minute)
+    const parts = await world.sent()
+    expect(attempts(parts)).toEqual([`${id}/1 manual`])
+    expect(parts[0]?.jobs.length).toBeGreaterThan(1)
+  })
+
+  it('follows a project that has moved', async () => {
+    await using world = await openPolledWorld({ poll: { projects: ['old/reports'] } })
+    world.api.moved.set('old/reports', 'brightwater/data/reports')
+    world.lifecycle.create(scenarios.nightly(new Random(3)))
+    await world.pass(hour, 15 * second)
+    expect(await world.sent()).toHaveLength(1)
+  })
+})
+
+describe('a family heard in any order', () => {
+  it.each([
+    ['its root by webhook, the others by the poller', (id: number, root: number) => id === root],
+    ['its root by the poller, the others by webhook', (id: number, root: number) => id !== root],
+    ['only its leaves by webhook', (id: number, root: number) => id > root + 2],
+  ])('is one trace: %s', async (_, isHeard) => {
+    let root = 0
+    await using world = await openPolledWorld({ poll: whole, hook: ({ pipelineId }) => isHeard(pipelineId, root) })
+    root = world.lifecycle.create(scenarios.family(new Random(3))).id
+    world.api.activity.set(301, world.now())
+    await world.pass(hour, 15 * second)
+    const parts = await world.sent()
+    expect(lastStatus(parts)).toEqual(truth(world))
+    expect(once(parts)).toBe(true)
+    expect(new Set(parts.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root]))
+  })
+
+  it.each([3, 18, 22, 31])('is one trace, whichever of its webhooks are lost (seed %i)', async seed => {
+    const random = new Random(seed)
+    await using world = await openPolledWorld({ poll: whole, newest: true, hook: () => !random.chance(0.4) })
+    world.api.activity.set(301, world.now())
+    const root = world.lifecycle.create(scenarios.family(new Random(3)))
+    await world.pass(20 * minute, 5 * second)
+    const parts = await world.sent()
+    expect(lastStatus(parts)).toEqual(truth(world))
+    expect(new Set(parts.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root.id]))
+  })
+
+  it('is joined by a link where the parent may not be seen', async () => {
+    await using world = await openPolledWorld({ hook: ({ pipelineId }) => pipelineId !== 48_210_001 })
+    world.api.misbehave = ({ path }) => (path.includes('48210001') ? restFaults.notFound('Pipeline') : undefined)
+    world.lifecycle.create(scenarios.family(new Random(3)))
+    await world.pass(hour)
+    const frontend = (await world.sent()).find(({ key }) => key.pipelineId === 48_210_002)
+    expect(frontend?.trace).toMatchObject({ rootPipelineId: 48_210_002, linked: { pipelineId: 48_210_001 } })
+  })
+})
+
+describe('a pipeline retried 8 days after it ended', () => {
+  it('is found again, and its second attempt is exported alone', async () => {
+    await using world = await openPolledWorld({ poll: { ...whole, interval: hour } })
+    const pipeline = world.lifecycle.create(scenarios.nightly(new Random(3)))
+    await world.pass(2 * hour, hour)
+    const first = await world.sent()
+    await world.pass(8 * 24 * hour, hour)
+    pipeline.plan.jobs.forEach(job => Object.assign(job, { fails: undefined }))
+    world.lifecycle.retry(pipeline)
+    await world.pass(7 * hour, hour)
+    const second = await world.sent()
+    expect(attempts([...first, ...second])).toEqual([`${pipeline.id}/1 failed`, `${pipeline.id}/2 success`])
+    expect(once([...first, ...second])).toBe(true)
+  })
+})
+
+describe('a pipeline retried at once', () => {
+  it('is found again though it ends with the same status a moment later', async () => {
+    const storefront = project(401)
+    await using world = await openPolledWorld({
+      projects: [storefront],
+      poll: { projects: ['acme/p401'], interval: second },
+    })
+    const flaky = {
+      name: 'unit tests',
+      stage: 'test',
+      seconds: [1, 1],
+      tags: [],
+      fails: ['script_failure', 'script_failure'],
+    } as const
+    const pipeline = world.lifecycle.create(
+      plan(storefront, { stages: ['test'], jobs: [flaky], acts: [{ on: 'failed', after: 1.5, does: 'retry' }] }),
+    )
+    await world.pass(5 * minute, second)
+    const ends = pipeline.history.filter(({ status }) => status === 'failed').map(({ at }) => at)
+    expect(ends).toHaveLength(2)
+    expect(ends[1]! - ends[0]!).toBeLessThan(10 * second)
+    const parts = await world.sent()
+    expect(parts.flatMap(({ jobs }) => jobs.map(({ id }) => id)).sort()).toEqual(pipeline.jobs.map(({ id }) => id))
+    expect(Math.max(...parts.map(part => part.pipeline.end))).toBe(ends[1])
+  })
+})
+
+describe('with webhooks beside', () => {
+  it('no pipeline is exported twice, and what a webhook told is not asked for again', async () => {
+    await using world = await openPolledWorld({ poll: whole, hook: () => true })
+    startAll(world)
+    await world.pass(2 * hour, 15 * second)
+    const parts = await world.sent()
+    expect(lastStatus(parts)).toEqual(truth(world))
+    expect(once(parts)).toBe(true)
+    const itself = world.api.asked.filter(({ path }) => /pipelines\/\d+$/.test(path))
+    expect(itself.length).toBeLessThanOrEqual(2)
+  })
+
+  it('lost webhooks, a hook switched off and two restarts: every pipeline once', async () => {
+    const random = new Random(11)
+    const until = Date.UTC(2026, 5, 1, 13, 30)
+    const hook: WorldOptions['hook'] = (_, at) => at < until && !random.chance(0.3)
+    await using world = await openPolledWorld({ poll: whole, hook })
+    const parts: FrozenPart[] = []
+    for (let round = 0; round < 4; round++) {
+      startAll(world)
+      await world.pass(40 * minute, 15 * second)
+      parts.push(...(await world.sent()))
+      if (round % 2 === 0) await world.restart()
+    }
+    await world.pass(3 * hour, 30 * second)
+    parts.push(...(await world.sent()))
+    expect(lastStatus(parts)).toEqual(truth(world))
+    expect(once(parts)).toBe(true)
+  })
+})
+
+describe('schedules and retries, which move no activity', () => {
+  it('are found within minutes where the project ran lately', async () => {
+    const projects = [project(1), project(2)]
+    await using world = await openPolledWorld({ projects, poll: { groups: ['acme'] } })
+    world.lifecycle.create(plan(projects[0]!))
+    await world.pass(3 * hour, minute)
+    expect(await world.sent()).toHaveLength(1)
+    const { id } = world.lifecycle.create(plan(projects[0]!, { source: 'schedule' }))
+    await world.pass(8 * minute, 30 * second)
+    expect([...lastStatus(await world.sent()).keys()]).toEqual([id])
+  })
+
+  it('are found within the day elsewhere', async () => {
+    const projects = Array.from({ length: 300 }, (_, index) => project(index + 1))
+    const interval = 10 * minute
+    await using world = await openPolledWorld({ projects, poll: { groups: ['acme'], interval }, perMinute: 600 })
+    await world.pass(2 * hour, interval)
+    const { id } = world.lifecycle.create(plan(projects[123]!, { source: 'schedule' }))
+    world.api.asked.length = 0
+    await world.pass(25 * hour, interval)
+    expect([...lastStatus(await world.sent()).keys()]).toEqual([id])
+    // The sweep itself asked for each project about once, and for its pages.
+    expect(world.api.asked.length).toBeLessThan(300 * 1.2 + 25 * 6 * 1.5 + 350)
+  })
+})
+
+describe('a group of 10,000 projects', () => {
+  it('costs a handful of requests a round while it is idle, and stays within the budget with 50 active', async () => {
+    const projects = Array.from({ length: 10_000 }, (_, index) => project(index + 1))
+    await using world = await openPolledWorld({ projects, poll: { groups: ['acme'] }, perMinute: 300 })
+    const sweep = { startedAt: world.now(), since: world.now(), count: 0, before: 10_000, done: false }
+    await world.store.notes.change(`poll/sweep/${world.api.url}/acme`, () => ({ value: sweep, result: undefined }))
+    const rounds = 10
+    await world.pass(rounds * minute, minute)
+    const idle = world.api.asked.length / rounds
+    expect(idle).toBeLessThan(12)
+
+    world.api.asked.length = 0
+    const began = world.now()
+    for (let turn = 0; turn < rounds; turn++) {
+      const active = projects.slice(turn * 5, turn * 5 + 50)
+      for (const { id } of active) world.api.activity.set(id, world.now())
+      for (const one of active.slice(0, 5)) world.lifecycle.create(plan(one))
+      await world.pass(minute, 20 * second)
+    }
+    const asked = world.api.asked.length
+    const aboutOne = ({ path }: { path: string }): boolean => /pipelines\/\d+/.test(path)
+    const about = world.api.asked.filter(aboutOne).length
+    const minutes = (world.now() - began) / minute
+    expect(asked / minutes).toBeLessThanOrEqual(300)
+    await world.pass(15 * minute, 20 * second)
+    const parts = await world.sent()
+    expect(lastStatus(parts)).toEqual(truth(world))
+    expect(world.api.asked.filter(aboutOne).length / parts.length).toBe(3)
+    // Each active project costs its list and its children's, and the sweep goes on; the rest is about the pipelines.
+    expect((asked - about) / minutes).toBeLessThan(2 * 50 + 12)
+  })
+
+  it('stays within the budget under 429s, and misses nothing', async () => {
+    const projects = Array.from({ length: 200 }, (_, index) => project(index + 1))
+    await using world = await openPolledWorld({ projects, poll: { groups: ['acme'] }, perMinute: 120 })
+    let refused = 0
+    world.api.misbehave = () => (++refused % 40 === 0 ? restFaults.tooMany(20) : undefined)
+    const times: number[] = []
+    const push = world.api.asked.push.bind(world.api.asked)
+    world.api.asked.push = (...items) => {
+      times.push(world.now())
+      return push(...items)
+    }
+    for (const one of projects.slice(0, 20)) {
+      world.api.activity.set(one.id, world.now())
+      world.lifecycle.create(plan(one))
+    }
+    await world.pass(hour, 20 * second)
+    expect(lastStatus(await world.sent())).toEqual(truth(world))
+    const most = Math.max(...times.map(at => times.filter(other => other >= at && other < at + minute).length))
+    expect(most).toBeLessThanOrEqual(120)
+  })
+})
+
+describe('bad answers', () => {
+  const cases = {
+    'a wrong token': restFaults.wrongToken(),
+    'a missing scope': restFaults.missingScope(),
+    'a login page': restFaults.loginPage(),
+    'JSON cut short': restFaults.truncated(),
+    'a redirect to another host': restFaults.elsewhere('https://elsewhere.example.com/api/v4/x'),
+    'an outage': restFaults.broken(),
+  }
+  it.each(Object.entries(cases))('%s: one message, not one a round, and it recovers by itself', async (_, reply) => {
+    await using world = await openPolledWorld({ poll: whole })
+    world.lifecycle.create(scenarios.nightly(new Random(3)))
+    world.api.misbehave = () => reply
+    await world.pass(20 * minute, minute)
+    const warnings = world.logged.filter(({ level, msg }) => level >= 40 && !msg.includes('pause'))
+    expect(warnings).toHaveLength(1)
+    world.api.misbehave = () => undefined
+    await world.pass(30 * minute, minute)
+    expect(await world.sent()).toHaveLength(1)
+    expect(world.logged.filter(({ msg }) => msg.endsWith('answers again'))).toHaveLength(1)
+  })
+
+  it('a project that vanished is told once; the others are looked at as before; it recovers', async () => {
+    await using world = await openPolledWorld({ poll: { projects: ['320', '333'] } })
+    world.api.misbehave = ({ path }) => (path.startsWith('/projects/320') ? restFaults.notFound() : undefined)
+    world.lifecycle.create(scenarios.nightly(new Random(3)))
+    await world.pass(hour, minute)
+    expect(await world.sent()).toHaveLength(1)
+    expect(world.logged.filter(({ level }) => level >= 40)).toHaveLength(1)
+    expect(world.api.asked.filter(({ path }) => path.startsWith('/projects/320')).length).toBeLessThan(15)
+    world.api.misbehave = () => undefined
+    await world.pass(2 * hour, minute)
+    expect(world.logged.at(-1)?.msg).toMatch(/project 320 answers again/)
+  })
+})

@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest'
+import { createRedelivery } from '../../src/discovery/redelivery.ts'
+import { createTroubles } from '../../src/platform/rest/error-throttle.ts'
+import { minute, openPolledWorld, type PolledWorld } from './polled-world.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { restFaults } from '../../src/demo/platform/rest-faults.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { Delivery } from '../../src/demo/platform/delivery.ts'
+import type { RestHook } from '../../src/demo/platform/rest-hooks.ts'
+
+const own: RestHook = { id: 7, url: 'https://pipespan.example.com/webhooks', owner: { group: 'brightwater' } }
+const foreign: RestHook = { id: 8, url: 'https://chat.example.com/webhooks', owner: { group: 'brightwater' } }
+
+function delivery(id: number, body = `{"object_kind":"pipeline","object_attributes":{"id":${id}}}`): Delivery {
+  return { kind: 'pipeline', at: 0, pipelineId: id, jobId: undefined, key: `key-${id}`, body }
+}
+
+function record(world: PolledWorld, hook: RestHook, status: string, one: Delivery): void {
+  const options = { headerPrefix: 'X-Service-', instance: world.api.url }
+  world.api.hooks.record(hook, one, status, options, world.now(), new Random(1))
+}
+
+async function open() {
+  const world = await openPolledWorld()
+  world.api.hooks.hooks.push(own, foreign)
+  const oversize: (string | undefined)[] = []
+  const redelivery = createRedelivery({
+    client: world.client,
+    inbox: world.store.inbox,
+    notes: world.store.notes,
+    leases: world.store.leases,
+    projects: [],
+    groups: ['brightwater'],
+    publicUrl: 'https://pipespan.example.com',
+    profile: profiles.generic,
+    troubles: createTroubles(silentLog()),
+    onAccepted: () => undefined,
+    onOversize: project => oversize.push(project),
+    clock: { now: () => world.now(), sleep: async () => undefined },
+    log: silentLog(),
+  })
+  const inbox = async (): Promise<(string | undefined)[]> =>
+    (await world.store.inbox.lease(1_000, 1e9, minute)).items.map(({ key }) => key).sort()
+  return { world, redelivery, oversize, inbox, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+}
+
+describe('redelivery', () => {
+  it('takes what was refused and what was never answered from its own hook, and nothing else', async () => {
+    await using here = await open()
+    record(here.world, own, '200', delivery(1))
+    record(here.world, own, '503', delivery(2))
+    record(here.world, own, '401', delivery(3))
+    record(here.world, own, 'internal error', delivery(4))
+    record(here.world, foreign, '503', delivery(5))
+    await here.redelivery.round()
+    expect(await here.inbox()).toEqual(['key-2', 'key-3', 'key-4'])
+  })
+
+  it('takes each once, over restarts and pages, and reads only what is new', async () => {
+    await using here = await open()
+    for (let id = 1; id <= 250; id++) record(here.world, own, id % 2 === 0 ? '503' : '200', delivery(id))
+    await here.redelivery.round()
+    expect(await here.inbox()).toHaveLength(125)
+    here.world.api.asked.length = 0
+    await here.redelivery.round()
+    expect(here.world.api.asked).toHaveLength(2)
+    record(here.world, own, '503', delivery(999))
+    await here.redelivery.round()
+    expect(await here.inbox()).toEqual(['key-999'])
+  })
+
+  it('writes down no pipeline variable but a valid traceparent', async () => {
+    await using here = await open()
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const variables = [
+      { key: 'DEPLOY_PASSWORD', value: 'planted-value' },
+      { key: 'TRACEPARENT', value: traceparent },
+    ]
+    const body = JSON.stringify({
+      object_kind: 'pipeline',
+      object_attributes: { id: 1, variables },
+      variables: 'planted-value',
+    })
+    record(here.world, own, '503', delivery(1, body))
+    await here.redelivery.round()
+    const { items } = await here.world.store.inbox.lease(10, 1e9, minute)
+    expect(items.map(one => JSON.parse(Buffer.from(one.body).toString()) as unknown)).toEqual([
+      {
+        object_kind: 'pipeline',
+        object_attributes: { id: 1, variables: [{ key: 'TRACEPARENT', value: traceparent }] },
+        variables: [],
+      },
+    ])
+  })
+
+  it('remembers of each hook when it was last heard of, and how its deliveries were answered', async () => {
+    await using here = await open()
+    const remembered = async () => [...(await here.world.store.notes.list('redelivery/')).values()]
+    for (const [id, status] of ['200', '200', '503', 'internal error'].entries()) {
+      record(here.world, own, status, delivery(id + 1))
+    }
+    await here.redelivery.round()
+    const told = { owner: 'group brightwater', state: 'executable', heardAt: here.world.now() }
+    expect(await remembered()).toMatchObject([{ ...told, answers: { 200: 2, 503: 1, 'no answer': 1 } }])
+    await here.world.pass(minute)
+    await here.redelivery.round()
+    expect(await remembered()).toMatchObject([{ ...told, answers: { 200: 2, 503: 1, 'no answer': 1 } }])
+    record(here.world, own, '200', delivery(9))
+    await here.redelivery.round()
+    expect(await remembered()).toMatchObject([{ heardAt: here.world.now(), answers: { 200: 3 } }])
+  })
+
+  it('costs nothing for a delivery that arrived after all', async () => {
+    await using here = await open()
+    const { inbox } = here.world.store
+    const body = Buffer.from(delivery(1).body)
+    await inbox.put([{ key: 'key-1', event: 'Pipeline Hook', source: 'webhook', body }])
+    record(here.world, own, 'internal error', delivery(1))
+    await here.redelivery.round()
+    expect(here.redelivery.counters).toMatchObject({ found: 1, accepted: 0 })
+    expect(await here.inbox()).toEqual(['key-1'])
+  })
+
+  it('has polled what was too large for the records', async () => {
+    await using here = await open()
+    record(here.world, own, '503', delivery(1, JSON.stringify({ object_kind: 'pipeline', pad: 'x'.repeat(2e6) })))
+    await here.redelivery.round()
+    expect(here.oversize).toEqual([undefined])
+    expect(await here.inbox()).toEqual([])
+  })
+
+  it('goes on from where it was when the platform failed in between', async () => {
+    await using here = await open()
+    for (let id = 1; id <= 150; id++) record(here.world, own, '503', delivery(id))
+    here.world.api.misbehave = ({ query }) => (query.get('page') === '2' ? restFaults.broken() : undefined)
+    await here.redelivery.round()
+    here.world.api.misbehave = () => undefined
+    await here.redelivery.round()
+    expect(await here.inbox()).toHaveLength(150)
+  })
+})

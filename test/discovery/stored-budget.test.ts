@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest'
+import { createStoredBudget } from '../../src/discovery/stored-budget.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import type { Clock } from '../../src/lib/clock.ts'
+
+function sharedStore() {
+  let now = Date.UTC(2026, 0, 1)
+  const clock: Clock = {
+    now: () => now,
+    sleep: async ms => {
+      now += ms
+    },
+  }
+  return { store: openSqlite(':memory:', { now: () => now, maxSize: 1e9 }), clock }
+}
+
+it('two processes with one token are granted no more than its budget in a minute', async () => {
+  const { store, clock } = sharedStore()
+  const rules = { perMinute: 60 }
+  const [one, two] = [1, 2].map(() => createStoredBudget({ notes: store.notes, rules, account: () => 'abc', clock }))
+  const grants: number[] = []
+  while (grants.length < 200) {
+    await one!.take('enrich')
+    grants.push(clock.now())
+    await two!.take('enrich')
+    grants.push(clock.now())
+  }
+  for (const [index, at] of grants.entries()) {
+    const within = grants.filter(other => other >= at && other < at + 60_000).length
+    expect(within, `grant ${index}`).toBeLessThanOrEqual(60)
+  }
+})
+
+it('a pause that one process was asked for binds the other, and ends', async () => {
+  const { store, clock } = sharedStore()
+  const rules = { perMinute: 600 }
+  const [one, two] = [1, 2].map(() => createStoredBudget({ notes: store.notes, rules, account: () => 'abc', clock }))
+  await one!.observed({ pause: 30_000 })
+  expect(await two!.snapshot()).toMatchObject({ available: 0, pausedFor: 30_000 })
+  const before = clock.now()
+  await two!.take('enrich')
+  expect(clock.now() - before).toBe(30_000)
+})
+
+it('another token has a budget of its own', async () => {
+  const { store, clock } = sharedStore()
+  let account = 'old'
+  const budget = createStoredBudget({ notes: store.notes, rules: { perMinute: 60 }, account: () => account, clock })
+  await budget.observed({ pause: 60_000 })
+  account = 'new'
+  expect(await budget.snapshot()).toMatchObject({ pausedFor: 0 })
+})
+
+it('what cannot be read of an older state is begun anew', async () => {
+  const { store, clock } = sharedStore()
+  await store.notes.change('budget/abc', () => ({ value: { odd: true }, result: undefined }))
+  const budget = createStoredBudget({ notes: store.notes, rules: { perMinute: 60 }, account: () => 'abc', clock })
+  await budget.take('backfill')
+  expect(await budget.snapshot()).toMatchObject({ perMinute: 60, available: 9 })
+})

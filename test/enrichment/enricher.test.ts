@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest'
+import { Random } from '../../src/demo/platform/random.ts'
+import { restFaults } from '../../src/demo/platform/rest-faults.ts'
+import { scenarios, type ScenarioName } from '../../src/demo/platform/scenarios.ts'
+import { hour, minute, openPolledWorld, second, type PolledWorld } from '../discovery/polled-world.ts'
+
+function begin(world: PolledWorld, name: ScenarioName) {
+  return world.lifecycle.create(scenarios[name](new Random(3)))
+}
+
+/** What was asked, without ids. */
+function asked(world: PolledWorld): string[] {
+  return world.api.asked.map(({ path }) => path.replace(/\d+/g, ':id'))
+}
+
+const jobsAndBridges = ['/projects/:id/pipelines/:id/jobs', '/projects/:id/pipelines/:id/bridges']
+
+describe('a pipeline heard by webhook', () => {
+  it('costs its jobs and its bridges, and brings the attempts that were retried', async () => {
+    await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
+    const pipeline = begin(world, 'flakyRunner')
+    await world.pass(hour)
+    expect(pipeline.jobs.some(({ retried }) => retried)).toBe(true)
+    expect(asked(world)).toEqual(jobsAndBridges)
+    const [part, ...more] = await world.sent()
+    expect(more).toEqual([])
+    expect(part?.jobs.map(({ id, retried }) => [id, retried])).toEqual(
+      pipeline.jobs.map(({ id, retried }) => [id, retried]),
+    )
+  })
+
+  it('costs its jobs only where the payload told its bridges', async () => {
+    await using world = await openPolledWorld({ hook: () => true, newest: true })
+    begin(world, 'branch')
+    await world.pass(hour)
+    expect(asked(world)).toEqual(jobsAndBridges.slice(0, 1))
+  })
+
+  it('is exported with the settle delay after its end, not later for having been asked about', async () => {
+    await using world = await openPolledWorld({ hook: () => true })
+    const pipeline = begin(world, 'branch')
+    while (pipeline.finishedAt === undefined) await world.pass(second, second)
+    await world.pass(7 * second, second)
+    expect(await world.sent()).toHaveLength(1)
+  })
+
+  it('costs nothing without a token', async () => {
+    await using world = await openPolledWorld({ hook: () => true, enrich: false })
+    begin(world, 'branch')
+    await world.pass(hour)
+    expect(asked(world)).toEqual([])
+    expect(await world.sent()).toHaveLength(1)
+  })
+
+  it('is exported as it is known when the platform does not answer by the deadline; the rest is a supplement', async () => {
+    await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
+    world.api.misbehave = () => restFaults.broken()
+    const pipeline = begin(world, 'flakyRunner')
+    while (pipeline.finishedAt === undefined) await world.pass(second, second)
+    await world.pass(100 * second)
+    expect(await world.sent()).toEqual([])
+    await world.pass(minute)
+    expect((await world.sent()).map(({ kind, attempt }) => [kind, attempt])).toEqual([['attempt', 1]])
+    world.api.misbehave = () => undefined
+    await world.pass(2 * hour)
+    const late = await world.sent()
+    expect(late.map(({ kind, attempt }) => [kind, attempt])).toEqual([['supplement', 1]])
+    expect(late[0]?.jobs.every(({ retried }) => retried)).toBe(true)
+    await world.pass(hour)
+    expect(await world.sent()).toEqual([])
+  })
+
+  it('that was deleted meanwhile is exported as it is known, and asked for once', async () => {
+    await using world = await openPolledWorld({ hook: () => true })
+    world.api.misbehave = ({ path }) => (path.includes('/pipelines/') ? restFaults.notFound('Pipeline') : undefined)
+    const pipeline = begin(world, 'branch')
+    while (pipeline.finishedAt === undefined) await world.pass(second, second)
+    await world.pass(10 * second)
+    expect(await world.sent()).toHaveLength(1)
+    await world.pass(hour)
+    expect(asked(world)).toHaveLength(1)
+    expect(world.logged.filter(({ msg }) => msg.includes('gone'))).toHaveLength(1)
+  })
+
+  it('is exported at once where the token may not read it, and told once', async () => {
+    await using world = await openPolledWorld({ hook: () => true })
+    world.api.misbehave = () => restFaults.wrongToken()
+    const pipelines = [begin(world, 'branch'), begin(world, 'mergeRequest')]
+    while (pipelines.some(({ finishedAt }) => finishedAt === undefined)) await world.pass(second, second)
+    await world.pass(10 * second)
+    expect(await world.sent()).toHaveLength(2)
+    expect(world.logged.filter(({ level }) => level >= 40)).toHaveLength(1)
+  })
+})
+
+describe('a pipeline known only from its jobs', () => {
+  it('is completed by REST, and followed to its end', async () => {
+    await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'job' })
+    const pipeline = begin(world, 'branch')
+    await world.pass(hour)
+    const [part, ...more] = await world.sent()
+    expect(more).toEqual([])
+    expect(part?.pipeline.facts).toMatchObject({ status: pipeline.status, ref: pipeline.ref, sha: pipeline.sha })
+  })
+})
+
+describe('a family', () => {
+  it.each([[false], [true]])('of three levels is one trace, heard by webhook (newest platform: %s)', async newest => {
+    await using world = await openPolledWorld({ hook: () => true, newest })
+    const root = begin(world, 'family')
+    await world.pass(hour)
+    const parts = await world.sent()
+    expect(parts).toHaveLength(world.lifecycle.state.pipelines.size)
+    expect(new Set(parts.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root.id]))
+    const triggers = [...world.lifecycle.state.pipelines.values()].map(({ id, trigger }) => [id, trigger?.bridge.id])
+    expect(parts.map(({ key, trace }) => [key.pipelineId, trace.parent?.jobId])).toEqual(triggers)
+  })
+})

@@ -1,0 +1,86 @@
+// Who gives way when bodies in flight need more than there is.
+import { expect, test } from 'vitest'
+import { createBodyBudget, type BodyBudget, type BodyClaim, type Standing } from '../../src/ingress/body-budget.ts'
+
+interface Sender {
+  readonly claim: BodyClaim
+  taken: boolean
+}
+
+/** 100 bytes, 60 of them for who is not proven, on a clock that the test moves. */
+function budgetOf(): { budget: BodyBudget; sender: (standing: Standing) => Sender; pass: (ms: number) => void } {
+  let now = 0
+  const budget = createBodyBudget({ total: 100, unproven: 60, now: () => now })
+  return {
+    budget,
+    pass: ms => void (now += ms),
+    sender: standing => {
+      const found: Sender = { claim: budget.claim(standing, () => (found.taken = true)), taken: false }
+      return found
+    },
+  }
+}
+
+test('who is not proven has a share, and the rest is there for those who are', () => {
+  const { budget, sender } = budgetOf()
+  const stranger = sender('stranger')
+  expect(stranger.claim.grow(60, 60)).toBe(true)
+  expect(stranger.claim.grow(61, 61)).toBe(false)
+  expect(budget.inFlight()).toBe(60)
+  expect(sender('proven').claim.grow(40, 40)).toBe(true)
+  expect(stranger.taken).toBe(false)
+})
+
+test('the slower one gives way; the slowest is not served at the cost of others', () => {
+  const { budget, sender, pass } = budgetOf()
+  const [first, second] = [sender('stranger'), sender('stranger')]
+  expect([first.claim.grow(30, 30), second.claim.grow(30, 20)]).toEqual([true, true])
+  pass(1_000)
+  const quick = sender('stranger')
+  pass(10)
+  expect(quick.claim.grow(20, 20)).toBe(true)
+  expect([first.taken, second.taken, budget.inFlight()]).toEqual([false, true, 50])
+  const slow = sender('stranger')
+  pass(60_000)
+  expect(slow.claim.grow(60, 1)).toBe(false)
+  expect(quick.taken).toBe(false)
+})
+
+test('a sender who was right before comes before a stranger however quick; a proven one before both', () => {
+  const { sender, pass } = budgetOf()
+  const known = sender('known')
+  pass(1_000)
+  expect(known.claim.grow(40, 40)).toBe(true)
+  const stranger = sender('stranger')
+  expect(stranger.claim.grow(21, 21)).toBe(false)
+  expect(stranger.claim.grow(20, 20)).toBe(true)
+  expect(known.claim.grow(60, 60)).toBe(true)
+  expect([known.taken, stranger.taken]).toEqual([false, true])
+  expect(sender('proven').claim.grow(90, 90)).toBe(true)
+  expect(known.taken).toBe(true)
+})
+
+test('nobody is turned out for nothing', () => {
+  const { sender, pass } = budgetOf()
+  expect(sender('proven').claim.grow(80, 80)).toBe(true)
+  const stranger = sender('stranger')
+  expect(stranger.claim.grow(10, 10)).toBe(true)
+  pass(1_000)
+  expect(sender('known').claim.grow(40, 40)).toBe(false)
+  expect(stranger.taken).toBe(false)
+})
+
+test('what is proven is never taken away, and is given back once', () => {
+  const { budget, sender, pass } = budgetOf()
+  const signed = sender('stranger')
+  expect(signed.claim.grow(32, 25)).toBe(true)
+  expect(signed.claim.prove(25)).toBe(true)
+  pass(60_000)
+  expect(sender('stranger').claim.grow(60, 60)).toBe(true)
+  expect(sender('proven').claim.prove(75)).toBe(true)
+  expect(sender('proven').claim.prove(1)).toBe(false)
+  expect([signed.taken, budget.inFlight()]).toEqual([false, 100])
+  signed.claim.release()
+  signed.claim.release()
+  expect(budget.inFlight()).toBe(75)
+})

@@ -1,0 +1,115 @@
+// A webhook door behind a real listener, before a real SQLite inbox: what the door's tests post to.
+import { Agent, request } from 'undici'
+import { Webhook } from 'standardwebhooks'
+import { onTestFinished } from 'vitest'
+import { silentLog } from '../../src/lib/log.ts'
+import { Secret } from '../../src/lib/secret.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import type { DoorSecrets } from '../../src/ingress/verify-delivery.ts'
+import { createWebhookDoor, type WebhookDoor, type WebhookDoorOptions } from '../../src/ingress/webhook.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+import { createHealth } from '../../src/web/health.ts'
+import { createListener, type Limits, type Listener } from '../../src/web/listener.ts'
+
+export const token = 'correct horse battery staple'
+export const signingSecret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+export const pipelineBody = Buffer.from('{"object_kind":"pipeline","object_attributes":{"id":31}}')
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly text: string
+  readonly message: string
+}
+
+export interface RunningDoor {
+  readonly door: WebhookDoor
+  readonly store: Store
+  readonly listener: Listener
+  readonly port: number
+  readonly url: string
+  /** How often the daemon was told of news. */
+  readonly woken: () => number
+  readonly post: (body: Buffer | string, headers?: Record<string, string>) => Promise<Answer>
+}
+
+export interface DoorSetting extends Partial<Omit<WebhookDoorOptions, 'secrets'>> {
+  readonly secrets?: DoorSecrets | (() => DoorSecrets)
+  readonly limits?: Partial<Limits>
+  readonly store?: Store
+  readonly basePath?: string
+}
+
+export const open: DoorSecrets = { tokens: [], signing: [] }
+export const byToken: DoorSecrets = { tokens: [new Secret(token)], signing: [] }
+export const bySignature: DoorSecrets = { tokens: [], signing: [new Secret(signingSecret)] }
+export const byBoth: DoorSecrets = { tokens: byToken.tokens, signing: bySignature.signing }
+
+/** Stops with the test. */
+export async function runDoor(setting: DoorSetting = {}): Promise<RunningDoor> {
+  const { secrets = byToken, limits, basePath, ...options } = setting
+  const store = setting.store ?? openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
+  const log = options.log ?? silentLog()
+  let woken = 0
+  const door = createWebhookDoor({
+    inbox: store.inbox,
+    requireSignature: false,
+    profile: profiles.generic,
+    now: Date.now,
+    ...options,
+    log,
+    secrets: typeof secrets === 'function' ? secrets : () => secrets,
+    onAccepted: () => (woken += 1),
+  })
+  const health = createHealth({ proveWritable: () => store.proveWritable(), stopping: () => false, now: Date.now, log })
+  const listener = createListener({
+    name: 'public',
+    host: '127.0.0.1',
+    port: 0,
+    trustProxy: false,
+    health,
+    log,
+    limits,
+    basePath,
+  })
+  listener.register(door.routes)
+  const { port, url } = await listener.start()
+  const agent = new Agent({ connections: 100 })
+  onTestFinished(async () => {
+    await agent.destroy()
+    await listener.stop(1_000)
+    await store.close()
+  })
+  return {
+    door,
+    store,
+    listener,
+    port,
+    url,
+    woken: () => woken,
+    post: async (body, headers) => {
+      const answer = await request(`${url}/webhooks`, {
+        dispatcher: agent,
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-service-event': 'Pipeline Hook', ...headers },
+        body,
+      })
+      const text = await answer.body.text()
+      const { message } = JSON.parse(text) as { message: string }
+      return { status: answer.statusCode, headers: answer.headers, text, message }
+    },
+  }
+}
+
+/** The headers of a signed delivery. `at`: milliseconds of Unix time. */
+export function signed(
+  body: Buffer | string,
+  { id = 'd1', at = Date.now(), secret = signingSecret }: { id?: string; at?: number; secret?: string } = {},
+): Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string> {
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(at / 1000)),
+    'webhook-signature': new Webhook(secret).sign(id, new Date(at), body),
+  }
+}

@@ -1,0 +1,96 @@
+// Many at once: few transactions, an answer for each, and only after the commit.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { createPutBatch } from '../../src/ingress/group-commit.ts'
+import type { Delivery, Inbox } from '../../src/store/ports/inbox.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { exchange } from '../web/raw-exchange.ts'
+import { runDoor, token } from './running-ingress.ts'
+
+test('500 at once are committed in few transactions and all are answered, on a file', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'door-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const store = openSqlite(path.join(folder, 'inbox.db'), { now: Date.now, maxSize: 2 ** 30 })
+  const { inbox, sizes } = counting(store.inbox)
+  const { post, door, woken } = await runDoor({ store, inbox })
+  const answers = await Promise.all(
+    Array.from({ length: 500 }, (_, i) =>
+      post(`{"object_kind":"pipeline","n":${i}}`, { 'x-service-token': token, 'idempotency-key': `k${i}` }),
+    ),
+  )
+  expect(answers.every(({ status }) => status === 202)).toBe(true)
+  expect(door.counts.accepted).toBe(500)
+  expect((await store.inbox.state()).waiting).toBe(500)
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(500)
+  // Five rounds at least, with one hundred connections.
+  expect(sizes.length).toBeLessThan(60)
+  expect(woken()).toBe(sizes.length)
+})
+
+test('senders that open a connection for each delivery share transactions too', async () => {
+  const store = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
+  const { inbox, sizes } = counting(store.inbox)
+  const { port, door } = await runDoor({ store, inbox })
+  const head = `POST /webhooks HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Service-Token: ${token}\r\n`
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, () =>
+      exchange(port, `${head}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`),
+    ),
+  )
+  expect(answers.every(answer => answer.startsWith('HTTP/1.1 202 '))).toBe(true)
+  expect(door.counts.accepted).toBe(200)
+  expect(sizes.length).toBeLessThan(50)
+})
+
+test('what arrives while a transaction is under way goes together into the next, within the bounds', async () => {
+  const store = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
+  onTestFinished(() => store.close())
+  const { inbox, sizes } = counting(store.inbox)
+  let late: Promise<unknown> | undefined
+  const slowOnce: Pick<Inbox, 'put'> = {
+    put: async deliveries => {
+      late ??= Promise.all(Array.from('bcdefgh').map(key => batch.put(delivery(key, 10))))
+      return inbox.put(deliveries)
+    },
+  }
+  const batch = createPutBatch(slowOnce, { maxItems: 3, maxBytes: 25, onAccepted: () => undefined })
+  expect(await batch.put(delivery('a', 100))).toBe('accepted')
+  await late
+  expect(sizes).toEqual([1, 2, 2, 2, 1])
+  await Promise.all(Array.from('ijkl').map(key => batch.put(delivery(key, 2))))
+  expect(sizes.slice(5)).toEqual([3, 1])
+})
+
+test('a transaction that fails fails its own deliveries; the next ones go on', async () => {
+  const store = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
+  onTestFinished(() => store.close())
+  let broken = true
+  const batch = createPutBatch(
+    { put: async deliveries => (broken ? Promise.reject(new Error('disk')) : store.inbox.put(deliveries)) },
+    { maxItems: 10, maxBytes: 1_000, onAccepted: () => undefined },
+  )
+  const failed = await Promise.allSettled([batch.put(delivery('a', 1)), batch.put(delivery('b', 1))])
+  expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  broken = false
+  expect(await batch.put(delivery('a', 1))).toBe('accepted')
+})
+
+function delivery(key: string, size: number): Delivery {
+  return { key, event: 'Pipeline Hook', source: 'webhook', body: Buffer.alloc(size) }
+}
+
+/** The real inbox, and how many deliveries each transaction held. */
+function counting(real: Inbox): { inbox: Pick<Inbox, 'put'>; sizes: number[] } {
+  const sizes: number[] = []
+  return {
+    sizes,
+    inbox: {
+      put: deliveries => {
+        sizes.push(deliveries.length)
+        return real.put(deliveries)
+      },
+    },
+  }
+}

@@ -1,0 +1,229 @@
+// Who gets in: tokens and signatures, alone, together, several, wrong, old.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { Secret } from '../../src/lib/secret.ts'
+import { exchange } from '../web/raw-exchange.ts'
+import {
+  byBoth,
+  bySignature,
+  byToken,
+  open,
+  pipelineBody,
+  runDoor,
+  signed,
+  signingSecret,
+  token,
+} from './running-ingress.ts'
+
+const body = pipelineBody
+const otherSecret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
+const withToken = { 'x-service-token': token }
+const minute = 60_000
+
+describe('the token', () => {
+  test.each([
+    ['missing', {}],
+    ['blank', { 'x-service-token': ' ' }],
+    ['wrong', { 'x-service-token': 'guess' }],
+    ['its beginning', { 'x-service-token': token.slice(0, -1) }],
+    ['longer', { 'x-service-token': `${token}x` }],
+    ['in another case', { 'x-service-token': token.toUpperCase() }],
+    ['in another header', { authorization: `Bearer ${token}` }],
+  ])('%s: 401', async (_name, headers) => {
+    const { post, store, door } = await runDoor({ secrets: byToken })
+    expect(await post(body, headers as Record<string, string>)).toMatchObject({
+      status: 401,
+      message: 'The secret token is missing or wrong.',
+    })
+    expect(door.counts.refused.token).toBe(1)
+    expect((await store.inbox.state()).waiting).toBe(0)
+  })
+
+  test('sent twice in one request: 401, also when one of them is right', async () => {
+    const { port } = await runDoor({ secrets: byToken })
+    const head = `POST /webhooks HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 2\r\n`
+    expect(await exchange(port, `${head}X-Service-Token: ${token}\r\nX-Service-Token: b\r\n\r\n{}`)).toMatch(
+      /^HTTP\/1\.1 401 /,
+    )
+  })
+
+  test('each of several is valid; all are compared in constant time, whichever matches', async () => {
+    const compared: string[] = []
+    class Watched extends Secret {
+      override equals(candidate: string): boolean {
+        compared.push(this.reveal())
+        return super.equals(candidate)
+      }
+    }
+    const tokens = ['old', 'new', 'next'].map(value => new Watched(value))
+    const { post } = await runDoor({ secrets: { tokens, signing: [] } })
+    for (const value of ['old', 'new', 'next', 'none']) {
+      compared.length = 0
+      expect((await post(body, { 'x-service-token': value })).status).toBe(value === 'none' ? 401 : 202)
+      expect(compared).toEqual(['old', 'new', 'next'])
+    }
+  })
+
+  test('beyond ASCII it is taken as the UTF-8 it is sent in', async () => {
+    const { post } = await runDoor({ secrets: { tokens: [new Secret('geheim-für-ß')], signing: [] } })
+    const onTheWire = Buffer.from('geheim-für-ß').toString('latin1')
+    expect((await post(body, { 'x-service-token': onTheWire })).status).toBe(202)
+  })
+
+  test('with no secret configured everybody gets in', async () => {
+    const { post } = await runDoor({ secrets: open })
+    expect((await post(body)).status).toBe(202)
+    expect((await post(body, { 'x-service-token': 'whatever', ...signed(body, { secret: otherSecret }) })).status).toBe(
+      202,
+    )
+  })
+})
+
+describe('the signature', () => {
+  test('over the body as it came lets in; the same id again is a duplicate', async () => {
+    const { post, store } = await runDoor({ secrets: bySignature })
+    const spaced = Buffer.from('{ "name" :  "späte Schicht ✓" }\n')
+    expect((await post(spaced, signed(spaced))).status).toBe(202)
+    expect((await post(spaced, signed(spaced))).status).toBe(200)
+    expect((await store.inbox.lease(10, 1e6, 1000)).items).toMatchObject([{ key: 'd1' }])
+  })
+
+  test.each([
+    ['of another secret', signed(body, { secret: otherSecret })],
+    ['of another body', signed('{}')],
+    ['of another id', { ...signed(body), 'webhook-id': 'd2' }],
+    ['of another time', { ...signed(body), 'webhook-timestamp': String(Math.floor(Date.now() / 1000) - 1) }],
+    ['without an id', { ...signed(body), 'webhook-id': '' }],
+    ['with a full stop in its id', signed(body, { id: 'd.1' })],
+    ['empty', { ...signed(body), 'webhook-signature': '' }],
+    [
+      'of another version',
+      { ...signed(body), 'webhook-signature': signed(body)['webhook-signature'].replace('v1,', 'v1a,') },
+    ],
+    ['cut off', { ...signed(body), 'webhook-signature': signed(body)['webhook-signature'].slice(0, -3) }],
+    ['of nothing', { ...signed(body), 'webhook-signature': 'v1,' }],
+    ['absent', {}],
+  ])('%s: 401', async (_name, headers) => {
+    const { post, store, door } = await runDoor({ secrets: bySignature })
+    expect(await post(body, headers)).toMatchObject({ status: 401, message: 'The signature is missing or wrong.' })
+    expect(door.counts.refused.signature).toBe(1)
+    expect((await store.inbox.state()).waiting).toBe(0)
+  })
+
+  test.each([
+    ['6 minutes old', signed(body, { at: Date.now() - 6 * minute })],
+    ['6 minutes ahead', signed(body, { at: Date.now() + 6 * minute })],
+    ['missing', { ...signed(body), 'webhook-timestamp': '' }],
+    ['no number', { ...signed(body), 'webhook-timestamp': 'now' }],
+    ['a number and more', { ...signed(body), 'webhook-timestamp': `${signed(body)['webhook-timestamp']}x` }],
+    ['in milliseconds', { ...signed(body), 'webhook-timestamp': String(Date.now()) }],
+    ['negative', { ...signed(body), 'webhook-timestamp': '-1' }],
+  ])('with a timestamp %s: 401', async (_name, headers) => {
+    const { post, door } = await runDoor({ secrets: bySignature })
+    expect((await post(body, headers)).status).toBe(401)
+    expect(door.counts.refused.timestamp).toBe(1)
+  })
+
+  test.each([-4, 4])('%i minutes off is within the window', async minutes => {
+    const { post } = await runDoor({ secrets: bySignature })
+    expect((await post(body, signed(body, { at: Date.now() + minutes * minute }))).status).toBe(202)
+  })
+
+  test('one of several signatures, by one of several secrets, is enough', async () => {
+    const { post } = await runDoor({
+      secrets: { tokens: [], signing: [otherSecret, signingSecret].map(value => new Secret(value)) },
+    })
+    const right = signed(body)
+    const several = `v1,AAAA v1a,BBBB ${right['webhook-signature']} v2,CCCC`
+    expect((await post(body, { ...right, 'webhook-signature': several })).status).toBe(202)
+    expect((await post(body, signed(body, { id: 'd2', secret: otherSecret }))).status).toBe(202)
+  })
+
+  test('an unusable signing secret verifies nothing and harms no other', async () => {
+    const { post } = await runDoor({
+      secrets: { tokens: [], signing: [new Secret('whsec_***'), new Secret(signingSecret)] },
+    })
+    expect((await post(body, signed(body))).status).toBe(202)
+    expect((await post(body, signed(body, { secret: otherSecret }))).status).toBe(401)
+  })
+
+  test('is verified before an event is found to be of no interest', async () => {
+    const { post, door } = await runDoor({ secrets: bySignature })
+    const push = { 'x-service-event': 'Push Hook' }
+    expect((await post(body, { ...signed('{}'), ...push })).status).toBe(401)
+    expect((await post(body, { ...signed(body), ...push })).status).toBe(200)
+    expect(door.counts.ignored).toEqual({ push: 1 })
+  })
+
+  test('whatever byte of the body is changed, added or taken away, it no longer lets in', async () => {
+    const { post, store } = await runDoor({ secrets: bySignature })
+    let sent = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.json(),
+        fc.nat(),
+        fc.integer({ min: 1, max: 255 }),
+        fc.constantFrom('change', 'add', 'take'),
+        async (json, at, by, how) => {
+          const original = Buffer.from(`{"ok":${json}}`)
+          const headers = signed(original, { id: `p${(sent += 1)}` })
+          const place = at % original.length
+          const byte = original[place]!
+          const mutated = Buffer.concat([
+            original.subarray(0, place),
+            how === 'take' ? Buffer.of() : how === 'change' ? Buffer.of(byte ^ by) : Buffer.of(by, byte),
+            original.subarray(place + 1),
+          ])
+          expect((await post(mutated, headers)).status).toBe(401)
+          expect((await post(original, headers)).status).toBe(202)
+        },
+      ),
+      { numRuns: 100 },
+    )
+    expect((await store.inbox.state()).waiting).toBe(sent)
+  })
+
+  test('bytes that text decoding would make equal are not equal', async () => {
+    const { post } = await runDoor({ secrets: bySignature })
+    const replacement = Buffer.from('{"a":"\ufffd"}')
+    const invalid = Buffer.concat([Buffer.from('{"a":"'), Buffer.of(0xff), Buffer.from('"}')])
+    expect(invalid.toString()).toBe(replacement.toString())
+    expect((await post(invalid, signed(replacement))).status).toBe(401)
+    expect((await post(replacement, signed(replacement))).status).toBe(202)
+  })
+})
+
+describe('both', () => {
+  test.each([
+    ['the token alone', withToken, 202],
+    ['the signature alone', signed(body), 202],
+    ['a right signature beside a wrong token', { ...signed(body), 'x-service-token': 'guess' }, 202],
+    ['a wrong signature beside the right token', { ...signed('{}'), ...withToken }, 401],
+    ['an old signature beside the right token', { ...signed(body, { at: 1e12 }), ...withToken }, 401],
+    ['an empty signature beside the right token', { 'webhook-signature': '', ...withToken }, 401],
+    ['neither', {}, 401],
+  ])('configured: %s → %s', async (_name, headers, status) => {
+    const { post } = await runDoor({ secrets: byBoth })
+    expect((await post(body, headers as Record<string, string>)).status).toBe(status)
+  })
+
+  test.each([
+    ['the token alone', withToken, 401],
+    ['the signature alone', signed(body), 202],
+    ['neither', {}, 401],
+  ])('configured and the signature required: %s → %s', async (_name, headers, status) => {
+    const { post } = await runDoor({ secrets: byBoth, requireSignature: true })
+    expect((await post(body, headers as Record<string, string>)).status).toBe(status)
+  })
+
+  test('a signature that no configured secret could verify leaves the decision to the token', async () => {
+    const { post } = await runDoor({ secrets: byToken })
+    expect((await post(body, { ...signed(body), ...withToken })).status).toBe(202)
+    expect((await post(body, signed(body))).status).toBe(401)
+  })
+
+  test('a required signature without a secret to verify it lets nobody in', async () => {
+    const { post } = await runDoor({ secrets: open, requireSignature: true })
+    expect((await post(body, signed(body))).status).toBe(401)
+  })
+})

@@ -1,0 +1,88 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { at, event, job, rest, rules } from '../flow/world.ts'
+import { canonical } from '../../src/model/versioned.ts'
+import { freezeAttempt } from '../../src/model/snapshot.ts'
+import { hearRun, mergeRun, type Run } from '../../src/model/run.ts'
+import { observation } from './arbitraries.ts'
+import { thawJob, thawMark, toldOf, type Told } from '../../src/model/restore.ts'
+import type { FrozenJob } from '../../src/model/chunk.ts'
+import type { Job } from '../../src/model/job.ts'
+import type { JobFacts, Observation } from '../../src/model/observation.ts'
+
+const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: 7 }
+
+function heard(observations: readonly Observation[]): Run {
+  return observations.map(hearRun).reduce(mergeRun)
+}
+
+/** Each job after the freeze with its span as it comes back from JSON. */
+function frozen(run: Run): { job: Job; span: FrozenJob; attempt: number }[] {
+  const { jobs, parts } = freezeAttempt(run, [...run.jobs.values()], trace, false, at(100), rules)
+  const byId = new Map(jobs.map(one => [one.id, one]))
+  return parts.flatMap(part =>
+    part.jobs.map(span => ({
+      job: byId.get(span.id)!,
+      span: JSON.parse(JSON.stringify(span)) as FrozenJob,
+      attempt: part.attempt,
+    })),
+  )
+}
+
+function told(...observations: Observation[]): Told[] {
+  return frozen(heard(observations)).map(({ job: one, span }) => toldOf(one, span))
+}
+
+const whole = job(
+  1,
+  'build',
+  'success',
+  { started: 5, finished: 50 },
+  { runner: { id: 3, tags: ['linux'] }, duration: 45 },
+)
+const finished = event('success', { finishedAt: at(60) }, [whole])
+
+describe('a frozen span', () => {
+  it('tells of a job what it says it tells', () => {
+    const seen = { nothing: 0, mark: 0, job: 0 }
+    fc.assert(
+      fc.property(fc.array(observation, { minLength: 1, maxLength: 4 }), observations => {
+        for (const { job: one, span, attempt } of frozen(heard(observations))) {
+          const tells = toldOf(one, span)
+          seen[tells] += 1
+          if (tells !== 'nothing') expect(thawMark(span, attempt)).toEqual(one.frozen)
+          if (tells === 'job') expect(canonical(thawJob(span, attempt))).toBe(canonical(one))
+        }
+      }),
+    )
+    expect(Math.min(...Object.values(seen))).toBeGreaterThan(0)
+  })
+
+  it('tells all of a job that a webhook told', () => {
+    expect(told(finished)).toEqual(['job'])
+  })
+
+  it('tells only that it was frozen of a job that REST told, or that two webhooks told different things of', () => {
+    expect(told(rest(finished))).toEqual(['mark'])
+    const before = job(
+      1,
+      'build',
+      'running',
+      { started: 5 },
+      { runner: { id: 3, description: 'one' }, when: 'on_success' },
+    )
+    expect(told(event('running', {}, [before]), finished)).toEqual(['mark'])
+  })
+
+  it('tells only that it was frozen of a job whose tags are of another runner than the one it shows', () => {
+    const on = (runner: NonNullable<JobFacts['runner']>): Observation =>
+      event('success', { finishedAt: at(60) }, [job(1, 'build', 'success', { started: 5, finished: 50 }, { runner })])
+    expect(told(on({ id: 1, tags: ['linux'] }), on({ id: 2 }))).toEqual(['mark'])
+  })
+
+  it('tells nothing of a job that was frozen before', () => {
+    const run = heard([finished])
+    const first = freezeAttempt(run, [...run.jobs.values()], trace, false, at(100), rules)
+    expect(frozen(first.run).map(({ job: one, span }) => toldOf(one, span))).toEqual(['nothing'])
+  })
+})

@@ -1,0 +1,60 @@
+// What deliveries are about, by header and by body.
+import { describe, expect, it } from 'vitest'
+import { hookKindOfBody, hookKindOfEvent, isWanted } from '../../../src/platform/webhook/event-kind.ts'
+
+describe('the event header', () => {
+  it.each([
+    ['Pipeline Hook', 'pipeline'],
+    ['pipeline hook', 'pipeline'],
+    [' Pipeline Hook ', 'pipeline'],
+    ['pipeline', 'pipeline'],
+    ['Job Hook', 'job'],
+    ['Build Hook', 'job'],
+    ['Push Hook', 'push'],
+    ['Tag Push Hook', 'tag_push'],
+    ['Merge Request Hook', 'merge_request'],
+    ['Confidential Note Hook', 'confidential_note'],
+    ['Resource Access Token Hook', 'resource_access_token'],
+    ['Deployment Hook', 'deployment'],
+    ['Teleport Hook', 'unknown'],
+    ['constructor', 'unknown'],
+    ['__proto__', 'unknown'],
+  ] as const)('%s is of kind %s', (event, kind) => {
+    expect(hookKindOfEvent(event)).toBe(kind)
+  })
+
+  it.each([undefined, '', '  ', 'System Hook', 'system hook'])('%o leaves it to the body', event => {
+    expect(hookKindOfEvent(event)).toBeUndefined()
+  })
+})
+
+describe('the body', () => {
+  it.each([
+    [{ object_kind: 'pipeline' }, 'pipeline'],
+    [{ object_kind: 'build' }, 'job'],
+    [{ object_kind: 'push', event_name: 'push' }, 'push'],
+    [{ object_kind: 'teleport' }, 'unknown'],
+    [{ event_name: 'push' }, 'push'],
+    [{ event_name: 'project_create' }, 'system'],
+    [{ event_name: 'user_add_to_team' }, 'system'],
+    [{ object_attributes: {}, builds: [] }, 'pipeline'],
+    [{ object_attributes: {}, jobs: [] }, 'pipeline'],
+    [{ object_attributes: {} }, 'unknown'],
+    [{ object_attributes: [], builds: [] }, 'unknown'],
+    [{ object_kind: 5, build_id: 1, build_status: 'success' }, 'job'],
+    [{}, 'unknown'],
+    [[], 'unknown'],
+    [null, 'unknown'],
+    [7, 'unknown'],
+    ['pipeline', 'unknown'],
+  ] as const)('%j is of kind %s', (body, kind) => {
+    expect(hookKindOfBody(body)).toBe(kind)
+  })
+})
+
+it('only pipeline and job events are wanted', () => {
+  expect(isWanted('pipeline')).toBe(true)
+  expect(isWanted('job')).toBe(true)
+  expect(isWanted('deployment')).toBe(false)
+  expect(isWanted('unknown')).toBe(false)
+})

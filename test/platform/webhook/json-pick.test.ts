@@ -1,0 +1,158 @@
+// A large delivery is read selectively, and tells the same as if all of it were built: what is JSON and what is not, escapes,
+// duplicates, bytes that are no UTF-8.
+// A long run: PIPESPAN_FUZZ_RUNS=5000000 PIPESPAN_FUZZ_SEED=1 vitest run test/platform/webhook/json-pick.test.ts -t 'whatever is wrong' --testTimeout 0
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { damaged } from '../../fuzz/damaged.ts'
+import { fuzzing } from '../../fuzz/mutations.ts'
+import { NotJson } from '../../../src/platform/webhook/json-walk.ts'
+import { objectShape, type Shape } from '../../../src/platform/webhook/wire-shape.ts'
+import { parseDelivery, type Parsed } from '../../../src/platform/webhook/parse-delivery.ts'
+import { pickJson } from '../../../src/platform/webhook/json-pick.ts'
+import { pipelineEvent } from '../../bounds/pipelines.ts'
+import { profiles } from '../../../src/platform/profile.ts'
+import { readPipelineHook } from '../../../src/platform/webhook/payload.ts'
+import { withoutVariables } from '../../../src/platform/webhook/without-variables.ts'
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+
+function read(body: Uint8Array, large: number, event = 'Pipeline Hook'): Parsed {
+  return parseDelivery(
+    { event, instance: 'https://git.example.com', body },
+    { profile: profiles.generic, traceparent: true, large },
+  )
+}
+
+/** As `JSON.parse` takes them; undefined for what it does not. */
+function whole(body: Uint8Array): { readonly json: unknown } | undefined {
+  try {
+    return { json: JSON.parse(new TextDecoder().decode(body)) }
+  } catch {
+    return undefined
+  }
+}
+
+const everything: Shape = objectShape({ a: 'scalar', b: 'texts', c: { items: 'scalar' } })
+
+function pick(body: Uint8Array): unknown {
+  const picked = pickJson(body, everything)
+  return JSON.parse(
+    JSON.stringify(picked, (_, value: unknown) => {
+      const isList = typeof value === 'object' && value !== null && Symbol.iterator in value
+      return isList ? [...(value as Iterable<unknown>)] : value
+    }),
+  )
+}
+
+describe('a large body', () => {
+  it('tells what a small one tells, whatever is wrong with it', () => {
+    fc.assert(
+      fc.property(damaged, ({ event, body }) => {
+        const [picked, built] = [read(body, 0, event), read(body, Infinity, event)]
+        if (!isDeepStrictEqual(picked, built)) expect(picked).toEqual(built)
+      }),
+      fuzzing(2_000),
+    )
+  })
+
+  it('is taken as JSON exactly where it is JSON, and kept without any variables', () => {
+    fc.assert(
+      fc.property(damaged, ({ body }) => {
+        const expected = whole(body)
+        if (expected === undefined) {
+          expect(() => pickJson(body, everything)).toThrow(NotJson)
+          return
+        }
+        pickJson(body, everything)
+        const kept: unknown = JSON.parse(new TextDecoder().decode(withoutVariables(body)))
+        const plain: unknown = JSON.parse(new TextDecoder().decode(body), (key, value: unknown) =>
+          key === 'variables' ? undefined : value,
+        )
+        if (!isDeepStrictEqual(kept, plain)) expect(kept).toEqual(plain)
+      }),
+      fuzzing(2_000),
+    )
+  })
+
+  it.each([
+    ['{"a":1,"a":2}', { a: 2 }],
+    ['{"a":"x","\\u0061":"y"}', { a: 'y' }],
+    ['{"a":{"a":1}}', { a: null }],
+    ['{"a":-0.5e+2,"z":1e999}', { a: -50 }],
+    ['{"a":1e400}', { a: null }],
+    ['{"a":"\\ud83d\\ude00\\ud800"}', { a: '😀\ud800' }],
+    ['{"b":["x",1,[],{"a":1},null],"c":[]}', { b: ['x', 1, null, null, null], c: [] }],
+    ['{"c":["x",1,[[1]],{"a":1}],"c":["z"]}', { c: ['z'] }],
+    [' \r\n{ "c" : [ 1 , 2 ] , "a" : true } \t', { c: [1, 2], a: true }],
+    ['{"__proto__":{"a":1},"constructor":2}', {}],
+    ['{}', {}],
+    ['"a"', 'a'],
+  ])('picks of %s what is read', (text, expected) => {
+    expect(pick(bytes(text))).toEqual(expected)
+  })
+
+  it.each([
+    '',
+    '{',
+    '{"a"}',
+    '{"a":}',
+    '{"a":1,}',
+    '[1,]',
+    '[1 2]',
+    '01',
+    '1.',
+    '1e',
+    '-',
+    '+1',
+    '.5',
+    'tru',
+    "{'a':1}",
+  ])('is no JSON as %j', text => {
+    expect(whole(bytes(text))).toBeUndefined()
+    expect(() => pickJson(bytes(text), everything)).toThrow(NotJson)
+  })
+
+  it('may be nested as deeply as it can be, in what nobody reads and in what somebody does', () => {
+    const deep = '['.repeat(1_000_000) + ']'.repeat(1_000_000)
+    expect(pick(bytes(`{"z":${deep},"a":${deep},"b":["x"]}`))).toEqual({ a: null, b: ['x'] })
+    const objects = '{"a":'.repeat(200_000) + '1' + '}'.repeat(200_000)
+    expect(pick(bytes(`{"z":${objects},"b":["x"]}`))).toEqual({ b: ['x'] })
+    expect(() => pickJson(bytes(`{"z":${deep.slice(1)}}`), everything)).toThrow(NotJson)
+  })
+
+  it('has its longest texts cut, and not within a character or an escape', () => {
+    for (const unit of ['x', 'ü', '€', '😀', '\\n', '\\u00e9', '\\ud83d\\ude00']) {
+      for (const lead of ['', 'a', 'ab', 'abc', 'abcd', 'abcde']) {
+        const text = `"${lead}${unit.repeat(500_000)}"`
+        const { a } = pick(bytes(`{"a":${text}}`)) as { a: string }
+        const expected = JSON.parse(text) as string
+        expect(a.length).toBeGreaterThan(65_536)
+        expect(a.length).toBeLessThan(400_000)
+        expect(expected.startsWith(a.slice(0, 65_536))).toBe(true)
+      }
+    }
+  })
+})
+
+describe('a pipeline of many jobs', () => {
+  it('is read in full up to the most that any platform sends', () => {
+    const parsed = read(bytes(pipelineEvent({ id: 1, jobs: 40_000 })), 256 * 1024)
+    expect(parsed.outcome === 'observation' && parsed.observation.jobs.length).toBe(40_000)
+  })
+
+  it.each([0, Infinity])('is refused with a sentence above that, however it is read', large => {
+    const jobs = `[${'{"id":1},'.repeat(50_000)}{"id":1}]`
+    const body = `{"object_attributes":{"id":1,"status":"success"},"project":{"id":1},"builds":${jobs}}`
+    const parsed = read(bytes(body), large)
+    expect(parsed.outcome === 'unparseable' && parsed.reason).toMatch(/lists 50001 jobs: more than 50000 .*Split/)
+  })
+
+  it('keeps nothing of a long text but what it cut of it', () => {
+    const { observation } = readPipelineHook(JSON.parse(pipelineEvent({ id: 1, commitMessage: 'x'.repeat(70_000) })), {
+      instance: 'https://git.example.com',
+      instanceHeader: '',
+    })
+    expect(observation.pipeline?.facts.commit?.message).toHaveLength(65_536)
+  })
+})

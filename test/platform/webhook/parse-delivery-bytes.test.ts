@@ -1,0 +1,59 @@
+// Bodies that are no payload, or hardly: cut off, not JSON, not UTF-8, hostile keys, deep and large.
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { parseDelivery } from '../../../src/platform/webhook/parse-delivery.ts'
+import { profiles } from '../../../src/platform/profile.ts'
+
+const failed = readFileSync(new URL('../../fixtures/webhooks/pipeline-failed.json', import.meta.url))
+const plain = { profile: profiles.generic, traceparent: false }
+
+describe('a body that is no payload', () => {
+  const event = { event: 'Pipeline Hook' }
+  const bytes = (body: Uint8Array) => parseDelivery({ ...event, body }, plain)
+  const notJson = 'The body is not JSON. Look for what cuts or rewrites it on its way from the platform.'
+
+  it.each([
+    ['empty', new Uint8Array()],
+    ['cut off', failed.subarray(0, 700)],
+    ['HTML', Buffer.from('<html>planted</html>')],
+    ['random bytes', new Uint8Array([0x00, 0xff, 0xfe, 0x80])],
+    ['UTF-16', Buffer.from('{"object_kind":"pipeline"}', 'utf16le')],
+  ])('(%s) is refused without an echo', (_what, body) => {
+    expect(bytes(body)).toEqual({ outcome: 'unparseable', reason: notJson })
+  })
+
+  it.each(['null', '7', '"planted"', '[]', '['.repeat(300_000) + ']'.repeat(300_000)])(
+    'of another shape is refused without an echo (%#)',
+    text => {
+      const parsed = bytes(Buffer.from(text))
+      expect(parsed).toMatchObject({ outcome: 'unparseable' })
+      expect(JSON.stringify(parsed)).toContain('The pipeline event is not a JSON object.')
+    },
+  )
+
+  it('is still one with a byte order mark or with bytes that are not UTF-8', () => {
+    const marked = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), failed])
+    expect(bytes(marked)).toEqual(bytes(failed))
+    const latin = Buffer.from(failed.toString().replace('Charge', 'Ch\u00e4rge'), 'latin1')
+    const parsed = bytes(latin)
+    expect(parsed.outcome === 'observation' && parsed.observation.pipeline?.facts.commit?.message).toContain(
+      'Ch\ufffdrge',
+    )
+  })
+
+  it('harms nothing with keys that name a prototype', () => {
+    const evil = '{"isAdmin":true,"toString":1}'
+    const text = failed.toString().replaceAll('{', `{"__proto__":${evil},"constructor":{"prototype":${evil}},`)
+    const parsed = bytes(Buffer.from(text))
+    expect(parsed).toEqual(bytes(failed))
+    expect({}).not.toHaveProperty('isAdmin')
+    expect(JSON.stringify(parsed)).not.toMatch(/isAdmin|__proto__/)
+  })
+
+  it('is read however deep and large its unknown fields are', () => {
+    const deep = '['.repeat(300_000) + ']'.repeat(300_000)
+    const wide = JSON.stringify('y'.repeat(5_000_000))
+    const text = failed.toString().replace('{', `{"deep":${deep},"wide":${wide},`)
+    expect(bytes(Buffer.from(text))).toEqual(bytes(failed))
+  })
+})

@@ -1,0 +1,322 @@
+// Deliveries in, observations out: every payload file of test/fixtures/webhooks to the observation that stands beside this test.
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { parseDelivery, type Delivery, type ParseOptions } from '../../../src/platform/webhook/parse-delivery.ts'
+import { profiles } from '../../../src/platform/profile.ts'
+
+const folder = new URL('../../fixtures/webhooks/', import.meta.url)
+const files = readdirSync(folder).map(file => file.replace(/\.json$/, ''))
+const bytesOf = (name: string) => readFileSync(new URL(`${name}.json`, folder))
+const jsonOf = (name: string) => JSON.parse(bytesOf(name).toString()) as Record<string, never>
+
+const plain: ParseOptions = { profile: profiles.generic, traceparent: false }
+
+function parse(body: unknown, delivery: Partial<Delivery> = {}, options = plain) {
+  return parseDelivery({ body: Buffer.from(JSON.stringify(body)), ...delivery }, options)
+}
+
+function observe(body: unknown, delivery: Partial<Delivery> = {}, options = plain) {
+  const parsed = parse(body, delivery, options)
+  if (parsed.outcome !== 'observation') throw new Error(JSON.stringify(parsed))
+  return parsed.observation
+}
+
+function reasonOf(body: unknown, delivery: Partial<Delivery> = {}, options = plain): string {
+  const parsed = parse(body, delivery, options)
+  return parsed.outcome === 'unparseable' ? parsed.reason : `no failure: ${parsed.outcome}`
+}
+
+describe('a payload file', () => {
+  it.each(files)('%s becomes exactly what stands beside this test', async name => {
+    const parsed = parseDelivery({ body: bytesOf(name) }, plain)
+    await expect(JSON.stringify(parsed, null, 2) + '\n').toMatchFileSnapshot(`observations/${name}.snap`)
+  })
+})
+
+describe('the kind', () => {
+  it('told by the header stands over the body', () => {
+    expect(parse(jsonOf('pipeline-failed'), { event: 'Push Hook' })).toEqual({ outcome: 'ignored', kind: 'push' })
+    expect(parse({}, { event: 'Teleport Hook' })).toEqual({ outcome: 'ignored', kind: 'unknown' })
+    expect(parse(jsonOf('pipeline-failed'), { event: 'Pipeline Hook' }).outcome).toBe('observation')
+    expect(parse(jsonOf('job-failed'), { event: 'Build Hook' }).outcome).toBe('observation')
+  })
+
+  it('of an event that is not wanted is told without reading its body', () => {
+    const body = new Uint8Array([0xff])
+    expect(parseDelivery({ event: 'Note Hook', body }, plain)).toEqual({ outcome: 'ignored', kind: 'note' })
+  })
+
+  it('of a system hook is judged from the body', () => {
+    expect(parse(jsonOf('pipeline-failed'), { event: 'System Hook' }).outcome).toBe('observation')
+    expect(parse(jsonOf('push'), { event: 'System Hook' })).toEqual({ outcome: 'ignored', kind: 'push' })
+    expect(parse({ a: 1 }, { event: 'System Hook' })).toEqual({ outcome: 'ignored', kind: 'unknown' })
+  })
+})
+
+describe('the instance', () => {
+  const body = jsonOf('pipeline-failed')
+  const platformUrl = 'https://configured.example.com/'
+
+  it('is the delivery header where the project bears it out, else the configured address, else the origin of the project', () => {
+    const header = { instance: 'HTTPS://Git.Example.com:443/' }
+    expect(observe(body, header, { ...plain, platformUrl }).key.instance).toBe('https://git.example.com')
+    expect(observe(body, {}, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
+    expect(observe(body).key.instance).toBe('https://git.example.com')
+  })
+
+  it('is looked for further where a header makes no sense', () => {
+    expect(observe(body, { instance: 'not a URL' }).key.instance).toBe('https://git.example.com')
+    expect(observe(body, { instance: 'ftp://x' }, { ...plain, platformUrl }).key.instance).toBe(
+      'https://configured.example.com',
+    )
+  })
+
+  it('keeps a relative root, which is no part of the project path', () => {
+    const job = jsonOf('job-failed') as object
+    const moved = { ...job, repository: { homepage: 'https://example.com/git/acme/shop/checkout' } }
+    const { key, project } = observe(moved, { instance: 'https://example.com/git/' })
+    expect(key.instance).toBe('https://example.com/git')
+    expect(project.path).toBe('acme/shop/checkout')
+  })
+
+  it.each([
+    'https://evil.example',
+    'https://git.example.com:8443',
+    'http://git.example.com',
+    'https://git.example.com/evil',
+  ])('is not what an unsigned header says against the project: %s', instance => {
+    expect(observe(body, { instance }).key.instance).toBe('https://git.example.com')
+    expect(observe(body, { instance }, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
+  })
+
+  it('is not cut out of the path of the project', () => {
+    const project = { id: 4, web_url: 'https://example.com/git/acme/shop/checkout' }
+    const told = { object_attributes: { id: 31, status: 'running' }, project, builds: [] }
+    const header = { event: 'Pipeline Hook', instance: 'https://example.com/git/acme' }
+    expect(observe(told, header).key.instance).toBe('https://example.com/git/acme')
+    const full = { ...told, project: { ...project, path_with_namespace: 'acme/shop/checkout' } }
+    expect(observe(full, header).key.instance).toBe('https://example.com')
+    expect(observe(full, { ...header, instance: 'https://example.com/git' }).key.instance).toBe(
+      'https://example.com/git',
+    )
+  })
+
+  it('is what the header says where the payload names no project address and nothing is configured', () => {
+    const told = { object_attributes: { id: 31, status: 'running' }, project: { id: 2 }, builds: [] }
+    const header = { event: 'Pipeline Hook', instance: 'https://git.example.com/' }
+    expect(observe(told, header).key.instance).toBe('https://git.example.com')
+    expect(observe(told, header, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
+  })
+
+  it('that nothing tells is a failure that names the header and the remedy', () => {
+    const lost = { object_attributes: { id: 1, status: 'running' }, project: { id: 2 }, builds: [] }
+    expect(reasonOf(lost)).toBe(
+      'The delivery does not tell its instance: no usable X-Service-Instance header, no web URL of its project. ' +
+        'Set PIPESPAN_PLATFORM_URL.',
+    )
+    expect(reasonOf(lost, {}, { ...plain, profile: profiles.gitlab })).toContain('X-Gitlab-Instance')
+    expect(reasonOf({ ...lost, project: { id: 2, web_url: 'javascript:alert(1)' } })).toContain('instance')
+  })
+})
+
+describe('a pipeline event', () => {
+  const base = {
+    object_attributes: { id: 31, status: 'running' },
+    project: { id: 4, web_url: 'https://git.example.com/a/b' },
+  }
+  const key = { instance: 'https://git.example.com', pipelineId: 31 }
+  const event = { event: 'Pipeline Hook' }
+
+  it('needs no more than ids, a status and an address', () => {
+    expect(observe(base, event)).toEqual({
+      key,
+      witness: 'webhook',
+      project: { id: 4, path: 'a/b', webUrl: 'https://git.example.com/a/b' },
+      pipeline: { facts: { status: 'running' }, times: {} },
+      jobs: [],
+    })
+  })
+
+  it('takes ids given as digits, and statuses of a newer platform', () => {
+    const { pipeline, key } = observe({ ...base, object_attributes: { id: '31', status: 'hibernating' } }, event)
+    expect(key.pipelineId).toBe(31)
+    expect(pipeline?.facts.status).toBe('hibernating')
+  })
+
+  it.each([
+    [{}, 'object_attributes, project'],
+    [{ ...base, object_attributes: { status: 'running' } }, 'object_attributes.id'],
+    [{ ...base, object_attributes: { id: 0, status: 'running' } }, 'object_attributes.id'],
+    [{ ...base, object_attributes: { id: -3, status: 'running' } }, 'object_attributes.id'],
+    [{ ...base, object_attributes: { id: 2 ** 53, status: 'running' } }, 'object_attributes.id'],
+    [{ ...base, object_attributes: { id: 1.5, status: 'running' } }, 'object_attributes.id'],
+    [{ ...base, object_attributes: { id: '9'.repeat(16), status: 'running' } }, 'object_attributes.id'],
+    [{ ...base, object_attributes: { id: 'planted', status: 'running' } }, 'object_attributes.id'],
+    [{ ...base, object_attributes: { id: 31 } }, 'object_attributes.status'],
+    [{ ...base, object_attributes: { id: 31, status: ' ' } }, 'object_attributes.status'],
+    [{ ...base, object_attributes: { id: 31, status: 'x'.repeat(65) } }, 'object_attributes.status'],
+    [{ ...base, object_attributes: { id: null, status: null } }, 'object_attributes.id, object_attributes.status'],
+    [{ ...base, project: { web_url: 'https://git.example.com/a/b' } }, 'project.id'],
+  ])('without a usable field is refused by its name (%#)', (body, fields) => {
+    expect(reasonOf(body, event)).toBe(
+      `The pipeline event has no usable ${fields}. If its webhook has a custom template, remove it: ` +
+        'only the payload as the platform makes it is understood.',
+    )
+  })
+
+  it('drops what is wrong and keeps the rest', () => {
+    const { pipeline, jobs } = observe(
+      {
+        ...base,
+        object_attributes: {
+          ...base.object_attributes,
+          ref: 7,
+          name: null,
+          sha: '',
+          tag: 'yes',
+          duration: -1,
+          queued_duration: 'NaN',
+          created_at: '2016-02-30 10:00:00 UTC',
+          stages: ['build', null, 7, 'test'],
+          url: 'javascript:alert(1)',
+        },
+        user: { id: null, username: 'root' },
+        commit: { id: 5, message: 'Fix it' },
+        merge_request: { title: 'no iid' },
+        source_pipeline: { job_id: 5 },
+        builds: [{ id: 1, status: 'success', runner: { id: null }, artifacts_file: { size: 5 }, environment: 7 }],
+      },
+      event,
+    )
+    expect(pipeline).toEqual({
+      facts: {
+        status: 'running',
+        stages: ['build', 'test'],
+        user: { username: 'root' },
+        commit: { message: 'Fix it' },
+      },
+      times: {},
+    })
+    expect(jobs).toEqual([{ id: 1, facts: { kind: 'job', status: 'success' }, times: {} }])
+  })
+
+  it('drops a broken job, counts it, and keeps its neighbours', () => {
+    const builds = [
+      { id: 1, status: 'success' },
+      { id: 2 },
+      null,
+      { status: 'failed' },
+      'job',
+      { id: '3', status: 'x' },
+    ]
+    const parsed = parse({ ...base, builds, bridges: [{ id: 4, status: 'success' }, {}] }, event)
+    expect(parsed).toMatchObject({ outcome: 'observation', dropped: 5 })
+    expect(parsed.outcome === 'observation' && parsed.observation.jobs.map(job => [job.id, job.facts.kind])).toEqual([
+      [1, 'job'],
+      [3, 'job'],
+      [4, 'bridge'],
+    ])
+  })
+
+  it('cuts long texts, drops long addresses and takes out what no database stores', () => {
+    const long = 'x'.repeat(100_000)
+    const { pipeline } = observe(
+      {
+        ...base,
+        object_attributes: { ...base.object_attributes, ref: long, name: 'a\0b\ud800', url: `https://${long}` },
+        commit: { message: long },
+      },
+      event,
+    )
+    expect(pipeline?.facts.ref).toHaveLength(1_024)
+    expect(pipeline?.facts.commit?.message).toHaveLength(65_536)
+    expect(pipeline?.facts.name).toBe('ab\ufffd')
+    expect(pipeline?.facts.url).toBeUndefined()
+  })
+
+  it('keeps absurd durations, as long as they are durations', () => {
+    const durations = { duration: 0.0004, queued_duration: 11_836_800.5 }
+    const { pipeline } = observe({ ...base, object_attributes: { ...base.object_attributes, ...durations } }, event)
+    expect(pipeline?.facts).toMatchObject({ duration: 0.0004, queuedDuration: 11_836_800.5 })
+  })
+
+  it('knows that the trigger is listed where the platform names the bridge, lists bridges of a child pipeline, or is new and names none', () => {
+    const source = { pipeline_id: 30, job_id: 5, project: { id: 9 } }
+    const told = (attributes: object, more: object) =>
+      observe({ ...base, object_attributes: { ...base.object_attributes, ...attributes }, ...more }, event).pipeline
+        ?.facts.sourcePipeline
+    const from = { pipelineId: 30, projectId: 9, jobId: 5 }
+    expect(told({}, { source_pipeline: source })).toEqual(from)
+    expect(told({ source: 'parent_pipeline' }, { source_pipeline: source })).toEqual(from)
+    expect(told({}, { source_pipeline: { ...source, job_id: null } })).toEqual({ pipelineId: 30, projectId: 9 })
+    expect(told({}, { source_pipeline: { ...source, job_id: null, bridge_id: 6 } })).toEqual({
+      ...from,
+      jobId: 6,
+      bridgesAreTold: true,
+    })
+    expect(told({ source: 'parent_pipeline' }, { source_pipeline: source, bridges: [] })).toEqual({
+      ...from,
+      bridgesAreTold: true,
+    })
+    expect(told({ source: 'pipeline', root_pipeline_id: 30 }, { source_pipeline: source })).toEqual({
+      ...from,
+      startedByJob: true,
+    })
+  })
+})
+
+describe('a job event', () => {
+  const base = { build_id: 5, build_status: 'success', pipeline_id: 31, project_id: 4 }
+  const delivery = { event: 'Job Hook', instance: 'https://git.example.com' }
+
+  it('needs no more than ids and a status', () => {
+    expect(observe(base, delivery)).toEqual({
+      key: { instance: 'https://git.example.com', pipelineId: 31 },
+      witness: 'webhook',
+      project: { id: 4 },
+      jobs: [{ id: 5, facts: { kind: 'job', status: 'success' }, times: {} }],
+    })
+  })
+
+  it('has a failure reason only when it failed', () => {
+    const reason = (build_status: string) =>
+      observe({ ...base, build_status, build_failure_reason: 'unknown_failure' }, delivery).jobs[0]?.facts.failureReason
+    expect(reason('success')).toBeUndefined()
+    expect(reason('canceled')).toBeUndefined()
+    expect(reason('failed')).toBe('unknown_failure')
+  })
+
+  it('takes the project id from its project, and its name from the words it is given in', () => {
+    const { project } = observe(
+      { ...base, project_id: null, project: { id: 7 }, project_name: 'Acme / Shop' },
+      delivery,
+    )
+    expect(project).toEqual({ id: 7, name: 'Shop' })
+  })
+
+  it.each([
+    ['build_id', 'build_id'],
+    ['build_status', 'build_status'],
+    ['pipeline_id', 'pipeline_id'],
+    ['project_id', 'project_id'],
+  ])('without %s is refused by its name', (field, named) => {
+    // The commit's id is that of the pipeline, and stands in for nothing.
+    const body = { ...base, commit: { id: 31 }, [field]: undefined }
+    expect(reasonOf(body, delivery)).toContain(`The job event has no usable ${named}.`)
+  })
+})
+
+describe('pipeline variables', () => {
+  const body = jsonOf('pipeline-merge-request')
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+
+  it('end here', () => {
+    expect(JSON.stringify(observe(body))).not.toMatch(/planted|TRACEPARENT|0af7651916cd43dd/)
+  })
+
+  it('let a traceparent pass where it is honoured, and nothing else', () => {
+    const observation = observe(body, {}, { ...plain, traceparent: true })
+    expect(observation.pipeline?.facts.traceparent).toBe(traceparent)
+    expect(JSON.stringify(observation)).not.toContain('planted')
+  })
+})

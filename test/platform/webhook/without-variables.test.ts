@@ -1,0 +1,67 @@
+// What is kept of a delivery that could not be understood never holds its variables.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { keptOfText, withoutVariables } from '../../../src/platform/webhook/without-variables.ts'
+
+const encode = (text: string) => new TextEncoder().encode(text)
+const kept = (text: string) => new TextDecoder().decode(withoutVariables(encode(text)))
+
+describe('a delivery that could not be understood', () => {
+  it('is kept as JSON without its variables', () => {
+    const body = {
+      object_kind: 'pipeline',
+      object_attributes: { id: 'x', variables: [{ key: 'A', value: 'planted' }], status: 'failed' },
+      variables: { A: 'planted' },
+      builds: [{ id: 1, variables: ['planted'] }],
+    }
+    expect(JSON.parse(kept(JSON.stringify(body)))).toEqual({
+      object_kind: 'pipeline',
+      object_attributes: { id: 'x', status: 'failed' },
+      builds: [{ id: 1 }],
+    })
+  })
+
+  it('is kept whole where it has none, with a byte order mark taken off', () => {
+    expect(kept('\ufeff{"a":[1,null,"ü"],"__proto__":{"b":true}}')).toBe('{"a":[1,null,"ü"],"__proto__":{"b":true}}')
+    expect(kept('null')).toBe('null')
+  })
+
+  it('is cut to its beginning where it is not JSON', () => {
+    expect(kept('<html>')).toBe('<html>')
+    expect(withoutVariables(encode('x'.repeat(10_000)))).toHaveLength(keptOfText)
+    expect(withoutVariables(new Uint8Array([0xff, 0xfe, 0x00]))).toEqual(new Uint8Array([0xff, 0xfe, 0x00]))
+    expect(kept('')).toBe('')
+  })
+
+  it('is cut before its variables where it is broken off', () => {
+    const broken = '{"object_attributes":{"id":31,"variables":[{"key":"A","value":"planted"}],"url":"https'
+    expect(kept(broken)).toBe('{"object_attributes":{"id":31,"')
+  })
+
+  it('is kept without them however deep they are', () => {
+    const around = (inner: string): string => '['.repeat(500_000) + inner + ']'.repeat(500_000)
+    expect(kept(around('{"variables":"planted"}')) === around('{}')).toBe(true)
+  })
+
+  it.each([
+    ['{"variables":1}', '{}'],
+    ['{"variables":1,"a":2}', '{"a":2}'],
+    ['{ "variables":1 , "variables":[{"variables":{}}] , "a":2,"b":3 }', '{  "a":2,"b":3 }'],
+    ['{"a":{"variables":1,"b":[]},"variables":1,"c":{"variables":1}}', '{"a":{"b":[]},"c":{}}'],
+    ['[{"variables":1},{"a":1,"vari\\u0061bles":1},{"variablesX":1}]', '[{},{"a":1},{"variablesX":1}]'],
+  ])('is kept without them wherever they stand: %s', (text, expected) => {
+    expect(kept(text)).toBe(expected)
+  })
+
+  it('never holds a variable, whatever JSON surrounds it and wherever it breaks off', () => {
+    const around = fc.dictionary(fc.string(), fc.jsonValue())
+    fc.assert(
+      fc.property(around, around, fc.nat(), (outer, inner, at) => {
+        const body = { ...outer, object_attributes: { ...inner, variables: [{ key: 'K', value: 'planted' }] } }
+        const text = JSON.stringify(body)
+        expect(kept(text)).not.toContain('planted')
+        expect(kept(text.slice(0, at % text.length))).not.toContain('planted')
+      }),
+    )
+  })
+})

@@ -1,0 +1,135 @@
+// Runs that are due the moment they are heard of, on a real store: frozen in the same transaction, and as they were later.
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { absorbing } from '../../src/processing/merge-observations.ts'
+import { createFreezer, type Freezer, type Frozen } from '../../src/processing/take-snapshots.ts'
+import { createSettler } from '../../src/processing/settle-loop.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { observation } from '../model/arbitraries.ts'
+import { everything, event, instance, job, rules as usual, t0 } from '../flow/world.ts'
+import type { FrozenPart } from '../../src/model/chunk.ts'
+import type { Observation } from '../../src/model/observation.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+const rules = { ...usual, settle: 0 }
+const lane = { destination: 'default', signal: 'traces' } as const
+
+interface Flow {
+  readonly store: Store
+  readonly freezer: Freezer
+  /** News, frozen at once where it can be. */
+  hear(...observations: Observation[]): Promise<void>
+  /** News that waits for the settler. */
+  hearOnly(...observations: Observation[]): Promise<void>
+  settle(): Promise<void>
+  sent(): Promise<FrozenPart[]>
+}
+
+function openFlow(ruled = rules): Flow {
+  const store = openSqlite(':memory:', { now: () => t0, maxSize: 2 ** 30 })
+  const freezer = createFreezer({
+    rules: ruled,
+    family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+    selection: everything,
+    to: [lane],
+    onFrozen: () => undefined,
+  })
+  const clock = { now: () => t0, sleep: async () => undefined }
+  const settler = createSettler({
+    runs: store.runs,
+    perTransaction: store.runsPerTransaction,
+    freezer,
+    clock,
+    log: silentLog(),
+  })
+  return {
+    store,
+    freezer,
+    hear: async (...observations) => {
+      const did: Frozen[][] = []
+      const work = absorbing(observations, 'webhook', ruled).map((one, at) => freezer.atOnce(one, (did[at] = [])))
+      await store.runs.transact(work)
+      freezer.committed(did.flat())
+    },
+    hearOnly: async (...observations) => {
+      await store.runs.transact(absorbing(observations, 'webhook', ruled))
+    },
+    settle: () => settler.drain(),
+    sent: async () => {
+      const { items } = await store.exports.lease(lane, 10_000, 60_000)
+      return items.map(({ part }) => part).sort((a, b) => a.attempt - b.attempt || a.part - b.part)
+    },
+  }
+}
+
+it('freezes at once just what the settler would freeze a moment later, whatever is heard in which order', async () => {
+  const property = fc.asyncProperty(fc.array(observation, { maxLength: 6 }), async heard => {
+    const [atOnce, later] = [openFlow(), openFlow()]
+    for (const one of heard) {
+      await atOnce.hear(one)
+      await atOnce.settle()
+      await later.hearOnly(one)
+      await later.settle()
+    }
+    expect(await atOnce.sent()).toEqual(await later.sent())
+    expect(atOnce.freezer.counters).toEqual(later.freezer.counters)
+    await atOnce.store.close()
+    await later.store.close()
+  })
+  await fc.assert(property, { numRuns: 150 })
+})
+
+const finished = event('success', { finishedAt: t0 + 60_000 }, [
+  job(70, 'build', 'success', { started: 5, finished: 50 }),
+])
+
+it('owes a finished pipeline in the transaction that takes it in, with nothing left for the settler', async () => {
+  const flow = openFlow()
+  await flow.hear(finished)
+  expect(await flow.store.runs.dueIn()).toBeUndefined()
+  expect((await flow.sent()).map(({ jobs }) => jobs.map(({ id }) => id))).toEqual([[70]])
+  expect(flow.freezer.counters.attempts).toBe(1)
+  await flow.store.close()
+})
+
+it('holds jobs that were heard of before, though the last news does not name them', async () => {
+  const flow = openFlow()
+  await flow.hear({ ...finished, pipeline: { facts: { status: 'running' }, times: { createdAt: t0 } } })
+  await flow.hear({ ...finished, jobs: [job(71, 'test', 'success', { started: 6, finished: 55 })] })
+  expect((await flow.sent()).map(({ jobs }) => jobs.map(({ id }) => id))).toEqual([[70, 71]])
+  await flow.store.close()
+})
+
+it('leaves a child to the settler, which looks up its family first', async () => {
+  const flow = openFlow()
+  const parent = event(
+    'success',
+    { finishedAt: t0 + 90_000 },
+    [{ ...job(90, 'deploy', 'success', { started: 5, finished: 80 }), facts: { kind: 'bridge', status: 'success' } }],
+    {},
+    9,
+  )
+  await flow.hear(parent)
+  await flow.hear({
+    ...finished,
+    pipeline: {
+      facts: { status: 'success', sourcePipeline: { pipelineId: 9, jobId: 90, projectId: 3, bridgesAreTold: true } },
+      times: { createdAt: t0, finishedAt: t0 + 60_000 },
+    },
+  })
+  expect(await flow.store.runs.dueIn()).toBe(0)
+  await flow.settle()
+  const child = (await flow.sent()).find(({ key }) => key.pipelineId === 7)
+  expect(child?.trace).toMatchObject({ rootPipelineId: 9, parent: { jobId: 90, kind: 'bridge' } })
+  await flow.store.close()
+})
+
+it('waits for the settler where there is a settle delay', async () => {
+  const flow = openFlow(usual)
+  await flow.hear(finished)
+  expect(await flow.sent()).toEqual([])
+  expect(await flow.store.runs.dueIn()).toBe(usual.settle)
+  expect((await flow.store.runs.get({ instance, pipelineId: 7 }))?.run.attempts).toEqual([])
+  await flow.store.close()
+})

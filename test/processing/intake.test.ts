@@ -1,0 +1,217 @@
+// The intake on a real store, where one delivery or the store itself is in trouble.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DataError, StoreError } from '../../src/lib/fault.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { createFreezer } from '../../src/processing/take-snapshots.ts'
+import { createIntake, type Intake } from '../../src/processing/intake.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import type { Runs } from '../../src/store/ports/runs.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+import { everything, instance, rules, t0 } from '../flow/world.ts'
+
+let store: Store
+let intake: Intake
+
+/** Deliveries of each transaction. */
+let taken: number[]
+
+/** What is thrown for a transaction that tells of these pipelines, if anything. */
+let trouble: (pipelineIds: readonly number[]) => Error | undefined
+const outage = new StoreError('It cannot be written.', 'See the disk.')
+
+/** The store's clock: leases run out by it. */
+let now: number
+const afterTheLease = 20_000
+
+beforeEach(() => {
+  trouble = () => undefined
+  now = t0
+  taken = []
+  store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
+  const runs: Runs = {
+    ...store.runs,
+    transact: async (work, understood) => {
+      const error = trouble(work.map(({ key }) => key.pipelineId))
+      if (error !== undefined) throw error
+      taken.push(understood?.ids.length ?? 0)
+      return store.runs.transact(work, understood)
+    },
+  }
+  intake = createIntake({
+    inbox: store.inbox,
+    runs,
+    runsPerTransaction: store.runsPerTransaction,
+    rules,
+    freezer: createFreezer({
+      ...{ rules, selection: everything },
+      family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+      to: [],
+      onFrozen: () => undefined,
+    }),
+    selection: everything,
+    parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
+    redact: body => body,
+    version: '1.0.0',
+    onChange: () => undefined,
+    clock: { now: () => t0, sleep: async () => undefined },
+    log: silentLog(),
+  })
+})
+afterEach(async () => store.close())
+
+async function post(...pipelineIds: number[]): Promise<void> {
+  await postAs('success', ...pipelineIds)
+}
+
+async function postAs(status: string, ...pipelineIds: number[]): Promise<void> {
+  await postWith('', status, ...pipelineIds)
+}
+
+/** `message`: of the commit, as long as the delivery is to be. */
+async function postWith(message: string, status: string, ...pipelineIds: number[]): Promise<void> {
+  await store.inbox.put(
+    pipelineIds.map((id, number) => ({
+      key: `delivery ${number} of ${id}`,
+      event: 'Pipeline Hook',
+      instance,
+      source: 'webhook' as const,
+      body: Buffer.from(
+        JSON.stringify({
+          object_kind: 'pipeline',
+          object_attributes: { id, status, ref: 'main', created_at: '2026-06-01 12:00:00 UTC' },
+          project: { id: 3, name: 'shop', path_with_namespace: 'acme/shop', web_url: `${instance}/acme/shop` },
+          commit: { id: 'abc', message },
+          builds: [],
+        }),
+      ),
+    })),
+  )
+}
+
+describe('the intake', () => {
+  const known = async (pipelineId: number): Promise<boolean> =>
+    (await store.runs.get({ instance, pipelineId })) !== undefined
+
+  it.each([new DataError('It does not fit.', 'Please report it.'), new TypeError('It does not fit.')])(
+    'moves a delivery that is itself to blame (%o) out of the way of the others, with its reason',
+    async error => {
+      trouble = ids => (ids.includes(2) ? error : undefined)
+      await post(1, 2, 3)
+      await intake.drain()
+      expect([await known(1), await known(3)]).toEqual([true, true])
+      expect(await store.inbox.state()).toMatchObject({ waiting: 0, kept: 1 })
+      expect(intake.counters).toMatchObject({ understood: 2, unparseable: 1 })
+      const [kept] = await store.inbox.listKept(1)
+      expect(kept?.reason).toContain('It does not fit.')
+      trouble = () => undefined
+      await store.inbox.retryKept('all')
+      await intake.drain()
+      expect(await known(2)).toBe(true)
+    },
+  )
+
+  it('moves what is itself to blame out of the way when it comes alone, too', async () => {
+    trouble = () => new RangeError('It does not fit.')
+    await post(1)
+    await intake.drain()
+    expect(await store.inbox.state()).toMatchObject({ waiting: 0, kept: 1 })
+  })
+
+  it('leaves everything in the inbox while the store takes nothing, and counts nothing of it', async () => {
+    trouble = () => outage
+    await post(1, 2, 3)
+    await expect(intake.drain()).rejects.toThrow('It cannot be written.')
+    expect(await store.inbox.state()).toMatchObject({ waiting: 3, kept: 0 })
+    expect(intake.counters).toMatchObject({ understood: 0, unparseable: 0 })
+    trouble = () => undefined
+    now += afterTheLease
+    await intake.drain()
+    expect(await store.inbox.state()).toMatchObject({ waiting: 0, kept: 0 })
+    expect(intake.counters).toMatchObject({ understood: 3, unparseable: 0 })
+  })
+
+  it('leaves everything in the inbox where not one of several fits: then it is no single one to blame', async () => {
+    trouble = () => new DataError('It does not fit.', 'Please report it.')
+    await post(1, 2, 3)
+    await expect(intake.drain()).rejects.toThrow('It does not fit.')
+    expect(await store.inbox.state()).toMatchObject({ waiting: 3, kept: 0 })
+  })
+
+  it('sets nothing aside and counts nothing twice while the store fails and succeeds by turns', async () => {
+    let asked = 0
+    trouble = () => ((asked += 1) % 3 === 0 ? undefined : outage)
+    const ids = Array.from({ length: 40 }, (_, at) => at + 1)
+    await post(...ids)
+    let failures = 0
+    while ((await store.inbox.state()).waiting > 0) {
+      expect((await store.inbox.state()).kept).toBe(0)
+      await intake.drain().catch(() => (failures += 1))
+      now += afterTheLease
+    }
+    expect(failures).toBeGreaterThan(0)
+    expect(await store.inbox.state()).toMatchObject({ waiting: 0, kept: 0 })
+    expect(intake.counters).toMatchObject({ understood: ids.length, unparseable: 0, lost: 0 })
+    expect((await store.runs.count()).runs).toBe(ids.length)
+  })
+
+  it('lets no other delivery wait for one that the store fails to take in again and again, and tries it ever more rarely', async () => {
+    let asked = 0
+    trouble = ids => {
+      if (!ids.includes(2)) return undefined
+      asked += 1
+      return outage
+    }
+    await post(1, 2, 3)
+    await expect(intake.drain()).rejects.toThrow('It cannot be written.')
+    expect([await known(1), await known(2), await known(3)]).toEqual([true, false, true])
+    asked = 0
+    taken = []
+    for (let round = 1; round <= 40; round += 1) {
+      now += afterTheLease
+      await post(100 + round, 200 + round)
+      await intake.drain().catch(() => undefined)
+    }
+    // The others go together: it is not among them.
+    expect(taken).toEqual(Array.from({ length: 40 }, () => 2))
+    expect(asked).toBeGreaterThan(3)
+    expect(asked).toBeLessThan(10)
+    expect(await store.inbox.state()).toMatchObject({ waiting: 1, kept: 0 })
+    trouble = () => undefined
+    await expect
+      .poll(async () => {
+        now += afterTheLease
+        await intake.drain()
+        return known(2)
+      })
+      .toBe(true)
+  })
+
+  it('takes in many small deliveries at once where they tell of few runs, and of large ones or of many runs fewer', async () => {
+    const ofRuns = (runs: number, deliveries: number): number[] =>
+      Array.from({ length: deliveries }, (_, n) => 1 + (n % runs))
+    await post(...ofRuns(5, 100))
+    await intake.drain()
+    expect(taken).toEqual([64, 36])
+    taken = []
+    await postWith('x'.repeat(25_000), 'running', ...ofRuns(5, 40).map(id => 100 + id))
+    await intake.drain()
+    expect(taken).toEqual([16, 16, 8])
+    taken = []
+    await post(...ofRuns(33, 33).map(id => 200 + id))
+    await intake.drain()
+    // Nothing is taken in alone: then nobody could tell whether it or the store is to blame when that fails.
+    expect(taken).toEqual([16, 17])
+  })
+
+  it('takes in a status that only a newer platform knows, and counts it', async () => {
+    await postAs('awaiting_quota', 1)
+    await post(2)
+    await intake.drain()
+    expect((await store.runs.get({ instance, pipelineId: 1 }))?.run.pipeline?.record.facts.status).toBe(
+      'awaiting_quota',
+    )
+    expect(intake.counters).toMatchObject({ understood: 2, unknownStatuses: 1 })
+  })
+})

@@ -1,0 +1,178 @@
+// Runs under way of which nothing more is heard: the webhook of their end was lost, and no list of the poller shows it.
+import { describe, expect, it } from 'vitest'
+import {
+  day,
+  hour,
+  minute,
+  openPolledWorld,
+  second,
+  type PolledWorld,
+  type WorldOptions,
+} from '../discovery/polled-world.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { restFaults } from '../../src/demo/platform/rest-faults.ts'
+import { scenarios, type ScenarioName } from '../../src/demo/platform/scenarios.ts'
+import type { Delivery } from '../../src/demo/platform/delivery.ts'
+import type { FrozenPart } from '../../src/model/chunk.ts'
+import type { JobPlan } from '../../src/demo/platform/plan.ts'
+
+const over = new Set(['success', 'failed', 'canceled', 'skipped'])
+
+/** Pipeline events only, and those of no end. */
+function hasNotEnded({ kind, body }: Delivery): boolean {
+  const { object_attributes: told } = JSON.parse(body) as { object_attributes: { status: string } }
+  return kind === 'pipeline' && !over.has(told.status)
+}
+
+const endsAreLost: WorldOptions = { hook: hasNotEnded }
+
+function begin(world: PolledWorld, name: ScenarioName) {
+  return world.lifecycle.create(scenarios[name](new Random(3)))
+}
+
+/** One job that takes so long. */
+function beginLong(world: PolledWorld, ms: number) {
+  const plan = scenarios.small(new Random(3))
+  const job: JobPlan = { name: 'long', stage: 'build', seconds: [ms / second, ms / second], tags: [] }
+  return world.lifecycle.create({ ...plan, stages: ['build'], jobs: [job] })
+}
+
+function ended(parts: readonly FrozenPart[]) {
+  return parts.map(({ key, attempt, pipeline }) => [
+    key.pipelineId,
+    attempt,
+    pipeline.facts.status,
+    pipeline.incomplete,
+  ])
+}
+
+/** When the pipeline itself was asked for, until nothing more is. */
+async function askedAt(world: PolledWorld, ms: number, step: number): Promise<number[]> {
+  const times: number[] = []
+  const start = world.now()
+  while (world.now() < start + ms) {
+    const before = world.api.asked.length
+    await world.pass(step, step)
+    const news = world.api.asked.slice(before).filter(({ path }) => /pipelines\/\d+$/.test(path))
+    times.push(...news.map(() => world.now()))
+  }
+  return times
+}
+
+describe('a run whose end no webhook told', () => {
+  it('is asked about and exported once, as it ended, with all its jobs', async () => {
+    await using world = await openPolledWorld(endsAreLost)
+    const pipeline = begin(world, 'flakyRunner')
+    await world.pass(hour)
+    const parts = await world.sent()
+    expect(ended(parts)).toEqual([[pipeline.id, 1, 'success', false]])
+    expect(parts.flatMap(({ jobs }) => jobs.map(({ id }) => id))).toEqual(pipeline.jobs.map(({ id }) => id))
+    expect(world.enricher.counters).toMatchObject({ missed: 1, completed: 0 })
+  })
+
+  it('is asked about also when only its second attempt went silent', async () => {
+    let isLost = false
+    await using world = await openPolledWorld({
+      hook: delivery => delivery.kind === 'pipeline' && (!isLost || hasNotEnded(delivery)),
+    })
+    const pipeline = begin(world, 'retried')
+    while (pipeline.status !== 'failed') await world.pass(second, second)
+    isLost = true
+    await world.pass(hour)
+    expect(pipeline.status).toBe('success')
+    expect(ended(await world.sent())).toEqual([
+      [pipeline.id, 1, 'failed', false],
+      [pipeline.id, 2, 'success', false],
+    ])
+  })
+
+  it('is asked about though the poller runs, which then looks at its project like at any that ran lately', async () => {
+    await using world = await openPolledWorld({ ...endsAreLost, poll: { groups: ['brightwater'] } })
+    // Schedules move no activity: the poller has never heard of the project.
+    const pipelines = [begin(world, 'nightly'), begin(world, 'nightly')]
+    await world.pass(30 * minute)
+    expect(ended(await world.sent())).toEqual(pipelines.map(({ id, status }) => [id, 1, status, false]))
+    world.api.asked.length = 0
+    await world.pass(10 * minute)
+    expect(world.api.asked.map(({ path }) => path)).toContain('/projects/333/pipelines')
+  })
+
+  it('is asked about beside finished ones, which never wait for it', async () => {
+    await using world = await openPolledWorld({
+      hook: ({ kind, pipelineId, body }) =>
+        kind === 'pipeline' && (pipelineId % 2 === 0 || hasNotEnded({ kind, pipelineId, body } as Delivery)),
+      perMinute: 12,
+    })
+    const pipelines = Array.from({ length: 12 }, () => beginLong(world, 30 * second))
+    await world.pass(90 * second)
+    const told = pipelines.filter(({ id }) => id % 2 === 0).map(({ id }) => id)
+    expect((await world.sent()).map(({ key }) => key.pipelineId)).toEqual(told)
+    await world.pass(hour)
+    expect(await world.sent()).toHaveLength(pipelines.length - told.length)
+  })
+
+  it('is left alone without an API token', async () => {
+    await using world = await openPolledWorld({ ...endsAreLost, enrich: false })
+    begin(world, 'branch')
+    await world.pass(day, minute)
+    expect(world.api.asked).toEqual([])
+    expect(await world.sent()).toEqual([])
+  })
+
+  it('is exported as it stands when it is gone from the platform, and asked for once', async () => {
+    await using world = await openPolledWorld(endsAreLost)
+    world.api.misbehave = ({ path }) => (path.includes('/pipelines/') ? restFaults.notFound('Pipeline') : undefined)
+    const pipeline = begin(world, 'branch')
+    await world.pass(hour)
+    expect(ended(await world.sent())).toEqual([[pipeline.id, 1, 'running', true]])
+    expect(world.api.asked).toHaveLength(1)
+    expect(world.logged.filter(({ msg }) => msg.includes('gone'))).toHaveLength(1)
+  })
+
+  it('is asked about again when the platform was away for a day', async () => {
+    await using world = await openPolledWorld(endsAreLost)
+    world.api.misbehave = () => restFaults.broken()
+    const pipeline = begin(world, 'branch')
+    await world.pass(2 * day, 10 * minute)
+    world.api.misbehave = () => undefined
+    await world.pass(2 * hour, minute)
+    expect(ended(await world.sent())).toEqual([[pipeline.id, 1, pipeline.status, false]])
+  })
+})
+
+describe('a run that takes long', () => {
+  it('is asked about ever more rarely, never twice within two minutes, and once an hour in the end', async () => {
+    await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
+    beginLong(world, 30 * hour)
+    const times = await askedAt(world, day, 20 * second)
+    const pauses = times.slice(1).map((at, index) => at - times[index]!)
+    expect(Math.min(...pauses)).toBeGreaterThanOrEqual(2 * minute)
+    expect(pauses.slice(2)).toEqual(pauses.slice(2).toSorted((a, b) => a - b))
+    expect(pauses.at(-1)).toBeGreaterThanOrEqual(hour)
+    expect(times.length).toBeGreaterThan(20)
+    expect(times.length).toBeLessThan(40)
+  })
+
+  it('is not asked about as long as it is within what pipelines of its project take', async () => {
+    await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
+    for (let n = 0; n < 20; n++) beginLong(world, 40 * minute)
+    await world.pass(2 * hour, minute)
+    expect(await world.sent()).toHaveLength(20)
+    while ((await world.store.views.trends.takeIn(100)) > 0);
+    // What was known of the project before is not looked up again for a while.
+    await world.restart()
+    world.api.asked.length = 0
+    beginLong(world, 2 * hour)
+    const times = await askedAt(world, 90 * minute, minute)
+    const start = world.now() - 90 * minute
+    expect(times[0]! - start).toBeGreaterThanOrEqual(38 * minute)
+    expect(times[0]! - start).toBeLessThanOrEqual(45 * minute)
+  })
+
+  it('is not asked about while it waits for a person', async () => {
+    await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
+    begin(world, 'blocked')
+    await world.pass(day, 5 * minute)
+    expect(world.api.asked).toEqual([])
+  })
+})

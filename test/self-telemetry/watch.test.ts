@@ -1,0 +1,154 @@
+// What the daemon measures of itself, on a real store: durations and latencies as metrics, slow operations as spans.
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createMeters } from '../../src/self-telemetry/meters.ts'
+import { createScrape, localProvider } from '../../src/self-telemetry/scrape.ts'
+import { createWatch } from '../../src/self-telemetry/watch.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { observedMetrics, ownMetrics } from '../../src/self-telemetry/table.ts'
+import type { RunWork } from '../../src/store/ports/runs.ts'
+import { absorbing } from '../../src/processing/merge-observations.ts'
+import { createFreezer } from '../../src/processing/take-snapshots.ts'
+import { createSettler } from '../../src/processing/settle-loop.ts'
+import { event, everything, at, rules } from '../flow/world.ts'
+import { silentLog } from '../../src/lib/log.ts'
+
+function world() {
+  let now = at(0)
+  const scrape = createScrape()
+  const spans = new InMemorySpanExporter()
+  const tracer = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter: spans })] }).getTracer(
+    'test',
+  )
+  const meters = createMeters(localProvider(scrape).getMeter('test'), async () => {
+    throw new Error('nothing to look at')
+  })
+  const watch = createWatch({ meters, tracer, now: () => now })
+  const store = watch.store(openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 }))
+  onTestFinished(async () => store.close())
+  const points = async (name: string) =>
+    (await scrape.collect())
+      .flatMap(({ metrics }) => metrics)
+      .filter(metric => metric.descriptor.name === name)
+      .flatMap(({ dataPoints }) => dataPoints.map(({ attributes, value }) => ({ attributes, value })))
+  return {
+    store,
+    spans,
+    watch,
+    points,
+    now: () => now,
+    move: (ms: number) => {
+      now += ms
+    },
+  }
+}
+
+describe('a watched store', () => {
+  it('tells how long each operation took, and which failed', async () => {
+    const { store, points } = world()
+    await store.inbox.put([{ key: 'a', event: 'x', source: 'webhook', body: Buffer.from('{}') }])
+    const failing: RunWork = {
+      key: { instance: 'https://git.example.com', pipelineId: 1 },
+      jobs: 'all',
+      decide: () => {
+        throw new Error('the work fails')
+      },
+    }
+    await expect(store.runs.transact([failing])).rejects.toThrow('the work fails')
+    expect(await points('pipespan.store.operation.duration')).toMatchObject([
+      { attributes: { operation: 'inbox.put' }, value: { count: 1 } },
+      { attributes: { operation: 'runs.transact', error: 'true' }, value: { count: 1 } },
+    ])
+  })
+
+  it('has a span for what is slow or fails, and for nothing else', async () => {
+    const { store, spans } = world()
+    const working = (ms: number): RunWork => ({
+      key: { instance: 'https://git.example.com', pipelineId: 1 },
+      jobs: 'all',
+      decide: () => {
+        const end = performance.now() + ms
+        while (performance.now() < end);
+        return undefined
+      },
+    })
+    await store.runs.transact([working(0)])
+    expect(spans.getFinishedSpans()).toEqual([])
+    await store.runs.transact([working(300)])
+    expect(spans.getFinishedSpans().map(({ name }) => name)).toEqual(['store runs.transact'])
+  })
+
+  it('tells how long it took from the last news of a pipeline to its delivery', async () => {
+    const { store, points, move, now } = world()
+    await store.runs.transact(absorbing([event('success', { finishedAt: at(60) }, [])], 'webhook', rules))
+    move(rules.settle)
+    const lane = { destination: 'default', signal: 'traces' } as const
+    await createSettler({
+      runs: store.runs,
+      perTransaction: store.runsPerTransaction,
+      freezer: createFreezer({
+        rules,
+        family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+        selection: everything,
+        to: [lane],
+        onFrozen: () => undefined,
+      }),
+      clock: { now, sleep: async () => undefined },
+      log: silentLog(),
+    }).drain()
+    move(2_000)
+    const { token, items } = await store.exports.lease(lane, 10, 1_000)
+    await store.exports.settle(
+      token,
+      items.map(({ id }) => ({ id, as: 'delivered' as const })),
+    )
+    expect(await points('pipespan.export.latency')).toMatchObject([
+      { attributes: lane, value: { count: 1, sum: rules.settle / 1000 + 2 } },
+    ])
+  })
+})
+
+describe('the table of own metrics', () => {
+  it('has one row for each name, with a unit and a sentence, and attributes that its rows use', () => {
+    expect(new Set(ownMetrics.map(({ name }) => name)).size).toBe(ownMetrics.length)
+    for (const { name, unit, says } of ownMetrics) {
+      expect(name).toMatch(/^pipespan(\.[a-z_]+)+$/)
+      expect(unit, name).toMatch(/^(1|s|By|\{[a-z]+\})$/)
+      expect(says, name).toMatch(/^[A-Z1].*\.$/)
+    }
+    const counters = { delivered: 1, repeated: 1, rejected: 1, later: 1, partiallyRejected: 1, lost: 1 }
+    const lane = {
+      destination: 'default',
+      signal: 'traces' as const,
+      state: 'open' as const,
+      owed: 1,
+      dead: 1,
+      counters,
+    }
+    const refused = { size: 1 } as never
+    const seen = {
+      now: 5_000,
+      webhook: { received: 3, accepted: 1, duplicate: 1, ignored: { push: 1 }, refused },
+      intake: { understood: 1, ignored: 1, unparseable: 1, excluded: 1, droppedJobs: 1, unknownStatuses: 1, lost: 1 },
+      freezer: { attempts: 4, supplements: 1, blocked: 1, stale: 1, excluded: 1 },
+      settler: { putOff: 1 },
+      lanes: [lane],
+      inbox: { waiting: 1, waitingBytes: 1, oldest: 2_000, kept: 1 },
+      runs: { runs: 5, onlyJobs: 1, open: 2 },
+      counters: new Map([['pruned.runs', 3]]),
+      fullness: 0.5,
+      budget: { perMinute: 1, available: 1, pausedFor: 1_000 },
+      enricher: { completed: 1, missed: 1, gone: 1, failed: 1 },
+      poller: { rounds: 1, requests: 1, noticed: 1 },
+      redelivery: { found: 1, accepted: 1, oversize: 1 },
+    }
+    for (const { name, attributes, seen: look } of observedMetrics) {
+      const points = look(seen)
+      expect(points.length, name).toBeGreaterThan(0)
+      for (const point of points) {
+        const used = 'attributes' in point ? Object.keys(point.attributes ?? {}) : []
+        expect(attributes, name).toEqual(expect.arrayContaining(used))
+      }
+    }
+  })
+})

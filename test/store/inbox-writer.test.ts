@@ -1,0 +1,218 @@
+// The inbox on SQLite by way of its door: what the thread of the door appends to the journal is leased, understood, kept and copied
+// as what is in the table.
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { absorbing } from '../../src/processing/merge-observations.ts'
+import { backupSqlite } from '../../src/store/sqlite/backup.ts'
+import { delivery, exercise, type Bench } from './exercise.ts'
+import { at, event, rules, t0 } from '../flow/world.ts'
+import { journalFolder, listSegments } from '../../src/store/sqlite/wal/segments.ts'
+import { journalMarks } from '../../src/store/sqlite/wal/positions.ts'
+import { ownOrShared } from './own-or-shared.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqliteDoor } from '../../src/store/sqlite/inbox-writer.ts'
+import type { InboxDoor, InboxItem } from '../../src/store/ports/inbox.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+/** A store whose deliveries come through its door, opened when the first one comes. */
+function openThroughDoor(file: string, now: () => number, maxSize = 2 ** 30): Store {
+  const marks = journalMarks()
+  const options = { now, maxSize }
+  const store = openSqlite(file, options, marks)
+  let door: InboxDoor | undefined
+  return {
+    ...store,
+    inbox: {
+      ...store.inbox,
+      put: async deliveries => (door ??= openSqliteDoor(file, options, marks)).put(deliveries),
+    },
+    close: async () => {
+      await door?.close()
+      await store.close()
+    },
+  }
+}
+
+exercise('SQLite, by way of its door', async (): Promise<Bench> => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-door-'))
+  let now = t0
+  return {
+    open: async ({ maxSize = 2 ** 30 } = {}) => {
+      const file = path.join(folder, 'pipespan.db')
+      return ownOrShared(file, { now: () => now, maxSize }, () => openThroughDoor(file, () => now, maxSize))
+    },
+    now: () => now,
+    move: ms => {
+      now += ms
+    },
+    dispose: async () => rmSync(folder, { recursive: true }),
+  }
+})
+
+it('a door is ready while it would take a delivery', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-door-'))
+  const file = path.join(folder, 'pipespan.db')
+  const marks = journalMarks()
+  const store = openSqlite(file, { now: () => t0, maxSize: 1 }, marks)
+  const door = openSqliteDoor(file, { now: () => t0, maxSize: 1 }, marks)
+  expect(await door.put([delivery('a')])).toEqual(['full'])
+  await expect(door.proveWritable()).rejects.toThrow('PIPESPAN_STORE_MAX_SIZE')
+  await door.close()
+  const roomy = openSqliteDoor(file, { now: () => t0, maxSize: 2 ** 30 }, marks)
+  await expect(roomy.proveWritable()).resolves.toBeUndefined()
+  await roomy.close()
+  await store.close()
+  rmSync(folder, { recursive: true })
+})
+
+describe('a store with a journal', () => {
+  let folder: string
+  let file: string
+  let store: Store
+  let now = t0
+
+  beforeEach(() => {
+    now = t0
+    folder = mkdtempSync(path.join(tmpdir(), 'pipespan-door-'))
+    file = path.join(folder, 'pipespan.db')
+    store = openThroughDoor(file, () => now)
+  })
+  afterEach(async () => {
+    await store.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  async function beginAgain(): Promise<void> {
+    await store.close()
+    store = openThroughDoor(file, () => now)
+  }
+
+  const lease = async (): Promise<{ token: string; items: readonly InboxItem[] }> => store.inbox.lease(100, 1e9, 1_000)
+  const keysOf = (items: readonly InboxItem[]): (string | undefined)[] => items.map(({ key }) => key)
+
+  it('knows by its key what is sent again: while it waits, once it is understood, and among many thousand others', async () => {
+    const names = Array.from({ length: 9_000 }, (_, number) => `key ${number}`)
+    for (let from = 0; from < names.length; from += 500) {
+      await store.inbox.put(names.slice(from, from + 500).map(name => delivery(name)))
+      const [first] = await store.inbox.put([delivery(names[from])])
+      expect(first).toBe('duplicate')
+      const { token, items } = await store.inbox.lease(500, 1e9, 1_000)
+      await store.inbox.erase(
+        token,
+        items.map(({ id }) => id),
+      )
+    }
+    const duplicates = async (): Promise<number> => {
+      let count = 0
+      for (const name of names) count += (await store.inbox.put([delivery(name)]))[0] === 'duplicate' ? 1 : 0
+      return count
+    }
+    const joined = async (): Promise<number> => {
+      const table = (await store.tables.list()).find(({ name }) => name === 'delivery_keys')
+      return store.tables.count(table!)
+    }
+    expect(await duplicates()).toBe(9_000)
+    // Some have joined the others, some have not: after a start too.
+    expect(await joined()).toBe(8_500)
+    await beginAgain()
+    expect(await duplicates()).toBe(9_000)
+    now += 8 * 24 * 3_600_000
+    expect(await store.inbox.put([delivery(names[0]), delivery(names.at(-1))])).toEqual(['accepted', 'accepted'])
+  })
+
+  it('hands out after a start what was not understood before it, and nothing else', async () => {
+    await store.inbox.put(['a', 'b', 'c', 'd', 'e'].map(name => delivery(name)))
+    const held = await lease()
+    const { token, items } = held
+    const [a, , c] = items
+    await store.inbox.erase(token, [c!.id])
+    const work = absorbing([event('success', { finishedAt: at(60) }, [])], 'webhook', rules)
+    expect(await store.runs.transact(work, { token, ids: [a!.id] })).toBe(true)
+    await store.inbox.readingEnded(held, false)
+    await beginAgain()
+    expect(await store.inbox.state()).toMatchObject({ waiting: 3, waitingBytes: 36, oldest: t0 })
+    const again = await lease()
+    expect(keysOf(again.items)).toEqual(['b', 'd', 'e'])
+    await store.inbox.erase(
+      again.token,
+      again.items.map(({ id }) => id),
+    )
+    expect(await store.inbox.state()).toMatchObject({ waiting: 0, waitingBytes: 0 })
+    expect(keysOf((await lease()).items)).toEqual([])
+  })
+
+  it('changes nothing of what waits when the transaction that takes it in fails', async () => {
+    await store.inbox.put([delivery('a')])
+    const { token, items } = await lease()
+    const broken = {
+      ...absorbing([event('success', { finishedAt: at(60) }, [])], 'webhook', rules)[0]!,
+      decide: () => {
+        throw new Error('no')
+      },
+    }
+    await expect(store.runs.transact([broken], { token, ids: [items[0]!.id] })).rejects.toThrow('no')
+    expect(await store.inbox.state()).toMatchObject({ waiting: 1 })
+    now += 1_001
+    expect(keysOf((await lease()).items)).toEqual(['a'])
+  })
+
+  it('never gives a number again, also when the journal was lost', async () => {
+    await store.inbox.put([delivery('a'), delivery('b')])
+    const { token, items } = await lease()
+    await store.inbox.erase(token, [items[1]!.id])
+    await store.close()
+    rmSync(journalFolder(file), { recursive: true })
+    store = openThroughDoor(file, () => now)
+    await store.inbox.put([delivery('c')])
+    const found = await lease()
+    expect(found.items.map(({ id, key }) => [id, key])).toEqual([[3, 'c']])
+    await store.inbox.erase(found.token, [3])
+    // One had been accepted, and is nowhere any more: nobody keeps waiting for it, and it is counted.
+    expect(await store.inbox.state()).toMatchObject({ waiting: 0, waitingBytes: 0 })
+    expect((await store.counters.all()).get('pruned.unreadable_deliveries')).toBeGreaterThan(0)
+  })
+
+  it('holds nothing of a delivery any more once it is understood and the store is closed', async () => {
+    await store.inbox.put([delivery('a', '{"variables":"planted-value-4711"}')])
+    const { token, items } = await lease()
+    await store.inbox.erase(token, [items[0]!.id])
+    await store.close()
+    expect(listSegments(journalFolder(file))).toEqual([])
+    expect(readFileSync(file).includes('planted-value-4711')).toBe(false)
+    store = openThroughDoor(file, () => now)
+  })
+
+  it('counts what waits in the journal to its size', async () => {
+    const before = await store.pruning.fullness()
+    await store.inbox.put([delivery('a', 'x'.repeat(2 ** 20))])
+    expect((await store.pruning.fullness()) - before).toBeGreaterThan(2 ** 20 / 2 ** 30)
+  })
+
+  it('is backed up with what waits in it, into one file, while it goes on', async () => {
+    await store.inbox.put(['a', 'b', 'c'].map(name => delivery(name)))
+    const { token, items } = await lease()
+    await store.inbox.erase(token, [items[1]!.id])
+    const target = path.join(folder, 'copy.db')
+    await backupSqlite(file, target)
+    expect(readdirSync(folder).filter(name => name.startsWith('copy'))).toEqual(['copy.db'])
+    await store.inbox.put([delivery('d')])
+    const copy = openSqlite(target, { now: () => now, maxSize: 2 ** 30 })
+    expect(keysOf((await copy.inbox.lease(10, 1e9, 1_000)).items)).toEqual(['a', 'c'])
+    await copy.close()
+    expect(await store.inbox.state()).toMatchObject({ waiting: 3 })
+  })
+
+  it('is in its tables alone after what waits was moved there', async () => {
+    await store.inbox.put(['a', 'b', 'c'].map(name => delivery(name)))
+    await store.close()
+    const alone = openSqlite(file, { now: () => now, maxSize: 2 ** 30 })
+    await alone.intoTables()
+    await alone.close()
+    expect(existsSync(journalFolder(file)) ? listSegments(journalFolder(file)) : []).toEqual([])
+    store = openThroughDoor(file, () => now)
+    expect(await store.inbox.state()).toMatchObject({ waiting: 3 })
+    expect(keysOf((await lease()).items)).toEqual(['a', 'b', 'c'])
+  })
+})

@@ -1,0 +1,138 @@
+// Exports on their way on SQLite: who holds them is known in memory alone.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { createLeases } from '../../src/store/sqlite/leases.ts'
+import { fill, lane } from './filled.ts'
+import { openSqlite, openSqliteShared } from '../../src/store/sqlite/open-sqlite.ts'
+import { t0 } from '../flow/world.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+const minute = 60_000
+let folder: string
+let file: string
+let now: number
+let store: Store
+/** Another process's look at the file. */
+let beside: DatabaseSync
+const open = (): Store => openSqlite(file, { now: () => now, maxSize: 2 ** 30 })
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'pipespan-leases-'))
+  file = path.join(folder, 'p.db')
+  now = t0
+  store = open()
+  await fill(store, 5)
+  beside = new DatabaseSync(file)
+})
+afterEach(async () => {
+  beside.close()
+  await store.close()
+  rmSync(folder, { recursive: true })
+})
+
+/** Another one after every commit to the file. */
+const version = (): unknown => beside.prepare('PRAGMA data_version').get()
+const owed = (): number =>
+  (beside.prepare(`SELECT count(*) AS n FROM exports WHERE state = 'owed'`).get() as { n: number }).n
+
+it('leasing writes nothing, nor does giving back what was not sent', async () => {
+  const before = version()
+  const { token, items } = await store.exports.lease(lane, 3, minute)
+  expect(
+    await store.exports.settle(
+      token,
+      items.slice(1).map(({ id }) => ({ id, as: 'unsent' as const })),
+    ),
+  ).toMatchObject({ lost: 0 })
+  expect(version()).toEqual(before)
+  await store.exports.settle(token, [{ id: items[0]!.id, as: 'delivered' }])
+  expect(version()).not.toEqual(before)
+  expect((await store.exports.lease(lane, 10, minute)).items).toHaveLength(4)
+})
+
+it('a process that dies gives back by dying: the next one leases the same at once', async () => {
+  const { items } = await store.exports.lease(lane, 10, minute)
+  await store.close()
+  store = open()
+  expect((await store.exports.lease(lane, 10, minute)).items).toEqual(items)
+})
+
+it('what a dead process had leased in the rows, as earlier versions did, is given back at the start', async () => {
+  beside.prepare(`UPDATE exports SET lease = 'of the dead', due_at = ? WHERE id <= 2`).run(now + minute)
+  expect(await store.exports.dueIn(lane)).toBe(0)
+  expect((await store.exports.lease(lane, 10, 0)).items).toHaveLength(3)
+  await store.reclaim()
+  expect((await store.exports.lease(lane, 10, minute)).items).toHaveLength(5)
+})
+
+it('what could not be written is settled by the same lease once the store takes it', async () => {
+  const { token, items } = await store.exports.lease(lane, 10, minute)
+  const settle = async () =>
+    store.exports.settle(
+      token,
+      items.map(({ id }) => ({ id, as: 'delivered' as const })),
+    )
+  beside.exec(`CREATE TRIGGER refused BEFORE UPDATE ON exports WHEN OLD.id = 3 BEGIN SELECT RAISE(ABORT, 'no'); END`)
+  await expect(settle()).rejects.toThrow('does not hold such data: no')
+  expect(owed()).toBe(5)
+  expect((await store.exports.lease(lane, 10, minute)).items).toEqual([])
+  beside.exec('DROP TRIGGER refused')
+  expect(await settle()).toMatchObject({ lost: 0 })
+  expect(owed()).toBe(0)
+})
+
+it('what was given up meanwhile counts as lost', async () => {
+  const { token, items } = await store.exports.lease(lane, 1, minute)
+  expect(await store.pruning.unserved(lane, now + minute, 100)).toBe(5)
+  expect(await store.exports.settle(token, [{ id: items[0]!.id, as: 'delivered' }])).toMatchObject({ lost: 1 })
+})
+
+it('what is due is found through the index of what is owed, in its order', async () => {
+  const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
+  const fresh = openSqliteShared(file, { now: () => now, maxSize: 2 ** 30 })
+  try {
+    await fresh.exports.lease(lane, 2, minute)
+    await fresh.exports.dueIn(lane)
+    const asked = prepare.mock.calls.map(([sql]) => sql).filter(sql => /^SELECT[^]*FROM exports WHERE state/.test(sql))
+    expect(asked).toHaveLength(3)
+    for (const sql of asked) {
+      const plan = beside.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()
+      expect(plan.map(({ detail }) => String(detail))).toEqual([
+        expect.stringMatching(/^SEARCH exports USING COVERING INDEX exports_owed /),
+      ])
+    }
+  } finally {
+    prepare.mockRestore()
+    await fresh.close()
+  }
+})
+
+it('nothing is remembered of what is settled', () => {
+  const leases = createLeases()
+  leases.hold(1, 'a', 100)
+  leases.hold(2, 'a', 100)
+  leases.hold(1, 'b', 200)
+  expect([leases.heldUntil(1), leases.heldUntil(2), leases.heldUntil(3)]).toEqual([200, 100, 0])
+  expect([leases.isHeldBy(1, 'a'), leases.isHeldBy(1, 'b'), leases.isHeldBy(3, 'a')]).toEqual([false, true, false])
+  leases.forget(1)
+  leases.forget(2)
+  expect([leases.size, leases.heldUntil(1), leases.isHeldBy(1, 'b')]).toEqual([0, 0, false])
+})
+
+it('what is on its way is nobody else’s when the clock is set a year ahead, and free in time when it is set back', async () => {
+  await store.close()
+  let elapsed = 1_000
+  store = openSqlite(file, { now: () => now, elapsed: () => elapsed, maxSize: 2 ** 30 })
+  const held = async (): Promise<number> => (await store.exports.lease(lane, 10, minute)).items.length
+  expect(await held()).toBe(5)
+  now += 365 * 24 * 60 * minute
+  expect(await held()).toBe(0)
+  now -= 365 * 24 * 60 * minute
+  expect(await held()).toBe(0)
+  expect(await store.exports.dueIn(lane)).toBe(minute)
+  elapsed += minute
+  expect(await held()).toBe(5)
+})

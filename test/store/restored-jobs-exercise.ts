@@ -1,0 +1,191 @@
+// What every store promises of jobs that only a frozen part tells of, as one function: run against each database.
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { absorbing } from '../../src/processing/merge-observations.ts'
+import { at, day, event, everything, instance, job, jobEvent, minute, rules } from '../flow/world.ts'
+import { canonical } from '../../src/model/versioned.ts'
+import { createFreezer, type Freezer } from '../../src/processing/take-snapshots.ts'
+import { createSelection } from '../../src/processing/selection.ts'
+import { observation } from '../model/arbitraries.ts'
+import type { Bench } from './exercise.ts'
+import type { Observation } from '../../src/model/observation.ts'
+import type { Run } from '../../src/model/run.ts'
+import type { RunWork, StoredRun } from '../../src/store/ports/runs.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+const key = { instance, pipelineId: 7 }
+const atOnce = { ...rules, settle: 0, deadline: 0 }
+
+function freezer(selection = everything): Freezer {
+  return createFreezer({
+    rules: atOnce,
+    family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+    selection,
+    to: [{ destination: 'default', signal: 'traces' }],
+    onFrozen: () => undefined,
+  })
+}
+
+const freezes = freezer()
+/** Freezes as well, and owes nothing for it. */
+const leavesOut = freezer(
+  createSelection({
+    projectsInclude: [],
+    projectsExclude: [],
+    refsInclude: [],
+    refsExclude: ['**'],
+    sourcesExclude: [],
+  }),
+)
+
+/** A pipeline that has ended, as one webhook tells it. */
+const end = observation.map((one): Observation => ({
+  ...one,
+  witness: 'webhook',
+  pipeline: { facts: { status: 'success', ref: 'main' }, times: { createdAt: at(0), finishedAt: at(60) } },
+  jobs: one.jobs.map(({ id, facts }) => ({
+    id,
+    facts: { ...facts, status: 'success', failureReason: undefined },
+    times: { createdAt: at(0), startedAt: at(id), finishedAt: at(id + 50) },
+  })),
+}))
+
+/** One thing that happens to a run. */
+interface Step {
+  readonly observations: readonly Observation[]
+  /** Frozen in the transaction that heard it, in one of its own, or not. */
+  readonly frozen: 'with it' | 'after it' | 'not'
+  readonly isWanted: boolean
+  /** So long that nothing of it is still in memory. */
+  readonly isLater: boolean
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  observations: fc.array(fc.oneof(observation, end), { minLength: 1, maxLength: 2 }),
+  frozen: fc.constantFrom('with it', 'after it', 'not'),
+  isWanted: fc.constantFrom(true, true, true, false),
+  isLater: fc.boolean(),
+})
+
+function works(pipelineId: number, { observations, frozen, isWanted }: Step): RunWork[] {
+  const own = { instance, pipelineId }
+  const by = isWanted ? freezes : leavesOut
+  const heard = absorbing(
+    observations.map(one => ({ ...one, key: own })),
+    'webhook',
+    atOnce,
+  )
+  if (frozen === 'with it') return heard.map(work => by.atOnce(work, []))
+  if (frozen === 'not') return heard
+  const decide: RunWork['decide'] = known => {
+    const decision = known && by.decide(known, [], at(0) + 30 * day)
+    return decision && 'change' in decision ? decision.change : undefined
+  }
+  return [...heard, { key: own, jobs: 'all', decide }]
+}
+
+/** The run as it is when nothing has to be stored. */
+function follow(known: StoredRun | undefined, work: readonly RunWork[], now: number): StoredRun | undefined {
+  return work.reduce((before, { decide }) => {
+    const change = decide(before, now)
+    if (change === undefined) return before
+    const jobs = new Map([...(before?.run.jobs ?? []), ...change.jobs.map(one => [one.id, one] as const)])
+    return { run: { ...change.run, jobs }, timing: change.timing, heardFrom: {} }
+  }, known)
+}
+
+function written(run: Run | undefined): string {
+  return canonical(run && { ...run, jobs: [...run.jobs.values()].sort((a, b) => a.id - b.id) })
+}
+
+export function toldExercise(name: string, bench: () => Promise<Bench>): void {
+  describe(`jobs that a frozen part tells of, on ${name}`, () => {
+    let here: Bench
+    let store: Store
+    beforeEach(async () => {
+      here = await bench()
+      store = await here.open()
+    })
+    afterEach(async () => {
+      await store.close()
+      await here.dispose()
+    })
+
+    const hear = async (one: Observation): Promise<boolean> =>
+      store.runs.transact(absorbing([one], 'webhook', atOnce).map(work => freezes.atOnce(work, [])))
+    const rows = async (): Promise<number> => {
+      const table = (await store.tables.list()).find(one => one.name === 'jobs')
+      return store.tables.count(table!)
+    }
+    const build = job(1, 'build', 'success', { started: 5, finished: 50 }, { runner: { id: 3, tags: ['linux'] } })
+    const test = job(2, 'test', 'failed', { started: 50, finished: 55 }, { failureReason: 'script_failure' })
+    const finished = event('failed', { finishedAt: at(60) }, [build, test])
+
+    it('are the same as if they had been stored, whatever is heard and frozen of the run, in whichever order', async () => {
+      let pipelineId = 100
+      let known = 0
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), async steps => {
+          pipelineId += 1
+          let expected: StoredRun | undefined
+          for (const one of steps) {
+            const work = works(pipelineId, one)
+            expected = follow(expected, work, here.now())
+            for (const item of work) await store.runs.transact([item])
+            if (one.isLater) here.move(2 * minute)
+            expect(written((await store.runs.get({ instance, pipelineId }))?.run)).toBe(written(expected?.run))
+          }
+          known += expected?.run.jobs.size ?? 0
+        }),
+        { numRuns: 80 },
+      )
+      expect(await rows()).toBeLessThan(known)
+    })
+
+    it('have no row of their own when they were heard and frozen at once', async () => {
+      await hear(finished)
+      expect(await rows()).toBe(0)
+      const { run } = (await store.runs.get(key))!
+      expect([...run.jobs.values()].map(({ id, frozen }) => [id, frozen?.attempt, frozen?.spans])).toEqual([
+        [1, 1, 1],
+        [2, 1, 1],
+      ])
+      expect((await store.runs.ancestor(key, 2))?.trigger).toEqual(run.jobs.get(2))
+    })
+
+    it('are on the pages as others are', async () => {
+      await hear(finished)
+      here.move(2 * minute)
+      const stored = await store.runs.get(key)
+      expect(await store.views.find(3, 7, instance)).toEqual(stored)
+      expect((await store.views.search({ limit: 10 })).runs).toEqual([stored])
+    })
+
+    it('get a row when more is heard of them, and are not frozen again for it', async () => {
+      await hear(finished)
+      here.move(2 * minute)
+      const coverage = job(1, 'build', 'success', { started: 5, finished: 50 }, { coverage: 81.5 })
+      await hear(jobEvent(coverage))
+      expect(await rows()).toBe(1)
+      const { run } = (await store.runs.get(key))!
+      expect(run.jobs.get(1)).toMatchObject({ record: { facts: { coverage: 81.5, runnerTags: { tags: ['linux'] } } } })
+      expect(run.jobs.get(1)?.frozen?.spans).toBe(1)
+      expect(await store.views.parts(key)).toHaveLength(1)
+    })
+
+    it('are remembered with their run when it is pruned: heard once more they owe nothing', async () => {
+      await hear(finished)
+      const lane = { destination: 'default', signal: 'traces' as const }
+      const { token, items } = await store.exports.lease(lane, 10, minute)
+      await store.exports.settle(
+        token,
+        items.map(({ id }) => ({ id, as: 'delivered' as const })),
+      )
+      here.move(day)
+      expect(await store.pruning.runs(here.now(), 10, undefined)).toMatchObject({ pruned: 1, remembered: 1 })
+      await hear(finished)
+      expect(await store.views.parts(key)).toEqual([])
+      expect([...(await store.runs.get(key))!.run.jobs.values()].map(({ frozen }) => frozen?.spans)).toEqual([1, 1])
+    })
+  })
+}

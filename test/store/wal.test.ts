@@ -1,0 +1,432 @@
+// The journal of deliveries: what was appended is read back as it was, whatever was cut off, changed, or understood in between.
+import {
+  appendFileSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import { pino } from 'pino'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { alsoUnderstood, waitingUpTo, type Progress } from '../../src/store/sqlite/wal/checkpoint.ts'
+import { encodeRecord, endOf, saltedFormat, type JournalRecord } from '../../src/store/sqlite/wal/record.ts'
+import { readBytes } from '../../src/store/sqlite/wal/read-bytes.ts'
+import { endOfJournal, readAgain, readJournal } from '../../src/store/sqlite/wal/reader.ts'
+import { journalBytes, listSegments, openSegment } from '../../src/store/sqlite/wal/segments.ts'
+import { journalMarks, type JournalMarks } from '../../src/store/sqlite/wal/positions.ts'
+import { openJournalWriter, type JournalWriter } from '../../src/store/sqlite/wal/writer.ts'
+import { delivery } from './exercise.ts'
+
+const records = fc.record({
+  seq: fc.nat(),
+  bytesBefore: fc.nat(),
+  receivedAt: fc.nat(),
+  delivery: fc.record({
+    key: fc.string(),
+    event: fc.string(),
+    instance: fc.string(),
+    source: fc.constantFrom('webhook' as const, 'redelivery' as const),
+    body: fc.uint8Array({ maxLength: 200 }).map(bytes => Buffer.from(bytes)),
+  }),
+})
+
+const salt = 0x1234abcd
+const decode = (bytes: Buffer): JournalRecord | undefined => saltedFormat(salt).decode(bytes)
+
+describe('a record', () => {
+  it('is read as it was written', () => {
+    fc.assert(
+      fc.property(records, record => {
+        expect(decode(Buffer.concat(encodeRecord(record, salt)))).toEqual(record)
+      }),
+    )
+  })
+
+  it('is known as none when any byte of it changed, or it was cut off anywhere', () => {
+    fc.assert(
+      fc.property(records, fc.nat(), fc.integer({ min: 1, max: 255 }), (record, where, change) => {
+        const bytes = Buffer.concat(encodeRecord(record, salt))
+        const at = where % bytes.length
+        expect(decode(bytes.subarray(0, at))).toBeUndefined()
+        bytes[at] = (bytes[at] ?? 0) ^ change
+        expect(decode(bytes)).toBeUndefined()
+      }),
+    )
+  })
+})
+
+describe('what is understood of it', () => {
+  const none: Progress = { to: { seq: 0, bytes: 0 }, beyond: new Map() }
+
+  it('is the same in whatever order it came to be, and what waits is the rest', () => {
+    const sizes = fc.array(fc.nat(100), { minLength: 1, maxLength: 30 })
+    const order = sizes.chain(all => fc.tuple(fc.constant(all), fc.shuffledSubarray(all.map((_, at) => at + 1))))
+    fc.assert(
+      fc.property(order, ([all, understood]) => {
+        const stretch = (seq: number) => ({ from: seq, to: seq, bytes: all[seq - 1] ?? 0 })
+        const oneByOne = understood.reduce((known, seq) => alsoUnderstood(known, [stretch(seq)]), none)
+        const atOnce = alsoUnderstood(none, understood.toSorted((a, b) => a - b).map(stretch))
+        const sum = all.reduce((bytes, size) => bytes + size, 0)
+        const rest = understood.reduce((bytes, seq) => bytes - (all[seq - 1] ?? 0), sum)
+        for (const known of [oneByOne, atOnce]) {
+          const left = waitingUpTo(known, { seq: all.length, bytes: sum })
+          expect(left).toEqual({ waiting: all.length - understood.length, bytes: rest })
+          expect(known.to).toEqual(oneByOne.to)
+          expect(new Map([...known.beyond].sort(([a], [b]) => a - b))).toEqual(
+            new Map([...oneByOne.beyond].sort(([a], [b]) => a - b)),
+          )
+        }
+      }),
+    )
+  })
+})
+
+describe('a journal', () => {
+  let folder: string
+  let marks: JournalMarks
+  const open: JournalWriter[] = []
+  let said: string[]
+  const log = pino(
+    { base: null },
+    { write: (line: string) => void said.push((JSON.parse(line) as { msg: string }).msg) },
+  )
+  /** Often, so that what must not be erased has its chances to be, ms. */
+  const tidyEvery = 50
+
+  beforeEach(() => {
+    folder = path.join(mkdtempSync(path.join(tmpdir(), 'pipespan-journal-')), 'inbox')
+    marks = journalMarks()
+    said = []
+  })
+  afterEach(async () => {
+    for (const writer of open.splice(0)) await writer.close()
+    rmSync(path.dirname(folder), { recursive: true })
+  })
+
+  function writer(): JournalWriter {
+    const one = openJournalWriter(folder, marks, { tidyEvery, log })
+    open.push(one)
+    return one
+  }
+
+  /** As a process that begins: knows nothing but what is on the disk. */
+  function begin(understood = 0): JournalWriter {
+    marks = journalMarks()
+    marks.moveEnd(endOfJournal(folder).mark ?? { seq: 0, bytes: 0 })
+    marks.moveUnderstood(understood)
+    return writer()
+  }
+
+  function all(after = 0): JournalRecord[] {
+    const reader = readJournal(folder, after)
+    const found: JournalRecord[] = []
+    for (let next = reader.peek(marks.end.seq); next !== undefined; next = reader.peek(marks.end.seq)) {
+      // A comparison of megabytes byte by byte, as `toEqual` does it, takes seconds.
+      const { delivery: again, ...others } = readAgain(next.place, next.record.seq)!
+      const { delivery: first, ...same } = next.record
+      expect(others).toEqual(same)
+      expect(Buffer.compare(again.body, first.body)).toBe(0)
+      expect({ ...again, body: undefined }).toEqual({ ...first, body: undefined })
+      found.push(next.record)
+      reader.pass()
+    }
+    reader.close()
+    return found
+  }
+
+  const keys = (found: readonly JournalRecord[]): (string | undefined)[] => found.map(one => one.delivery.key)
+  const large = 'x'.repeat(3_000_000)
+
+  it('gives back what was appended, in its order and through all its files, from any delivery on', async () => {
+    const journal = writer()
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) {
+      await journal.append([delivery(`${name}1`, large), delivery(`${name}2`)], 5)
+    }
+    expect(listSegments(folder).length).toBeGreaterThan(1)
+    const found = all()
+    expect(keys(found).slice(0, 4)).toEqual(['a1', 'a2', 'b1', 'b2'])
+    expect(found.map(({ seq }) => seq)).toEqual(Array.from({ length: 16 }, (_, at) => at + 1))
+    expect(endOf(found.at(-1)!)).toEqual(marks.end)
+    for (const after of [1, 9, 15]) expect(keys(all(after))).toEqual(keys(found).slice(after))
+    expect(journal.size).toBe(journalBytes(folder))
+  })
+
+  it('hands out nothing that is not yet on the disk for sure', async () => {
+    const journal = writer()
+    await journal.append([delivery('a')], 1)
+    const reader = readJournal(folder, 0)
+    reader.peek(1)
+    // The bytes of this one are in the file, and may be taken back.
+    const [segment] = listSegments(folder)
+    const refused = { seq: 2, bytesBefore: 12, receivedAt: 1, delivery: delivery('refused') }
+    appendFileSync(segment!.file, Buffer.concat(encodeRecord(refused, segment!.salt!)))
+    reader.pass()
+    expect(reader.peek(1)).toBeUndefined()
+    await journal.append([delivery('b')], 1)
+    expect(reader.peek(2)?.record.delivery.key).toBe('b')
+    reader.close()
+  })
+
+  it('goes on behind what a death cut off', async () => {
+    await writer().append([delivery('a'), delivery('b'), delivery('c')], 1)
+    const { file } = listSegments(folder)[0]!
+    truncateSync(file, statSync(file).size - 1)
+    const next = begin()
+    expect(marks.end.seq).toBe(2)
+    await next.append([delivery('d')], 2)
+    expect(all().map(({ seq, delivery: { key } }) => [seq, key])).toEqual([
+      [1, 'a'],
+      [2, 'b'],
+      [3, 'd'],
+    ])
+  })
+
+  it('passes over what cannot be read back, and its numbers tell how many those are', async () => {
+    const journal = writer()
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) await journal.append([delivery(name, large)], 5)
+    const { file } = listSegments(folder)[0]!
+    const bytes = readFileSync(file)
+    bytes[3_500_000] = 0
+    writeFileSync(file, bytes)
+    const found = all()
+    expect(keys(found)).toEqual(['a', 'c', 'd', 'e', 'f', 'g', 'h'])
+    expect(found.map(({ seq }) => seq)).toEqual([1, 3, 4, 5, 6, 7, 8])
+  })
+
+  it('erases a file once all in it is understood, and the last one when nothing more comes', async () => {
+    const journal = writer()
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) await journal.append([delivery(name, large)], 5)
+    const [first, second] = listSegments(folder)
+    marks.moveUnderstood(second!.first - 1)
+    await expect.poll(() => listSegments(folder).map(({ file }) => file), { timeout: 5_000 }).toEqual([second!.file])
+    expect(first!.file).not.toBe(second!.file)
+    await expect.poll(() => journal.size).toBe(journalBytes(folder))
+    marks.moveUnderstood(8)
+    await expect.poll(() => journal.size, { timeout: 5_000 }).toBe(0)
+    await journal.append([delivery('i')], 6)
+    expect(keys(all(8))).toEqual(['i'])
+  })
+
+  it('does not take for spent what a dead process had made and this one goes on with', async () => {
+    await writer().append([delivery('a')], 1)
+    marks.moveUnderstood(1)
+    // What it has goes to the next file, which is empty when the process dies.
+    await expect.poll(() => listSegments(folder).map(({ first }) => first), { timeout: 5_000 }).toEqual([2])
+    await open.pop()?.close()
+    const next = writer()
+    await sleep(3 * tidyEvery)
+    await next.append([delivery('b')], 2)
+    await sleep(3 * tidyEvery)
+    expect(keys(all(1))).toEqual(['b'])
+  })
+
+  it('keeps what is not understood, however long nothing comes', async () => {
+    const journal = writer()
+    await journal.append([delivery('a')], 1)
+    await sleep(5 * tidyEvery)
+    expect(keys(all())).toEqual(['a'])
+    expect(journal.size).toBeGreaterThan(0)
+  })
+
+  it('is for its user alone', async () => {
+    await writer().append([delivery('a')], 1)
+    expect(statSync(folder).mode & 0o777).toBe(0o700)
+    expect(statSync(listSegments(folder)[0]!.file).mode & 0o777).toBe(0o600)
+  })
+
+  it.each(['its file', 'its folder'])('writes again what waits when somebody takes away %s', async what => {
+    const journal = writer()
+    await journal.append([delivery('a'), delivery('b')], 1)
+    marks.moveUnderstood(1)
+    rmSync(what === 'its file' ? listSegments(folder)[0]!.file : folder, { recursive: true })
+    await journal.append([delivery('c')], 2)
+    expect(keys(all())).toEqual(['a', 'b', 'c'])
+    expect(said).toEqual(['a file of the write-ahead log was taken away; what waits in it was written again'])
+    // And where nothing comes, too.
+    rmSync(folder, { recursive: true })
+    await expect.poll(() => keys(all()), { timeout: 5_000 }).toEqual(['a', 'b', 'c'])
+    await journal.append([delivery('d')], 2)
+    expect(keys(all(2))).toEqual(['c', 'd'])
+  })
+
+  it('writes again files that are full and wait, those of an earlier life too', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+    const first = writer()
+    for (const name of names) await first.append([delivery(name, large)], 5)
+    await open.pop()?.close()
+    const next = begin()
+    await next.append([delivery('i')], 6)
+    rmSync(folder, { recursive: true })
+    await next.append([delivery('j')], 6)
+    expect(keys(all())).toEqual([...names, 'i', 'j'])
+    await expect.poll(() => next.size).toBe(journalBytes(folder))
+  })
+
+  it('writes them again before a new file is begun, which would hide that they are gone', async () => {
+    const journal = writer()
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+    const filled = (): boolean => statSync(listSegments(folder)[0]!.file).size >= 16 * 2 ** 20
+    let count = 0
+    for (; count < names.length && !(count > 0 && filled()); count += 1)
+      await journal.append([delivery(names[count], large)], 5)
+    expect(filled()).toBe(true)
+    rmSync(folder, { recursive: true })
+    await journal.append([delivery('last')], 6)
+    expect(keys(all())).toEqual([...names.slice(0, count), 'last'])
+  })
+
+  it('is read on by whoever reads it while its files are taken away', async () => {
+    const journal = writer()
+    await journal.append([delivery('a'), delivery('b')], 1)
+    const reader = readJournal(folder, 0)
+    expect(reader.peek(marks.end.seq)?.record.delivery.key).toBe('a')
+    reader.pass()
+    rmSync(folder, { recursive: true })
+    await journal.append([delivery('c')], 1)
+    for (const key of ['b', 'c']) {
+      expect(reader.peek(marks.end.seq)?.record.delivery.key).toBe(key)
+      reader.pass()
+    }
+    expect(reader.peek(marks.end.seq)).toBeUndefined()
+    reader.close()
+  })
+
+  it('leaves alone what somebody has put in the place of a file, and goes on in another', async () => {
+    const journal = writer()
+    await journal.append([delivery('a')], 1)
+    const { file } = listSegments(folder)[0]!
+    rmSync(file)
+    writeFileSync(file, 'not ours')
+    await journal.append([delivery('b')], 1)
+    expect(readFileSync(file, 'utf8')).toBe('not ours')
+    expect(keys(all())).toEqual(['a', 'b'])
+  })
+
+  it('accepts nothing while there is no folder for it, survives that, and goes on as soon as there is one', async () => {
+    const journal = writer()
+    await journal.append([delivery('a')], 1)
+    rmSync(folder, { recursive: true })
+    writeFileSync(folder, 'in the way')
+    await expect(journal.append([delivery('b')], 1)).rejects.toThrow(/EEXIST|ENOTDIR/)
+    await expect(journal.prove(1)).rejects.toThrow(/EEXIST|ENOTDIR/)
+    await expect.poll(() => said, { timeout: 5_000 }).toContain('the write-ahead log cannot be tidied')
+    expect(marks.end.seq).toBe(1)
+    rmSync(folder)
+    await journal.append([delivery('c')], 1)
+    expect(all().map(({ seq, delivery: { key } }) => [seq, key])).toEqual([
+      [1, 'a'],
+      [2, 'c'],
+    ])
+  })
+
+  it('erases the others where one of its files cannot be erased', async () => {
+    const journal = writer()
+    mkdirSync(path.join(folder, `${'0'.repeat(16)}.journal`))
+    await open.pop()?.close()
+    const next = begin()
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) await next.append([delivery(name, large)], 5)
+    marks.moveUnderstood(7)
+    expect(journal).not.toBe(next)
+    await expect.poll(() => listSegments(folder).length, { timeout: 5_000 }).toBe(2)
+    expect(said).toContain('the write-ahead log cannot be tidied')
+  })
+})
+
+describe('a damaged journal', () => {
+  let folder: string
+  let file: string
+  let whole: Buffer
+  const bodies = ['a', 'b', 'c']
+
+  beforeAll(async () => {
+    folder = path.join(mkdtempSync(path.join(tmpdir(), 'pipespan-damage-')), 'inbox')
+    const marks = journalMarks()
+    const journal = openJournalWriter(folder, marks)
+    // A body may be made by somebody who knows what a record looks like: no part of one is ever taken for a record.
+    const forged = encodeRecord({ seq: 2, bytesBefore: 0, receivedAt: 1, delivery: delivery('forged') }, salt)
+    for (const name of bodies) {
+      await journal.append([{ ...delivery(name), body: Buffer.concat([Buffer.from(name), ...forged]) }], 7)
+    }
+    await journal.close()
+    file = listSegments(folder)[0]!.file
+    whole = readFileSync(file)
+  })
+  afterAll(() => rmSync(path.dirname(folder), { recursive: true }))
+
+  function read(bytes: Buffer): { keys: (string | undefined)[]; unread: number } {
+    writeFileSync(file, bytes)
+    const reader = readJournal(folder, 0)
+    const keys: (string | undefined)[] = []
+    let unread = 0
+    for (let next = reader.peek(bodies.length); next !== undefined; next = reader.peek(bodies.length)) {
+      keys.push(next.record.delivery.key)
+      expect(Buffer.from(next.record.delivery.body.subarray(0, 1)).toString()).toBe(next.record.delivery.key)
+      unread += next.unread.reduce((sum, one) => sum + one.bytes, 0)
+      reader.pass()
+    }
+    unread += (reader.instead(bodies.length) ?? []).reduce((sum, one) => sum + one.bytes, 0)
+    reader.close()
+    return { keys, unread }
+  }
+
+  it('loses the one record in which a byte changed, wherever that is, and no other', () => {
+    const length = whole.length / bodies.length
+    expect(Number.isInteger(length)).toBe(true)
+    for (let at = 0; at < whole.length; at += 1) {
+      const bytes = Buffer.from(whole)
+      bytes[at] = (bytes[at] ?? 0) ^ (1 << (at % 8))
+      const lost = Math.floor(at / length)
+      expect(read(bytes)).toEqual({ keys: bodies.filter((_, one) => one !== lost), unread: length })
+    }
+  })
+
+  it('loses what stretches of other bytes lie over, and invents nothing', () => {
+    const length = whole.length / bodies.length
+    const stretch = fc.tuple(fc.nat(whole.length - 1), fc.uint8Array({ minLength: 1, maxLength: 200 }), fc.boolean())
+    fc.assert(
+      fc.property(fc.array(stretch, { minLength: 1, maxLength: 3 }), stretches => {
+        const bytes = Buffer.from(whole)
+        for (const [at, other, isZero] of stretches)
+          bytes.fill(isZero ? 0 : Buffer.from(other), at, Math.min(at + other.length, bytes.length))
+        const isWhole = (one: number): boolean => {
+          const [from, to] = [one * length, (one + 1) * length]
+          return bytes.subarray(from, to).equals(whole.subarray(from, to))
+        }
+        const kept = bodies.filter((_, one) => isWhole(one))
+        expect(read(bytes)).toEqual({ keys: kept, unread: (bodies.length - kept.length) * length })
+      }),
+    )
+  })
+
+  it('is read where the disk gives back only a part of it', () => {
+    rmSync(file)
+    // Reading the first bytes of a process's memory fails as a bad sector does.
+    symlinkSync('/proc/self/mem', file)
+    try {
+      const descriptor = openSegment({ file })!
+      expect(readBytes(descriptor, 0, 10_000)).toEqual(Buffer.alloc(10_000))
+      closeSync(descriptor)
+    } finally {
+      rmSync(file)
+    }
+    mkdirSync(file)
+    const other = path.join(folder, path.basename(file).replace(/^\d{16}/, '0'.repeat(15) + '2'))
+    writeFileSync(other, whole.subarray(whole.length / bodies.length))
+    const reader = readJournal(folder, 0)
+    const next = reader.peek(bodies.length)
+    expect(next?.record.delivery.key).toBe('b')
+    expect(next?.unread).toMatchObject([{ file, offset: 0, isTorn: false }])
+    reader.close()
+    rmSync(file, { recursive: true })
+    rmSync(other)
+  })
+})
