@@ -28,6 +28,10 @@ function openThroughDoor(file: string, now: () => number, maxSize = 2 ** 30): St
       ...store.inbox,
       put: async deliveries => (door ??= openSqliteDoor(file, options, marks)).put(deliveries),
     },
+    proveWritable: async () => {
+      await store.proveWritable()
+      await door?.proveWritable()
+    },
     close: async () => {
       await door?.close()
       await store.close()
@@ -166,6 +170,9 @@ describe('a store with a journal', () => {
     rmSync(journalFolder(file), { recursive: true })
     store = openThroughDoor(file, () => now)
     await store.inbox.put([delivery('c')])
+    expect((await lease()).items).toEqual([])
+    // The writer looks whether it has what is missing.
+    for (let count = 0; count < 2; count += 1) await store.proveWritable()
     const found = await lease()
     expect(found.items.map(({ id, key }) => [id, key])).toEqual([[3, 'c']])
     await store.inbox.erase(found.token, [3])

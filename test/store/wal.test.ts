@@ -5,6 +5,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -282,6 +283,61 @@ describe('a journal', () => {
     rmSync(folder, { recursive: true })
     await journal.append([delivery('last')], 6)
     expect(keys(all())).toEqual([...names.slice(0, count), 'last'])
+  })
+
+  it('writes again as many of them as it can, and the others as soon as it can', async () => {
+    for (const name of ['a', 'b', 'c']) {
+      await open.pop()?.close()
+      await begin().append([delivery(name)], 1)
+    }
+    const [, second] = listSegments(folder).map(({ file }) => file)
+    rmSync(folder, { recursive: true })
+    mkdirSync(folder)
+    // Every name that it may get is taken.
+    const taken = ['', ...Array.from({ length: 9 }, (_, at) => `-${at + 1}`)].map(end =>
+      second!.replace('.journal', `${end}.journal`),
+    )
+    for (const file of taken) writeFileSync(file, 'not ours')
+    const [journal] = open
+    const { looks } = marks
+    for (let count = 0; count < 3; count += 1) await expect(journal!.prove(1)).rejects.toThrow(/EEXIST/)
+    expect(marks.looks).toBe(looks)
+    for (const file of taken) rmSync(file)
+    await journal!.prove(1)
+    expect(keys(all())).toEqual(['a', 'b', 'c'])
+    expect(listSegments(folder).length).toBe(3)
+  })
+
+  it.each(['comes back', 'does not come back'])('waits for a file that it cannot write again: it %s', async what => {
+    // Of so many files descriptors are not kept.
+    for (let count = 0; count < 18; count += 1) {
+      await open.pop()?.close()
+      await begin().append([delivery(`of life ${count}`)], 1)
+    }
+    const patience = what === 'comes back' ? 60_000 : 0
+    await open.pop()?.close()
+    const journal = openJournalWriter(folder, marks, { tidyEvery: 60_000, log, patience })
+    open.push(journal)
+    const { file } = listSegments(folder)[0]!
+    renameSync(file, `${file}.away`)
+    const { looks } = marks
+    await journal.prove(1)
+    if (what === 'comes back') {
+      expect(marks.looks).toBe(looks)
+      renameSync(`${file}.away`, file)
+      await journal.prove(1)
+      expect(said).toEqual([])
+    } else {
+      expect(said).toEqual(['files of the write-ahead log are gone, with what waits in them'])
+    }
+    expect(marks.looks).toBe(looks + 1)
+  })
+
+  it('leaves nothing that waits without a file when it is closed', async () => {
+    await writer().append([delivery('a')], 1)
+    rmSync(folder, { recursive: true })
+    await open.pop()?.close()
+    expect(keys(all())).toEqual(['a'])
   })
 
   it('is read on by whoever reads it while its files are taken away', async () => {

@@ -43,6 +43,7 @@ export async function backupSqlite(file: string, target: string): Promise<void> 
     rmSync(target, { force: true })
     rmSync(journalFolder(target), { force: true, recursive: true })
     rmSync(`${target}.lock`, { force: true })
+    if (error instanceof StoreError) throw error
     throw new StoreError(`The backup failed: ${reasonOf(error)}.`, 'See whether the disk has room for another copy.')
   }
 }

@@ -19,6 +19,7 @@ import {
   type PutOutcome,
   type SharedInbox,
 } from '../ports/inbox.ts'
+import { StoreError } from '../../lib/fault.ts'
 import type { Leases } from './leases.ts'
 
 /** All that waits, and who has it at the moment. */
@@ -172,7 +173,10 @@ function lease(
 /** Deliveries of one transaction: some MiB. */
 const movedAtOnce = 64
 
-/** Moves what waits in the journal into the table, and its keys to the others. */
+/**
+ * Moves what waits in the journal into the table, and its keys to the others. Throws StoreError where some of it is in files that are
+ * away: nobody writes the journal who could tell whether they are gone.
+ */
 export function moveIntoTable({ db, keys, journal }: Waiting): void {
   let items: InboxItem[] = []
   const move = (): void => {
@@ -186,6 +190,12 @@ export function moveIntoTable({ db, keys, journal }: Waiting): void {
   for (const item of journal?.waiting(() => false) ?? []) if (items.push(item) === movedAtOnce) move()
   if (items.length > 0) move()
   db.transaction(() => keys.joinAll(db.now()))
+  const { waiting } = journal?.state() ?? { waiting: 0 }
+  if (waiting === 0) return
+  throw new StoreError(
+    `The write-ahead log beside the store cannot be read to its end: ${waiting} deliveries wait in it.`,
+    'See whether all of its files are there, and try again. Where they are gone for good, the daemon passes over what was in them.',
+  )
 }
 
 function* waitingRows(db: Database, limit: number, isFree: (id: number) => boolean): Generator<InboxItem> {

@@ -52,7 +52,7 @@ export function beginJournal({ db, folder, marks, log }: BeginJournalOptions): v
   const understood = lastUnderstood(progress)
   const { mark, unread } = endOfJournal(folder)
   const named = (listSegments(folder).at(-1)?.first ?? 1) - 1
-  const { bytes } = mark !== undefined && mark.seq > understood.seq ? mark : understood
+  const { bytes } = mark !== undefined && mark.seq >= understood.seq ? mark : understood
   let seq = Math.max(mark?.seq ?? 0, understood.seq, named)
   const damaged = unread.filter(({ isTorn }) => !isTorn)
   if (damaged.length > 0 && (mark?.seq ?? 0) >= understood.seq) {

@@ -1,6 +1,7 @@
 // The reading side of the journal beside the SQLite file: hands out its deliveries, and notes in the database, within the
 // transaction that takes them in, which of them are understood.
 import { alsoUnderstood, isUnderstood, notUnderstood, waitingUpTo } from './wal/checkpoint.ts'
+import { beginReading, missedBy, type Missed, type Reading } from './wal/missed.ts'
 import { endOf, type JournalRecord } from './wal/record.ts'
 import { noteLost, readProgress, writeProgress, type Gap, type JournalState } from './wal-checkpoint.ts'
 import { noteStuck } from './wal/stuck.ts'
@@ -29,6 +30,8 @@ interface Seen {
   readonly key: string | undefined
   readonly bytes: number
   readonly receivedAt: number
+  /** Where it was not found again. */
+  readonly missed?: Missed | undefined
 }
 
 export interface JournalInboxOptions {
@@ -45,16 +48,27 @@ export function journalInbox({ db, keys, folder, marks, log }: JournalInboxOptio
   const seen = new Map<number, Seen>()
   /** The last one that was come across. */
   let last: Mark = progress.to
+  /** Where what comes behind `last` was not found. */
+  let missed: Missed | undefined
 
-  /** The next one that was not handed out. */
+  /** The next one that was not handed out, or that has some before it which were not found. */
   function peek(): Found | undefined {
     reader ??= readJournal(folder, last.seq)
     for (;;) {
       const found = reader.peek(marks.end.seq)
-      if (found === undefined || !isUnderstood(progress, found.record.seq)) return found
-      last = endOf(found.record)
-      reader.pass()
+      if (found === undefined || !isUnderstood(progress, found.record.seq) || gapsBefore(found).length > 0) return found
+      passOver(found)
     }
+  }
+
+  function passOver({ record }: Found): void {
+    last = endOf(record)
+    missed = undefined
+    reader?.pass()
+  }
+
+  function gapsBefore({ record }: Found): Gap[] {
+    return notUnderstood(progress, last.seq, record.seq)
   }
 
   /** These will not be found any more: nobody waits for them from now on. `bytes`: of all their bodies. */
@@ -68,55 +82,89 @@ export function journalInbox({ db, keys, folder, marks, log }: JournalInboxOptio
     marks.moveUnderstood(next.to.seq)
   }
 
-  /** Bytes of what lies between two marks and is not known to be understood: with it all sums are as the marks have them. */
+  /** Bytes of what lies behind one mark, up to the other, and is not known to be understood: with it all sums are as the marks have them. */
   function bytesBetween(from: Mark, to: Mark): number {
-    const known = [...progress.beyond.values()].filter(one => one.from > from.seq && one.to < to.seq)
+    const known = [...progress.beyond.values()].filter(one => one.from > from.seq && one.to <= to.seq)
     return known.reduce((left, { bytes }) => left - bytes, to.bytes - from.bytes)
   }
 
   function* fresh(): Generator<InboxItem> {
+    const reading = beginReading(marks, missed)
+    if (reading === undefined) return
+    // What was away may be in a file that this reader has left.
+    if (missed !== undefined) readAnew()
     for (let found = peek(); found !== undefined; found = peek()) {
       const { record, place, unread } = found
       const { seq, bytesBefore, receivedAt, delivery } = record
-      const between = bytesBetween(last, { seq, bytes: bytesBefore })
-      giveUp(notUnderstood(progress, last.seq, seq), between, unread)
-      last = endOf(record)
+      const before = { seq: seq - 1, bytes: bytesBefore }
+      const gaps = gapsBefore(found)
+      // A file has all of its numbers: what it does not have is damaged. What is missing before it may be in one that is away.
+      if (gaps.some(({ from }) => from < place.segment.first)) {
+        if (miss(reading, before, unread)) continue
+        return
+      }
+      giveUp(gaps, bytesBetween(last, before), unread)
+      passOver(found)
+      if (isUnderstood(progress, seq)) continue
       seen.set(seq, { place, key: delivery.key, bytes: delivery.body.length, receivedAt })
-      reader?.pass()
       yield itemOf(record)
     }
-    passOverTheEnd()
+    missTheEnd(reading)
+  }
+
+  function readAnew(): void {
+    reader?.close()
+    reader = undefined
   }
 
   /** What was accepted last may be what cannot be read: then nothing comes after it by which it could be told. */
-  function passOverTheEnd(): void {
+  function missTheEnd(reading: Reading): void {
     const { end } = marks
     if (reader === undefined || last.seq >= end.seq || reader.peek(end.seq) !== undefined) return
     const unread = reader.instead(end.seq)
-    if (unread === undefined) return
-    giveUp(notUnderstood(progress, last.seq, end.seq + 1), bytesBetween(last, end), unread)
-    last = end
-    reader.skipTo(end.seq)
+    if (unread !== undefined) miss(reading, end, unread)
+  }
+
+  /** What comes behind `last`, up to there, is not found. True where it is given up, as far as it was missed before. */
+  function miss(reading: Reading, to: Mark, unread: readonly Unread[]): boolean {
+    if (missed === undefined || !reading.isLast) {
+      missed = missedBy(reading, missed, marks)
+      return false
+    }
+    const until = to.seq <= missed.end.seq ? to : missed.end
+    giveUp(notUnderstood(progress, last.seq, until.seq + 1), bytesBetween(last, until), unread)
+    last = until
+    missed = undefined
+    reader?.skipTo(until.seq)
+    return true
   }
 
   function item(id: number): InboxItem | undefined {
     const known = seen.get(id)
     if (known === undefined) return undefined
-    const record = readAgain(known.place, id) ?? findAgain(id, known)
-    return record && itemOf(record)
+    const record = readAgain(known.place, id)
+    if (record === undefined) return findAgain(id, known)
+    if (known.missed !== undefined) seen.set(id, { ...known, missed: undefined })
+    return itemOf(record)
   }
 
-  /** Its file may have been written anew, or be gone. */
-  function findAgain(id: number, known: Seen): JournalRecord | undefined {
+  /** Its file may have been written anew, be away, or be gone. */
+  function findAgain(id: number, known: Seen): InboxItem | undefined {
+    const reading = beginReading(marks, known.missed)
+    if (reading === undefined) return undefined
     const search = readJournal(folder, id - 1)
     try {
       const found = search.peek(id)
       if (found !== undefined) {
-        seen.set(id, { ...known, place: found.place })
-        return found.record
+        seen.set(id, { ...known, place: found.place, missed: undefined })
+        return itemOf(found.record)
       }
       const unread = search.instead(id)
       if (unread === undefined) return undefined
+      if (!reading.isLast) {
+        seen.set(id, { ...known, missed: missedBy(reading, known.missed, marks) })
+        return undefined
+      }
       giveUp([{ from: id, to: id }], known.bytes, unread)
       seen.delete(id)
       return undefined

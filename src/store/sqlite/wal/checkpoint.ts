@@ -34,9 +34,13 @@ export function alsoUnderstood(known: Progress, understood: readonly Stretch[]):
   return { to: { seq, bytes }, beyond }
 }
 
-/** The end of all that is understood; its bytes are those of what is understood without a gap. */
+/** The end of all that is understood; its bytes are those of what is understood. */
 export function lastUnderstood({ to, beyond }: Progress): Mark {
-  return { seq: Math.max(to.seq, ...[...beyond.values()].map(one => one.to)), bytes: to.bytes }
+  const stretches = [...beyond.values()]
+  return {
+    seq: Math.max(to.seq, ...stretches.map(one => one.to)),
+    bytes: stretches.reduce((sum, one) => sum + one.bytes, to.bytes),
+  }
 }
 
 /** Those after `after` and before `before` that are not understood, as stretches. */

@@ -17,14 +17,17 @@ export interface JournalMarks {
   readonly understood: number
   /** Since when nothing can be read although something waits, by the clock of `process.hrtime` in ms; 0: it can. */
   readonly stuckSince: number
+  /** How often the writer has found everything it knows of in its place, or put it back there. */
+  readonly looks: number
   moveEnd(to: Mark): void
   moveUnderstood(to: number): void
   noteStuck(since: number): void
+  noteLook(): void
 }
 
-const place = { endSeq: 0, endBytes: 1, understood: 2, stuckSince: 3 }
+const place = { endSeq: 0, endBytes: 1, understood: 2, stuckSince: 3, looks: 4 }
 
-export function journalMarks(shared = new SharedArrayBuffer(4 * BigInt64Array.BYTES_PER_ELEMENT)): JournalMarks {
+export function journalMarks(shared = new SharedArrayBuffer(5 * BigInt64Array.BYTES_PER_ELEMENT)): JournalMarks {
   const places = new BigInt64Array(shared)
   const read = (at: number): number => Number(Atomics.load(places, at))
   const write = (at: number, value: number): void => void Atomics.store(places, at, BigInt(value))
@@ -39,11 +42,15 @@ export function journalMarks(shared = new SharedArrayBuffer(4 * BigInt64Array.BY
     get stuckSince() {
       return read(place.stuckSince)
     },
+    get looks() {
+      return read(place.looks)
+    },
     moveEnd: to => {
       write(place.endBytes, to.bytes)
       write(place.endSeq, to.seq)
     },
     moveUnderstood: to => write(place.understood, to),
     noteStuck: since => write(place.stuckSince, since),
+    noteLook: () => void Atomics.add(places, place.looks, 1n),
   }
 }

@@ -3,7 +3,7 @@
 //
 // Somebody may take files away under it: a hand, a restore, a mount. What was accepted and waits in such a file is still to be had
 // through its descriptor, and is written again, by the same name.
-import { closeSync, fdatasyncSync, ftruncateSync, openSync, writevSync } from 'node:fs'
+import { closeSync, existsSync, fdatasyncSync, ftruncateSync, openSync, writevSync } from 'node:fs'
 import { encodeRecord } from './record.ts'
 import {
   createSegment,
@@ -36,6 +36,8 @@ export interface JournalWriterOptions {
   readonly log?: Log | undefined
   /** Understood bodies are gone from the disk this long after the last delivery at the latest, ms; under load, a segment later. */
   readonly tidyEvery?: number | undefined
+  /** How long files are waited for that are away and cannot be written again, ms. */
+  readonly patience?: number | undefined
 }
 
 /** A segment that has so many bytes gets no more. */
@@ -53,7 +55,7 @@ interface FullSegment extends Segment {
 export function openJournalWriter(
   folder: string,
   marks: JournalMarks,
-  { log, tidyEvery = 1_000 }: JournalWriterOptions = {},
+  { log, tidyEvery = 1_000, patience = 60_000 }: JournalWriterOptions = {},
 ): JournalWriter {
   let full: FullSegment[] = listSegments(folder).map((segment, at, all) => ({
     ...segment,
@@ -68,6 +70,8 @@ export function openJournalWriter(
   /** What the disk said of it when it was to be written: it gets no more. */
   let isDoubtful = false
   let isUntidy = false
+  /** Since when full files are away of which no descriptor is kept. */
+  let awaySince: number | undefined
   let erasing: Promise<void> | undefined
   const tidying = every(tidyEvery, async () => (erasing = tidy()), cannotTidy)
 
@@ -90,7 +94,7 @@ export function openJournalWriter(
     isSpoiled = false
     if (current.length < segmentBytes && !(isDoubtful && current.length > 0)) return
     // A new file in a folder that was emptied just now would hide that the ones before it are gone.
-    restore()
+    look()
     roll()
   }
 
@@ -131,7 +135,7 @@ export function openJournalWriter(
         write(deliveries, receivedAt)
       } catch (error) {
         if (!(error instanceof TakenAway)) throw error
-        restore()
+        look()
         write(deliveries, receivedAt)
       }
     } finally {
@@ -140,18 +144,21 @@ export function openJournalWriter(
     }
   }
 
-  /** Whatever is not where it was is written again, in its order; what cannot be is given up, and its reader counts it. */
-  function restore(): void {
+  /** Whatever is not where it was is written again, in its order; only once all of it is there its reader may give up what it misses. */
+  function look(): void {
     const spent = new Set<Segment>(spentSegments(full, current.first, marks.understood))
-    full = full.flatMap(one => {
-      if (one.descriptor === undefined || isThere(one.file, one.descriptor)) return [one]
-      if (spent.has(one)) {
-        closeSync(one.descriptor)
-        return []
-      }
-      return [again(one, one.descriptor)]
-    })
-    if (isThere(current.file, current.descriptor)) return
+    // One after the other: what is there again stays, where the next cannot be written.
+    for (const one of full) {
+      if (one.descriptor === undefined || isThere(one.file, one.descriptor)) continue
+      const written = spent.has(one) ? [] : [again(one, one.descriptor)]
+      if (written.length === 0) closeSync(one.descriptor)
+      full = full.flatMap(other => (other === one ? written : [other]))
+    }
+    if (!isThere(current.file, current.descriptor)) replaceCurrent()
+    if (isAllThere(spent)) marks.noteLook()
+  }
+
+  function replaceCurrent(): void {
     const before = current
     if (marks.understood >= marks.end.seq) {
       current = { ...createSegment(folder, marks.end.seq + 1), length: 0 }
@@ -162,6 +169,23 @@ export function openJournalWriter(
     }
     isSpoiled = false
     isDoubtful = false
+  }
+
+  /** Those that could not be written again may be back soon: they are waited for, but not forever. */
+  function isAllThere(spent: ReadonlySet<Segment>): boolean {
+    const away = full.filter(one => one.descriptor === undefined && !spent.has(one) && !existsSync(one.file))
+    if (away.length === 0) {
+      awaySince = undefined
+      return true
+    }
+    awaySince ??= performance.now()
+    if (performance.now() - awaySince < patience) return false
+    full = full.filter(one => !away.includes(one))
+    log?.error(
+      { files: away.map(({ file }) => file) },
+      'files of the write-ahead log are gone, with what waits in them',
+    )
+    return true
   }
 
   function again<T extends Segment>(segment: T, descriptor: number): T & { readonly descriptor: number } {
@@ -177,7 +201,7 @@ export function openJournalWriter(
 
   async function tidy(): Promise<void> {
     if (!isAppending) {
-      restore()
+      look()
       const isQuiet = performance.now() - appendedAt >= tidyEvery
       if (isQuiet && current.length > 0 && marks.understood >= marks.end.seq) roll()
     }
@@ -216,12 +240,18 @@ export function openJournalWriter(
       return fullBytes + current.length
     },
     prove: async bytes => {
-      if (!isAppending) restore()
+      if (!isAppending) look()
       await proveFolder(folder, bytes)
     },
     close: async () => {
       tidying.stop()
       await erasing?.catch(() => undefined)
+      try {
+        // Nobody has what waits any more once the descriptors are closed.
+        if (marks.understood < marks.end.seq) look()
+      } catch (error) {
+        cannotTidy(error)
+      }
       for (const { descriptor } of [...full, current]) if (descriptor !== undefined) closeSync(descriptor)
     },
   }

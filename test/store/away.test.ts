@@ -1,0 +1,97 @@
+// Files of the write-ahead log that are away for a moment: whoever reads it meanwhile gives nothing up before its writer, who still has
+// them by their descriptors, has looked and put them back.
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { backupSqlite } from '../../src/store/sqlite/backup.ts'
+import { WithWal } from './with-wal.ts'
+
+let all: WithWal
+beforeEach(() => {
+  all = new WithWal()
+})
+afterEach(async () => all.remove())
+
+/** As a file system mounted over the folder does; answers what ends it. */
+function cover(): () => void {
+  const aside = `${all.folder}-covered`
+  renameSync(all.folder, aside)
+  mkdirSync(all.folder, { mode: 0o700 })
+  return () => {
+    rmSync(all.folder, { recursive: true })
+    renameSync(aside, all.folder)
+  }
+}
+
+const names = async (): Promise<(string | undefined)[]> => (await all.workOff()).map(([, key]) => key)
+
+it('what was accepted while the folder was covered is not given up when its reader is the first to look', async () => {
+  await all.put('a')
+  expect(await names()).toEqual(['a'])
+  const uncover = cover()
+  await all.put('b')
+  uncover()
+  // The file that the reader has is there again, and nothing more is in it.
+  expect(await names()).toEqual([])
+  await all.door.proveWritable()
+  expect(await names()).toEqual(['b'])
+  expect(await all.lost()).toBeUndefined()
+})
+
+it('nor is it when later deliveries are found before it', async () => {
+  await all.put('a', 'b')
+  await all.close()
+  all.open()
+  await all.put('c')
+  const [first] = all.segments()
+  renameSync(first!, `${first}.away`)
+  expect(await names()).toEqual([])
+  await all.door.proveWritable()
+  expect(await names()).toEqual(['a', 'b', 'c'])
+  expect(await all.lost()).toBeUndefined()
+})
+
+it('nor is one that was handed out already', async () => {
+  await all.put('a')
+  await all.close()
+  all.open()
+  await all.store.inbox.lease(100, 1e9, 0)
+  const [first] = all.segments()
+  renameSync(first!, `${first}.away`)
+  expect(await names()).toEqual([])
+  await all.door.proveWritable()
+  expect(await names()).toEqual(['a'])
+  expect(await all.lost()).toBeUndefined()
+})
+
+it('what was accepted after something else was missed is not given up with it', async () => {
+  await all.put('a', 'b')
+  const [file] = all.segments()
+  const bytes = readFileSync(file!)
+  bytes[bytes.length - 1]! ^= 1
+  writeFileSync(file!, bytes)
+  expect(await names()).toEqual(['a'])
+  await all.look()
+  const uncover = cover()
+  await all.put('c')
+  uncover()
+  expect(await names()).toEqual([])
+  expect(await all.lost()).toBe(1)
+  await all.look()
+  expect(await names()).toEqual(['c'])
+  expect(await all.lost()).toBe(1)
+})
+
+it('a backup or a copy that would be without it is none', async () => {
+  await all.put('a')
+  await all.close()
+  all.open()
+  await all.put('b')
+  const [first] = all.segments()
+  const target = `${all.file}-backup`
+  renameSync(first!, `${first}.away`)
+  await expect(backupSqlite(all.file, target)).rejects.toThrow(/cannot be read to its end: 2 deliveries wait in it/)
+  expect(existsSync(target)).toBe(false)
+  renameSync(`${first}.away`, first!)
+  await backupSqlite(all.file, target)
+  expect(existsSync(target)).toBe(true)
+})

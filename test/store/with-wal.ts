@@ -1,0 +1,79 @@
+// A store with its write-ahead log, both of its ends in this process: what is put in at one comes out at the other, whatever becomes of
+// the files between them.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { pino } from 'pino'
+import { delivery } from './exercise.ts'
+import { journalFolder, listSegments } from '../../src/store/sqlite/wal/segments.ts'
+import { journalMarks } from '../../src/store/sqlite/wal/positions.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { openSqliteDoor } from '../../src/store/sqlite/inbox-writer.ts'
+import type { InboxDoor } from '../../src/store/ports/inbox.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+interface Said {
+  readonly msg: string
+  readonly deliveries?: number
+  readonly unread?: readonly { readonly file: string; readonly offset: number; readonly bytes: number }[]
+}
+
+export class WithWal {
+  readonly file = path.join(mkdtempSync(path.join(tmpdir(), 'pipespan-journal-')), 'pipespan.db')
+  readonly said: Said[] = []
+  store!: Store
+  door!: InboxDoor
+
+  constructor() {
+    this.open()
+  }
+
+  get folder(): string {
+    return journalFolder(this.file)
+  }
+
+  open(): void {
+    const marks = journalMarks()
+    const log = pino({ base: null }, { write: (line: string) => void this.said.push(JSON.parse(line) as Said) })
+    const options = { now: () => Date.now(), maxSize: 2 ** 30, log }
+    this.store = openSqlite(this.file, options, marks)
+    this.door = openSqliteDoor(this.file, options, marks)
+  }
+
+  async close(): Promise<void> {
+    await this.door.close()
+    await this.store.close()
+  }
+
+  async remove(): Promise<void> {
+    await this.close()
+    rmSync(path.dirname(this.file), { recursive: true })
+  }
+
+  async put(...names: string[]) {
+    return this.door.put(names.map(name => delivery(name)))
+  }
+
+  segments(): string[] {
+    return listSegments(this.folder).map(one => one.file)
+  }
+
+  async lost(): Promise<number | undefined> {
+    return (await this.store.counters.all()).get('pruned.unreadable_deliveries')
+  }
+
+  /** The writer looks whether all is in its place: as often as a reader waits for before it gives up what it has missed. */
+  async look(): Promise<void> {
+    for (let count = 0; count < 2; count += 1) await this.door.proveWritable()
+  }
+
+  /** Takes in whatever can be read now. */
+  async workOff(): Promise<[number, string | undefined][]> {
+    const { token, items } = await this.store.inbox.lease(100, 1e9, 60_000)
+    await this.store.inbox.erase(
+      token,
+      items.map(({ id }) => id),
+    )
+    return items.map(({ id, key }) => [id, key])
+  }
+}
