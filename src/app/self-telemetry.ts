@@ -84,7 +84,7 @@ export function lookAt(parts: Parts): () => Promise<Seen> {
     ])
     const asked = asking?.()
     return {
-      ...{ now, inbox, runs, counters, fullness },
+      ...{ now, inbox, runs, counters, fullness, damagedRows: store.damaged.count },
       webhook: door.counts,
       intake: intake.counters,
       freezer: freezer.counters,

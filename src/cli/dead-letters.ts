@@ -45,14 +45,14 @@ export async function deadLettersShow(
 ): Promise<number> {
   const found = await exports.deadLetter(id)
   if (found === undefined) return unknown(terminal, id)
-  const { letter } = found
+  const { letter, part } = found
   print(
     terminal,
     [
       `Dead letter ${letter.id}: ${letter.signal} of pipeline ${pipelineOf(letter)} for ${letter.destination}`,
       `Refused ${new Date(letter.settledAt).toISOString()} with ${letter.status === 0 ? 'no answer' : `HTTP ${letter.status}`}: ${letter.error}`,
       '',
-      render(found),
+      part === undefined ? 'What is stored of it is damaged: what it held cannot be shown.' : render({ letter, part }),
     ].join('\n'),
   )
   return exitCode.done

@@ -1,5 +1,6 @@
 // What rotations keep in the store: journals, the history of rotations, and the daemons' reports, as notes.
 import { reportLife, reportPrefix, type DaemonReport } from '../app/tokens.ts'
+import { StoreError } from '../lib/fault.ts'
 import type { Journal } from '../tokens/journal.ts'
 import type { Json, Notes } from '../store/ports/notes.ts'
 import type { RotationStore } from '../tokens/rotation-store.ts'
@@ -36,6 +37,14 @@ export const awayStore: RotationStore = {
   tokenReports: away,
 }
 
+/** Throws StoreError where one is damaged: what it said may be that a token is in use. */
 function valuesOf<T>(documents: ReadonlyMap<string, Json>): T[] {
+  for (const [name, value] of documents) {
+    if (value !== null) continue
+    throw new StoreError(
+      `The store's note "${name}" is damaged.`,
+      'A daemon writes its own anew within a minute; remove the row if it stays, once no rotation is under way.',
+    )
+  }
   return [...documents.values()] as T[]
 }

@@ -9,7 +9,9 @@ import type { PipelineListItem } from '../platform/rest/lists.ts'
 import type { PlatformClient } from '../platform/rest/client.ts'
 import type { Priority } from '../platform/rest/budget.ts'
 import type { ProjectFacts } from '../model/observation.ts'
-import type { Runs, SourceName } from '../store/ports/runs.ts'
+import { isOfTheData, reasonOf } from '../lib/fault.ts'
+import type { Log } from '../lib/log.ts'
+import type { Runs, RunWork, SourceName } from '../store/ports/runs.ts'
 import type { Selection } from '../processing/selection.ts'
 
 export interface PollContextOptions {
@@ -20,6 +22,8 @@ export interface PollContextOptions {
   readonly source: SourceName & ('poller' | 'backfill')
   readonly signal: AbortSignal
   readonly clock: Clock
+  /** A command has none. */
+  readonly log?: Log | undefined
 }
 
 export interface PollContext {
@@ -39,12 +43,36 @@ export interface PollContext {
 export const overlap = 120_000
 
 export function createPollContext(options: PollContextOptions): PollContext {
-  const { client, runs, selection, rules, source, signal, clock } = options
+  const { client, runs, selection, rules, source, signal, clock, log } = options
   let requests = 0
   /** The platform's clock less the one that nobody sets, ms; until it is heard, ours. */
   let ahead: number | undefined
   const lane: AskingLane = source === 'backfill' ? 'backfill' : 'fresh'
   const priority: Priority = source === 'backfill' ? 'backfill' : 'poll'
+  const named = new Set<number>()
+
+  /** One that cannot be written, as what is stored of its run is damaged, holds up none of the others. */
+  async function write(work: readonly RunWork[]): Promise<void> {
+    try {
+      await runs.transact(work)
+    } catch (error) {
+      if (!isOfTheData(error)) throw error
+      for (const one of work) await writeAlone(one)
+    }
+  }
+
+  async function writeAlone(work: RunWork): Promise<void> {
+    try {
+      await runs.transact([work])
+    } catch (error) {
+      if (!isOfTheData(error)) throw error
+      const { key } = work
+      if (!named.has(key.pipelineId))
+        log?.error({ ...key, reason: reasonOf(error) }, 'a pipeline cannot be written down')
+      named.add(key.pipelineId)
+    }
+  }
+
   return {
     client,
     call: {
@@ -68,7 +96,7 @@ export function createPollContext(options: PollContextOptions): PollContext {
         if (!selection.project(facts.path)) return []
         return [noticing({ instance, item, project: facts }, source, lane, rules, () => news.add(item.id))]
       })
-      if (work.length > 0) await runs.transact(work)
+      if (work.length > 0) await write(work)
       return news.size
     },
   }

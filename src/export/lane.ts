@@ -135,9 +135,9 @@ export function createLane(options: LaneOptions): RunningLane {
     try {
       lease = await exports.lease(lane, size, holdMs, limits.leaseBytes)
     } finally {
-      if (isProbe && (lease === undefined || lease.items.length === 0)) gate.probed(false)
+      if (isProbe && (lease === undefined || isEmpty(lease))) gate.probed(false)
     }
-    if (lease.items.length > 0) {
+    if (!isEmpty(lease)) {
       ship({ lease, leaseEnd, leaseEndOfDay, isProbe })
       return 0
     }
@@ -191,4 +191,8 @@ export function createLane(options: LaneOptions): RunningLane {
       counters: { ...ledger.counters },
     }),
   }
+}
+
+function isEmpty({ items, damaged }: ExportLease): boolean {
+  return items.length === 0 && damaged.length === 0
 }

@@ -52,6 +52,9 @@ export interface Cargo {
 const suspectAfter = 5
 /** So many suspects in a row without success speak of the backend rather than of them. */
 const strikesOut = 3
+/** The reason of a dead letter that no backend has seen. */
+const damage = 'what is stored of it is damaged: nothing can be sent'
+
 /** To note what became of an item. */
 const leastTries = 3
 
@@ -68,7 +71,8 @@ export class Shipment {
   constructor(road: Road, cargo: Cargo) {
     this.#road = road
     this.#cargo = cargo
-    this.#open = new Set(cargo.lease.items.map(({ id }) => id))
+    const { items, damaged } = cargo.lease
+    this.#open = new Set([...items, ...damaged].map(({ id }) => id))
   }
 
   /** True when a request was begun. */
@@ -78,7 +82,8 @@ export class Shipment {
 
   /** Resolves when every item is settled. Rejects when the store does not take the settlements while the lease lasts. */
   async run(): Promise<void> {
-    const { items } = this.#cargo.lease
+    const { items, damaged } = this.#cargo.lease
+    await this.#settle(damaged.map(({ id }) => ({ id, as: 'rejected', status: 0, error: damage })))
     const arrived =
       (await this.#deliverPacked(items.filter(({ tries }) => tries < suspectAfter))) &&
       (await this.#deliverSuspects(items.filter(({ tries }) => tries >= suspectAfter)))

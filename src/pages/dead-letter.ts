@@ -13,7 +13,7 @@ export async function deadLetterPage(parts: PagesParts, id: number, { base, now 
   const found = await parts.exports.deadLetter(id)
   if (found === undefined) return undefined
   const { letter, part } = found
-  const spans = parts.exported([part])
+  const spans = part === undefined ? [] : parts.exported([part])
   return {
     title: `Dead letter ${id}`,
     content: html`
@@ -35,16 +35,19 @@ export async function deadLetterPage(parts: PagesParts, id: number, { base, now 
             ['Owed since', time(letter.owedAt, now)],
             [
               'Pipeline',
-              html`<a href="${pipelineAddress(base, { projectId: part.project.id, pipelineId: letter.pipelineId })}"
-                >#${letter.pipelineId}</a
-              >`,
+              part === undefined
+                ? `#${letter.pipelineId}`
+                : html`<a href="${pipelineAddress(base, { projectId: part.project.id, pipelineId: letter.pipelineId })}"
+                    >#${letter.pipelineId}</a
+                  >`,
             ],
             ['Attempt', `${letter.attempt}, part ${letter.part}`],
           ])}`,
       )}
       ${card(
         'What it holds',
-        html`${spans.slice(0, whole).map(
+        html`${part === undefined && html`<p>What is stored of it is damaged and cannot be shown.</p>`}
+        ${spans.slice(0, whole).map(
           span =>
             html`<h3>${span.name}</h3>
               <dl class="attributes">

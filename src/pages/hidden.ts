@@ -37,7 +37,7 @@ export function withoutHidden(parts: PagesParts, isHidden: (path: string) => boo
     if (found !== undefined) return isShown(found)
     // The run was pruned; what is to be sent of it still knows whose it is.
     const letter = await exports.deadLetter(id)
-    return letter !== undefined && !isHiddenProject(letter.part.project)
+    return letter?.part !== undefined && !isHiddenProject(letter.part.project)
   }
 
   async function shownLetters(letters: readonly DeadLetter[]): Promise<DeadLetter[]> {

@@ -158,7 +158,9 @@ async function takeInOneByOne(hold: Hold, told: readonly Told[]): Promise<unknow
   }
   const unfit = failed.filter(({ error }) => isOfTheData(error))
   const troubled = failed.filter(({ error }) => !isOfTheData(error))
-  if (failed.length === tried && (tried > 1 || troubled.length > 0)) throw (troubled[0] ?? failed[0])?.error
+  const runs = new Set(told.slice(0, tried).map(({ run }) => run)).size
+  // What is stored of a single run may be damaged, however many deliveries tell of it.
+  if (failed.length === tried && (runs > 1 || troubled.length > 0)) throw (troubled[0] ?? failed[0])?.error
   for (const { item } of troubled) setbacks.note(item.id)
   for (const { item, error } of unfit) {
     await setAside(hold, item, `What it tells cannot be taken in: ${reasonOf(error)}`)

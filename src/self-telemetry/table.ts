@@ -25,6 +25,8 @@ export interface Seen {
   readonly counters: ReadonlyMap<string, number>
   /** How much of what the store may hold is in use: 1 at the limit. */
   readonly fullness: number
+  /** Rows of the store that were passed over since start. */
+  readonly damagedRows: number
   readonly budget?: BudgetSnapshot | undefined
   /** Who asks the platform; undefined where nobody does. */
   readonly enricher?: Readonly<EnricherCounters> | undefined
@@ -125,6 +127,8 @@ export const observedMetrics = [
     seen: ({ counters }) => ['refs', 'series'].map(reason => ({ value: counters.get(`metrics.folded.${reason}`) ?? 0, attributes: { reason } })) },
   { name: 'pipespan.store.fullness', type: 'gauge', unit: '1', attributes: [],
     says: 'How much of PIPESPAN_STORE_MAX_SIZE is in use; from 1 on webhooks are refused with 503.', seen: ({ fullness }) => [{ value: fullness }] },
+  { name: 'pipespan.store.damaged_rows', type: 'counter', unit: '{row}', attributes: [],
+    says: 'Rows of the store that are damaged and were passed over, so that all others go on; the log names each.', seen: ({ damagedRows }) => [{ value: damagedRows }] },
   { name: 'pipespan.store.pruned', type: 'counter', unit: '{row}', attributes: ['kind'],
     says: 'What the store has forgotten by age or by size.',
     seen: ({ counters }) => [...counters].flatMap(([name, value]) => name.startsWith('pruned.') ? [{ value, attributes: { kind: name.slice('pruned.'.length) } }] : []) },

@@ -137,6 +137,7 @@ describe('the table of own metrics', () => {
       runs: { runs: 5, onlyJobs: 1, open: 2 },
       counters: new Map([['pruned.runs', 3]]),
       fullness: 0.5,
+      damagedRows: 1,
       budget: { perMinute: 1, available: 1, pausedFor: 1_000 },
       enricher: { completed: 1, missed: 1, gone: 1, failed: 1 },
       poller: { rounds: 1, requests: 1, noticed: 1 },

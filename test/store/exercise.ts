@@ -5,13 +5,14 @@ import { event, instance, job, at, rules } from '../flow/world.ts'
 import { freezeAttempt } from '../../src/model/snapshot.ts'
 import { blamedInHaste, type Delivery } from '../../src/store/ports/inbox.ts'
 import { proveRoom } from '../../src/store/maintenance/writable.ts'
+import type { Log } from '../../src/lib/log.ts'
 import type { Lane } from '../../src/store/ports/outbox.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 /** Opens a store over the same data at each call, on a clock the test moves. */
 export interface Bench {
-  open(options?: { maxSize?: number }): Promise<Store>
+  open(options?: { maxSize?: number; log?: Log }): Promise<Store>
   now(): number
   move(ms: number): void
   /** Removes the data. */
@@ -350,7 +351,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         const letters = await store.exports.deadLetters(10)
         expect(letters).toHaveLength(2)
         expect(letters[0]).toMatchObject({ ...lane, instance, status: 400, error: 'bad attribute', attempt: 1 })
-        expect((await store.exports.deadLetter(letters[0]!.id))?.part.key).toEqual({ instance, pipelineId: 2 })
+        expect((await store.exports.deadLetter(letters[0]!.id))?.part?.key).toEqual({ instance, pipelineId: 2 })
         expect(await store.exports.retryDead([letters[0]!.id])).toBe(1)
         expect(await store.exports.dropDead('all')).toBe(1)
         expect((await store.exports.lease(lane, 10, 1_000)).items).toHaveLength(1)

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { askingExercise } from './enrichment-queue-exercise.ts'
+import { damageExercise } from './damage-exercise.ts'
 import { exercise } from './exercise.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { pruningExercise } from './pruning-exercise.ts'
@@ -22,7 +23,7 @@ const bench = async (): Promise<BareBench> => {
   const url = await server.newDatabase()
   let now = t0
   return {
-    open: async ({ maxSize = 2 ** 30 } = {}) => openPostgres(url, { now: () => now, maxSize }),
+    open: async ({ maxSize = 2 ** 30, log } = {}) => openPostgres(url, { now: () => now, maxSize, log }),
     now: () => now,
     move: ms => {
       now += ms
@@ -42,6 +43,7 @@ toldExercise('PostgreSQL', bench)
 totalsExercise('PostgreSQL', bench)
 askingExercise('PostgreSQL', bench)
 settlerExercise('PostgreSQL', bench)
+damageExercise('PostgreSQL', bench)
 
 describe('a PostgreSQL database', () => {
   it('takes any JSON texts as one parameter, and gives them back as they are', async () => {

@@ -12,6 +12,7 @@ import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { selectDead, selectLanes } from '../../src/store/sql/rows.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
 import { t0 } from '../flow/world.ts'
+import { createDamagedRows } from '../../src/store/sql/stored-json.ts'
 import { trendsOn } from '../../src/store/read-models/trends-sql.ts'
 import { viewsOn, type Ask, type Row } from '../../src/store/read-models/views-sql.ts'
 import type { RunQuery } from '../../src/store/ports/views.ts'
@@ -30,7 +31,7 @@ const equals: Partial<RunQuery>[] = [
 
 /** Everything that the pages ask, once. */
 async function askAll(ask: Ask): Promise<void> {
-  const views = viewsOn(ask)
+  const views = viewsOn(ask, createDamagedRows(undefined))
   await views.inStatus(['running', 'failed'], 20)
   await views.countInStatus(['running', 'failed'])
   await views.countInStatus(['running', 'failed'], () => true)
@@ -44,7 +45,7 @@ async function askAll(ask: Ask): Promise<void> {
     const { next } = await views.search({ ...query, limit: 20 })
     await views.search({ ...query, since: t0 - day, until: t0, limit: 20, after: next ?? { createdAt: t0, id: 1 } })
   }
-  const trends = trendsOn(ask)
+  const trends = trendsOn(ask, createDamagedRows(undefined))
   const query = { step: day, since: t0 - 30 * day, until: t0 } as const
   await trends.series({}, { ...query, step: hour })
   await trends.series({ projectId: 100, job: 'unit' }, query)

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { askingExercise } from './enrichment-queue-exercise.ts'
+import { damageExercise } from './damage-exercise.ts'
 import { exercise, delivery } from './exercise.ts'
 import { ownOrShared } from './own-or-shared.ts'
 import { pruningExercise } from './pruning-exercise.ts'
@@ -17,8 +18,8 @@ const bench = async (): Promise<BareBench> => {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-store-'))
   let now = t0
   return {
-    open: async ({ maxSize = 2 ** 30 } = {}) => {
-      const [file, options] = [path.join(folder, 'data', 'pipespan.db'), { now: () => now, maxSize }]
+    open: async ({ maxSize = 2 ** 30, log } = {}) => {
+      const [file, options] = [path.join(folder, 'data', 'pipespan.db'), { now: () => now, maxSize, log }]
       return ownOrShared(file, options, () => openSqlite(file, options))
     },
     now: () => now,
@@ -39,6 +40,7 @@ toldExercise('SQLite', bench)
 totalsExercise('SQLite', bench)
 askingExercise('SQLite', bench)
 settlerExercise('SQLite', bench)
+damageExercise('SQLite', bench)
 
 describe('an SQLite file', () => {
   let folder: string

@@ -4,6 +4,7 @@
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined }
 
 export interface Notes {
+  /** What is damaged is as if it had never been written. */
   read(name: string): Promise<Json | undefined>
   /** The same with the instant of reading on the clock that `change` has, for whoever reckons with instants in it and writes nothing. */
   readAt(name: string): Promise<{ readonly value: Json | undefined; readonly now: number }>
@@ -12,7 +13,7 @@ export interface Notes {
     name: string,
     change: (value: Json | undefined, now: number) => { value: Json | undefined; result: T },
   ): Promise<T>
-  /** All documents whose name begins so. */
+  /** All documents whose name begins so. Null: it is damaged. */
   list(prefix: string): Promise<ReadonlyMap<string, Json>>
 }
 

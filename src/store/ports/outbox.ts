@@ -17,9 +17,14 @@ export interface ExportItem {
   readonly owedAt: Millis
 }
 
+/** Owed, and what is stored of it is damaged: it is never sent. */
+export type DamagedItem = Pick<ExportItem, 'id'>
+
 export interface ExportLease {
   readonly token: string
   readonly items: readonly ExportItem[]
+  /** Leased as the items are, to be settled as rejected. */
+  readonly damaged: readonly DamagedItem[]
 }
 
 /** What becomes of one leased item. */
@@ -75,7 +80,8 @@ export interface Exports {
   dueIn(lane: Lane): Promise<number | undefined>
   lanes(): Promise<readonly LaneState[]>
   deadLetters(limit: number): Promise<readonly DeadLetter[]>
-  deadLetter(id: number): Promise<{ letter: DeadLetter; part: FrozenPart } | undefined>
+  /** Its part is undefined where what is stored of it is damaged. */
+  deadLetter(id: number): Promise<{ letter: DeadLetter; part: FrozenPart | undefined } | undefined>
   /** Owes dead letters again: those named, or all. Returns how many. */
   retryDead(ids: readonly number[] | 'all'): Promise<number>
   /** Gives dead letters up for good. Returns how many. */

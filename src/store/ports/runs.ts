@@ -83,6 +83,7 @@ export interface Runs {
   takeDue(limit: number, holdMs: number): Promise<readonly RunKey[]>
   /** How long it is until the next run is due, ms by the store's clock; undefined when none will be. */
   dueIn(): Promise<number | undefined>
+  /** Undefined for one that is unknown, or damaged: so is an ancestor. */
   get(key: RunKey): Promise<StoredRun | undefined>
   /** The run without its jobs, and one job of it: what a child needs to know of its parent. */
   ancestor(key: RunKey, jobId: number | undefined): Promise<{ head: RunHead; trigger?: Job | undefined } | undefined>

@@ -36,6 +36,8 @@ export interface Store {
   readonly tables: Tables
   readonly totals: Totals
   readonly views: Views
+  /** Rows that were passed over since start, because what is stored in them is damaged. */
+  readonly damaged: { readonly count: number }
   /** The store's clock, by which all of its times are: another one than this host's, where the database is on another host. */
   now(): Promise<Millis>
   /** What waits for a time further ahead than anything is put off is due now (`too-far-ahead.ts`). Answers how many rows. */

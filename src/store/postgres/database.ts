@@ -1,14 +1,18 @@
 // A pool of connections to PostgreSQL: its clock, its transactions, its migrations. SQL of the rooms is in the files beside.
 import pg from 'pg'
 import { faultOf } from './faults.ts'
+import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
 import { migrate } from './migrate.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
+import type { Log } from '../../lib/log.ts'
 
 export type Row = Record<string, unknown>
 
 /** A connection inside a transaction, or the pool outside of one. */
 export interface Session {
   query(sql: string, values?: readonly unknown[]): Promise<Row[]>
+  /** Who reads rows one after the other passes damaged ones over. */
+  readonly damaged: DamagedRows
 }
 
 export interface Database extends Session {
@@ -35,6 +39,8 @@ export interface DatabaseOptions {
   readonly now?: (() => number) | undefined
   /** Most connections of this process. */
   readonly connections?: number | undefined
+  /** For what an operator must hear of. */
+  readonly log?: Log | undefined
   /** A statement that is not answered by then has failed, and its connection with it, ms: a network may fall silent. */
   readonly patience?: number | undefined
 }
@@ -66,7 +72,7 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
   })
   // An idle connection that breaks is replaced at the next use; without this it would end the process.
   pool.on('error', ignore)
-  const database = connect(pool, options, patience)
+  const database = connect({ pool, options, damaged: createDamagedRows(options.log) }, patience)
   try {
     await migrate(pool)
   } catch (error) {
@@ -81,7 +87,15 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
   return database
 }
 
-function connect(pool: pg.Pool, options: DatabaseOptions, patience: number): Database {
+/** What all ways into one database share. */
+interface Shared {
+  readonly pool: pg.Pool
+  readonly options: DatabaseOptions
+  readonly damaged: DamagedRows
+}
+
+function connect(shared: Shared, patience: number): Database {
+  const { pool, options, damaged } = shared
   const query: Session['query'] = async (text, values = []) => {
     try {
       return (await pool.query<Row>(timed(text, patience), [...values])).rows
@@ -92,7 +106,7 @@ function connect(pool: pg.Pool, options: DatabaseOptions, patience: number): Dat
   const transaction: Database['transaction'] = async work => {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await once(pool, work, patience, options)
+        return await once(shared, work, patience)
       } catch (error) {
         if (attempt < attempts && isWorthAnotherTry(error)) continue
         throw error instanceof Again ? faultOf(error) : error
@@ -101,6 +115,7 @@ function connect(pool: pg.Pool, options: DatabaseOptions, patience: number): Dat
   }
   return {
     query,
+    damaged,
     transaction,
     ask: async (sql, values) => transaction(async session => session.query(sql, values)),
     now: async () => options.now?.() ?? ((await query(`SELECT ${clock}`))[0]?.now as number),
@@ -109,16 +124,15 @@ function connect(pool: pg.Pool, options: DatabaseOptions, patience: number): Dat
       const due = row?.due ?? undefined
       return due === undefined ? undefined : Math.max(0, (due as number) - (options.now?.() ?? (row?.now as number)))
     },
-    withPatience: ms => connect(pool, options, ms),
+    withPatience: ms => connect(shared, ms),
     close: async () => pool.end(),
   }
 }
 
 async function once<T>(
-  pool: pg.Pool,
+  { pool, options, damaged }: Shared,
   work: (session: Session, now: number) => Promise<T>,
   patience: number,
-  options: DatabaseOptions,
 ): Promise<T> {
   const client = await pool.connect().catch((error: unknown) => {
     throw faultOf(error)
@@ -140,7 +154,7 @@ async function once<T>(
       broken = error as Error
       throw faultOf(error)
     })
-    const result = await work({ query }, options.now?.() ?? now)
+    const result = await work({ query, damaged }, options.now?.() ?? now)
     await query('COMMIT')
     return result
   } catch (error) {

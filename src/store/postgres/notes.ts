@@ -1,28 +1,22 @@
 // Notes, leases and counters on PostgreSQL.
-import type { Database } from './database.ts'
+import type { Database, Session } from './database.ts'
+import { noteOf, notesOf } from '../sql/note-rows.ts'
 import type { Json } from '../ports/notes.ts'
 import type { Store } from '../ports/store.ts'
 
 export function postgresNotes(db: Database): Pick<Store, 'notes' | 'leases' | 'counters'> {
   return {
     notes: {
-      read: async name => {
-        const [row] = await db.query('SELECT value FROM notes WHERE name = $1', [name])
-        return row === undefined ? undefined : (JSON.parse(row.value as string) as Json)
-      },
+      read: async name => read(db, name),
       readAt: async name => {
-        const [[row], now] = await Promise.all([db.query('SELECT value FROM notes WHERE name = $1', [name]), db.now()])
-        return { value: row === undefined ? undefined : (JSON.parse(row.value as string) as Json), now }
+        const [value, now] = await Promise.all([read(db, name), db.now()])
+        return { value, now }
       },
       change: async (name, change) =>
         db.transaction(async (session, now) => {
           // A document that does not exist yet cannot be locked by its row, so its name is.
           await session.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [name])
-          const [row] = await session.query('SELECT value FROM notes WHERE name = $1', [name])
-          const { value, result } = change(
-            row === undefined ? undefined : (JSON.parse(row.value as string) as Json),
-            now,
-          )
+          const { value, result } = change(await read(session, name), now)
           if (value === undefined) await session.query('DELETE FROM notes WHERE name = $1', [name])
           else {
             await session.query(
@@ -34,7 +28,7 @@ export function postgresNotes(db: Database): Pick<Store, 'notes' | 'leases' | 'c
         }),
       list: async prefix => {
         const rows = await db.query('SELECT name, value FROM notes WHERE starts_with(name, $1) ORDER BY name', [prefix])
-        return new Map(rows.map(row => [row.name as string, JSON.parse(row.value as string) as Json]))
+        return notesOf(db.damaged, rows)
       },
     },
     leases: {
@@ -70,4 +64,9 @@ export function postgresNotes(db: Database): Pick<Store, 'notes' | 'leases' | 'c
         ),
     },
   }
+}
+
+async function read(session: Session, name: string): Promise<Json | undefined> {
+  const [row] = await session.query('SELECT name, value FROM notes WHERE name = $1', [name])
+  return noteOf(session.damaged, row)
 }

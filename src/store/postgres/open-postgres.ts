@@ -35,6 +35,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     pruning: postgresPruning(upkeep, options.maxSize),
     tables: postgresTables(upkeep),
     totals: postgresTotals(db),
+    damaged: db.damaged,
     views: postgresViews(db, upkeep),
     now: async () => db.now(),
     bringBack: async () =>

@@ -1,11 +1,11 @@
 // What is owed to destinations, on PostgreSQL: replicas lease past each other with SKIP LOCKED.
 import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../sql/both-ends.ts'
-import { deadLetterOf, laneOf, selectDead, selectLanes } from '../sql/rows.ts'
+import { deadLetterOf, exportedPart, laneOf, selectDead, selectLanes } from '../sql/rows.ts'
+import { storedPart } from '../sql/stored-json.ts'
 import { longestPutOff } from '../sql/too-far-ahead.ts'
 import type { Database, Row, Session } from './database.ts'
-import type { ExportItem, Exports, Lane, Settlement } from '../ports/outbox.ts'
-import type { FrozenPart } from '../../model/chunk.ts'
+import type { DamagedItem, ExportItem, ExportLease, Exports, Lane, Settlement } from '../ports/outbox.ts'
 
 export function postgresExports(db: Database): Exports {
   return {
@@ -13,9 +13,9 @@ export function postgresExports(db: Database): Exports {
       const token = randomUUID()
       return {
         token,
-        items: await db.transaction(async (session, now) =>
+        ...(await db.transaction(async (session, now) =>
           lease(session, now, lane, token, { limit, maxBytes, holdMs }),
-        ),
+        )),
       }
     },
     settle: async (token, settlements) => {
@@ -36,7 +36,7 @@ export function postgresExports(db: Database): Exports {
     deadLetter: async id => {
       const [row] = await db.query(`${selectDead} AND e.id = $1`, [id])
       if (row === undefined) return undefined
-      return { letter: deadLetterOf(row), part: JSON.parse(row.view as string) as FrozenPart }
+      return { letter: deadLetterOf(row), part: exportedPart(db.damaged, id, () => storedPart(row.view)) }
     },
     retryDead: async ids =>
       change(db, `state = 'owed', due_at = $1::bigint, lease = NULL, tries = 0, settled_at = NULL`, ids),
@@ -50,7 +50,7 @@ async function lease(
   lane: Lane,
   token: string,
   { limit, maxBytes, holdMs }: { limit: number; maxBytes: number; holdMs: number },
-): Promise<ExportItem[]> {
+): Promise<Omit<ExportLease, 'token'>> {
   const due = async (order: 'ASC' | 'DESC'): Promise<Row[]> =>
     session.query(
       `SELECT e.id, octet_length(p.view) AS size FROM exports e JOIN parts p ON p.id = e.part_id
@@ -69,19 +69,22 @@ async function lease(
     bytes += sizes.get(id) ?? 0
     chosen.push(id)
   }
-  if (chosen.length === 0) return []
+  if (chosen.length === 0) return { items: [], damaged: [] }
   // A lease is a due time in the future: whoever dies gives it back by the clock alone.
   const rows = await session.query(
     `UPDATE exports e SET lease = $1, due_at = $2::bigint FROM parts p
      WHERE e.id = ANY ($3::bigint[]) AND p.id = e.part_id RETURNING e.id, e.tries, e.owed_at, p.view`,
     [token, now + holdMs, chosen],
   )
-  return rows.map(row => ({
-    id: row.id as number,
-    part: JSON.parse(row.view as string) as FrozenPart,
-    tries: row.tries as number,
-    owedAt: row.owed_at as number,
-  }))
+  const items: ExportItem[] = []
+  const damaged: DamagedItem[] = []
+  for (const row of rows) {
+    const id = row.id as number
+    const part = exportedPart(session.damaged, id, () => storedPart(row.view))
+    if (part === undefined) damaged.push({ id })
+    else items.push({ id, part, tries: row.tries as number, owedAt: row.owed_at as number })
+  }
+  return { items, damaged }
 }
 
 /** Answers how many were settled: the others' lease was lost. */

@@ -4,6 +4,7 @@ import { remember } from '../../model/tombstone.ts'
 import { slicesOf } from './slices.ts'
 import { usedBytes } from './size.ts'
 import { writeMemories } from './tombstones.ts'
+import { prunedRun } from '../sql/run-rows.ts'
 import type { Database, Session } from './database.ts'
 import type { Pruning, RunCursor, RunsPruned } from '../ports/pruning.ts'
 
@@ -78,16 +79,22 @@ async function pruneRuns(
   )
   const isBusy = new Set(busy.map(row => row.run_id as number))
   const rows = locked.filter(({ id }) => !isBusy.has(id as number))
+  const gone: number[] = []
   let remembered = 0
   for (const slice of await slicesOf(session, rows, ({ id }) => id as number)) {
     const jobs = await loadJobs(
       session,
       slice.map(run => ({ run, jobs: 'all' })),
     )
-    const tombstones = slice.flatMap(row => remember(runOf(row, jobs).run) ?? [])
+    const read = slice.flatMap(row => {
+      const run = prunedRun(session.damaged, row, () => runOf(row, jobs))
+      return run === undefined ? [] : [{ id: row.id as number, tombstone: remember(run) }]
+    })
+    const tombstones = read.flatMap(({ tombstone }) => tombstone ?? [])
     await writeMemories(session, tombstones, now)
     remembered += tombstones.length
+    gone.push(...read.map(({ id }) => id))
   }
-  await session.query('DELETE FROM runs WHERE id = ANY ($1::bigint[])', [rows.map(({ id }) => id)])
-  return { pruned: rows.length, remembered, next }
+  await session.query('DELETE FROM runs WHERE id = ANY ($1::bigint[])', [gone])
+  return { pruned: gone.length, remembered, next }
 }

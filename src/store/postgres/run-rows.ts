@@ -1,6 +1,6 @@
 // Runs and their jobs as they are read from PostgreSQL, many at a time.
 import { isFrozen, jobsOf, storedRun } from '../sql/run-rows.ts'
-import type { FrozenPart } from '../../model/chunk.ts'
+import { storedPart } from '../sql/stored-json.ts'
 import type { Job } from '../../model/job.ts'
 import type { Row, Session } from './database.ts'
 import type { RunKey } from '../../model/observation.ts'
@@ -21,11 +21,10 @@ export interface Wanted {
   readonly jobs: RunWork['jobs']
 }
 
-/** Jobs by the number of their run's row. */
-export async function loadJobs(
-  session: Session,
-  wanted: readonly Wanted[],
-): Promise<Map<number, ReadonlyMap<number, Job>>> {
+/** By the number of a run's row: reads its jobs from what was loaded. Throws DataError where that is damaged. */
+export type LoadedJobs = ReadonlyMap<number, () => ReadonlyMap<number, Job>>
+
+export async function loadJobs(session: Session, wanted: readonly Wanted[]): Promise<LoadedJobs> {
   const whole = wanted.filter(({ jobs }) => jobs === 'all').map(idOf)
   const some = wanted.flatMap(one => (one.jobs === 'all' ? [] : one.jobs.map(job => [idOf(one), job] as const)))
   const rows = await session.query(
@@ -41,14 +40,17 @@ export async function loadJobs(
     wanted.map(one => {
       const id = idOf(one)
       const ids = one.jobs === 'all' ? undefined : new Set(one.jobs)
-      const parts = partsOf.get(id) ?? []
-      return [id, jobsOf(rowsOf.get(id) ?? [], parts, job => ids === undefined || ids.has(job))]
+      const read = (): ReadonlyMap<number, Job> => {
+        const parts = (partsOf.get(id) ?? []).map(({ view }) => storedPart(view))
+        return jobsOf(rowsOf.get(id) ?? [], parts, job => ids === undefined || ids.has(job))
+      }
+      return [id, read]
     }),
   )
 }
 
 /** What parts alone tell of the wanted jobs. */
-async function toldParts(session: Session, wanted: readonly Wanted[]): Promise<Map<number, FrozenPart[]>> {
+async function toldParts(session: Session, wanted: readonly Wanted[]): Promise<Map<number, Row[]>> {
   const ranges = wanted
     .filter(({ run, jobs }) => isFrozen(run) && (jobs === 'all' || jobs.length > 0))
     .map(one => {
@@ -56,21 +58,14 @@ async function toldParts(session: Session, wanted: readonly Wanted[]): Promise<M
       const [first, last] = jobs === 'all' ? [0, Number.MAX_SAFE_INTEGER] : [Math.min(...jobs), Math.max(...jobs)]
       return { run: idOf(one), first, last }
     })
-  const found = new Map<number, FrozenPart[]>()
-  if (ranges.length === 0) return found
+  if (ranges.length === 0) return new Map()
   const rows = await session.query(
     `SELECT p.run_id, p.view FROM parts p JOIN unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS w (run_id, first, last)
        ON p.run_id = w.run_id AND p.first_job <= w.last AND p.last_job >= w.first
      ORDER BY p.id`,
     [ranges.map(({ run }) => run), ranges.map(({ first }) => first), ranges.map(({ last }) => last)],
   )
-  for (const row of rows) {
-    const run = row.run_id as number
-    const parts = found.get(run) ?? []
-    parts.push(JSON.parse(row.view as string) as FrozenPart)
-    found.set(run, parts)
-  }
-  return found
+  return Map.groupBy(rows, row => row.run_id as number)
 }
 
 function idOf({ run }: Wanted): number {
@@ -81,7 +76,7 @@ export function nameOf(key: RunKey): string {
   return `${key.instance}\n${key.pipelineId}`
 }
 
-/** The run of that row, with the jobs that were loaded of it. */
-export function runOf(row: Row, jobs: ReadonlyMap<number, ReadonlyMap<number, Job>>): StoredRun {
-  return storedRun(row, jobs.get(row.id as number) ?? new Map<number, Job>())
+/** The run of that row, with the jobs that were loaded of it. Throws DataError where either is damaged. */
+export function runOf(row: Row, jobs: LoadedJobs): StoredRun {
+  return storedRun(row, jobs.get(row.id as number)?.() ?? new Map<number, Job>())
 }

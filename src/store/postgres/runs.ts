@@ -4,7 +4,7 @@ import { changesListing } from '../read-models/listing.ts'
 import { listRuns } from './views.ts'
 import { moveTotals } from './totals.ts'
 import type { Database, Row, Session } from './database.ts'
-import { headOf, keyOf } from '../sql/run-rows.ts'
+import { headOf, keyOf, known, revived } from '../sql/run-rows.ts'
 import { loadJobs, nameOf, runOf, selectRuns } from './run-rows.ts'
 import { readMemory, takeMemories } from './tombstones.ts'
 import { slicesOf } from './slices.ts'
@@ -43,22 +43,29 @@ export function postgresRuns(db: Database): Runs {
       const [row] = await selectRuns(db, [key], '')
       if (row === undefined) {
         const memory = await readMemory(db, key)
-        return memory && { run: revive(memory), timing: { changedAt: memory.prunedAt }, heardFrom: {} }
+        return known(db.damaged, key, () => memory && revived(memory()))
       }
-      return runOf(row, await loadJobs(db, [{ run: row, jobs: 'all' }]))
+      const jobs = await loadJobs(db, [{ run: row, jobs: 'all' }])
+      return known(db.damaged, key, () => runOf(row, jobs))
     },
     ancestor: async (key, jobId) => {
       const [row] = await selectRuns(db, [key], '')
       if (row === undefined) {
         const memory = await readMemory(db, key)
-        if (memory === undefined) return undefined
-        const { jobs, ...head } = revive(memory)
-        return { head, trigger: jobs.get(jobId ?? 0) }
+        return known(db.damaged, key, () => {
+          if (memory === undefined) return undefined
+          const { jobs, ...head } = revive(memory())
+          return { head, trigger: jobs.get(jobId ?? 0) }
+        })
       }
       const id = row.id as number
       const jobs = jobId === undefined ? undefined : await loadJobs(db, [{ run: row, jobs: [jobId] }])
-      const trigger = jobs?.get(id)?.get(jobId ?? 0)
-      return { head: headOf(row), ...(trigger === undefined ? {} : { trigger }) }
+      return known(db.damaged, key, () => {
+        const trigger = jobs
+          ?.get(id)?.()
+          .get(jobId ?? 0)
+        return { head: headOf(row), ...(trigger === undefined ? {} : { trigger }) }
+      })
     },
     count: async () => {
       const [row] = await db.ask(

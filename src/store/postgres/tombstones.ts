@@ -24,10 +24,11 @@ export async function writeMemories(session: Session, tombstones: readonly Tombs
   )
 }
 
-export async function readMemory(session: Session, key: RunKey): Promise<Memory | undefined> {
+/** What is answered reads it, and throws DataError where it is damaged. */
+export async function readMemory(session: Session, key: RunKey): Promise<(() => Memory) | undefined> {
   const sql = 'SELECT * FROM tombstones WHERE instance = $1 AND pipeline_id = $2'
   const [row] = await session.query(sql, [key.instance, key.pipelineId])
-  return row && memoryOf(row)
+  return row && (() => memoryOf(row))
 }
 
 /** Removes them: their runs have rows again. */

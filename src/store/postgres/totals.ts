@@ -1,8 +1,9 @@
 // Running totals on PostgreSQL: each step is one statement for all projects.
 import { batchesOf, countNameOf, namesOf, sumsOf } from '../sql/adding-up.ts'
 import { foldedCounters, type Totals } from '../ports/totals.ts'
+import { activeRuns, knownSeries, sentProject, sentSeries } from '../sql/total-rows.ts'
 import { overflowAttributes, shapeOf, type ProjectIncrements, type SeriesTotal } from '../../model/totals.ts'
-import type { Database, Row, Session } from './database.ts'
+import type { Database, Session } from './database.ts'
 
 export function postgresTotals(db: Database): Totals {
   return {
@@ -19,12 +20,13 @@ export function postgresTotals(db: Database): Totals {
         const byProject = Map.groupBy(series, ({ project }) => project)
         return {
           now,
-          projects: rows.map(row => ({
-            key: { instance: row.instance as string, projectId: row.project_id as number },
-            project: JSON.parse(row.facts as string) as ProjectIncrements['project'],
-            profile: row.profile as string,
-            series: (byProject.get(row.id) ?? []).map(seriesOf),
-          })),
+          projects: rows.flatMap(row => {
+            const project = sentProject(session.damaged, row)
+            if (project === undefined) return []
+            const key = { instance: row.instance as string, projectId: row.project_id as number }
+            const rowsOf = byProject.get(row.id) ?? []
+            return [{ key, project, profile: row.profile as string, series: sentSeries(session.damaged, rowsOf) }]
+          }),
           ...(rows.length < limit ? {} : { next: rows.at(-1)?.id as number }),
         }
       }),
@@ -34,13 +36,7 @@ export function postgresTotals(db: Database): Totals {
          FROM runs WHERE due_at IS NOT NULL AND status NOT IN ('success', 'failed', 'canceled', 'skipped')
          GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`,
       )
-      return rows.map(row => ({
-        key: { instance: row.instance as string, projectId: row.project_id as number },
-        project: (JSON.parse(row.project as string) as { facts: ProjectIncrements['project'] }).facts,
-        ...(row.name === null ? {} : { name: row.name as string }),
-        status: row.status as string,
-        count: row.runs as number,
-      }))
+      return activeRuns(db.damaged, rows)
     },
   }
 }
@@ -90,7 +86,8 @@ export async function moveTotals(
   await session.query(
     `INSERT INTO totals (project, series, metric, attributes, shape, amount, started_at)
      SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[])
-     ON CONFLICT (project, series) DO UPDATE SET amount = excluded.amount`,
+     ON CONFLICT (project, series) DO UPDATE SET
+       attributes = excluded.attributes, amount = excluded.amount, started_at = excluded.started_at`,
     [
       written.map(({ id }) => id),
       written.map(({ name }) => name),
@@ -124,7 +121,10 @@ async function seriesByProject(
     [pairs.map(([project]) => project), pairs.map(([, name]) => name)],
   )
   const found = new Map<number, Map<string, SeriesTotal>>(wanted.map(([project]) => [project, new Map()]))
-  for (const row of rows) found.get(row.project as number)?.set(row.series as string, seriesOf(row))
+  for (const row of rows) {
+    const total = knownSeries(session.damaged, row)
+    if (total !== undefined) found.get(row.project as number)?.set(row.series as string, total)
+  }
   return found
 }
 
@@ -144,13 +144,4 @@ async function countsByProject(
     found.get(row.project as number)?.set(name, row.series as number)
   }
   return found
-}
-
-function seriesOf(row: Row): SeriesTotal {
-  return {
-    metric: row.metric as string,
-    attributes: row.attributes as string,
-    amount: JSON.parse(row.amount as string) as SeriesTotal['amount'],
-    startedAt: row.started_at as number,
-  }
 }

@@ -1,6 +1,14 @@
 // Figures over time on PostgreSQL: several replicas freeze at once, and one of them at a time takes in what was frozen.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { forgottenBefore, rowKey, rowValues, takeInSql, trendSteps, writing } from '../read-models/trends-sql.ts'
+import {
+  countedPart,
+  forgottenBefore,
+  rowKey,
+  rowValues,
+  takeInSql,
+  trendSteps,
+  writing,
+} from '../read-models/trends-sql.ts'
 import { EarlierFailures } from '../read-models/earlier-failures.ts'
 import { TrendSums, type Addition } from '../read-models/trend-sums.ts'
 import type { Database, Row, Session } from './database.ts'
@@ -67,13 +75,18 @@ async function takeIn(session: Session, until: number, limit: number): Promise<n
   const rows = await ask(takeInSql.parts, [reached?.part_id as number, until, limit])
   const last = rows.at(-1)
   if (last === undefined) return 0
+  const partOf = (row: Row): FrozenPart | undefined => countedPart(session.damaged, row.id as number, row.view)
   const sums = new TrendSums()
   const failures = new EarlierFailures()
   for (const row of rows) {
-    const part = viewOf(row)
+    const part = partOf(row)
+    if (part === undefined) continue
     const run = row.run_id as number
     if (failures.isMissing(run, part)) {
-      for (const earlier of await ask(takeInSql.earlier, [run, row.id as number])) failures.tell(viewOf(earlier))
+      for (const before of await ask(takeInSql.earlier, [run, row.id as number])) {
+        const earlier = partOf(before)
+        if (earlier !== undefined) failures.tell(earlier)
+      }
     }
     failures.tell(part)
     sums.add(part, failures.upTo(part.attempt))
@@ -96,7 +109,7 @@ async function add(session: Session, additions: readonly Addition[]): Promise<vo
     columnsOf(additions.map(rowKey)),
   )
   const before = new Map(known.map(row => [row.nth as number, row]))
-  const written = additions.map((addition, at) => rowValues(addition, before.get(at + 1)))
+  const written = additions.map((addition, at) => rowValues(addition, before.get(at + 1), session.damaged))
   await session.query(writing(writtenRows), columnsOf(written))
 }
 
@@ -109,10 +122,6 @@ const writtenRows = `SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[]
 /** For `unnest`, which takes an array for each column. */
 function columnsOf(rows: readonly (readonly Value[])[]): Value[][] {
   return (rows[0] ?? []).map((_, column) => rows.map(row => row[column] ?? null))
-}
-
-function viewOf(row: Row): FrozenPart {
-  return JSON.parse(row.view as string) as FrozenPart
 }
 
 export function placed(sql: string): string {

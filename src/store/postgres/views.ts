@@ -11,8 +11,8 @@ import type { Views } from '../ports/views.ts'
 export function postgresViews(db: Database, upkeep: Database): Views {
   const ask: Ask = async (sql, values) => db.ask(placed(sql), values)
   return {
-    ...viewsOn(ask),
-    trends: { ...trendsOn(ask), ...postgresTrendTaking(upkeep) },
+    ...viewsOn(ask, db.damaged),
+    trends: { ...trendsOn(ask, db.damaged), ...postgresTrendTaking(upkeep) },
   }
 }
 

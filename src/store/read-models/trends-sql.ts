@@ -2,7 +2,9 @@
 import { day, hour, keptFor, type TrendQuery, type TrendRow, type TrendStep } from '../ports/trends.ts'
 import { plus, type Addition } from './trend-sums.ts'
 import type { Ask, Row, Value } from './views-sql.ts'
+import { storedJson, storedPart, type DamagedRows } from '../sql/stored-json.ts'
 import type { Bins } from '../../lib/log-bins.ts'
+import type { FrozenPart } from '../../model/chunk.ts'
 import type { TrendFigures, TrendTotal, TrendViews } from '../ports/trends.ts'
 
 export const trendSteps: readonly TrendStep[] = [hour, day]
@@ -16,7 +18,7 @@ export const takeInSql = {
   parts: 'SELECT id, run_id, view FROM parts WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3',
   /** The same where they may still be in memory. */
   numbers: 'SELECT id, run_id FROM parts WHERE id > ?1 ORDER BY id LIMIT ?2',
-  earlier: 'SELECT view FROM parts WHERE run_id = ?1 AND id < ?2',
+  earlier: 'SELECT id, view FROM parts WHERE run_id = ?1 AND id < ?2',
   row: `SELECT runs, failed, flaky, total_ms, durations, queues FROM trends
         WHERE step = ?1 AND project_id = ?2 AND job = ?3 AND bucket = ?4 AND instance = ?5`,
   write: writing('VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)'),
@@ -36,14 +38,22 @@ export function writing(rows: string): string {
             total_ms = excluded.total_ms, durations = excluded.durations, queues = excluded.queues`
 }
 
+/** A part of which figures are taken; undefined where it is damaged. */
+export function countedPart(damaged: DamagedRows, id: number, view: unknown): FrozenPart | undefined {
+  return damaged.orNothing({ part: id }, 'it is not among the figures over time', () => storedPart(view))
+}
+
 export function rowKey({ step, row: { projectId, job, bucket, instance } }: Addition): Value[] {
   return [step, projectId, job, bucket, instance]
 }
 
 /** The values of `takeInSql.write`. */
-export function rowValues(addition: Addition, before: Row | undefined): Value[] {
-  const { row } = addition
-  const sum = before === undefined ? row : plus(figuresOf(before), row)
+export function rowValues(addition: Addition, before: Row | undefined, damaged: DamagedRows): Value[] {
+  const { row, step: trend } = addition
+  const { projectId, job, bucket } = row
+  const known =
+    before && damaged.orNothing({ trend, projectId, job, bucket }, 'its figures begin anew', () => figuresOf(before))
+  const sum = known === undefined ? row : plus(known, row)
   return [
     ...rowKey(addition),
     row.project,
@@ -63,7 +73,7 @@ export function rowValues(addition: Addition, before: Row | undefined): Value[] 
 const project = 'project_id + 0'
 const job = `job || ''`
 
-export function trendsOn(ask: Ask): Omit<TrendViews, 'readAhead' | 'takeIn' | 'prune'> {
+export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'readAhead' | 'takeIn' | 'prune'> {
   return {
     series: async ({ instance, projectId = 0, job: name = '' }, query) => {
       const one = instance === undefined ? '' : 'AND instance = ?6'
@@ -72,7 +82,7 @@ export function trendsOn(ask: Ask): Omit<TrendViews, 'readAhead' | 'takeIn' | 'p
          WHERE step = ?1 AND project_id = ?2 AND job = ?3 AND bucket >= ?4 AND bucket < ?5 ${one} ORDER BY bucket`,
         [query.step, projectId, name, query.since, query.until, ...(instance === undefined ? [] : [instance])],
       )
-      return rows.map(rowOf)
+      return rowsOf(rows, damaged)
     },
     projects: async (query, limit) => {
       const totals = await ask(
@@ -81,7 +91,7 @@ export function trendsOn(ask: Ask): Omit<TrendViews, 'readAhead' | 'takeIn' | 'p
          GROUP BY ${project} ORDER BY sum(runs) DESC, ${project} LIMIT ?4`,
         [...timesOf(query), limit],
       )
-      return details(ask, totals, query)
+      return details(ask, damaged, totals, query)
     },
     jobs: async (by, query, limit) => {
       const values: Value[] = [...timesOf(query), limit]
@@ -97,13 +107,18 @@ export function trendsOn(ask: Ask): Omit<TrendViews, 'readAhead' | 'takeIn' | 'p
          GROUP BY ${project}, ${job} ${order} LIMIT ?4`,
         values,
       )
-      return details(ask, totals, query)
+      return details(ask, damaged, totals, query)
     },
   }
 }
 
 /** Adds up the rows of each subject, in the order given. */
-async function details(ask: Ask, subjects: readonly Row[], query: TrendQuery): Promise<TrendTotal[]> {
+async function details(
+  ask: Ask,
+  damaged: DamagedRows,
+  subjects: readonly Row[],
+  query: TrendQuery,
+): Promise<TrendTotal[]> {
   const sums = await Promise.all(
     subjects.map(async subject => {
       const rows = await ask(
@@ -111,9 +126,10 @@ async function details(ask: Ask, subjects: readonly Row[], query: TrendQuery): P
          WHERE step = ?1 AND project_id = ?4 AND job = ?5 AND bucket >= ?2 AND bucket < ?3 ORDER BY bucket`,
         [...timesOf(query), subject.project_id as number, subject.job as string],
       )
-      return rows
-        .map(rowOf)
-        .reduce<TrendTotal | undefined>((sum, row) => ({ ...row, ...(sum && plus(sum, row)) }), undefined)
+      return rowsOf(rows, damaged).reduce<TrendTotal | undefined>(
+        (sum, row) => ({ ...row, ...(sum && plus(sum, row)) }),
+        undefined,
+      )
     }),
   )
   return sums.filter(sum => sum !== undefined)
@@ -121,6 +137,13 @@ async function details(ask: Ask, subjects: readonly Row[], query: TrendQuery): P
 
 function timesOf({ step, since, until }: TrendQuery): [number, number, number] {
   return [step, since, until]
+}
+
+function rowsOf(rows: readonly Row[], damaged: DamagedRows): TrendRow[] {
+  return rows.flatMap(row => {
+    const told = { trend: row.step, projectId: row.project_id, job: row.job, bucket: row.bucket }
+    return damaged.orNothing(told, 'it is left out', () => rowOf(row)) ?? []
+  })
 }
 
 function rowOf(row: Row): TrendRow {
@@ -140,8 +163,8 @@ function figuresOf(row: Row): TrendFigures {
     failed: row.failed as number,
     flaky: row.flaky as number,
     totalMs: row.total_ms as number,
-    durations: JSON.parse(row.durations as string) as Bins,
-    queues: JSON.parse(row.queues as string) as Bins,
+    durations: storedJson<Bins>(row.durations),
+    queues: storedJson<Bins>(row.queues),
   }
 }
 

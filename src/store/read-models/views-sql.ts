@@ -1,6 +1,6 @@
 // The views' SQL, one for both databases: they differ in how a value's place is written, and in nothing else here.
-import { jobsOf, storedRun } from '../sql/run-rows.ts'
-import type { FrozenPart } from '../../model/chunk.ts'
+import { jobsOf, keyOf, storedRun } from '../sql/run-rows.ts'
+import { storedPart, type DamagedRows } from '../sql/stored-json.ts'
 import type { StoredRun } from '../ports/runs.ts'
 import type { ExportState, RunCursor, RunPage, RunQuery, Views } from '../ports/views.ts'
 
@@ -15,7 +15,8 @@ const lookedAt = 5_000
 /** A family is shown up to here. */
 const mostChildren = 100
 
-export function viewsOn(ask: Ask): Omit<Views, 'trends'> {
+export function viewsOn(ask: Ask, damaged: DamagedRows): Omit<Views, 'trends'> {
+  const load = async (ids: readonly number[]): Promise<StoredRun[]> => loadRuns(ask, damaged, ids)
   return {
     inStatus: async (statuses, limit) => {
       const lists = await Promise.all(
@@ -27,7 +28,7 @@ export function viewsOn(ask: Ask): Omit<Views, 'trends'> {
         ),
       )
       const newest = lists.flat().sort((a, b) => (b.created_at as number) - (a.created_at as number))
-      return load(ask, idsOf(newest.slice(0, limit)))
+      return load(idsOf(newest.slice(0, limit)))
     },
     countInStatus: async (statuses, isCounted) => {
       const sql =
@@ -45,9 +46,9 @@ export function viewsOn(ask: Ask): Omit<Views, 'trends'> {
         'SELECT run_id FROM listed_runs WHERE finished_at IS NOT NULL ORDER BY finished_at DESC LIMIT ?1',
         [limit],
       )
-      return load(ask, idsOf(rows))
+      return load(idsOf(rows))
     },
-    search: async query => search(ask, query),
+    search: async query => search(ask, load, query),
     projects: async limit => {
       // Jumps from one path to the next in the index, however many runs each has.
       const rows = await ask(
@@ -68,22 +69,24 @@ export function viewsOn(ask: Ask): Omit<Views, 'trends'> {
         `SELECT run_id FROM listed_runs WHERE pipeline_id = ?1 AND project_id = ?2 ${one} ORDER BY created_at DESC LIMIT 1`,
         [pipelineId, projectId, ...(instance === undefined ? [] : [instance])],
       )
-      return (await load(ask, idsOf(rows)))[0]
+      return (await load(idsOf(rows)))[0]
     },
     children: async ({ instance, pipelineId }) => {
       const rows = await ask(
         'SELECT run_id FROM listed_runs WHERE parent_id = ?1 AND instance = ?2 ORDER BY created_at, run_id LIMIT ?3',
         [pipelineId, instance, mostChildren],
       )
-      return load(ask, idsOf(rows))
+      return load(idsOf(rows))
     },
     parts: async key => {
       const rows = await ask(
-        `SELECT p.view FROM runs r JOIN parts p ON p.run_id = r.id
+        `SELECT p.id, p.view FROM runs r JOIN parts p ON p.run_id = r.id
          WHERE r.instance = ?1 AND r.pipeline_id = ?2 ORDER BY p.attempt, p.part`,
         [key.instance, key.pipelineId],
       )
-      return rows.map(row => JSON.parse(row.view as string) as FrozenPart)
+      return rows.flatMap(
+        row => damaged.orNothing({ part: row.id }, 'it is not shown', () => storedPart(row.view)) ?? [],
+      )
     },
     exportsOf: async key => {
       const rows = await ask(
@@ -97,7 +100,7 @@ export function viewsOn(ask: Ask): Omit<Views, 'trends'> {
   }
 }
 
-async function search(ask: Ask, query: RunQuery): Promise<RunPage> {
+async function search(ask: Ask, load: Load, query: RunQuery): Promise<RunPage> {
   const values: Value[] = []
   const place = (value: Value): string => `?${values.push(value)}`
   const { driver, others } = conditions(query, place)
@@ -112,7 +115,7 @@ async function search(ask: Ask, query: RunQuery): Promise<RunPage> {
      ${whereOf(others(place))} ORDER BY created_at DESC, run_id DESC LIMIT ${place(query.limit + 1)}`,
     values,
   )
-  const runs = await load(ask, idsOf(rows.slice(0, query.limit)))
+  const runs = await load(idsOf(rows.slice(0, query.limit)))
   if (rows.length > query.limit) return { runs, next: cursorOf(rows[query.limit - 1]) }
   // Fewer than asked for: at the end, or at the end of what is looked at for one page?
   const [end] = await ask(`SELECT run_id, created_at ${walk} OFFSET ${lookedAt - 1}`, values.slice(0, walked))
@@ -149,8 +152,10 @@ function idsOf(rows: readonly Row[]): number[] {
   return rows.map(row => row.run_id as number)
 }
 
+type Load = (ids: readonly number[]) => Promise<StoredRun[]>
+
 /** Runs with their jobs, in the order of the ids. */
-async function load(ask: Ask, ids: readonly number[]): Promise<StoredRun[]> {
+async function loadRuns(ask: Ask, damaged: DamagedRows, ids: readonly number[]): Promise<StoredRun[]> {
   if (ids.length === 0) return []
   const places = ids.map((_, index) => `?${index + 1}`).join(', ')
   const [runs, jobs, parts] = await Promise.all([
@@ -164,8 +169,11 @@ async function load(ask: Ask, ids: readonly number[]): Promise<StoredRun[]> {
   return ids.flatMap(id => {
     const row = byId.get(id)
     if (row === undefined) return []
-    const told = (partsOf.get(id) ?? []).map(part => json(part.view) as FrozenPart)
-    return [storedRun(row, jobsOf(rowsOf.get(id) ?? [], told))]
+    const read = (): StoredRun => {
+      const told = (partsOf.get(id) ?? []).map(part => storedPart(part.view))
+      return storedRun(row, jobsOf(rowsOf.get(id) ?? [], told))
+    }
+    return damaged.orNothing({ ...keyOf(row) }, 'it is not shown', read) ?? []
   })
 }
 
@@ -182,10 +190,6 @@ function exportOf(row: Row): ExportState {
     tries: row.tries as number,
     error: (row.error ?? undefined) as string | undefined,
   }
-}
-
-function json(text: unknown): unknown {
-  return JSON.parse(text as string)
 }
 
 function optional(value: unknown): number | undefined {

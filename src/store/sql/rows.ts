@@ -1,5 +1,7 @@
 // Rows as both databases give them, read into what the ports speak. Both name their columns alike.
+import type { DamagedRows } from './stored-json.ts'
 import type { DeadLetter, Lane, LaneState } from '../ports/outbox.ts'
+import type { FrozenPart } from '../../model/chunk.ts'
 import type { Delivery, InboxItem, KeptDelivery } from '../ports/inbox.ts'
 
 /** A row by column name. */
@@ -27,6 +29,11 @@ export function deadLetterOf(row: Row): DeadLetter {
     owedAt: row.owed_at as number,
     settledAt: row.settled_at as number,
   }
+}
+
+/** The part that an export is to send; undefined where it is damaged. */
+export function exportedPart(damaged: DamagedRows, id: number, read: () => FrozenPart): FrozenPart | undefined {
+  return damaged.orNothing({ export: id }, 'it cannot be sent: a dead letter', read)
 }
 
 /** What `laneOf` reads: the backlog and the dead letters, each through its own index, never the delivered ones. */

@@ -2,6 +2,8 @@
 //
 // What a part tells of a job (`model/restore.ts`) is not stored a second time: such a job has no row of its own, or a row without its
 // mark. A part says between which ids it has such jobs; one that has none need not be read.
+import { storedJson as json, type DamagedRows } from './stored-json.ts'
+import { revive, type Tombstone } from '../../model/tombstone.ts'
 import { thawJob, thawMark, toldOf } from '../../model/restore.ts'
 import type { FrozenJob, FrozenPart } from '../../model/chunk.ts'
 import type { Job } from '../../model/job.ts'
@@ -17,9 +19,9 @@ export function keyOf(row: Row): RunKey {
 export function headOf(row: Row): RunHead {
   return {
     key: keyOf(row),
-    project: json(row.project) as RunHead['project'],
-    ...(row.pipeline == null ? {} : { pipeline: json(row.pipeline) as NonNullable<RunHead['pipeline']> }),
-    attempts: json(row.attempts) as RunHead['attempts'],
+    project: json(row.project),
+    ...(row.pipeline == null ? {} : { pipeline: json<NonNullable<RunHead['pipeline']>>(row.pipeline) }),
+    attempts: json(row.attempts),
   }
 }
 
@@ -37,8 +39,18 @@ export function storedRun(row: Row, jobs: Run['jobs']): StoredRun {
       enrichingUntil: optional(row.enriching_until),
       dueAt: optional(row.due_at),
     },
-    heardFrom: json(row.heard_from) as StoredRun['heardFrom'],
+    heardFrom: json(row.heard_from),
   }
+}
+
+/** What is known of one run; a damaged one is unknown to whoever only asks. */
+export function known<T>(damaged: DamagedRows, key: RunKey, read: () => T): T | undefined {
+  return damaged.orNothing({ ...key }, 'it is as if it were unknown', read)
+}
+
+/** A run that was pruned, as it is remembered. */
+export function revived(memory: Tombstone & { readonly prunedAt: number }): StoredRun {
+  return { run: revive(memory), timing: { changedAt: memory.prunedAt }, heardFrom: {} }
 }
 
 /** The jobs of one run in the order of their ids. `parts`: in the order of their numbers, those that tell of jobs that are wanted. */
@@ -64,9 +76,9 @@ export function jobsOf(
 function jobOf(row: Row): Job {
   return {
     id: row.job_id as number,
-    record: json(row.record) as Job['record'],
-    times: json(row.times) as Job['times'],
-    ...(row.frozen == null ? {} : { frozen: json(row.frozen) as NonNullable<Job['frozen']> }),
+    record: json(row.record),
+    times: json(row.times),
+    ...(row.frozen == null ? {} : { frozen: json<NonNullable<Job['frozen']>>(row.frozen) }),
   }
 }
 
@@ -111,10 +123,11 @@ export function toldRange({ jobs }: FrozenPart, told: ReadonlySet<number>): read
   return last < first ? undefined : [first, last]
 }
 
-function json(text: unknown): unknown {
-  return JSON.parse(text as string)
-}
-
 function optional(value: unknown): number | undefined {
   return (value ?? undefined) as number | undefined
+}
+
+/** The run of a row, as it is to be remembered. Undefined where it is damaged: with it would go what was sent of it. */
+export function prunedRun(damaged: DamagedRows, row: Row, read: () => StoredRun): Run | undefined {
+  return damaged.orNothing({ ...keyOf(row) }, 'it is not pruned', read)?.run
 }

@@ -1,4 +1,5 @@
 // A tombstone as both stores write it: JSON with jobs as short rows, for there are many and they stay for more than a year.
+import { storedJson } from './stored-json.ts'
 import type { FrozenAttempt } from '../../model/run.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { RememberedJob, Tombstone } from '../../model/tombstone.ts'
@@ -44,7 +45,7 @@ export function tombstoneText({ attempts, jobs }: Tombstone): string {
 }
 
 export function readTombstone(key: RunKey, projectId: number, text: string): Tombstone {
-  const { a: attempts, s: statuses, t: from, j: rows } = JSON.parse(text) as Written
+  const { a: attempts, s: statuses, t: from, j: rows } = storedJson<Written>(text)
   const at = (since: Since): number | undefined => (since === null ? undefined : (from + since) * 1000)
   let id = 0
   const jobs = rows.map(([step, isBridge, attempt, spans, status, started, finished]): RememberedJob => {

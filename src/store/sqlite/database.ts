@@ -7,9 +7,10 @@ import { makePrivateFile } from './private-place.ts'
 import { DataError, reasonOf, StoreError, type Fault } from '../../lib/fault.ts'
 import { after, type Timer } from '../../lib/timer.ts'
 import type { StoreOptions } from '../ports/store.ts'
+import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
 import { sqliteMigrations } from './migrations.ts'
 
-type Clocks = Pick<StoreOptions, 'now' | 'elapsed'>
+type Surroundings = Pick<StoreOptions, 'now' | 'elapsed' | 'log'>
 
 export interface Database {
   /** A prepared statement, kept for the next time. */
@@ -19,6 +20,8 @@ export interface Database {
   readonly now: () => number
   /** For what is held in memory: by a clock that nobody sets. */
   readonly elapsed: () => number
+  /** Who reads rows one after the other passes damaged ones over. */
+  readonly damaged: DamagedRows
   /** Bytes that hold something: pages in use times their size. */
   readonly size: () => number
   /** Returns at most so many unused pages to the file system; answers the bytes. */
@@ -42,7 +45,7 @@ const scrubAfter = 1_000
  * Opens or creates the file (folder 0700, file 0600) and brings it to this version's schema: only for who holds the serve lock, or
  * has the file in memory. Throws StoreError with a remedy.
  */
-export function openOwnDatabase(file: string, clocks: Clocks): Database {
+export function openOwnDatabase(file: string, surroundings: Surroundings): Database {
   const inMemory = file === ':memory:'
   const connection = connect(file, () => {
     if (!inMemory) {
@@ -53,7 +56,7 @@ export function openOwnDatabase(file: string, clocks: Clocks): Database {
   })
   return databaseOf(
     setUp(file, connection, `${ofFile}${ofConnection}`, () => migrate(connection)),
-    clocks,
+    surroundings,
   )
 }
 
@@ -61,11 +64,11 @@ export function openOwnDatabase(file: string, clocks: Clocks): Database {
  * One more connection to a file that is there and of a schema that this version runs on; never makes or changes either. Throws
  * StoreError with a remedy.
  */
-export function openSharedDatabase(file: string, clocks: Clocks): Database {
+export function openSharedDatabase(file: string, surroundings: Surroundings): Database {
   const connection = connect(file, () => existing(file))
   return databaseOf(
     setUp(file, connection, ofConnection, () => refuseUnknownSchema(versionOf(connection))),
-    clocks,
+    surroundings,
   )
 }
 
@@ -120,7 +123,7 @@ function opening<T>(file: string, open: () => T): T {
   }
 }
 
-function databaseOf(connection: DatabaseSync, { now, elapsed = now }: Clocks): Database {
+function databaseOf(connection: DatabaseSync, { now, elapsed = now, log }: Surroundings): Database {
   const statements = new Map<string, StatementSync>()
   const prepare = (sql: string): StatementSync => {
     let statement = statements.get(sql)
@@ -158,6 +161,7 @@ function databaseOf(connection: DatabaseSync, { now, elapsed = now }: Clocks): D
     prepare,
     now,
     elapsed,
+    damaged: createDamagedRows(log),
     size: () => {
       const page = Number(prepare('PRAGMA page_size').get()?.page_size)
       const pages = Number(prepare('PRAGMA page_count').get()?.page_count)

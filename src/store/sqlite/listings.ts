@@ -2,7 +2,7 @@
 // to look at it, and one run alone changes a page of each.
 //
 // Which runs are to be listed is written with them. What they are listed as is remembered, and read again where it is not.
-import { headOf } from '../sql/run-rows.ts'
+import { headOf, keyOf } from '../sql/run-rows.ts'
 import { listingColumns, listingOf, listingValues, type ListingValues } from '../read-models/listing.ts'
 import { loadJobs } from './run-rows.ts'
 import type { Database, Row } from './database.ts'
@@ -43,6 +43,10 @@ export function sqliteListings(db: Database, recent: RecentParts): Listings {
     return listing && listingValues(listing)
   }
 
+  function readValues(row: Row): ListingValues | undefined {
+    return db.damaged.orNothing({ ...keyOf(row) }, 'it is not listed', () => valuesOf(row))
+  }
+
   /** Answers how many waited. */
   function list(): number {
     const waiting = db.prepare('SELECT run_id, mark FROM unlisted_runs ORDER BY run_id LIMIT ?').all(many)
@@ -54,7 +58,7 @@ export function sqliteListings(db: Database, recent: RecentParts): Listings {
       const known = noted.get(id)
       noted.delete(id)
       const row = known?.mark === mark ? undefined : runOf.get(id)
-      const values = known?.mark === mark ? isThere.get(id) && known.values : row && valuesOf(row)
+      const values = known?.mark === mark ? isThere.get(id) && known.values : row && readValues(row)
       if (values !== undefined) write.run(id, ...values)
       done.run(id)
     }

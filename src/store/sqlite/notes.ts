@@ -1,5 +1,6 @@
 // Notes, leases and counters on SQLite.
 import type { Database } from './database.ts'
+import { noteOf, notesOf } from '../sql/note-rows.ts'
 import type { Json } from '../ports/notes.ts'
 import type { Store } from '../ports/store.ts'
 
@@ -16,11 +17,11 @@ export function sqliteNotes(db: Database): Pick<Store, 'notes' | 'leases' | 'cou
           return result
         }),
       list: async prefix =>
-        new Map(
+        notesOf(
+          db.damaged,
           db
             .prepare('SELECT name, value FROM notes WHERE substr(name, 1, ?) = ? ORDER BY name')
-            .all(prefix.length, prefix)
-            .map(row => [row.name as string, JSON.parse(row.value as string) as Json]),
+            .all(prefix.length, prefix),
         ),
     },
     leases: {
@@ -51,6 +52,5 @@ export function sqliteNotes(db: Database): Pick<Store, 'notes' | 'leases' | 'cou
 }
 
 function read(db: Database, name: string): Json | undefined {
-  const row = db.prepare('SELECT value FROM notes WHERE name = ?').get(name)
-  return row === undefined ? undefined : (JSON.parse(row.value as string) as Json)
+  return noteOf(db.damaged, db.prepare('SELECT name, value FROM notes WHERE name = ?').get(name))
 }

@@ -176,6 +176,7 @@ function rooms(
     pruning: sqlitePruning(db, recent, trends, () => size() / options.maxSize),
     tables: sqliteTables(db),
     totals: sqliteTotals(db),
+    damaged: db.damaged,
     views: sqliteViews(db, trends, listings),
     now: async () => db.now(),
     bringBack: async () => bringBack(db),

@@ -2,21 +2,21 @@
 import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../sql/both-ends.ts'
 import { createLeases, type Leases } from './leases.ts'
-import { deadLetterOf, laneOf, selectDead, selectLanes } from '../sql/rows.ts'
+import { deadLetterOf, exportedPart, laneOf, selectDead, selectLanes } from '../sql/rows.ts'
+import { storedPart } from '../sql/stored-json.ts'
 import { longestPutOff } from '../sql/too-far-ahead.ts'
 import type { Database, Row } from './database.ts'
-import type { RecentPart, RecentParts } from './recent-parts.ts'
-import type { FrozenPart } from '../../model/chunk.ts'
-import type { ExportItem, Exports, Lane, Settlement } from '../ports/outbox.ts'
+import type { RecentParts } from './recent-parts.ts'
+import type { DamagedItem, ExportItem, ExportLease, Exports, Lane, Settlement } from '../ports/outbox.ts'
 
 export function sqliteExports(db: Database, recent: RecentParts): Exports {
   const leases = createLeases()
   return {
     lease: async (lane, limit, holdMs, maxBytes = Infinity) => {
       const token = randomUUID()
-      const items = freeItems(db, recent, leases, lane, { now: db.now(), limit, maxBytes })
-      for (const { id } of items) leases.hold(id, token, db.elapsed() + holdMs)
-      return { token, items }
+      const { items, damaged } = freeItems(db, recent, leases, lane, { now: db.now(), limit, maxBytes })
+      for (const { id } of [...items, ...damaged]) leases.hold(id, token, db.elapsed() + holdMs)
+      return { token, items, damaged }
     },
     settle: async (token, settlements) => {
       const own = settlements.filter(({ id }) => leases.isHeldBy(id, token))
@@ -45,7 +45,7 @@ export function sqliteExports(db: Database, recent: RecentParts): Exports {
     deadLetter: async id => {
       const row = db.prepare(`${selectDead} AND e.id = ?`).get(id) as Row | undefined
       if (row === undefined) return undefined
-      return { letter: deadLetterOf(row), part: JSON.parse(row.view as string) as FrozenPart }
+      return { letter: deadLetterOf(row), part: exportedPart(db.damaged, id, () => storedPart(row.view)) }
     },
     retryDead: async ids => {
       const now = db.now()
@@ -66,7 +66,7 @@ function freeItems(
   leases: Leases,
   lane: Lane,
   { now, limit, maxBytes }: { now: number; limit: number; maxBytes: number },
-): ExportItem[] {
+): Omit<ExportLease, 'token'> {
   const at = db.elapsed()
   const ids = (order: 'ASC' | 'DESC'): number[] =>
     (
@@ -86,19 +86,19 @@ function freeItems(
   const rowOf = db.prepare('SELECT part_id, tries, owed_at FROM exports WHERE id = ?')
   const view = db.prepare('SELECT view FROM parts WHERE id = ?')
   const items: ExportItem[] = []
+  const damaged: DamagedItem[] = []
   let bytes = 0
   for (const id of bothEnds(oldest, newest, limit)) {
     if (bytes >= maxBytes) break
     const row = rowOf.get(id) as { part_id: number; tries: number; owed_at: number }
-    const { part, size } = recent.recall(row.part_id) ?? partOf(view.get(row.part_id) as { view: string })
-    bytes += size
-    items.push({ id, part, tries: row.tries, owedAt: row.owed_at })
+    const known = recent.recall(row.part_id)
+    const text = known === undefined ? (view.get(row.part_id)?.view as string) : ''
+    const part = known?.part ?? exportedPart(db.damaged, id, () => storedPart(text))
+    bytes += known?.size ?? text.length
+    if (part === undefined) damaged.push({ id })
+    else items.push({ id, part, tries: row.tries, owedAt: row.owed_at })
   }
-  return items
-}
-
-function partOf({ view }: { readonly view: string }): Pick<RecentPart, 'part' | 'size'> {
-  return { part: JSON.parse(view) as FrozenPart, size: view.length }
+  return { items, damaged }
 }
 
 /** False when it is no longer owed. */

@@ -1,6 +1,6 @@
 // Giving up what is old, on SQLite: small transactions, and the pages they free back to the file system.
 import { loadJobs } from './run-rows.ts'
-import { storedRun } from '../sql/run-rows.ts'
+import { prunedRun, storedRun } from '../sql/run-rows.ts'
 import { remember } from '../../model/tombstone.ts'
 import { writeMemory } from './tombstones.ts'
 import type { Database, Row } from './database.ts'
@@ -88,7 +88,9 @@ function pruneRuns(
   for (const row of rows) {
     const id = row.id as number
     if (isBusy.get(id, before, now) !== undefined) continue
-    const tombstone = remember(storedRun(row, loadJobs(db, recent, row, 'all')).run)
+    const run = prunedRun(db.damaged, row, () => storedRun(row, loadJobs(db, recent, row, 'all')))
+    if (run === undefined) continue
+    const tombstone = remember(run)
     if (tombstone !== undefined) {
       writeMemory(db, tombstone, now)
       remembered += 1

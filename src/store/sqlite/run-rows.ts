@@ -1,5 +1,6 @@
 // Runs and their jobs as they are read from SQLite.
 import { isFrozen, jobsOf } from '../sql/run-rows.ts'
+import { storedPart } from '../sql/stored-json.ts'
 import type { Database, Row } from './database.ts'
 import type { FrozenPart } from '../../model/chunk.ts'
 import type { Job } from '../../model/job.ts'
@@ -49,6 +50,6 @@ function toldParts(db: Database, recent: RecentParts, run: number, first: number
   const view = db.prepare('SELECT view FROM parts WHERE id = ?')
   return ids.map(row => {
     const id = row.id as number
-    return recent.recall(id)?.part ?? (JSON.parse(view.get(id)?.view as string) as FrozenPart)
+    return recent.recall(id)?.part ?? storedPart(view.get(id)?.view)
   })
 }

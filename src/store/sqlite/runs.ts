@@ -5,7 +5,7 @@ import { changesListing } from '../read-models/listing.ts'
 import { moveTotals } from './totals.ts'
 import { createDueLeases } from './due-leases.ts'
 import { loadJobs, select } from './run-rows.ts'
-import { headOf, jobWrites, storedRun, toldRange, type JobWrites } from '../sql/run-rows.ts'
+import { headOf, jobWrites, known, revived, storedRun, toldRange, type JobWrites } from '../sql/run-rows.ts'
 import { readMemory, takeMemory } from './tombstones.ts'
 import { revive } from '../../model/tombstone.ts'
 import type { Database, Row } from './database.ts'
@@ -57,22 +57,25 @@ export function sqliteRuns(beside: Beside): Runs {
       return pause === Infinity ? undefined : Math.max(0, pause)
     },
     get: async key => {
-      const row = select(db, key)
-      if (row !== undefined) return storedRun(row, loadJobs(db, recent, row, 'all'))
-      const memory = readMemory(db, key)
-      return memory && { run: revive(memory), timing: { changedAt: memory.prunedAt }, heardFrom: {} }
+      return known(db.damaged, key, () => {
+        const row = select(db, key)
+        if (row !== undefined) return storedRun(row, loadJobs(db, recent, row, 'all'))
+        const memory = readMemory(db, key)
+        return memory && revived(memory)
+      })
     },
-    ancestor: async (key, jobId) => {
-      const row = select(db, key)
-      const memory = row === undefined ? readMemory(db, key) : undefined
-      if (memory !== undefined) {
-        const { jobs, ...head } = revive(memory)
-        return { head, trigger: jobs.get(jobId ?? 0) }
-      }
-      if (row === undefined) return undefined
-      const trigger = jobId === undefined ? undefined : loadJobs(db, recent, row, [jobId]).get(jobId)
-      return { head: headOf(row), ...(trigger === undefined ? {} : { trigger }) }
-    },
+    ancestor: async (key, jobId) =>
+      known(db.damaged, key, () => {
+        const row = select(db, key)
+        const memory = row === undefined ? readMemory(db, key) : undefined
+        if (memory !== undefined) {
+          const { jobs, ...head } = revive(memory)
+          return { head, trigger: jobs.get(jobId ?? 0) }
+        }
+        if (row === undefined) return undefined
+        const trigger = jobId === undefined ? undefined : loadJobs(db, recent, row, [jobId]).get(jobId)
+        return { head: headOf(row), ...(trigger === undefined ? {} : { trigger }) }
+      }),
     count: async () =>
       db
         .prepare(

@@ -1,6 +1,7 @@
 // Running totals on SQLite.
 import { batchesOf, countNameOf, namesOf, sumsOf, type Batch } from '../sql/adding-up.ts'
 import { foldedCounters, type Totals } from '../ports/totals.ts'
+import { activeRuns, knownSeries, sentProject, sentSeries } from '../sql/total-rows.ts'
 import { overflowAttributes, shapeOf, type ProjectIncrements, type SeriesTotal } from '../../model/totals.ts'
 import type { Database, Row } from './database.ts'
 
@@ -13,17 +14,19 @@ export function sqliteTotals(db: Database): Totals {
       const series = db.prepare('SELECT * FROM totals WHERE project = ? ORDER BY metric, attributes')
       return {
         now: db.now(),
-        projects: rows.map(row => ({
-          key: { instance: row.instance as string, projectId: row.project_id as number },
-          project: JSON.parse(row.facts as string) as ProjectIncrements['project'],
-          profile: row.profile as string,
-          series: (series.all(row.id as number) as Row[]).map(seriesOf),
-        })),
+        projects: rows.flatMap(row => {
+          const project = sentProject(db.damaged, row)
+          if (project === undefined) return []
+          const key = { instance: row.instance as string, projectId: row.project_id as number }
+          const rowsOf = series.all(row.id as number)
+          return [{ key, project, profile: row.profile as string, series: sentSeries(db.damaged, rowsOf) }]
+        }),
         ...(rows.length < limit ? {} : { next: rows.at(-1)?.id as number }),
       }
     },
     active: async () =>
-      (
+      activeRuns(
+        db.damaged,
         db
           .prepare(
             `SELECT instance, project_id, name, status, count(*) AS runs,
@@ -31,14 +34,8 @@ export function sqliteTotals(db: Database): Totals {
              FROM runs WHERE due_at IS NOT NULL AND status NOT IN ('success', 'failed', 'canceled', 'skipped')
              GROUP BY instance, project_id, name, status ORDER BY instance, project_id, name, status`,
           )
-          .all() as Row[]
-      ).map(row => ({
-        key: { instance: row.instance as string, projectId: row.project_id as number },
-        project: (JSON.parse(row.project as string) as { facts: ProjectIncrements['project'] }).facts,
-        ...(row.name === null ? {} : { name: row.name as string }),
-        status: row.status as string,
-        count: row.runs as number,
-      })),
+          .all(),
+      ),
   }
 }
 
@@ -60,13 +57,15 @@ function moveProject(db: Database, batch: Batch, now: number): void {
   const known = new Map<string, SeriesTotal>()
   for (const name of namesOf(batch)) {
     const row = select.get(id, name)
-    if (row !== undefined) known.set(name, seriesOf(row))
+    const total = row && knownSeries(db.damaged, row)
+    if (total !== undefined) known.set(name, total)
   }
   const isKnown = [...batch.bySeries.keys()].every(name => known.has(name))
   const { series, overflowed } = sumsOf(batch, known, isKnown ? new Map() : countsOf(db, id), now)
   const write = db.prepare(
     `INSERT INTO totals (project, series, metric, attributes, shape, amount, started_at) VALUES (?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (project, series) DO UPDATE SET amount = excluded.amount`,
+     ON CONFLICT (project, series) DO UPDATE SET
+       attributes = excluded.attributes, amount = excluded.amount, started_at = excluded.started_at`,
   )
   for (const [name, { metric, attributes, amount, startedAt }] of series) {
     write.run(id, name, metric, attributes, shapeOf(amount), JSON.stringify(amount), startedAt)
@@ -85,13 +84,4 @@ function countsOf(db: Database, project: number): Map<string, number> {
     )
     .all(project, overflowAttributes) as Row[]
   return new Map(rows.map(row => [countNameOf(row.metric as string, row.shape as string), row.series as number]))
-}
-
-function seriesOf(row: Row): SeriesTotal {
-  return {
-    metric: row.metric as string,
-    attributes: row.attributes as string,
-    amount: JSON.parse(row.amount as string) as SeriesTotal['amount'],
-    startedAt: row.started_at as number,
-  }
 }

@@ -1,10 +1,9 @@
 // Figures over time on SQLite: read ahead from what was frozen a moment ago, written for many parts at once.
-import { forgottenBefore, rowKey, rowValues, takeInSql, trendSteps } from '../read-models/trends-sql.ts'
+import { countedPart, forgottenBefore, rowKey, rowValues, takeInSql, trendSteps } from '../read-models/trends-sql.ts'
 import { StoreError } from '../../lib/fault.ts'
 import { EarlierFailures } from '../read-models/earlier-failures.ts'
 import { TrendSums } from '../read-models/trend-sums.ts'
-import type { Database, Row } from './database.ts'
-import type { FrozenPart } from '../../model/chunk.ts'
+import type { Database } from './database.ts'
 import type { RecentParts } from './recent-parts.ts'
 import type { TrendViews } from '../ports/trends.ts'
 
@@ -79,13 +78,17 @@ function read(db: Database, recent: RecentParts, ahead: Ahead, limit: number): n
   const rows = db.prepare(takeInSql.numbers).all(ahead.last, limit) as { id: number; run_id: number }[]
   const view = db.prepare('SELECT view FROM parts WHERE id = ?')
   for (const { id, run_id: run } of rows) {
-    const part = recent.recall(id)?.part ?? partOf(view.get(id) as Row)
+    ahead.last = id
+    const part = recent.recall(id)?.part ?? countedPart(db.damaged, id, view.get(id)?.view)
+    if (part === undefined) continue
     if (ahead.failures.isMissing(run, part)) {
-      for (const earlier of db.prepare(takeInSql.earlier).iterate(run, id)) ahead.failures.tell(partOf(earlier))
+      for (const row of db.prepare(takeInSql.earlier).iterate(run, id)) {
+        const earlier = countedPart(db.damaged, row.id as number, row.view)
+        if (earlier !== undefined) ahead.failures.tell(earlier)
+      }
     }
     ahead.failures.tell(part)
     ahead.sums.add(part, ahead.failures.upTo(part.attempt))
-    ahead.last = id
   }
   return rows.length
 }
@@ -93,12 +96,8 @@ function read(db: Database, recent: RecentParts, ahead: Ahead, limit: number): n
 function write(db: Database, { last, sums }: Ahead): void {
   for (const addition of sums.additions()) {
     const before = db.prepare(takeInSql.row).get(...rowKey(addition))
-    db.prepare(takeInSql.write).run(...rowValues(addition, before))
+    db.prepare(takeInSql.write).run(...rowValues(addition, before, db.damaged))
   }
   db.prepare(takeInSql.reached).get()
   db.prepare(takeInSql.move).run(last)
-}
-
-function partOf(row: Row): FrozenPart {
-  return JSON.parse(row.view as string) as FrozenPart
 }

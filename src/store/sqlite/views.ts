@@ -13,8 +13,8 @@ export function sqliteViews(db: Database, trends: TrendTaking, listings: Listing
     ...viewsOn(async (sql, values) => {
       upToDate(listings)
       return ask(sql, values)
-    }),
-    trends: { ...trendsOn(ask), ...trends },
+    }, db.damaged),
+    trends: { ...trendsOn(ask, db.damaged), ...trends },
   }
 }
 

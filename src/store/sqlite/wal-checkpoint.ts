@@ -2,6 +2,7 @@
 import { alsoUnderstood, isUnderstood, lastUnderstood, waitingUpTo, type Progress } from './wal/checkpoint.ts'
 import { endOfJournal, readJournal, type Unread } from './wal/reader.ts'
 import { leastBytes } from './wal/record.ts'
+import { storedJson } from '../sql/stored-json.ts'
 import { listSegments } from './wal/segments.ts'
 import type { Database } from './database.ts'
 import type { JournalMarks } from './wal/positions.ts'
@@ -87,11 +88,10 @@ export function journalState(progress: Progress, folder: string): JournalState {
 export function readProgress(db: Database): Progress {
   const row = db.prepare('SELECT seq, bytes, beyond FROM journal_progress').get()
   const { seq, bytes, beyond } = row as { seq: number; bytes: number; beyond: string }
-  const stretches = (JSON.parse(beyond) as [number, number, number][]).map(([from, to, size]) => ({
-    from,
-    to,
-    bytes: size,
-  }))
+  // Without it what lies beyond is read once more, and changes nothing.
+  const read = (): [number, number, number][] => storedJson(beyond)
+  const known = db.damaged.orNothing({ progress: seq }, 'deliveries behind it are read again', read) ?? []
+  const stretches = known.map(([from, to, size]) => ({ from, to, bytes: size }))
   return { to: { seq, bytes }, beyond: new Map(stretches.map(one => [one.from, one])) }
 }
 

@@ -1,0 +1,60 @@
+// What is stored as JSON, as it is read back. A row that was damaged on its disk is that row's loss alone: whoever goes through many
+// rows passes it over, and it is named once in the log and counted.
+import { DataError, isOfTheData } from '../../lib/fault.ts'
+import type { FrozenPart } from '../../model/chunk.ts'
+import type { Log } from '../../lib/log.ts'
+
+export interface DamagedRows {
+  /** How many were met since start. */
+  readonly count: number
+  /**
+   * What `read` makes of a stored row; undefined where the row is damaged. `row`: its names, for the log. `consequence`: what
+   * becomes of it. Errors of the database itself pass.
+   */
+  orNothing<T>(row: Readonly<Record<string, unknown>>, consequence: string, read: () => T): T | undefined
+}
+
+/** Rows remembered, so that each is told of once. */
+const mostNamed = 10_000
+
+export function createDamagedRows(log: Log | undefined): DamagedRows {
+  const named = new Set<string>()
+  return {
+    get count() {
+      return named.size
+    },
+    orNothing: (row, consequence, read) => {
+      try {
+        return read()
+      } catch (error) {
+        if (!isOfTheData(error)) throw error
+        const name = JSON.stringify(row)
+        if (!named.has(name) && named.size < mostNamed) {
+          named.add(name)
+          log?.error({ ...row, consequence }, 'a row of the store is damaged')
+        }
+        return undefined
+      }
+    },
+  }
+}
+
+/** Throws DataError, which repeats nothing of the text. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the column says what it holds, not the text
+export function storedJson<T>(text: unknown): T {
+  try {
+    return JSON.parse(text as string) as T
+  } catch {
+    throw new DataError(
+      'What is stored of it is damaged.',
+      'Everything else goes on; a backup may still have it whole.',
+    )
+  }
+}
+
+/** A frozen part that can be told from anything else. Throws DataError. */
+export function storedPart(text: unknown): FrozenPart {
+  const part = storedJson<Partial<FrozenPart> | null>(text)
+  const isWhole = Array.isArray(part?.jobs) && part.key !== undefined && part.pipeline !== undefined
+  return isWhole ? (part as FrozenPart) : storedJson('')
+}

@@ -1,0 +1,318 @@
+// One row that is damaged among others: nobody who goes through many rows stops at it, on any store; it is named once and counted.
+import { pino } from 'pino'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { absorbing } from '../../src/processing/merge-observations.ts'
+import { Backend, encode } from '../export/backend.ts'
+import { createExporter } from '../../src/export/exporter.ts'
+import { createFreezer } from '../../src/processing/take-snapshots.ts'
+import { createIntake } from '../../src/processing/intake.ts'
+import { createMetricFlush } from '../../src/export/metric-flush.ts'
+import { createPollContext } from '../../src/discovery/poll-context.ts'
+import { createSettler } from '../../src/processing/settle-loop.ts'
+import { day, everything, event, instance, job, at, minute, rules, t0 } from '../flow/world.ts'
+import { delivery } from './exercise.ts'
+import { destination } from '../export/bench.ts'
+import { openBook } from '../../src/discovery/poll-book.ts'
+import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
+import { pipelineEvent } from '../bounds/pipelines.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { day as trendDay } from '../../src/store/ports/trends.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import { rotationStore } from '../../src/cli/tokens-store.ts'
+import { measure } from '../../src/telemetry/metrics/measure.ts'
+import type { BareBench } from './settler-exercise.ts'
+import type { Log } from '../../src/lib/log.ts'
+import type { PlatformClient } from '../../src/platform/rest/client.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+const lane = { destination: 'default', signal: 'traces' } as const
+const all = [1, 2, 3, 4, 5]
+const bad = 3
+const others = all.filter(id => id !== bad)
+const ofBad = `(SELECT id FROM runs WHERE pipeline_id = ${bad})`
+const half = `'{"half": '`
+const settings = telemetrySettings({ profiles })
+
+export function damageExercise(name: string, bench: () => Promise<BareBench>): void {
+  describe(`a damaged row on ${name}`, () => {
+    let here: BareBench
+    let store: Store
+    let log: Log
+    let lines: Record<string, unknown>[]
+
+    beforeEach(async () => {
+      lines = []
+      log = pino({}, { write: line => lines.push(JSON.parse(line) as Record<string, unknown>) })
+      here = await bench()
+      store = await here.open()
+    })
+    afterEach(async () => {
+      await store.close()
+      await here.dispose()
+    })
+
+    /** The rows that the log names, each once: the store has counted as many. */
+    function named(): Record<string, unknown>[] {
+      const found = lines.filter(({ msg }) => msg === 'a row of the store is damaged')
+      expect(store.damaged.count).toBe(found.length)
+      return found
+    }
+
+    const freezer = createFreezer({
+      ...{ rules, selection: everything, to: [lane], onFrozen: () => undefined },
+      family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+      measure: part => measure(part, settings),
+    })
+
+    async function hear(ids: readonly number[], status = 'success'): Promise<void> {
+      const heard = ids.map(id =>
+        event(
+          status,
+          status === 'success' ? { finishedAt: at(60) } : {},
+          [job(id * 10, 'build', status, { finished: 50 })],
+          {},
+          id,
+        ),
+      )
+      await store.runs.transact(absorbing(heard, 'webhook', rules))
+    }
+
+    async function settle(): Promise<number> {
+      const clock = { now: () => here.now(), sleep: async () => undefined }
+      const settler = createSettler({ runs: store.runs, perTransaction: 16, log, freezer, clock })
+      here.move(rules.settle)
+      await settler.drain()
+      return settler.counters.putOff
+    }
+
+    /** What was in memory is read anew. */
+    async function damage(sql: string): Promise<void> {
+      await store.close()
+      lines = []
+      await here.sql(sql)
+      store = await here.open({ log })
+    }
+
+    async function leased(): Promise<number[]> {
+      const { token, items } = await store.exports.lease(lane, 100, minute)
+      await store.exports.settle(
+        token,
+        items.map(({ id }) => ({ id, as: 'delivered' as const })),
+      )
+      return items.map(({ part }) => part.key.pipelineId).sort((a, b) => a - b)
+    }
+
+    it.each([half, `'null'`, `'{}'`])('of what is owed (%s) becomes a dead letter; the others arrive', async view => {
+      await hear(all)
+      await settle()
+      await damage(`UPDATE parts SET view = ${view} WHERE run_id = ${ofBad}`)
+      const backend = await Backend.start()
+      const exporter = createExporter({
+        destinations: [destination(backend.url)],
+        ...{ exports: store.exports, encode: { traces: encode }, clock: systemClock, log },
+      })
+      try {
+        exporter.start()
+        await exporter.flush(20_000)
+        expect(await exporter.status()).toMatchObject([{ state: 'open', owed: 0, dead: 1, counters: { rejected: 1 } }])
+        expect([...backend.accepted].sort((a, b) => a - b)).toEqual(others)
+        const [letter] = await store.exports.deadLetters(10)
+        expect(letter).toMatchObject({
+          pipelineId: bad,
+          status: 0,
+          error: expect.stringContaining('is damaged') as string,
+        })
+        expect(await store.exports.deadLetter(letter!.id)).toMatchObject({
+          letter: { id: letter!.id },
+          part: undefined,
+        })
+        expect(await store.exports.retryDead('all')).toBe(1)
+        await exporter.flush(20_000)
+        expect(await exporter.status()).toMatchObject([{ owed: 0, dead: 1, counters: { rejected: 2 } }])
+        expect(named()).toMatchObject([{ export: letter!.id }])
+      } finally {
+        await exporter.stop(0)
+        await backend.close()
+      }
+    })
+
+    it('that figures over time are taken from, or stand in, is passed over', async () => {
+      await hear(all)
+      await settle()
+      await damage(`UPDATE parts SET view = ${half} WHERE run_id = ${ofBad}`)
+      const counted = async (): Promise<number> => {
+        here.move(minute)
+        while ((await store.views.trends.takeIn(2)) > 0);
+        const rows = await store.views.trends.series({}, { step: trendDay, since: 0, until: t0 + 2 * day })
+        return rows.reduce((sum, { runs }) => sum + runs, 0)
+      }
+      expect(await counted()).toBe(others.length)
+      expect(named()).toHaveLength(1)
+      await damage(`UPDATE trends SET durations = ${half} WHERE job = '' AND project_id = 0`)
+      await hear([6])
+      await settle()
+      expect(await counted()).toBe(1)
+      // An hour's figures and a day's.
+      expect(named()).toMatchObject([
+        { job: '', projectId: 0 },
+        { job: '', projectId: 0 },
+      ])
+    })
+
+    it.each([
+      ['run', `UPDATE runs SET attempts = ${half} WHERE pipeline_id = ${bad}`],
+      ['part', `UPDATE parts SET view = ${half} WHERE run_id = ${ofBad}`],
+    ])('of a %s is not pruned, as its memory would go with it; the others are', async (_what, sql) => {
+      await hear(all)
+      await settle()
+      expect(await leased()).toEqual(all)
+      await damage(sql)
+      here.move(30 * day)
+      for (const pruned of [others.length, 0]) {
+        expect(await store.pruning.runs(here.now() - day, 100, undefined)).toMatchObject({ pruned, remembered: pruned })
+      }
+      expect((await store.runs.count()).runs).toBe(1)
+      expect(named()).toMatchObject([{ instance, pipelineId: bad }])
+    })
+
+    it('of a total is left out of the flush, and begins anew with the project’s next pipeline', async () => {
+      await hear([1, 2])
+      await settle()
+      const before = (await store.totals.read(10)).projects[0]?.series ?? []
+      const { metric, attributes } = before.find(({ amount }) => amount.kind === 'sum')!
+      const ofSeries = `metric = '${metric}' AND attributes = '${attributes}'`
+      await damage(`UPDATE totals SET amount = ${half} WHERE ${ofSeries}`)
+      const backend = await Backend.start()
+      const flush = createMetricFlush({
+        ...{ destinations: [{ name: 'default', signals: { metrics: destination(backend.url).signals.traces! } }] },
+        ...{ totals: store.totals, notes: store.notes, leases: store.leases, settings },
+        ...{ profile: 'generic', interval: 60_000, clock: systemClock, log },
+      })
+      flush.start()
+      await backend.until(({ requests }) => requests.length > 0)
+      await flush.finish(20_000)
+      await backend.close()
+      expect((await store.totals.read(10)).projects[0]?.series).toHaveLength(before.length - 1)
+      const startedBefore = here.now()
+      await hear([3])
+      expect(await settle()).toBe(0)
+      const after = (await store.totals.read(10)).projects[0]?.series ?? []
+      expect(after).toHaveLength(before.length)
+      const anew = after.find(one => one.metric === metric && one.attributes === attributes)
+      expect(anew?.amount).toEqual({ kind: 'sum', by: 1 })
+      expect(anew?.startedAt).toBeGreaterThanOrEqual(startedBefore - 1)
+      expect(named()).toMatchObject([{ metric }])
+    })
+
+    it.each([
+      ['totals', `UPDATE totals_projects SET facts = ${half} WHERE project_id = 3`, { projects: 0, active: 1 }],
+      ['runs under way', `UPDATE runs SET project = ${half} WHERE pipeline_id = 9`, { projects: 1, active: 0 }],
+      ['attributes', `UPDATE totals SET attributes = ${half}`, { projects: 1, active: 1 }],
+    ])('of a project’s %s stops no flush', async (_what, sql, expected) => {
+      await hear([1])
+      await settle()
+      await hear([9], 'running')
+      await damage(sql)
+      const { projects } = await store.totals.read(10)
+      expect({ projects: projects.length, active: (await store.totals.active()).length }).toEqual(expected)
+      expect(named().length).toBeGreaterThan(0)
+    })
+
+    it('of a note is as if it had not been written; of a list it alone is missing', async () => {
+      const write = async (note: string): Promise<void> =>
+        store.notes.change(note, () => ({
+          value: { project: note, seen: 1, childrenSeen: 1, ranAt: 1, active: [] },
+          result: undefined,
+        }))
+      for (const note of ['1', '2']) await write(`poll/project/${instance}/${note}`)
+      await write('rotation/journal/x')
+      await damage(
+        `UPDATE notes SET value = ${half} WHERE name IN ('poll/project/${instance}/1', 'rotation/journal/x')`,
+      )
+      const damaged = `poll/project/${instance}/1`
+      expect([...(await openBook(store.notes, instance)).entries()]).toHaveLength(1)
+      expect(await store.notes.read(damaged)).toBeUndefined()
+      expect((await store.notes.readAt(damaged)).value).toBeUndefined()
+      // A rotation does not take what it cannot read for nothing.
+      await expect(rotationStore(store.notes).journals()).rejects.toThrow(
+        /rotation\/journal\/x" is damaged.*remove the row/,
+      )
+      await store.notes.change(damaged, value => ({ value: { was: value ?? null }, result: undefined }))
+      expect(await store.notes.read(damaged)).toEqual({ was: null })
+      expect(
+        named()
+          .map(({ note }) => note)
+          .sort(),
+      ).toEqual([damaged, 'rotation/journal/x'])
+    })
+
+    it('of a run keeps none of the others out of the lists, the poller and the queue', async () => {
+      await hear(all, 'running')
+      await damage(`UPDATE runs SET project = ${half} WHERE pipeline_id = ${bad}`)
+      const { runs } = await store.views.search({ limit: 10 })
+      expect(runs.map(({ run }) => run.key.pipelineId).sort()).toEqual(others)
+      expect(await store.runs.get({ instance, pipelineId: bad })).toBeUndefined()
+      const context = createPollContext({
+        client: { instance } as PlatformClient,
+        ...{ runs: store.runs, selection: everything, source: 'poller', clock: systemClock, log },
+        rules: { blockedAfter: day, staleAfter: day },
+        signal: new AbortController().signal,
+      })
+      for (let round = 0; round < 2; round += 1) {
+        await context.notice(all.map(id => ({ id, projectId: 3, status: 'success', updatedAt: at(90 + round) })))
+      }
+      for (const pipelineId of others) {
+        expect((await store.runs.get({ instance, pipelineId }))?.heardFrom.poller).toBeDefined()
+      }
+      const unwritten = lines.filter(({ msg }) => msg === 'a pipeline cannot be written down')
+      expect(unwritten).toMatchObject([{ pipelineId: bad }])
+      expect(JSON.stringify(unwritten)).not.toContain('half')
+      expect(named()).toHaveLength(1)
+    })
+
+    it('of a parent leaves its children without it, and not unsent', async () => {
+      await hear([bad], 'running')
+      const child = { sourcePipeline: { pipelineId: bad, jobId: bad * 10, projectId: 3 } }
+      await store.runs.transact(
+        absorbing(
+          [event('success', { finishedAt: at(60) }, [job(990, 'build', 'success')], child, 99)],
+          'webhook',
+          rules,
+        ),
+      )
+      await damage(`UPDATE runs SET project = ${half} WHERE pipeline_id = ${bad}`)
+      here.move(day)
+      expect(await settle()).toBe(0)
+      expect(await leased()).toEqual([99])
+    })
+
+    it('of a run costs only the deliveries that tell of it, however many those are', async () => {
+      const bodies = (id: number): string => pipelineEvent({ id })
+      const intake = createIntake({
+        ...{
+          inbox: store.inbox,
+          runs: store.runs,
+          runsPerTransaction: 16,
+          rules,
+          freezer,
+          selection: everything,
+          log,
+          clock: systemClock,
+        },
+        parse: one => parseDelivery(one, { profile: profiles.generic, traceparent: false }),
+        redact: body => body,
+        version: '1',
+        onChange: () => undefined,
+      })
+      await store.inbox.put([delivery('a', bodies(bad))])
+      await intake.drain()
+      await here.sql(`UPDATE runs SET project = ${half} WHERE pipeline_id = ${bad}`)
+      await store.inbox.put([delivery('b', bodies(bad)), delivery('c', bodies(bad))])
+      await intake.drain()
+      expect(await store.inbox.state()).toMatchObject({ waiting: 0, kept: 2 })
+      const [kept] = await store.inbox.listKept(10)
+      expect(kept?.reason).toMatch(/is damaged/)
+    })
+  })
+}
