@@ -63,6 +63,19 @@ it('nor is one that was handed out already', async () => {
   expect(await all.lost()).toBeUndefined()
 })
 
+it('what was written again beside the older file of its name outlives a stop', async () => {
+  await all.put('a')
+  const uncover = cover()
+  await all.put('b')
+  uncover()
+  await all.put('c')
+  expect(all.segments().length).toBe(2)
+  await all.close()
+  all.open()
+  expect(await names()).toEqual(['a', 'b', 'c'])
+  expect(await all.lost()).toBeUndefined()
+})
+
 it('what was accepted after something else was missed is not given up with it', async () => {
   await all.put('a', 'b')
   const [file] = all.segments()

@@ -294,7 +294,7 @@ describe('a journal', () => {
     rmSync(folder, { recursive: true })
     mkdirSync(folder)
     // Every name that it may get is taken.
-    const taken = ['', ...Array.from({ length: 9 }, (_, at) => `-${at + 1}`)].map(end =>
+    const taken = ['', ...Array.from({ length: 99 }, (_, at) => `-${at + 1}`)].map(end =>
       second!.replace('.journal', `${end}.journal`),
     )
     for (const file of taken) writeFileSync(file, 'not ours')
@@ -306,6 +306,25 @@ describe('a journal', () => {
     await journal!.prove(1)
     expect(keys(all())).toEqual(['a', 'b', 'c'])
     expect(listSegments(folder).length).toBe(3)
+  })
+
+  it('keeps two files that begin with the same number until both are spent', async () => {
+    const journal = writer()
+    await journal.append([delivery('a')], 1)
+    // Mounted over, and given back: the older one has its name again.
+    renameSync(folder, `${folder}-covered`)
+    await journal.append([delivery('b')], 1)
+    rmSync(folder, { recursive: true })
+    renameSync(`${folder}-covered`, folder)
+    await journal.append([delivery('c')], 1)
+    expect(listSegments(folder).map(({ first }) => first)).toEqual([1, 1])
+    await open.pop()?.close()
+    begin()
+    // By then it has been tidied, too.
+    await expect.poll(() => marks.looks, { timeout: 5_000 }).toBeGreaterThan(2)
+    expect(keys(all())).toEqual(['a', 'b', 'c'])
+    marks.moveUnderstood(3)
+    await expect.poll(() => listSegments(folder).map(({ first }) => first), { timeout: 5_000 }).toEqual([4])
   })
 
   it.each(['comes back', 'does not come back'])('waits for a file that it cannot write again: it %s', async what => {

@@ -83,6 +83,9 @@ export function createSegment(folder: string, first: number): OpenSegment {
   return { first, salt: salt.readUInt32BE(), ...createFile(path.join(folder, name)) }
 }
 
+/** So many may be taken, as where a folder was mounted over again and again. */
+const mostNames = 99
+
 /** Makes one of the same name again, or of one like it where somebody has put another file in its place. */
 export function createAgain({ file }: Segment): { readonly file: string; readonly descriptor: number } {
   const bare = file.replace(/(-[0-9a-f]{8})-\d+\.journal$/, '$1').replace(/\.journal$/, '')
@@ -90,7 +93,7 @@ export function createAgain({ file }: Segment): { readonly file: string; readonl
     try {
       return createFile(count === 0 ? file : `${bare}-${count}.journal`)
     } catch (error) {
-      if (count === 9 || !(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+      if (count === mostNames || !(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
     }
   }
 }
@@ -146,9 +149,14 @@ export async function eraseSegment({ file }: Pick<Segment, 'file'>): Promise<voi
   }
 }
 
-/** Those of them that hold nothing but deliveries up to `understood`; the first delivery behind all of them is `next`. */
+/**
+ * Those of them that hold nothing but deliveries up to `understood`; the first delivery behind all of them is `next`. Of two that begin
+ * with the same one, as where the older of them came back, either may have more.
+ */
 export function spentSegments<T extends Segment>(segments: readonly T[], next: number, understood: number): T[] {
-  return segments.filter((_, at) => (segments[at + 1]?.first ?? next) - 1 <= understood)
+  const firsts = [...new Set(segments.map(({ first }) => first)), next]
+  const behind = new Map(firsts.map((first, at) => [first, firsts[at + 1] ?? next]))
+  return segments.filter(({ first }) => (behind.get(first) ?? next) - 1 <= understood)
 }
 
 /** All that is understood, where nobody writes the journal. */
