@@ -76,6 +76,28 @@ it('what was written again beside the older file of its name outlives a stop', a
   expect(await all.lost()).toBeUndefined()
 })
 
+it('what is accepted by a daemon that began without the folder is not taken for what comes back with it', async () => {
+  await all.put('a')
+  expect(await names()).toEqual(['a'])
+  for (const name of ['b', 'c']) {
+    await all.put(name)
+    await all.close()
+    all.open()
+  }
+  await all.close()
+  const uncover = cover()
+  all.open()
+  await all.put('d')
+  expect(await names()).toEqual(['d'])
+  await all.put('e', 'f')
+  uncover()
+  await all.look()
+  await all.close()
+  all.open()
+  expect(await names()).toEqual(['e', 'f'])
+  expect(await all.lost()).toBeUndefined()
+})
+
 it('what was accepted after something else was missed is not given up with it', async () => {
   await all.put('a', 'b')
   const [file] = all.segments()

@@ -174,8 +174,10 @@ describe('a store with a journal', () => {
     // The writer looks whether it has what is missing.
     for (let count = 0; count < 2; count += 1) await store.proveWritable()
     const found = await lease()
-    expect(found.items.map(({ id, key }) => [id, key])).toEqual([[3, 'c']])
-    await store.inbox.erase(found.token, [3])
+    expect(found.items).toMatchObject([{ key: 'c' }])
+    const [{ id }] = found.items as [InboxItem]
+    expect(id).toBeGreaterThan(2)
+    await store.inbox.erase(found.token, [id])
     // One had been accepted, and is nowhere any more: nobody keeps waiting for it, and it is counted.
     expect(await store.inbox.state()).toMatchObject({ waiting: 0, waitingBytes: 0 })
     expect((await store.counters.all()).get('pruned.unreadable_deliveries')).toBeGreaterThan(0)

@@ -44,6 +44,9 @@ export interface BeginJournalOptions {
   readonly log: Log | undefined
 }
 
+/** More deliveries than ever wait in one journal. */
+const farBehind = 1_000_000_000
+
 /**
  * Where a journal goes on when a process begins to serve it: behind all that can be read of it, all that the database knows of, and
  * all that may have been in what cannot be read. No number is given twice, or what is read late would be taken for something else.
@@ -52,7 +55,8 @@ export function beginJournal({ db, folder, marks, log }: BeginJournalOptions): v
   let progress = readProgress(db)
   const understood = lastUnderstood(progress)
   const { mark, unread } = endOfJournal(folder)
-  const named = (listSegments(folder).at(-1)?.first ?? 1) - 1
+  const files = listSegments(folder)
+  const named = (files.at(-1)?.first ?? 1) - 1
   const { bytes } = mark !== undefined && mark.seq >= understood.seq ? mark : understood
   let seq = Math.max(mark?.seq ?? 0, understood.seq, named)
   const damaged = unread.filter(({ isTorn }) => !isTorn)
@@ -64,6 +68,13 @@ export function beginJournal({ db, folder, marks, log }: BeginJournalOptions): v
     noteLost(db, next, { gaps, unread }, log)
     progress = next
     seq += most
+  }
+  if (files.length === 0 && seq > 0) {
+    // Most often there was nothing left to wait. But where a mount is missing, its files come back, with numbers that nobody knows here.
+    const next = alsoUnderstood(progress, [{ from: seq + 1, to: seq + farBehind, bytes: 0 }])
+    db.transaction(() => writeProgress(db, next))
+    progress = next
+    seq += farBehind
   }
   marks.moveEnd({ seq, bytes })
   marks.moveUnderstood(progress.to.seq)
