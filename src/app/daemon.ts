@@ -1,7 +1,7 @@
 // The composition root: builds the rooms in the order of the flow and hands each its slice of the configuration; stops them
 // in the reverse order, with a reason per step.
 import { createExporter, type Exporter } from '../export/exporter.ts'
-import { connectionLimits, openFilesLimit } from '../web/connection-limits.ts'
+import { connectionLimits, memoryLimit, openFilesLimit } from '../web/connection-limits.ts'
 import { createHealth } from '../web/health.ts'
 import { createIntake } from '../processing/intake.ts'
 import { createMetricFlush } from '../export/metric-flush.ts'
@@ -200,7 +200,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       log,
     })
     const common = { basePath: config.basePath, trustProxy: config.trustProxy, health, log }
-    const limits = { connections: connectionLimits(openFilesLimit()).admin }
+    const limits = { connections: connectionLimits(openFilesLimit(), memoryLimit()).admin }
     const admin = createListener({ name: 'admin', ...config.admin.listen, ...common, limits })
     own.observe(
       lookAt({

@@ -4,7 +4,7 @@ import { parentPort, type MessagePort } from 'node:worker_threads'
 import { pino } from 'pino'
 import { ConfigError, reasonOf } from '../lib/fault.ts'
 import { logSerializers } from '../lib/log-error.ts'
-import { connectionLimits, openFilesLimit } from '../web/connection-limits.ts'
+import { connectionLimits, memoryLimit, openFilesLimit } from '../web/connection-limits.ts'
 import { createHealth } from '../web/health.ts'
 import { createListener, type Listener, type ListenerOptions, type TlsFiles } from '../web/listener.ts'
 import { createProvenPeers } from '../lib/proven-peers.ts'
@@ -106,7 +106,7 @@ function serveDoor(port: MessagePort): void {
       now,
       log,
     })
-    const limits = { connections: connectionLimits(openFilesLimit()).public }
+    const limits = { connections: connectionLimits(openFilesLimit(), memoryLimit()).public }
     const listener = createListener({
       name: 'public',
       ...settings.listen,

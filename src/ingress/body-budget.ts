@@ -41,7 +41,8 @@ interface Held {
   standing: Standing
   bytes: number
   received: number
-  readonly since: number
+  /** When the first of it was read; undefined before. */
+  since: number | undefined
   readonly onTaken: () => void
 }
 
@@ -68,7 +69,7 @@ export function createBodyBudget({ total, unproven, now }: BodyBudgetOptions): B
       Math.max(inFlight + more - total, held.standing === 'proven' ? 0 : notProven + more - unproven)
     if (lacking() <= 0) return true
     const at = now()
-    const rate = (one: Held): number => one.received / Math.max(1, at - one.since)
+    const rate = (one: Held): number => one.received / Math.max(1, at - (one.since ?? at))
     const own = rate(held)
     const less = [...removable]
       .map(one => ({ one, rank: ranks[one.standing], rate: rate(one) }))
@@ -87,9 +88,10 @@ export function createBodyBudget({ total, unproven, now }: BodyBudgetOptions): B
   return {
     inFlight: () => inFlight,
     claim: (standing, onTaken) => {
-      const held: Held = { standing, bytes: 0, received: 0, since: now(), onTaken }
+      const held: Held = { standing, bytes: 0, received: 0, since: undefined, onTaken }
       return {
         grow: (bytes, received) => {
+          held.since ??= now()
           held.received = received
           if (!hasRoom(held, bytes)) return false
           set(held, bytes)

@@ -12,6 +12,7 @@ import { deliveryKey, type KeyProof } from '../platform/webhook/delivery-key.ts'
 import { looksLikeJsonObject } from './json-ends.ts'
 import { createPutBatch, type PutBatchInbox } from './group-commit.ts'
 import { readBody } from './read-body.ts'
+import { createReadingTurns } from './reading-turns.ts'
 import { admit, type Admission, type DoorPolicy, type DoorSecrets } from './verify-delivery.ts'
 import { countOne, readCounts, roomForCounts, type Counted, type WebhookCounts } from './webhook-counts.ts'
 import { refusals, type Refusal, type RefusalAnswer } from './webhook-refusals.ts'
@@ -67,7 +68,9 @@ export function createWebhookDoor(options: WebhookDoorOptions): WebhookDoor {
   const maxBody = options.maxBody ?? largestBody
   const total = Math.max(maxBody, options.maxInFlight ?? inFlightBytes)
   // A share for who is not proven that one largest body fits into.
-  const budget = createBodyBudget({ total, unproven: Math.max(maxBody, total / 2), now: () => performance.now() })
+  const monotonic = (): number => performance.now()
+  const budget = createBodyBudget({ total, unproven: Math.max(maxBody, total / 2), now: monotonic })
+  const turns = createReadingTurns(monotonic)
   const peers = options.peers ?? createProvenPeers()
   const batch = createPutBatch(options.inbox, { ...group, onAccepted: options.onAccepted })
   const room = options.counts ?? roomForCounts()
@@ -87,13 +90,16 @@ export function createWebhookDoor(options: WebhookDoorOptions): WebhookDoor {
   }
 
   async function receive(request: FastifyRequest, admission: Admission): Promise<Answer> {
-    const { outcome, claim } = readBody(request.raw, maxBody, budget, standingOf(request, admission))
+    const { outcome, claim, discard } = readBody(request.raw, maxBody, budget, turns, standingOf(request, admission))
     try {
       const read = await outcome
       if ('refused' in read) return read
       const isSigned = 'verify' in admission
       if (isSigned) {
-        if (!admission.verify(read.body)) return { refused: 'signature' }
+        if (!admission.verify(read.body)) {
+          discard()
+          return { refused: 'signature' }
+        }
         peers.proved(request.raw.socket, request.ip)
       }
       if (isNotOfInterest(request.headers)) return ignored(request.headers)

@@ -9,8 +9,8 @@ import type { Socket } from 'node:net'
 import type { ProvenPeers } from '../lib/proven-peers.ts'
 import { cutOff } from './once-at-a-time.ts'
 
-/** Requests of strangers in one turn of the event loop: a few milliseconds of answers. */
-const most = 32
+/** Requests of strangers in one turn of the event loop: less than a millisecond of answers, and more than come in a turn otherwise. */
+const most = 4
 /** Requests of one connection that wait; beyond it, it is closed. */
 const mostOfOne = 8
 

@@ -1,6 +1,6 @@
 // Strangers who hold connections to the webhook listener, as many as are asked for, and open each anew when it is closed: a process
 // of its own, so that it takes no turns from the honest sender. It says `holding` once all are open; it ends when its parent does.
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,6 +14,8 @@ export interface FloodOrder {
   readonly localAddress: string
   /** How nice its process is; where it would otherwise take all of the daemon's processor time itself. */
   readonly nice?: number
+  /** Each request comes from an address of its own, as a proxy would tell. */
+  readonly forwarded?: boolean
 }
 
 export type FloodKind = keyof typeof kinds
@@ -27,20 +29,40 @@ export type FloodNews =
       readonly answers: Record<string, number>
     }
 
-const length = 25 * 1024 * 1024
+const largest = 25 * 1024 * 1024
 const chunk = Buffer.alloc(65_536, 'x')
 
 const refusable = ['POST /webhooks', 'GET /', 'OPTIONS /webhooks']
 const eight = [0, 1, 2, 0, 1, 2, 0, 1].map(at => `${refusable[at]} HTTP/1.1\r\nHost: a\r\n\r\n`).join('')
 const pipelined = Buffer.from(eight.repeat(200))
 
+let forwarded = false
+
 /** The head of a delivery whose signature cannot be told from a right one before the body is whole. */
-function claimingHead(): string {
+function claimingHead(length = largest): string {
+  const from = [...randomBytes(3)].join('.')
   return (
     'POST /webhooks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-Service-Event: Pipeline Hook\r\n' +
+    (forwarded ? `X-Forwarded-For: 10.${from}\r\n` : '') +
     `webhook-id: ${randomUUID()}\r\nwebhook-timestamp: ${Math.floor(Date.now() / 1000)}\r\n` +
-    `webhook-signature: v1,AAAA\r\nContent-Length: ${length}\r\n\r\n`
+    `webhook-signature: v1,${randomBytes(32).toString('base64')}\r\nContent-Length: ${length}\r\n\r\n`
   )
+}
+
+/** Sends bodies as fast as they are taken, one after the other for as long as the connection lives. */
+function pouring(length: number): (socket: Socket) => Promise<void> {
+  return async socket => {
+    let left = 0
+    while (!socket.destroyed) {
+      if (left === 0) {
+        send(socket, claimingHead(length))
+        left = length
+      }
+      const piece = chunk.subarray(0, left)
+      left -= piece.length
+      if (!send(socket, piece)) await drained(socket)
+    }
+  }
 }
 
 const kinds = {
@@ -62,12 +84,9 @@ const kinds = {
     send(socket, Buffer.alloc(1_048_576, 'x'))
   },
   /** Claims 25 MiB and sends it as fast as it is taken, again and again. */
-  pours: async socket => {
-    send(socket, claimingHead())
-    for (let left = length; left > 0 && !socket.destroyed; left -= chunk.length) {
-      if (!send(socket, chunk)) await drained(socket)
-    }
-  },
+  pours: pouring(largest),
+  'pours a megabyte': pouring(1_048_576),
+  'pours as much as usual': pouring(25_000),
   /** Sends nothing at all. */
   idles: () => undefined,
   /** Asks for something that needs no secret, and keeps the connection. */
@@ -109,7 +128,7 @@ const kinds = {
 } satisfies Record<string, (socket: Socket) => void | Promise<void>>
 
 /** Those who come back at once when they are turned away. */
-const hurried = new Set<FloodKind>(['comes', 'pours', 'pipelines'])
+const hurried = new Set<FloodKind>(['comes', 'pours', 'pours a megabyte', 'pours as much as usual', 'pipelines'])
 
 let opened = 0
 let sent = 0
@@ -167,6 +186,7 @@ process.on('disconnect', () => process.exit(0))
 
 async function begin(order: FloodOrder): Promise<void> {
   setPriority(order.nice ?? 0)
+  forwarded = order.forwarded ?? false
   // As many at once as a listener has room for in its queue.
   const all = Array.from({ length: order.connections }, (_, at) => order.kinds[at % order.kinds.length] ?? 'idles')
   for (let at = 0; at < all.length; at += 100) {

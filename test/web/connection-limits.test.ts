@@ -15,6 +15,19 @@ test.each([
   expect(connectionLimits(openFiles)).toEqual(limits)
 })
 
+test.each([
+  [512, { public: 2_048, admin: 2_048 }],
+  [256, { public: 409, admin: 409 }],
+  [128, { public: 128, admin: 128 }],
+])('within %i MiB: %j', (mebibytes, limits) => {
+  expect(connectionLimits(undefined, mebibytes * 1024 * 1024)).toEqual(limits)
+})
+
+test('fewer files than memory: the files decide, and the other way round', () => {
+  expect(connectionLimits(1_024, 2 ** 30)).toEqual({ public: 576, admin: 192 })
+  expect(connectionLimits(4_096, 2 ** 28)).toEqual({ public: 409, admin: 409 })
+})
+
 test.skipIf(process.platform !== 'linux')("the process's own limit is read", () => {
   const file = path.join(import.meta.dirname, '..', '..', 'src', 'web', 'connection-limits.ts')
   const script = `const { openFilesLimit } = await import(${JSON.stringify(file)}); console.log(openFilesLimit())`

@@ -1,0 +1,113 @@
+// A thousand strangers who pour forged signed bodies as fast as they are taken, over and over: from elsewhere, through the platform's
+// own proxy that tells addresses, and through one that hides them. Every honest delivery is taken within the platform's patience, within
+// the memory of a small container.
+//
+// The strangers' process is nice (10): what is tried is whether the daemon hears the honest sender, not who gets a processor.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { Daemon } from '../e2e/daemon.ts'
+import { isFull, report } from '../e2e/load.ts'
+import { pipelineBody, post, signedHeaders, signingToken } from './honest.ts'
+import { limitOf } from './limited.ts'
+import { flood } from './strangers.ts'
+import type { FloodKind } from './flood.ts'
+
+/** Milliseconds until the platform gives a delivery up. */
+const patience = 10_000
+const platform = '127.0.0.2'
+
+interface Place {
+  readonly place: string
+  readonly from: string
+  readonly forwarded?: boolean
+}
+
+const elsewhere: Place = { place: 'from elsewhere', from: '127.0.0.1' }
+const hidden: Place = { place: 'by a proxy that hides them', from: platform }
+const told: Place = { place: 'by a proxy that tells of them', from: platform, forwarded: true }
+
+const who = {
+  'pour 25 MiB': ['pours'],
+  'pour a megabyte': ['pours a megabyte'],
+  'pour 25 kB': ['pours as much as usual'],
+  'pour all sizes': ['pours', 'pours a megabyte', 'pours as much as usual'],
+} satisfies Record<string, readonly FloodKind[]>
+
+interface Case extends Place {
+  readonly connections: number
+  readonly who: keyof typeof who
+  readonly mebibytes: number
+}
+
+const short: readonly Case[] = [{ ...hidden, connections: 100, who: 'pour all sizes', mebibytes: 512 }]
+const thousand = { connections: 1_000, mebibytes: 512 }
+const full: readonly Case[] = [
+  ...[elsewhere, told, hidden].flatMap((place): Case[] => [
+    { ...place, ...thousand, who: 'pour 25 MiB' },
+    { ...place, ...thousand, who: 'pour all sizes' },
+  ]),
+  { ...hidden, ...thousand, who: 'pour a megabyte' },
+  { ...hidden, ...thousand, who: 'pour 25 kB' },
+  { ...hidden, ...thousand, who: 'pour 25 MiB', mebibytes: 256 },
+  { ...hidden, ...thousand, who: 'pour all sizes', mebibytes: 256 },
+]
+
+it.each(isFull ? [...short, ...full] : short)(
+  '$connections strangers $place, who $who, within $mebibytes MiB: all honest deliveries are taken',
+  async ({ place, from, forwarded = false, connections, who: which, mebibytes }) => {
+    const settings = {
+      PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken,
+      PIPESPAN_WEBHOOK_TOKEN: undefined,
+      PIPESPAN_TRUST_PROXY: forwarded ? platform : undefined,
+    }
+    // As docs/operating.md says for a small container.
+    const daemon = Daemon.launch(settings, mebibytes === 256 ? ['--max-old-space-size=128'] : [])
+    const limit = limitOf(mebibytes)
+    limit?.hold(daemon.process.child.pid ?? 0)
+    expect(await daemon.lives()).toBe(true)
+    const taken: { bytes: number; status: number; ms: number }[] = []
+    let id = 0
+    const deliver = async (bytes: number): Promise<void> => {
+      id += 1
+      const body = pipelineBody(id, bytes)
+      const via = forwarded ? { 'x-forwarded-for': '198.51.100.7' } : {}
+      const headers = { ...signedHeaders(body, `honest-${id}`), ...via }
+      const since = performance.now()
+      // 0: cut off.
+      const status = await post(daemon.webhooks, body, headers, { localAddress: platform }).catch(() => 0)
+      taken.push({ bytes, status, ms: Math.round(performance.now() - since) })
+    }
+    await deliver(25_000)
+    const port = Number(new URL(daemon.url).port)
+    const strangers = await flood({ port, connections, kinds: who[which], localAddress: from, forwarded, nice: 10 })
+    // All of them are under way, not only connected.
+    await expect
+      .poll(async () => (await strangers.figures()).sent, { timeout: 60_000 })
+      .toBeGreaterThan(connections * 25_000)
+    if (isFull) await sleep(2_000)
+    for (let round = 0; round < (isFull ? 8 : 2); round += 1) {
+      await Promise.all([deliver(25_000), deliver(25_000), deliver(200_000)])
+    }
+    if (isFull) for (const bytes of [1_000_000, 8_000_000, 25_000_000]) await deliver(bytes)
+    const { opened, sent, answers } = await strangers.figures()
+    await strangers.end()
+    const during = taken.slice(1)
+    await deliver(25_000)
+    const slowest = (bytes: number): number =>
+      Math.max(...during.filter(one => one.bytes === bytes).map(({ ms }) => ms))
+    const peakMb = Math.round(daemon.memory().peak / 1e6)
+    const groupMb = limit === undefined ? 0 : Math.round(limit.peak() / 1e6)
+    const large = during
+      .filter(({ bytes }) => bytes > 200_000)
+      .map(({ bytes, status, ms }) => `${bytes}: ${status} ${ms}`)
+    report({
+      ...{ connections, place, who: which, mebibytes, opened, sentMb: Math.round(sent / 1e6) },
+      ...{ answers: JSON.stringify(answers), honest: id, slowest: slowest(25_000), slowest200: slowest(200_000) },
+      ...{ large: large.join(', '), recovered: taken.at(-1)?.ms ?? 0, peakMb, groupMb },
+    })
+    expect(taken.filter(({ bytes, status }) => bytes <= 200_000 && status !== 202)).toEqual([])
+    if (isFull) expect(Math.max(slowest(25_000), slowest(200_000))).toBeLessThan(patience)
+    expect(daemon.process.log.filter(({ level }) => level >= 50).slice(0, 3)).toEqual([])
+  },
+  200_000,
+)

@@ -1,0 +1,100 @@
+// Which bodies are read at a time: lines by announced size, first come, first served, and who gives way in them.
+import { setImmediate as turnOver } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { createReadingTurns, type Turn } from '../../src/ingress/reading-turns.ts'
+import type { Standing } from '../../src/ingress/body-budget.ts'
+
+const [small, middling, large] = [25_000, 1_000_000, 25_000_000]
+
+/** Readers by name, on a clock that moves a second with each look. */
+function linesOf(): {
+  join: (name: string, length?: number, standing?: Standing) => Turn
+  begun: string[]
+  gaveWay: string[]
+} {
+  let at = 0
+  const turns = createReadingTurns(() => (at += 1_000))
+  const begun: string[] = []
+  const gaveWay: string[] = []
+  return {
+    begun,
+    gaveWay,
+    join: (name, length, standing = 'stranger') => {
+      const begin = (): void => void begun.push(name)
+      const turn = turns(standing, length, {
+        begin,
+        giveWay: () => {
+          gaveWay.push(name)
+          turn.ask()
+        },
+      })
+      turn.ask()
+      return turn
+    },
+  }
+}
+
+async function pass(turns: number): Promise<void> {
+  for (let at = 0; at < turns; at += 1) await turnOver()
+}
+
+test('25 KB wait for no 25 MiB, those who were right before for no stranger, and what is proven for nobody', () => {
+  const { join, begun } = linesOf()
+  for (let at = 0; at < 100; at += 1) for (const length of [middling, large]) join('stranger', length)
+  join('of unknown length')
+  begun.length = 0
+  join('small', small)
+  join('known', large, 'known')
+  join('proven', large, 'proven')
+  expect(begun).toEqual(['small', 'known', 'proven'])
+})
+
+test('who is read is read to the end, the next one begins when there is a place, in the order in which they asked', async () => {
+  const { join, begun, gaveWay } = linesOf()
+  const names = ['first', 'second', 'third']
+  const [first, second] = names.map(name => join(name, large))
+  for (let at = 0; at < 20; at += 1) {
+    first?.took(65_536)
+    await pass(1)
+  }
+  expect([begun, gaveWay]).toEqual([['first'], []])
+  first?.end()
+  await pass(1)
+  expect(begun).toEqual(['first', 'second'])
+  second?.end()
+  await pass(1)
+  expect(begun).toEqual(names)
+})
+
+test('who sends little while others wait gives way, and comes again behind them; who waits for nobody keeps its turn', async () => {
+  const { join, begun, gaveWay } = linesOf()
+  join('drips', large)
+  await pass(20)
+  expect(gaveWay).toEqual([])
+  const other = join('pours', large)
+  await pass(8)
+  expect(begun.slice(0, 2)).toEqual(['drips', 'pours'])
+  expect(gaveWay[0]).toBe('drips')
+  other.end()
+  await pass(2)
+  expect(begun.at(-1)).toBe('drips')
+})
+
+test('who went away while it waited has no turn', async () => {
+  const { join, begun } = linesOf()
+  const [first, second] = ['first', 'second', 'third'].map(name => join(name, large))
+  second?.end()
+  first?.end()
+  await pass(2)
+  expect(begun).toEqual(['first', 'third'])
+})
+
+test('of small ones that are done at once, some are begun in each turn of the event loop', async () => {
+  const { join, begun } = linesOf()
+  const all = Array.from({ length: 40 }, (_, at) => `${at}`)
+  for (const name of all) {
+    const turn: Turn = join(name, small)
+    if (begun.includes(name)) turn.end()
+  }
+  expect(begun).toHaveLength(4)
+})
