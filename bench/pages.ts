@@ -67,12 +67,12 @@ async function measure(filled: Store): Promise<void> {
   await app.close()
 }
 
-function partsOf({ views, runs: all, exports, inbox, notes, counters }: Store): PagesParts {
+function partsOf({ views, runs: all, outbox: exports, inbox, notes, counters }: Store): PagesParts {
   const settings = telemetrySettings()
   return {
-    ...{ views, runs: all, exports, inbox, notes, counters, log: silentLog(), now: () => Date.now() },
-    lanes: async () =>
-      (await exports.lanes()).map(({ lastError: _, ...lane }) => ({
+    ...{ views, runs: all, outbox: exports, inbox, notes, counters, log: silentLog(), now: () => Date.now() },
+    queues: async () =>
+      (await exports.queues()).map(({ lastError: _, ...lane }) => ({
         ...lane,
         state: 'open',
         counters: { delivered: 0, repeated: 0, partiallyRejected: 0 },

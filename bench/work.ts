@@ -1,25 +1,25 @@
 // One pipeline taken through the rooms in this process: what the questions of mapping and encoding measure.
 import { encodeTraces } from '../src/telemetry/encode.ts'
-import { freezeAttempt } from '../src/model/snapshot.ts'
-import { hearRun } from '../src/model/run.ts'
+import { snapshotAttempt } from '../src/model/snapshot.ts'
+import { observedRun } from '../src/model/run.ts'
 import { parseDelivery } from '../src/platform/webhook/parse-delivery.ts'
 import { profiles } from '../src/platform/profile.ts'
 import { telemetrySettings } from '../src/telemetry/settings.ts'
-import type { FrozenPart } from '../src/model/chunk.ts'
+import type { Chunk } from '../src/model/chunk.ts'
 
 const settings = telemetrySettings({ profiles })
 const parseOptions = { profile: profiles.generic, traceparent: false }
 
 /** A finished pipeline's webhook as what would be sent for it. */
-export function partsOf(body: Uint8Array): readonly FrozenPart[] {
+export function partsOf(body: Uint8Array): readonly Chunk[] {
   const parsed = parseDelivery({ event: 'Pipeline Hook', instance: 'https://git.example.com', body }, parseOptions)
   if (parsed.outcome !== 'observation') throw new Error(`the benchmark's webhook is ${parsed.outcome}`)
-  const run = hearRun(parsed.observation)
+  const run = observedRun(parsed.observation)
   const trace = { scheme: 'instance', profile: 'generic', rootPipelineId: run.key.pipelineId } as const
-  return freezeAttempt(run, [...run.jobs.values()], trace, false, 0, { partSize: 500 }).parts
+  return snapshotAttempt(run, [...run.jobs.values()], trace, false, 0, { chunkSize: 500 }).chunks
 }
 
-export function encoded(parts: readonly FrozenPart[]): number {
+export function encoded(parts: readonly Chunk[]): number {
   return parts.reduce((bytes, part) => bytes + encodeTraces([part], settings).length, 0)
 }
 

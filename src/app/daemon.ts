@@ -52,7 +52,7 @@ export interface Daemon {
 /** How long a stop may spend on sending what is owed, ms. */
 export const flushDeadline = 20_000
 /** Jobs in one export: some 650 KB of OTLP, far below the limits of backends. */
-const partSize = 500
+const chunkSize = 500
 
 /** Throws a Fault with a remedy when anything that it needs cannot be had; what was built by then is stopped again. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
@@ -90,7 +90,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     steps.push({ why: 'this daemon uses no ingest token any more', stop: async () => report.stop() })
 
     const meters = own.watch.exports
-    const exporter = createExporter({ destinations, exports: store.exports, encode, clock, log, meters })
+    const exporter = createExporter({ destinations, exports: store.outbox, encode, clock, log, meters })
     exporter.start()
     steps.push({
       why: 'all that could be frozen is owed: send what is due, leave the rest in the store',
@@ -118,7 +118,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       enrichDeadline: platform === undefined ? undefined : enrichDeadline,
     }
     const freezer = createFreezer({
-      rules: { settle, blockedAfter, staleAfter, deadline: enrichDeadline, partSize },
+      rules: { settle, blockedAfter, staleAfter, deadline: enrichDeadline, chunkSize: chunkSize },
       family: { scheme: config.traceIds, profile: config.platform.profile, bridgesWillCome: platform !== undefined },
       selection,
       to: lanes,

@@ -9,13 +9,13 @@ import { telemetrySettings, type TelemetrySettings } from '../telemetry/settings
 import type { Config } from '../config/options.ts'
 import type { Bearer, Destination, Endpoint } from '../export/destination.ts'
 import type { Encode } from '../export/parcel.ts'
-import type { FrozenPart } from '../model/chunk.ts'
+import type { Chunk } from '../model/chunk.ts'
 import type { LiveSecret } from '../config/live-secret.ts'
 import type { MetricFlushOptions } from '../export/metric-flush.ts'
 import type { MetricRefs } from '../telemetry/metrics/refs.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
 import type { Secret } from '../lib/secret.ts'
-import type { Owed, Signal } from '../store/ports/runs.ts'
+import type { PendingChunk, Signal } from '../store/ports/runs.ts'
 
 export interface ExportParts {
   /** All of them, with the signals that are queued: metrics only where their temporality is delta. */
@@ -23,10 +23,10 @@ export interface ExportParts {
   /** Those that take metrics. */
   readonly metricDestinations: MetricFlushOptions['destinations']
   /** What a frozen part is owed to. */
-  readonly lanes: Owed['to']
+  readonly lanes: PendingChunk['to']
   readonly encode: Readonly<Record<Signal, Encode>>
   /** What a frozen part adds to the totals; undefined when metrics are off. */
-  readonly measure: ((part: FrozenPart) => ProjectIncrements | undefined) | undefined
+  readonly measure: ((part: Chunk) => ProjectIncrements | undefined) | undefined
   readonly settings: TelemetrySettings
 }
 

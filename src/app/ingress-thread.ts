@@ -13,7 +13,7 @@ import { openInboxDoor, journalMarks, type StoreLocation } from '../store/open-s
 import { outliveErrors } from '../lib/uncaught.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import { Secret } from '../lib/secret.ts'
-import type { InboxDoor } from '../store/ports/inbox.ts'
+import type { InboxWriter } from '../store/ports/inbox.ts'
 import type { Log } from '../lib/log.ts'
 
 /** All that the thread needs, as values: threads share no objects. */
@@ -52,7 +52,7 @@ export type DoorNews =
   | { readonly news: 'stopped' }
 
 interface OpenDoor {
-  readonly store: InboxDoor
+  readonly store: InboxWriter
   readonly listener: Listener
 }
 

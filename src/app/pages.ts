@@ -13,8 +13,8 @@ import type { Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { Destination } from '../export/destination.ts'
 import type { Exporter } from '../export/exporter.ts'
-import type { ExportedSpan, Flow, LaneStatus, Setup } from '../pages/ports.ts'
-import type { FrozenPart } from '../model/chunk.ts'
+import type { ExportedSpan, Flow, ExportQueueStatus, Setup } from '../pages/ports.ts'
+import type { Chunk } from '../model/chunk.ts'
 import type { Intake } from '../processing/intake.ts'
 import type { Log } from '../lib/log.ts'
 import type { MetricFlush } from '../export/metric-flush.ts'
@@ -53,7 +53,7 @@ export function hiddenPaths({ pages }: Pick<Config, 'pages'>): ((path: string) =
 /** `guarded`: routes that are let through by the same guard. */
 export function pagesOf(sources: PageSources, guarded: readonly Routes[]): Routes {
   const { config, store, exporter, flush, settings, clock, log } = sources
-  const { views, runs, exports, inbox, notes, counters } = store
+  const { views, runs, outbox: exports, inbox, notes, counters } = store
   const startedAt = clock.now()
   const enforcement = watchEnforcement(config, clock)
   return createPages({
@@ -64,8 +64,8 @@ export function pagesOf(sources: PageSources, guarded: readonly Routes[]): Route
       isHidden: hiddenPaths(config),
     },
     parts: {
-      ...{ views, runs, exports, inbox, notes, counters, log },
-      lanes: async () => [...(await exporter.status()), ...flush.status()].sort(byPlace),
+      ...{ views, runs, outbox: exports, inbox, notes, counters, log },
+      queues: async () => [...(await exporter.status()), ...flush.status()].sort(byPlace),
       flow: () => flowOf(sources, startedAt),
       exported: parts => parts.flatMap(part => spansOf(part, settings)),
       setup: () => setupOf(sources, enforcement?.()),
@@ -76,8 +76,8 @@ export function pagesOf(sources: PageSources, guarded: readonly Routes[]): Route
 }
 
 /** The first destination's first, and signals in their usual order. */
-function byPlace(a: LaneStatus, b: LaneStatus): number {
-  const place = ({ destination }: LaneStatus): string => (destination === 'default' ? '' : destination)
+function byPlace(a: ExportQueueStatus, b: ExportQueueStatus): number {
+  const place = ({ destination }: ExportQueueStatus): string => (destination === 'default' ? '' : destination)
   return place(a).localeCompare(place(b), 'en') || signals.indexOf(a.signal) - signals.indexOf(b.signal)
 }
 
@@ -115,7 +115,7 @@ function countsOf(asking: AskingParts | undefined): Flow['asking'] {
 }
 
 /** The spans as they are sent: made anew, by the same code and from the same frozen part. */
-function spansOf(part: FrozenPart, settings: TelemetrySettings): ExportedSpan[] {
+function spansOf(part: Chunk, settings: TelemetrySettings): ExportedSpan[] {
   const jobs = new Map(part.jobs.map(job => [jobSpanId(part, job), job.id]))
   return toTraces(part, settings).map(span => {
     const { traceId, spanId, name, kind, start, end, attributes } = waterfallSpanOf(span)

@@ -110,7 +110,7 @@ export interface AskingParts {
 export function createAsking(options: AskingOptions): AskingParts {
   const { platform, config, store, rules, selection, clock, log } = options
   const { client, budget } = platform
-  const { runs, asking, notes, leases, inbox } = store
+  const { runs, enrichment: asking, notes, leases, inbox } = store
   const troubles = createTroubles(log)
   const shared = { client, runs, notes, leases, rules, selection, troubles, clock, log }
   const enricher = createEnricher({

@@ -1,7 +1,7 @@
 // The command line of `pipespan dead-letters`.
 import { chosen, example, wholeNumber, withIds, type CommandLine } from './command-line.ts'
 import { withStore } from './configuration.ts'
-import type { FrozenPart } from '../model/chunk.ts'
+import type { Chunk } from '../model/chunk.ts'
 
 export function addDeadLetterCommands({ program, terminal, file, answer }: CommandLine): void {
   const dead = program.command('dead-letters').description('exports that a backend refused for good')
@@ -13,7 +13,7 @@ export function addDeadLetterCommands({ program, terminal, file, answer }: Comma
       .action(
         answer(async (options: { json: boolean }) =>
           withStore(terminal, file(), async store =>
-            (await import('./dead-letters.ts')).deadLettersList(store.exports, terminal, options),
+            (await import('./dead-letters.ts')).deadLettersList(store.outbox, terminal, options),
           ),
         ),
       ),
@@ -29,8 +29,8 @@ export function addDeadLetterCommands({ program, terminal, file, answer }: Comma
           withStore(terminal, file(), async (store, loaded) => {
             const { telemetryOf } = await import('../app/export.ts')
             const { tracesAsJson } = await import('../telemetry/encode.ts')
-            const render = ({ part }: { part: FrozenPart }) => tracesAsJson([part], telemetryOf(loaded))
-            return (await import('./dead-letters.ts')).deadLettersShow(store.exports, terminal, id, render)
+            const render = ({ part }: { part: Chunk }) => tracesAsJson([part], telemetryOf(loaded))
+            return (await import('./dead-letters.ts')).deadLettersShow(store.outbox, terminal, id, render)
           }),
         ),
       ),
@@ -46,7 +46,7 @@ export function addDeadLetterCommands({ program, terminal, file, answer }: Comma
           withStore(terminal, file(), async store => {
             const { deadLettersRetry, deadLettersDrop } = await import('./dead-letters.ts')
             const command = name === 'retry' ? deadLettersRetry : deadLettersDrop
-            return command(store.exports, terminal, chosen(ids, options))
+            return command(store.outbox, terminal, chosen(ids, options))
           }),
         ),
       ),

@@ -1,12 +1,12 @@
 // `pipespan dead-letters list|show|retry|drop`: what a backend refused for good.
 import { complain, exitCode, print, table, type Terminal } from './terminal.ts'
-import type { DeadLetter, Exports } from '../store/ports/outbox.ts'
-import type { FrozenPart } from '../model/chunk.ts'
+import type { DeadLetter, Outbox } from '../store/ports/outbox.ts'
+import type { Chunk } from '../model/chunk.ts'
 
 const shown = 200
 
 export async function deadLettersList(
-  exports: Exports,
+  exports: Outbox,
   terminal: Terminal,
   options: { json: boolean },
 ): Promise<number> {
@@ -38,10 +38,10 @@ export async function deadLettersList(
 
 /** `render` shows what would be sent, as OTLP/JSON. */
 export async function deadLettersShow(
-  exports: Exports,
+  exports: Outbox,
   terminal: Terminal,
   id: number,
-  render: (found: { letter: DeadLetter; part: FrozenPart }) => string,
+  render: (found: { letter: DeadLetter; part: Chunk }) => string,
 ): Promise<number> {
   const found = await exports.deadLetter(id)
   if (found === undefined) return unknown(terminal, id)
@@ -59,7 +59,7 @@ export async function deadLettersShow(
 }
 
 export async function deadLettersRetry(
-  exports: Exports,
+  exports: Outbox,
   terminal: Terminal,
   ids: readonly number[] | 'all',
 ): Promise<number> {
@@ -70,7 +70,7 @@ export async function deadLettersRetry(
 }
 
 export async function deadLettersDrop(
-  exports: Exports,
+  exports: Outbox,
   terminal: Terminal,
   ids: readonly number[] | 'all',
 ): Promise<number> {
@@ -80,7 +80,7 @@ export async function deadLettersDrop(
   return exitCode.done
 }
 
-async function firstMissing(exports: Exports, ids: readonly number[] | 'all'): Promise<number | undefined> {
+async function firstMissing(exports: Outbox, ids: readonly number[] | 'all'): Promise<number | undefined> {
   if (ids === 'all') return undefined
   for (const id of ids) if ((await exports.deadLetter(id)) === undefined) return id
   return undefined
@@ -100,7 +100,7 @@ function pipelineOf(letter: DeadLetter): string {
 function asJson(letter: DeadLetter): object {
   return {
     ...letter,
-    owedAt: new Date(letter.owedAt).toISOString(),
+    owedAt: new Date(letter.pendingSince).toISOString(),
     settledAt: new Date(letter.settledAt).toISOString(),
   }
 }

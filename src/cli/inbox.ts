@@ -5,7 +5,7 @@ import type { SharedInbox } from '../store/ports/inbox.ts'
 const shown = 200
 
 export async function inboxList(inbox: SharedInbox, terminal: Terminal, options: { json: boolean }): Promise<number> {
-  const kept = await inbox.listKept(shown)
+  const kept = await inbox.listQuarantined(shown)
   const { waiting } = await inbox.state()
   if (options.json) {
     print(terminal, JSON.stringify({ waiting, kept: kept.map(one => ({ ...one, receivedAt: iso(one.receivedAt) })) }))
@@ -27,7 +27,7 @@ export async function inboxList(inbox: SharedInbox, terminal: Terminal, options:
 }
 
 export async function inboxShow(inbox: SharedInbox, terminal: Terminal, id: number): Promise<number> {
-  const found = await inbox.showKept(id)
+  const found = await inbox.showQuarantined(id)
   if (found === undefined) return unknown(terminal, id)
   const { delivery, body } = found
   print(
@@ -49,9 +49,9 @@ export async function inboxRetry(
   ids: readonly number[] | 'all',
 ): Promise<number> {
   if (ids !== 'all') {
-    for (const id of ids) if ((await inbox.showKept(id)) === undefined) return unknown(terminal, id)
+    for (const id of ids) if ((await inbox.showQuarantined(id)) === undefined) return unknown(terminal, id)
   }
-  const count = await inbox.retryKept(ids)
+  const count = await inbox.retryQuarantined(ids)
   print(terminal, `${count} back in the inbox. A running daemon takes them in within a second.`)
   return exitCode.done
 }

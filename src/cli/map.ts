@@ -1,8 +1,8 @@
 // `pipespan map FILE`: what a webhook's payload becomes, without a daemon and without a backend.
 import { readFileSync } from 'node:fs'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
-import { freezeAttempt } from '../model/snapshot.ts'
-import { hearRun, type Run } from '../model/run.ts'
+import { snapshotAttempt } from '../model/snapshot.ts'
+import { observedRun, type Run } from '../model/run.ts'
 import { isTerminal } from '../model/status.ts'
 import { parseDelivery } from '../platform/webhook/parse-delivery.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
@@ -13,7 +13,7 @@ import { tracesAsJson } from '../telemetry/encode.ts'
 import { waterfall } from '../terminal/waterfall.ts'
 import { waterfallSpanOf } from '../terminal/waterfall-span.ts'
 import type { Config } from '../config/options.ts'
-import type { FrozenPart } from '../model/chunk.ts'
+import type { Chunk } from '../model/chunk.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
 
 export interface MapOptions {
@@ -49,7 +49,7 @@ export function mapFile(
     print(terminal, `${file}: an event of kind "${parsed.kind}": answered with 200 and counted, nothing is exported.`)
     return exitCode.done
   }
-  const run = hearRun(parsed.observation)
+  const run = observedRun(parsed.observation)
   if (run.pipeline === undefined) {
     const jobs = [...run.jobs.values()].map(
       ({ id, record }) => `job ${id} ${record.facts.name ?? ''} ${record.facts.status}`,
@@ -72,9 +72,11 @@ export function mapFile(
   return exitCode.done
 }
 
-function frozen(run: Run, { traceIds, platform }: Config<ProfileName>): FrozenPart {
+function frozen(run: Run, { traceIds, platform }: Config<ProfileName>): Chunk {
   const trace = traceContextOf(run, [], { scheme: traceIds, profile: platform.profile, bridgesWillCome: false })
-  const { parts } = freezeAttempt(run, [...run.jobs.values()], trace, false, Date.now(), { partSize: Infinity })
+  const { chunks: parts } = snapshotAttempt(run, [...run.jobs.values()], trace, false, Date.now(), {
+    chunkSize: Infinity,
+  })
   const [part] = parts
   if (part === undefined) throw new Error('a run with a pipeline freezes to one part')
   return part

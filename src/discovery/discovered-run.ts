@@ -1,10 +1,10 @@
 // A pipeline seen in a list: whether that is news, and when to ask about it. What a webhook has told already is none.
-import { horizonOf, stamped } from '../model/versioned.ts'
+import { newestSecondOf, versioned } from '../model/versioned.ts'
 import { isBlocked, isTerminal } from '../model/status.ts'
 import { isFromRest } from '../model/pipeline.ts'
 import { lastAttempt, type Run } from '../model/run.ts'
 import { second, type Millis } from '../model/instant.ts'
-import type { AskingLane } from '../store/ports/enrichment-queue.ts'
+import type { EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
 import type { PipelineListItem } from '../platform/rest/lists.ts'
 import type { ProjectFacts } from '../model/observation.ts'
 import type { RunWork, SourceName, StoredRun } from '../store/ports/runs.ts'
@@ -33,7 +33,7 @@ const slack = 1
 export function noticing(
   { instance, item, project }: Noticed,
   source: SourceName,
-  lane: AskingLane,
+  lane: EnrichmentPriority,
   rules: NoticeRules,
   onNews: () => void = () => undefined,
 ): RunWork {
@@ -46,15 +46,20 @@ export function noticing(
       if (known !== undefined && !isNews(known, item)) return undefined
       onNews()
       const facts = { id: item.projectId, ...project }
-      const run: Run = known?.run ?? { key, project: stamped('', facts), attempts: [], jobs: new Map() }
+      const run: Run = known?.run ?? { key, project: versioned('', facts), attempts: [], jobs: new Map() }
       const at = now + delayOf(item, known, rules)
-      return { run, jobs: [], timing: known?.timing ?? { changedAt: now }, asking: { ask: 'state', lane, at } }
+      return {
+        run,
+        jobs: [],
+        timing: known?.timing ?? { changedAt: now },
+        enrichment: { detail: 'state', priority: lane, at },
+      }
     },
   }
 }
 
 function delayOf({ status }: PipelineListItem, known: StoredRun | undefined, rules: NoticeRules): number {
-  if (isTerminal(status)) return known?.heardFrom.webhook === undefined ? 0 : webhookGrace
+  if (isTerminal(status)) return known?.firstSeenBy.webhook === undefined ? 0 : webhookGrace
   return isBlocked(status) ? rules.blockedAfter : rules.staleAfter
 }
 
@@ -65,15 +70,16 @@ export function isNews({ run, timing }: StoredRun, { status, updatedAt }: Pipeli
   const ended = isTerminal(status)
   if (pipeline === undefined && last === undefined) return ended || isBlocked(status)
   const toldOf: Millis = Math.max(
-    pipeline === undefined ? 0 : horizonOf(pipeline.record.stamp),
+    pipeline === undefined ? 0 : newestSecondOf(pipeline.record.version),
     second(pipeline?.times.updatedAt),
-    last?.horizon ?? 0,
+    last?.newestSecond ?? 0,
     second(last?.finish),
   )
   const knownStatus = pipeline?.record.facts.status ?? last?.status
   if (status !== knownStatus) return ended && second(updatedAt) >= toldOf
   // The platform's own word of when it last changed is exact: any later one is of another change.
-  const answeredAt = pipeline !== undefined && isFromRest(pipeline.record.stamp) ? pipeline.times.updatedAt : undefined
+  const answeredAt =
+    pipeline !== undefined && isFromRest(pipeline.record.version) ? pipeline.times.updatedAt : undefined
   if (answeredAt !== undefined) return ended && updatedAt !== undefined && updatedAt > answeredAt
   if (timing.endedAt !== undefined) return false
   return ended && second(updatedAt) > toldOf + slack

@@ -1,7 +1,7 @@
 // What all parts of a poll share: how requests are made and counted, what the platform's clock shows, how news is written down.
 import { noticing, type NoticeRules } from './discovered-run.ts'
 import { projectOfPipeline } from '../platform/rest/normalize.ts'
-import type { AskingLane } from '../store/ports/enrichment-queue.ts'
+import type { EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
 import type { CallOptions } from '../platform/rest/request.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Millis } from '../model/instant.ts'
@@ -47,7 +47,7 @@ export function createPollContext(options: PollContextOptions): PollContext {
   let requests = 0
   /** The platform's clock less the one that nobody sets, ms; until it is heard, ours. */
   let ahead: number | undefined
-  const lane: AskingLane = source === 'backfill' ? 'backfill' : 'fresh'
+  const lane: EnrichmentPriority = source === 'backfill' ? 'backfill' : 'fresh'
   const priority: Priority = source === 'backfill' ? 'backfill' : 'poll'
   const named = new Set<number>()
 

@@ -2,11 +2,11 @@
 import { absorb, type AbsorbRules } from '../processing/merge-observations.ts'
 import { delayingJobs, isAtEnd } from '../model/attempt.ts'
 import { withParent } from '../model/family.ts'
-import { hearRun } from '../model/run.ts'
+import { observedRun } from '../model/run.ts'
 import { isBlocked, isTerminal } from '../model/status.ts'
 import { leastSilence } from '../processing/silence.ts'
 import type { Found } from './parents.ts'
-import type { Asked, AskingChange, AskingLane } from '../store/ports/enrichment-queue.ts'
+import type { EnrichmentItem, EnrichmentChange, EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Observation, RunKey } from '../model/observation.ts'
 import type { RunTiming, RunWork, StoredRun } from '../store/ports/runs.ts'
@@ -24,7 +24,7 @@ export function takingIn(key: RunKey, answer: Observation | undefined, family: F
     jobs: 'all',
     decide: (known, now) => {
       if (known === undefined) return undefined
-      const change = answer === undefined ? undefined : absorb(known, hearRun(answer), now, rules)
+      const change = answer === undefined ? undefined : absorb(known, observedRun(answer), now, rules)
       const merged = change?.run ?? known.run
       const run = family.parent === undefined ? merged : withParent(merged, family.parent)
       const whole: StoredRun = { ...known, run, timing: change?.timing ?? known.timing }
@@ -33,7 +33,7 @@ export function takingIn(key: RunKey, answer: Observation | undefined, family: F
         run,
         jobs: change?.jobs ?? [],
         timing: timingOf(whole, known, searching, now, rules),
-        asking: askingOf(whole, searching, now, rules),
+        enrichment: askingOf(whole, searching, now, rules),
       }
     },
   }
@@ -43,7 +43,11 @@ export function takingIn(key: RunKey, answer: Observation | undefined, family: F
  * There is nobody to ask: the platform has no such pipeline (any more), is another one (`foreign`), or refuses. What is known of
  * an end is exported now; of a pipeline that is gone, whatever is known.
  */
-export function givingUp({ key, wants }: Asked, lane: AskingLane, why: 'gone' | 'foreign' | 'refused'): RunWork {
+export function givingUp(
+  { key, detail: wants }: EnrichmentItem,
+  lane: EnrichmentPriority,
+  why: 'gone' | 'foreign' | 'refused',
+): RunWork {
   return {
     key,
     jobs: [],
@@ -55,27 +59,32 @@ export function givingUp({ key, wants }: Asked, lane: AskingLane, why: 'gone' | 
         run: known.run,
         jobs: [],
         timing: { ...timing, ...ended, enrichingUntil: undefined, dueAt: timing.dueAt && now },
-        asking: why === 'refused' ? later(known, wants, lane, now) : { asked: true },
+        enrichment: why === 'refused' ? later(known, wants, lane, now) : { asked: true },
       }
     },
   }
 }
 
 /** The platform did not answer: later again, while the deadline runs. */
-export function postponing({ key, wants }: Asked, lane: AskingLane): RunWork {
+export function postponing({ key, detail: wants }: EnrichmentItem, lane: EnrichmentPriority): RunWork {
   return {
     key,
     jobs: [],
     decide: (known, now) =>
-      known && { run: known.run, jobs: [], timing: known.timing, asking: later(known, wants, lane, now) },
+      known && { run: known.run, jobs: [], timing: known.timing, enrichment: later(known, wants, lane, now) },
   }
 }
 
-function later({ timing }: StoredRun, wants: Asked['wants'], lane: AskingLane, now: Millis): AskingChange {
+function later(
+  { timing }: StoredRun,
+  wants: EnrichmentItem['detail'],
+  lane: EnrichmentPriority,
+  now: Millis,
+): EnrichmentChange {
   const age = now - timing.changedAt
   // Nobody else will say that a silent run has ended.
   if (age > longest && lane !== 'silent') return { asked: true }
-  return { asked: true, again: { ask: wants, at: now + Math.min(hour, Math.max(soon, age / 2)) } }
+  return { asked: true, again: { detail: wants, at: now + Math.min(hour, Math.max(soon, age / 2)) } }
 }
 
 function isStillDelaying({ timing }: StoredRun, now: Millis): boolean {
@@ -107,9 +116,9 @@ function askingOf(
   searching: boolean,
   now: Millis,
   { silentAfter = leastSilence }: AbsorbRules,
-): AskingChange {
+): EnrichmentChange {
   const { run, timing } = whole
-  if (searching) return { asked: true, again: { ask: 'family', at: now + soon } }
+  if (searching) return { asked: true, again: { detail: 'family', at: now + soon } }
   const status = run.pipeline?.record.facts.status ?? ''
   if (isTerminal(status)) {
     return delayingJobs(run).length > 0 ? later(whole, 'details', 'fresh', now) : { asked: true }
@@ -117,5 +126,5 @@ function askingOf(
   if (isBlocked(status)) return { asked: true }
   // The word of its end may get lost: the longer it is silent the more rarely it is asked about, but never no more.
   const pause = Math.min(hour, Math.max(silentAfter, (now - timing.changedAt) / 2))
-  return { asked: true, again: { ask: 'state', lane: 'silent', at: now + pause } }
+  return { asked: true, again: { detail: 'state', priority: 'silent', at: now + pause } }
 }

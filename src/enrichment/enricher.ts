@@ -8,13 +8,13 @@ import { createLoop, type Loop } from '../lib/loop.ts'
 import { createParents } from './parents.ts'
 import { createSilence } from '../processing/silence.ts'
 import { givingUp, postponing, takingIn } from './apply-answers.ts'
-import { hearRun, mergeRun, type Run } from '../model/run.ts'
+import { observedRun, mergeRun, type Run } from '../model/run.ts'
 import { isAtEnd } from '../model/attempt.ts'
 import { isBlocked, isTerminal } from '../model/status.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
 import type { AbsorbRules } from '../processing/merge-observations.ts'
-import type { Asked, Asking, AskingLane } from '../store/ports/enrichment-queue.ts'
+import type { EnrichmentItem, EnrichmentQueue, EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
 import type { Budget } from '../platform/rest/budget.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { TrendViews } from '../store/ports/trends.ts'
@@ -30,7 +30,7 @@ export interface EnricherOptions {
   readonly client: PlatformClient
   readonly budget: Budget
   readonly runs: Runs
-  readonly asking: Asking
+  readonly asking: EnrichmentQueue
   /** How long pipelines take. */
   readonly trends: Pick<TrendViews, 'series'>
   readonly rules: AbsorbRules
@@ -70,10 +70,14 @@ export interface Enricher extends Loop {
 }
 
 /** Runs asked about at once, by lane. */
-const places: Readonly<Record<AskingLane, number>> = { fresh: 8, silent: 2, backfill: 2 }
-const lanes: readonly AskingLane[] = ['fresh', 'silent', 'backfill']
+const places: Readonly<Record<EnrichmentPriority, number>> = { fresh: 8, silent: 2, backfill: 2 }
+const lanes: readonly EnrichmentPriority[] = ['fresh', 'silent', 'backfill']
 /** Whose end is known waits for nobody; whoever is only silent leaves the budget to those. */
-const priorities: Readonly<Record<AskingLane, Priority>> = { fresh: 'enrich', silent: 'poll', backfill: 'backfill' }
+const priorities: Readonly<Record<EnrichmentPriority, Priority>> = {
+  fresh: 'enrich',
+  silent: 'poll',
+  backfill: 'backfill',
+}
 /** Longer than a request may take; renewed while it does. */
 const holdMs = 90_000
 const renewMs = 30_000
@@ -83,8 +87,8 @@ const turnMs = 1_000
 const sameUrl = 'Set PIPESPAN_PLATFORM_URL to the address that the platform gives itself.'
 
 interface InHand {
-  readonly key: Asked['key']
-  readonly lane: AskingLane
+  readonly key: EnrichmentItem['key']
+  readonly lane: EnrichmentPriority
   readonly done: Promise<void>
 }
 
@@ -101,8 +105,8 @@ export function createEnricher(options: EnricherOptions): Enricher {
   let lastTurn = elapsed(clock)
   let renewedAt = elapsed(clock)
 
-  async function enrich(asked: Asked, lane: AskingLane): Promise<void> {
-    const { key, wants, takenAt } = asked
+  async function enrich(asked: EnrichmentItem, lane: EnrichmentPriority): Promise<void> {
+    const { key, detail: wants, takenAt } = asked
     const known = await runs.get(key)
     if (known === undefined) return
     if (key.instance !== client.instance) {
@@ -119,7 +123,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
     const call = { priority: priorities[lane], signal: closing.signal }
     try {
       const answer = await askAbout(known.run, wants, call, options)
-      const run = answer === undefined ? known.run : mergeRun(known.run, hearRun(answer))
+      const run = answer === undefined ? known.run : mergeRun(known.run, observedRun(answer))
       const family = isOwed(run) ? await parents.find(run, heardAt(known), call) : { known: true }
       await runs.transact([takingIn(key, answer, family, rules)])
       for (const { record } of run.jobs.values()) {
@@ -141,7 +145,12 @@ export function createEnricher(options: EnricherOptions): Enricher {
     }
   }
 
-  async function fail(error: PlatformError, subject: string, asked: Asked, lane: AskingLane): Promise<void> {
+  async function fail(
+    error: PlatformError,
+    subject: string,
+    asked: EnrichmentItem,
+    lane: EnrichmentPriority,
+  ): Promise<void> {
     if (error.kind === 'not-found') {
       counters.gone += 1
       warn('gone', 'a pipeline is gone from the platform: what is known of it is exported', { ...asked.key, subject })
@@ -162,7 +171,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
     return begun
   }
 
-  async function begin(lane: AskingLane): Promise<number> {
+  async function begin(lane: EnrichmentPriority): Promise<number> {
     const free = places[lane] - [...inHand.values()].filter(one => one.lane === lane).length
     if (free <= 0) return 0
     const taken = await asking.take(lane, free, holdMs)
@@ -244,6 +253,6 @@ function isOwed(run: Run): boolean {
   return isAtEnd(run) || isBlocked(run.pipeline?.record.facts.status ?? '')
 }
 
-function heardAt({ timing, heardFrom }: StoredRun): number {
-  return Math.min(timing.changedAt, ...Object.values(heardFrom))
+function heardAt({ timing, firstSeenBy }: StoredRun): number {
+  return Math.min(timing.changedAt, ...Object.values(firstSeenBy))
 }

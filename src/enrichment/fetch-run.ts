@@ -1,13 +1,13 @@
 // What is asked about one run, and no more: a pipeline whose end a webhook told costs its jobs and its bridges, one that was
 // only noticed also itself. The answers come as observations.
 import { allOf } from '../platform/rest/pages.ts'
-import { hearRun, mergeRun, type Run } from '../model/run.ts'
+import { observedRun, mergeRun, type Run } from '../model/run.ts'
 import { isAtEnd, isOpen } from '../model/attempt.ts'
 import { isBlocked, isTerminal } from '../model/status.ts'
 import { normalizeRest } from '../platform/rest/normalize.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
-import { stampOfField } from '../model/versioned.ts'
-import type { AskingWants } from '../store/ports/enrichment-queue.ts'
+import { versionOfField } from '../model/versioned.ts'
+import type { DetailLevel } from '../store/ports/enrichment-queue.ts'
 import type { CallOptions } from '../platform/rest/request.ts'
 import type { Observation } from '../model/observation.ts'
 import type { PlatformClient } from '../platform/rest/client.ts'
@@ -22,7 +22,7 @@ export interface AskRunOptions {
 /** What was answered; undefined when there was nothing to ask. Rejects with a PlatformError. */
 export async function askAbout(
   run: Run,
-  wants: AskingWants,
+  wants: DetailLevel,
   call: CallOptions,
   options: AskRunOptions,
 ): Promise<Observation | undefined> {
@@ -35,7 +35,7 @@ export async function askAbout(
   }
   const pipeline = await options.client.pipeline(project.facts.id, pipelineId, call)
   const state = normalizeRest({ ...about, pipeline })
-  const known = mergeRun(run, hearRun(state))
+  const known = mergeRun(run, observedRun(state))
   if (!(wants === 'details' ? isOver(known) : isNews(known))) return state
   const details = await askDetails(known, call, options, false)
   const asks = options.traceparent && run.pipeline === undefined
@@ -68,7 +68,7 @@ async function askDetails(
 
 /** By the very word of its end: what an earlier one told of bridges is old. */
 function bridgesAreTold({ pipeline }: Run): boolean {
-  return pipeline !== undefined && stampOfField(pipeline.record, 'bridgesAreTold') === pipeline.record.stamp
+  return pipeline !== undefined && versionOfField(pipeline.record, 'bridgesAreListed') === pipeline.record.version
 }
 
 function isOver(run: Run): boolean {

@@ -7,7 +7,7 @@ import { isTriggered, maxGenerations, withParent } from '../model/family.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
 import { normalizeRest } from '../platform/rest/normalize.ts'
 import { absorbing, type AbsorbRules } from '../processing/merge-observations.ts'
-import type { Asking, Trigger } from '../store/ports/enrichment-queue.ts'
+import type { EnrichmentQueue, Trigger } from '../store/ports/enrichment-queue.ts'
 import type { CallOptions } from '../platform/rest/request.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Observation, RunKey } from '../model/observation.ts'
@@ -19,7 +19,7 @@ import type { Selection } from '../processing/selection.ts'
 export interface ParentsOptions {
   readonly client: PlatformClient
   readonly runs: Runs
-  readonly asking: Asking
+  readonly asking: EnrichmentQueue
   readonly rules: AbsorbRules
   readonly selection: Selection
   /** The store's clock, by which runs were heard of. */
@@ -71,7 +71,7 @@ export function createParents(options: ParentsOptions): Parents {
         const next = await runs.get({ instance: run.key.instance, pipelineId: found.pipelineId })
         if (next === undefined) break
         child = next.run
-        since = Math.min(next.timing.changedAt, ...Object.values(next.heardFrom))
+        since = Math.min(next.timing.changedAt, ...Object.values(next.firstSeenBy))
       }
       return { known: true, parent }
     }
@@ -133,7 +133,7 @@ export function createParents(options: ParentsOptions): Parents {
   async function knowTrigger(run: RunHead, key: RunKey, parent: Trigger, call: CallOptions): Promise<void> {
     const { projectId, jobId } = parent
     const facts = run.pipeline?.record.facts
-    const isBridge = facts?.source === 'parent_pipeline' || facts?.sourcePipeline?.bridgesAreTold === true
+    const isBridge = facts?.source === 'parent_pipeline' || facts?.sourcePipeline?.bridgesAreListed === true
     if (isBridge || askedAt.has(nameOf(key))) return
     await askBridges(key, projectId, call)
     if ((await runs.ancestor(key, jobId))?.trigger !== undefined) return

@@ -9,14 +9,14 @@ import type { Clock } from '../lib/clock.ts'
 import type { Destination } from './destination.ts'
 import type { Encode } from './parcel.ts'
 import type { ExportMeters } from './ledger.ts'
-import type { Exports, Lane } from '../store/ports/outbox.ts'
+import type { Outbox, ExportQueue } from '../store/ports/outbox.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Signal } from '../store/ports/runs.ts'
 
 export interface ExporterOptions {
   readonly destinations: readonly Destination[]
-  readonly exports: Exports
+  readonly exports: Outbox
   /** One for each signal that a destination takes. */
   readonly encode: Readonly<Partial<Record<Signal, Encode>>>
   readonly clock: Clock
@@ -28,10 +28,10 @@ export interface ExporterOptions {
   readonly probes?: BackoffOptions | undefined
 }
 
-export interface LaneStatus extends Lane, Omit<LaneView, 'state'> {
+export interface ExportQueueStatus extends ExportQueue, Omit<LaneView, 'state'> {
   /** `unserved`: exports are owed to a destination or signal that is not configured any more. */
   readonly state: LaneView['state'] | 'unserved'
-  readonly owed: number
+  readonly pending: number
   /** Since when the oldest is owed. */
   readonly oldest?: Millis | undefined
   /** Dead letters. */
@@ -46,7 +46,7 @@ export interface Exporter {
   flush(deadlineMs: number): Promise<void>
   /** Leases no more and finishes what is in flight; after `deadlineMs` requests are cut and their items stay owed. */
   stop(deadlineMs: number): Promise<void>
-  status(): Promise<readonly LaneStatus[]>
+  status(): Promise<readonly ExportQueueStatus[]>
 }
 
 const defaultLimits: LaneLimits = {
@@ -81,7 +81,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     stop: async deadlineMs => {
       await Promise.all(lanes.map(async lane => lane.stop(deadlineMs)))
     },
-    status: async () => statusOf(lanes, await exports.lanes()),
+    status: async () => statusOf(lanes, await exports.queues()),
   }
 }
 
@@ -108,17 +108,18 @@ function lanesOf(destination: Destination, options: ExporterOptions): RunningLan
   return lanes
 }
 
-function statusOf(lanes: readonly RunningLane[], queues: Awaited<ReturnType<Exports['lanes']>>): LaneStatus[] {
-  const isOf = (lane: Lane) => (other: Lane) => other.destination === lane.destination && other.signal === lane.signal
+function statusOf(lanes: readonly RunningLane[], queues: Awaited<ReturnType<Outbox['queues']>>): ExportQueueStatus[] {
+  const isOf = (lane: ExportQueue) => (other: ExportQueue) =>
+    other.destination === lane.destination && other.signal === lane.signal
   const served = lanes.map(one => {
-    const { owed = 0, dead = 0, oldest } = queues.find(isOf(one.lane)) ?? {}
-    return { ...one.lane, ...one.view(), owed, dead, oldest }
+    const { pending = 0, dead = 0, oldest } = queues.find(isOf(one.lane)) ?? {}
+    return { ...one.lane, ...one.view(), pending, dead, oldest }
   })
   const unserved = queues
-    .filter(queue => queue.owed > 0 && !served.some(isOf(queue)))
-    .map(({ destination, signal, owed, dead, oldest }) => {
+    .filter(queue => queue.pending > 0 && !served.some(isOf(queue)))
+    .map(({ destination, signal, pending, dead, oldest }) => {
       const counters = { delivered: 0, repeated: 0, rejected: 0, later: 0, partiallyRejected: 0, lost: 0 }
-      return { destination, signal, owed, dead, oldest, counters, state: 'unserved' as const }
+      return { destination, signal, pending, dead, oldest, counters, state: 'unserved' as const }
     })
   return [...served, ...unserved]
 }

@@ -12,7 +12,7 @@ import { Shipment, type Cargo, type Road } from './shipment.ts'
 import type { BackoffOptions } from '../lib/backoff.ts'
 import { elapsed, timeOfDay, type Clock } from '../lib/clock.ts'
 import type { Encode } from './parcel.ts'
-import type { Exports, ExportLease, Lane } from '../store/ports/outbox.ts'
+import type { Outbox, OutboxLease, ExportQueue } from '../store/ports/outbox.ts'
 import type { Gate, GateState } from './gate.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
@@ -32,8 +32,8 @@ export interface LaneLimits {
 }
 
 export interface LaneOptions {
-  readonly lane: Lane
-  readonly exports: Exports
+  readonly lane: ExportQueue
+  readonly exports: Outbox
   readonly encode: Encode
   readonly sender: Sender
   /** The endpoint's time-out, ms. */
@@ -55,7 +55,7 @@ export interface LaneView {
 }
 
 export interface RunningLane {
-  readonly lane: Lane
+  readonly lane: ExportQueue
   start(): void
   /** Something new is owed, or the gate opened. */
   wake(): void
@@ -131,7 +131,7 @@ export function createLane(options: LaneOptions): RunningLane {
     const size = isProbe ? probeBatch : isOpen ? limits.batchItems : Math.min(smallBatch, limits.batchItems)
     const leaseEnd = elapsed(clock) + holdMs
     const leaseEndOfDay = clock.now() + holdMs
-    let lease: ExportLease | undefined
+    let lease: OutboxLease | undefined
     try {
       lease = await exports.lease(lane, size, holdMs, limits.leaseBytes)
     } finally {
@@ -193,6 +193,6 @@ export function createLane(options: LaneOptions): RunningLane {
   }
 }
 
-function isEmpty({ items, damaged }: ExportLease): boolean {
+function isEmpty({ items, damaged }: OutboxLease): boolean {
   return items.length === 0 && damaged.length === 0
 }

@@ -1,7 +1,7 @@
 // What a lane counts and remembers for status pages, and who else is told.
 import { sentenceOf } from './verdict.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Lane } from '../store/ports/outbox.ts'
+import type { ExportQueue } from '../store/ports/outbox.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Sent } from './sender.ts'
@@ -24,9 +24,9 @@ export interface LaneCounters {
 
 /** Where self telemetry is attached. */
 export interface ExportMeters {
-  counted(lane: Lane, what: keyof LaneCounters, by: number): void
+  counted(lane: ExportQueue, what: keyof LaneCounters, by: number): void
   /** One batch was answered, or was not. `bytes`: before compression. */
-  requested(lane: Lane, request: { as: Verdict['as']; tookMs: number; items: number; bytes: number }): void
+  requested(lane: ExportQueue, request: { as: Verdict['as']; tookMs: number; items: number; bytes: number }): void
 }
 
 export interface LastError {
@@ -44,7 +44,7 @@ export interface Ledger {
   answered(sent: Sent, items: number, bytes: number): void
 }
 
-export function createLedger(lane: Lane, clock: Clock, log: Log, meters: ExportMeters | undefined): Ledger {
+export function createLedger(lane: ExportQueue, clock: Clock, log: Log, meters: ExportMeters | undefined): Ledger {
   const counters: LaneCounters = { delivered: 0, repeated: 0, rejected: 0, later: 0, partiallyRejected: 0, lost: 0 }
   let lastError: LastError | undefined
   let lastSuccess: Millis | undefined

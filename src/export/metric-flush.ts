@@ -13,7 +13,7 @@ import { readActive } from './active-runs.ts'
 import { toActive, toCumulative } from '../telemetry/metrics/cumulative.ts'
 import { elapsed, timeOfDay, type Clock } from '../lib/clock.ts'
 import type { Destination } from './destination.ts'
-import type { LaneStatus } from './exporter.ts'
+import type { ExportQueueStatus } from './exporter.ts'
 import type { Leases, Notes } from '../store/ports/notes.ts'
 import type { Log } from '../lib/log.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
@@ -38,7 +38,7 @@ export interface MetricFlushOptions {
 export interface MetricFlush extends Loop {
   /** Flushes once more, if this replica is the one that flushes, and ends; after `deadlineMs` requests are cut. */
   finish(deadlineMs: number): Promise<void>
-  status(): readonly LaneStatus[]
+  status(): readonly ExportQueueStatus[]
 }
 
 const leaseName = 'metric-flush'
@@ -118,7 +118,7 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
           destination: name,
           signal: 'metrics' as const,
           state,
-          owed: 0,
+          pending: 0,
           dead: 0,
           nextTry: nextTry > elapsed(clock) ? timeOfDay(nextTry, clock) : undefined,
           lastError: ledger.lastError,

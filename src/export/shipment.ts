@@ -8,7 +8,7 @@ import { blames, sentenceOf, type Later, type Unacceptable } from './verdict.ts'
 import { encoded, joined, type Encode, type Parcel } from './parcel.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import { StoreError } from '../lib/fault.ts'
-import type { ExportItem, ExportLease, Exports, Settlement } from '../store/ports/outbox.ts'
+import type { OutboxEntry, OutboxLease, Outbox, Settlement } from '../store/ports/outbox.ts'
 import type { Gate } from './gate.ts'
 import type { Ledger } from './ledger.ts'
 import type { Log } from '../lib/log.ts'
@@ -18,7 +18,7 @@ import type { Sender } from './sender.ts'
 
 /** What every shipment of a lane shares. */
 export interface Road {
-  readonly exports: Pick<Exports, 'settle'>
+  readonly exports: Pick<Outbox, 'settle'>
   readonly encode: Encode
   readonly sender: Pick<Sender, 'send'>
   readonly gate: Gate
@@ -39,7 +39,7 @@ export interface Road {
 }
 
 export interface Cargo {
-  readonly lease: ExportLease
+  readonly lease: OutboxLease
   /** Until then the items are this process's, by `elapsed`. */
   readonly leaseEnd: Millis
   /** The same by the time of day: while a machine sleeps, the other clock stands still and the database's goes on. */
@@ -63,7 +63,7 @@ export class Shipment {
   readonly #cargo: Cargo
   /** Ids that are not settled yet. */
   readonly #open: Set<number>
-  readonly #refused: { item: ExportItem; verdict: Unacceptable }[] = []
+  readonly #refused: { item: OutboxEntry; verdict: Unacceptable }[] = []
   #strikes = 0
   #lost = false
   #sent = false
@@ -92,7 +92,7 @@ export class Shipment {
   }
 
   /** False, as everywhere below: the shipment ends here. */
-  async #deliverPacked(items: readonly ExportItem[]): Promise<boolean> {
+  async #deliverPacked(items: readonly OutboxEntry[]): Promise<boolean> {
     let pack: Parcel[] = []
     let size = 0
     for await (const parcel of this.#parcels(items)) {
@@ -107,13 +107,13 @@ export class Shipment {
     return pack.length === 0 || this.#deliver(pack)
   }
 
-  async #deliverSuspects(items: readonly ExportItem[]): Promise<boolean> {
+  async #deliverSuspects(items: readonly OutboxEntry[]): Promise<boolean> {
     for await (const parcel of this.#parcels(items)) if (!(await this.#deliver([parcel], true))) return false
     return true
   }
 
   /** An item that cannot be encoded is a dead letter by itself; one that has nothing to tell is done. */
-  async *#parcels(items: readonly ExportItem[]): AsyncGenerator<Parcel> {
+  async *#parcels(items: readonly OutboxEntry[]): AsyncGenerator<Parcel> {
     for await (const found of encoded(items, this.#road.encode)) {
       if ('reason' in found) await this.#reject(found.item, 0, found.reason)
       else if (found.bytes.length > 0) yield found
@@ -169,7 +169,7 @@ export class Shipment {
     this.#strikes += 1
     const stops = this.#strikes >= strikesOut || verdict.retryAfterMs !== undefined
     const lanePause = stops ? this.#pauseAfter(verdict, began) : 0
-    const { id, tries, part } = suspect.item
+    const { id, tries, chunk: part } = suspect.item
     const pause = Math.max(lanePause, backoff(tries - suspectAfter + 1, pauses))
     if (tries === suspectAfter) {
       log.warn({ export: id, ...part.key, reason: sentenceOf(verdict) }, 'an export keeps failing and is set apart')
@@ -223,9 +223,9 @@ export class Shipment {
     )
   }
 
-  async #reject(item: ExportItem, status: number, error: string): Promise<void> {
+  async #reject(item: OutboxEntry, status: number, error: string): Promise<void> {
     const { log } = this.#road
-    log.error({ export: item.id, ...item.part.key, status, reason: error }, 'an export was refused: a dead letter')
+    log.error({ export: item.id, ...item.chunk.key, status, reason: error }, 'an export was refused: a dead letter')
     await this.#settle([{ id: item.id, as: 'rejected', status, error }])
   }
 

@@ -2,10 +2,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { after, type Timer } from '../lib/timer.ts'
 import { StoreError } from '../lib/fault.ts'
-import type { Delivery, Inbox, InboxDoor, PutOutcome } from '../store/ports/inbox.ts'
+import type { Delivery, Inbox, InboxWriter, PutOutcome } from '../store/ports/inbox.ts'
 
 /** `abreast`: so many puts may be under way at a time; one without it. */
-export type PutBatchInbox = Pick<Inbox, 'put'> & Partial<Pick<InboxDoor, 'abreast'>>
+export type PutBatchInbox = Pick<Inbox, 'put'> & Partial<Pick<InboxWriter, 'abreast'>>
 
 export interface PutBatchOptions {
   /** Deliveries of one transaction at most. */

@@ -12,7 +12,7 @@
 // OPEN: something is owed that is not frozen yet. FROZEN: nothing is owed until news arrives. F is the finish of the last
 // frozen attempt; all comparisons are at whole seconds.
 import { hasMoved, viewJob, type Job } from './job.ts'
-import { horizonOf } from './versioned.ts'
+import { newestSecondOf } from './versioned.ts'
 import { isFromRest } from './pipeline.ts'
 import { isActive, isTerminal } from './status.ts'
 import { latest, second, type Millis } from './instant.ts'
@@ -27,8 +27,8 @@ export function isOpen(run: Run): boolean {
   const { record, times } = run.pipeline
   if (isTerminal(record.facts.status)) return second(times.finishedAt) > second(last.finish)
   // A REST answer that is not terminal and newer than all that was frozen proves a retry; a late webhook proves nothing.
-  const horizon = horizonOf(record.stamp)
-  return isFromRest(record.stamp) && horizon > second(last.finish) && horizon > last.horizon
+  const horizon = newestSecondOf(record.version)
+  return isFromRest(record.version) && horizon > second(last.finish) && horizon > last.newestSecond
 }
 
 /** True when the open attempt has come to its end, as the status says; an old terminal status does not end a new attempt. */
@@ -39,7 +39,7 @@ export function isAtEnd(run: Run): boolean {
   const last = lastAttempt(run)
   if (last === undefined || second(times.finishedAt) > second(last.finish)) return true
   // `skipped` has no finish of its own: it ends an attempt when it is newer than what was frozen.
-  return record.facts.status === 'skipped' && horizonOf(record.stamp) > last.horizon
+  return record.facts.status === 'skipped' && newestSecondOf(record.version) > last.newestSecond
 }
 
 /** F of the attempt that would be frozen now; `now` where nothing has a time. Never before the F of the attempt before. */
@@ -65,8 +65,8 @@ export function finishOf(run: Run, now: Millis): Millis {
 export function jobsOfAttempt(run: Run, options: { readonly withActive: boolean }): Job[] {
   const last = lastAttempt(run)
   return sorted(run).filter(job => {
-    if (job.frozen !== undefined && !hasMoved(job)) return false
-    if (last !== undefined && job.frozen === undefined && !isAfter(job, last.finish) && isDone(job)) return false
+    if (job.snapshot !== undefined && !hasMoved(job)) return false
+    if (last !== undefined && job.snapshot === undefined && !isAfter(job, last.finish) && isDone(job)) return false
     return options.withActive || !isActive(job.record.facts.status)
   })
 }
@@ -77,7 +77,7 @@ export function supplementsOf(run: Run): Job[] {
   if (last === undefined) return []
   return sorted(run).filter(job => {
     if (!isDone(job) || isAfter(job, last.finish)) return false
-    return job.frozen === undefined || (hasMoved(job) && second(job.times.finishedAt) <= second(last.finish))
+    return job.snapshot === undefined || (hasMoved(job) && second(job.times.finishedAt) <= second(last.finish))
   })
 }
 
@@ -87,7 +87,7 @@ export function delayingJobs(run: Run): Job[] {
   const newest = newestByName(run)
   return sorted(run).filter(job => {
     const { name } = job.record.facts
-    if (!isActive(job.record.facts.status) || (job.frozen !== undefined && !hasMoved(job))) return false
+    if (!isActive(job.record.facts.status) || (job.snapshot !== undefined && !hasMoved(job))) return false
     return name === undefined || newest.get(name) === job.id
   })
 }
@@ -110,7 +110,7 @@ export function newestByName(run: Run): Map<string, number> {
 
 /** A job, frozen or not, that proves that the run went on after F. */
 function isNewWork(job: Job, finish: Millis): boolean {
-  return isAfter(job, finish) && (job.frozen === undefined || hasMoved(job))
+  return isAfter(job, finish) && (job.snapshot === undefined || hasMoved(job))
 }
 
 /** Created or started after F. */

@@ -7,10 +7,10 @@ import type { PipelineFacts, ProjectFacts, RunKey } from './observation.ts'
 import type { TraceContext } from './run.ts'
 
 /** Version of the shape below. A change that an older reader would misread gets a new number and a reader for the old one. */
-export const frozenVersion = 1
+export const snapshotVersion = 1
 
 /** One job's span as it will be sent. */
-export interface FrozenJob extends JobView {
+export interface JobSnapshot extends JobView {
   /** Start of the span; equal to `end` for a job that never ran. */
   readonly start: Millis
   readonly end: Millis
@@ -21,7 +21,7 @@ export interface FrozenJob extends JobView {
 }
 
 /** The pipeline as it was at the freeze. Its span is sent with part 1 of an attempt only. */
-export interface FrozenPipeline {
+export interface PipelineSnapshot {
   readonly facts: PipelineFacts
   readonly createdAt?: Millis | undefined
   readonly start: Millis
@@ -41,28 +41,28 @@ export interface FrozenPipeline {
   readonly durations?: readonly StageDurations[] | undefined
 }
 
-export interface FrozenPart {
-  readonly version: typeof frozenVersion
+export interface Chunk {
+  readonly version: typeof snapshotVersion
   readonly key: RunKey
   readonly project: ProjectFacts
   /** From 1. */
   readonly attempt: number
   /** From 1; supplements continue the attempt's numbers. */
-  readonly part: number
+  readonly number: number
   readonly kind: 'attempt' | 'supplement'
   readonly trace: TraceContext
   /** When the run's last news before the freeze was understood, on the store's clock: for measuring what it took from there. */
-  readonly heardAt?: Millis | undefined
-  readonly pipeline: FrozenPipeline
-  readonly jobs: readonly FrozenJob[]
+  readonly observedAt?: Millis | undefined
+  readonly pipeline: PipelineSnapshot
+  readonly jobs: readonly JobSnapshot[]
 }
 
 /** True for the one part of an attempt that carries the pipeline's span, log record and metrics. */
-export function carriesPipeline(part: FrozenPart): boolean {
-  return part.kind === 'attempt' && part.part === 1
+export function carriesPipeline(part: Chunk): boolean {
+  return part.kind === 'attempt' && part.number === 1
 }
 
 /** How long the jobs of this part's whole attempt ran. */
-export function durationsOf({ pipeline, jobs }: Pick<FrozenPart, 'pipeline' | 'jobs'>): readonly StageDurations[] {
+export function durationsOf({ pipeline, jobs }: Pick<Chunk, 'pipeline' | 'jobs'>): readonly StageDurations[] {
   return pipeline.durations ?? durationsByStage(jobs)
 }

@@ -115,7 +115,7 @@ function parentSpan(head: RunHead, parent: Ancestor | undefined, options: Family
   if (source?.jobId === undefined) return undefined
   // To the letter of the platform's own ids.
   if (options.scheme === 'platform' && rootPipelineId === head.key.pipelineId) return undefined
-  const { jobId, bridgesAreTold, startedByJob } = source
+  const { jobId, bridgesAreListed: bridgesAreTold, startedByJob } = source
   if (bridgesAreTold !== true && startedByJob !== true && !options.bridgesWillCome) return undefined
   return { jobId, kind: parent?.trigger?.record.facts.kind ?? (startedByJob === true ? 'job' : 'bridge') }
 }

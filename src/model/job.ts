@@ -1,20 +1,20 @@
 // One job of a run as known so far: how observations of it merge, and how it looks once they have.
 import {
-  horizonOf,
+  newestSecondOf,
   knownOf,
-  mergeStamped,
-  stamped,
-  stampOf,
-  stampOfField,
-  type Stamp,
-  type Stamped,
+  mergeVersioned,
+  versioned,
+  versionOf,
+  versionOfField,
+  type Version,
+  type Versioned,
 } from './versioned.ts'
 import { later, latest, second, type Millis } from './instant.ts'
 import { isActive, isFinished, rankOf } from './status.ts'
-import type { HeardJob, JobFacts, JobTimes, Observation, Runner } from './observation.ts'
+import type { ObservedJob, JobFacts, JobTimes, Observation, Runner } from './observation.ts'
 
 /** When a job's span was last frozen, and as what: what a later life of the same job is told apart by. */
-export interface FrozenMark {
+export interface SnapshotMark {
   readonly attempt: number
   /** How many spans of this job have been frozen. */
   readonly spans: number
@@ -34,9 +34,9 @@ export interface JobRecord extends JobFacts {
 /** A job as the store keeps it. */
 export interface Job {
   readonly id: number
-  readonly record: Stamped<JobRecord>
+  readonly record: Versioned<JobRecord>
   readonly times: JobTimes
-  readonly frozen?: FrozenMark | undefined
+  readonly snapshot?: SnapshotMark | undefined
 }
 
 /** A job as everybody else sees it: facts and times of its latest life. */
@@ -45,14 +45,14 @@ export interface JobView extends JobFacts, JobTimes {
 }
 
 /** Later times win over rank; rank over the witness. */
-export function hearJob(heard: HeardJob, witness: Observation['witness']): Job {
+export function observedJob(heard: ObservedJob, witness: Observation['origin']): Job {
   const horizon = second(later(heard.times.startedAt, heard.times.finishedAt))
-  const stamp = stampOf(horizon, rankOf(heard.facts.status), witness === 'rest' ? 1 : 0, heard.facts.status)
-  return { id: heard.id, record: stamped(stamp, recordOf(heard.facts)), times: knownOf(heard.times) }
+  const stamp = versionOf(horizon, rankOf(heard.facts.status), witness === 'rest' ? 1 : 0, heard.facts.status)
+  return { id: heard.id, record: versioned(stamp, recordOf(heard.facts)), times: knownOf(heard.times) }
 }
 
 /** Who told the newest of what is known of a job. */
-export function witnessOf(stamp: Stamp): Observation['witness'] {
+export function originOf(stamp: Version): Observation['origin'] {
   return Number(stamp.slice(26, 38)) === 1 ? 'rest' : 'webhook'
 }
 
@@ -64,7 +64,7 @@ function recordOf(facts: JobFacts): JobRecord {
 
 /** Commutative, associative, idempotent. Returns `a` itself when `b` adds nothing. `frozen` stays what the store says (a's). */
 export function mergeJob(a: Job, b: Job): Job {
-  const record = mergeStamped(a.record, b.record)
+  const record = mergeVersioned(a.record, b.record)
   const times = mergeTimes(a.times, b.times)
   if (record === a.record && times === a.times) return a
   return { ...a, record, times }
@@ -92,17 +92,17 @@ const ofOneLife = [
 
 /** The job as its latest life shows it. */
 export function viewJob(job: Job): JobView {
-  const { stamp, facts, older } = job.record
+  const { version: stamp, facts, older } = job.record
   const { runnerTags } = facts
   const { createdAt, startedAt, finishedAt } = job.times
   const view: Record<string, unknown> = { ...facts, id: job.id, createdAt, startedAt }
   if (runnerTags !== undefined) view.runnerTags = undefined
   // Unless some field is older than the rest, all are of the newest observation.
-  if (older !== undefined || horizonOf(stamp) < second(startedAt)) {
+  if (older !== undefined || newestSecondOf(stamp) < second(startedAt)) {
     for (const field of ofOneLife) {
-      const told = stampOfField(job.record, field)
+      const told = versionOfField(job.record, field)
       if (told === undefined) continue
-      const heardAt = horizonOf(told)
+      const heardAt = newestSecondOf(told)
       if (heardAt > 0 && heardAt < second(startedAt)) view[field] = undefined
     }
   }
@@ -121,7 +121,7 @@ export function workedAt(job: Job): Millis | undefined {
 
 /** True when a frozen job has run (again) since: it is owed a second span. */
 export function hasMoved(job: Job): boolean {
-  const { frozen, times } = job
+  const { snapshot: frozen, times } = job
   if (frozen === undefined) return false
   if (second(times.startedAt) > second(frozen.startedAt)) return true
   if (second(times.finishedAt) <= second(frozen.finishedAt)) return false

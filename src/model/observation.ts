@@ -60,7 +60,7 @@ export interface JobTimes {
   readonly finishedAt?: Millis | undefined
 }
 
-export interface HeardJob {
+export interface ObservedJob {
   readonly id: number
   readonly facts: JobFacts
   readonly times: JobTimes
@@ -73,7 +73,7 @@ export interface SourcePipeline {
   /** The bridge (or the job, for a trigger by job token) that started it, where the source names it. */
   readonly jobId?: number | undefined
   /** True where the platform is new enough to list the parent's bridges in its own payload. */
-  readonly bridgesAreTold?: boolean | undefined
+  readonly bridgesAreListed?: boolean | undefined
   /** True where the platform is as new and names no bridge: a job started it with its token, and jobs are listed too. */
   readonly startedByJob?: boolean | undefined
 }
@@ -110,7 +110,7 @@ export interface PipelineFacts {
   readonly sourcePipeline?: SourcePipeline | undefined
   readonly rootPipelineId?: number | undefined
   /** True where the source lists the pipeline's own bridges too: then nobody need be asked for them. */
-  readonly bridgesAreTold?: boolean | undefined
+  readonly bridgesAreListed?: boolean | undefined
   /** Percent. */
   readonly coverage?: number | undefined
   /** A validated W3C traceparent the pipeline was started with (only under `PIPESPAN_TRACEPARENT=true`). */
@@ -136,8 +136,8 @@ export interface ProjectFacts {
 export interface Observation {
   readonly key: RunKey
   /** Which kind of witness: decides ties. A job event tells of jobs only. */
-  readonly witness: 'webhook' | 'rest'
+  readonly origin: 'webhook' | 'rest'
   readonly project: ProjectFacts
   readonly pipeline?: { readonly facts: PipelineFacts; readonly times: PipelineTimes } | undefined
-  readonly jobs: readonly HeardJob[]
+  readonly jobs: readonly ObservedJob[]
 }

@@ -1,11 +1,11 @@
 // A pipeline's own fields as known so far: which observation is the newest, and who owns the fields that sources spell differently.
-import { mergeStamped, stamped, stampOf, type Owner, type Stamp, type Stamped } from './versioned.ts'
+import { mergeVersioned, versioned, versionOf, type Owner, type Version, type Versioned } from './versioned.ts'
 import { later, latest, second } from './instant.ts'
 import { isTerminal } from './status.ts'
 import type { MergeRequest, Observation, PipelineFacts, PipelineTimes, ProjectFacts } from './observation.ts'
 
 export interface Pipeline {
-  readonly record: Stamped<PipelineFacts>
+  readonly record: Versioned<PipelineFacts>
   readonly times: PipelineTimes
 }
 
@@ -44,8 +44,8 @@ export function mergeRequestOfRef(ref: string | undefined): MergeRequest | undef
  * The newest observation is the one with the greatest horizon (the greatest time in it, its jobs' included; from REST also
  * `updated_at`). Ties: terminal, then REST, then the status by name.
  */
-export function hearPipeline(observation: Observation): Pipeline | undefined {
-  const { pipeline, witness, jobs } = observation
+export function observedPipeline(observation: Observation): Pipeline | undefined {
+  const { pipeline, origin: witness, jobs } = observation
   if (pipeline === undefined) return undefined
   const { facts, times } = pipeline
   const horizon = second(
@@ -56,12 +56,12 @@ export function hearPipeline(observation: Observation): Pipeline | undefined {
       ...jobs.flatMap(job => [job.times.createdAt, job.times.startedAt, job.times.finishedAt]),
     ]),
   )
-  const stamp = stampOf(horizon, isTerminal(facts.status) ? 1 : 0, witness === 'rest' ? 1 : 0, facts.status)
-  return { record: stamped(stamp, facts), times: known(times) }
+  const stamp = versionOf(horizon, isTerminal(facts.status) ? 1 : 0, witness === 'rest' ? 1 : 0, facts.status)
+  return { record: versioned(stamp, facts), times: known(times) }
 }
 
 /** True where the newest observation of a pipeline's record is an answer of REST. */
-export function isFromRest(stamp: Stamp): boolean {
+export function isFromRest(stamp: Version): boolean {
   return Number(stamp.split(':')[2]) === 1
 }
 
@@ -69,7 +69,7 @@ export function isFromRest(stamp: Stamp): boolean {
 export function mergePipeline(a: Pipeline | undefined, b: Pipeline | undefined): Pipeline | undefined {
   if (a === undefined) return b
   if (b === undefined) return a
-  const record = mergeStamped(a.record, b.record, fieldOwners)
+  const record = mergeVersioned(a.record, b.record, fieldOwners)
   const times = mergeTimes(a.times, b.times)
   return record === a.record && times === a.times ? a : { record, times }
 }
@@ -83,7 +83,7 @@ function mergeTimes(a: PipelineTimes, b: PipelineTimes): PipelineTimes {
 }
 
 /** A project's name and path follow the newest observation that names them: a renamed project shows its latest path. */
-export function hearProject(observation: Observation): Stamped<ProjectFacts> {
+export function observedProject(observation: Observation): Versioned<ProjectFacts> {
   const { pipeline, jobs } = observation
   const horizon = second(
     latest([
@@ -94,7 +94,7 @@ export function hearProject(observation: Observation): Stamped<ProjectFacts> {
     ]),
   )
   // A pipeline's payload spells the project out; a job's may not ("Owner / project").
-  return stamped(stampOf(pipeline === undefined ? 0 : 1, horizon), observation.project)
+  return versioned(versionOf(pipeline === undefined ? 0 : 1, horizon), observation.project)
 }
 
 function known(times: PipelineTimes): PipelineTimes {

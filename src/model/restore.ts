@@ -1,26 +1,26 @@
 // A job as its frozen span tells it: what was frozen is stored once, and the job is known from there until it changes. Pure.
-import { hearJob, witnessOf, type FrozenMark, type Job } from './job.ts'
-import { horizonOf } from './versioned.ts'
+import { observedJob, originOf, type SnapshotMark, type Job } from './job.ts'
+import { newestSecondOf } from './versioned.ts'
 import { later, second } from './instant.ts'
-import type { FrozenJob } from './chunk.ts'
+import type { JobSnapshot } from './chunk.ts'
 
 /** What a span tells of the job that was frozen as it: that it was, or all that is known of it. */
-export type Told = 'nothing' | 'mark' | 'job'
+export type Restorable = 'nothing' | 'mark' | 'job'
 
 /** `job`: as it is after the freeze. A job's second span tells nothing: which of them was the last is kept with the job. */
-export function toldOf(job: Job, frozen: FrozenJob): Told {
+export function restorableOf(job: Job, frozen: JobSnapshot): Restorable {
   const { record, times } = job
-  if (job.frozen?.spans !== 1 || frozen.finishedAt !== times.finishedAt) return 'nothing'
-  const { stamp, facts, older } = record
-  const isOfOneWord = older === undefined && horizonOf(stamp) === second(later(times.startedAt, times.finishedAt))
+  if (job.snapshot?.spans !== 1 || frozen.finishedAt !== times.finishedAt) return 'nothing'
+  const { version: stamp, facts, older } = record
+  const isOfOneWord = older === undefined && newestSecondOf(stamp) === second(later(times.startedAt, times.finishedAt))
   const tags = facts.runnerTags
   const isShown =
     frozen.failureReason === facts.failureReason && (tags === undefined || tags.runner === facts.runner?.id)
-  return isOfOneWord && isShown && witnessOf(stamp) === 'webhook' ? 'job' : 'mark'
+  return isOfOneWord && isShown && originOf(stamp) === 'webhook' ? 'job' : 'mark'
 }
 
 /** The mark of a job whose only span is this one. */
-export function thawMark({ status, startedAt, finishedAt }: FrozenJob, attempt: number): FrozenMark {
+export function restoreMark({ status, startedAt, finishedAt }: JobSnapshot, attempt: number): SnapshotMark {
   return {
     attempt,
     spans: 1,
@@ -31,8 +31,8 @@ export function thawMark({ status, startedAt, finishedAt }: FrozenJob, attempt: 
 }
 
 /** The job that this span tells all of. */
-export function thawJob(frozen: FrozenJob, attempt: number): Job {
+export function restoreJob(frozen: JobSnapshot, attempt: number): Job {
   const { id, createdAt, startedAt, finishedAt, start, end, retried, salt, ...facts } = frozen
-  const job = hearJob({ id, facts, times: { createdAt, startedAt, finishedAt } }, 'webhook')
-  return { ...job, frozen: thawMark(frozen, attempt) }
+  const job = observedJob({ id, facts, times: { createdAt, startedAt, finishedAt } }, 'webhook')
+  return { ...job, snapshot: restoreMark(frozen, attempt) }
 }

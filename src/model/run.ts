@@ -1,21 +1,21 @@
 // The run: what is known of one pipeline. Merging is pure and commutative; what is frozen and when is `settle.ts`.
-import { hearJob, mergeJob, type Job } from './job.ts'
-import { hearPipeline, hearProject, mergePipeline, type Pipeline } from './pipeline.ts'
-import { mergeStamped, type Stamped } from './versioned.ts'
+import { observedJob, mergeJob, type Job } from './job.ts'
+import { observedPipeline, observedProject, mergePipeline, type Pipeline } from './pipeline.ts'
+import { mergeVersioned, type Versioned } from './versioned.ts'
 import type { Millis } from './instant.ts'
 import type { Observation, ProjectFacts, RunKey } from './observation.ts'
 
 /** What is remembered of a frozen attempt: enough to tell new work from old and to link to it. */
-export interface FrozenAttempt {
+export interface Attempt {
   readonly attempt: number
   readonly status: string
   /** F, the finish that was exported. */
   readonly finish: Millis
   /** How new the pipeline's record was when it was frozen, in seconds. */
-  readonly horizon: number
+  readonly newestSecond: number
   readonly incomplete: boolean
   /** Number of the parts frozen for it so far, supplements included. */
-  readonly parts: number
+  readonly chunks: number
   /** The ids it went out under: every later send of this attempt and its supplements uses them. */
   readonly trace: TraceContext
 }
@@ -53,10 +53,10 @@ export interface ParentSpan {
 /** A run without its jobs: one row of the store. */
 export interface RunHead {
   readonly key: RunKey
-  readonly project: Stamped<ProjectFacts>
+  readonly project: Versioned<ProjectFacts>
   /** Undefined while only job events were heard. */
   readonly pipeline?: Pipeline | undefined
-  readonly attempts: readonly FrozenAttempt[]
+  readonly attempts: readonly Attempt[]
 }
 
 /** A run with the jobs that were loaded: all of them, or those that an observation names. */
@@ -65,17 +65,17 @@ export interface Run extends RunHead {
 }
 
 /** What one observation alone tells. */
-export function hearRun(observation: Observation): Run {
-  const pipeline = hearPipeline(observation)
+export function observedRun(observation: Observation): Run {
+  const pipeline = observedPipeline(observation)
   const jobs = new Map<number, Job>()
   for (const heard of observation.jobs) {
-    const job = hearJob(heard, observation.witness)
+    const job = observedJob(heard, observation.origin)
     const twin = jobs.get(job.id)
     jobs.set(job.id, twin === undefined ? job : mergeJob(twin, job))
   }
   return {
     key: observation.key,
-    project: hearProject(observation),
+    project: observedProject(observation),
     ...(pipeline === undefined ? {} : { pipeline }),
     attempts: [],
     jobs,
@@ -87,7 +87,7 @@ export function hearRun(observation: Observation): Run {
  * `known`'s. Returns `known` itself when nothing is new.
  */
 export function mergeRun(known: Run, heard: Run): Run {
-  const project = mergeStamped(known.project, heard.project)
+  const project = mergeVersioned(known.project, heard.project)
   const pipeline = mergePipeline(known.pipeline, heard.pipeline)
   const jobs = new Map(known.jobs)
   let moved = false
@@ -103,6 +103,6 @@ export function mergeRun(known: Run, heard: Run): Run {
 }
 
 /** The last frozen attempt, undefined before the first. */
-export function lastAttempt(run: RunHead): FrozenAttempt | undefined {
+export function lastAttempt(run: RunHead): Attempt | undefined {
   return run.attempts.at(-1)
 }

@@ -1,12 +1,12 @@
 // When a run is settled, and what is frozen then. Pure: `plan(run, rules, clock) → what to do now, or when to look again`.
 import { delayingJobs, hasActiveJobs, isAtEnd, isOpen, jobsOfAttempt, supplementsOf } from './attempt.ts'
-import { freezeAttempt, freezeSupplements, type Frozen, type FreezeOptions } from './snapshot.ts'
+import { snapshotAttempt, snapshotSupplements, type Snapshot, type SnapshotOptions } from './snapshot.ts'
 import { isBlocked } from './status.ts'
 import type { Millis } from './instant.ts'
 import type { Run, TraceContext } from './run.ts'
 
 /** All in milliseconds. */
-export interface SettleRules extends FreezeOptions {
+export interface SettleRules extends SnapshotOptions {
   /** How long a finished run may still change before it is exported. */
   readonly settle: number
   /** How long an active job or a missing enrichment may delay the export of a finished run. */
@@ -31,7 +31,7 @@ export type Plan =
   | { readonly step: 'rest' }
   /** Look again at `due`. */
   | { readonly step: 'wait'; readonly due: Millis; readonly endedAt?: Millis | undefined }
-  | { readonly step: 'freeze'; readonly why: 'settled' | 'blocked' | 'stale' | 'supplement'; readonly frozen: Frozen }
+  | { readonly step: 'freeze'; readonly why: 'settled' | 'blocked' | 'stale' | 'supplement'; readonly frozen: Snapshot }
 
 /** `trace` is the context for a first attempt; later attempts keep that of the first. */
 export function plan(run: Run, trace: TraceContext, rules: SettleRules, clock: RunClock): Plan {
@@ -42,7 +42,7 @@ export function plan(run: Run, trace: TraceContext, rules: SettleRules, clock: R
   if (supplements.length === 0) return open ?? { step: 'rest' }
   const due = clock.changedAt + rules.settle
   if (clock.now < due) return { step: 'wait', due: Math.min(due, open?.due ?? due), endedAt: open?.endedAt }
-  return { step: 'freeze', why: 'supplement', frozen: freezeSupplements(run, supplements, rules) }
+  return { step: 'freeze', why: 'supplement', frozen: snapshotSupplements(run, supplements, rules) }
 }
 
 function planAttempt(
@@ -60,7 +60,7 @@ function planAttempt(
     const due = Math.max(settled, enriched, idle)
     if (clock.now < due) return { step: 'wait', due, endedAt }
     const jobs = jobsOfAttempt(run, { withActive: false })
-    return { step: 'freeze', why: 'settled', frozen: freezeAttempt(run, jobs, trace, false, clock.now, rules) }
+    return { step: 'freeze', why: 'settled', frozen: snapshotAttempt(run, jobs, trace, false, clock.now, rules) }
   }
   const blocked = isBlocked(status) && !hasActiveJobs(run)
   const due = clock.changedAt + (blocked ? rules.blockedAfter : rules.staleAfter)
@@ -71,6 +71,6 @@ function planAttempt(
   return {
     step: 'freeze',
     why: blocked ? 'blocked' : 'stale',
-    frozen: freezeAttempt(run, jobs, trace, true, clock.now, rules),
+    frozen: snapshotAttempt(run, jobs, trace, true, clock.now, rules),
   }
 }

@@ -1,84 +1,84 @@
 // Freezing: makes the parts that will be sent for an attempt or for supplements, and the run as it is afterwards. Pure.
 import { durationsByStage } from './durations.ts'
 import { finishOf, newestByName } from './attempt.ts'
-import { frozenVersion, type FrozenJob, type FrozenPart, type FrozenPipeline } from './chunk.ts'
-import { horizonOf } from './versioned.ts'
+import { snapshotVersion, type JobSnapshot, type Chunk, type PipelineSnapshot } from './chunk.ts'
+import { newestSecondOf } from './versioned.ts'
 import { isTerminal } from './status.ts'
 import { earliest, type Millis } from './instant.ts'
-import { lastAttempt, type FrozenAttempt, type Run, type TraceContext } from './run.ts'
+import { lastAttempt, type Attempt, type Run, type TraceContext } from './run.ts'
 import { viewJob, type Job, type JobView } from './job.ts'
 
-export interface Frozen {
+export interface Snapshot {
   readonly run: Run
-  readonly parts: readonly FrozenPart[]
+  readonly chunks: readonly Chunk[]
   /** The jobs whose marks changed. */
   readonly jobs: readonly Job[]
 }
 
-export interface FreezeOptions {
+export interface SnapshotOptions {
   /** Jobs in one part: what one OTLP request must be able to carry. */
-  readonly partSize: number
+  readonly chunkSize: number
   /** Bytes of one part, estimated; 512 KiB unless told. A single larger job is a part by itself. */
-  readonly partBytes?: number | undefined
+  readonly chunkBytes?: number | undefined
 }
 
 /** Freezes the run's next attempt with these jobs. */
-export function freezeAttempt(
+export function snapshotAttempt(
   run: Run,
   jobs: readonly Job[],
   trace: TraceContext,
   incomplete: boolean,
   now: Millis,
-  options: FreezeOptions,
-): Frozen {
+  options: SnapshotOptions,
+): Snapshot {
   const { pipeline } = run
-  if (pipeline === undefined) return { run, parts: [], jobs: [] }
+  if (pipeline === undefined) return { run, chunks: [], jobs: [] }
   const attempt = (lastAttempt(run)?.attempt ?? 0) + 1
   const finish = finishOf(run, now)
   const views = jobs.map(viewJob)
   const start = startOf(run, views, attempt, finish)
-  const frozenPipeline: FrozenPipeline = {
+  const frozenPipeline: PipelineSnapshot = {
     ...portrait(run, start, finish, incomplete),
     jobCount: views.length,
   }
-  const chunks = chunked(frozenJobs(run, jobs, views, attempt, finish), options)
+  const chunks = dividedByBytes(jobSnapshots(run, jobs, views, attempt, finish), options)
   const told = chunks.length > 1 ? { ...frozenPipeline, durations: durationsByStage(views) } : frozenPipeline
   const parts = chunks.map((chunk, index) =>
-    partOf(run, attempt, index + 1, 'attempt', trace, index === 0 ? told : frozenPipeline, chunk),
+    chunkOf(run, attempt, index + 1, 'attempt', trace, index === 0 ? told : frozenPipeline, chunk),
   )
-  const frozenAttempt: FrozenAttempt = {
+  const frozenAttempt: Attempt = {
     attempt,
     status: pipeline.record.facts.status,
     finish,
-    horizon: horizonOf(pipeline.record.stamp),
+    newestSecond: newestSecondOf(pipeline.record.version),
     incomplete,
-    parts: parts.length,
+    chunks: parts.length,
     trace,
   }
   const marked = jobs.map(job => mark(job, attempt))
-  return { run: withJobs({ ...run, attempts: [...run.attempts, frozenAttempt] }, marked), parts, jobs: marked }
+  return { run: withJobs({ ...run, attempts: [...run.attempts, frozenAttempt] }, marked), chunks: parts, jobs: marked }
 }
 
 /** Freezes supplements: each job goes to the earliest attempt that its work belongs to. */
-export function freezeSupplements(run: Run, jobs: readonly Job[], options: FreezeOptions): Frozen {
-  const parts: FrozenPart[] = []
+export function snapshotSupplements(run: Run, jobs: readonly Job[], options: SnapshotOptions): Snapshot {
+  const parts: Chunk[] = []
   const marked: Job[] = []
   const attempts = run.attempts.map(attempt => {
     const own = jobs.filter(job => homeOf(run, job) === attempt.attempt)
     if (own.length === 0) return attempt
-    const pipeline: FrozenPipeline = {
+    const pipeline: PipelineSnapshot = {
       ...portrait(run, attempt.finish, attempt.finish, attempt.incomplete),
       jobCount: own.length,
     }
-    const chunks = chunked(frozenJobs(run, own, own.map(viewJob), attempt.attempt, attempt.finish), options)
+    const chunks = dividedByBytes(jobSnapshots(run, own, own.map(viewJob), attempt.attempt, attempt.finish), options)
     chunks.forEach((chunk, index) => {
-      const number = attempt.parts + index + 1
-      parts.push(partOf(run, attempt.attempt, number, 'supplement', attempt.trace, pipeline, chunk))
+      const number = attempt.chunks + index + 1
+      parts.push(chunkOf(run, attempt.attempt, number, 'supplement', attempt.trace, pipeline, chunk))
     })
     marked.push(...own.map(job => mark(job, attempt.attempt)))
-    return { ...attempt, parts: attempt.parts + chunks.length }
+    return { ...attempt, chunks: attempt.chunks + chunks.length }
   })
-  return { run: withJobs({ ...run, attempts }, marked), parts, jobs: marked }
+  return { run: withJobs({ ...run, attempts }, marked), chunks: parts, jobs: marked }
 }
 
 function homeOf(run: Run, job: Job): number {
@@ -92,7 +92,7 @@ function startOf(run: Run, jobs: readonly JobView[], attempt: number, finish: Mi
   return created ?? earliest(jobs.flatMap(job => [job.createdAt, job.startedAt, job.finishedAt])) ?? finish
 }
 
-function portrait(run: Run, start: Millis, finish: Millis, incomplete: boolean): Omit<FrozenPipeline, 'jobCount'> {
+function portrait(run: Run, start: Millis, finish: Millis, incomplete: boolean): Omit<PipelineSnapshot, 'jobCount'> {
   const { record, times } = run.pipeline ?? { record: { facts: { status: 'unknown' } }, times: {} }
   return {
     facts: record.facts,
@@ -120,28 +120,28 @@ function decisiveFailures(run: Run): string[] {
 }
 
 /** `views`: of the jobs, in their order; they become what is frozen, as a copy of each would double the memory of a large run. */
-function frozenJobs(
+function jobSnapshots(
   run: Run,
   jobs: readonly Job[],
   views: readonly JobView[],
   attempt: number,
   finish: Millis,
-): FrozenJob[] {
+): JobSnapshot[] {
   const newest = newestByName(run)
   return views.map((view, at) => {
     const ran = view.startedAt !== undefined
     const end = view.finishedAt ?? finish
     const start = ran ? view.startedAt : end
     const retried = view.name !== undefined && newest.get(view.name) !== view.id
-    const frozen: FrozenJob = Object.assign(view, { start, end: Math.max(start, end), retried })
+    const frozen: JobSnapshot = Object.assign(view, { start, end: Math.max(start, end), retried })
     const job = jobs[at]
-    return job?.frozen === undefined ? frozen : Object.assign(frozen, { salt: saltOf(job, attempt) })
+    return job?.snapshot === undefined ? frozen : Object.assign(frozen, { salt: saltOf(job, attempt) })
   })
 }
 
 /** A later span of a job is salted by its attempt; a second span within one attempt also by its own number. */
 function saltOf(job: Job, attempt: number): string {
-  const { frozen } = job
+  const { snapshot: frozen } = job
   return frozen === undefined || frozen.attempt < attempt ? String(attempt) : `${attempt}.${frozen.spans + 1}`
 }
 
@@ -149,9 +149,9 @@ function mark(job: Job, attempt: number): Job {
   const { startedAt, finishedAt } = job.times
   return {
     ...job,
-    frozen: {
-      attempt: Math.max(attempt, job.frozen?.attempt ?? 0),
-      spans: (job.frozen?.spans ?? 0) + 1,
+    snapshot: {
+      attempt: Math.max(attempt, job.snapshot?.attempt ?? 0),
+      spans: (job.snapshot?.spans ?? 0) + 1,
       status: job.record.facts.status,
       ...(startedAt === undefined ? {} : { startedAt }),
       ...(finishedAt === undefined ? {} : { finishedAt }),
@@ -159,21 +159,21 @@ function mark(job: Job, attempt: number): Job {
   }
 }
 
-function partOf(
+function chunkOf(
   run: Run,
   attempt: number,
   part: number,
-  kind: FrozenPart['kind'],
+  kind: Chunk['kind'],
   trace: TraceContext,
-  pipeline: FrozenPipeline,
-  jobs: readonly FrozenJob[],
-): FrozenPart {
+  pipeline: PipelineSnapshot,
+  jobs: readonly JobSnapshot[],
+): Chunk {
   return {
-    version: frozenVersion,
+    version: snapshotVersion,
     key: run.key,
     project: run.project.facts,
     attempt,
-    part,
+    number: part,
     kind,
     trace,
     pipeline,
@@ -188,18 +188,21 @@ function withJobs(run: Run, changed: readonly Job[]): Run {
 }
 
 /** A backend that takes a megabyte takes every part. */
-const usualPartBytes = 512 * 1024
+const usualChunkBytes = 512 * 1024
 /** What a span costs besides what is told of its job: ids, the names of its attributes. */
 const bytesOfSpan = 700
 
 /** At least one chunk, also of nothing. */
-function chunked(jobs: readonly FrozenJob[], { partSize, partBytes = usualPartBytes }: FreezeOptions): FrozenJob[][] {
-  const chunks: FrozenJob[][] = [[]]
+function dividedByBytes(
+  jobs: readonly JobSnapshot[],
+  { chunkSize: chunkSize, chunkBytes: partBytes = usualChunkBytes }: SnapshotOptions,
+): JobSnapshot[][] {
+  const chunks: JobSnapshot[][] = [[]]
   let bytes = 0
   for (const job of jobs) {
     const size = bytesOfSpan + roughSize(job)
     const open = chunks.at(-1) ?? []
-    if (open.length > 0 && (open.length >= partSize || bytes + size > partBytes)) {
+    if (open.length > 0 && (open.length >= chunkSize || bytes + size > partBytes)) {
       chunks.push([job])
       bytes = size
     } else {
@@ -211,7 +214,7 @@ function chunked(jobs: readonly FrozenJob[], { partSize, partBytes = usualPartBy
 }
 
 /** At least as long as what of a job can be long; the rest of its JSON is some hundreds. */
-function roughSize({ name, stage, url, user, runner, environment, artifacts }: FrozenJob): number {
+function roughSize({ name, stage, url, user, runner, environment, artifacts }: JobSnapshot): number {
   const texts = (name?.length ?? 0) + (stage?.length ?? 0) + (url?.length ?? 0) + (user?.username?.length ?? 0)
   const places =
     (environment?.name.length ?? 0) + (artifacts?.filename.length ?? 0) + (runner?.description?.length ?? 0)

@@ -1,16 +1,16 @@
 // What is remembered of a run once it is pruned: enough that anything heard of it again tells new work from old. Pure.
 //
 // Only a run at rest is pruned: nothing that was heard of it is owed. So all of that counts as frozen.
-import { hearJob, type Job } from './job.ts'
-import { horizonOf, stamped } from './versioned.ts'
-import type { FrozenAttempt, Run } from './run.ts'
+import { observedJob, type Job } from './job.ts'
+import { newestSecondOf, versioned } from './versioned.ts'
+import type { Attempt, Run } from './run.ts'
 import type { JobFacts, JobTimes, RunKey } from './observation.ts'
 
 export interface Tombstone {
   readonly key: RunKey
   readonly projectId: number
   /** At least one: a run of which nothing was ever frozen needs no memory. */
-  readonly attempts: readonly FrozenAttempt[]
+  readonly attempts: readonly Attempt[]
   readonly jobs: readonly RememberedJob[]
 }
 
@@ -28,13 +28,13 @@ export interface RememberedJob extends Omit<JobTimes, 'createdAt'> {
 export function remember({ key, project, pipeline, attempts, jobs }: Run): Tombstone | undefined {
   const last = attempts.at(-1)
   if (last === undefined) return undefined
-  const horizon = Math.max(last.horizon, pipeline === undefined ? 0 : horizonOf(pipeline.record.stamp))
+  const horizon = Math.max(last.newestSecond, pipeline === undefined ? 0 : newestSecondOf(pipeline.record.version))
   const finish = Math.max(last.finish, pipeline?.times.finishedAt ?? 0)
   return {
     key,
     projectId: project.facts.id,
-    attempts: [...attempts.slice(0, -1), { ...last, finish, horizon }],
-    jobs: [...jobs.values()].map(({ id, record: { facts }, times: { startedAt, finishedAt }, frozen }) => {
+    attempts: [...attempts.slice(0, -1), { ...last, finish, newestSecond: horizon }],
+    jobs: [...jobs.values()].map(({ id, record: { facts }, times: { startedAt, finishedAt }, snapshot: frozen }) => {
       const { attempt = 0, spans = 0 } = frozen ?? {}
       return { id, kind: facts.kind, status: facts.status, attempt, spans, startedAt, finishedAt }
     }),
@@ -45,7 +45,7 @@ export function remember({ key, project, pipeline, attempts, jobs }: Run): Tombs
 export function revive({ key, projectId, attempts, jobs }: Tombstone): Run {
   return {
     key,
-    project: stamped('', { id: projectId }),
+    project: versioned('', { id: projectId }),
     attempts,
     jobs: new Map(jobs.map(job => [job.id, reviveJob(job)])),
   }
@@ -53,6 +53,6 @@ export function revive({ key, projectId, attempts, jobs }: Tombstone): Run {
 
 function reviveJob({ id, kind, status, attempt, spans, startedAt, finishedAt }: RememberedJob): Job {
   const times = { startedAt, finishedAt }
-  const job = hearJob({ id, facts: { kind, status }, times }, 'rest')
-  return attempt === 0 ? job : { ...job, frozen: { attempt, spans, status, ...times } }
+  const job = observedJob({ id, facts: { kind, status }, times }, 'rest')
+  return attempt === 0 ? job : { ...job, snapshot: { attempt, spans, status, ...times } }
 }

@@ -4,20 +4,20 @@
 // each field that it knows; a field that it does not know keeps its older value and that value's stamp. Of two equal
 // stamps the greater value (as JSON) wins. So merging is commutative, associative and idempotent.
 
-export type Stamp = string
+export type Version = string
 
 /** A record merged from observations. `older` holds the stamps of fields that the newest observation did not know. */
-export interface Stamped<F extends object> {
-  readonly stamp: Stamp
+export interface Versioned<F extends object> {
+  readonly version: Version
   readonly facts: F
-  readonly older?: Readonly<Record<string, Stamp>> | undefined
+  readonly older?: Readonly<Record<string, Version>> | undefined
 }
 
 /** Lets one field follow a law of its own: true when `a` must be kept over `b`, undefined when the stamps decide. */
 export type Owner = (a: unknown, b: unknown) => boolean | undefined
 
 /** Builds a stamp from parts in order of weight; numbers are padded so that they sort as numbers. */
-export function stampOf(...parts: readonly (number | string)[]): Stamp {
+export function versionOf(...parts: readonly (number | string)[]): Version {
   let stamp = ''
   for (const [at, part] of parts.entries()) {
     const text = typeof part === 'number' ? padded(part) : part
@@ -36,19 +36,19 @@ function padded(number: number): string {
 const small: string[] = []
 
 /** The first part of a stamp, as a number: the horizon, in seconds. */
-export function horizonOf(stamp: Stamp): number {
+export function newestSecondOf(stamp: Version): number {
   return Number(stamp.slice(0, 12))
 }
 
 /** The stamp of the observation that told this field; undefined when no one has. */
-export function stampOfField<F extends object>(record: Stamped<F>, field: keyof F & string): Stamp | undefined {
+export function versionOfField<F extends object>(record: Versioned<F>, field: keyof F & string): Version | undefined {
   if (record.facts[field] === undefined) return undefined
-  return record.older?.[field] ?? record.stamp
+  return record.older?.[field] ?? record.version
 }
 
 /** Wraps what one observation told. Fields that are undefined are dropped: they are unknown. */
-export function stamped<F extends object>(stamp: Stamp, facts: F): Stamped<F> {
-  return { stamp, facts: knownOf(facts) }
+export function versioned<F extends object>(stamp: Version, facts: F): Versioned<F> {
+  return { version: stamp, facts: knownOf(facts) }
 }
 
 /** The record without its undefined fields; itself where it has none. */
@@ -62,21 +62,21 @@ export function knownOf<F extends object>(facts: F): F {
 }
 
 /** Merges two records. Returns `known` itself when `heard` adds nothing. */
-export function mergeStamped<F extends object>(
-  known: Stamped<F>,
-  heard: Stamped<F>,
+export function mergeVersioned<F extends object>(
+  known: Versioned<F>,
+  heard: Versioned<F>,
   owners?: Readonly<Partial<Record<keyof F, Owner>>>,
-): Stamped<F> {
-  const stamp = known.stamp >= heard.stamp ? known.stamp : heard.stamp
+): Versioned<F> {
+  const stamp = known.version >= heard.version ? known.version : heard.version
   const facts: Record<string, unknown> = {}
-  const older: Record<string, Stamp> = {}
-  let isNew = stamp !== known.stamp
+  const older: Record<string, Version> = {}
+  let isNew = stamp !== known.version
   const fields = new Set([...Object.keys(known.facts), ...Object.keys(heard.facts)]) as Set<keyof F & string>
   for (const field of fields) {
     const a = known.facts[field]
     const b = heard.facts[field]
-    const aStamp = stampOfField(known, field)
-    const bStamp = stampOfField(heard, field)
+    const aStamp = versionOfField(known, field)
+    const bStamp = versionOfField(heard, field)
     if (aStamp === undefined && bStamp === undefined) continue
     const keepA = aStamp !== undefined && (bStamp === undefined || wins(a, aStamp, b, bStamp, owners?.[field]))
     // `b` only wins with a greater stamp or another value, and so always brings something.
@@ -86,10 +86,10 @@ export function mergeStamped<F extends object>(
     if (from !== stamp) older[field] = from
   }
   if (!isNew) return known
-  return { stamp, facts: facts as F, ...(Object.keys(older).length > 0 ? { older } : {}) }
+  return { version: stamp, facts: facts as F, ...(Object.keys(older).length > 0 ? { older } : {}) }
 }
 
-function wins(a: unknown, aStamp: Stamp, b: unknown, bStamp: Stamp, owner: Owner | undefined): boolean {
+function wins(a: unknown, aStamp: Version, b: unknown, bStamp: Version, owner: Owner | undefined): boolean {
   const owned = owner?.(a, b)
   if (owned !== undefined) return owned
   if (aStamp !== bStamp) return aStamp > bStamp

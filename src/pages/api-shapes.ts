@@ -69,7 +69,7 @@ const lane = z.object({
   destination: z.string(),
   signal: z.string(),
   state: z.string(),
-  owed: z.number(),
+  pending: z.number(),
   oldest: millis.optional(),
   dead: z.number(),
   nextTry: millis.optional(),
@@ -82,7 +82,7 @@ const inbox = z.object({
   waiting: z.number(),
   waitingBytes: z.number(),
   oldest: millis.optional(),
-  kept: z.number(),
+  quarantined: z.number(),
 })
 
 const setup = z.object({
@@ -153,17 +153,17 @@ const member = z.object({
 export const pipelineDetail = z.object({
   pipeline,
   family: member,
-  heardFrom: z.array(z.object({ source: z.string(), at: millis })),
+  firstSeenBy: z.array(z.object({ source: z.string(), at: millis })),
   frozen: z.array(z.object({ attempt: z.number(), status: z.string(), finish: millis, incomplete: z.boolean() })),
   exports: z.array(
     z.object({
       id: z.number(),
       attempt: z.number(),
-      part: z.number(),
+      chunk: z.number(),
       signal: z.string(),
       destination: z.string(),
       state: z.enum(['owed', 'delivered', 'dead', 'dropped']),
-      owedAt: millis,
+      pendingSince: millis,
       settledAt: millis.optional(),
       tries: z.number(),
       error: z.string().optional(),
@@ -241,11 +241,11 @@ export const exports = z.object({
       instance: z.string(),
       pipelineId: z.number(),
       attempt: z.number(),
-      part: z.number(),
+      chunk: z.number(),
       status: z.number(),
       error: z.string(),
       tries: z.number(),
-      owedAt: millis,
+      pendingSince: millis,
       settledAt: millis,
     }),
   ),

@@ -10,7 +10,7 @@ import type { PagesParts } from './ports.ts'
 const whole = 3
 
 export async function deadLetterPage(parts: PagesParts, id: number, { base, now }: Reader): Promise<Page | undefined> {
-  const found = await parts.exports.deadLetter(id)
+  const found = await parts.outbox.deadLetter(id)
   if (found === undefined) return undefined
   const { letter, part } = found
   const spans = part === undefined ? [] : parts.exported([part])
@@ -32,7 +32,7 @@ export async function deadLetterPage(parts: PagesParts, id: number, { base, now 
             ['Destination', `${letter.destination}, ${letter.signal}`],
             ['Answer', letter.status === 0 ? 'none' : `HTTP ${letter.status}`],
             ['Refused', time(letter.settledAt, now)],
-            ['Owed since', time(letter.owedAt, now)],
+            ['Owed since', time(letter.pendingSince, now)],
             [
               'Pipeline',
               part === undefined

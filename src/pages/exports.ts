@@ -5,18 +5,18 @@ import { counted, duration, number, since, time } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { laneWords } from './overview.ts'
 import type { DeadLetter } from '../store/ports/outbox.ts'
-import type { LaneStatus, PagesParts } from './ports.ts'
+import type { ExportQueueStatus, PagesParts } from './ports.ts'
 import type { Millis } from '../model/instant.ts'
 
 export interface ExportsView {
-  readonly lanes: readonly LaneStatus[]
+  readonly lanes: readonly ExportQueueStatus[]
   readonly deadLetters: readonly DeadLetter[]
 }
 
 const shown = 100
 
 export async function exportsView(parts: PagesParts): Promise<ExportsView> {
-  const [lanes, deadLetters] = await Promise.all([parts.lanes(), parts.exports.deadLetters(shown)])
+  const [lanes, deadLetters] = await Promise.all([parts.queues(), parts.outbox.deadLetters(shown)])
   return { lanes, deadLetters }
 }
 
@@ -45,12 +45,12 @@ export function exportsPage({ lanes, deadLetters }: ExportsView, reader: Reader)
   }
 }
 
-function lanesTable(lanes: readonly LaneStatus[], now: Millis): Content {
+function lanesTable(lanes: readonly ExportQueueStatus[], now: Millis): Content {
   if (lanes.length === 0) return empty('No destination is configured.')
   const rows = lanes.map(lane => [
     badge(lane.state, laneWords[lane.state] ?? lane.state),
     html`<span class="whole"><strong>${lane.destination}</strong> ${lane.signal}</span>`,
-    html`<span class="figure">${number(lane.owed)}</span>`,
+    html`<span class="figure">${number(lane.pending)}</span>`,
     lane.oldest === undefined ? '–' : html`<span class="whole">${duration(now - lane.oldest)}</span>`,
     html`<span class="figure">${number(lane.counters.delivered)}</span>`,
     since(lane.lastSuccess, now),
@@ -70,7 +70,7 @@ function lanesTable(lanes: readonly LaneStatus[], now: Millis): Content {
 }
 
 /** In whole seconds: the page is sent anew every second. */
-function nextTry({ nextTry: at }: LaneStatus, now: Millis): string {
+function nextTry({ nextTry: at }: ExportQueueStatus, now: Millis): string {
   if (at === undefined) return '–'
   const seconds = Math.ceil((at - now) / 1_000)
   return seconds <= 1 ? 'now' : `in ${seconds < 60 ? `${seconds} s` : duration(seconds * 1_000)}`
@@ -138,7 +138,7 @@ export function confirmPage({ verb, which }: Action, { base, form }: Reader): Pa
   }
 }
 
-export async function perform({ exports, onRetried }: PagesParts, { verb, which }: Action): Promise<number> {
+export async function perform({ outbox: exports, onRetried }: PagesParts, { verb, which }: Action): Promise<number> {
   if (verb === 'drop') return exports.dropDead(which)
   const count = await exports.retryDead(which)
   onRetried()

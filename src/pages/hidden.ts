@@ -1,7 +1,7 @@
 // Projects whose names are not to be seen: left out of whatever the pages show, as if there were no such project. The one place
 // where that is decided: whatever the pages and their API know comes through here.
 import { createHiddenWords } from './hidden-words.ts'
-import type { DeadLetter, Exports } from '../store/ports/outbox.ts'
+import type { DeadLetter, Outbox } from '../store/ports/outbox.ts'
 import type { Json } from '../store/ports/notes.ts'
 import type { PagesParts } from './ports.ts'
 import type { ProjectFacts } from '../model/observation.ts'
@@ -18,7 +18,7 @@ const ofSources = /^(poll|redelivery|backfill)\b/
 
 /** The same parts without what belongs to hidden projects, and without their names. Totals over all projects stay whole: they name none. */
 export function withoutHidden(parts: PagesParts, isHidden: (path: string) => boolean): PagesParts {
-  const { views, runs, exports, inbox } = parts
+  const { views, runs, outbox: exports, inbox } = parts
   const words = createHiddenWords(isHidden)
   const isHiddenProject = ({ path, name }: ProjectFacts): boolean => isHidden(path ?? name ?? '')
   const isShown = ({ run }: StoredRun): boolean => !isHiddenProject(run.project.facts)
@@ -47,7 +47,7 @@ export function withoutHidden(parts: PagesParts, isHidden: (path: string) => boo
 
   /** Nobody acts on what is not shown, not by its number either. */
   const onShown =
-    (act: Exports['retryDead']): Exports['retryDead'] =>
+    (act: Outbox['retryDead']): Outbox['retryDead'] =>
     async ids => {
       if (ids !== 'all') {
         const letters = await Promise.all(ids.map(async id => (await exports.deadLetter(id))?.letter))
@@ -65,10 +65,10 @@ export function withoutHidden(parts: PagesParts, isHidden: (path: string) => boo
 
   return {
     ...parts,
-    lanes: async () => words.without(await parts.lanes()),
+    queues: async () => words.without(await parts.queues()),
     flow: () => words.without(parts.flow()),
     exported: some => words.without(parts.exported(some)),
-    inbox: { ...inbox, listKept: async limit => words.without(await inbox.listKept(limit)) },
+    inbox: { ...inbox, listQuarantined: async limit => words.without(await inbox.listQuarantined(limit)) },
     notes: {
       ...parts.notes,
       list: async prefix => {
@@ -77,7 +77,7 @@ export function withoutHidden(parts: PagesParts, isHidden: (path: string) => boo
       },
     },
     runs: { get: async key => one(await runs.get(key)) },
-    exports: {
+    outbox: {
       retryDead: onShown(async ids => exports.retryDead(ids)),
       dropDead: onShown(async ids => exports.dropDead(ids)),
       deadLetters: async limit => {
@@ -113,7 +113,7 @@ export function withoutHidden(parts: PagesParts, isHidden: (path: string) => boo
         ),
       find: async (projectId, pipelineId, instance) => one(await views.find(projectId, pipelineId, instance)),
       children: async key => shown(await views.children(key)),
-      exportsOf: async key => words.without(await views.exportsOf(key)),
+      outboxOf: async key => words.without(await views.outboxOf(key)),
       trends: {
         ...views.trends,
         series: async (subject, query) =>

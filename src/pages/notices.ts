@@ -1,6 +1,6 @@
 // What needs a human: each a sentence of what is wrong, and one of what to do. Pure.
 import { ago, counted, duration } from './format.ts'
-import type { Flow, LaneStatus, Setup } from './ports.ts'
+import type { Flow, ExportQueueStatus, Setup } from './ports.ts'
 import { earliest, type Millis } from '../model/instant.ts'
 import type { InboxState } from '../store/ports/inbox.ts'
 
@@ -15,7 +15,7 @@ export interface Notice {
 export interface Health {
   readonly flow: Flow
   readonly inbox: InboxState
-  readonly lanes: readonly LaneStatus[]
+  readonly lanes: readonly ExportQueueStatus[]
   readonly setup: Setup
   /** Our own hooks that the platform has switched off, by name. */
   readonly hooksOff: readonly string[]
@@ -52,11 +52,11 @@ function exportNotices({ lanes, setup }: Health, now: Millis): Notice[] {
 }
 
 /** Signals of a destination in one sentence where the same is wrong with them. */
-interface Lanes extends Omit<LaneStatus, 'signal'> {
+interface Lanes extends Omit<ExportQueueStatus, 'signal'> {
   readonly signals: string
 }
 
-function together(lanes: readonly LaneStatus[]): Lanes[] {
+function together(lanes: readonly ExportQueueStatus[]): Lanes[] {
   const alike = Map.groupBy(lanes, ({ destination, state, lastError }) =>
     JSON.stringify([destination, state, lastError?.status, lastError?.words]),
   )
@@ -67,7 +67,7 @@ function together(lanes: readonly LaneStatus[]): Lanes[] {
       {
         ...first,
         signals: enumerated(some.map(lane => lane.signal)),
-        owed: some.reduce((sum, lane) => sum + lane.owed, 0),
+        pending: some.reduce((sum, lane) => sum + lane.pending, 0),
         oldest: earliest(some.map(lane => lane.oldest)),
         nextTry: earliest(some.map(lane => lane.nextTry)),
       },
@@ -81,11 +81,14 @@ function enumerated(words: readonly string[]): string {
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`
 }
 
-function laneNotices({ destination, signals, state, owed, oldest, lastError, nextTry }: Lanes, now: Millis): Notice[] {
+function laneNotices(
+  { destination, signals, state, pending, oldest, lastError, nextTry }: Lanes,
+  now: Millis,
+): Notice[] {
   const words = lastError?.words.replace(/\.$/, '')
   const said = words === undefined ? '' : ` It said: ${[lastError?.status, words].filter(Boolean).join(', ')}.`
   const again = nextTry === undefined || nextTry <= now ? 'soon' : `in ${duration(nextTry - now)}`
-  const queue = `${counted(owed, 'export waits', 'exports wait')} for "${destination}"`
+  const queue = `${counted(pending, 'export waits', 'exports wait')} for "${destination}"`
   switch (state) {
     case 'unauthorized':
       return [
@@ -130,10 +133,10 @@ function laneNotices({ destination, signals, state, owed, oldest, lastError, nex
 
 function inboxNotices({ inbox }: Health, now: Millis): Notice[] {
   const notices: Notice[] = []
-  if (inbox.kept > 0) {
+  if (inbox.quarantined > 0) {
     notices.push({
       level: 'problem',
-      what: `${counted(inbox.kept, 'delivery', 'deliveries')} could not be understood and ${inbox.kept === 1 ? 'is' : 'are'} kept.`,
+      what: `${counted(inbox.quarantined, 'delivery', 'deliveries')} could not be understood and ${inbox.quarantined === 1 ? 'is' : 'are'} kept.`,
       remedy: 'See why on the page of sources, or with `pipespan inbox list`; try again after an upgrade.',
       more: '/sources',
     })

@@ -8,7 +8,7 @@ import { html, type Content, type Html } from './html.ts'
 import { noticesOf, type Health, type Notice } from './notices.ts'
 import { runCard, type RunCard } from './run-card.ts'
 import { runRows } from './run-rows.ts'
-import type { LaneStatus, PagesParts } from './ports.ts'
+import type { ExportQueueStatus, PagesParts } from './ports.ts'
 import type { Millis } from '../model/instant.ts'
 
 export interface Overview extends Health {
@@ -25,7 +25,7 @@ const shown = { running: 6, finished: 12 }
 export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overview> {
   const [inbox, lanes, running, active, finished, hooks] = await Promise.all([
     parts.inbox.state(),
-    parts.lanes(),
+    parts.queues(),
     parts.views.inStatus(activeStatuses, shown.running),
     parts.views.countInStatus(activeStatuses),
     parts.views.lastFinished(shown.finished),
@@ -93,7 +93,7 @@ function withCode(text: string): Content {
 
 /** Five stations, from left to right or from top to bottom. */
 function flowPicture({ flow, inbox, lanes, active }: Overview, now: Millis): Html {
-  const owed = lanes.reduce((sum, lane) => sum + lane.owed, 0)
+  const owed = lanes.reduce((sum, lane) => sum + lane.pending, 0)
   const oldest = lanes.flatMap(lane => lane.oldest ?? [])
   const delivered = lanes.reduce((sum, lane) => sum + lane.counters.delivered, 0)
   const { ignored, refused } = becameOf(flow)
@@ -109,7 +109,7 @@ function flowPicture({ flow, inbox, lanes, active }: Overview, now: Millis): Htm
     ])}
     ${station('Inbox', number(inbox.waiting), [
       inbox.waiting === 0 ? 'nothing waits' : `waiting, oldest ${ago(inbox.oldest, now)}`,
-      inbox.kept > 0 && html`<span class="bad-text">${number(inbox.kept)} kept</span>`,
+      inbox.quarantined > 0 && html`<span class="bad-text">${number(inbox.quarantined)} kept</span>`,
     ])}
     ${station('Pipelines', number(active), [active === 1 ? 'runs now' : 'run now', `${number(flow.attempts)} settled since the start`])}
     ${station('Exports', number(owed), [owed === 0 ? 'nothing is owed' : `owed, oldest ${ago(Math.min(...oldest), now)}`, false])}
@@ -131,8 +131,8 @@ function destinations({ lanes }: Overview, now: Millis): Content {
   </ul>`
 }
 
-function laneRow(lane: LaneStatus, now: Millis): Html {
-  const { destination, signal, state, owed, counters, lastSuccess } = lane
+function laneRow(lane: ExportQueueStatus, now: Millis): Html {
+  const { destination, signal, state, pending: owed, counters, lastSuccess } = lane
   return html`<li class="pair">
     <span
       ><strong>${destination}</strong> ${signal}<br /><span class="dim"

@@ -8,7 +8,7 @@ import type { Millis } from '../model/instant.ts'
 export interface PipelineDetail {
   readonly pipeline: RunCard
   readonly family: FamilyMember
-  readonly heardFrom: readonly { readonly source: string; readonly at: Millis }[]
+  readonly firstSeenBy: readonly { readonly source: string; readonly at: Millis }[]
   readonly frozen: readonly {
     readonly attempt: number
     readonly status: string
@@ -34,15 +34,15 @@ export async function pipelineDetail(
   const { key, attempts } = stored.run
   const [family, frozenParts, exports] = await Promise.all([
     familyOf(parts, stored),
-    parts.views.parts(key),
-    parts.views.exportsOf(key),
+    parts.views.chunks(key),
+    parts.views.outboxOf(key),
   ])
   const spans = parts.exported(frozenParts)
   const traceId = spans[0]?.traceId
   return {
     pipeline: runCard(stored),
     family,
-    heardFrom: Object.entries(stored.heardFrom)
+    firstSeenBy: Object.entries(stored.firstSeenBy)
       .map(([source, at]) => ({ source, at }))
       .sort((a, b) => a.at - b.at),
     frozen: attempts.map(({ attempt, status, finish, incomplete }) => ({ attempt, status, finish, incomplete })),

@@ -200,8 +200,8 @@ function exportsTable({ exports, frozen, pipeline }: PipelineDetail, now: number
       { owed: 'owed', delivered: 'delivered', dead: 'refused', dropped: 'dropped' }[one.state],
     ),
     html`${one.signal} <span class="dim">${one.destination}</span>`,
-    html`${one.attempt}${one.part > 1 && html`<span class="dim">, part ${one.part}</span>`}`,
-    time(one.settledAt ?? one.owedAt, now),
+    html`${one.attempt}${one.chunk > 1 && html`<span class="dim">, part ${one.chunk}</span>`}`,
+    time(one.settledAt ?? one.pendingSince, now),
     one.error ?? '',
   ])
   return table('Exports', ['State', 'Signal', 'Attempt', 'Since', 'The backend said'], rows)
@@ -214,9 +214,9 @@ const sourceWords: Readonly<Record<string, string>> = {
   backfill: 'Backfill, through the platform’s API',
 }
 
-function origin({ heardFrom, frozen, pipeline }: PipelineDetail, now: number): Html {
+function origin({ firstSeenBy, frozen, pipeline }: PipelineDetail, now: number): Html {
   return html`<ol class="steps">
-    ${heardFrom.map(({ source, at }, index) => html`<li><strong>${sourceWords[source] ?? source}</strong> ${index === 0 ? 'told of it first' : 'told of it too'}, ${time(at, now)}</li>`)}
+    ${firstSeenBy.map(({ source, at }, index) => html`<li><strong>${sourceWords[source] ?? source}</strong> ${index === 0 ? 'told of it first' : 'told of it too'}, ${time(at, now)}</li>`)}
     ${frozen.map(({ attempt, status, finish, incomplete }) => html`<li>Attempt ${valueOf(attempt)} <strong>${wordOf(status)}</strong>, finished ${time(finish, now)}${incomplete && ', exported before its end'}</li>`)}
     <li class="dim">Last change ${ago(pipeline.changedAt, now)}, instance ${pipeline.instance}</li>
   </ol>`

@@ -1,6 +1,6 @@
 // What the pages ask of the rest of the daemon. The composition root hands it in; nothing here knows where it comes from.
-import type { Exports, Lane } from '../store/ports/outbox.ts'
-import type { FrozenPart } from '../model/chunk.ts'
+import type { Outbox, ExportQueue } from '../store/ports/outbox.ts'
+import type { Chunk } from '../model/chunk.ts'
 import type { Inbox } from '../store/ports/inbox.ts'
 import type { Counters } from '../store/ports/store.ts'
 import type { Log } from '../lib/log.ts'
@@ -13,15 +13,15 @@ import type { Views } from '../store/ports/views.ts'
 export interface PagesParts {
   readonly views: Views
   readonly runs: Pick<Runs, 'get'>
-  readonly exports: Pick<Exports, 'deadLetters' | 'deadLetter' | 'retryDead' | 'dropDead'>
-  readonly inbox: Pick<Inbox, 'state' | 'listKept' | 'retryKept'>
+  readonly outbox: Pick<Outbox, 'deadLetters' | 'deadLetter' | 'retryDead' | 'dropDead'>
+  readonly inbox: Pick<Inbox, 'state' | 'listQuarantined' | 'retryQuarantined'>
   readonly notes: Pick<Notes, 'list' | 'readAt' | 'change'>
   readonly counters: Pick<Counters, 'all'>
-  readonly lanes: () => Promise<readonly LaneStatus[]>
+  readonly queues: () => Promise<readonly ExportQueueStatus[]>
   /** What this process has counted since it started. */
   readonly flow: () => Flow
   /** What was sent for these parts, span by span. */
-  readonly exported: (parts: readonly FrozenPart[]) => readonly ExportedSpan[]
+  readonly exported: (parts: readonly Chunk[]) => readonly ExportedSpan[]
   readonly setup: () => Setup
   /** Dead letters are owed again. */
   readonly onRetried: () => void
@@ -61,9 +61,9 @@ export interface Flow {
 }
 
 /** How a lane stands: see the export room for its states. */
-export interface LaneStatus extends Lane {
+export interface ExportQueueStatus extends ExportQueue {
   readonly state: string
-  readonly owed: number
+  readonly pending: number
   readonly oldest?: Millis | undefined
   readonly dead: number
   readonly nextTry?: Millis | undefined

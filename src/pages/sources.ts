@@ -6,14 +6,14 @@ import { counted, number, since, size, time, utc } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { runCard } from './run-card.ts'
 import type { Flow, PagesParts, Setup } from './ports.ts'
-import type { InboxState, KeptDelivery } from '../store/ports/inbox.ts'
+import type { InboxState, QuarantinedDelivery } from '../store/ports/inbox.ts'
 import type { Millis } from '../model/instant.ts'
 
 export interface SourcesView {
   readonly flow: Flow
   readonly setup: Setup
   readonly inbox: InboxState
-  readonly kept: readonly KeptDelivery[]
+  readonly kept: readonly QuarantinedDelivery[]
   /** Projects heard of lately: which source told of each pipeline first, over its newest ones. */
   readonly projects: readonly ProjectSources[]
   readonly documents: readonly SourceDocument[]
@@ -35,7 +35,7 @@ const newest = 200
 export async function sourcesView(parts: PagesParts): Promise<SourcesView> {
   const [inbox, kept, page, counters, ...documents] = await Promise.all([
     parts.inbox.state(),
-    parts.inbox.listKept(20),
+    parts.inbox.listQuarantined(20),
     parts.views.search({ limit: newest }),
     parts.counters.all(),
     ...documentPrefixes.map(async prefix => parts.notes.list(prefix)),
@@ -45,7 +45,7 @@ export async function sourcesView(parts: PagesParts): Promise<SourcesView> {
     setup: parts.setup(),
     inbox,
     kept,
-    projects: byProject(page.runs.map(run => ({ heardFrom: run.heardFrom, card: runCard(run) }))),
+    projects: byProject(page.runs.map(run => ({ firstSeenBy: run.firstSeenBy, card: runCard(run) }))),
     documents: documents.flatMap(found => [...found].map(([name, value]) => ({ name, value }))),
     counters: Object.fromEntries(counters),
   }
@@ -53,15 +53,15 @@ export async function sourcesView(parts: PagesParts): Promise<SourcesView> {
 
 function byProject(
   runs: readonly {
-    readonly heardFrom: Readonly<Partial<Record<string, Millis>>>
+    readonly firstSeenBy: Readonly<Partial<Record<string, Millis>>>
     readonly card: { readonly project: string; readonly changedAt: Millis }
   }[],
 ): ProjectSources[] {
   return [...Map.groupBy(runs, ({ card: one }) => one.project)]
     .map(([project, some]) => {
       const firstBy: Record<string, number> = {}
-      for (const { heardFrom } of some) {
-        const [first] = Object.entries(heardFrom).sort((a, b) => (a[1] ?? 0) - (b[1] ?? 0))
+      for (const { firstSeenBy } of some) {
+        const [first] = Object.entries(firstSeenBy).sort((a, b) => (a[1] ?? 0) - (b[1] ?? 0))
         if (first !== undefined) firstBy[first[0]] = (firstBy[first[0]] ?? 0) + 1
       }
       return {
@@ -162,7 +162,7 @@ function inboxFacts({ inbox, flow }: SourcesView, now: Millis): Html {
     ['Understood', number(flow.understood)],
     ['Of projects left out', number(flow.excluded)],
     ['Not understood', number(flow.unparseable)],
-    ['Kept', number(inbox.kept)],
+    ['Kept', number(inbox.quarantined)],
   ])
 }
 
@@ -183,6 +183,6 @@ function keptTable({ kept, inbox }: SourcesView, now: Millis): Content {
     html`<span class="whole">${size(one.size)}</span>`,
   ])
   return html`${table('Kept deliveries', ['No.', 'Received', 'Event', 'Instance', 'Why', 'Size'], rows)}
-    ${inbox.kept > kept.length && html`<p class="dim">The newest ${number(kept.length)} of ${number(inbox.kept)}.</p>`}
+    ${inbox.quarantined > kept.length && html`<p class="dim">The newest ${number(kept.length)} of ${number(inbox.quarantined)}.</p>`}
     <p class="dim">See one with <code>pipespan inbox show</code>, try again with <code>pipespan inbox retry</code>.</p>`
 }

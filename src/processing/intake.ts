@@ -69,7 +69,7 @@ export function createIntake(options: IntakeOptions): Intake {
     turn: async () => {
       if (!retriedOthers) {
         // What an older version could not understand gets one try by this one.
-        const back = await options.inbox.retryKeptOfOtherVersions(options.version)
+        const back = await options.inbox.retryQuarantinedOfOtherVersions(options.version)
         if (back > 0) options.log.info({ deliveries: back }, 'trying again what another version could not understand')
         retriedOthers = true
       }

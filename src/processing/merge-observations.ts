@@ -1,9 +1,9 @@
 // How news enters a run: merge it, write what changed, say when to look at the run again. Pure; the store runs it under a lock.
-import { hearRun, mergeRun, type Run } from '../model/run.ts'
+import { observedRun, mergeRun, type Run } from '../model/run.ts'
 import { isAtEnd } from '../model/attempt.ts'
 import { isBlocked, isUnderWay } from '../model/status.ts'
 import { leastSilence } from './silence.ts'
-import type { AskingChange, AskingWants } from '../store/ports/enrichment-queue.ts'
+import type { EnrichmentChange, DetailLevel } from '../store/ports/enrichment-queue.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Observation, RunKey } from '../model/observation.ts'
 import type { RunChange, RunTiming, RunWork, SourceName, StoredRun } from '../store/ports/runs.ts'
@@ -32,7 +32,7 @@ export function absorbing(
   for (const observation of observations) {
     const { key } = observation
     const name = `${key.instance}\n${key.pipelineId}`
-    const heard = hearRun(observation)
+    const heard = observedRun(observation)
     const before = byRun.get(name)
     byRun.set(name, { key, heard: before === undefined ? heard : mergeRun(before.heard, heard) })
   }
@@ -58,7 +58,12 @@ export function absorb(
     const job = run.jobs.get(id)
     return job === undefined || job === known?.run.jobs.get(id) ? [] : [job]
   })
-  return { run, jobs, timing: timingAfter(run, known?.timing, now, rules), asking: askingAfter(run, known, now, rules) }
+  return {
+    run,
+    jobs,
+    timing: timingAfter(run, known?.timing, now, rules),
+    enrichment: askingAfter(run, known, now, rules),
+  }
 }
 
 /**
@@ -88,16 +93,16 @@ function askingAfter(
   known: StoredRun | undefined,
   now: Millis,
   { enrichDeadline, silentAfter = leastSilence }: AbsorbRules,
-): AskingChange | undefined {
+): EnrichmentChange | undefined {
   if (enrichDeadline === undefined) return undefined
   if (isAtEnd(run)) return known?.timing.endedAt === undefined ? askFor('details', now) : undefined
   if (known === undefined && run.pipeline === undefined) return askFor('pipeline', now + onlyJobsAfter)
   const before = known?.run.pipeline
   const begins = known === undefined || (before !== undefined && !isUnderWay(before.record.facts.status))
   const isGoingOn = known === undefined || isUnderWay(run.pipeline?.record.facts.status ?? '')
-  return begins && isGoingOn ? { ask: 'state', lane: 'silent', at: now + silentAfter } : undefined
+  return begins && isGoingOn ? { detail: 'state', priority: 'silent', at: now + silentAfter } : undefined
 }
 
-function askFor(ask: AskingWants, at: Millis): AskingChange {
-  return { ask, lane: 'fresh', at }
+function askFor(ask: DetailLevel, at: Millis): EnrichmentChange {
+  return { detail: ask, priority: 'fresh', at }
 }

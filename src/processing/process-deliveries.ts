@@ -174,7 +174,7 @@ export async function setAside(hold: Hold, item: InboxItem, reason: string): Pro
   const { counters, inbox, lease, log, redact, version } = hold
   // Were it this that kills, all that is left is not to look at it.
   const body = (item.deaths ?? 0) > 3 ? beginningOf(item.body) : redact(item.body)
-  if (!(await inbox.keep(lease.token, item.id, { reason, body, version }))) return
+  if (!(await inbox.quarantine(lease.token, item.id, { reason, body, version }))) return
   counters.unparseable += 1
   // Told when it can be seen: whoever reads this looks for it.
   log.warn({ delivery: item.id, event: item.event, reason }, 'a delivery could not be understood')

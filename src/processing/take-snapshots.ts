@@ -2,10 +2,10 @@
 // asks it about runs that are due, the intake about those that are due the moment they are heard of.
 import { parentOf, traceContextOf, type Ancestor, type FamilyOptions } from '../model/family.ts'
 import { plan, type SettleRules } from '../model/settle.ts'
-import type { FrozenPart } from '../model/chunk.ts'
+import type { Chunk } from '../model/chunk.ts'
 import type { Job } from '../model/job.ts'
 import type { Millis } from '../model/instant.ts'
-import type { Owed, RunChange, RunTiming, RunWork, StoredRun } from '../store/ports/runs.ts'
+import type { PendingChunk, RunChange, RunTiming, RunWork, StoredRun } from '../store/ports/runs.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
 import type { Run, TraceContext } from '../model/run.ts'
 import type { Selection } from './selection.ts'
@@ -15,9 +15,9 @@ export interface FreezerOptions {
   readonly family: FamilyOptions
   readonly selection: Selection
   /** Who is owed what: destinations with the signals that are on for them. */
-  readonly to: Owed['to']
+  readonly to: PendingChunk['to']
   /** What a frozen part adds to its project's totals; none are kept without it. */
-  readonly measure?: ((part: FrozenPart) => ProjectIncrements | undefined) | undefined
+  readonly measure?: ((part: Chunk) => ProjectIncrements | undefined) | undefined
   /** Called after something was frozen: the exporter has something to send. */
   readonly onFrozen: () => void
 }
@@ -75,7 +75,7 @@ export function createFreezer(options: FreezerOptions): Freezer {
         const heard = work.decide(known, now)
         const isWhole = known === undefined || work.jobs === 'all'
         if (heard === undefined || !isWhole || (heard.timing.dueAt ?? Infinity) > now) return heard
-        const decision = decide({ run: heard.run, timing: heard.timing, heardFrom: {} }, undefined, now)
+        const decision = decide({ run: heard.run, timing: heard.timing, firstSeenBy: {} }, undefined, now)
         if ('parent' in decision) return heard
         did.push(...decision.did)
         const jobs = new Map([...heard.jobs, ...decision.change.jobs].map(job => [job.id, job]))
@@ -95,11 +95,11 @@ function freeze(known: StoredRun, trace: TraceContext, now: Millis, options: Fre
   let { run } = known
   let timing = boundedTiming(known.timing, now, rules)
   const jobs = new Map<number, Job>()
-  const owed: Owed[] = []
+  const owed: PendingChunk[] = []
   const totals: ProjectIncrements[] = []
   const did: Frozen[] = []
   const changed = (next: RunTiming): Decision => ({
-    change: { run, jobs: [...jobs.values()], owed, totals, timing: next },
+    change: { run, jobs: [...jobs.values()], pending: owed, totals, timing: next },
     did,
   })
   for (;;) {
@@ -115,10 +115,10 @@ function freeze(known: StoredRun, trace: TraceContext, now: Millis, options: Fre
       did.push('excluded')
       continue
     }
-    const { parts } = next.frozen
-    const heardAt = known.timing.changedAt
-    if (to.length > 0) owed.push(...parts.map(part => ({ part: { ...part, heardAt }, to })))
-    if (measure !== undefined) totals.push(...parts.flatMap(part => measure(part) ?? []))
+    const { chunks } = next.frozen
+    const observedAt = known.timing.changedAt
+    if (to.length > 0) owed.push(...chunks.map(chunk => ({ chunk: { ...chunk, observedAt }, to })))
+    if (measure !== undefined) totals.push(...chunks.flatMap(chunk => measure(chunk) ?? []))
   }
 }
 

@@ -3,7 +3,7 @@ import type { BudgetSnapshot } from '../platform/rest/budget.ts'
 import type { EnricherCounters } from '../enrichment/enricher.ts'
 import type { InboxState } from '../store/ports/inbox.ts'
 import type { IntakeCounters } from '../processing/intake.ts'
-import type { LaneStatus } from '../export/exporter.ts'
+import type { ExportQueueStatus } from '../export/exporter.ts'
 import type { PollerCounters } from '../discovery/poller.ts'
 import type { RedeliveryCounters } from '../discovery/redelivery.ts'
 import type { FreezerCounters } from '../processing/take-snapshots.ts'
@@ -18,7 +18,7 @@ export interface Seen {
   readonly intake: Readonly<IntakeCounters>
   readonly freezer: Readonly<FreezerCounters>
   readonly settler: Readonly<SettlerCounters>
-  readonly lanes: readonly LaneStatus[]
+  readonly lanes: readonly ExportQueueStatus[]
   readonly inbox: InboxState
   readonly runs: { readonly runs: number; readonly onlyJobs: number; readonly open: number }
   /** The store's own counters, by name. */
@@ -93,7 +93,7 @@ export const observedMetrics = [
   { name: 'pipespan.inbox.age', type: 'gauge', unit: 's', attributes: [],
     says: 'How long the oldest delivery has waited in the inbox.', seen: ({ inbox, now }) => [{ value: age(inbox.oldest, now) }] },
   { name: 'pipespan.inbox.kept', type: 'gauge', unit: '{delivery}', attributes: [],
-    says: 'Deliveries that could not be understood, kept for inspection.', seen: ({ inbox }) => [{ value: inbox.kept }] },
+    says: 'Deliveries that could not be understood, kept for inspection.', seen: ({ inbox }) => [{ value: inbox.quarantined }] },
   { name: 'pipespan.runs.stored', type: 'gauge', unit: '{run}', attributes: ['state'],
     says: 'Runs in the store: under way or not yet settled, at rest, or known from job events alone.',
     seen: ({ runs: { runs, open, onlyJobs } }) => entries({ open, rest: Math.max(0, runs - open - onlyJobs), only_jobs: onlyJobs }, state => ({ state })) },
@@ -105,7 +105,7 @@ export const observedMetrics = [
     says: 'How often a run was put off because it could not be settled, while others could; the log names it.',
     seen: ({ settler }) => [{ value: settler.putOff }] },
   { name: 'pipespan.export.queue.size', type: 'gauge', unit: '{export}', attributes: lane,
-    says: 'Exports owed.', seen: ({ lanes }) => lanes.map(one => ({ value: one.owed, attributes: laneOf(one) })) },
+    says: 'Exports owed.', seen: ({ lanes }) => lanes.map(one => ({ value: one.pending, attributes: laneOf(one) })) },
   { name: 'pipespan.export.queue.age', type: 'gauge', unit: 's', attributes: lane,
     says: 'Since when the oldest export is owed.', seen: ({ lanes, now }) => lanes.map(one => ({ value: age(one.oldest, now), attributes: laneOf(one) })) },
   { name: 'pipespan.export.dead_letters', type: 'gauge', unit: '{export}', attributes: lane,
@@ -174,7 +174,7 @@ export const ownMetrics: readonly (ObservedMetric | RecordedMetric)[] = [
   ...Object.values(recordedMetrics),
 ]
 
-function laneOf({ destination, signal }: LaneStatus): { destination: string; signal: string } {
+function laneOf({ destination, signal }: ExportQueueStatus): { destination: string; signal: string } {
   return { destination, signal }
 }
 

@@ -27,7 +27,7 @@ export interface Watch {
 
 /** What takes longer has a span, ms. */
 const slow = 250
-const watched = ['inbox', 'runs', 'exports', 'totals', 'pruning'] as const
+const watched = ['inbox', 'runs', 'outbox', 'totals', 'pruning'] as const
 /** Leases remembered to tell how long their exports took. */
 const mostLeases = 1_000
 
@@ -71,7 +71,7 @@ export function createWatch({ meters, tracer, now }: WatchOptions): Watch {
       meters.record('storeDuration', tookMs / 1000, { operation, ...(failed ? { error: 'true' } : {}) }),
     store: store => {
       const ports = Object.fromEntries(watched.map(name => [name, port(name, store[name])])) as unknown as Store
-      return { ...store, ...ports, exports: withLatency(ports.exports, meters) }
+      return { ...store, ...ports, outbox: withLatency(ports.outbox, meters) }
     },
     budget: budget => ({
       take: async (priority, signal) => {
@@ -101,7 +101,7 @@ export function createWatch({ meters, tracer, now }: WatchOptions): Watch {
 }
 
 /** Remembers what was leased, to tell how long it took when it is delivered. */
-function withLatency(exports: Store['exports'], meters: OwnMeters): Store['exports'] {
+function withLatency(exports: Store['outbox'], meters: OwnMeters): Store['outbox'] {
   const leases = new Map<string, { lane: { destination: string; signal: string }; heardAt: Map<number, number> }>()
   return {
     ...bound(exports),
@@ -111,7 +111,9 @@ function withLatency(exports: Store['exports'], meters: OwnMeters): Store['expor
       const [oldest] = leases.keys()
       if (leases.size >= mostLeases && oldest !== undefined) leases.delete(oldest)
       const { destination, signal } = lane
-      const heardAt = new Map(lease.items.map(({ id, part, owedAt }) => [id, part.heardAt ?? owedAt]))
+      const heardAt = new Map(
+        lease.items.map(({ id, chunk: part, pendingSince: owedAt }) => [id, part.observedAt ?? owedAt]),
+      )
       leases.set(lease.token, { lane: { destination, signal }, heardAt })
       return lease
     },

@@ -3,7 +3,7 @@ import { openSqlite, openSqliteShared } from './sqlite/open-sqlite.ts'
 import { proveRoom } from './maintenance/writable.ts'
 import { openSqliteDoor } from './sqlite/inbox-writer.ts'
 import type { Secret } from '../lib/secret.ts'
-import type { InboxDoor } from './ports/inbox.ts'
+import type { InboxWriter } from './ports/inbox.ts'
 import type { Log } from '../lib/log.ts'
 import type { JournalMarks } from './sqlite/wal/positions.ts'
 import type { SharedStore, Store } from './ports/store.ts'
@@ -56,7 +56,7 @@ export async function openStore(location: StoreLocation, options: OpenOptions): 
 export async function openInboxDoor(
   location: StoreLocation,
   options: OpenOptions & { readonly marks: JournalMarks },
-): Promise<InboxDoor> {
+): Promise<InboxWriter> {
   if (location.engine === 'sqlite') {
     return openSqliteDoor(location.path, { ...options, ...hostClocks }, options.marks)
   }

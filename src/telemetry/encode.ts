@@ -4,7 +4,7 @@ import { JsonLogsSerializer, JsonTraceSerializer } from '@opentelemetry/otlp-tra
 import type { Attributes } from '@opentelemetry/api'
 import type { ReadableLogRecord } from '@opentelemetry/sdk-logs'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
-import type { FrozenPart } from '../model/chunk.ts'
+import type { Chunk } from '../model/chunk.ts'
 import { logBytes } from './log-bytes.ts'
 import { sketchLogs, toLogs } from './logs.ts'
 import type { TelemetrySettings } from './settings.ts'
@@ -16,30 +16,30 @@ import { settleJson, withNeighbours } from './whole-doubles.ts'
  * One ExportTraceServiceRequest in protobuf, with one ResourceSpans for each part. The bytes of many parts are those of each,
  * one after the other.
  */
-export function encodeTraces(parts: readonly FrozenPart[], settings: TelemetrySettings): Uint8Array {
+export function encodeTraces(parts: readonly Chunk[], settings: TelemetrySettings): Uint8Array {
   return traceBytes(parts.map(part => sketchTrace(part, settings)))
 }
 
 /** The same request as OTLP/JSON, indented for people. */
-export function tracesAsJson(parts: readonly FrozenPart[], settings: TelemetrySettings): string {
+export function tracesAsJson(parts: readonly Chunk[], settings: TelemetrySettings): string {
   return readable(JsonTraceSerializer.serializeRequest(spansOf(parts, settings)))
 }
 
 /** One ExportLogsServiceRequest in protobuf, with one ResourceLogs for each part; joined as traces are. */
-export function encodeLogs(parts: readonly FrozenPart[], settings: TelemetrySettings): Uint8Array {
+export function encodeLogs(parts: readonly Chunk[], settings: TelemetrySettings): Uint8Array {
   return logBytes(parts.map(part => sketchLogs(part, settings)))
 }
 
 /** The same request as OTLP/JSON, indented for people. */
-export function logsAsJson(parts: readonly FrozenPart[], settings: TelemetrySettings): string {
+export function logsAsJson(parts: readonly Chunk[], settings: TelemetrySettings): string {
   return readable(JsonLogsSerializer.serializeRequest(recordsOf(parts, settings)))
 }
 
-function spansOf(parts: readonly FrozenPart[], settings: TelemetrySettings): ReadableSpan[] {
+function spansOf(parts: readonly Chunk[], settings: TelemetrySettings): ReadableSpan[] {
   return parts.flatMap(part => toTraces(part, settings).map(withWholeDoubles))
 }
 
-function recordsOf(parts: readonly FrozenPart[], settings: TelemetrySettings): ReadableLogRecord[] {
+function recordsOf(parts: readonly Chunk[], settings: TelemetrySettings): ReadableLogRecord[] {
   return parts.flatMap(part => toLogs(part, settings).map(withWholeDoubles))
 }
 

@@ -7,13 +7,13 @@ import { hash } from 'node:crypto'
 import { isSpanContextValid, TraceFlags, type SpanContext } from '@opentelemetry/api'
 import { parseTraceParent } from '@opentelemetry/core'
 import { NumberedBytes } from './digits.ts'
-import type { FrozenJob, FrozenPart } from '../model/chunk.ts'
+import type { JobSnapshot, Chunk } from '../model/chunk.ts'
 import type { TraceContext } from '../model/run.ts'
 
 /** What of a part its ids are made from. */
-export type Identified = Pick<FrozenPart, 'key' | 'trace' | 'attempt'>
+export type Identified = Pick<Chunk, 'key' | 'trace' | 'attempt'>
 
-export type IdentifiedJob = Pick<FrozenJob, 'id' | 'kind' | 'salt'>
+export type IdentifiedJob = Pick<JobSnapshot, 'id' | 'kind' | 'salt'>
 
 /** Why a span points at another one that is not its parent. */
 export type LinkType = 'previous_attempt' | 'same_job' | 'upstream_pipeline'

@@ -2,7 +2,7 @@
 import { SeverityNumber, type Attributes, type SpanContext } from '@opentelemetry/api'
 import type { Resource } from '@opentelemetry/resources'
 import type { ReadableLogRecord } from '@opentelemetry/sdk-logs'
-import { carriesPipeline, type FrozenJob, type FrozenPart } from '../model/chunk.ts'
+import { carriesPipeline, type JobSnapshot, type Chunk } from '../model/chunk.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Status } from '../model/status.ts'
 import { jobAttributes, jobSubject, type JobSubject } from './attributes/job.ts'
@@ -44,13 +44,13 @@ export interface LogsSketch {
  * The records of a part, all of one Resource object: the pipeline's first, where the part carries it, then the jobs' by
  * start and id. What has no span for want of any instant has no record either.
  */
-export function toLogs(part: FrozenPart, settings: TelemetrySettings): ReadableLogRecord[] {
+export function toLogs(part: Chunk, settings: TelemetrySettings): ReadableLogRecord[] {
   const resource = resourceOf(part, settings)
   return sketchLogs(part, settings).records.map(one => finished(one, resource))
 }
 
 /** The same records, their attributes not made yet. */
-export function sketchLogs(part: FrozenPart, settings: TelemetrySettings): LogsSketch {
+export function sketchLogs(part: Chunk, settings: TelemetrySettings): LogsSketch {
   const style = styleOf(part, settings)
   const frame: Frame = {
     part,
@@ -71,7 +71,7 @@ const logAttributesField = 6
 
 /** What the records of one part share. */
 interface Frame {
-  readonly part: FrozenPart
+  readonly part: Chunk
   readonly traceId: string
   readonly own: ToldTable<LogSubject>
   readonly jobs: ToldTable<JobSubject>
@@ -94,7 +94,7 @@ function pipelineRecord(end: Millis, { part, traceId, own, pipeline: attributes 
   }
 }
 
-function jobRecord(job: FrozenJob, end: Millis, { part, traceId, own, jobs, jobsUrl: base }: Frame): LogSketch {
+function jobRecord(job: JobSnapshot, end: Millis, { part, traceId, own, jobs, jobsUrl: base }: Frame): LogSketch {
   const stage = notBlank(job.stage)
   const severity = severityOf(job.status, job.allowFailure)
   const subject = `${notBlank(job.name) ?? job.id}${stage === undefined ? '' : ` (${stage})`}`

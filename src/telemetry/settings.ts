@@ -8,7 +8,7 @@ import {
 import { vendorPrefix, type AttributeStyle } from './attributes/table.ts'
 import { defaultBounds } from './metrics/buckets.ts'
 import { refFolder, type FoldRef, type MetricRefs } from './metrics/refs.ts'
-import type { FrozenPart } from '../model/chunk.ts'
+import type { Chunk } from '../model/chunk.ts'
 
 /** A platform's own words in the telemetry. */
 export interface TelemetryProfile {
@@ -64,13 +64,13 @@ export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySett
   }
 }
 
-export function profileOf({ trace }: Pick<FrozenPart, 'trace'>, settings: TelemetrySettings): TelemetryProfile {
+export function profileOf({ trace }: Pick<Chunk, 'trace'>, settings: TelemetrySettings): TelemetryProfile {
   const { profiles } = settings
   return (Object.hasOwn(profiles, trace.profile) ? profiles[trace.profile] : undefined) ?? unnamedProfile
 }
 
 /** How this part's attributes are written: the very same object for all parts of a profile. */
-export function styleOf(part: Pick<FrozenPart, 'trace'>, settings: TelemetrySettings): AttributeStyle {
+export function styleOf(part: Pick<Chunk, 'trace'>, settings: TelemetrySettings): AttributeStyle {
   const { namespace } = profileOf(part, settings)
   const styles = stylesOf.get(settings) ?? new Map<string, AttributeStyle>()
   const style = styles.get(namespace) ?? { namespace, policy: settings.policy }

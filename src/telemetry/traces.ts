@@ -1,7 +1,7 @@
 // How a pipeline looks as a trace: one span for it, one for each of its jobs and bridges.
 import { SpanKind, SpanStatusCode, type Link, type SpanContext, type SpanStatus } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
-import { carriesPipeline, type FrozenJob, type FrozenPart } from '../model/chunk.ts'
+import { carriesPipeline, type JobSnapshot, type Chunk } from '../model/chunk.ts'
 import type { Status } from '../model/status.ts'
 import { jobAttributes, jobSubject, type JobSubject } from './attributes/job.ts'
 import { linkAttributesOf } from './attributes/link.ts'
@@ -30,13 +30,13 @@ import { spanTimes, type SpanTimes } from './span-time.ts'
  * The spans of a part, all of one Resource object: the pipeline's first, where the part carries it, then the jobs' by start
  * and id. A span for which no instant at all is known cannot be placed in time and is left out.
  */
-export function toTraces(part: FrozenPart, settings: TelemetrySettings): ReadableSpan[] {
+export function toTraces(part: Chunk, settings: TelemetrySettings): ReadableSpan[] {
   const resource = resourceOf(part, settings)
   return sketchTrace(part, settings).spans.map(span => finished(span, resource))
 }
 
 /** The same spans, their attributes not made yet. */
-export function sketchTrace(part: FrozenPart, settings: TelemetrySettings): TraceSketch {
+export function sketchTrace(part: Chunk, settings: TelemetrySettings): TraceSketch {
   const traceId = traceIdOf(part.trace, part.key.instance)
   const style = styleOf(part, settings)
   const frame: Frame = {
@@ -55,7 +55,7 @@ export function sketchTrace(part: FrozenPart, settings: TelemetrySettings): Trac
 }
 
 /** The jobs that can be placed in time, by start and id. */
-export function timedJobs(part: FrozenPart): TimedJob[] {
+export function timedJobs(part: Chunk): TimedJob[] {
   const jobs: TimedJob[] = []
   for (const job of part.jobs) {
     const times = jobTimes(part, job)
@@ -65,22 +65,22 @@ export function timedJobs(part: FrozenPart): TimedJob[] {
 }
 
 interface TimedJob {
-  readonly job: FrozenJob
+  readonly job: JobSnapshot
   readonly times: SpanTimes
 }
 
 /** When a pipeline's span starts and ends; undefined when no instant is known. */
-export function pipelineTimes({ pipeline, jobs }: FrozenPart): SpanTimes | undefined {
+export function pipelineTimes({ pipeline, jobs }: Chunk): SpanTimes | undefined {
   return spanTimes(pipeline.start, pipeline.end, () => [pipeline.createdAt, ...jobs.map(({ end }) => end)])
 }
 
 /** When a job's span starts and ends. One that never ran starts and ends at its finish, else at the pipeline's. */
-export function jobTimes({ pipeline }: FrozenPart, job: FrozenJob): SpanTimes | undefined {
+export function jobTimes({ pipeline }: Chunk, job: JobSnapshot): SpanTimes | undefined {
   return spanTimes(job.start, job.end, () => [pipeline.finishedAt, pipeline.end, pipeline.start, pipeline.createdAt])
 }
 
 /** `pipeline: {name or ref}`, or as the conventions say `RUN {name}`, and `RUN` for a pipeline without a name. */
-export function pipelineSpanName({ key, pipeline }: FrozenPart, style: TelemetrySettings['spanNames']): string {
+export function pipelineSpanName({ key, pipeline }: Chunk, style: TelemetrySettings['spanNames']): string {
   const name = notBlank(pipeline.facts.name)
   if (style === 'legacy') return `pipeline: ${name ?? notBlank(pipeline.facts.ref) ?? key.pipelineId}`.toWellFormed()
   const action = CICD_PIPELINE_ACTION_NAME_VALUE_RUN
@@ -92,7 +92,7 @@ const spanAttributes = 9
 
 /** What the spans of one part share. */
 interface Frame {
-  readonly part: FrozenPart
+  readonly part: Chunk
   readonly settings: TelemetrySettings
   readonly style: AttributeStyle
   readonly traceId: string
@@ -116,7 +116,7 @@ function pipelineSpan(times: SpanTimes, { part, settings, style, pipeline }: Fra
 }
 
 function jobSpan(
-  job: FrozenJob,
+  job: JobSnapshot,
   times: SpanTimes,
   { part, style, traceId, pipeline, jobs, jobsUrl }: Frame,
 ): SpanSketch {

@@ -1,7 +1,7 @@
 // Where a project, a pipeline and its jobs are found in a browser, where the platform itself did not say.
-import type { FrozenPart } from '../model/chunk.ts'
+import type { Chunk } from '../model/chunk.ts'
 
-type Placed = Pick<FrozenPart, 'key' | 'project'>
+type Placed = Pick<Chunk, 'key' | 'project'>
 
 /** The project's web URL, else built from its path; undefined when neither is known. */
 export function projectUrl({ key, project }: Placed): string | undefined {
@@ -10,7 +10,7 @@ export function projectUrl({ key, project }: Placed): string | undefined {
   return project.path === undefined ? undefined : `${key.instance}/${project.path}`
 }
 
-export function pipelineUrl(part: Placed & Pick<FrozenPart, 'pipeline'>): string | undefined {
+export function pipelineUrl(part: Placed & Pick<Chunk, 'pipeline'>): string | undefined {
   return part.pipeline.facts.url ?? below(part, `pipelines/${part.key.pipelineId}`)
 }
 

@@ -33,7 +33,7 @@ async function buildBacklog(file: string): Promise<void> {
     runs: store.runs,
     perTransaction: store.runsPerTransaction,
     freezer: createFreezer({
-      rules: { ...rules, deadline: day, partSize: 500 },
+      rules: { ...rules, deadline: day, chunkSize: 500 },
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
       selection: everything,
       to: [{ destination: 'default', signal: 'traces' }],
@@ -55,7 +55,7 @@ async function buildBacklog(file: string): Promise<void> {
   }
   await sleep(10)
   await settler.drain()
-  expect((await store.exports.lanes())[0]?.owed).toBe(backlog)
+  expect((await store.outbox.queues())[0]?.pending).toBe(backlog)
   await store.close()
 }
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { generate, generatePipeline } from '../../src/demo/platform/generate.ts'
 import { scenarios, type ScenarioName } from '../../src/demo/platform/scenarios.ts'
-import { hearRun, mergeRun, type Run } from '../../src/model/run.ts'
+import { observedRun, mergeRun, type Run } from '../../src/model/run.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
@@ -30,7 +30,7 @@ function observe(delivery: Delivery) {
 function runsOf(deliveries: readonly Delivery[]): Map<number, Run> {
   const runs = new Map<number, Run>()
   for (const delivery of deliveries) {
-    const heard = hearRun(observe(delivery))
+    const heard = observedRun(observe(delivery))
     const known = runs.get(delivery.pipelineId)
     runs.set(delivery.pipelineId, known === undefined ? heard : mergeRun(known, heard))
   }

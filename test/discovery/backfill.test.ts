@@ -107,7 +107,7 @@ describe('a backfill', () => {
   it('lets the pipelines of the day pass', async () => {
     await using world = await openPast()
     await run(world)
-    expect(await world.store.asking.count('fresh')).toEqual({ due: 0, later: 0 })
-    expect((await world.store.asking.count('backfill')).due).toBe(world.lifecycle.state.pipelines.size)
+    expect(await world.store.enrichment.count('fresh')).toEqual({ due: 0, later: 0 })
+    expect((await world.store.enrichment.count('backfill')).due).toBe(world.lifecycle.state.pipelines.size)
   })
 })

@@ -1,6 +1,6 @@
 // What of a pipeline in a list is news, where its status is the one already known.
 import { describe, expect, it } from 'vitest'
-import { hearRun, mergeRun, type Run } from '../../src/model/run.ts'
+import { observedRun, mergeRun, type Run } from '../../src/model/run.ts'
 import { isNews } from '../../src/discovery/discovered-run.ts'
 import { normalizeRest } from '../../src/platform/rest/normalize.ts'
 import { restPipeline } from '../../src/platform/rest/schemas.ts'
@@ -11,7 +11,7 @@ const ended = Date.parse('2026-06-01T12:00:05.400Z')
 
 const byWebhook: Observation = {
   key: { instance, pipelineId: 7 },
-  witness: 'webhook',
+  origin: 'webhook',
   project: { id: 3 },
   pipeline: { facts: { status: 'failed' }, times: { createdAt: ended - 65_400, finishedAt: ended - 400 } },
   jobs: [],
@@ -31,24 +31,24 @@ function byRest(updatedAt: number): Observation {
 
 function isNewsAfter(known: Run, updatedAt: number, endedAt?: number): boolean {
   const item = { id: 7, projectId: 3, status: 'failed', updatedAt }
-  return isNews({ run: known, timing: { changedAt: 0, endedAt }, heardFrom: {} }, item)
+  return isNews({ run: known, timing: { changedAt: 0, endedAt }, firstSeenBy: {} }, item)
 }
 
 describe('the same status in a list', () => {
   it('is news as soon as the platform changed it after its own last answer, by a millisecond even', () => {
-    const known = mergeRun(hearRun(byWebhook), hearRun(byRest(ended + 30)))
+    const known = mergeRun(observedRun(byWebhook), observedRun(byRest(ended + 30)))
     expect(isNewsAfter(known, ended + 30)).toBe(false)
     expect(isNewsAfter(known, ended + 31)).toBe(true)
     expect(isNewsAfter(known, ended + 3_000)).toBe(true)
   })
 
   it('is news also while the end that is known waits to be exported', () => {
-    expect(isNewsAfter(hearRun(byRest(ended)), ended + 3_000, 1)).toBe(true)
-    expect(isNewsAfter(hearRun(byRest(ended)), ended, 1)).toBe(false)
+    expect(isNewsAfter(observedRun(byRest(ended)), ended + 3_000, 1)).toBe(true)
+    expect(isNewsAfter(observedRun(byRest(ended)), ended, 1)).toBe(false)
   })
 
   it('is the end that a webhook told, cut to its second, and news beyond the next one', () => {
-    const known = hearRun(byWebhook)
+    const known = observedRun(byWebhook)
     expect(isNewsAfter(known, ended)).toBe(false)
     expect(isNewsAfter(known, ended + 1_000)).toBe(false)
     expect(isNewsAfter(known, ended + 2_000)).toBe(true)

@@ -20,7 +20,7 @@ import { RestApi } from '../../src/demo/platform/rest-api.ts'
 import { Timeline } from '../../src/demo/platform/timeline.ts'
 import { withoutVariables } from '../../src/platform/webhook/without-variables.ts'
 import type { Clock } from '../../src/lib/clock.ts'
-import type { FrozenPart } from '../../src/model/chunk.ts'
+import type { Chunk } from '../../src/model/chunk.ts'
 import type { SimProject } from '../../src/demo/platform/world.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
@@ -59,7 +59,7 @@ export interface PolledWorld extends AsyncDisposable {
   /** The daemon dies and another one begins, on the same store. */
   restart(): Promise<void>
   /** All parts frozen since the last call. */
-  sent(): Promise<FrozenPart[]>
+  sent(): Promise<Chunk[]>
 }
 
 export async function openPolledWorld(options: WorldOptions = {}): Promise<PolledWorld> {
@@ -112,7 +112,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     enrichDeadline: options.enrich === false ? undefined : 2 * minute,
   }
   const freezer = createFreezer({
-    rules: { ...rules, deadline: 2 * minute, partSize: 500 },
+    rules: { ...rules, deadline: 2 * minute, chunkSize: 500 },
     family: { scheme: 'instance', profile: 'generic', bridgesWillCome: options.enrich !== false },
     selection: everything,
     to: [{ destination: 'default', signal: 'traces' }],
@@ -150,7 +150,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     const enricher = createEnricher({
       ...shared,
       budget,
-      asking: store.asking,
+      asking: store.enrichment,
       storeNow: async () => store.now(),
       traceparent: options.traceparent ?? false,
       troubles,
@@ -215,12 +215,14 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
       Object.assign(world, asking())
     },
     sent: async () => {
-      const { token, items } = await store.exports.lease({ destination: 'default', signal: 'traces' }, 100_000, minute)
-      await store.exports.settle(
+      const { token, items } = await store.outbox.lease({ destination: 'default', signal: 'traces' }, 100_000, minute)
+      await store.outbox.settle(
         token,
         items.map(({ id }) => ({ id, as: 'delivered' as const })),
       )
-      return items.map(({ part }) => part).sort((a, b) => a.key.pipelineId - b.key.pipelineId || a.part - b.part)
+      return items
+        .map(({ chunk: part }) => part)
+        .sort((a, b) => a.key.pipelineId - b.key.pipelineId || a.number - b.number)
     },
     [Symbol.asyncDispose]: async () => {
       await client.close()

@@ -3,7 +3,7 @@ import { allScenarios, scenarios } from '../../src/demo/platform/scenarios.ts'
 import { hour, minute, openPolledWorld, second, type PolledWorld, type WorldOptions } from './polled-world.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { restFaults } from '../../src/demo/platform/rest-faults.ts'
-import type { FrozenPart } from '../../src/model/chunk.ts'
+import type { Chunk } from '../../src/model/chunk.ts'
 import type { PipelinePlan } from '../../src/demo/platform/plan.ts'
 import type { SimProject } from '../../src/demo/platform/world.ts'
 
@@ -15,20 +15,20 @@ function startAll(world: PolledWorld): void {
 }
 
 /** Attempts of pipelines that ended, as they went out: every one once. */
-function attempts(parts: readonly FrozenPart[]): string[] {
+function attempts(parts: readonly Chunk[]): string[] {
   return parts
     .filter(({ kind }) => kind === 'attempt')
     .map(({ key, attempt, pipeline }) => `${key.pipelineId}/${attempt} ${pipeline.facts.status}`)
 }
 
-function once(parts: readonly FrozenPart[]): boolean {
+function once(parts: readonly Chunk[]): boolean {
   const all = attempts(parts)
   const jobs = parts.flatMap(part => part.jobs.map(({ id, salt }) => `${id}~${salt ?? ''}`))
   return new Set(all).size === all.length && new Set(jobs).size === jobs.length
 }
 
 /** Of the last attempt: exports leave in no order. */
-function lastStatus(parts: readonly FrozenPart[]): Map<number, string> {
+function lastStatus(parts: readonly Chunk[]): Map<number, string> {
   const inOrder = parts.toSorted((a, b) => a.attempt - b.attempt)
   return new Map(inOrder.map(({ key, pipeline }) => [key.pipelineId, pipeline.facts.status]))
 }
@@ -213,7 +213,7 @@ describe('with webhooks beside', () => {
     const until = Date.UTC(2026, 5, 1, 13, 30)
     const hook: WorldOptions['hook'] = (_, at) => at < until && !random.chance(0.3)
     await using world = await openPolledWorld({ poll: whole, hook })
-    const parts: FrozenPart[] = []
+    const parts: Chunk[] = []
     for (let round = 0; round < 4; round++) {
       startAll(world)
       await world.pass(40 * minute, 15 * second)

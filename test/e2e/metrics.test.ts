@@ -245,7 +245,7 @@ describe('the telemetry of the daemon itself', () => {
         import { registerHooks } from 'node:module'
         let found = false
         registerHooks({ load: (url, context, next) => { found ||= url.includes('/sdk-node/'); return next(url, context) } })
-        const { startOwnTelemetry } = await import('./src/daemon-self.ts')
+        const { startOwnTelemetry } = await import('./src/app/self-telemetry.ts')
         const { loadConfig } = await import('./src/config/load.ts')
         const { profiles } = await import('./src/platform/profile.ts')
         const { config } = loadConfig({ env: ${JSON.stringify({ PIPESPAN_WEBHOOK_TOKEN: 'x', ...more })}, profiles })

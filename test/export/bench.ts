@@ -1,17 +1,22 @@
 // Exports owed in a real store, an exporter over it, and what tests ask of both.
-import { createExporter, type Exporter, type ExporterOptions, type LaneStatus } from '../../src/export/exporter.ts'
+import {
+  createExporter,
+  type Exporter,
+  type ExporterOptions,
+  type ExportQueueStatus,
+} from '../../src/export/exporter.ts'
 import { encode } from './backend.ts'
-import { freezeAttempt } from '../../src/model/snapshot.ts'
-import { hearRun } from '../../src/model/run.ts'
+import { snapshotAttempt } from '../../src/model/snapshot.ts'
+import { observedRun } from '../../src/model/run.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { silentLog, type Log } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { Destination, Endpoint } from '../../src/export/destination.ts'
-import type { Lane } from '../../src/store/ports/outbox.ts'
+import type { ExportQueue } from '../../src/store/ports/outbox.ts'
 import type { Signal } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
-export const traces: Lane = { destination: 'default', signal: 'traces' }
+export const traces: ExportQueue = { destination: 'default', signal: 'traces' }
 
 /** Short pauses, so that a test sees many of them. */
 export const quick = {
@@ -22,7 +27,7 @@ export const quick = {
 export interface Bench {
   readonly store: Store
   /** Owes one export for each pipeline id. */
-  owe(ids: readonly number[], to?: readonly Lane[]): Promise<void>
+  owe(ids: readonly number[], to?: readonly ExportQueue[]): Promise<void>
   /** An exporter over the store; stopped with the bench. */
   exporter(destinations: readonly Destination[], options?: Partial<ExporterOptions>): Exporter
   dispose(): Promise<void>
@@ -38,7 +43,7 @@ export function openBench(): Bench {
     },
     exporter: (destinations, options = {}) => {
       const every = { traces: encode, metrics: encode, logs: encode }
-      const base = { destinations, exports: store.exports, encode: every, clock: systemClock, log: silentLog() }
+      const base = { destinations, exports: store.outbox, encode: every, clock: systemClock, log: silentLog() }
       const exporter = createExporter({ ...base, ...quick, ...options })
       exporters.push(exporter)
       return exporter
@@ -50,22 +55,22 @@ export function openBench(): Bench {
   }
 }
 
-function frozen(pipelineId: number, to: readonly Lane[]): Parameters<Store['runs']['transact']>[0][number] {
+function frozen(pipelineId: number, to: readonly ExportQueue[]): Parameters<Store['runs']['transact']>[0][number] {
   const key = { instance: 'https://git.example.com', pipelineId }
   return {
     key,
     jobs: 'all',
     decide: (_known, now) => {
-      const run = hearRun({
+      const run = observedRun({
         key,
-        witness: 'webhook',
+        origin: 'webhook',
         project: { id: 3, name: 'shop', path: 'acme/shop' },
         pipeline: { facts: { status: 'success' }, times: { createdAt: now - 60_000, finishedAt: now } },
         jobs: [],
       })
       const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
-      const { run: after, parts } = freezeAttempt(run, [], trace, false, 0, { partSize: 500 })
-      return { run: after, jobs: [], timing: { changedAt: now }, owed: parts.map(part => ({ part, to })) }
+      const { run: after, chunks: parts } = snapshotAttempt(run, [], trace, false, 0, { chunkSize: 500 })
+      return { run: after, jobs: [], timing: { changedAt: now }, pending: parts.map(chunk => ({ chunk, to })) }
     },
   }
 }
@@ -86,7 +91,11 @@ export function destination(url: string, options: Partial<Destination & Endpoint
 }
 
 /** The status of one lane. */
-export async function laneOf(exporter: Exporter, name = 'default', signal: Signal = 'traces'): Promise<LaneStatus> {
+export async function laneOf(
+  exporter: Exporter,
+  name = 'default',
+  signal: Signal = 'traces',
+): Promise<ExportQueueStatus> {
   const found = (await exporter.status()).find(lane => lane.destination === name && lane.signal === signal)
   if (found === undefined) throw new Error(`no lane ${signal} of ${name}`)
   return found

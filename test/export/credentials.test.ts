@@ -97,7 +97,7 @@ describe('credentials', () => {
       expect(backend.requests.slice(1).every(({ ids }) => ids.length <= 4)).toBe(true)
       expect(await laneOf(exporter)).toMatchObject({
         state: 'unauthorized',
-        owed: 30,
+        pending: 30,
         dead: 0,
         lastError: { status, words: 'not known: Bearer [secret]' },
       })
@@ -141,8 +141,8 @@ describe('credentials', () => {
     exporter.start()
     await other.until(({ accepted }) => accepted.length === 20)
     await expect.poll(async () => (await laneOf(exporter, 'default', 'logs')).state).toBe('unauthorized')
-    expect(await laneOf(exporter)).toMatchObject({ state: 'unauthorized', owed: 20 })
-    await expect.poll(async () => laneOf(exporter, 'other')).toMatchObject({ state: 'open', owed: 0 })
+    expect(await laneOf(exporter)).toMatchObject({ state: 'unauthorized', pending: 20 })
+    await expect.poll(async () => laneOf(exporter, 'other')).toMatchObject({ state: 'open', pending: 0 })
     bearer.write('token-one')
     await backend.until(({ accepted }) => accepted.length === 40)
     await other.close()

@@ -26,7 +26,11 @@ describe('exports', () => {
     await exporter.flush(5_000)
     expect(sorted(backend.accepted)).toEqual(range(1, 300))
     expect(backend.requests.length).toBeLessThan(20)
-    expect(await laneOf(exporter)).toMatchObject({ state: 'open', owed: 0, counters: { delivered: 300, repeated: 0 } })
+    expect(await laneOf(exporter)).toMatchObject({
+      state: 'open',
+      pending: 0,
+      counters: { delivered: 300, repeated: 0 },
+    })
   })
 
   it('go out as soon as they are owed and the lane is woken', async () => {
@@ -70,7 +74,7 @@ describe('exports', () => {
     exporter.start()
     await backend.until(allArrived(8))
     await exporter.flush(5_000)
-    const dead = await bench.store.exports.deadLetters(10)
+    const dead = await bench.store.outbox.deadLetters(10)
     expect(dead).toMatchObject([{ pipelineId: 4, status: 0, error: 'cannot be encoded: an id is not hex' }])
   })
 
@@ -79,7 +83,7 @@ describe('exports', () => {
     const exporter = bench.exporter([destination(backend.url)], { encode: { traces: () => new Uint8Array() } })
     exporter.start()
     await exporter.flush(5_000)
-    expect(await laneOf(exporter)).toMatchObject({ owed: 0, counters: { delivered: 1 } })
+    expect(await laneOf(exporter)).toMatchObject({ pending: 0, counters: { delivered: 1 } })
     expect(backend.requests).toEqual([])
   })
 
@@ -115,7 +119,7 @@ describe('exports', () => {
     await expect.poll(async () => (await laneOf(exporter)).lastError?.words).toMatch(/ECONNREFUSED/)
     expect(await laneOf(exporter)).toMatchObject({
       state: 'backing off',
-      owed: 20,
+      pending: 20,
       counters: { repeated: 0, delivered: 0 },
     })
     backend = await Backend.start()
@@ -150,7 +154,7 @@ describe('exports', () => {
     // One request for each item: those under way when the first was refused, and none after.
     expect(backend.requests.length).toBeGreaterThan(6)
     expect(backend.requests.length).toBeLessThanOrEqual(7 + 3)
-    const due = await bench.store.exports.lease(traces, 100, 1_000)
+    const due = await bench.store.outbox.lease(traces, 100, 1_000)
     expect(due.items.length).toBeGreaterThanOrEqual(60 - 7 - 3)
   })
 
@@ -158,10 +162,10 @@ describe('exports', () => {
     await bench.owe(range(1, 5))
     let leases = 0
     const exports = {
-      ...bench.store.exports,
-      lease: async (...given: Parameters<typeof bench.store.exports.lease>) => {
+      ...bench.store.outbox,
+      lease: async (...given: Parameters<typeof bench.store.outbox.lease>) => {
         leases += 1
-        return bench.store.exports.lease(...given)
+        return bench.store.outbox.lease(...given)
       },
     }
     backend.behave = () => ({ status: 503, headers: { 'retry-after': '600' } })
@@ -224,7 +228,7 @@ describe('exports', () => {
     await exporter.flush(5_000)
     expect(backend.requests).toHaveLength(2)
     expect(await laneOf(exporter)).toMatchObject({
-      owed: 0,
+      pending: 0,
       dead: 0,
       lastError: { words: 'attribute too long' },
       counters: { delivered: 2, partiallyRejected: 4 },
@@ -267,18 +271,18 @@ describe('exports', () => {
     await bench.owe(range(1, 3))
     let refusals = 3
     const exports = {
-      ...bench.store.exports,
-      settle: async (...given: Parameters<typeof bench.store.exports.settle>) => {
+      ...bench.store.outbox,
+      settle: async (...given: Parameters<typeof bench.store.outbox.settle>) => {
         refusals -= 1
         if (refusals >= 0) throw new Error('disk full')
-        return bench.store.exports.settle(...given)
+        return bench.store.outbox.settle(...given)
       },
     }
     const exporter = bench.exporter([destination(backend.url)], { exports })
     exporter.start()
     await backend.until(allArrived(3))
     await exporter.flush(5_000)
-    expect(await laneOf(exporter)).toMatchObject({ owed: 0, counters: { delivered: 3, repeated: 0 } })
+    expect(await laneOf(exporter)).toMatchObject({ pending: 0, counters: { delivered: 3, repeated: 0 } })
     expect(backend.requests).toHaveLength(1)
   })
 
@@ -287,12 +291,12 @@ describe('exports', () => {
     let slept = 0
     let refusals = 2
     const exports = {
-      ...bench.store.exports,
-      settle: async (...given: Parameters<typeof bench.store.exports.settle>) => {
+      ...bench.store.outbox,
+      settle: async (...given: Parameters<typeof bench.store.outbox.settle>) => {
         slept = 3_600_000
         refusals -= 1
         if (refusals >= 0) throw new Error('connection closed')
-        return bench.store.exports.settle(...given)
+        return bench.store.outbox.settle(...given)
       },
     }
     const clock = { ...systemClock, now: () => Date.now() + slept }
@@ -300,13 +304,13 @@ describe('exports', () => {
     exporter.start()
     await backend.until(allArrived(3))
     await exporter.flush(5_000)
-    expect(await laneOf(exporter)).toMatchObject({ owed: 0, counters: { delivered: 3 } })
+    expect(await laneOf(exporter)).toMatchObject({ pending: 0, counters: { delivered: 3 } })
     expect(backend.requests).toHaveLength(1)
   })
 
   it('whose lease was lost are counted and left to whoever has them', async () => {
     await bench.owe([1])
-    const stolen = { ...bench.store.exports, settle: async () => ({ lost: 1, at: 0 }) }
+    const stolen = { ...bench.store.outbox, settle: async () => ({ lost: 1, at: 0 }) }
     const exporter = bench.exporter([destination(backend.url)], { exports: stolen })
     exporter.start()
     await backend.until(allArrived(1))
@@ -339,7 +343,7 @@ describe('exports', () => {
       sorted(backend.requests.filter(request => request.path === path).flatMap(({ ids }) => ids))
     expect(of('/v1/traces')).toEqual(range(1, 40))
     expect(of('/v1/logs')).toEqual(range(1, 40))
-    expect(await laneOf(exporter, 'other')).toMatchObject({ owed: 40 })
+    expect(await laneOf(exporter, 'other')).toMatchObject({ pending: 40 })
     await exporter.stop(100)
     await down.close()
   })
@@ -347,7 +351,7 @@ describe('exports', () => {
   it('owed to a destination that is no more are shown', async () => {
     await bench.owe([1, 2], [{ destination: 'gone', signal: 'logs' }])
     const exporter = bench.exporter([destination(backend.url)])
-    expect(await laneOf(exporter, 'gone', 'logs')).toMatchObject({ state: 'unserved', owed: 2 })
+    expect(await laneOf(exporter, 'gone', 'logs')).toMatchObject({ state: 'unserved', pending: 2 })
   })
 
   it('are told to the meters', async () => {

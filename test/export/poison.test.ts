@@ -30,7 +30,7 @@ describe('a poisonous export', () => {
       await backend.until(({ accepted }) => accepted.length === 61)
       await exporter.flush(5_000)
       expect(sorted(backend.accepted)).toEqual(range(1, 64).filter(id => ![23, 24, 61].includes(id)))
-      const dead = await bench.store.exports.deadLetters(10)
+      const dead = await bench.store.outbox.deadLetters(10)
       expect(sorted(dead.map(({ pipelineId }) => pipelineId))).toEqual([23, 24, 61])
       for (const letter of dead) expect(letter).toMatchObject({ status, error: 'attribute ci.x is not allowed' })
       expect((await laneOf(exporter)).counters).toMatchObject({ delivered: 61, rejected: 3, later: 0 })
@@ -44,7 +44,7 @@ describe('a poisonous export', () => {
     exporter.start()
     await exporter.flush(5_000)
     backend.behave = () => ok
-    expect(await bench.store.exports.retryDead('all')).toBe(1)
+    expect(await bench.store.outbox.retryDead('all')).toBe(1)
     await exporter.flush(5_000)
     expect(sorted(backend.accepted)).toEqual([1, 2, 3, 4])
   })
@@ -74,7 +74,7 @@ describe('a poisonous export', () => {
         .slice(5)
         .every(({ ids }) => ids.length === 1),
     ).toBe(true)
-    await expect.poll(async () => laneOf(exporter)).toMatchObject({ owed: 1, dead: 0 })
+    await expect.poll(async () => laneOf(exporter)).toMatchObject({ pending: 1, dead: 0 })
     expect(lines.filter(({ message }) => message.includes('set apart'))).toHaveLength(1)
 
     backend.behave = () => ok
@@ -136,7 +136,7 @@ describe('a destination that refuses everything', () => {
     expect(backend.requests.slice(15).every(({ ids }) => ids.length <= 4)).toBe(true)
     expect(await laneOf(exporter)).toMatchObject({
       dead: 0,
-      owed: 50,
+      pending: 50,
       lastError: { words: 'unknown path', status: 400 },
     })
     expect(lines.filter(({ level }) => level === 'error')).toHaveLength(1)
@@ -145,7 +145,7 @@ describe('a destination that refuses everything', () => {
     await backend.until(({ accepted }) => accepted.length === 50)
     await exporter.flush(5_000)
     expect(sorted(backend.accepted)).toEqual(range(1, 50))
-    expect(await laneOf(exporter)).toMatchObject({ state: 'open', dead: 0, owed: 0 })
+    expect(await laneOf(exporter)).toMatchObject({ state: 'open', dead: 0, pending: 0 })
     expect(lines.filter(({ message }) => message.includes('takes exports again'))).toHaveLength(1)
   })
 
@@ -155,12 +155,12 @@ describe('a destination that refuses everything', () => {
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
     await expect.poll(async () => (await laneOf(exporter)).state).toBe('held')
-    expect(await laneOf(exporter)).toMatchObject({ dead: 0, owed: 1 })
+    expect(await laneOf(exporter)).toMatchObject({ dead: 0, pending: 1 })
     await bench.owe([2])
     exporter.wake()
     await backend.until(({ accepted }) => accepted.includes(2))
     await expect.poll(async () => (await laneOf(exporter)).dead).toBe(1)
-    expect((await bench.store.exports.deadLetters(1))[0]).toMatchObject({ pipelineId: 1, error: 'unknown path' })
+    expect((await bench.store.outbox.deadLetters(1))[0]).toMatchObject({ pipelineId: 1, error: 'unknown path' })
   })
 
   it('that has accepted something before is not held: what it refuses are dead letters', async () => {
@@ -171,6 +171,6 @@ describe('a destination that refuses everything', () => {
     backend.behave = () => refusal
     await bench.owe(range(4, 6))
     await exporter.flush(5_000)
-    expect(await laneOf(exporter)).toMatchObject({ state: 'open', dead: 3, owed: 0 })
+    expect(await laneOf(exporter)).toMatchObject({ state: 'open', dead: 3, pending: 0 })
   })
 })

@@ -4,7 +4,7 @@ import { Backend, encoderWith } from './backend.ts'
 import { createSender } from '../../src/export/sender.ts'
 import { endpoint } from './bench.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import type { FrozenPart } from '../../src/model/chunk.ts'
+import type { Chunk } from '../../src/model/chunk.ts'
 
 let backend: Backend
 beforeEach(async () => {
@@ -16,7 +16,7 @@ afterEach(async () => backend.close())
 it.each([40_000, 400_000])('compresses a body of %i bytes, and it arrives as it was', async bytes => {
   const settings = endpoint(`${backend.url}/v1/traces`)
   const sender = createSender({ signal: 'traces', endpoint: settings, connections: 1, clock: systemClock })
-  const body = encoderWith(() => bytes)([{ key: { pipelineId: 7 } } as unknown as FrozenPart])
+  const body = encoderWith(() => bytes)([{ key: { pipelineId: 7 } } as unknown as Chunk])
   expect((await sender.send(body)).verdict.as).toBe('delivered')
   const [request] = backend.requests
   expect(request?.headers['content-encoding']).toBe('gzip')

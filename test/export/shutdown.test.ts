@@ -27,7 +27,7 @@ describe('stopping', () => {
     const { counters } = await laneOf(exporter)
     expect(counters).toMatchObject({ repeated: 8, delivered: 0 })
     // Nothing is left on a lease: another process could send all of it now.
-    const due = async () => (await bench.store.exports.lease(traces, 100, 0)).items.length
+    const due = async () => (await bench.store.outbox.lease(traces, 100, 0)).items.length
     await expect.poll(due, { timeout: 2_000 }).toBe(30)
   })
 
@@ -45,7 +45,7 @@ describe('stopping', () => {
     answer?.()
     await stopped
     expect(backend.requests).toHaveLength(1)
-    expect(await laneOf(exporter)).toMatchObject({ owed: 22, counters: { delivered: 8, repeated: 0 } })
+    expect(await laneOf(exporter)).toMatchObject({ pending: 22, counters: { delivered: 8, repeated: 0 } })
   })
 
   it('leaves to the next start exactly what was not delivered', async () => {
@@ -96,7 +96,7 @@ describe('flushing', () => {
     const began = performance.now()
     await exporter.flush(10_000)
     expect(performance.now() - began).toBeLessThan(2_000)
-    expect(await laneOf(exporter)).toMatchObject({ owed: 5 })
+    expect(await laneOf(exporter)).toMatchObject({ pending: 5 })
   })
 
   it('ends at its deadline', async () => {

@@ -287,7 +287,7 @@ describe('pipelines of thousands of jobs', () => {
     await world.hear(event('success', { finishedAt: at(60) }, jobs))
     await world.pass(minute)
     const parts = await world.sent()
-    expect(parts.map(part => [part.part, part.jobs.length])).toEqual([
+    expect(parts.map(part => [part.number, part.jobs.length])).toEqual([
       [1, 500],
       [2, 500],
       [3, 234],

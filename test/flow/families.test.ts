@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { at, day, event, hour, job, minute, openWorld, second } from './world.ts'
 import { canonical } from '../../src/model/versioned.ts'
-import { carriesPipeline, type FrozenPart } from '../../src/model/chunk.ts'
+import { carriesPipeline, type Chunk } from '../../src/model/chunk.ts'
 import { jobSpanId, linksOfPipeline, parentOfPipeline, pipelineSpanId, traceIdOf } from '../../src/telemetry/ids.ts'
 import type { FamilyOptions } from '../../src/model/family.ts'
 import type { Observation, PipelineFacts } from '../../src/model/observation.ts'
@@ -24,21 +24,21 @@ const fromRoot = { pipelineId: root, jobId: 70 }
 const fromChild = { pipelineId: child, jobId: 80 }
 const sameProject: Kind['facts'] = {
   [root]: { rootPipelineId: root },
-  [child]: { source: 'parent_pipeline', rootPipelineId: root, sourcePipeline: { ...fromRoot, bridgesAreTold: true } },
+  [child]: { source: 'parent_pipeline', rootPipelineId: root, sourcePipeline: { ...fromRoot, bridgesAreListed: true } },
   [grandchild]: {
     source: 'parent_pipeline',
     rootPipelineId: root,
-    sourcePipeline: { ...fromChild, bridgesAreTold: true },
+    sourcePipeline: { ...fromChild, bridgesAreListed: true },
   },
 }
 /** The child is another project's: it names itself as its root, and so does its own child. */
 const otherProject: Kind['facts'] = {
   [root]: { rootPipelineId: root },
-  [child]: { source: 'pipeline', rootPipelineId: child, sourcePipeline: { ...fromRoot, bridgesAreTold: true } },
+  [child]: { source: 'pipeline', rootPipelineId: child, sourcePipeline: { ...fromRoot, bridgesAreListed: true } },
   [grandchild]: {
     source: 'parent_pipeline',
     rootPipelineId: child,
-    sourcePipeline: { ...fromChild, bridgesAreTold: true },
+    sourcePipeline: { ...fromChild, bridgesAreListed: true },
   },
 }
 const startedByJob: Kind['facts'] = {
@@ -69,7 +69,7 @@ interface Step {
   readonly pause: number
 }
 
-async function exported(steps: readonly Step[], kind: Kind): Promise<FrozenPart[]> {
+async function exported(steps: readonly Step[], kind: Kind): Promise<Chunk[]> {
   const world = openWorld(kind.options)
   for (const { heard, pause } of steps) {
     await world.hear(heard)
@@ -79,13 +79,13 @@ async function exported(steps: readonly Step[], kind: Kind): Promise<FrozenPart[
   return world.sent()
 }
 
-function traces(parts: readonly FrozenPart[]): string[] {
+function traces(parts: readonly Chunk[]): string[] {
   const placed = parts.filter(carriesPipeline).map(({ key, trace }) => canonical({ pipeline: key.pipelineId, trace }))
   return placed.sort()
 }
 
 /** Spans that others name, and that nobody exports. */
-function missing(parts: readonly FrozenPart[]): string[] {
+function missing(parts: readonly Chunk[]): string[] {
   const spans = new Set<string>()
   for (const part of parts) {
     const traceId = traceIdOf(part.trace, part.key.instance)

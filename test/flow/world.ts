@@ -6,9 +6,9 @@ import { createSettler } from '../../src/processing/settle-loop.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { FamilyOptions } from '../../src/model/family.ts'
-import type { FrozenPart } from '../../src/model/chunk.ts'
+import type { Chunk } from '../../src/model/chunk.ts'
 import type {
-  HeardJob,
+  ObservedJob,
   JobFacts,
   JobTimes,
   Observation,
@@ -39,7 +39,7 @@ export const rules = {
   deadline: 2 * minute,
   blockedAfter: hour,
   staleAfter: 7 * day,
-  partSize: 500,
+  chunkSize: 500,
 }
 
 export interface World {
@@ -48,7 +48,7 @@ export interface World {
   /** Lets time pass and whatever is due happen, second by second where something is due. */
   pass(ms: number): Promise<void>
   /** All parts frozen since the last call. */
-  sent(): Promise<FrozenPart[]>
+  sent(): Promise<Chunk[]>
   readonly store: ReturnType<typeof openSqlite>
 }
 
@@ -84,12 +84,12 @@ export function openWorld(family: Partial<FamilyOptions> = {}): World {
       now = end
     },
     sent: async () => {
-      const { token, items } = await store.exports.lease({ destination: 'default', signal: 'traces' }, 10_000, minute)
-      await store.exports.settle(
+      const { token, items } = await store.outbox.lease({ destination: 'default', signal: 'traces' }, 10_000, minute)
+      await store.outbox.settle(
         token,
         items.map(({ id }) => ({ id, as: 'delivered' as const })),
       )
-      return items.map(({ part }) => part).sort((a, b) => a.attempt - b.attempt || a.part - b.part)
+      return items.map(({ chunk: part }) => part).sort((a, b) => a.attempt - b.attempt || a.number - b.number)
     },
   }
 }
@@ -98,13 +98,13 @@ export function openWorld(family: Partial<FamilyOptions> = {}): World {
 export function event(
   status: string,
   times: PipelineTimes,
-  jobs: HeardJob[],
+  jobs: ObservedJob[],
   facts: Partial<PipelineFacts> = {},
   pipelineId = 7,
 ): Observation {
   return {
     key: { instance, pipelineId },
-    witness: 'webhook',
+    origin: 'webhook',
     project: { id: 3, name: 'shop', path: 'acme/shop', webUrl: 'https://git.example.com/acme/shop' },
     pipeline: {
       facts: { status, ref: 'main', sha: 'abc', source: 'push', ...facts },
@@ -116,12 +116,12 @@ export function event(
 
 /** The same pipeline as REST tells it. */
 export function rest(observation: Observation): Observation {
-  return { ...observation, witness: 'rest' }
+  return { ...observation, origin: 'rest' }
 }
 
 /** A job event of pipeline 7. */
-export function jobEvent(...jobs: HeardJob[]): Observation {
-  return { key: { instance, pipelineId: 7 }, witness: 'webhook', project: { id: 3 }, jobs }
+export function jobEvent(...jobs: ObservedJob[]): Observation {
+  return { key: { instance, pipelineId: 7 }, origin: 'webhook', project: { id: 3 }, jobs }
 }
 
 /** A job; times in seconds after `t0`. */
@@ -131,7 +131,7 @@ export function job(
   status: string,
   times: { created?: number; started?: number; finished?: number | undefined } = {},
   facts: Partial<JobFacts> = {},
-): HeardJob {
+): ObservedJob {
   const at = (seconds: number | undefined) => (seconds === undefined ? undefined : t0 + seconds * second)
   const heard: JobTimes = {
     createdAt: at(times.created ?? 0),
@@ -147,7 +147,7 @@ export function at(seconds: number): number {
 }
 
 /** What was frozen, short enough to read in an assertion. */
-export function told(parts: readonly FrozenPart[]): string[] {
+export function told(parts: readonly Chunk[]): string[] {
   return parts.map(({ attempt, kind, pipeline, jobs }) => {
     const spans = jobs.map(one => `${one.id}:${one.status}${one.salt === undefined ? '' : `~${one.salt}`}`)
     const head = kind === 'attempt' ? `attempt ${attempt} ${pipeline.facts.status}` : `supplement to ${attempt}`

@@ -9,7 +9,7 @@ import { decodeTraces } from '../../src/demo/otlp-traces.ts'
 import { encodeLogs, encodeTraces } from '../../src/telemetry/encode.ts'
 import { encodeMetrics } from '../../src/telemetry/metrics/encode.ts'
 import { fuzzing, mutated, type Mutated } from './mutations.ts'
-import { hearRun, mergeRun, type Run } from '../../src/model/run.ts'
+import { observedRun, mergeRun, type Run } from '../../src/model/run.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { plan } from '../../src/model/settle.ts'
@@ -17,11 +17,11 @@ import { profiles } from '../../src/platform/profile.ts'
 import { remember, revive } from '../../src/model/tombstone.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { traceContextOf } from '../../src/model/family.ts'
-import type { FrozenPart } from '../../src/model/chunk.ts'
+import type { Chunk } from '../../src/model/chunk.ts'
 import type { Observation } from '../../src/model/observation.ts'
 
 const settings = telemetrySettings({ profiles })
-const rules = { settle: 0, deadline: 0, blockedAfter: 0, staleAfter: 0, partSize: 500 }
+const rules = { settle: 0, deadline: 0, blockedAfter: 0, staleAfter: 0, chunkSize: 500 }
 const family = { scheme: 'instance' as const, profile: 'generic', bridgesWillCome: false }
 const now = Date.UTC(2026, 6, 1)
 
@@ -32,20 +32,20 @@ function parse({ event, body }: Mutated): Observation | undefined {
 }
 
 /** Freezes all that is ever owed of it. */
-function frozenOf(run: Run): { run: Run; parts: FrozenPart[] } {
-  const parts: FrozenPart[] = []
+function frozenOf(run: Run): { run: Run; parts: Chunk[] } {
+  const parts: Chunk[] = []
   for (let steps = 0; ; steps += 1) {
     const next = plan(run, traceContextOf(run, [], family), rules, { now, changedAt: 0, endedAt: 0 })
     if (next.step !== 'freeze') return { run, parts }
     must(steps < 20, 'it comes to rest')
     run = next.frozen.run
-    parts.push(...next.frozen.parts)
+    parts.push(...next.frozen.chunks)
   }
 }
 
-function expectSendable(stored: readonly FrozenPart[]): void {
+function expectSendable(stored: readonly Chunk[]): void {
   // As the store gives them back.
-  const parts = JSON.parse(JSON.stringify(stored)) as FrozenPart[]
+  const parts = JSON.parse(JSON.stringify(stored)) as Chunk[]
   const spans = decodeTraces(encodeTraces(parts, settings))
   must(new Set(spans.map(({ spanId }) => spanId)).size === spans.length, 'span ids are unique')
   for (const { startNanos, endNanos, traceId, spanId, name } of spans) {
@@ -73,7 +73,7 @@ it('makes of whatever a payload says nothing or something that can be sent, and 
   fc.assert(
     fc.property(pair, ([one, other]) => {
       const heard = [one, other].flatMap(payload => (payload && parse(payload)) ?? [])
-      const [first, second] = heard.map(hearRun)
+      const [first, second] = heard.map(observedRun)
       if (first === undefined) return
       const same = second === undefined ? undefined : { ...second, key: first.key }
       const merged = same === undefined ? first : mergeRun(first, same)

@@ -1,7 +1,7 @@
 // Observations of one run as fast-check makes them: small ranges, so that times and ids collide often.
 import fc from 'fast-check'
 import { knownStatuses } from '../../src/model/status.ts'
-import type { HeardJob, Observation } from '../../src/model/observation.ts'
+import type { ObservedJob, Observation } from '../../src/model/observation.ts'
 
 const base = Date.UTC(2026, 0, 1)
 
@@ -14,7 +14,7 @@ const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: und
 
 const status = fc.constantFrom(...knownStatuses, 'a_status_of_tomorrow')
 
-export const heardJob: fc.Arbitrary<HeardJob> = fc.record({
+export const heardJob: fc.Arbitrary<ObservedJob> = fc.record({
   id: fc.integer({ min: 1, max: 5 }),
   facts: fc.record({
     kind: fc.constant('job' as const),
@@ -31,7 +31,7 @@ export const heardJob: fc.Arbitrary<HeardJob> = fc.record({
 
 export const observation: fc.Arbitrary<Observation> = fc.record({
   key: fc.constant({ instance: 'https://git.example.com', pipelineId: 7 }),
-  witness: fc.constantFrom('webhook' as const, 'rest' as const),
+  origin: fc.constantFrom('webhook' as const, 'rest' as const),
   project: fc.record({ id: fc.constant(3), name: maybe(fc.constantFrom('old', 'new')) }),
   pipeline: maybe(
     fc.record({

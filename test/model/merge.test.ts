@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonical } from '../../src/model/versioned.ts'
-import { hearRun, mergeRun, type Run } from '../../src/model/run.ts'
+import { observedRun, mergeRun, type Run } from '../../src/model/run.ts'
 import { viewJob } from '../../src/model/job.ts'
 import { observation } from './arbitraries.ts'
 import type { Observation } from '../../src/model/observation.ts'
 
 function told(observations: readonly Observation[]): Run {
-  return observations.map(hearRun).reduce(mergeRun)
+  return observations.map(observedRun).reduce(mergeRun)
 }
 
 function picture(run: Run): string {
@@ -33,7 +33,7 @@ describe('merging observations', () => {
   it('gives the same run however the observations are grouped before they meet', () => {
     fc.assert(
       fc.property(observation, observation, observation, (a, b, c) => {
-        const [x, y, z] = [hearRun(a), hearRun(b), hearRun(c)]
+        const [x, y, z] = [observedRun(a), observedRun(b), observedRun(c)]
         expect(picture(mergeRun(mergeRun(x, y), z))).toBe(picture(mergeRun(x, mergeRun(y, z))))
       }),
       { numRuns: 2_000 },
@@ -44,7 +44,7 @@ describe('merging observations', () => {
     fc.assert(
       fc.property(fc.array(observation, { minLength: 1, maxLength: 5 }), some => {
         const run = told(some)
-        for (const again of some) expect(mergeRun(run, hearRun(again))).toBe(run)
+        for (const again of some) expect(mergeRun(run, observedRun(again))).toBe(run)
       }),
       { numRuns: 500 },
     )

@@ -2,35 +2,35 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { at, event, job, rest, rules } from '../flow/world.ts'
 import { canonical } from '../../src/model/versioned.ts'
-import { freezeAttempt } from '../../src/model/snapshot.ts'
-import { hearRun, mergeRun, type Run } from '../../src/model/run.ts'
+import { snapshotAttempt } from '../../src/model/snapshot.ts'
+import { observedRun, mergeRun, type Run } from '../../src/model/run.ts'
 import { observation } from './arbitraries.ts'
-import { thawJob, thawMark, toldOf, type Told } from '../../src/model/restore.ts'
-import type { FrozenJob } from '../../src/model/chunk.ts'
+import { restoreJob, restoreMark, restorableOf, type Restorable } from '../../src/model/restore.ts'
+import type { JobSnapshot } from '../../src/model/chunk.ts'
 import type { Job } from '../../src/model/job.ts'
 import type { JobFacts, Observation } from '../../src/model/observation.ts'
 
 const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: 7 }
 
 function heard(observations: readonly Observation[]): Run {
-  return observations.map(hearRun).reduce(mergeRun)
+  return observations.map(observedRun).reduce(mergeRun)
 }
 
 /** Each job after the freeze with its span as it comes back from JSON. */
-function frozen(run: Run): { job: Job; span: FrozenJob; attempt: number }[] {
-  const { jobs, parts } = freezeAttempt(run, [...run.jobs.values()], trace, false, at(100), rules)
+function frozen(run: Run): { job: Job; span: JobSnapshot; attempt: number }[] {
+  const { jobs, chunks: parts } = snapshotAttempt(run, [...run.jobs.values()], trace, false, at(100), rules)
   const byId = new Map(jobs.map(one => [one.id, one]))
   return parts.flatMap(part =>
     part.jobs.map(span => ({
       job: byId.get(span.id)!,
-      span: JSON.parse(JSON.stringify(span)) as FrozenJob,
+      span: JSON.parse(JSON.stringify(span)) as JobSnapshot,
       attempt: part.attempt,
     })),
   )
 }
 
-function told(...observations: Observation[]): Told[] {
-  return frozen(heard(observations)).map(({ job: one, span }) => toldOf(one, span))
+function told(...observations: Observation[]): Restorable[] {
+  return frozen(heard(observations)).map(({ job: one, span }) => restorableOf(one, span))
 }
 
 const whole = job(
@@ -48,10 +48,10 @@ describe('a frozen span', () => {
     fc.assert(
       fc.property(fc.array(observation, { minLength: 1, maxLength: 4 }), observations => {
         for (const { job: one, span, attempt } of frozen(heard(observations))) {
-          const tells = toldOf(one, span)
+          const tells = restorableOf(one, span)
           seen[tells] += 1
-          if (tells !== 'nothing') expect(thawMark(span, attempt)).toEqual(one.frozen)
-          if (tells === 'job') expect(canonical(thawJob(span, attempt))).toBe(canonical(one))
+          if (tells !== 'nothing') expect(restoreMark(span, attempt)).toEqual(one.snapshot)
+          if (tells === 'job') expect(canonical(restoreJob(span, attempt))).toBe(canonical(one))
         }
       }),
     )
@@ -82,7 +82,7 @@ describe('a frozen span', () => {
 
   it('tells nothing of a job that was frozen before', () => {
     const run = heard([finished])
-    const first = freezeAttempt(run, [...run.jobs.values()], trace, false, at(100), rules)
-    expect(frozen(first.run).map(({ job: one, span }) => toldOf(one, span))).toEqual(['nothing'])
+    const first = snapshotAttempt(run, [...run.jobs.values()], trace, false, at(100), rules)
+    expect(frozen(first.run).map(({ job: one, span }) => restorableOf(one, span))).toEqual(['nothing'])
   })
 })

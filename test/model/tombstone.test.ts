@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { hearRun, mergeRun, type Run } from '../../src/model/run.ts'
+import { observedRun, mergeRun, type Run } from '../../src/model/run.ts'
 import { isFinished, isTerminal } from '../../src/model/status.ts'
 import { observation } from './arbitraries.ts'
 import { plan, type RunClock } from '../../src/model/settle.ts'
@@ -38,7 +38,7 @@ function atRest(run: Run): Run {
 
 function hear(run: Run | undefined, observations: readonly Observation[]): Run {
   return observations.reduce<Run | undefined>(
-    (before, one) => (before === undefined ? hearRun(one) : mergeRun(before, hearRun(one))),
+    (before, one) => (before === undefined ? observedRun(one) : mergeRun(before, observedRun(one))),
     run,
   )!
 }

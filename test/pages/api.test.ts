@@ -60,7 +60,7 @@ it('tells one pipeline whole: its family, its spans with their attributes, its e
     spans: { traceId: string; attributes: Record<string, unknown> }[]
     exports: { state: string }[]
     traceUrl: string
-    heardFrom: { source: string }[]
+    firstSeenBy: { source: string }[]
   }[]
   const root = details.find(
     ({ family, pipeline }) => family.children.length > 0 && family.card.pipelineId === pipeline.pipelineId,
@@ -68,7 +68,7 @@ it('tells one pipeline whole: its family, its spans with their attributes, its e
   expect(root?.spans[0]?.attributes).toMatchObject({ 'pipeline.id': root?.pipeline.pipelineId })
   expect(root?.traceUrl).toBe(`https://traces.example.com/trace/${root?.spans[0]?.traceId}`)
   expect(root?.exports).toMatchObject([{ state: 'delivered' }])
-  expect(root?.heardFrom).toMatchObject([{ source: 'webhook' }])
+  expect(root?.firstSeenBy).toMatchObject([{ source: 'webhook' }])
   const sent = house.receiver.spans.find(span => span.attributes['pipeline.id'] === root?.pipeline.pipelineId)
   expect(root?.spans[0]?.traceId).toBe(sent?.traceId)
   expect(root?.spans[0]?.attributes).toEqual(sent?.attributes)

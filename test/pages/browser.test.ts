@@ -26,9 +26,9 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await house.tell(deliveries.slice(0, 12))
     house.receiver.misbehave({ fault: { kind: 'status', status: 400, message: 'span name is too long' }, times: 8 })
     await house.tell(generatePipeline(9, 'small', { firstIds: { pipeline: 91_000_001, job: 910_000_001 } }).deliveries)
-    await until(async () => (await house.daemon.store.exports.deadLetters(5)).length > 0)
+    await until(async () => (await house.daemon.store.outbox.deadLetters(5)).length > 0)
     house.receiver.behave()
-    letter = `/exports/${(await house.daemon.store.exports.deadLetters(1))[0]?.id}`
+    letter = `/exports/${(await house.daemon.store.outbox.deadLetters(1))[0]?.id}`
     const families = (await (await fetch(`${house.url}/api/pipelines?limit=50`)).json()) as {
       pipelines: { projectId: number; pipelineId: number; name?: string }[]
     }
@@ -138,7 +138,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   it('sends a dead letter again, after a question', async () => {
     const page = await open('/exports')
     const before = house.receiver.counts.requests
-    const [letter] = await house.daemon.store.exports.deadLetters(1)
+    const [letter] = await house.daemon.store.outbox.deadLetters(1)
     await page.getByRole('link', { name: `Send again dead letter ${letter?.id}` }).click()
     await page.getByRole('button', { name: 'Send again' }).click()
     await page.getByText('1 dead letter owed again.').waitFor()

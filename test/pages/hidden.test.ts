@@ -67,8 +67,8 @@ beforeAll(async () => {
   house.receiver.misbehave({ ...refuse, when: ({ signal }) => signal === 'traces' })
   await post(pipeline(5_001, shown, {}, { commit: { id: 'a'.repeat(40), message: said }, merge_request: request }))
   await post(pipeline(5_002, hidden))
-  await until(async () => (await store.exports.deadLetters(5)).length === 2)
-  hiddenLetter = (await store.exports.deadLetters(5)).find(({ pipelineId }) => pipelineId === 5_002)?.id ?? 0
+  await until(async () => (await store.outbox.deadLetters(5)).length === 2)
+  hiddenLetter = (await store.outbox.deadLetters(5)).find(({ pipelineId }) => pipelineId === 5_002)?.id ?? 0
   house.receiver.behave()
   for (let id = 5_010; id < 5_020; id += 1) await post(pipeline(id, hidden, { status: 'running', finished_at: null }))
   await until(async () => (await store.views.countInStatus(['running'])) === 10)
@@ -150,7 +150,7 @@ describe('a hidden project', () => {
       const answer = await fetch(`${house.url}/api/dead-letters/drop`, asked)
       expect(await answer.json()).toEqual({ count: ids === 'all' ? 1 : 0 })
     }
-    expect((await house.daemon.store.exports.deadLetters(5)).map(({ id }) => id)).toEqual([hiddenLetter])
+    expect((await house.daemon.store.outbox.deadLetters(5)).map(({ id }) => id)).toEqual([hiddenLetter])
   })
 })
 

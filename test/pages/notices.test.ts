@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { noticesOf, type Health } from '../../src/pages/notices.ts'
-import type { LaneStatus } from '../../src/pages/ports.ts'
+import type { ExportQueueStatus } from '../../src/pages/ports.ts'
 
 const now = Date.UTC(2026, 5, 1, 12)
 const fine: Health = {
@@ -8,7 +8,7 @@ const fine: Health = {
     ...{ startedAt: now - 600_000, received: 10, accepted: 10, duplicate: 0, ignored: {}, refused: [], asking: {} },
     ...{ understood: 10, unparseable: 0, excluded: 0, attempts: 2, supplements: 0 },
   },
-  inbox: { waiting: 0, waitingBytes: 0, kept: 0 },
+  inbox: { waiting: 0, waitingBytes: 0, quarantined: 0 },
   lanes: [],
   setup: {
     ...{ webhooks: 'https://pipespan.example.com/webhooks', hasPlatformToken: false, hasWebhookSecret: true },
@@ -17,8 +17,8 @@ const fine: Health = {
   hooksOff: [],
   hasRuns: true,
 }
-const lane: LaneStatus = {
-  ...{ destination: 'default', signal: 'traces', state: 'open', owed: 3, oldest: now - 300_000, dead: 0 },
+const lane: ExportQueueStatus = {
+  ...{ destination: 'default', signal: 'traces', state: 'open', pending: 3, oldest: now - 300_000, dead: 0 },
   counters: { delivered: 0, repeated: 0, partiallyRejected: 0 },
 }
 const lastError = { words: 'token expired', status: 401, at: now }
@@ -42,7 +42,7 @@ it.each<[string, Partial<Health>, string, string]>([
   ],
   [
     'a backend that is away',
-    { lanes: [{ ...lane, state: 'backing off', owed: 1 }] },
+    { lanes: [{ ...lane, state: 'backing off', pending: 1 }] },
     '"default" cannot take traces at the moment.',
     'It is tried again soon; 1 export waits for "default", the oldest came 5 min ago. If it lasts, look at the backend.',
   ],
@@ -66,13 +66,13 @@ it.each<[string, Partial<Health>, string, string]>([
   ],
   [
     'deliveries that were not understood',
-    { inbox: { waiting: 0, waitingBytes: 0, kept: 1 } },
+    { inbox: { waiting: 0, waitingBytes: 0, quarantined: 1 } },
     '1 delivery could not be understood and is kept.',
     'See why on the page of sources, or with `pipespan inbox list`; try again after an upgrade.',
   ],
   [
     'deliveries that wait',
-    { inbox: { waiting: 40, waitingBytes: 1, kept: 0, oldest: now - 120_000 } },
+    { inbox: { waiting: 40, waitingBytes: 1, quarantined: 0, oldest: now - 120_000 } },
     'Deliveries wait to be understood: 40 of them, the oldest came 2 min ago.',
     'The log says what holds them up; if there is nothing, this machine is too small for the load.',
   ],
@@ -92,8 +92,8 @@ it.each<[string, Partial<Health>, string, string]>([
     {
       lanes: [
         { ...lane, state: 'unauthorized', lastError },
-        { ...lane, signal: 'logs', state: 'unauthorized', lastError, owed: 2 },
-        { ...lane, signal: 'metrics', owed: 7 },
+        { ...lane, signal: 'logs', state: 'unauthorized', lastError, pending: 2 },
+        { ...lane, signal: 'metrics', pending: 7 },
       ],
     },
     '"default" does not accept the credentials for traces and logs. It said: 401, token expired.',

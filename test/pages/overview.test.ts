@@ -20,7 +20,7 @@ it('says that all is refused where all is, and that nothing waits beside what is
   expect(refused).toMatch(/Webhooks last accepted never refuses all 0 taken/)
   expect(await post('a-webhook-token', 'Push Hook', '{"object_kind":"push"}')).toBe(200)
   expect(await post('a-webhook-token', 'Pipeline Hook', '{"object_kind":"pipeline"}')).toBe(202)
-  await until(async () => (await house.daemon.store.inbox.state()).kept === 1)
+  await until(async () => (await house.daemon.store.inbox.state()).quarantined === 1)
   const later = await overview()
   expect(later).toMatch(/Received 3 since the start, last accepted just now 1 not of pipelines 1 refused Inbox/)
   expect(later).toMatch(/Inbox 0 nothing waits 1 kept/)

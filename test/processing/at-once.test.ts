@@ -8,7 +8,7 @@ import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { observation } from '../model/arbitraries.ts'
 import { everything, event, instance, job, rules as usual, t0 } from '../flow/world.ts'
-import type { FrozenPart } from '../../src/model/chunk.ts'
+import type { Chunk } from '../../src/model/chunk.ts'
 import type { Observation } from '../../src/model/observation.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
@@ -23,7 +23,7 @@ interface Flow {
   /** News that waits for the settler. */
   hearOnly(...observations: Observation[]): Promise<void>
   settle(): Promise<void>
-  sent(): Promise<FrozenPart[]>
+  sent(): Promise<Chunk[]>
 }
 
 function openFlow(ruled = rules): Flow {
@@ -57,8 +57,8 @@ function openFlow(ruled = rules): Flow {
     },
     settle: () => settler.drain(),
     sent: async () => {
-      const { items } = await store.exports.lease(lane, 10_000, 60_000)
-      return items.map(({ part }) => part).sort((a, b) => a.attempt - b.attempt || a.part - b.part)
+      const { items } = await store.outbox.lease(lane, 10_000, 60_000)
+      return items.map(({ chunk: part }) => part).sort((a, b) => a.attempt - b.attempt || a.number - b.number)
     },
   }
 }
@@ -114,7 +114,7 @@ it('leaves a child to the settler, which looks up its family first', async () =>
   await flow.hear({
     ...finished,
     pipeline: {
-      facts: { status: 'success', sourcePipeline: { pipelineId: 9, jobId: 90, projectId: 3, bridgesAreTold: true } },
+      facts: { status: 'success', sourcePipeline: { pipelineId: 9, jobId: 90, projectId: 3, bridgesAreListed: true } },
       times: { createdAt: t0, finishedAt: t0 + 60_000 },
     },
   })

@@ -101,12 +101,12 @@ describe('the intake', () => {
       await post(1, 2, 3)
       await intake.drain()
       expect([await known(1), await known(3)]).toEqual([true, true])
-      expect(await store.inbox.state()).toMatchObject({ waiting: 0, kept: 1 })
+      expect(await store.inbox.state()).toMatchObject({ waiting: 0, quarantined: 1 })
       expect(intake.counters).toMatchObject({ understood: 2, unparseable: 1 })
-      const [kept] = await store.inbox.listKept(1)
+      const [kept] = await store.inbox.listQuarantined(1)
       expect(kept?.reason).toContain('It does not fit.')
       trouble = () => undefined
-      await store.inbox.retryKept('all')
+      await store.inbox.retryQuarantined('all')
       await intake.drain()
       expect(await known(2)).toBe(true)
     },
@@ -116,19 +116,19 @@ describe('the intake', () => {
     trouble = () => new RangeError('It does not fit.')
     await post(1)
     await intake.drain()
-    expect(await store.inbox.state()).toMatchObject({ waiting: 0, kept: 1 })
+    expect(await store.inbox.state()).toMatchObject({ waiting: 0, quarantined: 1 })
   })
 
   it('leaves everything in the inbox while the store takes nothing, and counts nothing of it', async () => {
     trouble = () => outage
     await post(1, 2, 3)
     await expect(intake.drain()).rejects.toThrow('It cannot be written.')
-    expect(await store.inbox.state()).toMatchObject({ waiting: 3, kept: 0 })
+    expect(await store.inbox.state()).toMatchObject({ waiting: 3, quarantined: 0 })
     expect(intake.counters).toMatchObject({ understood: 0, unparseable: 0 })
     trouble = () => undefined
     now += afterTheLease
     await intake.drain()
-    expect(await store.inbox.state()).toMatchObject({ waiting: 0, kept: 0 })
+    expect(await store.inbox.state()).toMatchObject({ waiting: 0, quarantined: 0 })
     expect(intake.counters).toMatchObject({ understood: 3, unparseable: 0 })
   })
 
@@ -136,7 +136,7 @@ describe('the intake', () => {
     trouble = () => new DataError('It does not fit.', 'Please report it.')
     await post(1, 2, 3)
     await expect(intake.drain()).rejects.toThrow('It does not fit.')
-    expect(await store.inbox.state()).toMatchObject({ waiting: 3, kept: 0 })
+    expect(await store.inbox.state()).toMatchObject({ waiting: 3, quarantined: 0 })
   })
 
   it('sets nothing aside and counts nothing twice while the store fails and succeeds by turns', async () => {
@@ -146,12 +146,12 @@ describe('the intake', () => {
     await post(...ids)
     let failures = 0
     while ((await store.inbox.state()).waiting > 0) {
-      expect((await store.inbox.state()).kept).toBe(0)
+      expect((await store.inbox.state()).quarantined).toBe(0)
       await intake.drain().catch(() => (failures += 1))
       now += afterTheLease
     }
     expect(failures).toBeGreaterThan(0)
-    expect(await store.inbox.state()).toMatchObject({ waiting: 0, kept: 0 })
+    expect(await store.inbox.state()).toMatchObject({ waiting: 0, quarantined: 0 })
     expect(intake.counters).toMatchObject({ understood: ids.length, unparseable: 0, lost: 0 })
     expect((await store.runs.count()).runs).toBe(ids.length)
   })
@@ -177,7 +177,7 @@ describe('the intake', () => {
     expect(taken).toEqual(Array.from({ length: 40 }, () => 2))
     expect(asked).toBeGreaterThan(3)
     expect(asked).toBeLessThan(10)
-    expect(await store.inbox.state()).toMatchObject({ waiting: 1, kept: 0 })
+    expect(await store.inbox.state()).toMatchObject({ waiting: 1, quarantined: 0 })
     trouble = () => undefined
     await expect
       .poll(async () => {

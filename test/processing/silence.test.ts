@@ -13,7 +13,7 @@ import { Random } from '../../src/demo/platform/random.ts'
 import { restFaults } from '../../src/demo/platform/rest-faults.ts'
 import { scenarios, type ScenarioName } from '../../src/demo/platform/scenarios.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
-import type { FrozenPart } from '../../src/model/chunk.ts'
+import type { Chunk } from '../../src/model/chunk.ts'
 import type { JobPlan } from '../../src/demo/platform/plan.ts'
 
 const over = new Set(['success', 'failed', 'canceled', 'skipped'])
@@ -37,7 +37,7 @@ function beginLong(world: PolledWorld, ms: number) {
   return world.lifecycle.create({ ...plan, stages: ['build'], jobs: [job] })
 }
 
-function ended(parts: readonly FrozenPart[]) {
+function ended(parts: readonly Chunk[]) {
   return parts.map(({ key, attempt, pipeline }) => [
     key.pipelineId,
     attempt,

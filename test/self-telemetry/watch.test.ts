@@ -97,8 +97,8 @@ describe('a watched store', () => {
       log: silentLog(),
     }).drain()
     move(2_000)
-    const { token, items } = await store.exports.lease(lane, 10, 1_000)
-    await store.exports.settle(
+    const { token, items } = await store.outbox.lease(lane, 10, 1_000)
+    await store.outbox.settle(
       token,
       items.map(({ id }) => ({ id, as: 'delivered' as const })),
     )
@@ -121,7 +121,7 @@ describe('the table of own metrics', () => {
       destination: 'default',
       signal: 'traces' as const,
       state: 'open' as const,
-      owed: 1,
+      pending: 1,
       dead: 1,
       counters,
     }
@@ -133,7 +133,7 @@ describe('the table of own metrics', () => {
       freezer: { attempts: 4, supplements: 1, blocked: 1, stale: 1, excluded: 1 },
       settler: { putOff: 1 },
       lanes: [lane],
-      inbox: { waiting: 1, waitingBytes: 1, oldest: 2_000, kept: 1 },
+      inbox: { waiting: 1, waitingBytes: 1, oldest: 2_000, quarantined: 1 },
       runs: { runs: 5, onlyJobs: 1, open: 2 },
       counters: new Map([['pruned.runs', 3]]),
       fullness: 0.5,

@@ -127,7 +127,7 @@ describe('on PostgreSQL', () => {
         await intake.drain().catch(() => (failures += 1))
         // Nobody waits for leases to run out.
         await run(url, 'UPDATE inbox SET leased_until = 0')
-        const { waiting, kept } = await store.inbox.state()
+        const { waiting, quarantined: kept } = await store.inbox.state()
         expect(kept).toBe(0)
         return waiting
       }

@@ -8,10 +8,10 @@ import { createSettler } from '../../src/processing/settle-loop.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { delivery, type Bench } from './exercise.ts'
-import type { Lane } from '../../src/store/ports/outbox.ts'
+import type { ExportQueue } from '../../src/store/ports/outbox.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
-const lane: Lane = { destination: 'default', signal: 'traces' }
+const lane: ExportQueue = { destination: 'default', signal: 'traces' }
 
 export function clockAheadExercise(name: string, bench: () => Promise<Bench>): void {
   describe.each([
@@ -57,7 +57,7 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       await store.reclaim()
       await store.bringBack()
     }
-    const owed = async (): Promise<number> => (await store.exports.lease(lane, 100, minute)).items.length
+    const owed = async (): Promise<number> => (await store.outbox.lease(lane, 100, minute)).items.length
 
     it('settles what ended then after the settle delay, also what waits for enrichment', async () => {
       await hear(1, 'success')
@@ -94,9 +94,9 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       await hear(2, 'success')
       here.move(rules.settle)
       await settle()
-      const { token, items } = await store.exports.lease(lane, 1, minute)
+      const { token, items } = await store.outbox.lease(lane, 1, minute)
       const [first] = items
-      await store.exports.settle(token, [
+      await store.outbox.settle(token, [
         { id: first!.id, as: 'later', forMs: 24 * hour, error: 'busy', counted: false },
       ])
       here.move(-rules.settle)
@@ -107,9 +107,9 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
     it('asks the platform what was to be asked then', async () => {
       await hear(1, 'success', rules.deadline)
       await hear(2, 'success', rules.deadline)
-      expect(await store.asking.take('fresh', 1, minute)).toHaveLength(1)
+      expect(await store.enrichment.take('fresh', 1, minute)).toHaveLength(1)
       await restart()
-      expect(await store.asking.take('fresh', 10, minute)).toHaveLength(2)
+      expect(await store.enrichment.take('fresh', 10, minute)).toHaveLength(2)
     })
 
     it('takes back what a dead process had then: leases, deliveries', async () => {
@@ -126,8 +126,8 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       await hear(1, 'success')
       here.move(rules.settle)
       await settle()
-      const { token, items } = await store.exports.lease(lane, 1, minute)
-      await store.exports.settle(token, [{ id: items[0]!.id, as: 'delivered' }])
+      const { token, items } = await store.outbox.lease(lane, 1, minute)
+      await store.outbox.settle(token, [{ id: items[0]!.id, as: 'delivered' }])
       here.move(-rules.settle)
       await restart()
       here.move(8 * day)
@@ -141,9 +141,9 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       await hear(2, 'success')
       here.move(rules.settle)
       await settle()
-      const { token, items } = await store.exports.lease(lane, 1, minute)
+      const { token, items } = await store.outbox.lease(lane, 1, minute)
       const later = { id: items[0]!.id, as: 'later', forMs: 5 * minute, error: 'busy', counted: false } as const
-      await store.exports.settle(token, [later])
+      await store.outbox.settle(token, [later])
       expect(await store.bringBack()).toBe(0)
     })
 

@@ -9,13 +9,13 @@ import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { shiftClock, startPostgres, type PostgresServer } from './postgres-server.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import type { Lane } from '../../src/store/ports/outbox.ts'
+import type { ExportQueue } from '../../src/store/ports/outbox.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const minute = 60_000
 const hour = 60 * minute
-const lane: Lane = { destination: 'default', signal: 'traces' }
+const lane: ExportQueue = { destination: 'default', signal: 'traces' }
 
 let server: PostgresServer
 beforeAll(async () => {
@@ -88,15 +88,15 @@ describe.each([
   it('an export that is put off is due when its pause is over, neither at once nor an hour later', async () => {
     const store = await openShifted(shift)
     await store.runs.transact(ended(7, 0).map(work => freezerOf(0).atOnce(work, [])))
-    expect(await store.exports.dueIn(lane)).toBe(0)
-    const { token, items } = await store.exports.lease(lane, 10, 90_000)
+    expect(await store.outbox.dueIn(lane)).toBe(0)
+    const { token, items } = await store.outbox.lease(lane, 10, 90_000)
     expect(items).toHaveLength(1)
     const putOff = items.map(({ id }) => ({
       ...{ id, as: 'later' as const, forMs: 5 * minute, error: 'HTTP 503', counted: true },
     }))
-    await store.exports.settle(token, putOff)
-    expect((await store.exports.lease(lane, 10, 90_000)).items).toEqual([])
-    const wait = (await store.exports.dueIn(lane)) ?? 0
+    await store.outbox.settle(token, putOff)
+    expect((await store.outbox.lease(lane, 10, 90_000)).items).toEqual([])
+    const wait = (await store.outbox.dueIn(lane)) ?? 0
     expect(wait).toBeGreaterThan(minute)
     expect(wait).toBeLessThanOrEqual(5 * minute)
   })
@@ -104,8 +104,8 @@ describe.each([
   it('runs are pruned after their retention, neither an hour earlier nor later', async () => {
     const store = await openShifted(shift)
     await store.runs.transact(ended(7, 0).map(work => freezerOf(0).atOnce(work, [])))
-    const { token, items } = await store.exports.lease(lane, 10, 90_000)
-    await store.exports.settle(
+    const { token, items } = await store.outbox.lease(lane, 10, 90_000)
+    await store.outbox.settle(
       token,
       items.map(({ id }) => ({ id, as: 'delivered' as const })),
     )

@@ -55,7 +55,7 @@ describe('a copy of a store', () => {
     expect(counts.get('inbox')).toBe(3)
     await fill(to, 1)
     expect(await to.inbox.put([delivery('a'), delivery('new')])).toEqual(['duplicate', 'accepted'])
-    expect((await to.exports.lease(lane, 1_000, 1_000)).items.length).toBe(701)
+    expect((await to.outbox.lease(lane, 1_000, 1_000)).items.length).toBe(701)
   })
 
   it.each(ways)('from %s to %s that was cut off is continued where it was', async (source, target) => {

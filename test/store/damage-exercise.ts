@@ -95,12 +95,12 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
     }
 
     async function leased(): Promise<number[]> {
-      const { token, items } = await store.exports.lease(lane, 100, minute)
-      await store.exports.settle(
+      const { token, items } = await store.outbox.lease(lane, 100, minute)
+      await store.outbox.settle(
         token,
         items.map(({ id }) => ({ id, as: 'delivered' as const })),
       )
-      return items.map(({ part }) => part.key.pipelineId).sort((a, b) => a - b)
+      return items.map(({ chunk: part }) => part.key.pipelineId).sort((a, b) => a - b)
     }
 
     it.each([half, `'null'`, `'{}'`])('of what is owed (%s) becomes a dead letter; the others arrive', async view => {
@@ -110,26 +110,28 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       const backend = await Backend.start()
       const exporter = createExporter({
         destinations: [destination(backend.url)],
-        ...{ exports: store.exports, encode: { traces: encode }, clock: systemClock, log },
+        ...{ exports: store.outbox, encode: { traces: encode }, clock: systemClock, log },
       })
       try {
         exporter.start()
         await exporter.flush(20_000)
-        expect(await exporter.status()).toMatchObject([{ state: 'open', owed: 0, dead: 1, counters: { rejected: 1 } }])
+        expect(await exporter.status()).toMatchObject([
+          { state: 'open', pending: 0, dead: 1, counters: { rejected: 1 } },
+        ])
         expect([...backend.accepted].sort((a, b) => a - b)).toEqual(others)
-        const [letter] = await store.exports.deadLetters(10)
+        const [letter] = await store.outbox.deadLetters(10)
         expect(letter).toMatchObject({
           pipelineId: bad,
           status: 0,
           error: expect.stringContaining('is damaged') as string,
         })
-        expect(await store.exports.deadLetter(letter!.id)).toMatchObject({
+        expect(await store.outbox.deadLetter(letter!.id)).toMatchObject({
           letter: { id: letter!.id },
           part: undefined,
         })
-        expect(await store.exports.retryDead('all')).toBe(1)
+        expect(await store.outbox.retryDead('all')).toBe(1)
         await exporter.flush(20_000)
-        expect(await exporter.status()).toMatchObject([{ owed: 0, dead: 1, counters: { rejected: 2 } }])
+        expect(await exporter.status()).toMatchObject([{ pending: 0, dead: 1, counters: { rejected: 2 } }])
         expect(named()).toMatchObject([{ export: letter!.id }])
       } finally {
         await exporter.stop(0)
@@ -263,7 +265,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
         await context.notice(all.map(id => ({ id, projectId: 3, status: 'success', updatedAt: at(90 + round) })))
       }
       for (const pipelineId of others) {
-        expect((await store.runs.get({ instance, pipelineId }))?.heardFrom.poller).toBeDefined()
+        expect((await store.runs.get({ instance, pipelineId }))?.firstSeenBy.poller).toBeDefined()
       }
       const unwritten = lines.filter(({ msg }) => msg === 'a pipeline cannot be written down')
       expect(unwritten).toMatchObject([{ pipelineId: bad }])
@@ -310,8 +312,8 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       await here.sql(`UPDATE runs SET project = ${half} WHERE pipeline_id = ${bad}`)
       await store.inbox.put([delivery('b', bodies(bad)), delivery('c', bodies(bad))])
       await intake.drain()
-      expect(await store.inbox.state()).toMatchObject({ waiting: 0, kept: 2 })
-      const [kept] = await store.inbox.listKept(10)
+      expect(await store.inbox.state()).toMatchObject({ waiting: 0, quarantined: 2 })
+      const [kept] = await store.inbox.listQuarantined(10)
       expect(kept?.reason).toMatch(/is damaged/)
     })
   })

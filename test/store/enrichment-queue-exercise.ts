@@ -1,10 +1,10 @@
 // What every store promises of the queue of what the platform is still to be asked, and of who triggered whom.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { hearRun } from '../../src/model/run.ts'
+import { observedRun } from '../../src/model/run.ts'
 import { event, instance, job } from '../flow/world.ts'
-import type { AskingChange } from '../../src/store/ports/enrichment-queue.ts'
+import type { EnrichmentChange } from '../../src/store/ports/enrichment-queue.ts'
 import type { Bench } from './exercise.ts'
-import type { HeardJob } from '../../src/model/observation.ts'
+import type { ObservedJob } from '../../src/model/observation.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
@@ -26,10 +26,10 @@ export function askingExercise(name: string, bench: () => Promise<Bench>): void 
 
     function asking(
       pipelineId: number,
-      change: AskingChange,
+      change: EnrichmentChange,
       { status = 'running', jobs = [], endedAt, enrichingUntil }: Told = {},
     ): RunWork {
-      const run = hearRun(event(status, {}, [...jobs], {}, pipelineId))
+      const run = observedRun(event(status, {}, [...jobs], {}, pipelineId))
       return {
         key: { instance, pipelineId },
         jobs: [],
@@ -37,15 +37,15 @@ export function askingExercise(name: string, bench: () => Promise<Bench>): void 
           run,
           jobs: [...run.jobs.values()],
           timing: { changedAt: now, endedAt, enrichingUntil },
-          asking: change,
+          enrichment: change,
         }),
       }
     }
-    const ask = (at = here.now(), want: 'family' | 'state' | 'details' = 'details'): AskingChange => {
-      return { ask: want, lane: 'fresh', at }
+    const ask = (at = here.now(), want: 'family' | 'state' | 'details' = 'details'): EnrichmentChange => {
+      return { detail: want, priority: 'fresh', at }
     }
     const taken = async (limit = 10, holdMs = minute) =>
-      (await store.asking.take('fresh', limit, holdMs)).map(({ key, wants }) => [key.pipelineId, wants])
+      (await store.enrichment.take('fresh', limit, holdMs)).map(({ key, detail: wants }) => [key.pipelineId, wants])
 
     it('hands a run to one taker, the longest due first, and to the next when it was not dealt with', async () => {
       await store.runs.transact([asking(2, ask()), asking(1, ask(here.now() - 5)), asking(3, ask(here.now() + 5))])
@@ -70,7 +70,7 @@ export function askingExercise(name: string, bench: () => Promise<Bench>): void 
       await store.runs.transact([asking(1, ask()), asking(2, ask())])
       await taken()
       await store.runs.transact([asking(2, ask())])
-      await store.asking.hold(
+      await store.enrichment.hold(
         [
           { instance, pipelineId: 1 },
           { instance, pipelineId: 2 },
@@ -79,14 +79,14 @@ export function askingExercise(name: string, bench: () => Promise<Bench>): void 
       )
       await store.runs.transact([asking(1, { asked: true }), asking(2, { asked: true })])
       expect(await taken()).toEqual([[2, 'details']])
-      expect(await store.asking.count('fresh')).toEqual({ due: 1, later: 0 })
+      expect(await store.enrichment.count('fresh')).toEqual({ due: 1, later: 0 })
     })
 
     it('comes back for something else at a later time', async () => {
       await store.runs.transact([asking(1, ask())])
       await taken()
-      await store.runs.transact([asking(1, { asked: true, again: { ask: 'family', at: here.now() + 10 } })])
-      expect(await store.asking.count('fresh')).toEqual({ due: 0, later: 1 })
+      await store.runs.transact([asking(1, { asked: true, again: { detail: 'family', at: here.now() + 10 } })])
+      expect(await store.enrichment.count('fresh')).toEqual({ due: 0, later: 1 })
       here.move(10)
       expect(await taken()).toEqual([[1, 'family']])
     })
@@ -95,19 +95,19 @@ export function askingExercise(name: string, bench: () => Promise<Bench>): void 
       const key = { instance, pipelineId: 1 }
       await store.runs.transact([asking(1, ask())])
       await taken(1, 10)
-      await store.asking.hold([key], minute)
+      await store.enrichment.hold([key], minute)
       here.move(20)
       expect(await taken()).toEqual([])
-      await store.asking.hold([key], 0)
+      await store.enrichment.hold([key], 0)
       expect(await taken()).toEqual([[1, 'details']])
     })
 
     it('puts back what is not to be asked yet, and says when it was taken', async () => {
       const key = { instance, pipelineId: 1 }
       await store.runs.transact([asking(1, ask(here.now(), 'state'))])
-      expect(await store.asking.take('fresh', 1, minute)).toEqual([{ key, wants: 'state', takenAt: here.now() }])
-      await store.asking.defer(key, 10)
-      expect(await store.asking.count('fresh')).toEqual({ due: 0, later: 1 })
+      expect(await store.enrichment.take('fresh', 1, minute)).toEqual([{ key, detail: 'state', takenAt: here.now() }])
+      await store.enrichment.defer(key, 10)
+      expect(await store.enrichment.count('fresh')).toEqual({ due: 0, later: 1 })
       expect(await taken()).toEqual([])
       here.move(10)
       expect(await taken()).toEqual([[1, 'state']])
@@ -117,14 +117,14 @@ export function askingExercise(name: string, bench: () => Promise<Bench>): void 
       await store.runs.transact([asking(1, ask(here.now(), 'state'))])
       await taken()
       await store.runs.transact([asking(1, ask())])
-      await store.asking.defer({ instance, pipelineId: 1 }, minute)
+      await store.enrichment.defer({ instance, pipelineId: 1 }, minute)
       expect(await taken()).toEqual([[1, 'details']])
     })
 
     it('keeps silent runs in a lane of their own, which they leave with their end and come back to', async () => {
-      const silent = async () => (await store.asking.take('silent', 10, minute)).map(({ key }) => key.pipelineId)
-      await store.runs.transact([asking(1, { ask: 'state', lane: 'silent', at: here.now() }), asking(2, ask())])
-      await store.runs.transact([asking(2, { ask: 'state', lane: 'silent', at: here.now() })])
+      const silent = async () => (await store.enrichment.take('silent', 10, minute)).map(({ key }) => key.pipelineId)
+      await store.runs.transact([asking(1, { detail: 'state', priority: 'silent', at: here.now() }), asking(2, ask())])
+      await store.runs.transact([asking(2, { detail: 'state', priority: 'silent', at: here.now() })])
       expect(await silent()).toEqual([1])
       await store.runs.transact([asking(1, ask())])
       expect((await taken()).sort()).toEqual([
@@ -132,24 +132,27 @@ export function askingExercise(name: string, bench: () => Promise<Bench>): void 
         [2, 'details'],
       ])
       await store.runs.transact([
-        asking(2, { asked: true, again: { ask: 'state', lane: 'silent', at: here.now() } }),
-        asking(1, { asked: true, again: { ask: 'state', at: here.now() } }),
+        asking(2, { asked: true, again: { detail: 'state', priority: 'silent', at: here.now() } }),
+        asking(1, { asked: true, again: { detail: 'state', at: here.now() } }),
       ])
       expect(await silent()).toEqual([2])
       expect(await taken()).toEqual([[1, 'state']])
     })
 
     it('never mixes the pipelines of the day with a backfill', async () => {
-      await store.runs.transact([asking(1, { ask: 'state', lane: 'backfill', at: here.now() }), asking(2, ask())])
+      await store.runs.transact([
+        asking(1, { detail: 'state', priority: 'backfill', at: here.now() }),
+        asking(2, ask()),
+      ])
       expect(await taken()).toEqual([[2, 'details']])
-      expect((await store.asking.take('backfill', 10, minute)).map(({ key }) => key.pipelineId)).toEqual([1])
+      expect((await store.enrichment.take('backfill', 10, minute)).map(({ key }) => key.pipelineId)).toEqual([1])
     })
 
     it('moves the deadlines of those that wait, up to a limit', async () => {
       const ended = { endedAt: here.now(), enrichingUntil: here.now() + 2 * minute }
       await store.runs.transact([asking(1, ask(), ended), asking(2, ask(here.now() + minute), ended)])
-      await store.asking.postpone(5_000, 15 * minute)
-      await store.asking.postpone(20 * minute, 15 * minute)
+      await store.enrichment.postpone(5_000, 15 * minute)
+      await store.enrichment.postpone(20 * minute, 15 * minute)
       const until = async (pipelineId: number) =>
         (await store.runs.get({ instance, pipelineId }))!.timing.enrichingUntil! - here.now()
       expect([await until(1), await until(2)]).toEqual([15 * minute, 2 * minute])
@@ -158,12 +161,12 @@ export function askingExercise(name: string, bench: () => Promise<Bench>): void 
     it('knows which job started a pipeline, whichever was heard first', async () => {
       const bridge = job(21, 'deploy', 'running', {}, { kind: 'bridge', downstream: { pipelineId: 9, projectId: 3 } })
       await store.runs.transact([asking(9, ask()), asking(7, ask(), { jobs: [bridge] })])
-      expect(await store.asking.triggerOf({ instance, pipelineId: 9 })).toEqual({
+      expect(await store.enrichment.triggerOf({ instance, pipelineId: 9 })).toEqual({
         pipelineId: 7,
         projectId: 3,
         jobId: 21,
       })
-      expect(await store.asking.triggerOf({ instance, pipelineId: 7 })).toBeUndefined()
+      expect(await store.enrichment.triggerOf({ instance, pipelineId: 7 })).toBeUndefined()
     })
 
     it('names as possible parents older pipelines that are under way, the nearest first', async () => {
@@ -174,17 +177,17 @@ export function askingExercise(name: string, bench: () => Promise<Bench>): void 
         asking(9, ask()),
         asking(10, ask()),
       ])
-      const found = await store.asking.candidates({ instance, pipelineId: 9 }, 3, 5)
+      const found = await store.enrichment.candidates({ instance, pipelineId: 9 }, 3, 5)
       expect(found.map(({ key }) => key.pipelineId)).toEqual([3, 1])
-      expect(await store.asking.candidates({ instance, pipelineId: 9 }, 4, 5)).toEqual([])
-      expect(await store.asking.candidates({ instance, pipelineId: 9 }, undefined, 1)).toHaveLength(1)
+      expect(await store.enrichment.candidates({ instance, pipelineId: 9 }, 4, 5)).toEqual([])
+      expect(await store.enrichment.candidates({ instance, pipelineId: 9 }, undefined, 1)).toHaveLength(1)
     })
   })
 }
 
 interface Told {
   readonly status?: string
-  readonly jobs?: readonly HeardJob[]
+  readonly jobs?: readonly ObservedJob[]
   readonly endedAt?: number
   readonly enrichingUntil?: number
 }

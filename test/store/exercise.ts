@@ -2,11 +2,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { absorbing } from '../../src/processing/merge-observations.ts'
 import { event, instance, job, at, rules } from '../flow/world.ts'
-import { freezeAttempt } from '../../src/model/snapshot.ts'
+import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { blamedInHaste, type Delivery } from '../../src/store/ports/inbox.ts'
 import { proveRoom } from '../../src/store/maintenance/writable.ts'
 import type { Log } from '../../src/lib/log.ts'
-import type { Lane } from '../../src/store/ports/outbox.ts'
+import type { ExportQueue } from '../../src/store/ports/outbox.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
@@ -19,7 +19,7 @@ export interface Bench {
   dispose(): Promise<void>
 }
 
-const lane: Lane = { destination: 'default', signal: 'traces' }
+const lane: ExportQueue = { destination: 'default', signal: 'traces' }
 const key = { instance, pipelineId: 7 }
 
 export function delivery(name: string | undefined, body = `{"name":"${name}"}`): Delivery {
@@ -32,7 +32,7 @@ function finished(pipelineId = 7): RunWork[] {
 }
 
 /** Freezes the run's next attempt, owed to these lanes. */
-function freezing(pipelineId: number, to: readonly Lane[] = [lane]): RunWork {
+function freezing(pipelineId: number, to: readonly ExportQueue[] = [lane]): RunWork {
   return {
     key: { instance, pipelineId },
     jobs: 'all',
@@ -40,9 +40,9 @@ function freezing(pipelineId: number, to: readonly Lane[] = [lane]): RunWork {
       if (known === undefined) return undefined
       const { run } = known
       const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
-      const frozen = freezeAttempt(run, [...run.jobs.values()], trace, false, now, rules)
-      const owed = frozen.parts.map(part => ({ part, to }))
-      return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, owed }
+      const frozen = snapshotAttempt(run, [...run.jobs.values()], trace, false, now, rules)
+      const owed = frozen.chunks.map(chunk => ({ chunk, to }))
+      return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, pending: owed }
     },
   }
 }
@@ -61,7 +61,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
       await here.dispose()
     })
 
-    async function oweExports(count: number, to?: readonly Lane[]): Promise<void> {
+    async function oweExports(count: number, to?: readonly ExportQueue[]): Promise<void> {
       for (let id = 1; id <= count; id += 1) {
         await store.runs.transact(finished(id))
         await store.runs.transact([freezing(id, to)])
@@ -129,10 +129,14 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
       it('keeps what cannot be understood with its reason, and lets it be sent again', async () => {
         await store.inbox.put([delivery('a')])
         const { token, items } = await store.inbox.lease(10, 1e6, 1_000)
-        await store.inbox.keep(token, items[0]!.id, { reason: 'no id', body: Buffer.from('{}'), version: '1.0.0' })
-        const [kept] = await store.inbox.listKept(10)
+        await store.inbox.quarantine(token, items[0]!.id, {
+          reason: 'no id',
+          body: Buffer.from('{}'),
+          version: '1.0.0',
+        })
+        const [kept] = await store.inbox.listQuarantined(10)
         expect(kept).toMatchObject({ event: 'Pipeline Hook', instance, reason: 'no id', version: '1.0.0', size: 2 })
-        const shown = await store.inbox.showKept(kept!.id)
+        const shown = await store.inbox.showQuarantined(kept!.id)
         expect(Buffer.from(shown!.body).toString()).toBe('{}')
         expect(await store.inbox.put([delivery('a')])).toEqual(['accepted'])
       })
@@ -141,12 +145,12 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         await store.inbox.put([delivery('a'), delivery('b')])
         const { token, items } = await store.inbox.lease(10, 1e6, 1_000)
         for (const [index, { id }] of items.entries()) {
-          await store.inbox.keep(token, id, { reason: 'no id', body: Buffer.from('{}'), version: `${index}.0.0` })
+          await store.inbox.quarantine(token, id, { reason: 'no id', body: Buffer.from('{}'), version: `${index}.0.0` })
         }
-        expect(await store.inbox.retryKeptOfOtherVersions('1.0.0')).toBe(1)
-        expect(await store.inbox.retryKeptOfOtherVersions('1.0.0')).toBe(0)
-        expect(await store.inbox.retryKept('all')).toBe(1)
-        expect(await store.inbox.state()).toMatchObject({ waiting: 2, kept: 0 })
+        expect(await store.inbox.retryQuarantinedOfOtherVersions('1.0.0')).toBe(1)
+        expect(await store.inbox.retryQuarantinedOfOtherVersions('1.0.0')).toBe(0)
+        expect(await store.inbox.retryQuarantined('all')).toBe(1)
+        expect(await store.inbox.state()).toMatchObject({ waiting: 2, quarantined: 0 })
       })
 
       it('puts back once what an older version set aside in the store’s trouble, of whatever version that was', async () => {
@@ -155,12 +159,12 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         const reasons = [`${blamedInHaste}terminating connection due to administrator command`, 'no id']
         for (const [index, { id }] of items.entries()) {
           const why = { reason: reasons[index] ?? '', body: Buffer.from('{}'), version: '1.0.0' }
-          expect(await store.inbox.keep(token, id, why)).toBe(true)
-          expect(await store.inbox.keep(token, id, why)).toBe(false)
+          expect(await store.inbox.quarantine(token, id, why)).toBe(true)
+          expect(await store.inbox.quarantine(token, id, why)).toBe(false)
         }
-        expect(await store.inbox.retryKeptOfOtherVersions('1.0.0')).toBe(1)
-        expect(await store.inbox.retryKeptOfOtherVersions('1.0.0')).toBe(0)
-        expect((await store.inbox.listKept(10)).map(({ reason }) => reason)).toEqual(['no id'])
+        expect(await store.inbox.retryQuarantinedOfOtherVersions('1.0.0')).toBe(1)
+        expect(await store.inbox.retryQuarantinedOfOtherVersions('1.0.0')).toBe(0)
+        expect((await store.inbox.listQuarantined(10)).map(({ reason }) => reason)).toEqual(['no id'])
       })
 
       it('forgets old keys in pruning', async () => {
@@ -188,7 +192,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
           [1, at(50)],
           [2, at(55)],
         ])
-        expect(found?.heardFrom).toEqual({ webhook: here.now() })
+        expect(found?.firstSeenBy).toEqual({ webhook: here.now() })
         expect(found?.timing).toMatchObject({ changedAt: here.now(), dueAt: here.now() + rules.settle })
       })
 
@@ -244,11 +248,11 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
 
     describe('exports', () => {
       it('owes a frozen part once to each lane', async () => {
-        const logs: Lane = { destination: 'default', signal: 'logs' }
+        const logs: ExportQueue = { destination: 'default', signal: 'logs' }
         await oweExports(1, [lane, logs])
         for (const one of [lane, logs]) {
-          const { items } = await store.exports.lease(one, 10, 1_000)
-          expect(items.map(({ part }) => [part.key.pipelineId, part.attempt, part.jobs.length])).toEqual([
+          const { items } = await store.outbox.lease(one, 10, 1_000)
+          expect(items.map(({ chunk: part }) => [part.key.pipelineId, part.attempt, part.jobs.length])).toEqual([
             [7 - 6, 1, 2],
           ])
         }
@@ -256,112 +260,112 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
 
       it('leases an item once, and again when the lease has run out', async () => {
         await oweExports(1)
-        expect((await store.exports.lease(lane, 10, 1_000)).items).toHaveLength(1)
-        expect((await store.exports.lease(lane, 10, 1_000)).items).toHaveLength(0)
+        expect((await store.outbox.lease(lane, 10, 1_000)).items).toHaveLength(1)
+        expect((await store.outbox.lease(lane, 10, 1_000)).items).toHaveLength(0)
         here.move(1_000)
-        expect((await store.exports.lease(lane, 10, 1_000)).items).toHaveLength(1)
+        expect((await store.outbox.lease(lane, 10, 1_000)).items).toHaveLength(1)
       })
 
       it('takes the oldest and the newest when there is a backlog', async () => {
         await oweExports(10)
-        const { items } = await store.exports.lease(lane, 4, 1_000)
-        expect(items.map(({ part }) => part.key.pipelineId).sort((a, b) => a - b)).toEqual([1, 2, 9, 10])
+        const { items } = await store.outbox.lease(lane, 4, 1_000)
+        expect(items.map(({ chunk: part }) => part.key.pipelineId).sort((a, b) => a - b)).toEqual([1, 2, 9, 10])
       })
 
       it('takes from both ends as well when the bytes of a lease are used up, and one at least', async () => {
         await oweExports(6)
-        const size = JSON.stringify((await store.exports.lease(lane, 10, 0)).items[0]?.part).length
-        const { items } = await store.exports.lease(lane, 10, 1_000, size * 2.5)
-        expect(items.map(({ part }) => part.key.pipelineId).sort((a, b) => a - b)).toEqual([1, 2, 6])
-        expect((await store.exports.lease(lane, 10, 1_000, 1)).items).toHaveLength(1)
-        expect((await store.exports.lease(lane, 10, 1_000)).items).toHaveLength(2)
+        const size = JSON.stringify((await store.outbox.lease(lane, 10, 0)).items[0]?.chunk).length
+        const { items } = await store.outbox.lease(lane, 10, 1_000, size * 2.5)
+        expect(items.map(({ chunk: part }) => part.key.pipelineId).sort((a, b) => a - b)).toEqual([1, 2, 6])
+        expect((await store.outbox.lease(lane, 10, 1_000, 1)).items).toHaveLength(1)
+        expect((await store.outbox.lease(lane, 10, 1_000)).items).toHaveLength(2)
       })
 
       it('finds what lies between those that are held at both ends', async () => {
         await oweExports(10)
         const taken: number[][] = []
         for (let count = 0; count < 4; count += 1) {
-          const { items } = await store.exports.lease(lane, 4, 1_000)
-          taken.push(items.map(({ part }) => part.key.pipelineId).sort((a, b) => a - b))
+          const { items } = await store.outbox.lease(lane, 4, 1_000)
+          taken.push(items.map(({ chunk: part }) => part.key.pipelineId).sort((a, b) => a - b))
         }
         expect(taken).toEqual([[1, 2, 9, 10], [3, 4, 7, 8], [5, 6], []])
       })
 
       it('tells when the next is due: of what is leased, when its lease runs out', async () => {
-        const logs: Lane = { destination: 'default', signal: 'logs' }
+        const logs: ExportQueue = { destination: 'default', signal: 'logs' }
         await oweExports(2, [lane, logs])
-        const first = await store.exports.lease(lane, 1, 1_000)
-        expect(await store.exports.dueIn(lane)).toBe(0)
+        const first = await store.outbox.lease(lane, 1, 1_000)
+        expect(await store.outbox.dueIn(lane)).toBe(0)
         here.move(1)
-        await store.exports.lease(lane, 1, 1_000)
-        expect(await store.exports.dueIn(lane)).toBe(999)
-        expect(await store.exports.dueIn(logs)).toBe(0)
+        await store.outbox.lease(lane, 1, 1_000)
+        expect(await store.outbox.dueIn(lane)).toBe(999)
+        expect(await store.outbox.dueIn(logs)).toBe(0)
         const id = first.items[0]!.id
-        await store.exports.settle(first.token, [{ id, as: 'later', forMs: 500, error: 'HTTP 503', counted: true }])
-        expect(await store.exports.dueIn(lane)).toBe(500)
+        await store.outbox.settle(first.token, [{ id, as: 'later', forMs: 500, error: 'HTTP 503', counted: true }])
+        expect(await store.outbox.dueIn(lane)).toBe(500)
       })
 
       it('lets a lease settle after its time what nobody else has taken since', async () => {
         await oweExports(1)
-        const { token, items } = await store.exports.lease(lane, 10, 1_000)
+        const { token, items } = await store.outbox.lease(lane, 10, 1_000)
         here.move(1_000)
-        expect(await store.exports.settle(token, [{ id: items[0]!.id, as: 'delivered' }])).toEqual({
+        expect(await store.outbox.settle(token, [{ id: items[0]!.id, as: 'delivered' }])).toEqual({
           lost: 0,
           at: here.now(),
         })
-        expect((await store.exports.lease(lane, 10, 1_000)).items).toEqual([])
+        expect((await store.outbox.lease(lane, 10, 1_000)).items).toEqual([])
       })
 
       it('lets a lost lease settle nothing', async () => {
         await oweExports(1)
-        const first = await store.exports.lease(lane, 10, 1_000)
+        const first = await store.outbox.lease(lane, 10, 1_000)
         here.move(1_000)
-        const second = await store.exports.lease(lane, 10, 1_000)
+        const second = await store.outbox.lease(lane, 10, 1_000)
         const id = first.items[0]!.id
-        expect(await store.exports.settle(first.token, [{ id, as: 'rejected', status: 400, error: 'no' }])).toEqual({
+        expect(await store.outbox.settle(first.token, [{ id, as: 'rejected', status: 400, error: 'no' }])).toEqual({
           lost: 1,
           at: here.now(),
         })
-        expect(await store.exports.settle(second.token, [{ id, as: 'delivered' }])).toEqual({ lost: 0, at: here.now() })
-        expect(await store.exports.deadLetters(10)).toEqual([])
-        expect(await store.exports.dueIn(lane)).toBeUndefined()
+        expect(await store.outbox.settle(second.token, [{ id, as: 'delivered' }])).toEqual({ lost: 0, at: here.now() })
+        expect(await store.outbox.deadLetters(10)).toEqual([])
+        expect(await store.outbox.dueIn(lane)).toBeUndefined()
       })
 
       it('owes again, later, what could not be sent, and counts its tries where told', async () => {
         await oweExports(2)
-        const { token, items } = await store.exports.lease(lane, 10, 1_000)
-        await store.exports.settle(token, [
+        const { token, items } = await store.outbox.lease(lane, 10, 1_000)
+        await store.outbox.settle(token, [
           { id: items[0]!.id, as: 'later', forMs: 500, error: 'HTTP 503', counted: true },
           { id: items[1]!.id, as: 'unsent' },
         ])
-        const now = await store.exports.lease(lane, 10, 1_000)
+        const now = await store.outbox.lease(lane, 10, 1_000)
         expect(now.items.map(({ id, tries }) => [id, tries])).toEqual([[items[1]!.id, 0]])
         here.move(500)
-        const then = await store.exports.lease(lane, 10, 1_000)
+        const then = await store.outbox.lease(lane, 10, 1_000)
         expect(then.items.map(({ id, tries }) => [id, tries])).toEqual([[items[0]!.id, 1]])
       })
 
       it('keeps dead letters in the words of the backend, to be sent again or dropped', async () => {
         await oweExports(2)
-        const { token, items } = await store.exports.lease(lane, 10, 1_000)
-        await store.exports.settle(
+        const { token, items } = await store.outbox.lease(lane, 10, 1_000)
+        await store.outbox.settle(
           token,
           items.map(({ id }) => ({ id, as: 'rejected' as const, status: 400, error: 'bad attribute' })),
         )
-        const letters = await store.exports.deadLetters(10)
+        const letters = await store.outbox.deadLetters(10)
         expect(letters).toHaveLength(2)
         expect(letters[0]).toMatchObject({ ...lane, instance, status: 400, error: 'bad attribute', attempt: 1 })
-        expect((await store.exports.deadLetter(letters[0]!.id))?.part?.key).toEqual({ instance, pipelineId: 2 })
-        expect(await store.exports.retryDead([letters[0]!.id])).toBe(1)
-        expect(await store.exports.dropDead('all')).toBe(1)
-        expect((await store.exports.lease(lane, 10, 1_000)).items).toHaveLength(1)
-        expect(await store.exports.deadLetters(10)).toEqual([])
+        expect((await store.outbox.deadLetter(letters[0]!.id))?.part?.key).toEqual({ instance, pipelineId: 2 })
+        expect(await store.outbox.retryDead([letters[0]!.id])).toBe(1)
+        expect(await store.outbox.dropDead('all')).toBe(1)
+        expect((await store.outbox.lease(lane, 10, 1_000)).items).toHaveLength(1)
+        expect(await store.outbox.deadLetters(10)).toEqual([])
       })
 
       it('tells of each lane what it owes and since when', async () => {
         await oweExports(3)
-        expect(await store.exports.lanes()).toEqual([
-          { ...lane, owed: 3, oldest: expect.any(Number) as number, dead: 0, lastError: undefined },
+        expect(await store.outbox.queues()).toEqual([
+          { ...lane, pending: 3, oldest: expect.any(Number) as number, dead: 0, lastError: undefined },
         ])
       })
     })

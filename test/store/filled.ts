@@ -2,7 +2,7 @@
 import { absorbing } from '../../src/processing/merge-observations.ts'
 import { at, event, instance, job, rules } from '../flow/world.ts'
 import { delivery } from './exercise.ts'
-import { freezeAttempt } from '../../src/model/snapshot.ts'
+import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 import type { Tables } from '../../src/store/ports/tables.ts'
@@ -21,7 +21,7 @@ export async function fill(store: Store, runs: number): Promise<void> {
   const kept = { reason: 'no id', body: Buffer.from([0, 1, 255]), version: '1.0.0' }
   await store.inbox.put([delivery('kept')])
   const { token, items } = await store.inbox.lease(1, 1e6, 1_000)
-  await store.inbox.keep(token, items[0]!.id, kept)
+  await store.inbox.quarantine(token, items[0]!.id, kept)
   await store.inbox.put([delivery('a'), delivery('Ä', '\u0000\u0001'), delivery(undefined)])
   await store.notes.change('cursor/a', () => ({ value: { page: 3 }, result: undefined }))
   await store.counters.add('pruned.runs', 5)
@@ -34,9 +34,9 @@ function freezing(pipelineId: number): RunWork {
     decide: (known, now) => {
       if (known === undefined) return undefined
       const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
-      const frozen = freezeAttempt(known.run, [...known.run.jobs.values()], trace, false, now, rules)
-      const owed = frozen.parts.map(part => ({ part, to: [lane] }))
-      return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, owed }
+      const frozen = snapshotAttempt(known.run, [...known.run.jobs.values()], trace, false, now, rules)
+      const owed = frozen.chunks.map(chunk => ({ chunk, to: [lane] }))
+      return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, pending: owed }
     },
   }
 }

@@ -13,7 +13,7 @@ import { journalMarks } from '../../src/store/sqlite/wal/positions.ts'
 import { ownOrShared } from './own-or-shared.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { openSqliteDoor } from '../../src/store/sqlite/inbox-writer.ts'
-import type { InboxDoor, InboxItem } from '../../src/store/ports/inbox.ts'
+import type { InboxWriter, InboxItem } from '../../src/store/ports/inbox.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 /** A store whose deliveries come through its door, opened when the first one comes. */
@@ -21,7 +21,7 @@ function openThroughDoor(file: string, now: () => number, maxSize = 2 ** 30): St
   const marks = journalMarks()
   const options = { now, maxSize }
   const store = openSqlite(file, options, marks)
-  let door: InboxDoor | undefined
+  let door: InboxWriter | undefined
   return {
     ...store,
     inbox: {

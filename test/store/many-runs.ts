@@ -1,10 +1,10 @@
 // A store full of runs, made from a seed: projects, branches, durations and failures as a company's would be.
 import { absorb } from '../../src/processing/merge-observations.ts'
-import { freezeAttempt } from '../../src/model/snapshot.ts'
-import { hearRun } from '../../src/model/run.ts'
+import { snapshotAttempt } from '../../src/model/snapshot.ts'
+import { observedRun } from '../../src/model/run.ts'
 import { Random } from '../../src/demo/platform/random.ts'
-import type { HeardJob, Observation } from '../../src/model/observation.ts'
-import type { Lane } from '../../src/store/ports/outbox.ts'
+import type { ObservedJob, Observation } from '../../src/model/observation.ts'
+import type { ExportQueue } from '../../src/store/ports/outbox.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
@@ -17,7 +17,7 @@ export interface ManyRunsOptions {
   readonly every?: number | undefined
   readonly seed?: number | undefined
   /** Of every hundredth run the export is refused for good. */
-  readonly lanes?: readonly Lane[] | undefined
+  readonly lanes?: readonly ExportQueue[] | undefined
 }
 
 const teams = ['shop', 'mobile', 'platform', 'data', 'payments'] as const
@@ -32,7 +32,7 @@ const titles = [
   'Fix flaky test',
 ]
 const rules = { settle: 5_000, blockedAfter: 3_600_000, staleAfter: 7 * 24 * 3_600_000 }
-const lane: Lane = { destination: 'default', signal: 'traces' }
+const lane: ExportQueue = { destination: 'default', signal: 'traces' }
 const instance = 'https://git.example.com'
 
 export async function manyRuns(options: ManyRunsOptions): Promise<void> {
@@ -54,7 +54,7 @@ function observed(random: Random, count: number, createdAt: number): Observation
   const projectId = 100 + teams.indexOf(team) * 10 + services.indexOf(service)
   const path = `acme/${team}/${service}`
   const id = 1_000 + count
-  const jobs: HeardJob[] = []
+  const jobs: ObservedJob[] = []
   let at = createdAt
   let failed = false
   for (const [stage, names] of Object.entries(plan)) {
@@ -83,7 +83,7 @@ function observed(random: Random, count: number, createdAt: number): Observation
   const status = failed ? 'failed' : 'success'
   return {
     key: { instance, pipelineId: id },
-    witness: 'webhook',
+    origin: 'webhook',
     project: { id: projectId, name: service, path, webUrl: `${instance}/${path}` },
     pipeline: {
       facts: {
@@ -110,8 +110,8 @@ const plan: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Heard, and frozen at once. */
-function written(observation: Observation, to: readonly Lane[]): RunWork {
-  const heard = hearRun(observation)
+function written(observation: Observation, to: readonly ExportQueue[]): RunWork {
+  const heard = observedRun(observation)
   return {
     key: observation.key,
     jobs: 'all',
@@ -120,9 +120,9 @@ function written(observation: Observation, to: readonly Lane[]): RunWork {
       const { run } = absorb(known, heard, now, rules) ?? { run: heard }
       const { pipelineId } = observation.key
       const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
-      const frozen = freezeAttempt(run, [...run.jobs.values()], trace, false, now, { partSize: 500 })
-      const owed = frozen.parts.map(part => ({ part, to }))
-      return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, owed }
+      const frozen = snapshotAttempt(run, [...run.jobs.values()], trace, false, now, { chunkSize: 500 })
+      const owed = frozen.chunks.map(chunk => ({ chunk, to }))
+      return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, pending: owed }
     },
   }
 }

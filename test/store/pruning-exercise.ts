@@ -7,7 +7,7 @@ import { delivery, type Bench } from './exercise.ts'
 import { plan } from '../../src/model/settle.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { Observation } from '../../src/model/observation.ts'
-import type { FrozenPart } from '../../src/model/chunk.ts'
+import type { Chunk } from '../../src/model/chunk.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
@@ -40,8 +40,8 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
     }
 
     /** Freezes what is owed of a run; answers the parts. */
-    async function freeze(pipelineId = 7, to = lane): Promise<FrozenPart[]> {
-      const parts: FrozenPart[] = []
+    async function freeze(pipelineId = 7, to = lane): Promise<Chunk[]> {
+      const parts: Chunk[] = []
       const work: RunWork = {
         key: { instance, pipelineId },
         jobs: 'all',
@@ -49,9 +49,9 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
           const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
           const next = plan(known!.run, trace, rules, { now: now + week * 2, changedAt: 0, endedAt: 0 })
           if (next.step !== 'freeze') return { run: known!.run, jobs: [], timing: { changedAt: now } }
-          parts.push(...next.frozen.parts)
-          const owed = next.frozen.parts.map(part => ({ part, to: [to] }))
-          return { run: next.frozen.run, jobs: next.frozen.jobs, timing: { changedAt: now }, owed }
+          parts.push(...next.frozen.chunks)
+          const owed = next.frozen.chunks.map(chunk => ({ chunk, to: [to] }))
+          return { run: next.frozen.run, jobs: next.frozen.jobs, timing: { changedAt: now }, pending: owed }
         },
       }
       await store.runs.transact([work])
@@ -59,8 +59,8 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
     }
 
     async function settle(as: 'delivered' | 'rejected'): Promise<void> {
-      const { token, items } = await store.exports.lease(lane, 1_000, minute)
-      await store.exports.settle(
+      const { token, items } = await store.outbox.lease(lane, 1_000, minute)
+      await store.outbox.settle(
         token,
         items.map(({ id }) => (as === 'delivered' ? { id, as } : { id, as, status: 400, error: 'no' })),
       )
@@ -79,7 +79,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       here.move(1)
       expect(await prune()).toBe(1)
       expect(await store.runs.count()).toEqual({ runs: 0, onlyJobs: 0, open: 0 })
-      expect(await store.exports.lanes()).toEqual([])
+      expect(await store.outbox.queues()).toEqual([])
     })
 
     it('keeps a run that is looked at again some day', async () => {
@@ -95,7 +95,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       here.move(week + 1)
       expect(await prune()).toBe(0)
       expect(await store.pruning.deadLetters(here.now() - week, 10)).toBe(1)
-      expect(await store.exports.deadLetters(10)).toEqual([])
+      expect(await store.outbox.deadLetters(10)).toEqual([])
       expect(await prune()).toBe(1)
     })
 
@@ -228,9 +228,9 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       await loop.stop()
       await sized.close()
       expect((await store.counters.all()).get('pruned.unserved_exports')).toBe(1)
-      expect(await store.exports.lanes()).toMatchObject([
-        { ...lane, owed: 1 },
-        { ...gone, owed: 1 },
+      expect(await store.outbox.queues()).toMatchObject([
+        { ...lane, pending: 1 },
+        { ...gone, pending: 1 },
       ])
       expect(await store.runs.get(key)).toMatchObject({ run: { attempts: [{}] } })
     })
@@ -241,7 +241,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       await settle('delivered')
       await store.inbox.put([delivery('a')])
       const { token, items } = await store.inbox.lease(1, 1e6, minute)
-      await store.inbox.keep(token, items[0]!.id, { reason: 'no id', body: Buffer.from('{}'), version: '1.0.0' })
+      await store.inbox.quarantine(token, items[0]!.id, { reason: 'no id', body: Buffer.from('{}'), version: '1.0.0' })
       await store.inbox.put([delivery('b')])
       here.move(30 * day)
       const upkeep = () => {

@@ -39,8 +39,8 @@ async function askAll(ask: Ask): Promise<void> {
   await views.projects(100)
   await views.find(100, key.pipelineId)
   await views.children(key)
-  await views.parts(key)
-  await views.exportsOf(key)
+  await views.chunks(key)
+  await views.outboxOf(key)
   for (const query of equals) {
     const { next } = await views.search({ ...query, limit: 20 })
     await views.search({ ...query, since: t0 - day, until: t0, limit: 20, after: next ?? { createdAt: t0, id: 1 } })

@@ -77,7 +77,11 @@ describe.each(['sqlite', 'postgres'])('what was being read when a process died, 
     const last = await next()
     const held = await lease(last)
     expect(
-      await last.inbox.keep(held.token, held.items[0]?.id ?? 0, { reason: 'r', body: Buffer.from('a'), version: '1' }),
+      await last.inbox.quarantine(held.token, held.items[0]?.id ?? 0, {
+        reason: 'r',
+        body: Buffer.from('a'),
+        version: '1',
+      }),
     ).toBe(true)
     await last.inbox.readingEnded(held, true)
     expect(bodies(await lease(last))).toEqual(['b'])

@@ -18,7 +18,7 @@ import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const minute = 60_000
-const rules = { settle: 0, deadline: 0, blockedAfter: minute, staleAfter: minute, partSize: 500 }
+const rules = { settle: 0, deadline: 0, blockedAfter: minute, staleAfter: minute, chunkSize: 500 }
 const settings = telemetrySettings({ profiles })
 
 let server: PostgresServer
@@ -99,7 +99,7 @@ class Replica {
   constructor(store: Store) {
     this.store = store
     const log = silentLog()
-    const { inbox, runs, exports } = this.#iced(store)
+    const { inbox, runs, outbox: exports } = this.#iced(store)
     const freezer = createFreezer({
       ...{ rules, selection: everything },
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
@@ -149,7 +149,7 @@ class Replica {
       ...store,
       inbox: iced('inbox', store.inbox),
       runs: iced('runs', store.runs),
-      exports: iced('exports', store.exports),
+      outbox: iced('exports', store.outbox),
     }
   }
 
@@ -208,7 +208,7 @@ describe('replicas on one PostgreSQL database', () => {
     b.start()
     await receiver.until(() => arrivals().size === all.length)
     await expect.poll(async () => (await a.store.inbox.state()).waiting).toBe(0)
-    await expect.poll(async () => a.store.exports.lanes()).toEqual([])
+    await expect.poll(async () => a.store.outbox.queues()).toEqual([])
     expect((await a.store.runs.count()).runs).toBe(all.length)
     expect(receiver.spans.length).toBe(3 * all.length)
     expect(uniqueSpans()).toBe(3 * all.length)
@@ -230,10 +230,10 @@ describe('replicas on one PostgreSQL database', () => {
     b.start()
     c.start()
     await receiver.until(() => arrivals().size === all.length)
-    await expect.poll(async () => b.store.exports.lanes()).toEqual([])
+    await expect.poll(async () => b.store.outbox.queues()).toEqual([])
     const { spans } = receiver.counts
     a.ice.thaw()
-    await expect.poll(async () => (await a.exporter.status()).map(({ owed }) => owed)).toEqual([0])
+    await expect.poll(async () => (await a.exporter.status()).map(({ pending: owed }) => owed)).toEqual([0])
     await a.store.inbox.put([delivery(1_000, 'project')])
     await receiver.until(() => arrivals().has(1_000))
     expect(receiver.counts.spans).toBe(spans + 3)
@@ -253,7 +253,7 @@ describe('replicas on one PostgreSQL database', () => {
     ahead += 3 * minute
     b.start()
     await receiver.until(() => arrivals().size === all.length)
-    await expect.poll(async () => b.store.exports.lanes()).toEqual([])
+    await expect.poll(async () => b.store.outbox.queues()).toEqual([])
     a.ice.thaw()
     await expect.poll(async () => (await a.exporter.status())[0]?.counters.lost).toBe(sent / 3)
     expect(receiver.spans.length).toBe(3 * all.length + sent)

@@ -41,7 +41,7 @@ const leavesOut = freezer(
 /** A pipeline that has ended, as one webhook tells it. */
 const end = observation.map((one): Observation => ({
   ...one,
-  witness: 'webhook',
+  origin: 'webhook',
   pipeline: { facts: { status: 'success', ref: 'main' }, times: { createdAt: at(0), finishedAt: at(60) } },
   jobs: one.jobs.map(({ id, facts }) => ({
     id,
@@ -90,7 +90,7 @@ function follow(known: StoredRun | undefined, work: readonly RunWork[], now: num
     const change = decide(before, now)
     if (change === undefined) return before
     const jobs = new Map([...(before?.run.jobs ?? []), ...change.jobs.map(one => [one.id, one] as const)])
-    return { run: { ...change.run, jobs }, timing: change.timing, heardFrom: {} }
+    return { run: { ...change.run, jobs }, timing: change.timing, firstSeenBy: {} }
   }, known)
 }
 
@@ -146,7 +146,7 @@ export function toldExercise(name: string, bench: () => Promise<Bench>): void {
       await hear(finished)
       expect(await rows()).toBe(0)
       const { run } = (await store.runs.get(key))!
-      expect([...run.jobs.values()].map(({ id, frozen }) => [id, frozen?.attempt, frozen?.spans])).toEqual([
+      expect([...run.jobs.values()].map(({ id, snapshot: frozen }) => [id, frozen?.attempt, frozen?.spans])).toEqual([
         [1, 1, 1],
         [2, 1, 1],
       ])
@@ -169,23 +169,25 @@ export function toldExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await rows()).toBe(1)
       const { run } = (await store.runs.get(key))!
       expect(run.jobs.get(1)).toMatchObject({ record: { facts: { coverage: 81.5, runnerTags: { tags: ['linux'] } } } })
-      expect(run.jobs.get(1)?.frozen?.spans).toBe(1)
-      expect(await store.views.parts(key)).toHaveLength(1)
+      expect(run.jobs.get(1)?.snapshot?.spans).toBe(1)
+      expect(await store.views.chunks(key)).toHaveLength(1)
     })
 
     it('are remembered with their run when it is pruned: heard once more they owe nothing', async () => {
       await hear(finished)
       const lane = { destination: 'default', signal: 'traces' as const }
-      const { token, items } = await store.exports.lease(lane, 10, minute)
-      await store.exports.settle(
+      const { token, items } = await store.outbox.lease(lane, 10, minute)
+      await store.outbox.settle(
         token,
         items.map(({ id }) => ({ id, as: 'delivered' as const })),
       )
       here.move(day)
       expect(await store.pruning.runs(here.now(), 10, undefined)).toMatchObject({ pruned: 1, remembered: 1 })
       await hear(finished)
-      expect(await store.views.parts(key)).toEqual([])
-      expect([...(await store.runs.get(key))!.run.jobs.values()].map(({ frozen }) => frozen?.spans)).toEqual([1, 1])
+      expect(await store.views.chunks(key)).toEqual([])
+      expect([...(await store.runs.get(key))!.run.jobs.values()].map(({ snapshot: frozen }) => frozen?.spans)).toEqual([
+        1, 1,
+      ])
     })
   })
 }

@@ -19,7 +19,7 @@ import { journalMarks } from '../../src/store/sqlite/wal/positions.ts'
 import { lockForServing } from '../../src/store/sqlite/serve-lock.ts'
 import { openSqlite, openSqliteShared } from '../../src/store/sqlite/open-sqlite.ts'
 import { openSqliteDoor } from '../../src/store/sqlite/inbox-writer.ts'
-import type { InboxDoor } from '../../src/store/ports/inbox.ts'
+import type { InboxWriter } from '../../src/store/ports/inbox.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const options = { now: () => Date.now(), maxSize: 2 ** 30 }
@@ -36,7 +36,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-function served(at = file): { store: Store; door: InboxDoor } {
+function served(at = file): { store: Store; door: InboxWriter } {
   const marks = journalMarks()
   const store = openSqlite(at, options, marks)
   closing.push(async () => store.close())
@@ -58,7 +58,7 @@ function allFiles(): Map<string, string> {
 }
 
 /** All that was accepted and is understood, so that whoever may erase would. */
-async function understood({ store, door }: { store: Store; door: InboxDoor }): Promise<void> {
+async function understood({ store, door }: { store: Store; door: InboxWriter }): Promise<void> {
   await door.put([delivery('a'), delivery('b')])
   const { token, items } = await store.inbox.lease(10, 1e9, 1_000)
   await store.inbox.erase(
@@ -97,7 +97,7 @@ describe('a store that is served', () => {
     served()
     const shared = openSqliteShared(file, options)
     closing.push(async () => shared.close())
-    for (const name of ['lease', 'erase', 'keep']) expect(shared.inbox).not.toHaveProperty(name)
+    for (const name of ['lease', 'erase', 'quarantine']) expect(shared.inbox).not.toHaveProperty(name)
     for (const name of ['reclaim', 'intoTables']) expect(shared).not.toHaveProperty(name)
   })
 

@@ -55,12 +55,12 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
     }
 
     async function sent(): Promise<number[]> {
-      const { token, items } = await store.exports.lease(lane, 100, minute)
-      await store.exports.settle(
+      const { token, items } = await store.outbox.lease(lane, 100, minute)
+      await store.outbox.settle(
         token,
         items.map(({ id }) => ({ id, as: 'delivered' as const })),
       )
-      return items.map(({ part }) => part.key.pipelineId).sort((a, b) => a - b)
+      return items.map(({ chunk: part }) => part.key.pipelineId).sort((a, b) => a - b)
     }
 
     it('settles the others of a batch in which one run cannot be, and that one once it can be', async () => {

@@ -3,11 +3,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { absorbing } from '../../src/processing/merge-observations.ts'
 import { at, event, instance, job, minute, rules, t0 } from '../flow/world.ts'
 import { day, hour } from '../../src/store/ports/trends.ts'
-import { freezeAttempt } from '../../src/model/snapshot.ts'
+import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { middleOf } from '../../src/lib/log-bins.ts'
 import { manyRuns } from './many-runs.ts'
 import type { Bench } from './exercise.ts'
-import type { HeardJob, PipelineFacts } from '../../src/model/observation.ts'
+import type { ObservedJob, PipelineFacts } from '../../src/model/observation.ts'
 import type { RunPage, RunQuery } from '../../src/store/ports/views.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
@@ -31,7 +31,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       status: string,
       seconds: { created: number; finished?: number },
       facts: Partial<PipelineFacts> = {},
-      jobs: HeardJob[] = [],
+      jobs: ObservedJob[] = [],
     ): Promise<void> {
       const finishedAt = seconds.finished === undefined ? {} : { finishedAt: at(seconds.finished) }
       const heard = event(status, { createdAt: at(seconds.created), ...finishedAt }, jobs, facts, id)
@@ -44,10 +44,13 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
         decide: (known, now) => {
           if (known === undefined) return undefined
           const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
-          const fresh = [...known.run.jobs.values()].filter(one => one.frozen === undefined)
-          const frozen = freezeAttempt(known.run, fresh, trace, false, now, rules)
-          const owed = frozen.parts.map(part => ({ part, to: [{ destination: 'default', signal: 'traces' as const }] }))
-          return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, owed }
+          const fresh = [...known.run.jobs.values()].filter(one => one.snapshot === undefined)
+          const frozen = snapshotAttempt(known.run, fresh, trace, false, now, rules)
+          const owed = frozen.chunks.map(chunk => ({
+            chunk,
+            to: [{ destination: 'default', signal: 'traces' as const }],
+          }))
+          return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, pending: owed }
         },
       }
       await store.runs.transact([work])
@@ -106,8 +109,8 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await store.views.find(4, 1)).toBeUndefined()
       expect(await store.views.find(3, 1, 'https://elsewhere.example')).toBeUndefined()
       expect(ids({ runs: await store.views.children(key) })).toEqual([2])
-      expect((await store.views.parts(key)).map(part => [part.attempt, part.part])).toEqual([[1, 1]])
-      expect(await store.views.exportsOf(key)).toMatchObject([
+      expect((await store.views.chunks(key)).map(part => [part.attempt, part.number])).toEqual([[1, 1]])
+      expect(await store.views.outboxOf(key)).toMatchObject([
         { attempt: 1, part: 1, signal: 'traces', destination: 'default', state: 'owed', tries: 0 },
       ])
     })
@@ -193,8 +196,8 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
           await hear(id, 'success', { created: 0, finished: 100 })
           await freeze(id)
         }
-        const { token, items } = await store.exports.lease({ destination: 'default', signal: 'traces' }, 10, minute)
-        await store.exports.settle(
+        const { token, items } = await store.outbox.lease({ destination: 'default', signal: 'traces' }, 10, minute)
+        await store.outbox.settle(
           token,
           items.map(({ id }) => ({ id, as: 'delivered' as const })),
         )

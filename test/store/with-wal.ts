@@ -9,7 +9,7 @@ import { journalFolder, listSegments } from '../../src/store/sqlite/wal/segments
 import { journalMarks } from '../../src/store/sqlite/wal/positions.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { openSqliteDoor } from '../../src/store/sqlite/inbox-writer.ts'
-import type { InboxDoor } from '../../src/store/ports/inbox.ts'
+import type { InboxWriter } from '../../src/store/ports/inbox.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 interface Said {
@@ -22,7 +22,7 @@ export class WithWal {
   readonly file = path.join(mkdtempSync(path.join(tmpdir(), 'pipespan-journal-')), 'pipespan.db')
   readonly said: Said[] = []
   store!: Store
-  door!: InboxDoor
+  door!: InboxWriter
 
   constructor() {
     this.open()

@@ -1,6 +1,6 @@
 // Frozen parts as fast-check makes them: every field known or not, times and numbers as absurd as a wire can tell them.
 import fc from 'fast-check'
-import type { FrozenJob, FrozenPart } from '../../src/model/chunk.ts'
+import type { JobSnapshot, Chunk } from '../../src/model/chunk.ts'
 import { knownStatuses } from '../../src/model/status.ts'
 import { instance } from './stories.ts'
 
@@ -51,10 +51,10 @@ const jobFields = {
   salt: maybe(fc.constantFrom('2', '2.2')),
 }
 
-export const frozenJob: fc.Arbitrary<FrozenJob> = fc.record(jobFields)
+export const frozenJob: fc.Arbitrary<JobSnapshot> = fc.record(jobFields)
 
 /** What is otherwise with a job than with the one before: nothing, or some of it. */
-export const changes: fc.Arbitrary<Partial<FrozenJob>> = fc.oneof(
+export const changes: fc.Arbitrary<Partial<JobSnapshot>> = fc.oneof(
   fc.constant({}),
   fc.record(jobFields, { requiredKeys: [] }).map(all => Object.fromEntries(Object.entries(all).slice(0, 3))),
 )
@@ -82,7 +82,7 @@ const facts = fc.record({
   sourcePipeline: maybe(fc.record({ pipelineId: id })),
 })
 
-export const traceContext: fc.Arbitrary<FrozenPart['trace']> = fc.record({
+export const traceContext: fc.Arbitrary<Chunk['trace']> = fc.record({
   scheme: fc.constantFrom('instance' as const, 'platform' as const),
   profile: fc.constantFrom('generic', 'gitlab', 'gone'),
   rootPipelineId: id,
@@ -93,12 +93,12 @@ export const traceContext: fc.Arbitrary<FrozenPart['trace']> = fc.record({
   linked: maybe(fc.record({ pipelineId: id, rootPipelineId: id })),
 })
 
-export const frozenPart: fc.Arbitrary<FrozenPart> = fc.record({
+export const frozenPart: fc.Arbitrary<Chunk> = fc.record({
   version: fc.constant(1 as const),
   key: fc.record({ instance: fc.constant(instance), pipelineId: id }),
   project: fc.record({ id, name: maybe(text), path: maybe(text), webUrl: maybe(text) }),
   attempt: fc.integer({ min: 1, max: 3 }),
-  part: fc.integer({ min: 1, max: 2 }),
+  number: fc.integer({ min: 1, max: 2 }),
   kind: fc.constantFrom('attempt' as const, 'supplement' as const),
   trace: traceContext,
   pipeline: fc.record({

@@ -13,16 +13,16 @@ import { profileOf, telemetrySettings, type TelemetryOptions } from '../../src/t
 import { toTraces } from '../../src/telemetry/traces.ts'
 import { frozenPart } from './arbitraries.ts'
 import { stories } from './stories.ts'
-import type { FrozenPart } from '../../src/model/chunk.ts'
+import type { Chunk } from '../../src/model/chunk.ts'
 
 const settings = telemetrySettings({ profiles })
 const success = stories.success![0]!
 
-function resourceWith(options: TelemetryOptions, part: FrozenPart = success): Attributes {
+function resourceWith(options: TelemetryOptions, part: Chunk = success): Attributes {
   return resourceAttributesOf(part, telemetrySettings({ profiles, ...options }))
 }
 
-function withProject(project: Partial<FrozenPart['project']>): FrozenPart {
+function withProject(project: Partial<Chunk['project']>): Chunk {
   return { ...success, project: { id: 42, ...project } }
 }
 
@@ -44,7 +44,7 @@ interface AnyRow {
   readonly when: string
 }
 
-function expectTable(rows: readonly AnyRow[], attributes: Attributes, part: FrozenPart): void {
+function expectTable(rows: readonly AnyRow[], attributes: Attributes, part: Chunk): void {
   const { namespace } = profileOf(part, settings)
   const typeOf = new Map(rows.flatMap(({ keys, type }) => keys.map(key => [keyUnder(namespace, key), type] as const)))
   for (const [key, value] of Object.entries(attributes)) {

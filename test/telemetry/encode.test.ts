@@ -7,7 +7,7 @@ import { decodeLogs } from '../../src/demo/otlp-logs.ts'
 import { encodeLogs, encodeTraces, tracesAsJson } from '../../src/telemetry/encode.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { stories } from './stories.ts'
-import type { FrozenPart } from '../../src/model/chunk.ts'
+import type { Chunk } from '../../src/model/chunk.ts'
 
 const settings = telemetrySettings({ profiles })
 const success = stories.success![0]!
@@ -47,7 +47,7 @@ function spans({ resourceSpans }: Decoded): Decoded['resourceSpans'][number]['sc
   return resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(scope => scope.spans))
 }
 
-function withCoverage(coverage: number, profile = 'generic'): FrozenPart {
+function withCoverage(coverage: number, profile = 'generic'): Chunk {
   const trace = { ...success.trace, profile }
   return { ...success, trace, jobs: success.jobs.slice(0, 1).map(job => ({ ...job, coverage })) }
 }

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeMetrics, type ReceivedMetric } from '../../src/demo/otlp-metrics.ts'
-import { freezeAttempt } from '../../src/model/snapshot.ts'
-import { hearRun } from '../../src/model/run.ts'
+import { snapshotAttempt } from '../../src/model/snapshot.ts'
+import { observedRun } from '../../src/model/run.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import { telemetrySettings, type TelemetryOptions } from '../../src/telemetry/settings.ts'
 import { createSeriesCap } from '../../src/telemetry/metrics/series-cap.ts'
@@ -14,11 +14,11 @@ import { at, event, job } from '../flow/world.ts'
 import { frozenPart } from './arbitraries.ts'
 import { readable } from './golden.ts'
 import { stories } from './stories.ts'
-import type { FrozenPart } from '../../src/model/chunk.ts'
+import type { Chunk } from '../../src/model/chunk.ts'
 
 const settings = telemetrySettings({ profiles })
 
-function received(parts: readonly FrozenPart[], options: TelemetryOptions = {}): ReceivedMetric[] {
+function received(parts: readonly Chunk[], options: TelemetryOptions = {}): ReceivedMetric[] {
   return decodeMetrics(encodeMetrics(parts, telemetrySettings({ profiles, ...options })))
 }
 
@@ -67,9 +67,9 @@ describe('a pipeline in delta', () => {
     const jobs = Array.from({ length: 5 }, (_, index) =>
       job(index + 1, index < 3 ? 'build' : 'test', 'success', { started: 1, finished: 11 + index }),
     )
-    const run = hearRun(event('success', { finishedAt: at(60) }, jobs))
+    const run = observedRun(event('success', { finishedAt: at(60) }, jobs))
     const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: 7 }
-    const { parts } = freezeAttempt(run, [...run.jobs.values()], trace, false, at(100), { partSize: 2 })
+    const { chunks: parts } = snapshotAttempt(run, [...run.jobs.values()], trace, false, at(100), { chunkSize: 2 })
     expect(parts).toHaveLength(3)
     const told = received(parts)
     expect(points(told, 'pipeline.status_total')).toHaveLength(1)

@@ -1,10 +1,10 @@
 // Believable pipelines, told as observations and frozen by the model itself: what the golden files are made from.
 import { traceContextOf, type Ancestor, type FamilyOptions } from '../../src/model/family.ts'
-import { hearRun, mergeRun, type Run } from '../../src/model/run.ts'
+import { observedRun, mergeRun, type Run } from '../../src/model/run.ts'
 import { plan } from '../../src/model/settle.ts'
-import type { FrozenPart } from '../../src/model/chunk.ts'
+import type { Chunk } from '../../src/model/chunk.ts'
 import type {
-  HeardJob,
+  ObservedJob,
   JobFacts,
   JobTimes,
   Observation,
@@ -21,10 +21,10 @@ export function at(minutes: number, seconds = 0): number {
 
 interface Told {
   readonly id: number
-  readonly witness?: Observation['witness']
+  readonly witness?: Observation['origin']
   readonly facts: PipelineFacts
   readonly times?: PipelineTimes
-  readonly jobs?: readonly HeardJob[]
+  readonly jobs?: readonly ObservedJob[]
 }
 
 const project = {
@@ -36,19 +36,19 @@ const project = {
 }
 
 function told({ id, witness = 'webhook', facts, times = {}, jobs = [] }: Told): Observation {
-  return { key: { instance, pipelineId: id }, witness, project, pipeline: { facts, times }, jobs }
+  return { key: { instance, pipelineId: id }, origin: witness, project, pipeline: { facts, times }, jobs }
 }
 
-function job(id: number, stage: string, name: string, facts: Partial<JobFacts>, times: JobTimes): HeardJob {
+function job(id: number, stage: string, name: string, facts: Partial<JobFacts>, times: JobTimes): ObservedJob {
   const all: JobFacts = { kind: 'job', status: 'success', manual: false, allowFailure: false, stage, name, ...facts }
   return { id, facts: all, times }
 }
 
-const rules = { settle: 0, deadline: 0, blockedAfter: 0, staleAfter: 0, partSize: 100 }
+const rules = { settle: 0, deadline: 0, blockedAfter: 0, staleAfter: 0, chunkSize: 100 }
 
 interface Story {
   readonly run: Run
-  readonly parts: FrozenPart[]
+  readonly parts: Chunk[]
 }
 
 /** Hears each round, lets it settle, and returns all that was frozen. */
@@ -58,16 +58,16 @@ function tell(
   family: Partial<FamilyOptions> = {},
 ): Story {
   let run: Run | undefined
-  const parts: FrozenPart[] = []
+  const parts: Chunk[] = []
   for (const round of rounds) {
-    for (const heard of round.map(hearRun)) run = run === undefined ? heard : mergeRun(run, heard)
+    for (const heard of round.map(observedRun)) run = run === undefined ? heard : mergeRun(run, heard)
     if (run === undefined) continue
     const options = { scheme: 'instance' as const, profile: 'generic', bridgesWillCome: false, ...family }
     for (;;) {
       const clock = { now: at(100_000), changedAt: 0, endedAt: 0 }
       const next = plan(run, traceContextOf(run, ancestors, options), rules, clock)
       if (next.step !== 'freeze') break
-      parts.push(...next.frozen.parts)
+      parts.push(...next.frozen.chunks)
       run = next.frozen.run
     }
   }
@@ -105,7 +105,7 @@ const main: PipelineFacts = {
 }
 
 /** Five jobs in three stages, two of them side by side; whole and broken coverage; a deployment. */
-function success(): FrozenPart[] {
+function success(): Chunk[] {
   const deploy: Partial<JobFacts> = {
     duration: 61.2,
     queuedDuration: 1.5,
@@ -189,12 +189,12 @@ const firstFailure: Told = {
 }
 
 /** Fails for a timeout: one job failed twice, one may fail, one waits for what never came. */
-function failure(): FrozenPart[] {
+function failure(): Chunk[] {
   return tell([[told(firstFailure)]]).parts
 }
 
 /** The same pipeline retried an hour later: new ids for the failed jobs, the old id for the skipped one. */
-function retry(): FrozenPart[] {
+function retry(): Chunk[] {
   const second = told({
     id: 9002,
     facts: { ...main, iid: 312, name: undefined, status: 'success', duration: 320 },
@@ -215,7 +215,7 @@ function retry(): FrozenPart[] {
 }
 
 /** Canceled: one job in the middle of its work, one before it started; what waited for them never ran. */
-function canceled(): FrozenPart[] {
+function canceled(): Chunk[] {
   const facts: PipelineFacts = {
     ...main,
     iid: 313,
@@ -239,7 +239,7 @@ function canceled(): FrozenPart[] {
 }
 
 /** A parent, its bridge, and the child under it: the platform's own ids, the vendor's own names. */
-function family(): FrozenPart[] {
+function family(): Chunk[] {
   const platform = { scheme: 'platform', profile: 'gitlab' } as const
   const bridge = job(
     401,
@@ -259,7 +259,7 @@ function family(): FrozenPart[] {
     name: 'Deploy',
     source: 'parent_pipeline',
     stages: undefined,
-    sourcePipeline: { pipelineId: 9004, projectId: 42, jobId: 401, bridgesAreTold: true },
+    sourcePipeline: { pipelineId: 9004, projectId: 42, jobId: 401, bridgesAreListed: true },
   }
   const rollout = job(411, 'roll', 'rollout', { duration: 60 }, { startedAt: at(30, 40), finishedAt: at(31, 40) })
   const smoke = job(412, 'check', 'smoke', { duration: 5 }, { startedAt: at(31, 42), finishedAt: at(31, 47) })
@@ -272,7 +272,7 @@ function family(): FrozenPart[] {
 }
 
 /** A merge request pipeline of a new branch, without much else being known. */
-function mergeRequest(): FrozenPart[] {
+function mergeRequest(): Chunk[] {
   const facts: PipelineFacts = {
     status: 'success',
     ref: 'round-totals',
@@ -287,7 +287,7 @@ function mergeRequest(): FrozenPart[] {
 }
 
 /** Waits at a manual gate: exported as it stands. */
-function blocked(): FrozenPart[] {
+function blocked(): Chunk[] {
   const facts: PipelineFacts = { ...main, iid: 317, status: 'manual', detailedStatus: 'blocked', duration: undefined }
   const jobs = [
     job(601, 'build', 'compile', { duration: 60 }, { createdAt: at(50), startedAt: at(50, 5), finishedAt: at(51, 5) }),
@@ -297,7 +297,7 @@ function blocked(): FrozenPart[] {
 }
 
 /** A webhook tells of the latest jobs; long after the export, REST brings the attempt before and the bridge. */
-function supplement(): FrozenPart[] {
+function supplement(): Chunk[] {
   const facts: PipelineFacts = { ...main, iid: 318 }
   const times = { createdAt: at(60), finishedAt: at(63) }
   const unit = job(702, 'test', 'unit', { duration: 30 }, { startedAt: at(62), finishedAt: at(62, 30) })
@@ -318,7 +318,7 @@ function supplement(): FrozenPart[] {
 }
 
 /** Of another project's pipeline, which is known by number alone; started with a traceparent; for a tag. */
-function linked(): FrozenPart[] {
+function linked(): Chunk[] {
   const facts: PipelineFacts = {
     ...main,
     iid: 319,
@@ -332,7 +332,7 @@ function linked(): FrozenPart[] {
 }
 
 /** A platform of tomorrow: statuses that this version does not know, silent for days; a configuration that failed before any job. */
-function unknown(): FrozenPart[] {
+function unknown(): Chunk[] {
   const tomorrow = told({
     id: 9010,
     facts: { status: 'awaiting_quota', ref: 'main', sha },
@@ -348,7 +348,7 @@ function unknown(): FrozenPart[] {
 }
 
 /** Every story's parts, by the name of its golden file. */
-export const stories: Readonly<Record<string, readonly FrozenPart[]>> = {
+export const stories: Readonly<Record<string, readonly Chunk[]>> = {
   success: success(),
   failure: failure(),
   retry: retry(),

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { jobAttributes, jobSubject, type JobSubject } from '../../src/telemetry/attributes/job.ts'
 import { sameList, type Thing } from '../../src/telemetry/attributes/things.ts'
 import { stories } from './stories.ts'
-import type { FrozenJob, FrozenPart } from '../../src/model/chunk.ts'
+import type { JobSnapshot, Chunk } from '../../src/model/chunk.ts'
 
 const part = stories.success![0]!
-const job: FrozenJob = {
+const job: JobSnapshot = {
   id: 7,
   kind: 'bridge',
   status: 'failed',
@@ -45,7 +45,7 @@ function watched<T extends object>(value: T, path: string, read: Set<string>): T
 }
 
 function subjectNoting(read: Set<string>): JobSubject {
-  return jobSubject(watched<FrozenPart>(part, 'part', read), watched(job, 'job', read), undefined)
+  return jobSubject(watched<Chunk>(part, 'part', read), watched(job, 'job', read), undefined)
 }
 
 const things = [...new Set(jobAttributes.flatMap(({ of }) => of ?? []))]

@@ -13,7 +13,7 @@ import { traceBytes } from '../../src/telemetry/trace-bytes.ts'
 import { officially } from './official.ts'
 import { changes, frozenJob, frozenPart } from './arbitraries.ts'
 import { stories } from './stories.ts'
-import type { FrozenJob, FrozenPart } from '../../src/model/chunk.ts'
+import type { JobSnapshot, Chunk } from '../../src/model/chunk.ts'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 
 const settings = telemetrySettings({ profiles })
@@ -23,11 +23,11 @@ function official(spans: readonly ReadableSpan[]): Uint8Array {
   return officially(spans, prepared => ProtobufTraceSerializer.serializeRequest(prepared))
 }
 
-function officialOf(parts: readonly FrozenPart[], chosen = settings): Uint8Array {
+function officialOf(parts: readonly Chunk[], chosen = settings): Uint8Array {
   return official(parts.flatMap(part => toTraces(part, chosen)))
 }
 
-function withPercentCoverage(job: FrozenJob): FrozenJob {
+function withPercentCoverage(job: JobSnapshot): JobSnapshot {
   return {
     ...job,
     coverage: job.coverage === undefined ? undefined : (Math.round(Math.abs(job.coverage) * 100) % 10_001) / 100,

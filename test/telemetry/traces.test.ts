@@ -9,11 +9,11 @@ import { toTraces } from '../../src/telemetry/traces.ts'
 import { frozenPart } from './arbitraries.ts'
 import { readable } from './golden.ts'
 import { at, stories } from './stories.ts'
-import type { FrozenPart } from '../../src/model/chunk.ts'
+import type { Chunk } from '../../src/model/chunk.ts'
 
 const settings = telemetrySettings({ profiles })
 
-function story(name: string): readonly FrozenPart[] {
+function story(name: string): readonly Chunk[] {
   const parts = stories[name]
   if (parts === undefined || parts.length === 0) throw new Error(`no story ${name}`)
   return parts

@@ -3,7 +3,14 @@ import { instanceOfProject } from '../../model/instance.ts'
 import { mergeRequestOfRef } from '../../model/pipeline.ts'
 import { anyKnown, known } from '../known.ts'
 import type { RestBridge, RestJob, RestPipeline } from './schemas.ts'
-import type { HeardJob, JobFacts, Observation, PipelineFacts, ProjectFacts, Runner } from '../../model/observation.ts'
+import type {
+  ObservedJob,
+  JobFacts,
+  Observation,
+  PipelineFacts,
+  ProjectFacts,
+  Runner,
+} from '../../model/observation.ts'
 
 /** What other answers told of the pipeline: its place in its family, its merge request, its traceparent. */
 export type KnownBesides = Pick<PipelineFacts, 'mergeRequest' | 'sourcePipeline' | 'rootPipelineId' | 'traceparent'>
@@ -33,12 +40,12 @@ export function normalizeRest(told: RestTold): Observation {
   )
   if (told.pipeline === undefined) {
     const { instance, pipelineId, project } = told
-    return { key: { instance, pipelineId }, witness: 'rest', project, jobs }
+    return { key: { instance, pipelineId }, origin: 'rest', project, jobs }
   }
   const { instance, pipeline, project, besides } = told
   return {
     key: { instance, pipelineId: pipeline.id },
-    witness: 'rest',
+    origin: 'rest',
     project: known({ ...projectOfPipeline(pipeline, instance), ...(project && known(project)) }),
     pipeline: {
       facts: known({
@@ -104,15 +111,15 @@ function commitOf(pipeline: RestPipeline, jobs: readonly RestJob[]): PipelineFac
 }
 
 /** Jobs are created stage by stage, so the order of their ids is the order of the stages; retries only come later. */
-function stagesOf(jobs: readonly HeardJob[]): string[] {
+function stagesOf(jobs: readonly ObservedJob[]): string[] {
   return [...new Set(jobs.map(job => job.facts.stage).filter(stage => stage !== undefined))]
 }
 
-function heardJob(job: RestJob): HeardJob {
+function heardJob(job: RestJob): ObservedJob {
   return heard(job, { ...jobFacts('job', job), runner: runnerOf(job), artifacts: archiveOf(job) })
 }
 
-function heardBridge(bridge: RestBridge): HeardJob {
+function heardBridge(bridge: RestBridge): ObservedJob {
   const downstream = bridge.downstream_pipeline
   return heard(bridge, {
     ...jobFacts('bridge', bridge),
@@ -120,7 +127,7 @@ function heardBridge(bridge: RestBridge): HeardJob {
   })
 }
 
-function heard(job: RestJob | RestBridge, facts: JobFacts): HeardJob {
+function heard(job: RestJob | RestBridge, facts: JobFacts): ObservedJob {
   const times = { createdAt: job.created_at, startedAt: job.started_at, finishedAt: job.finished_at }
   return { id: job.id, facts: known(facts), times: known(times) }
 }

@@ -15,7 +15,7 @@ import {
 import { anyOf, fieldsOf, record } from './wire-record.ts'
 import { objectShape, shaped, shapeOf } from './wire-shape.ts'
 import type { WireItems } from './wire-items.ts'
-import type { Environment, HeardJob, JobFacts, JobTimes, Person, Runner } from '../../model/observation.ts'
+import type { Environment, ObservedJob, JobFacts, JobTimes, Person, Runner } from '../../model/observation.ts'
 
 /** Who it was, undefined when neither id nor name is told. */
 export const readPerson = anyOf<Person>({ id: ['id', readId], username: ['username', readText] })
@@ -110,8 +110,8 @@ export const listedJobShape = objectShape({ id: 'scalar', bridge: 'scalar' }, li
 export function readListedJobs(
   items: WireItems,
   kind: JobFacts['kind'],
-): { readonly jobs: HeardJob[]; readonly dropped: number } {
-  const jobs: HeardJob[] = []
+): { readonly jobs: ObservedJob[]; readonly dropped: number } {
+  const jobs: ObservedJob[] = []
   for (const item of items) {
     const from = readObject(item)
     const id = from && readId(from.id)
@@ -124,7 +124,7 @@ export function readListedJobs(
 
 /** The one job of a job event; undefined without a usable id or status. Bridges send none. */
 export const readToldJob = shaped(
-  (hook: WireObject): HeardJob | undefined => {
+  (hook: WireObject): ObservedJob | undefined => {
     const id = readId(hook.build_id)
     const facts = factsOf('job', toldFacts(hook))
     if (id === undefined || facts === undefined) return undefined

@@ -161,13 +161,13 @@ export function readPipelineHook(body: unknown, context: HookContext): HookTold 
     ...(commit && { commit }),
     ...(mergeRequest && { mergeRequest }),
     ...(sourcePipeline && { sourcePipeline }),
-    ...(bridgesAreTold && { bridgesAreTold }),
+    ...(bridgesAreTold && { bridgesAreListed: bridgesAreTold }),
     ...(traceparent !== undefined && { traceparent }),
   }
   return {
     observation: {
       key: { instance, pipelineId },
-      witness: 'webhook',
+      origin: 'webhook',
       project: projectOf(projectId, project, instance),
       pipeline: { facts: pipeline, times: pipelineTimes(attributes) },
       jobs: [...heard.jobs, ...bridges.jobs],
@@ -203,7 +203,7 @@ export function readJobHook(body: unknown, context: HookContext): HookTold {
   return {
     observation: {
       key: { instance, pipelineId },
-      witness: 'webhook',
+      origin: 'webhook',
       project: projectOf(projectId, told, instance),
       jobs: [job],
     },
@@ -255,7 +255,7 @@ function sourcePipelineOf(value: unknown, isNew: boolean, isChild: boolean): Sou
     pipelineId,
     ...(projectId !== undefined && { projectId }),
     ...(jobId !== undefined && { jobId }),
-    ...((bridgeId !== undefined || (isNew && isChild)) && { bridgesAreTold: true }),
+    ...((bridgeId !== undefined || (isNew && isChild)) && { bridgesAreListed: true }),
     ...(isNew && !isChild && bridgeId === undefined && jobId !== undefined && { startedByJob: true }),
   }
 }

@@ -3,15 +3,15 @@ import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { keyMemory } from '../ports/inbox.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
-import type { Lane } from '../ports/outbox.ts'
+import type { ExportQueue } from '../ports/outbox.ts'
 import type { Log } from '../../lib/log.ts'
 import type { RunCursor } from '../ports/pruning.ts'
 import type { Store } from '../ports/store.ts'
 
 export interface UpkeepOptions {
-  readonly store: Pick<Store, 'pruning' | 'exports' | 'leases' | 'notes' | 'counters' | 'now'>
+  readonly store: Pick<Store, 'pruning' | 'outbox' | 'leases' | 'notes' | 'counters' | 'now'>
   /** The lanes that are configured. What is owed to any other is given up in the end. */
-  readonly served: readonly Lane[]
+  readonly served: readonly ExportQueue[]
   /** How long runs stay once nothing more is owed of them; dead letters and unreadable deliveries too. Milliseconds. */
   readonly retention: number
   /** How long it is remembered what was exported of a pruned run, ms. */
@@ -88,9 +88,9 @@ export function createUpkeep(options: UpkeepOptions): Loop {
   /** Only an operator knows whether a destination comes back, and the retention is the time to tell. */
   async function giveUpUnserved(before: number): Promise<number> {
     let sum = 0
-    for (const lane of await store.exports.lanes()) {
+    for (const lane of await store.outbox.queues()) {
       const isServed = served.some(one => one.destination === lane.destination && one.signal === lane.signal)
-      if (isServed || lane.owed === 0) continue
+      if (isServed || lane.pending === 0) continue
       const exports = await inSteps(
         async () => pruning.unserved(lane, before, step.rows),
         done => done < step.rows,
@@ -141,7 +141,7 @@ export function createUpkeep(options: UpkeepOptions): Loop {
     const old = now - retention
     const pruned: Pruned = {
       dead_letters: await inSteps(async () => pruning.deadLetters(old, step.rows), isShort),
-      kept_deliveries: await inSteps(async () => pruning.keptDeliveries(old, step.rows), isShort),
+      kept_deliveries: await inSteps(async () => pruning.quarantinedDeliveries(old, step.rows), isShort),
       unserved_exports: await giveUpUnserved(old),
       runs: await pruneRuns(old),
       tombstones: await inSteps(async () => pruning.tombstones(now - remember, step.rows), isShort),

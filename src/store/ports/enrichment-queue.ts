@@ -3,32 +3,32 @@ import type { Millis } from '../../model/instant.ts'
 import type { RunKey } from '../../model/observation.ts'
 
 /** Pipelines of the day, runs under way of which nothing more is heard, and what a backfill found: none waits for another. */
-export type AskingLane = 'fresh' | 'silent' | 'backfill'
+export type EnrichmentPriority = 'fresh' | 'silent' | 'backfill'
 
 /**
  * What for, the least first: its pipeline, if that is still unknown; where a child comes from; how the pipeline stands; that
  * and, or (when its end is known) only, the jobs and bridges of its end.
  */
-export const askingWants = ['pipeline', 'family', 'state', 'details'] as const
-export type AskingWants = (typeof askingWants)[number]
+export const detailLevels = ['pipeline', 'family', 'state', 'details'] as const
+export type DetailLevel = (typeof detailLevels)[number]
 
 /** What a decision on a run changes in the queue. */
-export type AskingChange =
+export type EnrichmentChange =
   /** Ask for it; what was wanted already stays wanted, and the earlier time counts. */
-  | { readonly ask: AskingWants; readonly lane: AskingLane; readonly at: Millis }
+  | { readonly detail: DetailLevel; readonly priority: EnrichmentPriority; readonly at: Millis }
   /** It was asked: nothing more is wanted, or only this. */
-  | { readonly asked: true; readonly again?: AskingAgain | undefined }
+  | { readonly asked: true; readonly again?: NextEnrichment | undefined }
 
-export interface AskingAgain {
-  readonly ask: AskingWants
+export interface NextEnrichment {
+  readonly detail: DetailLevel
   readonly at: Millis
-  /** Undefined: in the lane it was taken from. */
-  readonly lane?: AskingLane | undefined
+  /** Undefined: with the priority it was taken with. */
+  readonly priority?: EnrichmentPriority | undefined
 }
 
-export interface Asked {
+export interface EnrichmentItem {
   readonly key: RunKey
-  readonly wants: AskingWants
+  readonly detail: DetailLevel
   /** When it was taken, on the clock of the store's times. */
   readonly takenAt: Millis
 }
@@ -40,15 +40,15 @@ export interface Trigger {
   readonly jobId: number
 }
 
-export interface Asking {
+export interface EnrichmentQueue {
   /** Takes runs that are due, the longest due first, and hides them from others for `holdMs`. */
-  take(lane: AskingLane, limit: number, holdMs: number): Promise<readonly Asked[]>
+  take(lane: EnrichmentPriority, limit: number, holdMs: number): Promise<readonly EnrichmentItem[]>
   /** Hides them for so long from now; 0: they are due at once. */
   hold(keys: readonly RunKey[], holdMs: number): Promise<void>
   /** Puts one that was taken back, unasked: it is due again in so long. */
   defer(key: RunKey, ms: number): Promise<void>
   /** How many runs are due now or taken, and how many wait for a later time. */
-  count(lane: AskingLane): Promise<{ readonly due: number; readonly later: number }>
+  count(lane: EnrichmentPriority): Promise<{ readonly due: number; readonly later: number }>
   /**
    * For `ms` nobody could be asked: what delays exports of finished runs is moved on by as much, but not beyond `limitMs`
    * after a run's end.

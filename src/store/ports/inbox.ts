@@ -38,7 +38,7 @@ export interface InboxLease {
 }
 
 /** A delivery that could not be understood. */
-export interface KeptDelivery {
+export interface QuarantinedDelivery {
   readonly id: number
   readonly event: string
   readonly instance?: string | undefined
@@ -56,7 +56,7 @@ export interface InboxState {
   readonly waitingBytes: number
   /** When the oldest waiting delivery came, undefined when none waits. */
   readonly oldest?: number | undefined
-  readonly kept: number
+  readonly quarantined: number
 }
 
 export interface Inbox {
@@ -84,21 +84,21 @@ export interface Inbox {
    * Moves a delivery out of the way: kept for inspection with its reason. Its key does not block a resend. False: the lease
    * holds it no longer.
    */
-  keep(token: string, id: number, why: { reason: string; body: Uint8Array; version: string }): Promise<boolean>
-  listKept(limit: number): Promise<readonly KeptDelivery[]>
-  showKept(id: number): Promise<{ delivery: KeptDelivery; body: Uint8Array } | undefined>
+  quarantine(token: string, id: number, why: { reason: string; body: Uint8Array; version: string }): Promise<boolean>
+  listQuarantined(limit: number): Promise<readonly QuarantinedDelivery[]>
+  showQuarantined(id: number): Promise<{ delivery: QuarantinedDelivery; body: Uint8Array } | undefined>
   /** Puts kept deliveries back into the inbox: those named, or all. Returns how many. */
-  retryKept(ids: readonly number[] | 'all'): Promise<number>
+  retryQuarantined(ids: readonly number[] | 'all'): Promise<number>
   /** Puts back what another version could not understand, each once per version, and what was `blamedInHaste`. Returns how many. */
-  retryKeptOfOtherVersions(version: string): Promise<number>
+  retryQuarantinedOfOtherVersions(version: string): Promise<number>
   state(): Promise<InboxState>
 }
 
 /** What may be done with the inbox beside the daemon that works it off. */
-export type SharedInbox = Omit<Inbox, 'lease' | 'readingEnded' | 'erase' | 'keep'>
+export type SharedInbox = Omit<Inbox, 'lease' | 'readingEnded' | 'erase' | 'quarantine'>
 
 /** All of the store that a door needs, on connections of its own. */
-export interface InboxDoor extends Pick<Inbox, 'put'> {
+export interface InboxWriter extends Pick<Inbox, 'put'> {
   /** So many puts may be under way at a time. */
   readonly abreast: number
   /** Throws StoreError when the store does not take writes. */

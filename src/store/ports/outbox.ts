@@ -1,28 +1,28 @@
 // What is owed to destinations: one row per frozen part, signal and destination; leased, sent, settled by verdict.
-import type { FrozenPart } from '../../model/chunk.ts'
+import type { Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Signal } from './runs.ts'
 
 /** One queue: a destination and a signal. */
-export interface Lane {
+export interface ExportQueue {
   readonly destination: string
   readonly signal: Signal
 }
 
-export interface ExportItem {
+export interface OutboxEntry {
   readonly id: number
-  readonly part: FrozenPart
+  readonly chunk: Chunk
   /** How often it was sent and had to be sent again. */
   readonly tries: number
-  readonly owedAt: Millis
+  readonly pendingSince: Millis
 }
 
 /** Owed, and what is stored of it is damaged: it is never sent. */
-export type DamagedItem = Pick<ExportItem, 'id'>
+export type DamagedItem = Pick<OutboxEntry, 'id'>
 
-export interface ExportLease {
+export interface OutboxLease {
   readonly token: string
-  readonly items: readonly ExportItem[]
+  readonly items: readonly OutboxEntry[]
   /** Leased as the items are, to be settled as rejected. */
   readonly damaged: readonly DamagedItem[]
 }
@@ -44,7 +44,7 @@ export type Settlement =
   /** Dead letter. */
   | { readonly id: number; readonly as: 'rejected'; readonly status: number; readonly error: string }
 
-export interface DeadLetter extends Lane {
+export interface DeadLetter extends ExportQueue {
   readonly id: number
   readonly instance: string
   readonly pipelineId: number
@@ -54,34 +54,34 @@ export interface DeadLetter extends Lane {
   /** In the backend's own words. */
   readonly error: string
   readonly tries: number
-  readonly owedAt: Millis
+  readonly pendingSince: Millis
   readonly settledAt: Millis
 }
 
-export interface LaneState extends Lane {
-  readonly owed: number
+export interface ExportQueueState extends ExportQueue {
+  readonly pending: number
   readonly oldest?: Millis | undefined
   readonly dead: number
   readonly lastError?: string | undefined
 }
 
-export interface Exports {
+export interface Outbox {
   /**
    * Leases due items: when there are more than `limit`, half of them the oldest and half the newest, so that both flow; and
    * no more than one beyond `maxBytes` of frozen parts as they are stored, whatever their number.
    */
-  lease(lane: Lane, limit: number, holdMs: number, maxBytes?: number): Promise<ExportLease>
+  lease(lane: ExportQueue, limit: number, holdMs: number, maxBytes?: number): Promise<OutboxLease>
   /**
    * Settles items of a lease. Items whose lease was lost are left alone: their number is returned. `at`: when that was, by the
    * store's clock.
    */
   settle(token: string, settlements: readonly Settlement[]): Promise<{ lost: number; at: Millis }>
   /** How long it is until the next item of the lane is due, ms by the store's clock; undefined when nothing is owed. */
-  dueIn(lane: Lane): Promise<number | undefined>
-  lanes(): Promise<readonly LaneState[]>
+  dueIn(lane: ExportQueue): Promise<number | undefined>
+  queues(): Promise<readonly ExportQueueState[]>
   deadLetters(limit: number): Promise<readonly DeadLetter[]>
   /** Its part is undefined where what is stored of it is damaged. */
-  deadLetter(id: number): Promise<{ letter: DeadLetter; part: FrozenPart | undefined } | undefined>
+  deadLetter(id: number): Promise<{ letter: DeadLetter; part: Chunk | undefined } | undefined>
   /** Owes dead letters again: those named, or all. Returns how many. */
   retryDead(ids: readonly number[] | 'all'): Promise<number>
   /** Gives dead letters up for good. Returns how many. */

@@ -1,5 +1,5 @@
 // What the store gives up again: one small step at a time, so that nobody waits for it. `maintenance.ts` decides what and when.
-import type { Lane } from './outbox.ts'
+import type { ExportQueue } from './outbox.ts'
 import type { Millis } from '../../model/instant.ts'
 
 /** How far a round has come among the runs at rest. */
@@ -27,9 +27,9 @@ export interface Pruning {
   /** Gives up dead letters refused before `before`. */
   deadLetters(before: Millis, limit: number): Promise<number>
   /** Gives up what was owed to a lane before `before`: for lanes that nobody serves any more. */
-  unserved(lane: Lane, before: Millis, limit: number): Promise<number>
+  unserved(lane: ExportQueue, before: Millis, limit: number): Promise<number>
   /** Forgets deliveries that could not be understood and came before `before`. */
-  keptDeliveries(before: Millis, limit: number): Promise<number>
+  quarantinedDeliveries(before: Millis, limit: number): Promise<number>
   /** Forgets idempotency keys heard before `before`. */
   keys(before: Millis, limit: number): Promise<number>
   /** How much of what the store may hold is in use: 1 at the limit, where no more deliveries are taken. */

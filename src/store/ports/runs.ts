@@ -1,6 +1,6 @@
 // Runs and what was frozen of them: one verb to change them, under a lock, with what is then owed, in one transaction.
-import type { AskingChange } from './enrichment-queue.ts'
-import type { FrozenPart } from '../../model/chunk.ts'
+import type { EnrichmentChange } from './enrichment-queue.ts'
+import type { Chunk } from '../../model/chunk.ts'
 import type { Job } from '../../model/job.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
@@ -25,12 +25,12 @@ export interface StoredRun {
   readonly run: Run
   readonly timing: RunTiming
   /** When each source first told of it. */
-  readonly heardFrom: Readonly<Partial<Record<SourceName, Millis>>>
+  readonly firstSeenBy: Readonly<Partial<Record<SourceName, Millis>>>
 }
 
 /** A part to be sent, and to whom. */
-export interface Owed {
-  readonly part: FrozenPart
+export interface PendingChunk {
+  readonly chunk: Chunk
   readonly to: readonly { readonly destination: string; readonly signal: Signal }[]
 }
 
@@ -42,11 +42,11 @@ export interface RunChange {
   /** The jobs to write; the others stay as they are. */
   readonly jobs: readonly Job[]
   readonly timing: RunTiming
-  readonly owed?: readonly Owed[] | undefined
+  readonly pending?: readonly PendingChunk[] | undefined
   /** What the frozen attempts add to the totals: in the same transaction, so that nothing counts twice or not at all. */
   readonly totals?: readonly ProjectIncrements[] | undefined
   /** What the platform's API is to be asked about the run. Undefined: as before. */
-  readonly asking?: AskingChange | undefined
+  readonly enrichment?: EnrichmentChange | undefined
 }
 
 export interface RunWork {
@@ -60,7 +60,7 @@ export interface RunWork {
 }
 
 /** Inbox rows that are erased in the same transaction, because their news is now in the runs. */
-export interface Understood {
+export interface Processed {
   readonly token: string
   readonly ids: readonly number[]
 }
@@ -78,7 +78,7 @@ export interface Runs {
    * Loads each run under a lock, asks its `decide`, writes all changes and erases what was understood: one transaction.
    * Returns false, with nothing written, when the inbox lease was lost to somebody else.
    */
-  transact(work: readonly RunWork[], understood?: Understood): Promise<boolean>
+  transact(work: readonly RunWork[], understood?: Processed): Promise<boolean>
   /** Takes runs that are due and hides them from others for `holdMs`. */
   takeDue(limit: number, holdMs: number): Promise<readonly RunKey[]>
   /** How long it is until the next run is due, ms by the store's clock; undefined when none will be. */

@@ -1,6 +1,6 @@
 // The store as the rooms see it. `open-store.ts` chooses the database by URL; both keep the same promises (one exercise tests both).
-import type { Asking } from './enrichment-queue.ts'
-import type { Exports } from './outbox.ts'
+import type { EnrichmentQueue } from './enrichment-queue.ts'
+import type { Outbox } from './outbox.ts'
 import type { Inbox, SharedInbox } from './inbox.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -27,8 +27,8 @@ export interface Store {
   readonly runsPerTransaction: number
   readonly inbox: Inbox
   readonly runs: Runs
-  readonly exports: Exports
-  readonly asking: Asking
+  readonly outbox: Outbox
+  readonly enrichment: EnrichmentQueue
   readonly notes: Notes
   readonly leases: Leases
   readonly counters: Counters

@@ -1,7 +1,7 @@
 // Figures over time: what one frozen part adds to them, and how they are kept. Pure; the SQL is beside.
 import type { Bins } from '../../lib/log-bins.ts'
 import { plainText } from '../sql/plain-text.ts'
-import { carriesPipeline, type FrozenPart } from '../../model/chunk.ts'
+import { carriesPipeline, type Chunk } from '../../model/chunk.ts'
 import type { Failures } from '../read-models/earlier-failures.ts'
 import type { Millis } from '../../model/instant.ts'
 
@@ -84,7 +84,7 @@ export interface TrendViews {
  * What one part tells: of its pipeline, as the project's and as one of all, and of its jobs. `failedBefore`: what failed in it, and
  * in the parts of the same run that were frozen before it.
  */
-export function outcomesOf(part: FrozenPart, failedBefore: Failures): TrendOutcome[] {
+export function outcomesOf(part: Chunk, failedBefore: Failures): TrendOutcome[] {
   const { key, project, pipeline } = part
   const path = plainText(project.path ?? project.name ?? '')
   const base = { instance: key.instance, projectId: project.id, project: path }

@@ -1,5 +1,5 @@
 // What people ask of the store: lists of runs, one run with its family, what became of its exports, figures over time.
-import type { FrozenPart } from '../../model/chunk.ts'
+import type { Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { Signal, StoredRun } from './runs.ts'
@@ -40,11 +40,11 @@ export interface RunPage {
 export interface ExportState {
   readonly id: number
   readonly attempt: number
-  readonly part: number
+  readonly chunk: number
   readonly signal: Signal
   readonly destination: string
   readonly state: 'owed' | 'delivered' | 'dead' | 'dropped'
-  readonly owedAt: Millis
+  readonly pendingSince: Millis
   readonly settledAt?: Millis | undefined
   readonly tries: number
   /** The backend's last words, while owed or dead. */
@@ -67,8 +67,8 @@ export interface Views {
   /** The runs that this one triggered. */
   children(key: RunKey): Promise<readonly StoredRun[]>
   /** All that was frozen of a run, in order. */
-  parts(key: RunKey): Promise<readonly FrozenPart[]>
+  chunks(key: RunKey): Promise<readonly Chunk[]>
   /** What was owed for it, in order. */
-  exportsOf(key: RunKey): Promise<readonly ExportState[]>
+  outboxOf(key: RunKey): Promise<readonly ExportState[]>
   readonly trends: TrendViews
 }

@@ -1,10 +1,15 @@
 // What is still to be asked about runs, on PostgreSQL.
-import { askingWants, type Asking, type AskingChange, type AskingWants } from '../ports/enrichment-queue.ts'
+import {
+  detailLevels,
+  type EnrichmentQueue,
+  type EnrichmentChange,
+  type DetailLevel,
+} from '../ports/enrichment-queue.ts'
 import { keyOf } from '../sql/run-rows.ts'
 import type { Database, Session } from './database.ts'
 import type { Job } from '../../model/job.ts'
 
-export function postgresAsking(db: Database): Asking {
+export function postgresAsking(db: Database): EnrichmentQueue {
   return {
     take: async (lane, limit, holdMs) => {
       return db.transaction(async (session, now) => {
@@ -19,7 +24,7 @@ export function postgresAsking(db: Database): Asking {
         )
         return rows.map(row => ({
           key: keyOf(row),
-          wants: askingWants[row.wants as number] ?? 'details',
+          detail: detailLevels[row.wants as number] ?? 'details',
           takenAt: now,
         }))
       })
@@ -92,27 +97,27 @@ export function postgresAsking(db: Database): Asking {
 /** Part of the changes of runs. */
 export async function changeAsking(
   session: Session,
-  changes: readonly { readonly runId: number; readonly change: AskingChange | undefined }[],
+  changes: readonly { readonly runId: number; readonly change: EnrichmentChange | undefined }[],
 ): Promise<void> {
   for (const { runId, change } of changes) {
     if (change === undefined) continue
-    if ('ask' in change) {
+    if ('detail' in change) {
       await session.query(
         `INSERT INTO asking AS a (run_id, lane, wants, due_at, held) VALUES ($1, $2, $3, $4::bigint, 0)
          ON CONFLICT (run_id) DO UPDATE SET
            lane = CASE WHEN a.lane = 'fresh' OR excluded.lane = 'silent' THEN a.lane ELSE excluded.lane END,
            wants = greatest(a.wants, excluded.wants), due_at = least(a.due_at, excluded.due_at),
            held = CASE WHEN a.due_at <= excluded.due_at THEN a.held ELSE 0 END`,
-        [runId, change.lane, rankOf(change.ask), change.at],
+        [runId, change.priority, rankOf(change.detail), change.at],
       )
     } else if (change.again === undefined) {
       await session.query('DELETE FROM asking WHERE run_id = $1 AND held = 1', [runId])
     } else {
-      const { ask, at, lane } = change.again
+      const { detail, at, priority } = change.again
       await session.query(
         `UPDATE asking SET wants = $2, due_at = $3::bigint, lane = coalesce($4, lane), held = 0
          WHERE run_id = $1 AND held = 1`,
-        [runId, rankOf(ask), at, lane ?? null],
+        [runId, rankOf(detail), at, priority ?? null],
       )
     }
   }
@@ -139,6 +144,6 @@ export async function noteTriggers(
   )
 }
 
-function rankOf(wants: AskingWants): number {
-  return askingWants.indexOf(wants)
+function rankOf(wants: DetailLevel): number {
+  return detailLevels.indexOf(wants)
 }

@@ -40,7 +40,7 @@ export function postgresInbox(db: Database, maxSize: number): Inbox {
       const rows = await db.query('DELETE FROM inbox WHERE id = ANY ($1) AND lease = $2 RETURNING 1', [ids, token])
       return rows.length
     },
-    keep: async (token, id, why) => {
+    quarantine: async (token, id, why) => {
       const rows = await db.query(
         `WITH gone AS (DELETE FROM inbox WHERE id = $1 AND lease = $2 RETURNING key, event, instance, source, received_at),
               freed AS (DELETE FROM delivery_keys WHERE key IN (SELECT key FROM gone))
@@ -50,7 +50,7 @@ export function postgresInbox(db: Database, maxSize: number): Inbox {
       )
       return rows.length === 1
     },
-    listKept: async limit =>
+    listQuarantined: async limit =>
       (
         await db.query(
           `SELECT id, event, instance, source, received_at, reason, version, octet_length(body) AS size
@@ -58,12 +58,12 @@ export function postgresInbox(db: Database, maxSize: number): Inbox {
           [limit],
         )
       ).map(keptOf),
-    showKept: async id => {
+    showQuarantined: async id => {
       const [row] = await db.query('SELECT *, octet_length(body) AS size FROM kept_deliveries WHERE id = $1', [id])
       return row === undefined ? undefined : { delivery: keptOf(row), body: row.body as Buffer }
     },
-    retryKept: async ids => (ids === 'all' ? requeue(db, 'true', []) : requeue(db, 'id = ANY ($1)', [ids])),
-    retryKeptOfOtherVersions: async version =>
+    retryQuarantined: async ids => (ids === 'all' ? requeue(db, 'true', []) : requeue(db, 'id = ANY ($1)', [ids])),
+    retryQuarantinedOfOtherVersions: async version =>
       requeue(db, 'version <> $1 OR starts_with(reason, $2)', [version, blamedInHaste]),
     state: async () => {
       const [row] = await db.ask(
@@ -74,7 +74,7 @@ export function postgresInbox(db: Database, maxSize: number): Inbox {
         waiting: row?.waiting as number,
         waitingBytes: row?.bytes as number,
         oldest: (row?.oldest ?? undefined) as number | undefined,
-        kept: row?.kept as number,
+        quarantined: row?.kept as number,
       }
     },
   }

@@ -5,9 +5,9 @@ import { deadLetterOf, exportedPart, laneOf, selectDead, selectLanes } from '../
 import { storedPart } from '../sql/stored-json.ts'
 import { longestPutOff } from '../sql/too-far-ahead.ts'
 import type { Database, Row, Session } from './database.ts'
-import type { DamagedItem, ExportItem, ExportLease, Exports, Lane, Settlement } from '../ports/outbox.ts'
+import type { DamagedItem, OutboxEntry, OutboxLease, Outbox, ExportQueue, Settlement } from '../ports/outbox.ts'
 
-export function postgresExports(db: Database): Exports {
+export function postgresExports(db: Database): Outbox {
   return {
     lease: async (lane, limit, holdMs, maxBytes = Infinity) => {
       const token = randomUUID()
@@ -30,7 +30,7 @@ export function postgresExports(db: Database): Exports {
         lane.destination,
         lane.signal,
       ]),
-    lanes: async () => (await db.ask(selectLanes)).map(laneOf),
+    queues: async () => (await db.ask(selectLanes)).map(laneOf),
     deadLetters: async limit =>
       (await db.query(`${selectDead} ORDER BY e.id DESC LIMIT $1`, [limit])).map(deadLetterOf),
     deadLetter: async id => {
@@ -47,10 +47,10 @@ export function postgresExports(db: Database): Exports {
 async function lease(
   session: Session,
   now: number,
-  lane: Lane,
+  lane: ExportQueue,
   token: string,
   { limit, maxBytes, holdMs }: { limit: number; maxBytes: number; holdMs: number },
-): Promise<Omit<ExportLease, 'token'>> {
+): Promise<Omit<OutboxLease, 'token'>> {
   const due = async (order: 'ASC' | 'DESC'): Promise<Row[]> =>
     session.query(
       `SELECT e.id, octet_length(p.view) AS size FROM exports e JOIN parts p ON p.id = e.part_id
@@ -76,13 +76,13 @@ async function lease(
      WHERE e.id = ANY ($3::bigint[]) AND p.id = e.part_id RETURNING e.id, e.tries, e.owed_at, p.view`,
     [token, now + holdMs, chosen],
   )
-  const items: ExportItem[] = []
+  const items: OutboxEntry[] = []
   const damaged: DamagedItem[] = []
   for (const row of rows) {
     const id = row.id as number
     const part = exportedPart(session.damaged, id, () => storedPart(row.view))
     if (part === undefined) damaged.push({ id })
-    else items.push({ id, part, tries: row.tries as number, owedAt: row.owed_at as number })
+    else items.push({ id, chunk: part, tries: row.tries as number, pendingSince: row.owed_at as number })
   }
   return { items, damaged }
 }

@@ -33,7 +33,7 @@ export function postgresPruning(db: Database, maxSize: number): Pruning {
             LIMIT $4 FOR UPDATE SKIP LOCKED) RETURNING 1`,
         [destination, signal, before, limit],
       ),
-    keptDeliveries: async (before, limit) =>
+    quarantinedDeliveries: async (before, limit) =>
       changes(
         `DELETE FROM kept_deliveries WHERE id IN
            (SELECT id FROM kept_deliveries WHERE received_at < $1 LIMIT $2) RETURNING 1`,

@@ -10,7 +10,7 @@ export interface Written {
   readonly id: number | undefined
   readonly known: StoredRun | undefined
   readonly change: RunChange
-  readonly heardFrom: StoredRun['heardFrom']
+  readonly firstSeenBy: StoredRun['firstSeenBy']
   readonly jobs: JobWrites
 }
 
@@ -18,9 +18,9 @@ export function writtenOf(
   id: number | undefined,
   known: StoredRun | undefined,
   change: RunChange,
-  heardFrom: StoredRun['heardFrom'],
+  firstSeenBy: StoredRun['firstSeenBy'],
 ): Written {
-  return { id, known, change, heardFrom, jobs: jobWrites(change, known) }
+  return { id, known, change, firstSeenBy, jobs: jobWrites(change, known) }
 }
 
 /** Answers their ids. */
@@ -31,7 +31,7 @@ export async function writeRuns(session: Session, changes: readonly Written[]): 
     some.map(({ change }) => JSON.stringify(change.run.project)),
     some.map(({ change }) => (change.run.pipeline === undefined ? null : JSON.stringify(change.run.pipeline))),
     some.map(({ change }) => JSON.stringify(change.run.attempts)),
-    some.map(({ heardFrom }) => JSON.stringify(heardFrom)),
+    some.map(({ firstSeenBy }) => JSON.stringify(firstSeenBy)),
     some.map(({ change }) => change.timing.changedAt),
     some.map(({ change }) => change.timing.endedAt ?? null),
     some.map(({ change }) => change.timing.enrichingUntil ?? null),
@@ -87,7 +87,7 @@ export async function writeJobs(session: Session, changes: readonly Written[], i
       jobs.map(({ job }) => job.id),
       textList(jobs.map(({ job }) => JSON.stringify(job.record))),
       textList(jobs.map(({ job }) => JSON.stringify(job.times))),
-      textList(jobs.map(({ job }) => (job.frozen === undefined ? null : JSON.stringify(job.frozen)))),
+      textList(jobs.map(({ job }) => (job.snapshot === undefined ? null : JSON.stringify(job.snapshot)))),
     ],
   )
 }
@@ -100,7 +100,7 @@ export async function writeParts(
   now: number,
 ): Promise<void> {
   const owed = changes.flatMap(({ change, jobs: { told } }, index) =>
-    (change.owed ?? []).map(one => ({ run: ids[index], ...one, range: toldRange(one.part, told) })),
+    (change.pending ?? []).map(one => ({ run: ids[index], ...one, range: toldRange(one.chunk, told) })),
   )
   if (owed.length === 0) return
   const rows = await session.query(
@@ -109,9 +109,9 @@ export async function writeParts(
      RETURNING id, run_id, attempt, part`,
     [
       owed.map(({ run }) => run),
-      owed.map(({ part }) => part.attempt),
-      owed.map(({ part }) => part.part),
-      textList(owed.map(({ part }) => JSON.stringify(part))),
+      owed.map(({ chunk: part }) => part.attempt),
+      owed.map(({ chunk: part }) => part.number),
+      textList(owed.map(({ chunk: part }) => JSON.stringify(part))),
       owed.map(({ range }) => range?.[0] ?? null),
       owed.map(({ range }) => range?.[1] ?? null),
       now,
@@ -119,8 +119,8 @@ export async function writeParts(
   )
   const nameOfPart = (run: unknown, attempt: unknown, part: unknown): string => JSON.stringify([run, attempt, part])
   const idOf = new Map(rows.map(row => [nameOfPart(row.run_id, row.attempt, row.part), row.id as number]))
-  const lanes = owed.flatMap(({ run, part, to }) =>
-    to.map(lane => ({ id: idOf.get(nameOfPart(run, part.attempt, part.part)), ...lane })),
+  const lanes = owed.flatMap(({ run, chunk: part, to }) =>
+    to.map(lane => ({ id: idOf.get(nameOfPart(run, part.attempt, part.number)), ...lane })),
   )
   await session.query(
     `INSERT INTO exports (part_id, signal, destination, state, owed_at, due_at)

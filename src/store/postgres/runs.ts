@@ -11,7 +11,7 @@ import { slicesOf } from './slices.ts'
 import { writeJobs, writeParts, writeRuns, writtenOf, type Written } from './run-writes.ts'
 import { revive } from '../../model/tombstone.ts'
 import type { RunKey } from '../../model/observation.ts'
-import type { Runs, RunWork, Understood } from '../ports/runs.ts'
+import type { Runs, RunWork, Processed } from '../ports/runs.ts'
 
 export function postgresRuns(db: Database): Runs {
   return {
@@ -90,7 +90,7 @@ function waves(work: readonly RunWork[]): RunWork[][] {
   return found
 }
 
-async function erase(session: Session, understood: Understood | undefined): Promise<void> {
+async function erase(session: Session, understood: Processed | undefined): Promise<void> {
   if (understood === undefined) return
   const gone = await session.query('DELETE FROM inbox WHERE id = ANY ($1) AND lease = $2 RETURNING id', [
     understood.ids,
@@ -128,10 +128,10 @@ async function decideAll(
     const known = row === undefined ? undefined : runOf(row, jobs)
     const change = item.decide(known, now)
     const { source } = item
-    const heardFrom = { ...(source === undefined ? {} : { [source]: now }), ...known?.heardFrom }
-    const firstWord = source !== undefined && known !== undefined && known.heardFrom[source] === undefined
+    const firstSeenBy = { ...(source === undefined ? {} : { [source]: now }), ...known?.firstSeenBy }
+    const firstWord = source !== undefined && known !== undefined && known.firstSeenBy[source] === undefined
     const written = change ?? (firstWord ? { run: known.run, jobs: [], timing: known.timing } : undefined)
-    return written === undefined ? [] : [writtenOf(row?.id as number | undefined, known, written, heardFrom)]
+    return written === undefined ? [] : [writtenOf(row?.id as number | undefined, known, written, firstSeenBy)]
   })
   if (changes.length === 0) return
   const ids = await writeRuns(session, changes)
@@ -152,7 +152,7 @@ async function decideAll(
   )
   await changeAsking(
     session,
-    changes.map(({ change }, index) => ({ runId: ids[index] ?? 0, change: change.asking })),
+    changes.map(({ change }, index) => ({ runId: ids[index] ?? 0, change: change.enrichment })),
   )
   await moveTotals(
     session,

@@ -12,7 +12,7 @@ import {
 import { EarlierFailures } from '../read-models/earlier-failures.ts'
 import { TrendSums, type Addition } from '../read-models/trend-sums.ts'
 import type { Database, Row, Session } from './database.ts'
-import type { FrozenPart } from '../../model/chunk.ts'
+import type { Chunk } from '../../model/chunk.ts'
 import type { Ask, Value } from '../read-models/views-sql.ts'
 import type { TrendViews } from '../ports/trends.ts'
 
@@ -75,7 +75,7 @@ async function takeIn(session: Session, until: number, limit: number): Promise<n
   const rows = await ask(takeInSql.parts, [reached?.part_id as number, until, limit])
   const last = rows.at(-1)
   if (last === undefined) return 0
-  const partOf = (row: Row): FrozenPart | undefined => countedPart(session.damaged, row.id as number, row.view)
+  const partOf = (row: Row): Chunk | undefined => countedPart(session.damaged, row.id as number, row.view)
   const sums = new TrendSums()
   const failures = new EarlierFailures()
   for (const row of rows) {

@@ -1,6 +1,6 @@
 // What failed in a run before a part of it: all that figures over time need of earlier parts. Parts come in the order of their
 // numbers, so that each is read once, however many a run has, and none is held.
-import type { FrozenPart } from '../../model/chunk.ts'
+import type { Chunk } from '../../model/chunk.ts'
 
 /** Ids of the first failed job of each name. */
 export type Failures = ReadonlyMap<string, number>
@@ -12,15 +12,15 @@ export class EarlierFailures {
   #byAttempt = new Map<number, Map<string, number>>()
 
   /** True where the parts before this one must be told of first (`tell`). */
-  isMissing(run: number, part: FrozenPart): boolean {
+  isMissing(run: number, part: Chunk): boolean {
     if (this.#run === run) return false
     this.#run = run
     this.#byAttempt = new Map()
-    return part.attempt > 1 || part.part > 1
+    return part.attempt > 1 || part.number > 1
   }
 
   /** A part of the run that was asked about. */
-  tell({ attempt, jobs }: Pick<FrozenPart, 'attempt' | 'jobs'>): void {
+  tell({ attempt, jobs }: Pick<Chunk, 'attempt' | 'jobs'>): void {
     for (const { id, name, status } of jobs) {
       if (name === undefined || status !== 'failed') continue
       const failures = this.#byAttempt.get(attempt) ?? new Map<string, number>()

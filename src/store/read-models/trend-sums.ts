@@ -11,7 +11,7 @@ import {
   type TrendStep,
 } from '../ports/trends.ts'
 import type { Failures } from './earlier-failures.ts'
-import type { FrozenPart } from '../../model/chunk.ts'
+import type { Chunk } from '../../model/chunk.ts'
 
 /** A figure to be added to what is stored of it. */
 export interface Addition {
@@ -41,7 +41,7 @@ export class TrendSums {
   }
 
   /** `failedBefore`: in it and in the parts of the same run that were frozen before it. */
-  add(part: FrozenPart, failedBefore: Failures): void {
+  add(part: Chunk, failedBefore: Failures): void {
     for (const outcome of outcomesOf(part, failedBefore)) count(this.#sumOf(outcome), outcome)
   }
 

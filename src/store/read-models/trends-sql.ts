@@ -4,7 +4,7 @@ import { plus, type Addition } from './trend-sums.ts'
 import type { Ask, Row, Value } from './views-sql.ts'
 import { storedJson, storedPart, type DamagedRows } from '../sql/stored-json.ts'
 import type { Bins } from '../../lib/log-bins.ts'
-import type { FrozenPart } from '../../model/chunk.ts'
+import type { Chunk } from '../../model/chunk.ts'
 import type { TrendFigures, TrendTotal, TrendViews } from '../ports/trends.ts'
 
 export const trendSteps: readonly TrendStep[] = [hour, day]
@@ -39,7 +39,7 @@ export function writing(rows: string): string {
 }
 
 /** A part of which figures are taken; undefined where it is damaged. */
-export function countedPart(damaged: DamagedRows, id: number, view: unknown): FrozenPart | undefined {
+export function countedPart(damaged: DamagedRows, id: number, view: unknown): Chunk | undefined {
   return damaged.orNothing({ part: id }, 'it is not among the figures over time', () => storedPart(view))
 }
 

@@ -78,7 +78,7 @@ export function viewsOn(ask: Ask, damaged: DamagedRows): Omit<Views, 'trends'> {
       )
       return load(idsOf(rows))
     },
-    parts: async key => {
+    chunks: async key => {
       const rows = await ask(
         `SELECT p.id, p.view FROM runs r JOIN parts p ON p.run_id = r.id
          WHERE r.instance = ?1 AND r.pipeline_id = ?2 ORDER BY p.attempt, p.part`,
@@ -88,7 +88,7 @@ export function viewsOn(ask: Ask, damaged: DamagedRows): Omit<Views, 'trends'> {
         row => damaged.orNothing({ part: row.id }, 'it is not shown', () => storedPart(row.view)) ?? [],
       )
     },
-    exportsOf: async key => {
+    outboxOf: async key => {
       const rows = await ask(
         `SELECT e.id, e.signal, e.destination, e.state, e.owed_at, e.settled_at, e.tries, e.error, p.attempt, p.part
          FROM runs r JOIN parts p ON p.run_id = r.id JOIN exports e ON e.part_id = p.id
@@ -181,11 +181,11 @@ function exportOf(row: Row): ExportState {
   return {
     id: row.id as number,
     attempt: row.attempt as number,
-    part: row.part as number,
+    chunk: row.part as number,
     signal: row.signal as ExportState['signal'],
     destination: row.destination as string,
     state: row.state as ExportState['state'],
-    owedAt: row.owed_at as number,
+    pendingSince: row.owed_at as number,
     settledAt: optional(row.settled_at),
     tries: row.tries as number,
     error: (row.error ?? undefined) as string | undefined,

@@ -1,8 +1,8 @@
 // Rows as both databases give them, read into what the ports speak. Both name their columns alike.
 import type { DamagedRows } from './stored-json.ts'
-import type { DeadLetter, Lane, LaneState } from '../ports/outbox.ts'
-import type { FrozenPart } from '../../model/chunk.ts'
-import type { Delivery, InboxItem, KeptDelivery } from '../ports/inbox.ts'
+import type { DeadLetter, ExportQueue, ExportQueueState } from '../ports/outbox.ts'
+import type { Chunk } from '../../model/chunk.ts'
+import type { Delivery, InboxItem, QuarantinedDelivery } from '../ports/inbox.ts'
 
 /** A row by column name. */
 export type Row = Readonly<Record<string, unknown>>
@@ -18,7 +18,7 @@ export function deadLetterOf(row: Row): DeadLetter {
   return {
     id: row.id as number,
     destination: row.destination as string,
-    signal: row.signal as Lane['signal'],
+    signal: row.signal as ExportQueue['signal'],
     instance: row.instance as string,
     pipelineId: row.pipeline_id as number,
     attempt: row.attempt as number,
@@ -26,13 +26,13 @@ export function deadLetterOf(row: Row): DeadLetter {
     status: row.answer_status as number,
     error: row.error as string,
     tries: row.tries as number,
-    owedAt: row.owed_at as number,
+    pendingSince: row.owed_at as number,
     settledAt: row.settled_at as number,
   }
 }
 
 /** The part that an export is to send; undefined where it is damaged. */
-export function exportedPart(damaged: DamagedRows, id: number, read: () => FrozenPart): FrozenPart | undefined {
+export function exportedPart(damaged: DamagedRows, id: number, read: () => Chunk): Chunk | undefined {
   return damaged.orNothing({ export: id }, 'it cannot be sent: a dead letter', read)
 }
 
@@ -47,11 +47,11 @@ export const selectLanes = `
     FROM exports WHERE state = 'dead' GROUP BY destination, signal
   ) AS lanes GROUP BY destination, signal ORDER BY destination, signal`
 
-export function laneOf(row: Row): LaneState {
+export function laneOf(row: Row): ExportQueueState {
   return {
     destination: row.destination as string,
-    signal: row.signal as Lane['signal'],
-    owed: row.owed as number,
+    signal: row.signal as ExportQueue['signal'],
+    pending: row.owed as number,
     oldest: (row.oldest ?? undefined) as number | undefined,
     dead: row.dead as number,
     lastError: (row.error ?? undefined) as string | undefined,
@@ -70,7 +70,7 @@ export function itemOf(row: Row): InboxItem {
   }
 }
 
-export function keptOf(row: Row): KeptDelivery {
+export function keptOf(row: Row): QuarantinedDelivery {
   return {
     id: row.id as number,
     event: row.event as string,

@@ -4,8 +4,8 @@
 // mark. A part says between which ids it has such jobs; one that has none need not be read.
 import { storedJson as json, type DamagedRows } from './stored-json.ts'
 import { revive, type Tombstone } from '../../model/tombstone.ts'
-import { thawJob, thawMark, toldOf } from '../../model/restore.ts'
-import type { FrozenJob, FrozenPart } from '../../model/chunk.ts'
+import { restoreJob, restoreMark, restorableOf } from '../../model/restore.ts'
+import type { JobSnapshot, Chunk } from '../../model/chunk.ts'
 import type { Job } from '../../model/job.ts'
 import type { Run, RunHead } from '../../model/run.ts'
 import type { RunKey } from '../../model/observation.ts'
@@ -39,7 +39,7 @@ export function storedRun(row: Row, jobs: Run['jobs']): StoredRun {
       enrichingUntil: optional(row.enriching_until),
       dueAt: optional(row.due_at),
     },
-    heardFrom: json(row.heard_from),
+    firstSeenBy: json(row.heard_from),
   }
 }
 
@@ -50,13 +50,13 @@ export function known<T>(damaged: DamagedRows, key: RunKey, read: () => T): T | 
 
 /** A run that was pruned, as it is remembered. */
 export function revived(memory: Tombstone & { readonly prunedAt: number }): StoredRun {
-  return { run: revive(memory), timing: { changedAt: memory.prunedAt }, heardFrom: {} }
+  return { run: revive(memory), timing: { changedAt: memory.prunedAt }, firstSeenBy: {} }
 }
 
 /** The jobs of one run in the order of their ids. `parts`: in the order of their numbers, those that tell of jobs that are wanted. */
 export function jobsOf(
   rows: Iterable<Row>,
-  parts: readonly FrozenPart[],
+  parts: readonly Chunk[],
   isWanted: (id: number) => boolean = () => true,
 ): Map<number, Job> {
   const jobs = new Map<number, Job>()
@@ -66,8 +66,8 @@ export function jobsOf(
     for (const span of spans) {
       if (!isWanted(span.id)) continue
       const job = jobs.get(span.id)
-      if (job === undefined) jobs.set(span.id, thawJob(span, attempt))
-      else if (job.frozen === undefined) jobs.set(span.id, { ...job, frozen: thawMark(span, attempt) })
+      if (job === undefined) jobs.set(span.id, restoreJob(span, attempt))
+      else if (job.snapshot === undefined) jobs.set(span.id, { ...job, snapshot: restoreMark(span, attempt) })
     }
   }
   return new Map([...jobs].sort(([a], [b]) => a - b))
@@ -78,7 +78,7 @@ function jobOf(row: Row): Job {
     id: row.job_id as number,
     record: json(row.record),
     times: json(row.times),
-    ...(row.frozen == null ? {} : { frozen: json<NonNullable<Job['frozen']>>(row.frozen) }),
+    ...(row.frozen == null ? {} : { snapshot: json<NonNullable<Job['snapshot']>>(row.frozen) }),
   }
 }
 
@@ -92,9 +92,9 @@ export interface JobWrites {
   readonly told: ReadonlySet<number>
 }
 
-export function jobWrites({ jobs, owed }: RunChange, known: StoredRun | undefined): JobWrites {
-  const spans = new Map<number, FrozenJob>()
-  for (const { part } of owed ?? []) for (const span of part.jobs) spans.set(span.id, span)
+export function jobWrites({ jobs, pending: owed }: RunChange, known: StoredRun | undefined): JobWrites {
+  const spans = new Map<number, JobSnapshot>()
+  for (const { chunk: part } of owed ?? []) for (const span of part.jobs) spans.set(span.id, span)
   const rows: Job[] = []
   const marks: Job[] = []
   const told = new Set<number>()
@@ -102,7 +102,7 @@ export function jobWrites({ jobs, owed }: RunChange, known: StoredRun | undefine
     const before = known?.run.jobs.get(job.id)
     const isKnown = before?.record === job.record && before.times === job.times
     const span = spans.get(job.id)
-    const tells = span === undefined ? 'nothing' : toldOf(job, span)
+    const tells = span === undefined ? 'nothing' : restorableOf(job, span)
     const isTold = isKnown ? tells !== 'nothing' : before === undefined && tells === 'job'
     if (isTold) told.add(job.id)
     else if (isKnown) marks.push(job)
@@ -112,7 +112,7 @@ export function jobWrites({ jobs, owed }: RunChange, known: StoredRun | undefine
 }
 
 /** Between which ids the part tells of jobs that nothing else tells of; undefined when there is none. */
-export function toldRange({ jobs }: FrozenPart, told: ReadonlySet<number>): readonly [number, number] | undefined {
+export function toldRange({ jobs }: Chunk, told: ReadonlySet<number>): readonly [number, number] | undefined {
   let first = Infinity
   let last = -Infinity
   for (const { id } of jobs) {

@@ -1,7 +1,7 @@
 // What is stored as JSON, as it is read back. A row that was damaged on its disk is that row's loss alone: whoever goes through many
 // rows passes it over, and it is named once in the log and counted.
 import { DataError, isOfTheData } from '../../lib/fault.ts'
-import type { FrozenPart } from '../../model/chunk.ts'
+import type { Chunk } from '../../model/chunk.ts'
 import type { Log } from '../../lib/log.ts'
 
 export interface DamagedRows {
@@ -53,8 +53,8 @@ export function storedJson<T>(text: unknown): T {
 }
 
 /** A frozen part that can be told from anything else. Throws DataError. */
-export function storedPart(text: unknown): FrozenPart {
-  const part = storedJson<Partial<FrozenPart> | null>(text)
+export function storedPart(text: unknown): Chunk {
+  const part = storedJson<Partial<Chunk> | null>(text)
   const isWhole = Array.isArray(part?.jobs) && part.key !== undefined && part.pipeline !== undefined
-  return isWhole ? (part as FrozenPart) : storedJson('')
+  return isWhole ? (part as Chunk) : storedJson('')
 }

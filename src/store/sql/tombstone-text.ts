@@ -1,6 +1,6 @@
 // A tombstone as both stores write it: JSON with jobs as short rows, for there are many and they stay for more than a year.
 import { storedJson } from './stored-json.ts'
-import type { FrozenAttempt } from '../../model/run.ts'
+import type { Attempt } from '../../model/run.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { RememberedJob, Tombstone } from '../../model/tombstone.ts'
 
@@ -20,7 +20,7 @@ type JobRow = readonly [
 interface Written {
   /** Version of this shape. */
   readonly v: 1
-  readonly a: readonly FrozenAttempt[]
+  readonly a: readonly Attempt[]
   readonly s: readonly string[]
   /** Seconds of Unix time that the jobs' times count from. */
   readonly t: number

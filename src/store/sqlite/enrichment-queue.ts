@@ -1,10 +1,15 @@
 // What is still to be asked about runs, on SQLite.
-import { askingWants, type Asking, type AskingChange, type AskingWants } from '../ports/enrichment-queue.ts'
+import {
+  detailLevels,
+  type EnrichmentQueue,
+  type EnrichmentChange,
+  type DetailLevel,
+} from '../ports/enrichment-queue.ts'
 import type { Database } from './database.ts'
 import type { Job } from '../../model/job.ts'
 import type { RunKey } from '../../model/observation.ts'
 
-export function sqliteAsking(db: Database): Asking {
+export function sqliteAsking(db: Database): EnrichmentQueue {
   const idOf = (key: RunKey): number | undefined =>
     db.prepare('SELECT id FROM runs WHERE instance = ? AND pipeline_id = ?').get(key.instance, key.pipelineId)?.id as
       number | undefined
@@ -23,7 +28,7 @@ export function sqliteAsking(db: Database): Asking {
           hold.run(now + holdMs, row.id as number)
           return {
             key: { instance: row.instance as string, pipelineId: row.pipeline_id as number },
-            wants: askingWants[row.wants as number] ?? 'details',
+            detail: detailLevels[row.wants as number] ?? 'details',
             takenAt: now,
           }
         })
@@ -96,21 +101,21 @@ export function sqliteAsking(db: Database): Asking {
 }
 
 /** Part of a run's change. */
-export function changeAsking(db: Database, runId: number, change: AskingChange | undefined): void {
+export function changeAsking(db: Database, runId: number, change: EnrichmentChange | undefined): void {
   if (change === undefined) return
-  if ('ask' in change) {
+  if ('detail' in change) {
     db.prepare(
       `INSERT INTO asking (run_id, lane, wants, due_at, held) VALUES (?1, ?2, ?3, ?4, 0)
        ON CONFLICT (run_id) DO UPDATE SET lane = CASE WHEN lane = 'fresh' OR ?2 = 'silent' THEN lane ELSE ?2 END,
          wants = max(wants, ?3), due_at = min(due_at, ?4), held = CASE WHEN due_at <= ?4 THEN held ELSE 0 END`,
-    ).run(runId, change.lane, rankOf(change.ask), change.at)
+    ).run(runId, change.priority, rankOf(change.detail), change.at)
   } else if (change.again === undefined) {
     db.prepare('DELETE FROM asking WHERE run_id = ? AND held = 1').run(runId)
   } else {
-    const { ask, at, lane } = change.again
+    const { detail, at, priority } = change.again
     db.prepare(
       'UPDATE asking SET wants = ?, due_at = ?, lane = coalesce(?, lane), held = 0 WHERE run_id = ? AND held = 1',
-    ).run(rankOf(ask), at, lane ?? null, runId)
+    ).run(rankOf(detail), at, priority ?? null, runId)
   }
 }
 
@@ -131,6 +136,6 @@ export function reclaimAsking(db: Database): void {
   db.prepare('UPDATE asking SET due_at = ?, held = 0 WHERE held = 1').run(db.now())
 }
 
-function rankOf(wants: AskingWants): number {
-  return askingWants.indexOf(wants)
+function rankOf(wants: DetailLevel): number {
+  return detailLevels.indexOf(wants)
 }

@@ -8,12 +8,12 @@ import { journalFolder, usualRoom } from './wal/segments.ts'
 import { storeFile } from './store-file.ts'
 import { proveReadable } from './wal/stuck.ts'
 import { openJournalWriter, type JournalWriter } from './wal/writer.ts'
-import type { Delivery, InboxDoor, PutOutcome } from '../ports/inbox.ts'
+import type { Delivery, InboxWriter, PutOutcome } from '../ports/inbox.ts'
 import type { JournalMarks } from './wal/positions.ts'
 import type { StoreOptions } from '../ports/store.ts'
 
 /** For a file that this process serves, with the same marks. One at a time. Throws StoreError with a remedy. */
-export function openSqliteDoor(file: string, options: StoreOptions, marks: JournalMarks): InboxDoor {
+export function openSqliteDoor(file: string, options: StoreOptions, marks: JournalMarks): InboxWriter {
   const real = storeFile(file)
   const db = openSharedDatabase(real, options)
   const journal = writable(() => openJournalWriter(journalFolder(real), marks, { log: options.log }))

@@ -61,7 +61,7 @@ export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions, noteF
       db.transaction(() => erase(waiting, own))()
       return own.length
     },
-    keep: async (token, id, why) => {
+    quarantine: async (token, id, why) => {
       if (!leases.isHeldBy(id, token)) return false
       const item = id > 0 ? journal?.item(id) : rowOf(db, id)
       if (item === undefined) return false
@@ -85,7 +85,7 @@ export function sqliteSharedInbox(waiting: Waiting, options: SqliteInboxOptions)
   const { db } = waiting
   return {
     put: async deliveries => put(waiting, deliveries, options),
-    listKept: async limit =>
+    listQuarantined: async limit =>
       db
         .prepare(
           `SELECT id, event, instance, source, received_at, reason, version, length(body) AS size
@@ -93,18 +93,18 @@ export function sqliteSharedInbox(waiting: Waiting, options: SqliteInboxOptions)
         )
         .all(limit)
         .map(row => keptOf(row as Row)),
-    showKept: async id => {
+    showQuarantined: async id => {
       const row = db.prepare('SELECT *, length(body) AS size FROM kept_deliveries WHERE id = ?').get(id) as
         Row | undefined
       return row === undefined ? undefined : { delivery: keptOf(row), body: row.body as Uint8Array }
     },
-    retryKept: async ids =>
+    retryQuarantined: async ids =>
       db.transaction(() =>
         ids === 'all'
           ? requeue(db, 'id > ?', 0)
           : ids.map(id => requeue(db, 'id = ?', id)).reduce((sum, count) => sum + count, 0),
       ),
-    retryKeptOfOtherVersions: async version =>
+    retryQuarantinedOfOtherVersions: async version =>
       db.transaction(() =>
         requeue(db, 'version <> ? OR substr(reason, 1, length(?)) = ?', version, blamedInHaste, blamedInHaste),
       ),
@@ -244,7 +244,7 @@ function state(db: Database, beside: JournalState): InboxState {
     waiting: table.waiting + beside.waiting,
     waitingBytes: table.bytes + beside.bytes,
     oldest: times.length === 0 ? undefined : Math.min(...times),
-    kept: kept.kept,
+    quarantined: kept.kept,
   }
 }
 

@@ -6,7 +6,7 @@ import { headOf, keyOf } from '../sql/run-rows.ts'
 import { listingColumns, listingOf, listingValues, type ListingValues } from '../read-models/listing.ts'
 import { loadJobs } from './run-rows.ts'
 import type { Database, Row } from './database.ts'
-import type { RecentParts } from './recent-parts.ts'
+import type { RecentChunks } from './recent-chunks.ts'
 import type { Run } from '../../model/run.ts'
 
 export interface Listings {
@@ -30,7 +30,7 @@ const writeListing = `
         (excluded.project, excluded.status, excluded.ref, excluded.source, excluded.created_at, excluded.finished_at,
          excluded.parent_id, excluded.text)`
 
-export function sqliteListings(db: Database, recent: RecentParts): Listings {
+export function sqliteListings(db: Database, recent: RecentChunks): Listings {
   /** By run: what it is listed as, if the mark in its row is still this one. Others may have written the run since. */
   const noted = new Map<number, { readonly mark: number; readonly values: ListingValues }>()
   let nextMark = Math.floor(Math.random() * 2 ** 50)

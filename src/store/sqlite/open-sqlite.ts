@@ -5,7 +5,7 @@ import path from 'node:path'
 import { isUpToDate, openOwnDatabase, openSharedDatabase, type Database } from './database.ts'
 import { reclaimAsking, sqliteAsking } from './enrichment-queue.ts'
 import { sqliteDeliveryKeys, type DeliveryKeys } from './delivery-keys.ts'
-import { createRecentParts } from './recent-parts.ts'
+import { createRecentChunks } from './recent-chunks.ts'
 import { sqliteListings, type Listings } from './listings.ts'
 import { sqliteExports } from './outbox.ts'
 import { createLeases } from './leases.ts'
@@ -163,15 +163,15 @@ function rooms(
   size: () => number,
 ): { readonly store: Omit<SharedStore, 'inbox' | 'close'>; readonly listings: Listings } {
   const { db } = waiting
-  const recent = createRecentParts(db.elapsed)
+  const recent = createRecentChunks(db.elapsed)
   const listings = sqliteListings(db, recent)
   const trends = sqliteTrendTaking(db, recent)
   const store = {
     // Some milliseconds, so that everything else on the thread has its turn; larger ones were tried, and are no faster.
     runsPerTransaction: 16,
     runs: sqliteRuns({ waiting, recent, listings }),
-    exports: sqliteExports(db, recent),
-    asking: sqliteAsking(db),
+    outbox: sqliteExports(db, recent),
+    enrichment: sqliteAsking(db),
     ...sqliteNotes(db),
     pruning: sqlitePruning(db, recent, trends, () => size() / options.maxSize),
     tables: sqliteTables(db),

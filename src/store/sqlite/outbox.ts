@@ -6,10 +6,10 @@ import { deadLetterOf, exportedPart, laneOf, selectDead, selectLanes } from '../
 import { storedPart } from '../sql/stored-json.ts'
 import { longestPutOff } from '../sql/too-far-ahead.ts'
 import type { Database, Row } from './database.ts'
-import type { RecentParts } from './recent-parts.ts'
-import type { DamagedItem, ExportItem, ExportLease, Exports, Lane, Settlement } from '../ports/outbox.ts'
+import type { RecentChunks } from './recent-chunks.ts'
+import type { DamagedItem, OutboxEntry, OutboxLease, Outbox, ExportQueue, Settlement } from '../ports/outbox.ts'
 
-export function sqliteExports(db: Database, recent: RecentParts): Exports {
+export function sqliteExports(db: Database, recent: RecentChunks): Outbox {
   const leases = createLeases()
   return {
     lease: async (lane, limit, holdMs, maxBytes = Infinity) => {
@@ -39,7 +39,7 @@ export function sqliteExports(db: Database, recent: RecentParts): Exports {
       const pauses = rows.map(({ id, due_at }) => Math.max(due_at - now, leases.heldUntil(id) - at))
       return pauses.length === 0 ? undefined : Math.max(0, Math.min(...pauses))
     },
-    lanes: async () => db.prepare(selectLanes).all().map(laneOf),
+    queues: async () => db.prepare(selectLanes).all().map(laneOf),
     deadLetters: async limit =>
       (db.prepare(`${selectDead} ORDER BY e.id DESC LIMIT ?`).all(limit) as Row[]).map(deadLetterOf),
     deadLetter: async id => {
@@ -62,11 +62,11 @@ export function sqliteExports(db: Database, recent: RecentParts): Exports {
 /** Only reads. */
 function freeItems(
   db: Database,
-  recent: RecentParts,
+  recent: RecentChunks,
   leases: Leases,
-  lane: Lane,
+  lane: ExportQueue,
   { now, limit, maxBytes }: { now: number; limit: number; maxBytes: number },
-): Omit<ExportLease, 'token'> {
+): Omit<OutboxLease, 'token'> {
   const at = db.elapsed()
   const ids = (order: 'ASC' | 'DESC'): number[] =>
     (
@@ -85,7 +85,7 @@ function freeItems(
   const newest = oldest.length < limit ? oldest.toReversed() : ids('DESC')
   const rowOf = db.prepare('SELECT part_id, tries, owed_at FROM exports WHERE id = ?')
   const view = db.prepare('SELECT view FROM parts WHERE id = ?')
-  const items: ExportItem[] = []
+  const items: OutboxEntry[] = []
   const damaged: DamagedItem[] = []
   let bytes = 0
   for (const id of bothEnds(oldest, newest, limit)) {
@@ -93,10 +93,10 @@ function freeItems(
     const row = rowOf.get(id) as { part_id: number; tries: number; owed_at: number }
     const known = recent.recall(row.part_id)
     const text = known === undefined ? (view.get(row.part_id)?.view as string) : ''
-    const part = known?.part ?? exportedPart(db.damaged, id, () => storedPart(text))
+    const part = known?.chunk ?? exportedPart(db.damaged, id, () => storedPart(text))
     bytes += known?.size ?? text.length
     if (part === undefined) damaged.push({ id })
-    else items.push({ id, part, tries: row.tries, owedAt: row.owed_at })
+    else items.push({ id, chunk: part, tries: row.tries, pendingSince: row.owed_at })
   }
   return { items, damaged }
 }

@@ -5,7 +5,7 @@ import { remember } from '../../model/tombstone.ts'
 import { writeMemory } from './tombstones.ts'
 import type { Database, Row } from './database.ts'
 import { takeInSql } from '../read-models/trends-sql.ts'
-import type { RecentParts } from './recent-parts.ts'
+import type { RecentChunks } from './recent-chunks.ts'
 import type { TrendTaking } from './trend-taking.ts'
 import type { Pruning, RunCursor, RunsPruned } from '../ports/pruning.ts'
 
@@ -15,7 +15,7 @@ const pagesPerStep = 128
 /** `fullness`: of the whole store, as a share of its limit. */
 export function sqlitePruning(
   db: Database,
-  recent: RecentParts,
+  recent: RecentChunks,
   trends: Pick<TrendTaking, 'writeAhead'>,
   fullness: () => number,
 ): Pruning {
@@ -45,7 +45,7 @@ export function sqlitePruning(
            (SELECT id FROM exports WHERE state = 'owed' AND destination = ? AND signal = ? AND owed_at < ? LIMIT ?)`,
         ...[destination, signal, before, limit],
       ),
-    keptDeliveries: async (before, limit) =>
+    quarantinedDeliveries: async (before, limit) =>
       changes(
         'DELETE FROM kept_deliveries WHERE id IN (SELECT id FROM kept_deliveries WHERE received_at < ? LIMIT ?)',
         ...[before, limit],
@@ -66,7 +66,7 @@ export function sqlitePruning(
 
 function pruneRuns(
   db: Database,
-  recent: RecentParts,
+  recent: RecentChunks,
   before: number,
   limit: number,
   from: RunCursor | undefined,

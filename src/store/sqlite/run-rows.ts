@@ -2,9 +2,9 @@
 import { isFrozen, jobsOf } from '../sql/run-rows.ts'
 import { storedPart } from '../sql/stored-json.ts'
 import type { Database, Row } from './database.ts'
-import type { FrozenPart } from '../../model/chunk.ts'
+import type { Chunk } from '../../model/chunk.ts'
 import type { Job } from '../../model/job.ts'
-import type { RecentParts } from './recent-parts.ts'
+import type { RecentChunks } from './recent-chunks.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { RunWork } from '../ports/runs.ts'
 
@@ -13,7 +13,7 @@ export function select(db: Database, key: RunKey): Row | undefined {
 }
 
 /** `run`: its row. */
-export function loadJobs(db: Database, recent: RecentParts, run: Row, which: RunWork['jobs']): Map<number, Job> {
+export function loadJobs(db: Database, recent: RecentChunks, run: Row, which: RunWork['jobs']): Map<number, Job> {
   const id = run.id as number
   if (which === 'all') {
     return jobsOf(rowsOf(db, id), isFrozen(run) ? toldParts(db, recent, id, 0, Number.MAX_SAFE_INTEGER) : [])
@@ -43,13 +43,13 @@ function* rowsOf(db: Database, run: number): Generator<Row> {
 }
 
 /** The run's parts that tell of jobs with ids from `first` to `last`. */
-function toldParts(db: Database, recent: RecentParts, run: number, first: number, last: number): FrozenPart[] {
+function toldParts(db: Database, recent: RecentChunks, run: number, first: number, last: number): Chunk[] {
   const ids = db
     .prepare('SELECT id FROM parts WHERE run_id = ? AND first_job <= ? AND last_job >= ? ORDER BY id')
     .all(run, last, first)
   const view = db.prepare('SELECT view FROM parts WHERE id = ?')
   return ids.map(row => {
     const id = row.id as number
-    return recent.recall(id)?.part ?? storedPart(view.get(id)?.view)
+    return recent.recall(id)?.chunk ?? storedPart(view.get(id)?.view)
   })
 }

@@ -10,16 +10,16 @@ import { readMemory, takeMemory } from './tombstones.ts'
 import { revive } from '../../model/tombstone.ts'
 import type { Database, Row } from './database.ts'
 import type { Waiting } from './inbox.ts'
-import { mostText, newestWorth, type RecentPart, type RecentParts } from './recent-parts.ts'
+import { mostText, newestWorth, type RecentChunk, type RecentChunks } from './recent-chunks.ts'
 import type { Listings } from './listings.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 import type { RunKey } from '../../model/observation.ts'
-import type { Owed, RunChange, Runs, RunWork, SourceName, StoredRun, Understood } from '../ports/runs.ts'
+import type { PendingChunk, RunChange, Runs, RunWork, SourceName, StoredRun, Processed } from '../ports/runs.ts'
 
 /** What a transaction moves besides the runs' own rows. */
 export interface Beside {
   readonly waiting: Waiting
-  readonly recent: RecentParts
+  readonly recent: RecentChunks
   readonly listings: Listings
 }
 
@@ -89,14 +89,14 @@ export function sqliteRuns(beside: Beside): Runs {
 /** What a transaction wrote: for the memory, once it is committed. */
 interface Written {
   readonly runs: number[]
-  readonly parts: RecentPart[]
+  readonly parts: RecentChunk[]
 }
 
 /** Undefined when any delivery is no longer ours: then somebody else has its news. Else what to call once it is committed. */
 function transact(
   beside: Beside,
   work: readonly RunWork[],
-  understood: Understood | undefined,
+  understood: Processed | undefined,
   written: Written,
 ): (() => void) | undefined {
   const { waiting, recent, listings } = beside
@@ -117,9 +117,9 @@ function transact(
         // What would be forgotten at once is not held until the commit.
         written.parts.splice(0, written.parts.length - newestWorth(mostText, written.parts))
         totals.push(...(change.totals ?? []))
-      } else if (row !== undefined && item.source !== undefined && known?.heardFrom[item.source] === undefined) {
-        const heardFrom = { ...known?.heardFrom, [item.source]: now }
-        db.prepare('UPDATE runs SET heard_from = ? WHERE id = ?').run(JSON.stringify(heardFrom), row.id as number)
+      } else if (row !== undefined && item.source !== undefined && known?.firstSeenBy[item.source] === undefined) {
+        const firstSeenBy = { ...known?.firstSeenBy, [item.source]: now }
+        db.prepare('UPDATE runs SET heard_from = ? WHERE id = ?').run(JSON.stringify(firstSeenBy), row.id as number)
       }
     }
     moveTotals(db, totals, now)
@@ -146,9 +146,9 @@ function write(
   change: RunChange,
   source: SourceName | undefined,
   now: number,
-): RecentPart[] {
+): RecentChunk[] {
   const { run, timing } = change
-  const heardFrom = source === undefined ? known?.heardFrom : { [source]: now, ...known?.heardFrom }
+  const firstSeenBy = source === undefined ? known?.firstSeenBy : { [source]: now, ...known?.firstSeenBy }
   const values = [
     run.project.facts.id,
     run.pipeline?.record.facts.status ?? null,
@@ -156,7 +156,7 @@ function write(
     JSON.stringify(run.project),
     run.pipeline === undefined ? null : JSON.stringify(run.pipeline),
     JSON.stringify(run.attempts),
-    JSON.stringify(heardFrom ?? {}),
+    JSON.stringify(firstSeenBy ?? {}),
     timing.changedAt,
     timing.endedAt ?? null,
     timing.enrichingUntil ?? null,
@@ -181,9 +181,9 @@ function write(
   const writes = jobWrites(change, known)
   writeJobs(db, id, writes)
   if (changesListing(known?.run, run)) listings.note(id, run, now)
-  const parts = (change.owed ?? []).map(owed => owe(db, id, owed, writes.told, now))
+  const parts = (change.pending ?? []).map(owed => owe(db, id, owed, writes.told, now))
   noteTriggers(db, id, run.key.instance, change.jobs)
-  changeAsking(db, id, change.asking)
+  changeAsking(db, id, change.enrichment)
   return parts
 }
 
@@ -193,24 +193,31 @@ function writeJobs(db: Database, runId: number, { rows, marks }: JobWrites): voi
     `INSERT INTO jobs (run_id, job_id, record, times, frozen) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT (run_id, job_id) DO UPDATE SET record = excluded.record, times = excluded.times, frozen = excluded.frozen`,
   )
-  for (const { id, frozen } of marks) mark.run(frozen === undefined ? null : JSON.stringify(frozen), runId, id)
-  for (const { id, record, times, frozen } of rows) {
+  for (const { id, snapshot: frozen } of marks)
+    mark.run(frozen === undefined ? null : JSON.stringify(frozen), runId, id)
+  for (const { id, record, times, snapshot: frozen } of rows) {
     const text = frozen === undefined ? null : JSON.stringify(frozen)
     put.run(runId, id, JSON.stringify(record), JSON.stringify(times), text)
   }
 }
 
-function owe(db: Database, runId: number, { part, to }: Owed, told: JobWrites['told'], now: number): RecentPart {
+function owe(
+  db: Database,
+  runId: number,
+  { chunk: part, to }: PendingChunk,
+  told: JobWrites['told'],
+  now: number,
+): RecentChunk {
   const view = JSON.stringify(part)
   const [first, last] = toldRange(part, told) ?? [null, null]
   const { lastInsertRowid } = db
     .prepare(
       'INSERT INTO parts (run_id, attempt, part, view, frozen_at, first_job, last_job) VALUES (?, ?, ?, ?, ?, ?, ?)',
     )
-    .run(runId, part.attempt, part.part, view, now, first, last)
+    .run(runId, part.attempt, part.number, view, now, first, last)
   const insert = db.prepare(
     `INSERT INTO exports (part_id, signal, destination, state, owed_at, due_at) VALUES (?, ?, ?, 'owed', ?, ?)`,
   )
   for (const { signal, destination } of to) insert.run(lastInsertRowid, signal, destination, now, now)
-  return { id: Number(lastInsertRowid), part, size: view.length }
+  return { id: Number(lastInsertRowid), chunk: part, size: view.length }
 }

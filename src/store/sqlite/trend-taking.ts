@@ -4,7 +4,7 @@ import { StoreError } from '../../lib/fault.ts'
 import { EarlierFailures } from '../read-models/earlier-failures.ts'
 import { TrendSums } from '../read-models/trend-sums.ts'
 import type { Database } from './database.ts'
-import type { RecentParts } from './recent-parts.ts'
+import type { RecentChunks } from './recent-chunks.ts'
 import type { TrendViews } from '../ports/trends.ts'
 
 /** Read and not yet written: the parts after `from` up to `last`. */
@@ -23,7 +23,7 @@ export interface TrendTaking extends Pick<TrendViews, 'readAhead' | 'takeIn' | '
   writeAhead(): void
 }
 
-export function sqliteTrendTaking(db: Database, recent: RecentParts): TrendTaking {
+export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaking {
   let ahead: Ahead | undefined
 
   function take(limit: number): number {
@@ -74,12 +74,12 @@ function reached(db: Database): number {
 }
 
 /** One writer at a time: no part with a smaller number can appear later. */
-function read(db: Database, recent: RecentParts, ahead: Ahead, limit: number): number {
+function read(db: Database, recent: RecentChunks, ahead: Ahead, limit: number): number {
   const rows = db.prepare(takeInSql.numbers).all(ahead.last, limit) as { id: number; run_id: number }[]
   const view = db.prepare('SELECT view FROM parts WHERE id = ?')
   for (const { id, run_id: run } of rows) {
     ahead.last = id
-    const part = recent.recall(id)?.part ?? countedPart(db.damaged, id, view.get(id)?.view)
+    const part = recent.recall(id)?.chunk ?? countedPart(db.damaged, id, view.get(id)?.view)
     if (part === undefined) continue
     if (ahead.failures.isMissing(run, part)) {
       for (const row of db.prepare(takeInSql.earlier).iterate(run, id)) {

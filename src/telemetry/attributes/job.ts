@@ -1,7 +1,7 @@
 // The attributes of a job or bridge: one table, carried by its span and by its log record alike.
 import type { Attributes } from '@opentelemetry/api'
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
-import type { FrozenJob, FrozenPart } from '../../model/chunk.ts'
+import type { JobSnapshot, Chunk } from '../../model/chunk.ts'
 import type { Environment, Person, Runner } from '../../model/observation.ts'
 import { errorTypeOf, outcomeOfJob, stateOf, type Outcome } from '../mapping.ts'
 import {
@@ -23,15 +23,15 @@ import { attributesOf, milliseconds, type AttributeRow } from './table.ts'
 import { sameList, thing } from './things.ts'
 
 export interface JobSubject {
-  readonly part: FrozenPart
-  readonly job: FrozenJob
+  readonly part: Chunk
+  readonly job: JobSnapshot
   readonly outcome: Outcome
   /** Where the project's jobs are. */
   readonly jobsUrl: string | undefined
 }
 
 /** `base`: where the project's jobs are. */
-export function jobSubject(part: FrozenPart, job: FrozenJob, base: string | undefined): JobSubject {
+export function jobSubject(part: Chunk, job: JobSnapshot, base: string | undefined): JobSubject {
   return { part, job, outcome: outcomeOfJob(job), jobsUrl: base }
 }
 
@@ -41,11 +41,11 @@ const zeroWhenNull = 'always, 0 when null'
 const hasRunner = 'has a runner'
 const deploys = 'deploys to an environment'
 
-const ending = thing<JobSubject, FrozenJob>(
+const ending = thing<JobSubject, JobSnapshot>(
   ({ job }) => job,
   (a, b) => a.status === b.status && a.failureReason === b.failureReason,
 )
-const course = thing<JobSubject, FrozenJob>(
+const course = thing<JobSubject, JobSnapshot>(
   ({ job }) => job,
   (a, b) =>
     a.status === b.status &&
@@ -60,7 +60,7 @@ const user = thing<JobSubject, Person>(
   ({ job }) => job.user,
   (a, b) => a.id === b.id && a.username === b.username,
 )
-const artifacts = thing<JobSubject, NonNullable<FrozenJob['artifacts']>>(
+const artifacts = thing<JobSubject, NonNullable<JobSnapshot['artifacts']>>(
   ({ job }) => job.artifacts,
   (a, b) => a.filename === b.filename && a.size === b.size,
 )
@@ -134,7 +134,7 @@ export const jobAttributes: readonly AttributeRow<JobSubject>[] = [
   { keys: ['job.coverage', 'platform.cicd.pipeline.task.run.coverage'], type: 'double', when: known, note: 'percent', value: ({ job }) => job.coverage },
 ]
 
-export function jobAttributesOf(part: FrozenPart, job: FrozenJob, settings: TelemetrySettings): Attributes {
+export function jobAttributesOf(part: Chunk, job: JobSnapshot, settings: TelemetrySettings): Attributes {
   return attributesOf(jobAttributes, jobSubject(part, job, jobsUrl(part)), styleOf(part, settings))
 }
 

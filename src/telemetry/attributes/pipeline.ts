@@ -1,7 +1,7 @@
 // The attributes of a pipeline: one table, carried by its span and by its log record alike.
 import type { Attributes } from '@opentelemetry/api'
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
-import type { FrozenPart } from '../../model/chunk.ts'
+import type { Chunk } from '../../model/chunk.ts'
 import { changeStateOf, errorTypeOf, outcomeOfPipeline, stateOf } from '../mapping.ts'
 import {
   ATTR_CICD_PIPELINE_NAME,
@@ -31,7 +31,7 @@ const zeroWhenNull = 'always, 0 when null'
 
 /** Prettier would give each row eight lines; a table reads better with one or two. */
 // prettier-ignore
-export const pipelineAttributes: readonly AttributeRow<FrozenPart>[] = [
+export const pipelineAttributes: readonly AttributeRow<Chunk>[] = [
   { keys: ['pipeline.id'], type: 'int', when: always, value: part => part.key.pipelineId },
   { keys: [ATTR_CICD_PIPELINE_RUN_ID], type: 'string', when: always, value: part => String(part.key.pipelineId) },
   { keys: ['pipeline.iid'], type: 'int', when: known, value: ({ pipeline }) => pipeline.facts.iid },
@@ -83,12 +83,12 @@ export const pipelineAttributes: readonly AttributeRow<FrozenPart>[] = [
     value: part => errorTypeOf(pipelineOutcome(part)) },
 ]
 
-export function pipelineAttributesOf(part: FrozenPart, settings: TelemetrySettings): Attributes {
+export function pipelineAttributesOf(part: Chunk, settings: TelemetrySettings): Attributes {
   return attributesOf(pipelineAttributes, part, styleOf(part, settings))
 }
 
 /** Result and failure reason of the pipeline as it was frozen. */
-export function pipelineOutcome({ pipeline }: Pick<FrozenPart, 'pipeline'>): ReturnType<typeof outcomeOfPipeline> {
+export function pipelineOutcome({ pipeline }: Pick<Chunk, 'pipeline'>): ReturnType<typeof outcomeOfPipeline> {
   return outcomeOfPipeline(pipeline.facts.status, pipeline.failures)
 }
 
@@ -99,7 +99,7 @@ export function refTypeOf(tag: boolean | undefined): string | undefined {
 }
 
 /** The stages as told, else those of this part's jobs: job ids follow the order of the stages. */
-function stagesOf({ pipeline, jobs }: FrozenPart): readonly string[] | undefined {
+function stagesOf({ pipeline, jobs }: Chunk): readonly string[] | undefined {
   const told = pipeline.facts.stages ?? []
   if (told.length > 0) return told
   const inOrder = jobs.toSorted((a, b) => a.id - b.id).flatMap(({ stage }) => notBlank(stage) ?? [])

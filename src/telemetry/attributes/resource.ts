@@ -6,7 +6,7 @@ import {
   ATTR_SERVICE_NAME,
   ATTR_SERVICE_VERSION,
 } from '@opentelemetry/semantic-conventions'
-import type { FrozenPart } from '../../model/chunk.ts'
+import type { Chunk } from '../../model/chunk.ts'
 import {
   ATTR_DEPLOYMENT_ENVIRONMENT,
   ATTR_VCS_OWNER_NAME,
@@ -23,7 +23,7 @@ import { notBlank, type AttributeRow, type AttributeStyle } from './table.ts'
 import { toldTable, type AttributeSource } from './told.ts'
 
 /** What of a part the resource is made from: the same for each part of a run. */
-export type ResourceSubject = Pick<FrozenPart, 'key' | 'project' | 'trace'>
+export type ResourceSubject = Pick<Chunk, 'key' | 'project' | 'trace'>
 
 interface Subject {
   readonly part: ResourceSubject
@@ -90,7 +90,7 @@ export const resourceAttributes: readonly AttributeRow<Subject>[] = [
 const contractNames = /^(?:vcs\.|service\.version$)/
 
 /** Everything before the last `/` of the project's path; undefined where there is no namespace. */
-export function ownerOf({ project }: Pick<FrozenPart, 'project'>): string | undefined {
+export function ownerOf({ project }: Pick<Chunk, 'project'>): string | undefined {
   const { path } = project
   return path === undefined ? undefined : notBlank(path.slice(0, Math.max(0, path.lastIndexOf('/'))))
 }
@@ -138,7 +138,7 @@ export function resourceOf(part: ResourceSubject, settings: TelemetrySettings): 
 }
 
 /** The project's name, else the end of its path. */
-export function nameOf({ project }: Pick<FrozenPart, 'project'>): string | undefined {
+export function nameOf({ project }: Pick<Chunk, 'project'>): string | undefined {
   return notBlank(project.name) ?? notBlank(project.path?.slice(project.path.lastIndexOf('/') + 1))
 }
 

@@ -1,6 +1,6 @@
 // The attributes of metric points: few and coarse, and never a run's id.
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
-import type { FrozenPart } from '../../model/chunk.ts'
+import type { Chunk } from '../../model/chunk.ts'
 import { pipelineOutcome, refTypeOf } from '../attributes/pipeline.ts'
 import { notBlank, type AttributeRow } from '../attributes/table.ts'
 import { errorTypeOf, stateOf } from '../mapping.ts'
@@ -14,7 +14,7 @@ import {
 
 /** What a point is about. */
 export interface MetricSubject {
-  readonly part: FrozenPart
+  readonly part: Chunk
   /** The ref as metrics tell refs apart. */
   readonly ref: string
   /** Of a point about one stage. */

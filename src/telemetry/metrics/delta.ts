@@ -1,7 +1,7 @@
 // Delta metrics: one set of points for each pipeline, at the time it ended.
 import type { Attributes } from '@opentelemetry/api'
 import type { MetricData, ResourceMetrics } from '@opentelemetry/sdk-metrics'
-import type { FrozenPart } from '../../model/chunk.ts'
+import type { Chunk } from '../../model/chunk.ts'
 import { overflowAttributes } from '../../model/totals.ts'
 import { resourceOf } from '../attributes/resource.ts'
 import type { TelemetrySettings } from '../settings.ts'
@@ -14,7 +14,7 @@ import type { SeriesCap } from './series-cap.ts'
  * Undefined for parts that carry no metrics. A point's window is the millisecond before the pipeline's end: so windows of
  * pipelines that ran side by side do not overlap.
  */
-export function toDelta(part: FrozenPart, settings: TelemetrySettings, cap?: SeriesCap): ResourceMetrics | undefined {
+export function toDelta(part: Chunk, settings: TelemetrySettings, cap?: SeriesCap): ResourceMetrics | undefined {
   const told = samplesOf(part, settings)
   if (told === undefined) return undefined
   const { at, samples } = told

@@ -1,7 +1,7 @@
 // Metrics as bytes: OTLP requests made by the official serializer, many pipelines or projects in one.
 import { JsonMetricsSerializer, ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer'
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics'
-import type { FrozenPart } from '../../model/chunk.ts'
+import type { Chunk } from '../../model/chunk.ts'
 import type { TelemetrySettings } from '../settings.ts'
 import { toDelta } from './delta.ts'
 import type { SeriesCap } from './series-cap.ts'
@@ -10,7 +10,7 @@ import type { SeriesCap } from './series-cap.ts'
  * Delta points as one ExportMetricsServiceRequest in protobuf, with one ResourceMetrics for each part that carries any;
  * empty when none does.
  */
-export function encodeMetrics(parts: readonly FrozenPart[], settings: TelemetrySettings, cap?: SeriesCap): Uint8Array {
+export function encodeMetrics(parts: readonly Chunk[], settings: TelemetrySettings, cap?: SeriesCap): Uint8Array {
   return encodeResourceMetrics(parts.flatMap(part => toDelta(part, settings, cap) ?? []))
 }
 

@@ -1,12 +1,12 @@
 // What an attempt adds to its project's totals.
-import type { FrozenPart } from '../../model/chunk.ts'
+import type { Chunk } from '../../model/chunk.ts'
 import type { Amount, ProjectIncrements } from '../../model/totals.ts'
 import type { TelemetrySettings } from '../settings.ts'
 import { bucketed } from './buckets.ts'
 import { samplesOf, type Sample } from './samples.ts'
 
 /** Undefined for parts that add nothing. */
-export function measure(part: FrozenPart, settings: TelemetrySettings): ProjectIncrements | undefined {
+export function measure(part: Chunk, settings: TelemetrySettings): ProjectIncrements | undefined {
   const told = samplesOf(part, settings)
   if (told === undefined) return undefined
   return {

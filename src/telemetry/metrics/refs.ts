@@ -1,6 +1,6 @@
 // Which refs metrics tell apart: a series for each ref ever seen costs the backend's user money.
 import picomatch from 'picomatch'
-import type { FrozenPart } from '../../model/chunk.ts'
+import type { Chunk } from '../../model/chunk.ts'
 
 /**
  * `branches`: every ref but those of merge requests; `all`: those too; `default`: the default branch; else globs of the refs
@@ -13,7 +13,7 @@ export const mergeRequestRefs = 'refs/merge-requests/*'
 /** All other refs that are not told apart. */
 export const otherRefs = '*'
 
-export type FoldRef = (part: Pick<FrozenPart, 'pipeline' | 'project'>) => string
+export type FoldRef = (part: Pick<Chunk, 'pipeline' | 'project'>) => string
 
 export function refFolder(refs: MetricRefs): FoldRef {
   const isKept = keeperOf(refs)

@@ -1,6 +1,6 @@
 // What one attempt measures: every point of every metric, before it is a delta point or part of a total.
 import type { Attributes } from '@opentelemetry/api'
-import { carriesPipeline, type FrozenPart } from '../../model/chunk.ts'
+import { carriesPipeline, type Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
 import { attributesOf, keyUnder } from '../attributes/table.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
@@ -26,7 +26,7 @@ export interface Samples {
 }
 
 /** Undefined for parts that carry no pipeline, and for an attempt of which no instant is known. */
-export function samplesOf(part: FrozenPart, settings: TelemetrySettings): Samples | undefined {
+export function samplesOf(part: Chunk, settings: TelemetrySettings): Samples | undefined {
   const times = carriesPipeline(part) ? pipelineTimes(part) : undefined
   if (times === undefined) return undefined
   const style = styleOf(part, settings)

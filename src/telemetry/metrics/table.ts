@@ -1,5 +1,5 @@
 // Every metric of the contract: name, type, unit, attributes, and what an attempt adds to it.
-import { durationsOf, type FrozenPart } from '../../model/chunk.ts'
+import { durationsOf, type Chunk } from '../../model/chunk.ts'
 import { pipelineOutcome } from '../attributes/pipeline.ts'
 import { errorTypeOf } from '../mapping.ts'
 import { pipelineTimes } from '../traces.ts'
@@ -37,7 +37,7 @@ export interface Measured {
 export interface MetricRow extends MetricHead {
   readonly type: 'gauge' | 'counter' | 'histogram'
   readonly attributes: readonly AttributeRow<MetricSubject>[]
-  readonly measured: (part: FrozenPart) => readonly Measured[]
+  readonly measured: (part: Chunk) => readonly Measured[]
 }
 
 const gauge = { type: 'gauge', number: 'double', unit: 's' } as const
@@ -85,14 +85,14 @@ export const activeRunsMetric: MetricHead & { readonly attributes: typeof active
 }
 
 /** Seconds. A later attempt's is its own span's: the platform's duration adds up over attempts. */
-function duration(part: FrozenPart): Measured[] {
+function duration(part: Chunk): Measured[] {
   if (part.attempt === 1) return positive(part.pipeline.facts.duration)
   const times = pipelineTimes(part)
   return times === undefined ? [] : positive((times.end - times.start) / 1000)
 }
 
 /** Seconds. The platform tells how long the pipeline's beginning was queued: a retry has no queue of its own. */
-function queued({ attempt, pipeline }: FrozenPart): Measured[] {
+function queued({ attempt, pipeline }: Chunk): Measured[] {
   return attempt === 1 ? positive(pipeline.facts.queuedDuration) : []
 }
 
@@ -100,15 +100,15 @@ function one(): Measured[] {
   return [{ values: [1] }]
 }
 
-function jobs({ pipeline }: FrozenPart): Measured[] {
+function jobs({ pipeline }: Chunk): Measured[] {
   return [{ values: [pipeline.jobCount] }]
 }
 
-function stages(part: FrozenPart): Measured[] {
+function stages(part: Chunk): Measured[] {
   return durationsOf(part).map(({ stage, seconds }) => ({ stage, values: seconds }))
 }
 
-function errors(part: FrozenPart): Measured[] {
+function errors(part: Chunk): Measured[] {
   return errorTypeOf(pipelineOutcome(part)) === undefined ? [] : one()
 }
 

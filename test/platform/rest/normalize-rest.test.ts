@@ -21,7 +21,7 @@ describe('a pipeline that was retried eight days later', () => {
 
   it('is one observation with all that REST tells', () => {
     expect(observation.key).toEqual({ instance, pipelineId: 88120 })
-    expect(observation.witness).toBe('rest')
+    expect(observation.origin).toBe('rest')
     expect(observation.pipeline).toEqual({
       facts: {
         status: 'success',

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { hearRun, mergeRun } from '../../../src/model/run.ts'
+import { observedRun, mergeRun } from '../../../src/model/run.ts'
 import { parseDelivery, type ParseOptions } from '../../../src/platform/webhook/parse-delivery.ts'
 import { profiles } from '../../../src/platform/profile.ts'
 import type { Observation } from '../../../src/model/observation.ts'
@@ -122,8 +122,8 @@ describe('a payload with wrong fields', () => {
         const { observation } = parsed
         expectSound(observation)
         expect(JSON.parse(JSON.stringify(observation))).toEqual(observation)
-        const run = hearRun(observation)
-        expect(mergeRun(run, hearRun(observation))).toBe(run)
+        const run = observedRun(observation)
+        expect(mergeRun(run, observedRun(observation))).toBe(run)
       }),
       { numRuns: 1_500 },
     )

@@ -1,31 +1,31 @@
 // Parts remembered for a moment: a shortcut that must never tell another part than the row holds.
 import { expect, it } from 'vitest'
 import { createDueLeases } from '../../src/store/sqlite/due-leases.ts'
-import { createRecentParts } from '../../src/store/sqlite/recent-parts.ts'
-import type { FrozenPart } from '../../src/model/chunk.ts'
+import { createRecentChunks } from '../../src/store/sqlite/recent-chunks.ts'
+import type { Chunk } from '../../src/model/chunk.ts'
 
-const part = (attempt: number): FrozenPart => ({ attempt }) as unknown as FrozenPart
+const part = (attempt: number): Chunk => ({ attempt }) as unknown as Chunk
 
 it('recalls what was frozen a moment ago, and nothing after a minute', () => {
   let now = 0
-  const recent = createRecentParts(() => now)
-  recent.remember([{ id: 1, part: part(1), size: 10 }])
-  expect(recent.recall(1)?.part).toEqual(part(1))
+  const recent = createRecentChunks(() => now)
+  recent.remember([{ id: 1, chunk: part(1), size: 10 }])
+  expect(recent.recall(1)?.chunk).toEqual(part(1))
   expect(recent.recall(2)).toBeUndefined()
   now = 60_001
   expect(recent.recall(1)).toBeUndefined()
 })
 
 it('tells the newest part of a number that was given twice', () => {
-  const recent = createRecentParts(() => 0)
-  recent.remember([{ id: 1, part: part(1), size: 10 }])
-  recent.remember([{ id: 1, part: part(2), size: 10 }])
-  expect(recent.recall(1)?.part).toEqual(part(2))
+  const recent = createRecentChunks(() => 0)
+  recent.remember([{ id: 1, chunk: part(1), size: 10 }])
+  recent.remember([{ id: 1, chunk: part(2), size: 10 }])
+  expect(recent.recall(1)?.chunk).toEqual(part(2))
 })
 
 it('holds some megabytes at most, and gives up the oldest first', () => {
-  const recent = createRecentParts(() => 0)
-  for (let id = 1; id <= 20; id += 1) recent.remember([{ id, part: part(id), size: 1024 * 1024 }])
+  const recent = createRecentChunks(() => 0)
+  for (let id = 1; id <= 20; id += 1) recent.remember([{ id, chunk: part(id), size: 1024 * 1024 }])
   const known = Array.from({ length: 20 }, (_, index) => index + 1).filter(id => recent.recall(id) !== undefined)
   expect(known).toEqual([13, 14, 15, 16, 17, 18, 19, 20])
 })

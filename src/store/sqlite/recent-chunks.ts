@@ -1,28 +1,28 @@
 // Parts frozen a moment ago, still in memory: they are sent, and counted for the trends, right after they were written, and
 // reading a part back takes as long as mapping it. Only what is committed is remembered: a number that was rolled back is given
 // to another part. And only for a moment: so is one that was pruned.
-import type { FrozenPart } from '../../model/chunk.ts'
+import type { Chunk } from '../../model/chunk.ts'
 
-export interface RecentPart {
+export interface RecentChunk {
   readonly id: number
-  readonly part: FrozenPart
+  readonly chunk: Chunk
   /** Length of its JSON. */
   readonly size: number
 }
 
-export interface RecentParts {
+export interface RecentChunks {
   /** After the commit. */
-  remember(parts: readonly RecentPart[]): void
+  remember(parts: readonly RecentChunk[]): void
   /** The part of that number; undefined when it must be read. */
-  recall(id: number): RecentPart | undefined
+  recall(id: number): RecentChunk | undefined
 }
 
 /** JSON of all that is remembered, UTF-16 units: some 600 parts of twenty jobs, and three times as much in memory. */
 export const mostText = 8 * 1024 * 1024
 const believedMs = 60_000
 
-export function createRecentParts(now: () => number): RecentParts {
-  const recent = new Map<number, RecentPart & { readonly until: number }>()
+export function createRecentChunks(now: () => number): RecentChunks {
+  const recent = new Map<number, RecentChunk & { readonly until: number }>()
   let text = 0
   function forget(id: number): void {
     text -= recent.get(id)?.size ?? 0
@@ -51,7 +51,7 @@ export function createRecentParts(now: () => number): RecentParts {
 }
 
 /** How many of them, from the newest on, have so much text together. */
-export function newestWorth(text: number, parts: readonly RecentPart[]): number {
+export function newestWorth(text: number, parts: readonly RecentChunk[]): number {
   let left = text
   for (let count = 0; count < parts.length; count += 1) {
     left -= parts[parts.length - 1 - count]?.size ?? 0
