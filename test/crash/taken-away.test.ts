@@ -1,7 +1,7 @@
 // The write-ahead log of deliveries taken away under load: removed, replaced, made read-only, mounted over and filled, and the daemon
 // killed in the midst of it. What it acknowledged arrives; what it cannot keep it refuses; it goes on by itself.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFailed, onTestFinished } from 'vitest'
@@ -53,15 +53,23 @@ const blows: readonly Blow[] = [
     what: 'replaced by an empty one',
     strike: folder => {
       renameSync(folder, `${folder}-${performance.now()}`)
-      mkdirSync(folder)
+      // Unless the daemon was quicker.
+      mkdirSync(folder, { recursive: true })
       return undefined
     },
   },
   {
     what: 'replaced by a file',
     strike: folder => {
-      renameSync(folder, `${folder}-${performance.now()}`)
-      writeFileSync(folder, 'in the way')
+      // The daemon may make a folder in between.
+      while (!statSync(folder, { throwIfNoEntry: false })?.isFile()) {
+        try {
+          renameSync(folder, `${folder}-${performance.now()}`)
+          writeFileSync(folder, 'in the way', { flag: 'wx' })
+        } catch (error) {
+          if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+        }
+      }
       return () => rmSync(folder)
     },
   },
