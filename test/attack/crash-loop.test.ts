@@ -132,6 +132,39 @@ describe('a large delivery', () => {
     report({ limit: 512, hooks: 4, jobs: 40_000, ...(await within(512, hooks, 4 * 40_001)) })
   })
 
+  it.skipIf(!isFull)(
+    'of 40,000 jobs is exported within 256 MiB, after three deaths at most',
+    { timeout: 600_000 },
+    async () => {
+      const jobs = 40_000
+      const receiver = await receive()
+      const daemon = Daemon.launch({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }, ['--max-old-space-size=128'])
+      const limit = limitOf(256)
+      limit?.hold(daemon.process.child.pid ?? 0)
+      expect(await daemon.lives()).toBe(true)
+      const taken = await daemon
+        .post(pipelineEvent({ id: 1, jobs }), { 'x-service-event': 'Pipeline Hook' })
+        .then(({ status }) => status)
+      expect(taken).toBe(202)
+      let deaths = 0
+      for (; deaths < 4; deaths += 1) {
+        const died = daemon.process.ended.then(() => true)
+        if (
+          !(await Promise.race([died, receiver.until(() => receiver.counts.spans > jobs, 300_000).then(() => false)]))
+        )
+          break
+        const before = daemon.process
+        const revived = daemon.revive({})
+        while (daemon.process === before) await new Promise(resolve => setImmediate(resolve))
+        limit?.hold(daemon.process.child.pid ?? 0)
+        await revived
+      }
+      expect(deaths).toBeLessThan(4)
+      report({ limit: 256, hooks: 1, jobs, deaths, spans: receiver.counts.spans })
+      await daemon.kill()
+    },
+  )
+
   it.skipIf(!isFull)('of 5,000 jobs, four at once, is exported within 256 MiB', { timeout: 600_000 }, async () => {
     const hooks = [1, 2, 3, 4].map(id => pipelineEvent({ id, jobs: 5_000 }))
     // By itself V8 takes no less than 256 MiB for its own part (docs/operating.md).

@@ -25,9 +25,18 @@ it('tells the newest part of a number that was given twice', () => {
 
 it('holds some megabytes at most, and gives up the oldest first', () => {
   const recent = createRecentChunks(() => 0)
-  for (let id = 1; id <= 20; id += 1) recent.remember([{ id, chunk: part(id), size: 1024 * 1024 }])
-  const known = Array.from({ length: 20 }, (_, index) => index + 1).filter(id => recent.recall(id) !== undefined)
-  expect(known).toEqual([13, 14, 15, 16, 17, 18, 19, 20])
+  for (let id = 1; id <= 80; id += 1) recent.remember([{ id, chunk: part(id), size: 128 * 1024 }])
+  const known = Array.from({ length: 80 }, (_, index) => index + 1).filter(id => recent.recall(id) !== undefined)
+  expect(known).toEqual(Array.from({ length: 64 }, (_, index) => index + 17))
+})
+
+it('leaves out what is large: it takes the place of none', () => {
+  const recent = createRecentChunks(() => 0)
+  recent.remember([
+    { id: 1, chunk: part(1), size: 10 },
+    { id: 2, chunk: part(2), size: 128 * 1024 + 1 },
+  ])
+  expect([recent.recall(1)?.chunk, recent.recall(2)]).toEqual([part(1), undefined])
 })
 
 it('due runs are free again when they were looked at, or when their time is over', () => {

@@ -188,6 +188,28 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       ])
     })
 
+    it('adds up a pipeline of thousands of jobs in steps, and holds the figures of few of them at a time', async () => {
+      const count = 5_000
+      const jobs = Array.from({ length: count }, (_, at) =>
+        job(at + 1, `job ${at}`, 'success', { started: 0, finished: 50 }),
+      )
+      await hear(1, 'success', { created: 0, finished: 60 }, {}, jobs)
+      await freeze(1)
+      here.move(100_000)
+      const { trends } = store.views
+      // Nothing is held back for it, and no step takes all of it.
+      for (let found = await trends.readAhead(50); found === 'more'; found = await trends.readAhead(50));
+      const steps: number[] = []
+      for (let parts = await trends.takeIn(50); parts > 0; parts = await trends.takeIn(50)) steps.push(parts)
+      expect(Math.max(...steps)).toBeLessThanOrEqual(3)
+      expect(steps.length).toBeGreaterThan(2)
+      const query = { step: hour, since: t0 - day, until: t0 + day } as const
+      expect(await trends.series({}, query)).toMatchObject([{ runs: 1 }])
+      for (const at of [0, count / 2, count - 1]) {
+        expect(await trends.series({ projectId: 3, job: `job ${at}` }, query)).toMatchObject([{ runs: 1, failed: 0 }])
+      }
+    })
+
     it.each(['taken in', 'only read ahead', 'not read'])(
       'adds up what is frozen after the newest was pruned, also where that was %s',
       async how => {

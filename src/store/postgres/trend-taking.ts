@@ -4,6 +4,7 @@ import {
   countedPart,
   forgottenBefore,
   rowKey,
+  rowsHeld,
   rowValues,
   takeInSql,
   trendSteps,
@@ -72,13 +73,15 @@ async function isReached(db: Database, { after }: Horizon): Promise<boolean> {
 async function takeIn(session: Session, until: number, limit: number): Promise<number> {
   const ask: Ask = async (sql, values) => session.query(placed(sql), values)
   const [reached] = await ask(takeInSql.reached, [])
-  const rows = await ask(takeInSql.parts, [reached?.part_id as number, until, limit])
-  const last = rows.at(-1)
-  if (last === undefined) return 0
   const partOf = (row: Row): Chunk | undefined => countedPart(session.damaged, row.id as number, row.view)
   const sums = new TrendSums()
   const failures = new EarlierFailures()
-  for (const row of rows) {
+  let last = reached?.part_id as number
+  let count = 0
+  for await (const row of partsAfter(ask, last, until, limit)) {
+    if (count > 0 && sums.size >= rowsHeld) break
+    count += 1
+    last = row.id as number
     const part = partOf(row)
     if (part === undefined) continue
     const run = row.run_id as number
@@ -91,12 +94,27 @@ async function takeIn(session: Session, until: number, limit: number): Promise<n
     failures.tell(part)
     sums.add(part, failures.upTo(part.attempt))
   }
+  if (count === 0) return 0
   const additions = sums.additions()
   for (let first = 0; first < additions.length; first += rowsAtOnce) {
     await add(session, additions.slice(first, first + rowsAtOnce))
   }
-  await ask(takeInSql.move, [last.id as number])
-  return rows.length
+  await ask(takeInSql.move, [last])
+  return count
+}
+
+/** Parts read at once: of large pipelines each takes hundreds of kilobytes. */
+const partsAtOnce = 8
+
+async function* partsAfter(ask: Ask, from: number, until: number, limit: number): AsyncGenerator<Row> {
+  let after = from
+  for (let left = limit; left > 0; left -= partsAtOnce) {
+    const wanted = Math.min(left, partsAtOnce)
+    const rows = await ask(takeInSql.parts, [after, until, wanted])
+    yield* rows
+    if (rows.length < wanted) return
+    after = rows.at(-1)?.id as number
+  }
 }
 
 /** The same as `takeInSql.row` and `takeInSql.write` for each: a pipeline adds to twenty rows, and each alone would be two round trips. */

@@ -9,6 +9,12 @@ import type { TrendFigures, TrendTotal, TrendViews } from '../ports/trends.ts'
 
 export const trendSteps: readonly TrendStep[] = [hour, day]
 
+/**
+ * Rows of hours in memory before they are written, but for those of one part; as many again of days are written with them: some ten
+ * milliseconds. A row takes some kilobytes, and each job of a pipeline of 40,000 may be another row.
+ */
+export const rowsHeld = 1_000
+
 /** What the taking in reads and writes, in order; each database runs it in one transaction. */
 export const takeInSql = {
   /** Locks out other replicas where there are any. */

@@ -19,6 +19,8 @@ export interface RecentChunks {
 
 /** JSON of all that is remembered, UTF-16 units: some 600 parts of twenty jobs, and three times as much in memory. */
 export const mostText = 8 * 1024 * 1024
+/** A part of a large pipeline, UTF-16 units: it is read back, as a few of them would take the place, and the memory, of all others. */
+const largest = 128 * 1024
 const believedMs = 60_000
 
 export function createRecentChunks(now: () => number): RecentChunks {
@@ -32,6 +34,7 @@ export function createRecentChunks(now: () => number): RecentChunks {
     remember: parts => {
       for (const one of parts) {
         forget(one.id)
+        if (one.size > largest) continue
         recent.set(one.id, { ...one, until: now() + believedMs })
         text += one.size
       }

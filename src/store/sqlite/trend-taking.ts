@@ -1,5 +1,13 @@
 // Figures over time on SQLite: read ahead from what was frozen a moment ago, written for many parts at once.
-import { countedPart, forgottenBefore, rowKey, rowValues, takeInSql, trendSteps } from '../read-models/trends-sql.ts'
+import {
+  countedPart,
+  forgottenBefore,
+  rowKey,
+  rowsHeld,
+  rowValues,
+  takeInSql,
+  trendSteps,
+} from '../read-models/trends-sql.ts'
 import { StoreError } from '../../lib/fault.ts'
 import { EarlierFailures } from '../read-models/earlier-failures.ts'
 import { TrendSums } from '../read-models/trend-sums.ts'
@@ -14,9 +22,6 @@ interface Ahead {
   readonly sums: TrendSums
   readonly failures: EarlierFailures
 }
-
-/** Rows of hours; as many again of days are written with them: some ten milliseconds. */
-const enough = 1_000
 
 export interface TrendTaking extends Pick<TrendViews, 'readAhead' | 'takeIn' | 'prune'> {
   /** Before parts are pruned: SQLite gives the numbers of the newest again, so nothing may be read and not written. */
@@ -42,8 +47,10 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
   return {
     readAhead: async limit => {
       ahead ??= startAt(reached(db))
-      if (ahead.sums.size >= enough) return 'enough'
-      return read(db, recent, ahead, limit) === limit ? 'more' : 'all'
+      if (ahead.sums.size >= rowsHeld) return 'enough'
+      const count = read(db, recent, ahead, limit)
+      if (ahead.sums.size >= rowsHeld) return 'enough'
+      return count === limit ? 'more' : 'all'
     },
     takeIn: async limit => take(limit),
     writeAhead: () => {
@@ -73,11 +80,14 @@ function reached(db: Database): number {
   return (db.prepare('SELECT part_id FROM trends_reached WHERE id = 1').get()?.part_id ?? 0) as number
 }
 
-/** One writer at a time: no part with a smaller number can appear later. */
+/** One writer at a time: no part with a smaller number can appear later. Answers how many parts it read, one at least if there is one. */
 function read(db: Database, recent: RecentChunks, ahead: Ahead, limit: number): number {
   const rows = db.prepare(takeInSql.numbers).all(ahead.last, limit) as { id: number; run_id: number }[]
   const view = db.prepare('SELECT view FROM parts WHERE id = ?')
+  let count = 0
   for (const { id, run_id: run } of rows) {
+    if (count > 0 && ahead.sums.size >= rowsHeld) break
+    count += 1
     ahead.last = id
     const part = recent.recall(id)?.chunk ?? countedPart(db.damaged, id, view.get(id)?.view)
     if (part === undefined) continue
@@ -90,7 +100,7 @@ function read(db: Database, recent: RecentChunks, ahead: Ahead, limit: number): 
     ahead.failures.tell(part)
     ahead.sums.add(part, ahead.failures.upTo(part.attempt))
   }
-  return rows.length
+  return count
 }
 
 function write(db: Database, { last, sums }: Ahead): void {
