@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Secret } from '../../src/lib/secret.ts'
-import { exchange } from '../web/raw-exchange.ts'
+import { exchange, openRaw } from '../web/raw-exchange.ts'
 import {
   byBoth,
   bySignature,
@@ -109,6 +109,20 @@ describe('the signature', () => {
     expect(door.counts.refused.signature).toBe(1)
     expect((await store.inbox.state()).waiting).toBe(0)
   })
+
+  test.each(['v1,AAAA', `v1,${'A'.repeat(44)}`, `v1,${'A'.repeat(45)}=`, 'v1,AAAA v1a,BBBB'])(
+    '%s is no HMAC-SHA256 of anything: 401 before the body',
+    async signature => {
+      const { port } = await runDoor({ secrets: bySignature })
+      const connection = await openRaw(port)
+      const head = { ...signed(''), 'webhook-signature': signature, 'content-type': 'application/json' }
+      const lines = Object.entries({ host: 'a', ...head, 'content-length': '25000000' })
+      const text = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+      connection.socket.write(`POST /webhooks HTTP/1.1\r\n${text}\r\n{`)
+      expect(await connection.until(/wrong/)).toMatch(/^HTTP\/1\.1 401 /)
+      await connection.closed()
+    },
+  )
 
   test.each([
     ['6 minutes old', signed(body, { at: Date.now() - 6 * minute })],
