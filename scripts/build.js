@@ -19,34 +19,6 @@ try {
   process.exit(1)
 }
 
-/**
- * Node's own modules that take long to load. `import … from 'node:http'` has Node evaluate all that it exports, and one of that,
- * WebSocket, loads an HTTP client: 30 ms of a start, on each thread. fastify asks for `node:https` and `node:http2`, 30 ms more,
- * although it serves neither. Like this they are loaded when something of them is used.
- */
-const slowModules = {
-  name: 'slow modules',
-  resolveId: (id, _importer, { kind }) => {
-    const [, name] = /^(?:node:)?(https?|http2)$/.exec(id) ?? []
-    if (name === undefined) return undefined
-    if (kind === 'require-call') return `\0required:${name}`
-    return kind === 'import-statement' ? `\0imported:${name}` : { id, external: true }
-  },
-  load: id =>
-    ({
-      '\0imported:http': "export const { createServer, request, STATUS_CODES } = process.getBuiltinModule('node:http')",
-      '\0imported:https':
-        "export const createServer = (...given) => process.getBuiltinModule('node:https').createServer(...given)",
-      '\0required:http': "module.exports = process.getBuiltinModule('node:http')",
-      '\0required:https': lazily('https'),
-      '\0required:http2': lazily('http2'),
-    })[id],
-}
-
-function lazily(name) {
-  return `module.exports = new Proxy({}, { get: (_, key) => process.getBuiltinModule('node:${name}')[key] })`
-}
-
 /** Answers which files went into it. Not minified: a stack trace names the functions. */
 async function bundle(file, output) {
   const bundled = await rolldown({
@@ -54,8 +26,7 @@ async function bundle(file, output) {
     input: path.join(source, file),
     platform: 'node',
     // `pg-native` is an optional part of `pg` that is not installed.
-    external: [/^node:(?!http)/, 'pg-native'],
-    plugins: [slowModules],
+    external: ['pg-native'],
     transform: { target: 'node22.19' },
     logLevel: 'warn',
     checks: { ineffectiveDynamicImport: false },

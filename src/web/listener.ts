@@ -1,7 +1,7 @@
 // One HTTP listener: an address, its limits, and the routes that other rooms bring. It knows nothing of what they answer.
 import { randomUUID } from 'node:crypto'
-import { createServer, type RequestListener, type Server } from 'node:http'
-import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
+import type { RequestListener, Server } from 'node:http'
+import type { Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { fastify, type FastifyInstance, type FastifyPluginAsync, type FastifyReply } from 'fastify'
 import { ConfigError, reasonOf } from '../lib/fault.ts'
@@ -187,6 +187,10 @@ function noSchemas(): never {
   throw new Error('routes have no schemas here')
 }
 
+/**
+ * Node's modules are asked for here and not imported: an import of `node:http` evaluates all of its exports, and one of them,
+ * WebSocket, loads an HTTP client: 30 ms of a start, on each thread.
+ */
 function createNodeServer(tls: TlsFiles | undefined, limits: Limits): Server | TlsServer {
   const settings = {
     // What a request holds that nobody reads yet: one piece as it comes from the socket, not two.
@@ -199,8 +203,10 @@ function createNodeServer(tls: TlsFiles | undefined, limits: Limits): Server | T
     connectionsCheckingInterval: Math.min(1_000, limits.headers, limits.request),
   }
   return tls === undefined
-    ? createServer(settings)
-    : usable(() => createTlsServer({ ...settings, ...tls, handshakeTimeout: limits.headers }))
+    ? process.getBuiltinModule('node:http').createServer(settings)
+    : usable(() =>
+        process.getBuiltinModule('node:https').createServer({ ...settings, ...tls, handshakeTimeout: limits.headers }),
+      )
 }
 
 /** Runs what reads a certificate; what OpenSSL throws becomes a sentence. */
