@@ -13,7 +13,8 @@ export interface Answer {
 export type Exchange =
   | Answer
   | { readonly outcome: 'network' | 'timeout'; readonly reason: string; readonly certificate: boolean }
-  | { readonly outcome: 'too-large'; readonly bytes: number }
+  /** `said`: more than what. */
+  | { readonly outcome: 'too-large'; readonly said: string }
 
 export interface Outgoing {
   readonly method: Method
@@ -49,10 +50,13 @@ export async function exchange(
     })
     const chunks: Buffer[] = []
     let bytes = 0
+    let values = 0
     for await (const chunk of answer.body as AsyncIterable<Buffer>) {
       bytes += chunk.length
       // Leaving the loop destroys the body, and with it the connection.
-      if (bytes > limits.maxBytes) return { outcome: 'too-large', bytes: limits.maxBytes }
+      if (bytes > limits.maxBytes) return { outcome: 'too-large', said: `more than ${limits.maxBytes} bytes` }
+      values += valuesIn(chunk)
+      if (values > mostValues) return { outcome: 'too-large', said: `more than ${mostValues} values` }
       chunks.push(chunk)
     }
     return {
@@ -65,6 +69,17 @@ export async function exchange(
     signal.throwIfAborted()
     return failureOf(error, deadline.aborted, limits)
   }
+}
+
+/** Of a page of a hundred it has some ten thousand; parsed, each takes up to some hundred bytes, however short it is written. */
+const mostValues = 500_000
+const [comma, openList, openObject] = [0x2c, 0x5b, 0x7b]
+
+/** At least as many as JSON has values in it: what is within strings counts too. */
+function valuesIn(chunk: Uint8Array): number {
+  let values = 0
+  for (const byte of chunk) if (byte === comma || byte === openList || byte === openObject) values += 1
+  return values
 }
 
 function failureOf(error: unknown, late: boolean, limits: ExchangeLimits): Exchange {

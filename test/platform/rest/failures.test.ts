@@ -96,6 +96,17 @@ describe('a request', () => {
     await expect(test.client.project(4, poll)).rejects.toThrow('closed')
   })
 
+  it.each(['[]', '{}', '1'])('builds nothing of an answer with more values than any page has: %s', async value => {
+    await using platform = await startPlatform((_asked, response) => {
+      response.writeHead(200, isJson).end(`[${`${value},`.repeat(600_000)}1]`)
+    })
+    await using test = clientOf(platform.url)
+    expect(await rejection(test.client.project(4711, poll))).toMatchObject({
+      kind: 'too-large',
+      said: 'more than 500000 values',
+    })
+  })
+
   it('reads no more than it must of an answer without end', async () => {
     const { promise: gone, resolve: leave } = Promise.withResolvers<true>()
     await using platform = await startPlatform((_asked, response) => {
