@@ -6,8 +6,8 @@ import { createHealth } from '../web/health.ts'
 import { createIntake } from '../processing/intake.ts'
 import { createMetricFlush } from '../export/metric-flush.ts'
 import { createListener } from '../web/listener.ts'
-import { createFreezer } from '../processing/take-snapshots.ts'
-import { createSettler } from '../processing/settle-loop.ts'
+import { createSnapshotter } from '../processing/take-snapshots.ts'
+import { createSettleLoop } from '../processing/settle-loop.ts'
 import { createTokenReport } from './tokens.ts'
 import { proveRoom } from '../store/maintenance/writable.ts'
 import { createClockWatch } from '../store/maintenance/clock-watch.ts'
@@ -117,15 +117,21 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       ...{ settle, blockedAfter, silentAfter, staleAfter },
       enrichDeadline: platform === undefined ? undefined : enrichDeadline,
     }
-    const freezer = createFreezer({
+    const freezer = createSnapshotter({
       rules: { settle, blockedAfter, staleAfter, deadline: enrichDeadline, chunkSize: chunkSize },
       family: { scheme: config.traceIds, profile: config.platform.profile, bridgesWillCome: platform !== undefined },
       selection,
       to: lanes,
       measure,
-      onFrozen: () => exporter.wake(),
+      onSnapshot: () => exporter.wake(),
     })
-    const settler = createSettler({ runs: store.runs, perTransaction: store.runsPerTransaction, freezer, clock, log })
+    const settler = createSettleLoop({
+      runs: store.runs,
+      perTransaction: store.runsPerTransaction,
+      snapshotter: freezer,
+      clock,
+      log,
+    })
     settler.start()
     steps.push({
       why: 'all news is in the runs: freeze what is due',
@@ -146,7 +152,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       runs: store.runs,
       runsPerTransaction: store.runsPerTransaction,
       rules: absorbRules,
-      freezer,
+      snapshotter: freezer,
       selection,
       parse: delivery => parseDelivery(delivery, parseOptions),
       redact: withoutVariables,

@@ -19,7 +19,7 @@ import type { Intake } from '../processing/intake.ts'
 import type { Log } from '../lib/log.ts'
 import type { MetricFlush } from '../export/metric-flush.ts'
 import type { Routes } from '../web/listener.ts'
-import type { Freezer } from '../processing/take-snapshots.ts'
+import type { Snapshotter } from '../processing/take-snapshots.ts'
 import type { Store } from '../store/ports/store.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
 import type { WebhookDoor } from '../ingress/webhook.ts'
@@ -33,7 +33,7 @@ export interface PageSources {
   /** When the door last accepted something. */
   readonly lastAccepted: () => number | undefined
   readonly intake: Pick<Intake, 'counters'>
-  readonly freezer: Pick<Freezer, 'counters'>
+  readonly freezer: Pick<Snapshotter, 'counters'>
   /** Who asks the platform; undefined while nobody does. */
   readonly asking: () => AskingParts | undefined
   readonly destinations: readonly Destination[]
@@ -83,7 +83,7 @@ function byPlace(a: ExportQueueStatus, b: ExportQueueStatus): number {
 
 function flowOf({ door, intake, freezer, lastAccepted, asking }: PageSources, startedAt: number): Flow {
   const { received, accepted, duplicate, ignored, refused } = door.counts
-  const { understood, unparseable, excluded } = intake.counters
+  const { processed: understood, unparseable, excluded } = intake.counters
   const { attempts, supplements } = freezer.counters
   return {
     ...{ startedAt, received, accepted, duplicate, ignored: { ...ignored } },

@@ -12,7 +12,7 @@ import { fingerprintOf } from '../tokens/fingerprint.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import { proxiedDispatcher } from '../platform/rest/connection.ts'
 import { version } from '../lib/version.ts'
-import type { AbsorbRules } from '../processing/merge-observations.ts'
+import type { MergeRules } from '../processing/merge-observations.ts'
 import type { Budget } from '../platform/rest/budget.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
@@ -84,7 +84,7 @@ export interface AskingOptions {
   readonly platform: Platform
   readonly config: Config<ProfileName>
   readonly store: Store
-  readonly rules: AbsorbRules
+  readonly rules: MergeRules
   readonly selection: Selection
   /** Runs have changed. */
   readonly onChange: () => void

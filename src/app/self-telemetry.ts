@@ -20,8 +20,8 @@ import type { MetricFlush } from '../export/metric-flush.ts'
 import type { ProjectTotals } from '../model/totals.ts'
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import type { Seen } from '../self-telemetry/table.ts'
-import type { Freezer } from '../processing/take-snapshots.ts'
-import type { Settler } from '../processing/settle-loop.ts'
+import type { Snapshotter } from '../processing/take-snapshots.ts'
+import type { SettleLoop } from '../processing/settle-loop.ts'
 import type { Store } from '../store/ports/store.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
 import type { WebhookDoor } from '../ingress/webhook.ts'
@@ -59,8 +59,8 @@ export interface Parts {
   readonly now: () => number
   readonly door: Pick<WebhookDoor, 'counts'>
   readonly intake: Pick<Intake, 'counters'>
-  readonly freezer: Pick<Freezer, 'counters'>
-  readonly settler: Pick<Settler, 'counters'>
+  readonly freezer: Pick<Snapshotter, 'counters'>
+  readonly settler: Pick<SettleLoop, 'counters'>
   readonly exporter: Pick<Exporter, 'status'>
   readonly flush: Pick<MetricFlush, 'status'>
   readonly store: Store

@@ -3,7 +3,7 @@ import { chosen, example, wholeNumber, withIds, type CommandLine } from './comma
 import { withStore } from './configuration.ts'
 
 export function addInboxCommands({ program, terminal, file, answer }: CommandLine): void {
-  const inbox = program.command('inbox').description('deliveries that could not be understood')
+  const inbox = program.command('inbox').description('deliveries that could not be decoded')
   example(
     inbox
       .command('list')

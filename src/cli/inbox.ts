@@ -1,4 +1,4 @@
-// `pipespan inbox list|show|retry`: deliveries that could not be understood.
+// `pipespan inbox list|show|retry`: deliveries that could not be decoded.
 import { complain, exitCode, print, table, type Terminal } from './terminal.ts'
 import type { SharedInbox } from '../store/ports/inbox.ts'
 
@@ -11,7 +11,7 @@ export async function inboxList(inbox: SharedInbox, terminal: Terminal, options:
     print(terminal, JSON.stringify({ waiting, kept: kept.map(one => ({ ...one, receivedAt: iso(one.receivedAt) })) }))
     return exitCode.done
   }
-  print(terminal, `${waiting} waiting to be read, ${kept.length} could not be understood.`)
+  print(terminal, `${waiting} waiting to be read, ${kept.length} could not be decoded.`)
   if (kept.length === 0) return exitCode.done
   const rows = kept.map(({ id, receivedAt, event, size, version, reason }) => [
     String(id),

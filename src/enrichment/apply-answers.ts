@@ -1,5 +1,5 @@
 // What becomes of a run once it was asked about, or could not be: pure decisions, which the store runs under its lock.
-import { absorb, type AbsorbRules } from '../processing/merge-observations.ts'
+import { mergeIntoRun, type MergeRules } from '../processing/merge-observations.ts'
 import { delayingJobs, isAtEnd } from '../model/attempt.ts'
 import { withParent } from '../model/family.ts'
 import { observedRun } from '../model/run.ts'
@@ -18,13 +18,13 @@ const hour = 3_600_000
 const longest = 24 * hour
 
 /** Takes in what was answered, and what was found of its family. */
-export function takingIn(key: RunKey, answer: Observation | undefined, family: Found, rules: AbsorbRules): RunWork {
+export function takingIn(key: RunKey, answer: Observation | undefined, family: Found, rules: MergeRules): RunWork {
   return {
     key,
     jobs: 'all',
     decide: (known, now) => {
       if (known === undefined) return undefined
-      const change = answer === undefined ? undefined : absorb(known, observedRun(answer), now, rules)
+      const change = answer === undefined ? undefined : mergeIntoRun(known, observedRun(answer), now, rules)
       const merged = change?.run ?? known.run
       const run = family.parent === undefined ? merged : withParent(merged, family.parent)
       const whole: StoredRun = { ...known, run, timing: change?.timing ?? known.timing }
@@ -97,7 +97,7 @@ function timingOf(
   known: StoredRun,
   searching: boolean,
   now: Millis,
-  rules: AbsorbRules,
+  rules: MergeRules,
 ): RunTiming {
   const status = run.pipeline?.record.facts.status ?? ''
   if (isBlocked(status) && run.attempts.length === 0) {
@@ -115,7 +115,7 @@ function askingOf(
   whole: StoredRun,
   searching: boolean,
   now: Millis,
-  { silentAfter = leastSilence }: AbsorbRules,
+  { silentAfter = leastSilence }: MergeRules,
 ): EnrichmentChange {
   const { run, timing } = whole
   if (searching) return { asked: true, again: { detail: 'family', at: now + soon } }

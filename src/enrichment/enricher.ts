@@ -13,7 +13,7 @@ import { isAtEnd } from '../model/attempt.ts'
 import { isBlocked, isTerminal } from '../model/status.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
-import type { AbsorbRules } from '../processing/merge-observations.ts'
+import type { MergeRules } from '../processing/merge-observations.ts'
 import type { EnrichmentItem, EnrichmentQueue, EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
 import type { Budget } from '../platform/rest/budget.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
@@ -33,7 +33,7 @@ export interface EnricherOptions {
   readonly asking: EnrichmentQueue
   /** How long pipelines take. */
   readonly trends: Pick<TrendViews, 'series'>
-  readonly rules: AbsorbRules
+  readonly rules: MergeRules
   readonly selection: Selection
   /** The store's clock, by which runs were heard of. */
   readonly storeNow: () => Promise<Millis>

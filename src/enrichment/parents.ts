@@ -6,7 +6,7 @@ import { allOf } from '../platform/rest/pages.ts'
 import { isTriggered, maxGenerations, withParent } from '../model/family.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
 import { normalizeRest } from '../platform/rest/normalize.ts'
-import { absorbing, type AbsorbRules } from '../processing/merge-observations.ts'
+import { mergeWork, type MergeRules } from '../processing/merge-observations.ts'
 import type { EnrichmentQueue, Trigger } from '../store/ports/enrichment-queue.ts'
 import type { CallOptions } from '../platform/rest/request.ts'
 import type { Millis } from '../model/instant.ts'
@@ -20,7 +20,7 @@ export interface ParentsOptions {
   readonly client: PlatformClient
   readonly runs: Runs
   readonly asking: EnrichmentQueue
-  readonly rules: AbsorbRules
+  readonly rules: MergeRules
   readonly selection: Selection
   /** The store's clock, by which runs were heard of. */
   readonly storeNow: () => Promise<Millis>
@@ -143,7 +143,7 @@ export function createParents(options: ParentsOptions): Parents {
   }
 
   async function tell(observation: Observation): Promise<void> {
-    await runs.transact(absorbing([observation], undefined, rules))
+    await runs.transact(mergeWork([observation], undefined, rules))
   }
 
   function remember(key: RunKey, at: Millis): void {

@@ -1,16 +1,16 @@
-// What belongs to a run's next attempt, what is a supplement to its last one, and when either is owed. Reads, never freezes.
+// What belongs to a run's next attempt, what is a supplement to its last one, and when either is to be exported. It reads; `snapshot.ts` writes.
 //
 //             observation                    terminal, settled,           observation with
 //                 │                       nothing active, enriched          new work after F
 //                 ▼                                │                              │
-//   (unknown) ─► OPEN attempt 1 ───────────────────┴──► FROZEN attempt 1 ─────────┴──► OPEN attempt 2 ─► …
+//   (unknown) ─► OPEN attempt 1 ───────────────────┴──► SNAPSHOT of attempt 1 ────┴──► OPEN attempt 2 ─► …
 //                 │   ▲                                    ▲      │
 //                 │   └── any change: settle again         │      └─ a job learnt late, its work before F: SUPPLEMENT
 //                 │                                        │
-//                 └── manual or scheduled, nothing active for `blockedAfter`; silent for `staleAfter`: frozen incomplete
+//                 └── manual or scheduled, nothing active for `blockedAfter`; silent for `staleAfter`: snapshot, incomplete
 //
-// OPEN: something is owed that is not frozen yet. FROZEN: nothing is owed until news arrives. F is the finish of the last
-// frozen attempt; all comparisons are at whole seconds.
+// OPEN: there is work of which no snapshot was taken yet. SNAPSHOT: nothing is to be done until something new is observed. F is the
+// finish of the last snapshot's attempt; all comparisons are at whole seconds.
 import { hasMoved, viewJob, type Job } from './job.ts'
 import { newestSecondOf } from './versioned.ts'
 import { isFromRest } from './pipeline.ts'
@@ -18,7 +18,7 @@ import { isActive, isTerminal } from './status.ts'
 import { latest, second, type Millis } from './instant.ts'
 import { lastAttempt, type Run } from './run.ts'
 
-/** True when the run owes an attempt: its first, or one for new work after F. */
+/** True when an attempt is open: the first, or one for new work after F. */
 export function isOpen(run: Run): boolean {
   if (run.pipeline === undefined) return false
   const last = lastAttempt(run)
@@ -26,9 +26,9 @@ export function isOpen(run: Run): boolean {
   for (const job of run.jobs.values()) if (isNewWork(job, last.finish)) return true
   const { record, times } = run.pipeline
   if (isTerminal(record.facts.status)) return second(times.finishedAt) > second(last.finish)
-  // A REST answer that is not terminal and newer than all that was frozen proves a retry; a late webhook proves nothing.
-  const horizon = newestSecondOf(record.version)
-  return isFromRest(record.version) && horizon > second(last.finish) && horizon > last.newestSecond
+  // A REST answer that is not terminal and newer than the last snapshot proves a retry; a late webhook proves nothing.
+  const newest = newestSecondOf(record.version)
+  return isFromRest(record.version) && newest > second(last.finish) && newest > last.newestSecond
 }
 
 /** True when the open attempt has come to its end, as the status says; an old terminal status does not end a new attempt. */
@@ -38,11 +38,11 @@ export function isAtEnd(run: Run): boolean {
   if (!isTerminal(record.facts.status)) return false
   const last = lastAttempt(run)
   if (last === undefined || second(times.finishedAt) > second(last.finish)) return true
-  // `skipped` has no finish of its own: it ends an attempt when it is newer than what was frozen.
+  // `skipped` has no finish of its own: it ends an attempt when it is newer than the last snapshot.
   return record.facts.status === 'skipped' && newestSecondOf(record.version) > last.newestSecond
 }
 
-/** F of the attempt that would be frozen now; `now` where nothing has a time. Never before the F of the attempt before. */
+/** F of the attempt if its snapshot were taken now; `now` where nothing has a time. Never before the F of the attempt before. */
 export function finishOf(run: Run, now: Millis): Millis {
   const last = lastAttempt(run)
   const times = run.pipeline?.times
@@ -61,7 +61,7 @@ export function finishOf(run: Run, now: Millis): Millis {
   return last?.finish ?? now
 }
 
-/** The jobs of the attempt that would be frozen now: those never frozen, and frozen ones that have moved. */
+/** The jobs of the attempt if its snapshot were taken now: those in no snapshot yet, and those that ran again since. */
 export function jobsOfAttempt(run: Run, options: { readonly withActive: boolean }): Job[] {
   const last = lastAttempt(run)
   return sorted(run).filter(job => {
@@ -71,7 +71,7 @@ export function jobsOfAttempt(run: Run, options: { readonly withActive: boolean 
   })
 }
 
-/** Jobs owed by themselves: learnt after the freeze, done, and their work lies before F. */
+/** Jobs to be exported by themselves: learnt after the snapshot, done, and their work lies before F. */
 export function supplementsOf(run: Run): Job[] {
   const last = lastAttempt(run)
   if (last === undefined) return []
@@ -108,7 +108,7 @@ export function newestByName(run: Run): Map<string, number> {
   return newest
 }
 
-/** A job, frozen or not, that proves that the run went on after F. */
+/** A job, in a snapshot or not, that proves that the run went on after F. */
 function isNewWork(job: Job, finish: Millis): boolean {
   return isAfter(job, finish) && (job.snapshot === undefined || hasMoved(job))
 }
@@ -118,7 +118,7 @@ function isAfter(job: Job, finish: Millis): boolean {
   return second(job.times.createdAt) > second(finish) || second(job.times.startedAt) > second(finish)
 }
 
-/** Nothing more is to come of it by itself. */
+/** It will not change any more by itself. */
 function isDone(job: Job): boolean {
   const { status } = job.record.facts
   return isTerminal(status) || status === 'manual'

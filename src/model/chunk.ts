@@ -1,5 +1,5 @@
-// A frozen part: what one export sends, fixed whatever the run becomes later. Stored as versioned JSON, so that an upgraded
-// daemon sends what an older one froze.
+// A chunk of a snapshot: what one request can carry of an attempt, fixed whatever the run becomes later. Stored as JSON with a version of
+// its shape, so that an upgraded daemon sends what an older one stored.
 import type { Millis } from './instant.ts'
 import { durationsByStage, type StageDurations } from './durations.ts'
 import type { JobView } from './job.ts'
@@ -20,7 +20,7 @@ export interface JobSnapshot extends JobView {
   readonly salt?: string | undefined
 }
 
-/** The pipeline as it was at the freeze. Its span is sent with part 1 of an attempt only. */
+/** The pipeline as it was when the snapshot was taken. Its span is sent with chunk 1 of an attempt only. */
 export interface PipelineSnapshot {
   readonly facts: PipelineFacts
   readonly createdAt?: Millis | undefined
@@ -35,9 +35,9 @@ export interface PipelineSnapshot {
    * taken over. Empty string: failed without a reason.
    */
   readonly failures: readonly string[]
-  /** All jobs and bridges of this attempt, over all parts. */
+  /** Number of jobs and bridges of this attempt, over all chunks. */
   readonly jobCount: number
-  /** Of all parts' jobs. Only in part 1 of several: elsewhere the part's own jobs tell as much. */
+  /** Of the jobs of all chunks. Only in chunk 1 of several: a single chunk has all jobs itself. */
   readonly durations?: readonly StageDurations[] | undefined
 }
 
@@ -51,18 +51,18 @@ export interface Chunk {
   readonly number: number
   readonly kind: 'attempt' | 'supplement'
   readonly trace: TraceContext
-  /** When the run's last news before the freeze was understood, on the store's clock: for measuring what it took from there. */
+  /** When the last observation before the snapshot was processed, on the store's clock: for measuring how long the export took from there. */
   readonly observedAt?: Millis | undefined
   readonly pipeline: PipelineSnapshot
   readonly jobs: readonly JobSnapshot[]
 }
 
-/** True for the one part of an attempt that carries the pipeline's span, log record and metrics. */
-export function carriesPipeline(part: Chunk): boolean {
-  return part.kind === 'attempt' && part.number === 1
+/** True for the one chunk of an attempt that carries the pipeline's span, log record and metrics. */
+export function carriesPipeline(chunk: Chunk): boolean {
+  return chunk.kind === 'attempt' && chunk.number === 1
 }
 
-/** How long the jobs of this part's whole attempt ran. */
+/** How long the jobs of the chunk's whole attempt ran. */
 export function durationsOf({ pipeline, jobs }: Pick<Chunk, 'pipeline' | 'jobs'>): readonly StageDurations[] {
   return pipeline.durations ?? durationsByStage(jobs)
 }

@@ -24,7 +24,7 @@ export function durationsByStage(jobs: readonly JobView[]): StageDurations[] {
   return [...stages].map(([stage, seconds]) => ({ stage, seconds }))
 }
 
-/** As the platform told it, else by its times; undefined for a job that never ran or still runs. */
+/** As the platform reports it, else by its times; undefined for a job that never ran or still runs. */
 function secondsOf({ status, duration, startedAt, finishedAt }: JobView): number | undefined {
   if (!isFinished(status)) return undefined
   const timed = startedAt === undefined || finishedAt === undefined ? undefined : (finishedAt - startedAt) / 1000

@@ -34,23 +34,23 @@ export function isTriggered(head: RunHead): boolean {
   return source === 'parent_pipeline' || source === 'pipeline' || parentOf(head) !== undefined
 }
 
-/** The run with what was found out of the pipeline that triggered it; what its own sources told of that stays. */
+/** The run with what was found out of the pipeline that triggered it; what its own sources reported of that stays. */
 export function withParent<R extends RunHead>(run: R, found: SourcePipeline): R {
   const { pipeline } = run
   if (pipeline === undefined) return run
   const { record } = pipeline
-  const told = record.facts.sourcePipeline
-  if (told !== undefined && (told.pipelineId !== found.pipelineId || told.jobId !== undefined)) return run
-  const sourcePipeline = { ...found, ...told }
+  const reported = record.facts.sourcePipeline
+  if (reported !== undefined && (reported.pipelineId !== found.pipelineId || reported.jobId !== undefined)) return run
+  const sourcePipeline = { ...found, ...reported }
   return { ...run, pipeline: { ...pipeline, record: { ...record, facts: { ...record.facts, sourcePipeline } } } }
 }
 
 /**
  * The trace a run is exported in. `ancestors` is the chain as far as the store knows it, parent first.
  *
- * Whether a run joins the trace of its parent is decided by what its own sources say and by the configuration, never by who was
- * heard of first. So of a parent that is not frozen yet the same can be said now as when it will be: what names it, as a parent
- * or by a link, names it in the trace in which it is exported.
+ * Whether a run joins the trace of its parent is decided by what its own sources say and by the configuration, never by which of them
+ * was observed first. So the trace of a parent is known before its snapshot is taken, and whoever names it, as a parent or by a link,
+ * names the trace in which it will be exported.
  */
 export function traceContextOf(head: RunHead, ancestors: readonly Ancestor[], options: FamilyOptions): TraceContext {
   const { scheme, profile } = options
@@ -63,7 +63,7 @@ export function traceContextOf(head: RunHead, ancestors: readonly Ancestor[], op
   return { ...alone, linked: linkTo(parent.pipelineId, above, scheme) }
 }
 
-/** What says which trace it is. */
+/** Which trace it is. */
 type Place = Pick<TraceContext, 'scheme' | 'rootPipelineId' | 'traceparent'>
 
 function placeOf({ scheme, rootPipelineId, traceparent }: Place): Place {
@@ -87,21 +87,23 @@ function traceAbove(
   options: FamilyOptions,
 ): Place | undefined {
   const known = parent === undefined ? undefined : traceOf(parent.head, others, options)
-  return known ?? toldTrace([head, ...(parent === undefined ? [] : [parent, ...others].map(one => one.head))], options)
+  return (
+    known ?? traceOfPayloads([head, ...(parent === undefined ? [] : [parent, ...others].map(one => one.head))], options)
+  )
 }
 
 function traceOf(head: RunHead, ancestors: readonly Ancestor[], options: FamilyOptions): Place | undefined {
-  const frozen = head.attempts[0]?.trace
-  if (frozen !== undefined) return frozen
+  const exported = head.attempts[0]?.trace
+  if (exported !== undefined) return exported
   if (head.pipeline === undefined) return undefined
   if (!isTriggered(head)) return ownTrace(head, options.scheme)
   if (parentSpan(head, undefined, options) !== undefined) return traceAbove(head, ancestors, options)
-  // Who triggered it may still be found out.
+  // Enrichment may still find out who triggered it.
   return parentOf(head) === undefined ? undefined : ownTrace(head, options.scheme)
 }
 
-/** As payloads name the root. One that names itself is no root, but the first of its project. */
-function toldTrace(family: readonly RunHead[], { scheme }: FamilyOptions): Place | undefined {
+/** By the root that the payloads name. A pipeline that names itself as its root is only the first of its project. */
+function traceOfPayloads(family: readonly RunHead[], { scheme }: FamilyOptions): Place | undefined {
   for (const { key, pipeline } of family) {
     const root = pipeline?.record.facts.rootPipelineId
     if (root !== undefined && root !== key.pipelineId) return { scheme, rootPipelineId: root }
@@ -113,9 +115,9 @@ function toldTrace(family: readonly RunHead[], { scheme }: FamilyOptions): Place
 function parentSpan(head: RunHead, parent: Ancestor | undefined, options: FamilyOptions): ParentSpan | undefined {
   const { sourcePipeline: source, rootPipelineId } = head.pipeline?.record.facts ?? {}
   if (source?.jobId === undefined) return undefined
-  // To the letter of the platform's own ids.
+  // The scheme of the platform's own ids takes the named root as it stands, see the telemetry documentation.
   if (options.scheme === 'platform' && rootPipelineId === head.key.pipelineId) return undefined
-  const { jobId, bridgesAreListed: bridgesAreTold, startedByJob } = source
-  if (bridgesAreTold !== true && startedByJob !== true && !options.bridgesWillCome) return undefined
+  const { jobId, bridgesAreListed, startedByJob } = source
+  if (bridgesAreListed !== true && startedByJob !== true && !options.bridgesWillCome) return undefined
   return { jobId, kind: parent?.trigger?.record.facts.kind ?? (startedByJob === true ? 'job' : 'bridge') }
 }

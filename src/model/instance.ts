@@ -28,19 +28,19 @@ export function instanceOfProject(webUrl: string | undefined): string | undefine
 /**
  * Which instance a payload belongs to. `header`: what the delivery's unsigned header says, believed only where the payload bears
  * it out: the project's URL lies below it, and where the project's path is known, exactly so far below it. Then the `configured`
- * one, then the origin of the project's URL. Only a payload that names no project's URL leaves the last word to the header.
+ * one, then the origin of the project's URL. Where the payload has no project URL, the configured instance is taken, then the header.
  */
-export function instanceOfPayload(told: {
+export function instanceOfPayload(payload: {
   readonly header: string | undefined
   readonly configured: string | undefined
   readonly webUrl: string | undefined
   readonly path: string | undefined
 }): string | undefined {
-  const header = told.header === undefined ? undefined : normalizeInstance(told.header)
-  const configured = told.configured === undefined ? undefined : normalizeInstance(told.configured)
-  const project = told.webUrl === undefined ? undefined : normalizeInstance(told.webUrl)
+  const header = payload.header === undefined ? undefined : normalizeInstance(payload.header)
+  const configured = payload.configured === undefined ? undefined : normalizeInstance(payload.configured)
+  const project = payload.webUrl === undefined ? undefined : normalizeInstance(payload.webUrl)
   if (project === undefined) return configured ?? header
-  if (header !== undefined && isBorneOut(header, project, told.path)) return header
+  if (header !== undefined && isBorneOut(header, project, payload.path)) return header
   return configured ?? instanceOfProject(project)
 }
 

@@ -13,10 +13,10 @@ import { later, latest, second, type Millis } from './instant.ts'
 import { isActive, isFinished, rankOf } from './status.ts'
 import type { ObservedJob, JobFacts, JobTimes, Observation, Runner } from './observation.ts'
 
-/** When a job's span was last frozen, and as what: what a later life of the same job is told apart by. */
+/** The job as its last snapshot has it: by this a later run of the same job id (a manual job played again) is known as new work. */
 export interface SnapshotMark {
   readonly attempt: number
-  /** How many spans of this job have been frozen. */
+  /** How many spans of this job are in snapshots. */
   readonly spans: number
   readonly status: string
   readonly startedAt?: Millis | undefined
@@ -24,7 +24,7 @@ export interface SnapshotMark {
 }
 
 /**
- * A job's facts as they are merged. REST tells no runner tags: they are merged apart from their runner, and shown again
+ * A job's facts as they are merged. REST has no runner tags: they are merged apart from their runner, and shown again
  * with that runner only.
  */
 export interface JobRecord extends JobFacts {
@@ -39,21 +39,21 @@ export interface Job {
   readonly snapshot?: SnapshotMark | undefined
 }
 
-/** A job as everybody else sees it: facts and times of its latest life. */
+/** A job as all other code reads it: facts and times of its latest run. */
 export interface JobView extends JobFacts, JobTimes {
   readonly id: number
 }
 
-/** Later times win over rank; rank over the witness. */
-export function observedJob(heard: ObservedJob, witness: Observation['origin']): Job {
-  const horizon = second(later(heard.times.startedAt, heard.times.finishedAt))
-  const stamp = versionOf(horizon, rankOf(heard.facts.status), witness === 'rest' ? 1 : 0, heard.facts.status)
-  return { id: heard.id, record: versioned(stamp, recordOf(heard.facts)), times: knownOf(heard.times) }
+/** The version of a job's facts: later times win over the rank of the status, the rank over the origin. */
+export function observedJob(observed: ObservedJob, origin: Observation['origin']): Job {
+  const newest = second(later(observed.times.startedAt, observed.times.finishedAt))
+  const version = versionOf(newest, rankOf(observed.facts.status), origin === 'rest' ? 1 : 0, observed.facts.status)
+  return { id: observed.id, record: versioned(version, recordOf(observed.facts)), times: knownOf(observed.times) }
 }
 
-/** Who told the newest of what is known of a job. */
-export function originOf(stamp: Version): Observation['origin'] {
-  return Number(stamp.slice(26, 38)) === 1 ? 'rest' : 'webhook'
+/** Where the newest facts of a job came from. */
+export function originOf(version: Version): Observation['origin'] {
+  return Number(version.slice(26, 38)) === 1 ? 'rest' : 'webhook'
 }
 
 function recordOf(facts: JobFacts): JobRecord {
@@ -62,7 +62,7 @@ function recordOf(facts: JobFacts): JobRecord {
   return { ...facts, runner: { ...runner, tags: undefined }, runnerTags: { runner: runner.id, tags: runner.tags } }
 }
 
-/** Commutative, associative, idempotent. Returns `a` itself when `b` adds nothing. `frozen` stays what the store says (a's). */
+/** Commutative, associative, idempotent. Returns `a` itself when `b` adds nothing. The snapshot's mark stays as the store has it (a's). */
 export function mergeJob(a: Job, b: Job): Job {
   const record = mergeVersioned(a.record, b.record)
   const times = mergeTimes(a.times, b.times)
@@ -70,7 +70,7 @@ export function mergeJob(a: Job, b: Job): Job {
   return { ...a, record, times }
 }
 
-/** Every instant of a job only moves forward: a later life has later times, and a more precise time is the later one. */
+/** A job's times only move forward: a later run has later times, and the more precise of two equal times is the later one. */
 function mergeTimes(a: JobTimes, b: JobTimes): JobTimes {
   const createdAt = later(a.createdAt, b.createdAt)
   const startedAt = later(a.startedAt, b.startedAt)
@@ -79,8 +79,8 @@ function mergeTimes(a: JobTimes, b: JobTimes): JobTimes {
   return isKnown ? a : knownOf({ createdAt, startedAt, finishedAt })
 }
 
-/** What belongs to one life of a job and must not survive into the next (a retried skipped job, a played manual job). */
-const ofOneLife = [
+/** What belongs to one run of a job and must not survive into its next (a retried skipped job, a played manual job). */
+const ofOneRun = [
   'duration',
   'queuedDuration',
   'failureReason',
@@ -90,26 +90,26 @@ const ofOneLife = [
   'downstream',
 ] as const
 
-/** The job as its latest life shows it. */
+/** The job as of its latest run. */
 export function viewJob(job: Job): JobView {
-  const { version: stamp, facts, older } = job.record
+  const { version: version, facts, older } = job.record
   const { runnerTags } = facts
   const { createdAt, startedAt, finishedAt } = job.times
   const view: Record<string, unknown> = { ...facts, id: job.id, createdAt, startedAt }
   if (runnerTags !== undefined) view.runnerTags = undefined
   // Unless some field is older than the rest, all are of the newest observation.
-  if (older !== undefined || newestSecondOf(stamp) < second(startedAt)) {
-    for (const field of ofOneLife) {
-      const told = versionOfField(job.record, field)
-      if (told === undefined) continue
-      const heardAt = newestSecondOf(told)
-      if (heardAt > 0 && heardAt < second(startedAt)) view[field] = undefined
+  if (older !== undefined || newestSecondOf(version) < second(startedAt)) {
+    for (const field of ofOneRun) {
+      const from = versionOfField(job.record, field)
+      if (from === undefined) continue
+      const observedAt = newestSecondOf(from)
+      if (observedAt > 0 && observedAt < second(startedAt)) view[field] = undefined
     }
   }
   const runner = view.runner as Runner | undefined
   if (runner !== undefined && runner.id === runnerTags?.runner) view.runner = { ...runner, tags: runnerTags.tags }
-  const bornAgain = second(finishedAt) < second(startedAt)
-  view.finishedAt = isFinished(facts.status) || (!isActive(facts.status) && !bornAgain) ? finishedAt : undefined
+  const runsAgain = second(finishedAt) < second(startedAt)
+  view.finishedAt = isFinished(facts.status) || (!isActive(facts.status) && !runsAgain) ? finishedAt : undefined
   if (facts.failureReason !== undefined && facts.status !== 'failed') view.failureReason = undefined
   return view as unknown as JobView
 }
@@ -119,12 +119,12 @@ export function workedAt(job: Job): Millis | undefined {
   return latest([job.times.startedAt, job.times.finishedAt])
 }
 
-/** True when a frozen job has run (again) since: it is owed a second span. */
+/** True when a job has run (again) since its snapshot: it needs a second span. */
 export function hasMoved(job: Job): boolean {
-  const { snapshot: frozen, times } = job
-  if (frozen === undefined) return false
-  if (second(times.startedAt) > second(frozen.startedAt)) return true
-  if (second(times.finishedAt) <= second(frozen.finishedAt)) return false
-  // A finish time that arrives late for a job already frozen as finished is a detail of the same life, not new work.
-  return !(isFinished(frozen.status) && frozen.finishedAt === undefined)
+  const { snapshot, times } = job
+  if (snapshot === undefined) return false
+  if (second(times.startedAt) > second(snapshot.startedAt)) return true
+  if (second(times.finishedAt) <= second(snapshot.finishedAt)) return false
+  // A finish time that arrives late for a job whose snapshot has it as finished is a detail of the same run, not new work.
+  return !(isFinished(snapshot.status) && snapshot.finishedAt === undefined)
 }

@@ -1,4 +1,4 @@
-// What one source heard, in normal form: the only thing that sources hand to the model. No wire words, no vendor words.
+// An observation: what one source saw of a pipeline, in normal form, without wire words and vendor words.
 import type { Millis } from './instant.ts'
 import type { Status } from './status.ts'
 
@@ -29,7 +29,7 @@ export interface Environment {
   readonly deploymentTier?: string | undefined
 }
 
-/** What is told of a job or a bridge besides its times. Undefined means: this source did not say. */
+/** The facts of a job or a bridge besides its times. Undefined means: this source did not say. */
 export interface JobFacts {
   readonly kind: 'job' | 'bridge'
   readonly status: Status
@@ -86,7 +86,7 @@ export interface MergeRequest {
   readonly targetBranch?: string | undefined
 }
 
-/** What is told of the pipeline besides its times. Undefined means: this source did not say. */
+/** The facts of the pipeline besides its times. Undefined means: this source did not say. */
 export interface PipelineFacts {
   readonly status: Status
   readonly iid?: number | undefined
@@ -135,7 +135,7 @@ export interface ProjectFacts {
 
 export interface Observation {
   readonly key: RunKey
-  /** Which kind of witness: decides ties. A job event tells of jobs only. */
+  /** Decides ties between observations of the same second. An event of a job has jobs only, and no pipeline. */
   readonly origin: 'webhook' | 'rest'
   readonly project: ProjectFacts
   readonly pipeline?: { readonly facts: PipelineFacts; readonly times: PipelineTimes } | undefined

@@ -1,4 +1,4 @@
-// A pipeline's own fields as known so far: which observation is the newest, and who owns the fields that sources spell differently.
+// A pipeline's own fields as known so far: which observation is the newest, and which source owns the fields that sources spell differently.
 import { mergeVersioned, versioned, versionOf, type Owner, type Version, type Versioned } from './versioned.ts'
 import { later, latest, second } from './instant.ts'
 import { isTerminal } from './status.ts'
@@ -41,28 +41,28 @@ export function mergeRequestOfRef(ref: string | undefined): MergeRequest | undef
 }
 
 /**
- * The newest observation is the one with the greatest horizon (the greatest time in it, its jobs' included; from REST also
+ * The newest observation is the one that names the latest time, of the pipeline or of one of its jobs (from REST also
  * `updated_at`). Ties: terminal, then REST, then the status by name.
  */
 export function observedPipeline(observation: Observation): Pipeline | undefined {
-  const { pipeline, origin: witness, jobs } = observation
+  const { pipeline, origin: origin, jobs } = observation
   if (pipeline === undefined) return undefined
   const { facts, times } = pipeline
-  const horizon = second(
+  const newest = second(
     latest([
       times.createdAt,
       times.finishedAt,
-      witness === 'rest' ? times.updatedAt : undefined,
+      origin === 'rest' ? times.updatedAt : undefined,
       ...jobs.flatMap(job => [job.times.createdAt, job.times.startedAt, job.times.finishedAt]),
     ]),
   )
-  const stamp = versionOf(horizon, isTerminal(facts.status) ? 1 : 0, witness === 'rest' ? 1 : 0, facts.status)
-  return { record: versioned(stamp, facts), times: known(times) }
+  const version = versionOf(newest, isTerminal(facts.status) ? 1 : 0, origin === 'rest' ? 1 : 0, facts.status)
+  return { record: versioned(version, facts), times: known(times) }
 }
 
 /** True where the newest observation of a pipeline's record is an answer of REST. */
-export function isFromRest(stamp: Version): boolean {
-  return Number(stamp.split(':')[2]) === 1
+export function isFromRest(version: Version): boolean {
+  return Number(version.split(':')[2]) === 1
 }
 
 /** Commutative, associative, idempotent. Returns `a` itself when `b` adds nothing. */
@@ -85,7 +85,7 @@ function mergeTimes(a: PipelineTimes, b: PipelineTimes): PipelineTimes {
 /** A project's name and path follow the newest observation that names them: a renamed project shows its latest path. */
 export function observedProject(observation: Observation): Versioned<ProjectFacts> {
   const { pipeline, jobs } = observation
-  const horizon = second(
+  const newest = second(
     latest([
       pipeline?.times.createdAt,
       pipeline?.times.finishedAt,
@@ -94,7 +94,7 @@ export function observedProject(observation: Observation): Versioned<ProjectFact
     ]),
   )
   // A pipeline's payload spells the project out; a job's may not ("Owner / project").
-  return versioned(versionOf(pipeline === undefined ? 0 : 1, horizon), observation.project)
+  return versioned(versionOf(pipeline === undefined ? 0 : 1, newest), observation.project)
 }
 
 function known(times: PipelineTimes): PipelineTimes {

@@ -1,22 +1,23 @@
-// A job as its frozen span tells it: what was frozen is stored once, and the job is known from there until it changes. Pure.
+// A job restored from its snapshot: what a chunk has of a job is not stored a second time in a row of its own, until the job changes. Pure.
 import { observedJob, originOf, type SnapshotMark, type Job } from './job.ts'
 import { newestSecondOf } from './versioned.ts'
 import { later, second } from './instant.ts'
 import type { JobSnapshot } from './chunk.ts'
 
-/** What a span tells of the job that was frozen as it: that it was, or all that is known of it. */
+/** What can be restored from a job's snapshot: nothing, the mark that there is one, or the whole job. */
 export type Restorable = 'nothing' | 'mark' | 'job'
 
-/** `job`: as it is after the freeze. A job's second span tells nothing: which of them was the last is kept with the job. */
-export function restorableOf(job: Job, frozen: JobSnapshot): Restorable {
+/** `job`: as it is after the snapshot. Nothing of a job's second span: which of them was the last is stored with the job. */
+export function restorableOf(job: Job, snapshot: JobSnapshot): Restorable {
   const { record, times } = job
-  if (job.snapshot?.spans !== 1 || frozen.finishedAt !== times.finishedAt) return 'nothing'
-  const { version: stamp, facts, older } = record
-  const isOfOneWord = older === undefined && newestSecondOf(stamp) === second(later(times.startedAt, times.finishedAt))
+  if (job.snapshot?.spans !== 1 || snapshot.finishedAt !== times.finishedAt) return 'nothing'
+  const { version: version, facts, older } = record
+  const isOfOneObservation =
+    older === undefined && newestSecondOf(version) === second(later(times.startedAt, times.finishedAt))
   const tags = facts.runnerTags
   const isShown =
-    frozen.failureReason === facts.failureReason && (tags === undefined || tags.runner === facts.runner?.id)
-  return isOfOneWord && isShown && originOf(stamp) === 'webhook' ? 'job' : 'mark'
+    snapshot.failureReason === facts.failureReason && (tags === undefined || tags.runner === facts.runner?.id)
+  return isOfOneObservation && isShown && originOf(version) === 'webhook' ? 'job' : 'mark'
 }
 
 /** The mark of a job whose only span is this one. */
@@ -30,9 +31,9 @@ export function restoreMark({ status, startedAt, finishedAt }: JobSnapshot, atte
   }
 }
 
-/** The job that this span tells all of. */
-export function restoreJob(frozen: JobSnapshot, attempt: number): Job {
-  const { id, createdAt, startedAt, finishedAt, start, end, retried, salt, ...facts } = frozen
+/** The job that this snapshot has whole. */
+export function restoreJob(snapshot: JobSnapshot, attempt: number): Job {
+  const { id, createdAt, startedAt, finishedAt, start, end, retried, salt, ...facts } = snapshot
   const job = observedJob({ id, facts, times: { createdAt, startedAt, finishedAt } }, 'webhook')
-  return { ...job, snapshot: restoreMark(frozen, attempt) }
+  return { ...job, snapshot: restoreMark(snapshot, attempt) }
 }

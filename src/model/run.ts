@@ -1,27 +1,27 @@
-// The run: what is known of one pipeline. Merging is pure and commutative; what is frozen and when is `settle.ts`.
+// The run: what is known of one pipeline. Merging is pure and commutative; `settle.ts` decides when a snapshot is taken of it.
 import { observedJob, mergeJob, type Job } from './job.ts'
 import { observedPipeline, observedProject, mergePipeline, type Pipeline } from './pipeline.ts'
 import { mergeVersioned, type Versioned } from './versioned.ts'
 import type { Millis } from './instant.ts'
 import type { Observation, ProjectFacts, RunKey } from './observation.ts'
 
-/** What is remembered of a frozen attempt: enough to tell new work from old and to link to it. */
+/** What is remembered of an attempt once its snapshot was taken: enough to know new work from old and to link to it. */
 export interface Attempt {
   readonly attempt: number
   readonly status: string
   /** F, the finish that was exported. */
   readonly finish: Millis
-  /** How new the pipeline's record was when it was frozen, in seconds. */
+  /** The newest second of the pipeline's record when the snapshot was taken. */
   readonly newestSecond: number
   readonly incomplete: boolean
-  /** Number of the parts frozen for it so far, supplements included. */
+  /** Number of its chunks so far, supplements included. */
   readonly chunks: number
   /** The ids it went out under: every later send of this attempt and its supplements uses them. */
   readonly trace: TraceContext
 }
 
 /**
- * All that trace and span ids are derived from, fixed when the first attempt is frozen. Ids themselves are a matter of
+ * All that trace and span ids are derived from, fixed with the snapshot of the first attempt. Ids themselves are a matter of
  * `telemetry/ids.ts`.
  */
 export interface TraceContext {
@@ -37,7 +37,7 @@ export interface TraceContext {
   readonly linked?: LinkedPipeline | undefined
 }
 
-/** Where its span is: what is undefined is as in the trace that links to it, but for the traceparent, which there is none. */
+/** Where its span is. An undefined `scheme` is that of the trace that links to it; an undefined `traceparent` means none. */
 export interface LinkedPipeline {
   readonly pipelineId: number
   readonly rootPipelineId: number
@@ -54,7 +54,7 @@ export interface ParentSpan {
 export interface RunHead {
   readonly key: RunKey
   readonly project: Versioned<ProjectFacts>
-  /** Undefined while only job events were heard. */
+  /** Undefined while only events of its jobs were observed. */
   readonly pipeline?: Pipeline | undefined
   readonly attempts: readonly Attempt[]
 }
@@ -64,12 +64,12 @@ export interface Run extends RunHead {
   readonly jobs: ReadonlyMap<number, Job>
 }
 
-/** What one observation alone tells. */
+/** The run as one observation alone has it. */
 export function observedRun(observation: Observation): Run {
   const pipeline = observedPipeline(observation)
   const jobs = new Map<number, Job>()
-  for (const heard of observation.jobs) {
-    const job = observedJob(heard, observation.origin)
+  for (const observed of observation.jobs) {
+    const job = observedJob(observed, observation.origin)
     const twin = jobs.get(job.id)
     jobs.set(job.id, twin === undefined ? job : mergeJob(twin, job))
   }
@@ -83,15 +83,15 @@ export function observedRun(observation: Observation): Run {
 }
 
 /**
- * Merges two pictures of one run: `merge(known, heard) → known'`. Commutative in everything heard; what was frozen is
- * `known`'s. Returns `known` itself when nothing is new.
+ * Merges what was observed into what is known of one run: `merge(known, observed) → known'`. Commutative in everything observed; the
+ * attempts are those of `known`. Returns `known` itself when nothing is new.
  */
-export function mergeRun(known: Run, heard: Run): Run {
-  const project = mergeVersioned(known.project, heard.project)
-  const pipeline = mergePipeline(known.pipeline, heard.pipeline)
+export function mergeRun(known: Run, observed: Run): Run {
+  const project = mergeVersioned(known.project, observed.project)
+  const pipeline = mergePipeline(known.pipeline, observed.pipeline)
   const jobs = new Map(known.jobs)
   let moved = false
-  for (const [id, job] of heard.jobs) {
+  for (const [id, job] of observed.jobs) {
     const before = jobs.get(id)
     const after = before === undefined ? job : mergeJob(before, job)
     if (after === before) continue
@@ -102,7 +102,7 @@ export function mergeRun(known: Run, heard: Run): Run {
   return { ...known, project, ...(pipeline === undefined ? {} : { pipeline }), jobs }
 }
 
-/** The last frozen attempt, undefined before the first. */
+/** The last attempt of which a snapshot was taken, undefined before the first. */
 export function lastAttempt(run: RunHead): Attempt | undefined {
   return run.attempts.at(-1)
 }

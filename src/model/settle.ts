@@ -1,4 +1,4 @@
-// When a run is settled, and what is frozen then. Pure: `plan(run, rules, clock) → what to do now, or when to look again`.
+// When a run is settled, and what its snapshot holds then. Pure: `plan(run, rules, clock) → what to do now, or when to look again`.
 import { delayingJobs, hasActiveJobs, isAtEnd, isOpen, jobsOfAttempt, supplementsOf } from './attempt.ts'
 import { snapshotAttempt, snapshotSupplements, type Snapshot, type SnapshotOptions } from './snapshot.ts'
 import { isBlocked } from './status.ts'
@@ -27,22 +27,26 @@ export interface RunClock {
 }
 
 export type Plan =
-  /** Nothing is owed until news arrives. */
+  /** Nothing is to be done until something new is observed. */
   | { readonly step: 'rest' }
   /** Look again at `due`. */
   | { readonly step: 'wait'; readonly due: Millis; readonly endedAt?: Millis | undefined }
-  | { readonly step: 'freeze'; readonly why: 'settled' | 'blocked' | 'stale' | 'supplement'; readonly frozen: Snapshot }
+  | {
+      readonly step: 'snapshot'
+      readonly why: 'settled' | 'blocked' | 'stale' | 'supplement'
+      readonly snapshot: Snapshot
+    }
 
 /** `trace` is the context for a first attempt; later attempts keep that of the first. */
 export function plan(run: Run, trace: TraceContext, rules: SettleRules, clock: RunClock): Plan {
   if (run.pipeline === undefined) return { step: 'rest' }
   const open = isOpen(run) ? planAttempt(run, run.attempts[0]?.trace ?? trace, rules, clock) : undefined
-  if (open?.step === 'freeze') return open
+  if (open?.step === 'snapshot') return open
   const supplements = supplementsOf(run)
   if (supplements.length === 0) return open ?? { step: 'rest' }
   const due = clock.changedAt + rules.settle
   if (clock.now < due) return { step: 'wait', due: Math.min(due, open?.due ?? due), endedAt: open?.endedAt }
-  return { step: 'freeze', why: 'supplement', frozen: snapshotSupplements(run, supplements, rules) }
+  return { step: 'snapshot', why: 'supplement', snapshot: snapshotSupplements(run, supplements, rules) }
 }
 
 function planAttempt(
@@ -60,17 +64,17 @@ function planAttempt(
     const due = Math.max(settled, enriched, idle)
     if (clock.now < due) return { step: 'wait', due, endedAt }
     const jobs = jobsOfAttempt(run, { withActive: false })
-    return { step: 'freeze', why: 'settled', frozen: snapshotAttempt(run, jobs, trace, false, clock.now, rules) }
+    return { step: 'snapshot', why: 'settled', snapshot: snapshotAttempt(run, jobs, trace, false, clock.now, rules) }
   }
   const blocked = isBlocked(status) && !hasActiveJobs(run)
   const due = clock.changedAt + (blocked ? rules.blockedAfter : rules.staleAfter)
-  // Its end was seen though no source says so: it is gone from the platform.
+  // The run was marked as ended though no source says so: it was deleted on the platform.
   const isGone = clock.endedAt !== undefined
   if (clock.now < due && !isGone) return { step: 'wait', due }
   const jobs = jobsOfAttempt(run, { withActive: true })
   return {
-    step: 'freeze',
+    step: 'snapshot',
     why: blocked ? 'blocked' : 'stale',
-    frozen: snapshotAttempt(run, jobs, trace, true, clock.now, rules),
+    snapshot: snapshotAttempt(run, jobs, trace, true, clock.now, rules),
   }
 }

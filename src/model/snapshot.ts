@@ -1,4 +1,4 @@
-// Freezing: makes the parts that will be sent for an attempt or for supplements, and the run as it is afterwards. Pure.
+// Taking a snapshot: the chunks that will be sent for an attempt or for supplements, and the run as it is afterwards. Pure.
 import { durationsByStage } from './durations.ts'
 import { finishOf, newestByName } from './attempt.ts'
 import { snapshotVersion, type JobSnapshot, type Chunk, type PipelineSnapshot } from './chunk.ts'
@@ -16,13 +16,13 @@ export interface Snapshot {
 }
 
 export interface SnapshotOptions {
-  /** Jobs in one part: what one OTLP request must be able to carry. */
+  /** Jobs in one chunk: what one OTLP request must be able to carry. */
   readonly chunkSize: number
-  /** Bytes of one part, estimated; 512 KiB unless told. A single larger job is a part by itself. */
+  /** Bytes of one chunk, estimated; 512 KiB by default. A single larger job is a chunk by itself. */
   readonly chunkBytes?: number | undefined
 }
 
-/** Freezes the run's next attempt with these jobs. */
+/** The snapshot of the run's next attempt with these jobs. */
 export function snapshotAttempt(
   run: Run,
   jobs: readonly Job[],
@@ -37,31 +37,31 @@ export function snapshotAttempt(
   const finish = finishOf(run, now)
   const views = jobs.map(viewJob)
   const start = startOf(run, views, attempt, finish)
-  const frozenPipeline: PipelineSnapshot = {
+  const pipelineSnapshot: PipelineSnapshot = {
     ...portrait(run, start, finish, incomplete),
     jobCount: views.length,
   }
-  const chunks = dividedByBytes(jobSnapshots(run, jobs, views, attempt, finish), options)
-  const told = chunks.length > 1 ? { ...frozenPipeline, durations: durationsByStage(views) } : frozenPipeline
-  const parts = chunks.map((chunk, index) =>
-    chunkOf(run, attempt, index + 1, 'attempt', trace, index === 0 ? told : frozenPipeline, chunk),
+  const groups = dividedByBytes(jobSnapshots(run, jobs, views, attempt, finish), options)
+  const first = groups.length > 1 ? { ...pipelineSnapshot, durations: durationsByStage(views) } : pipelineSnapshot
+  const chunks = groups.map((group, index) =>
+    chunkOf(run, attempt, index + 1, 'attempt', trace, index === 0 ? first : pipelineSnapshot, group),
   )
-  const frozenAttempt: Attempt = {
+  const taken: Attempt = {
     attempt,
     status: pipeline.record.facts.status,
     finish,
     newestSecond: newestSecondOf(pipeline.record.version),
     incomplete,
-    chunks: parts.length,
+    chunks: chunks.length,
     trace,
   }
   const marked = jobs.map(job => mark(job, attempt))
-  return { run: withJobs({ ...run, attempts: [...run.attempts, frozenAttempt] }, marked), chunks: parts, jobs: marked }
+  return { run: withJobs({ ...run, attempts: [...run.attempts, taken] }, marked), chunks, jobs: marked }
 }
 
-/** Freezes supplements: each job goes to the earliest attempt that its work belongs to. */
+/** The snapshot of supplements: each job goes to the earliest attempt that its work belongs to. */
 export function snapshotSupplements(run: Run, jobs: readonly Job[], options: SnapshotOptions): Snapshot {
-  const parts: Chunk[] = []
+  const chunks: Chunk[] = []
   const marked: Job[] = []
   const attempts = run.attempts.map(attempt => {
     const own = jobs.filter(job => homeOf(run, job) === attempt.attempt)
@@ -70,15 +70,15 @@ export function snapshotSupplements(run: Run, jobs: readonly Job[], options: Sna
       ...portrait(run, attempt.finish, attempt.finish, attempt.incomplete),
       jobCount: own.length,
     }
-    const chunks = dividedByBytes(jobSnapshots(run, own, own.map(viewJob), attempt.attempt, attempt.finish), options)
-    chunks.forEach((chunk, index) => {
+    const groups = dividedByBytes(jobSnapshots(run, own, own.map(viewJob), attempt.attempt, attempt.finish), options)
+    groups.forEach((group, index) => {
       const number = attempt.chunks + index + 1
-      parts.push(chunkOf(run, attempt.attempt, number, 'supplement', attempt.trace, pipeline, chunk))
+      chunks.push(chunkOf(run, attempt.attempt, number, 'supplement', attempt.trace, pipeline, group))
     })
     marked.push(...own.map(job => mark(job, attempt.attempt)))
-    return { ...attempt, chunks: attempt.chunks + chunks.length }
+    return { ...attempt, chunks: attempt.chunks + groups.length }
   })
-  return { run: withJobs({ ...run, attempts }, marked), chunks: parts, jobs: marked }
+  return { run: withJobs({ ...run, attempts }, marked), chunks, jobs: marked }
 }
 
 function homeOf(run: Run, job: Job): number {
@@ -119,7 +119,7 @@ function decisiveFailures(run: Run): string[] {
     .map(({ failureReason }) => failureReason ?? '')
 }
 
-/** `views`: of the jobs, in their order; they become what is frozen, as a copy of each would double the memory of a large run. */
+/** `views`: of the jobs, in their order. They themselves become the snapshots: a copy of each would double the memory of a large run. */
 function jobSnapshots(
   run: Run,
   jobs: readonly Job[],
@@ -133,16 +133,16 @@ function jobSnapshots(
     const end = view.finishedAt ?? finish
     const start = ran ? view.startedAt : end
     const retried = view.name !== undefined && newest.get(view.name) !== view.id
-    const frozen: JobSnapshot = Object.assign(view, { start, end: Math.max(start, end), retried })
+    const taken: JobSnapshot = Object.assign(view, { start, end: Math.max(start, end), retried })
     const job = jobs[at]
-    return job?.snapshot === undefined ? frozen : Object.assign(frozen, { salt: saltOf(job, attempt) })
+    return job?.snapshot === undefined ? taken : Object.assign(taken, { salt: saltOf(job, attempt) })
   })
 }
 
 /** A later span of a job is salted by its attempt; a second span within one attempt also by its own number. */
 function saltOf(job: Job, attempt: number): string {
-  const { snapshot: frozen } = job
-  return frozen === undefined || frozen.attempt < attempt ? String(attempt) : `${attempt}.${frozen.spans + 1}`
+  const { snapshot } = job
+  return snapshot === undefined || snapshot.attempt < attempt ? String(attempt) : `${attempt}.${snapshot.spans + 1}`
 }
 
 function mark(job: Job, attempt: number): Job {
@@ -162,7 +162,7 @@ function mark(job: Job, attempt: number): Job {
 function chunkOf(
   run: Run,
   attempt: number,
-  part: number,
+  number: number,
   kind: Chunk['kind'],
   trace: TraceContext,
   pipeline: PipelineSnapshot,
@@ -173,7 +173,7 @@ function chunkOf(
     key: run.key,
     project: run.project.facts,
     attempt,
-    number: part,
+    number,
     kind,
     trace,
     pipeline,
@@ -187,33 +187,33 @@ function withJobs(run: Run, changed: readonly Job[]): Run {
   return { ...run, jobs }
 }
 
-/** A backend that takes a megabyte takes every part. */
+/** A backend that takes a megabyte takes every chunk. */
 const usualChunkBytes = 512 * 1024
-/** What a span costs besides what is told of its job: ids, the names of its attributes. */
+/** What a span costs besides its job's values: ids, the names of its attributes. */
 const bytesOfSpan = 700
 
-/** At least one chunk, also of nothing. */
+/** At least one group, also of nothing. */
 function dividedByBytes(
   jobs: readonly JobSnapshot[],
-  { chunkSize: chunkSize, chunkBytes: partBytes = usualChunkBytes }: SnapshotOptions,
+  { chunkSize, chunkBytes = usualChunkBytes }: SnapshotOptions,
 ): JobSnapshot[][] {
-  const chunks: JobSnapshot[][] = [[]]
+  const groups: JobSnapshot[][] = [[]]
   let bytes = 0
   for (const job of jobs) {
     const size = bytesOfSpan + roughSize(job)
-    const open = chunks.at(-1) ?? []
-    if (open.length > 0 && (open.length >= chunkSize || bytes + size > partBytes)) {
-      chunks.push([job])
+    const open = groups.at(-1) ?? []
+    if (open.length > 0 && (open.length >= chunkSize || bytes + size > chunkBytes)) {
+      groups.push([job])
       bytes = size
     } else {
       open.push(job)
       bytes += size
     }
   }
-  return chunks
+  return groups
 }
 
-/** At least as long as what of a job can be long; the rest of its JSON is some hundreds. */
+/** An estimate that is too high rather than too low: texts that can be long, and some hundred bytes for the rest of its JSON. */
 function roughSize({ name, stage, url, user, runner, environment, artifacts }: JobSnapshot): number {
   const texts = (name?.length ?? 0) + (stage?.length ?? 0) + (url?.length ?? 0) + (user?.username?.length ?? 0)
   const places =

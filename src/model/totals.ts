@@ -1,4 +1,4 @@
-// Running totals of a project's metrics: what one frozen attempt adds, and how it is added. Knows no metric by name.
+// Running totals of a project's metrics: what one attempt adds, and how it is added. Knows no metric by name.
 import type { Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
 
@@ -33,7 +33,7 @@ export interface Increment extends SeriesName {
   readonly folded?: true | undefined
 }
 
-/** What a frozen attempt adds to its project's totals. */
+/** What one attempt adds to its project's totals. */
 export interface ProjectIncrements {
   readonly key: ProjectKey
   /** As known now: the totals follow a renamed project. */

@@ -1,29 +1,31 @@
-// The merging of records: every field remembers which observation told it, so that any order of merging ends the same.
+// Merging of records, last writer wins by field: each field keeps the version of the observation that it came from, so that any order of
+// merging ends the same.
 //
-// A stamp is a string that sorts by how new an observation is. Of two observations of one record the greater stamp wins
-// each field that it knows; a field that it does not know keeps its older value and that value's stamp. Of two equal
-// stamps the greater value (as JSON) wins. So merging is commutative, associative and idempotent.
+// A version is a string that sorts by how new an observation is, such as `001479310008:000000000001:…`. Of two observations of one
+// record the greater version wins
+// each field that it knows; a field that it does not know keeps its older value and that value's version. Of two equal
+// versions the greater value (as JSON) wins. So merging is commutative, associative and idempotent.
 
 export type Version = string
 
-/** A record merged from observations. `older` holds the stamps of fields that the newest observation did not know. */
+/** A record merged from observations. `older` holds the versions of fields that the newest observation did not know. */
 export interface Versioned<F extends object> {
   readonly version: Version
   readonly facts: F
   readonly older?: Readonly<Record<string, Version>> | undefined
 }
 
-/** Lets one field follow a law of its own: true when `a` must be kept over `b`, undefined when the stamps decide. */
+/** A rule for one field: true when `a` must be kept over `b`, undefined when the versions decide. */
 export type Owner = (a: unknown, b: unknown) => boolean | undefined
 
-/** Builds a stamp from parts in order of weight; numbers are padded so that they sort as numbers. */
+/** Builds a version from its parts, the most important first; numbers are padded so that they sort as numbers. */
 export function versionOf(...parts: readonly (number | string)[]): Version {
-  let stamp = ''
+  let version = ''
   for (const [at, part] of parts.entries()) {
     const text = typeof part === 'number' ? padded(part) : part
-    stamp = at === 0 ? text : `${stamp}:${text}`
+    version = at === 0 ? text : `${version}:${text}`
   }
-  return stamp
+  return version
 }
 
 /** `String(number).padStart(12, '0')`, for most numbers without a look at their digits. */
@@ -35,20 +37,20 @@ function padded(number: number): string {
 
 const small: string[] = []
 
-/** The first part of a stamp, as a number: the horizon, in seconds. */
-export function newestSecondOf(stamp: Version): number {
-  return Number(stamp.slice(0, 12))
+/** The first part of a version: the newest time that the observation named, in whole seconds of Unix time. */
+export function newestSecondOf(version: Version): number {
+  return Number(version.slice(0, 12))
 }
 
-/** The stamp of the observation that told this field; undefined when no one has. */
+/** The version of the observation that this field came from; undefined when the field is unknown. */
 export function versionOfField<F extends object>(record: Versioned<F>, field: keyof F & string): Version | undefined {
   if (record.facts[field] === undefined) return undefined
   return record.older?.[field] ?? record.version
 }
 
-/** Wraps what one observation told. Fields that are undefined are dropped: they are unknown. */
-export function versioned<F extends object>(stamp: Version, facts: F): Versioned<F> {
-  return { version: stamp, facts: knownOf(facts) }
+/** One observation's facts with their version. Fields that are undefined are dropped: they are unknown. */
+export function versioned<F extends object>(version: Version, facts: F): Versioned<F> {
+  return { version: version, facts: knownOf(facts) }
 }
 
 /** The record without its undefined fields; itself where it has none. */
@@ -61,43 +63,43 @@ export function knownOf<F extends object>(facts: F): F {
   return known as F
 }
 
-/** Merges two records. Returns `known` itself when `heard` adds nothing. */
+/** Merges two records. Returns `known` itself when `observed` adds nothing. */
 export function mergeVersioned<F extends object>(
   known: Versioned<F>,
-  heard: Versioned<F>,
+  observed: Versioned<F>,
   owners?: Readonly<Partial<Record<keyof F, Owner>>>,
 ): Versioned<F> {
-  const stamp = known.version >= heard.version ? known.version : heard.version
+  const version = known.version >= observed.version ? known.version : observed.version
   const facts: Record<string, unknown> = {}
   const older: Record<string, Version> = {}
-  let isNew = stamp !== known.version
-  const fields = new Set([...Object.keys(known.facts), ...Object.keys(heard.facts)]) as Set<keyof F & string>
+  let isNew = version !== known.version
+  const fields = new Set([...Object.keys(known.facts), ...Object.keys(observed.facts)]) as Set<keyof F & string>
   for (const field of fields) {
     const a = known.facts[field]
-    const b = heard.facts[field]
-    const aStamp = versionOfField(known, field)
-    const bStamp = versionOfField(heard, field)
-    if (aStamp === undefined && bStamp === undefined) continue
-    const keepA = aStamp !== undefined && (bStamp === undefined || wins(a, aStamp, b, bStamp, owners?.[field]))
-    // `b` only wins with a greater stamp or another value, and so always brings something.
+    const b = observed.facts[field]
+    const aVersion = versionOfField(known, field)
+    const bVersion = versionOfField(observed, field)
+    if (aVersion === undefined && bVersion === undefined) continue
+    const keepA = aVersion !== undefined && (bVersion === undefined || wins(a, aVersion, b, bVersion, owners?.[field]))
+    // `b` only wins with a greater version or another value, and so always brings something.
     isNew ||= !keepA
     facts[field] = keepA ? a : b
-    const from = (keepA ? aStamp : bStamp) ?? stamp
-    if (from !== stamp) older[field] = from
+    const from = (keepA ? aVersion : bVersion) ?? version
+    if (from !== version) older[field] = from
   }
   if (!isNew) return known
-  return { version: stamp, facts: facts as F, ...(Object.keys(older).length > 0 ? { older } : {}) }
+  return { version: version, facts: facts as F, ...(Object.keys(older).length > 0 ? { older } : {}) }
 }
 
-function wins(a: unknown, aStamp: Version, b: unknown, bStamp: Version, owner: Owner | undefined): boolean {
+function wins(a: unknown, aVersion: Version, b: unknown, bVersion: Version, owner: Owner | undefined): boolean {
   const owned = owner?.(a, b)
   if (owned !== undefined) return owned
-  if (aStamp !== bStamp) return aStamp > bStamp
+  if (aVersion !== bVersion) return aVersion > bVersion
   if (isSame(a, b)) return true
   return canonical(a) >= canonical(b)
 }
 
-/** True only for equal values, and for nearly all of them: most news repeats what is known. */
+/** True only for equal values, and for nearly all of them: a shortcut, as most observations repeat what is known. */
 function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false

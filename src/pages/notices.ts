@@ -136,7 +136,7 @@ function inboxNotices({ inbox }: Health, now: Millis): Notice[] {
   if (inbox.quarantined > 0) {
     notices.push({
       level: 'problem',
-      what: `${counted(inbox.quarantined, 'delivery', 'deliveries')} could not be understood and ${inbox.quarantined === 1 ? 'is' : 'are'} kept.`,
+      what: `${counted(inbox.quarantined, 'delivery', 'deliveries')} could not be decoded and ${inbox.quarantined === 1 ? 'is' : 'are'} kept.`,
       remedy: 'See why on the page of sources, or with `pipespan inbox list`; try again after an upgrade.',
       more: '/sources',
     })

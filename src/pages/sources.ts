@@ -102,7 +102,7 @@ export function sourcesPage(view: SourcesView, { now }: Reader): Page {
           ${region('totals', card('Counted so far', counters(view.counters)))}
         </div>
       </div>
-      ${region('kept', card('Deliveries that could not be understood', keptTable(view, now)))}
+      ${region('kept', card('Deliveries that could not be decoded', keptTable(view, now)))}
     `,
   }
 }

@@ -1,13 +1,13 @@
-// Behind the durable line: takes deliveries from the inbox, has them parsed, and merges what they tell into the runs.
+// Behind the durable line: leases deliveries from the inbox, has them decoded, and merges what they report into the runs.
 import { createLoop, type Loop } from '../lib/loop.ts'
-import { createSetbacks } from './postponed.ts'
+import { createPostponed } from './postponed.ts'
 import {
-  setAside,
-  takeInAll,
-  type Hold,
+  quarantine,
+  processAll,
+  type LeasedBatch,
   type IntakeCounters,
-  type TakeInOptions,
-  type Told,
+  type ProcessOptions,
+  type Decoded,
 } from './process-deliveries.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { InboxItem } from '../store/ports/inbox.ts'
@@ -16,7 +16,7 @@ import type { Selection } from './selection.ts'
 
 export type { IntakeCounters } from './process-deliveries.ts'
 
-export interface IntakeOptions extends TakeInOptions {
+export interface IntakeOptions extends ProcessOptions {
   readonly selection: Selection
   /** Never throws. */
   readonly parse: (delivery: InboxItem) => Parsed
@@ -25,22 +25,22 @@ export interface IntakeOptions extends TakeInOptions {
 
 export interface Intake extends Loop {
   readonly counters: Readonly<IntakeCounters>
-  /** Takes in all that waits now. */
+  /** Processes all that waits now. */
   drain(): Promise<void>
 }
 
-/** Held many times longer than taking them in lasts: whoever dies or loses the store delays its share by no more. */
+/** The lease lasts many times longer than processing does; whoever dies or loses the store delays its share by no more. */
 const batch = { deliveries: 256, bytes: 4 * 1024 * 1024, holdMs: 15_000 }
 /** Deliveries that other processes put back (`pipespan inbox retry`) are seen after this long, ms. */
 const idle = 1_000
 
-/** A delivery that so many processes in a row died of is read no more. */
+/** A delivery that so many processes in a row died of is not read again. */
 const mostDeaths = 3
-const remedy = 'Give it more memory and try `pipespan inbox retry`, or report it with what is kept of it.'
+const remedy = 'Give it more memory and try `pipespan inbox retry`, or report it with what is stored of it.'
 
 export function createIntake(options: IntakeOptions): Intake {
   const counters: IntakeCounters = {
-    understood: 0,
+    processed: 0,
     ignored: 0,
     unparseable: 0,
     excluded: 0,
@@ -48,14 +48,14 @@ export function createIntake(options: IntakeOptions): Intake {
     unknownStatuses: 0,
     lost: 0,
   }
-  const setbacks = createSetbacks<number>()
+  const postponed = createPostponed<number>()
   const takeNext = async (): Promise<boolean> => {
     const until = performance.now() + batch.holdMs
     const lease = await options.inbox.lease(batch.deliveries, batch.bytes, batch.holdMs)
     if (lease.items.length === 0) return false
     let all = false
     try {
-      all = await digest({ ...options, lease, until, counters, setbacks }, options)
+      all = await digest({ ...options, lease, until, counters, postponed: postponed }, options)
     } finally {
       await options.inbox.readingEnded(lease, all)
     }
@@ -68,9 +68,9 @@ export function createIntake(options: IntakeOptions): Intake {
     log: options.log,
     turn: async () => {
       if (!retriedOthers) {
-        // What an older version could not understand gets one try by this one.
+        // What an older version could not decode gets one try by this one.
         const back = await options.inbox.retryQuarantinedOfOtherVersions(options.version)
-        if (back > 0) options.log.info({ deliveries: back }, 'trying again what another version could not understand')
+        if (back > 0) options.log.info({ deliveries: back }, 'trying again what another version could not decode')
         retriedOthers = true
       }
       return (await takeNext()) ? 0 : idle
@@ -85,23 +85,23 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 }
 
-/** Understands what it can of them, and erases or sets aside what tells nothing. Answers whether none of them is left. */
-async function digest(hold: Hold, { parse, selection }: IntakeOptions): Promise<boolean> {
-  const { counters, inbox, lease, setbacks } = hold
-  const told: Told[] = []
+/** Processes what it can of the lease, erases what is not about pipelines, quarantines what cannot be decoded. True when none is left. */
+async function digest(leased: LeasedBatch, { parse, selection }: IntakeOptions): Promise<boolean> {
+  const { counters, inbox, lease, postponed: postponed } = leased
+  const decoded: Decoded[] = []
   const runs = new Map<string, number>()
   const ignored: number[] = []
   const excluded: number[] = []
   let resting = 0
   const lostBefore = counters.lost
   for (const item of lease.items) {
-    if (setbacks.isResting(item.id)) {
+    if (postponed.isWaiting(item.id)) {
       resting += 1
       continue
     }
     if ((item.deaths ?? 0) >= mostDeaths) {
-      await setAside(
-        hold,
+      await quarantine(
+        leased,
         item,
         `${mostDeaths} times in a row the daemon's process died while it read this delivery. ${remedy}`,
       )
@@ -109,7 +109,7 @@ async function digest(hold: Hold, { parse, selection }: IntakeOptions): Promise<
     }
     const parsed = parse(item)
     if (parsed.outcome === 'unparseable') {
-      await setAside(hold, item, parsed.reason)
+      await quarantine(leased, item, parsed.reason)
     } else if (parsed.outcome === 'ignored') {
       ignored.push(item.id)
     } else if (!selection.project(parsed.observation.project.path)) {
@@ -119,11 +119,11 @@ async function digest(hold: Hold, { parse, selection }: IntakeOptions): Promise<
       const name = `${observation.key.instance}\n${observation.key.pipelineId}`
       const run = runs.get(name) ?? runs.size
       runs.set(name, run)
-      told.push({ item, observation, dropped, run })
+      decoded.push({ item, observation, dropped, run })
     }
   }
   if (ignored.length > 0) counters.ignored += await inbox.erase(lease.token, ignored)
   if (excluded.length > 0) counters.excluded += await inbox.erase(lease.token, excluded)
-  await takeInAll(hold, told)
+  await processAll(leased, decoded)
   return resting === 0 && counters.lost === lostBefore
 }

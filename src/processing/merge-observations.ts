@@ -1,4 +1,4 @@
-// How news enters a run: merge it, write what changed, say when to look at the run again. Pure; the store runs it under a lock.
+// How an observation enters a run: merge it, write what changed, say when the run is due again. Pure; the store calls it under a lock.
 import { observedRun, mergeRun, type Run } from '../model/run.ts'
 import { isAtEnd } from '../model/attempt.ts'
 import { isBlocked, isUnderWay } from '../model/status.ts'
@@ -9,11 +9,11 @@ import type { Observation, RunKey } from '../model/observation.ts'
 import type { RunChange, RunTiming, RunWork, SourceName, StoredRun } from '../store/ports/runs.ts'
 
 /** All in milliseconds. */
-export interface AbsorbRules {
+export interface MergeRules {
   readonly settle: number
   readonly blockedAfter: number
   readonly staleAfter: number
-  /** How long a run under way may be silent, at the least, before the platform is asked about it; 2 minutes unless told. */
+  /** How long a run under way may be silent, at the least, before the platform is asked about it; 2 minutes by default. */
   readonly silentAfter?: number | undefined
   /** How long enrichment may delay a finished run; undefined: enrichment is off. */
   readonly enrichDeadline?: number | undefined
@@ -23,38 +23,38 @@ export interface AbsorbRules {
 const onlyJobsAfter = 60_000
 
 /** One piece of work per run: all observations of it are merged before anything is written. */
-export function absorbing(
+export function mergeWork(
   observations: readonly Observation[],
   source: SourceName | undefined,
-  rules: AbsorbRules,
+  rules: MergeRules,
 ): RunWork[] {
-  const byRun = new Map<string, { key: RunKey; heard: Run }>()
+  const byRun = new Map<string, { key: RunKey; observed: Run }>()
   for (const observation of observations) {
     const { key } = observation
     const name = `${key.instance}\n${key.pipelineId}`
-    const heard = observedRun(observation)
+    const observed = observedRun(observation)
     const before = byRun.get(name)
-    byRun.set(name, { key, heard: before === undefined ? heard : mergeRun(before.heard, heard) })
+    byRun.set(name, { key, observed: before === undefined ? observed : mergeRun(before.observed, observed) })
   }
-  return [...byRun.values()].map(({ key, heard }) => ({
+  return [...byRun.values()].map(({ key, observed }) => ({
     key,
-    // Without a settle delay what has ended is frozen at once, and that needs all of them.
-    jobs: rules.settle === 0 && isAtEnd(heard) ? 'all' : [...heard.jobs.keys()],
+    // Without a settle delay the snapshot of what has ended is taken at once, and that needs all jobs.
+    jobs: rules.settle === 0 && isAtEnd(observed) ? 'all' : [...observed.jobs.keys()],
     source,
-    decide: (known, now) => absorb(known, heard, now, rules),
+    decide: (known, now) => mergeIntoRun(known, observed, now, rules),
   }))
 }
 
-/** Nothing new, nothing to write. */
-export function absorb(
+/** Undefined when nothing is new: then nothing is written. */
+export function mergeIntoRun(
   known: StoredRun | undefined,
-  heard: Run,
+  observed: Run,
   now: Millis,
-  rules: AbsorbRules,
+  rules: MergeRules,
 ): RunChange | undefined {
-  const run = known === undefined ? heard : mergeRun(known.run, heard)
+  const run = known === undefined ? observed : mergeRun(known.run, observed)
   if (run === known?.run) return undefined
-  const jobs = [...heard.jobs.keys()].flatMap(id => {
+  const jobs = [...observed.jobs.keys()].flatMap(id => {
     const job = run.jobs.get(id)
     return job === undefined || job === known?.run.jobs.get(id) ? [] : [job]
   })
@@ -62,16 +62,16 @@ export function absorb(
     run,
     jobs,
     timing: timingAfter(run, known?.timing, now, rules),
-    enrichment: askingAfter(run, known, now, rules),
+    enrichment: enrichmentAfter(run, known, now, rules),
   }
 }
 
 /**
- * When to look next. A run that has come to its end, or that owes or may owe something beyond its last attempt, after the
- * settle delay: `settle.ts` then decides with all jobs at hand. A running one only when it has been silent for too long,
- * and the platform has been asked in vain.
+ * When the run is due next. A run that has come to its end, or that may have something beyond its last attempt, after the settle delay:
+ * `settle.ts` then decides with all jobs at hand. A running one only when it has been silent for too long, and the platform has been
+ * asked in vain.
  */
-export function timingAfter(run: Run, before: RunTiming | undefined, now: Millis, rules: AbsorbRules): RunTiming {
+export function timingAfter(run: Run, before: RunTiming | undefined, now: Millis, rules: MergeRules): RunTiming {
   if (run.pipeline === undefined) return { changedAt: now }
   if (isAtEnd(run)) {
     const settled = now + rules.settle
@@ -85,24 +85,24 @@ export function timingAfter(run: Run, before: RunTiming | undefined, now: Millis
 }
 
 /**
- * What the platform is to be asked: at each end for its details; for a run that only jobs tell of; and from each beginning on
- * whether it has ended, should it go silent.
+ * What the platform is to be asked: at each end for the details; for the pipeline itself where only its jobs were observed; and from
+ * each beginning on whether it has ended, should it go silent.
  */
-function askingAfter(
+function enrichmentAfter(
   run: Run,
   known: StoredRun | undefined,
   now: Millis,
-  { enrichDeadline, silentAfter = leastSilence }: AbsorbRules,
+  { enrichDeadline, silentAfter = leastSilence }: MergeRules,
 ): EnrichmentChange | undefined {
   if (enrichDeadline === undefined) return undefined
-  if (isAtEnd(run)) return known?.timing.endedAt === undefined ? askFor('details', now) : undefined
-  if (known === undefined && run.pipeline === undefined) return askFor('pipeline', now + onlyJobsAfter)
+  if (isAtEnd(run)) return known?.timing.endedAt === undefined ? enrichAt('details', now) : undefined
+  if (known === undefined && run.pipeline === undefined) return enrichAt('pipeline', now + onlyJobsAfter)
   const before = known?.run.pipeline
   const begins = known === undefined || (before !== undefined && !isUnderWay(before.record.facts.status))
-  const isGoingOn = known === undefined || isUnderWay(run.pipeline?.record.facts.status ?? '')
-  return begins && isGoingOn ? { detail: 'state', priority: 'silent', at: now + silentAfter } : undefined
+  const isUnderWayNow = known === undefined || isUnderWay(run.pipeline?.record.facts.status ?? '')
+  return begins && isUnderWayNow ? { detail: 'state', priority: 'silent', at: now + silentAfter } : undefined
 }
 
-function askFor(ask: DetailLevel, at: Millis): EnrichmentChange {
-  return { detail: ask, priority: 'fresh', at }
+function enrichAt(detail: DetailLevel, at: Millis): EnrichmentChange {
+  return { detail: detail, priority: 'fresh', at }
 }

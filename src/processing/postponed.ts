@@ -1,34 +1,34 @@
-// Deliveries that the store could not take in while it took in others, and which are not to blame themselves (a damaged page, a
-// row that somebody else holds), and runs that cannot be settled: each is tried again ever more rarely, and the others do not wait for it.
+// Deliveries that the store failed to process while it processed others (a damaged page, a row that another connection has locked), and
+// runs that cannot be settled: each is tried again at growing pauses, and no other waits for it.
 
 /** `Id`: what they are known by. */
-export interface Setbacks<Id> {
-  /** It had one. */
+export interface Postponed<Id> {
+  /** True when it was postponed before. */
   has(id: Id): boolean
-  /** To be asked whenever it comes up again, which it does each time its lease has run out. */
-  isResting(id: Id): boolean
-  note(id: Id): void
+  /** To be asked whenever it is leased again, which happens each time its lease has run out; counts down. */
+  isWaiting(id: Id): boolean
+  postpone(id: Id): void
   forget(id: Id): void
 }
 
-/** So often it may come up before it is tried again, at most: a few minutes. */
-const longestRest = 16
-/** More are not remembered: then they are tried as all the others are. */
+/** The most leases that it is left out of before it is tried again: a few minutes. */
+const longestWait = 16
+/** More are not remembered: then all are tried as usual. */
 const most = 10_000
 
-export function createSetbacks<Id>(): Setbacks<Id> {
+export function createPostponed<Id>(): Postponed<Id> {
   const known = new Map<Id, { readonly rest: number; left: number }>()
   return {
     has: id => known.has(id),
-    isResting: id => {
+    isWaiting: id => {
       const one = known.get(id)
       if (one === undefined || one.left === 0) return false
       one.left -= 1
       return true
     },
-    note: id => {
+    postpone: id => {
       const before = known.get(id)
-      const rest = before === undefined ? 0 : Math.min(longestRest, Math.max(1, before.rest * 2))
+      const rest = before === undefined ? 0 : Math.min(longestWait, Math.max(1, before.rest * 2))
       if (before === undefined && known.size >= most) known.clear()
       known.set(id, { rest, left: rest })
     },

@@ -1,39 +1,39 @@
-// Takes runs that are due and has them settled, a batch at a time; one by one where that fails: a run that nobody can settle (what is
-// stored of it is damaged, say) is put off, ever longer, and the others do not wait for it.
+// Settles runs that are due, a batch at a time; one by one where that fails: a run that cannot be settled, because its stored rows are
+// damaged, say, is tried again at growing pauses, and no other waits for it.
 import { createLoop, type Loop } from '../lib/loop.ts'
-import { createSetbacks } from './postponed.ts'
+import { createPostponed } from './postponed.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import { isOfTheData, reasonOf } from '../lib/fault.ts'
 import { settleRuns } from './settle-runs.ts'
-import type { Freezer } from './take-snapshots.ts'
+import type { Snapshotter } from './take-snapshots.ts'
 import type { Log } from '../lib/log.ts'
 import type { Runs } from '../store/ports/runs.ts'
 import type { RunKey } from '../model/observation.ts'
 
-export interface SettlerOptions {
+export interface SettleLoopOptions {
   readonly runs: Runs
   /** Runs of one transaction. */
   readonly perTransaction: number
-  readonly freezer: Freezer
+  readonly snapshotter: Snapshotter
   readonly clock: Clock
   readonly log: Log
 }
 
 /** Counted since start. */
-export interface SettlerCounters {
-  /** How often a run was put off, because it could not be settled. */
-  putOff: number
+export interface SettleCounters {
+  /** How often a run was postponed because it could not be settled. */
+  postponed: number
 }
 
-export interface Settler extends Loop {
-  readonly counters: Readonly<SettlerCounters>
-  /** Freezes all that is due now. */
+export interface SettleLoop extends Loop {
+  readonly counters: Readonly<SettleCounters>
+  /** Settles all runs that are due now. */
   drain(): Promise<void>
 }
 
-/** Held many times longer than looking at them lasts, ms. A run that is put off is tried when it was held so many times. */
-const holdMs = 15_000
-/** No pause is longer, so that a clock that jumps or another process's news is noticed, ms. */
+/** The lease of due runs lasts many times longer than settling them does, ms. */
+const leaseMs = 15_000
+/** No pause is longer, so that a clock that jumps or a run that another process wrote is seen in time, ms. */
 const longestPause = 1_000
 
 interface Failure {
@@ -41,11 +41,11 @@ interface Failure {
   readonly error: unknown
 }
 
-export function createSettler({ runs, perTransaction, freezer, clock, log }: SettlerOptions): Settler {
-  const counters: SettlerCounters = { putOff: 0 }
-  const setbacks = createSetbacks<string>()
+export function createSettleLoop({ runs, perTransaction, snapshotter, clock, log }: SettleLoopOptions): SettleLoop {
+  const counters: SettleCounters = { postponed: 0 }
+  const waiting = createPostponed<string>()
 
-  /** Answers those that cannot be settled. Throws where it is no single run's fault: those are all tried again. */
+  /** The runs that cannot be settled. Throws where no single run is to blame: then all of them are tried again. */
   async function settleEach(keys: readonly RunKey[], until: number): Promise<readonly Failure[]> {
     const failed: Failure[] = []
     let tried = 0
@@ -54,48 +54,48 @@ export function createSettler({ runs, perTransaction, freezer, clock, log }: Set
       if (tried > 0 && elapsed(clock) > until) break
       tried += 1
       try {
-        await settleRuns([key], runs, freezer)
+        await settleRuns([key], runs, snapshotter)
       } catch (error) {
         failed.push({ key, error })
       }
     }
-    const trouble = failed.find(({ error }) => !isOfTheData(error))
-    if (trouble !== undefined && failed.length === tried) throw trouble.error
+    const failure = failed.find(({ error }) => !isOfTheData(error))
+    if (failure !== undefined && failed.length === tried) throw failure.error
     return failed
   }
 
   async function settleDue(): Promise<boolean> {
-    const until = elapsed(clock) + holdMs
-    const keys = await runs.takeDue(perTransaction, holdMs)
-    const fresh = keys.filter(key => !setbacks.has(nameOf(key)))
+    const until = elapsed(clock) + leaseMs
+    const keys = await runs.takeDue(perTransaction, leaseMs)
+    const fresh = keys.filter(key => !waiting.has(nameOf(key)))
     if (fresh.length > 0) {
       try {
-        await settleRuns(fresh, runs, freezer)
+        await settleRuns(fresh, runs, snapshotter)
       } catch {
-        for (const failure of await settleEach(fresh, until)) putOff(failure)
+        for (const failure of await settleEach(fresh, until)) postpone(failure)
       }
     }
-    // Last and each alone: nobody waits for them.
-    for (const key of keys.filter(one => setbacks.has(nameOf(one)))) {
-      if (fresh.includes(key) || setbacks.isResting(nameOf(key))) continue
+    // Postponed runs come last, each alone: no other run waits for them.
+    for (const key of keys.filter(one => waiting.has(nameOf(one)))) {
+      if (fresh.includes(key) || waiting.isWaiting(nameOf(key))) continue
       try {
-        await settleRuns([key], runs, freezer)
-        setbacks.forget(nameOf(key))
+        await settleRuns([key], runs, snapshotter)
+        waiting.forget(nameOf(key))
         log.info(key, 'a run that could not be settled could be now')
       } catch (error) {
-        putOff({ key, error })
+        postpone({ key, error })
       }
     }
     return keys.length > 0
   }
 
-  function putOff({ key, error }: Failure): void {
+  function postpone({ key, error }: Failure): void {
     const name = nameOf(key)
-    if (!setbacks.has(name)) {
-      log.error({ ...key, reason: reasonOf(error) }, 'a run cannot be settled: it is tried again ever more rarely')
+    if (!waiting.has(name)) {
+      log.error({ ...key, reason: reasonOf(error) }, 'a run cannot be settled: it is tried again at growing pauses')
     }
-    setbacks.note(name)
-    counters.putOff += 1
+    waiting.postpone(name)
+    counters.postponed += 1
   }
 
   const loop = createLoop({

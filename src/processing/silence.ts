@@ -23,7 +23,7 @@ export interface Silence {
 
 const minute = 60_000
 const day = 86_400_000
-/** Unless told otherwise. */
+/** By default. */
 export const leastSilence = 2 * minute
 /** However long a project's pipelines take, a lost end is found within this. */
 const mostSilence = 6 * 60 * minute

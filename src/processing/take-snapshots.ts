@@ -1,5 +1,5 @@
-// What is owed for a run now: freezes until nothing more is, and says what to write. Pure but for its counters; the settler
-// asks it about runs that are due, the intake about those that are due the moment they are heard of.
+// Takes snapshots of a run until nothing more is to be exported of it now, and says what to write. Pure but for its counters. The settle
+// loop calls it for runs that are due, the intake for those that are due as soon as they are merged.
 import { parentOf, traceContextOf, type Ancestor, type FamilyOptions } from '../model/family.ts'
 import { plan, type SettleRules } from '../model/settle.ts'
 import type { Chunk } from '../model/chunk.ts'
@@ -10,60 +10,60 @@ import type { ProjectIncrements } from '../model/totals.ts'
 import type { Run, TraceContext } from '../model/run.ts'
 import type { Selection } from './selection.ts'
 
-export interface FreezerOptions {
+export interface SnapshotterOptions {
   readonly rules: SettleRules
   readonly family: FamilyOptions
   readonly selection: Selection
-  /** Who is owed what: destinations with the signals that are on for them. */
+  /** Where snapshots go: destinations with the signals that are on for them. */
   readonly to: PendingChunk['to']
-  /** What a frozen part adds to its project's totals; none are kept without it. */
-  readonly measure?: ((part: Chunk) => ProjectIncrements | undefined) | undefined
-  /** Called after something was frozen: the exporter has something to send. */
-  readonly onFrozen: () => void
+  /** What a chunk adds to its project's totals; without it no totals are kept. */
+  readonly measure?: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
+  /** Called after a snapshot was committed: the exporter has something to send. */
+  readonly onSnapshot: () => void
 }
 
 /** Counted since start. */
-export interface FreezerCounters {
+export interface SnapshotCounters {
   attempts: number
   supplements: number
-  /** Attempts frozen while their pipeline waited for a person or a clock. */
+  /** Snapshots of attempts whose pipeline waited for a person or a clock. */
   blocked: number
-  /** Attempts frozen because their pipeline went silent. */
+  /** Snapshots of attempts whose pipeline went silent. */
   stale: number
   /** Attempts that the configuration's refs or sources leave out. */
   excluded: number
 }
 
-/** What a decision did, for the counters: told only when it was committed. */
-export type Frozen = keyof FreezerCounters
+/** What a decision did, for the counters: counted once it is committed. */
+export type SnapshotStep = keyof SnapshotCounters
 
 export type ParentKey = NonNullable<ReturnType<typeof parentOf>>
 
 export type Decision =
-  | { readonly change: RunChange; readonly did: readonly Frozen[] }
-  /** Nothing is decided: this run's family must be looked up first. */
+  | { readonly change: RunChange; readonly did: readonly SnapshotStep[] }
+  /** Nothing is decided: this run's family must be read first. */
   | { readonly parent: ParentKey }
 
-export interface Freezer {
-  readonly counters: Readonly<FreezerCounters>
-  /** `chain`: the run's ancestors as far as they are known; undefined while nobody has looked them up. */
+export interface Snapshotter {
+  readonly counters: Readonly<SnapshotCounters>
+  /** `chain`: the run's ancestors as far as they are known; undefined while they were not read. */
   decide(known: StoredRun, chain: readonly Ancestor[] | undefined, now: Millis): Decision
   /**
-   * The same work, and what is owed for its run when that is due at once and all of it is at hand: a settle delay of 0 takes
-   * one transaction. `did` is filled whenever the work is asked.
+   * The same work, with the run's snapshot where the run is due at once and all of it is at hand: so a settle delay of 0 takes one
+   * transaction. `did` is filled whenever the work is called.
    */
-  atOnce(work: RunWork, did: Frozen[]): RunWork
+  atOnce(work: RunWork, did: SnapshotStep[]): RunWork
   /** What was decided is committed. */
-  committed(did: readonly Frozen[]): void
+  committed(did: readonly SnapshotStep[]): void
 }
 
-export function createFreezer(options: FreezerOptions): Freezer {
-  const counters: FreezerCounters = { attempts: 0, supplements: 0, blocked: 0, stale: 0, excluded: 0 }
-  const decide: Freezer['decide'] = (known, chain, now) => {
-    const frozen = known.run.attempts[0]?.trace
-    const parent = frozen === undefined ? parentOf(known.run) : undefined
+export function createSnapshotter(options: SnapshotterOptions): Snapshotter {
+  const counters: SnapshotCounters = { attempts: 0, supplements: 0, blocked: 0, stale: 0, excluded: 0 }
+  const decide: Snapshotter['decide'] = (known, chain, now) => {
+    const exported = known.run.attempts[0]?.trace
+    const parent = exported === undefined ? parentOf(known.run) : undefined
     if (parent !== undefined && chain === undefined) return { parent }
-    return freeze(known, frozen ?? traceContextOf(known.run, chain ?? [], options.family), now, options)
+    return takeSnapshots(known, exported ?? traceContextOf(known.run, chain ?? [], options.family), now, options)
   }
   return {
     counters,
@@ -72,52 +72,52 @@ export function createFreezer(options: FreezerOptions): Freezer {
       ...work,
       decide: (known, now) => {
         did.length = 0
-        const heard = work.decide(known, now)
+        const merged = work.decide(known, now)
         const isWhole = known === undefined || work.jobs === 'all'
-        if (heard === undefined || !isWhole || (heard.timing.dueAt ?? Infinity) > now) return heard
-        const decision = decide({ run: heard.run, timing: heard.timing, firstSeenBy: {} }, undefined, now)
-        if ('parent' in decision) return heard
+        if (merged === undefined || !isWhole || (merged.timing.dueAt ?? Infinity) > now) return merged
+        const decision = decide({ run: merged.run, timing: merged.timing, firstSeenBy: {} }, undefined, now)
+        if ('parent' in decision) return merged
         did.push(...decision.did)
-        const jobs = new Map([...heard.jobs, ...decision.change.jobs].map(job => [job.id, job]))
-        return { ...heard, ...decision.change, jobs: [...jobs.values()] }
+        const jobs = new Map([...merged.jobs, ...decision.change.jobs].map(job => [job.id, job]))
+        return { ...merged, ...decision.change, jobs: [...jobs.values()] }
       },
     }),
     committed: did => {
       for (const step of did) counters[step] += 1
-      if (did.length > 0) options.onFrozen()
+      if (did.length > 0) options.onSnapshot()
     },
   }
 }
 
-/** Freezes until nothing more is owed now; answers what to write, always with the time of the next look. */
-function freeze(known: StoredRun, trace: TraceContext, now: Millis, options: FreezerOptions): Decision {
+/** Takes snapshots until nothing more is due now; answers what to write, always with the time at which the run is due next. */
+function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, options: SnapshotterOptions): Decision {
   const { rules, selection, to, measure } = options
   let { run } = known
   let timing = boundedTiming(known.timing, now, rules)
   const jobs = new Map<number, Job>()
-  const owed: PendingChunk[] = []
+  const pending: PendingChunk[] = []
   const totals: ProjectIncrements[] = []
-  const did: Frozen[] = []
+  const did: SnapshotStep[] = []
   const changed = (next: RunTiming): Decision => ({
-    change: { run, jobs: [...jobs.values()], pending: owed, totals, timing: next },
+    change: { run, jobs: [...jobs.values()], pending, totals, timing: next },
     did,
   })
   for (;;) {
     const next = plan(run, trace, rules, { now, ...timing })
     if (next.step === 'rest') return changed({ changedAt: timing.changedAt })
     if (next.step === 'wait') return changed({ ...timing, endedAt: next.endedAt ?? timing.endedAt, dueAt: next.due })
-    run = next.frozen.run
+    run = next.snapshot.run
     timing = { changedAt: timing.changedAt }
-    for (const job of next.frozen.jobs) jobs.set(job.id, job)
+    for (const job of next.snapshot.jobs) jobs.set(job.id, job)
     did.push(next.why === 'supplement' ? 'supplements' : 'attempts')
     if (next.why === 'blocked' || next.why === 'stale') did.push(next.why)
     if (!isWanted(run, selection)) {
       did.push('excluded')
       continue
     }
-    const { chunks } = next.frozen
+    const { chunks } = next.snapshot
     const observedAt = known.timing.changedAt
-    if (to.length > 0) owed.push(...chunks.map(chunk => ({ chunk: { ...chunk, observedAt }, to })))
+    if (to.length > 0) pending.push(...chunks.map(chunk => ({ chunk: { ...chunk, observedAt }, to })))
     if (measure !== undefined) totals.push(...chunks.flatMap(chunk => measure(chunk) ?? []))
   }
 }

@@ -6,8 +6,8 @@ import type { IntakeCounters } from '../processing/intake.ts'
 import type { ExportQueueStatus } from '../export/exporter.ts'
 import type { PollerCounters } from '../discovery/poller.ts'
 import type { RedeliveryCounters } from '../discovery/redelivery.ts'
-import type { FreezerCounters } from '../processing/take-snapshots.ts'
-import type { SettlerCounters } from '../processing/settle-loop.ts'
+import type { SnapshotCounters } from '../processing/take-snapshots.ts'
+import type { SettleCounters } from '../processing/settle-loop.ts'
 import type { WebhookCounts } from '../ingress/webhook-counts.ts'
 
 /** What is looked at when somebody asks for the metrics. */
@@ -16,8 +16,8 @@ export interface Seen {
   readonly now: number
   readonly webhook: WebhookCounts
   readonly intake: Readonly<IntakeCounters>
-  readonly freezer: Readonly<FreezerCounters>
-  readonly settler: Readonly<SettlerCounters>
+  readonly freezer: Readonly<SnapshotCounters>
+  readonly settler: Readonly<SettleCounters>
   readonly lanes: readonly ExportQueueStatus[]
   readonly inbox: InboxState
   readonly runs: { readonly runs: number; readonly onlyJobs: number; readonly open: number }
@@ -79,7 +79,7 @@ export const observedMetrics = [
     ] },
   { name: 'pipespan.intake.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome'],
     says: 'Deliveries taken from the inbox, by what became of them.',
-    seen: ({ intake: { understood, ignored, unparseable, excluded, lost } }) => entries({ understood, ignored, unparseable, excluded, lost }, outcome => ({ outcome })) },
+    seen: ({ intake: { processed: understood, ignored, unparseable, excluded, lost } }) => entries({ understood, ignored, unparseable, excluded, lost }, outcome => ({ outcome })) },
   { name: 'pipespan.intake.dropped_jobs', type: 'counter', unit: '{job}', attributes: [],
     says: 'Single jobs left out of deliveries that were otherwise understood.',
     seen: ({ intake }) => [{ value: intake.droppedJobs }] },
@@ -93,7 +93,7 @@ export const observedMetrics = [
   { name: 'pipespan.inbox.age', type: 'gauge', unit: 's', attributes: [],
     says: 'How long the oldest delivery has waited in the inbox.', seen: ({ inbox, now }) => [{ value: age(inbox.oldest, now) }] },
   { name: 'pipespan.inbox.kept', type: 'gauge', unit: '{delivery}', attributes: [],
-    says: 'Deliveries that could not be understood, kept for inspection.', seen: ({ inbox }) => [{ value: inbox.quarantined }] },
+    says: 'Deliveries that could not be decoded, kept for inspection.', seen: ({ inbox }) => [{ value: inbox.quarantined }] },
   { name: 'pipespan.runs.stored', type: 'gauge', unit: '{run}', attributes: ['state'],
     says: 'Runs in the store: under way or not yet settled, at rest, or known from job events alone.',
     seen: ({ runs: { runs, open, onlyJobs } }) => entries({ open, rest: Math.max(0, runs - open - onlyJobs), only_jobs: onlyJobs }, state => ({ state })) },
@@ -101,9 +101,9 @@ export const observedMetrics = [
     says: 'Attempts and supplements that were frozen, and attempts that the configuration leaves out.',
     seen: ({ freezer: { attempts, supplements, blocked, stale, excluded } }) =>
       entries({ complete: attempts - blocked - stale, blocked, stale, supplement: supplements, excluded }, kind => ({ kind })) },
-  { name: 'pipespan.runs.put_off', type: 'counter', unit: '{run}', attributes: [],
-    says: 'How often a run was put off because it could not be settled, while others could; the log names it.',
-    seen: ({ settler }) => [{ value: settler.putOff }] },
+  { name: 'pipespan.runs.postponed', type: 'counter', unit: '{run}', attributes: [],
+    says: 'How often a run was postponed because it could not be settled, while others could; the log names it.',
+    seen: ({ settler }) => [{ value: settler.postponed }] },
   { name: 'pipespan.export.queue.size', type: 'gauge', unit: '{export}', attributes: lane,
     says: 'Exports owed.', seen: ({ lanes }) => lanes.map(one => ({ value: one.pending, attributes: laneOf(one) })) },
   { name: 'pipespan.export.queue.age', type: 'gauge', unit: 's', attributes: lane,

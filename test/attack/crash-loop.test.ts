@@ -49,7 +49,7 @@ describe.each(['sqlite', 'postgres'])('a delivery that kills its reader, on %s',
         if (await daemon.revive({})) {
           const isAlive = await Promise.race([
             daemon.process.ended.then(() => false),
-            daemon.process.logged('a delivery could not be understood', 60_000).then(
+            daemon.process.logged('a delivery is quarantined', 60_000).then(
               () => true,
               () => false,
             ),
@@ -64,7 +64,7 @@ describe.each(['sqlite', 'postgres'])('a delivery that kills its reader, on %s',
       await receiver.until(() => receiver.counts.spans === 6, 60_000)
       let stdout = ''
       const list = async (): Promise<string> => ({ stdout } = await daemon.command('inbox', 'list')).stdout
-      await expect.poll(list, { timeout: 30_000 }).toMatch(/0 waiting to be read, 1 could not be understood/)
+      await expect.poll(list, { timeout: 30_000 }).toMatch(/0 waiting to be read, 1 could not be decoded/)
       expect(stdout).toMatch(/3 times in a row the daemon's process died while it read this delivery/)
       expect(daemon.output).not.toContain('planted')
     },

@@ -2,10 +2,10 @@
 // (PIPESPAN_TEST_FULL=1); PIPESPAN_TEST_BACKLOG says how many pipelines, 500,000 without it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
-import { absorbing } from '../../src/processing/merge-observations.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { everything } from '../flow/world.ts'
-import { createFreezer } from '../../src/processing/take-snapshots.ts'
-import { createSettler } from '../../src/processing/settle-loop.ts'
+import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
+import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { Daemon } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
@@ -29,15 +29,15 @@ async function buildBacklog(file: string): Promise<void> {
   const store = openSqlite(file, wide)
   const day = 86_400_000
   const rules = { settle: 1, blockedAfter: day, staleAfter: day }
-  const settler = createSettler({
+  const settler = createSettleLoop({
     runs: store.runs,
     perTransaction: store.runsPerTransaction,
-    freezer: createFreezer({
+    snapshotter: createSnapshotter({
       rules: { ...rules, deadline: day, chunkSize: 500 },
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
       selection: everything,
       to: [{ destination: 'default', signal: 'traces' }],
-      onFrozen: () => undefined,
+      onSnapshot: () => undefined,
     }),
     clock: systemClock,
     log: silentLog(),
@@ -50,7 +50,7 @@ async function buildBacklog(file: string): Promise<void> {
       const parsed = parseDelivery({ event: 'Pipeline Hook', body }, options)
       return parsed.outcome === 'observation' ? [parsed.observation] : []
     })
-    await store.runs.transact(absorbing(observations, 'webhook', rules))
+    await store.runs.transact(mergeWork(observations, 'webhook', rules))
     await settler.drain()
   }
   await sleep(10)

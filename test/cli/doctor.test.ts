@@ -7,7 +7,7 @@ import path from 'node:path'
 import { Writable } from 'node:stream'
 import type { AddressInfo, Socket } from 'node:net'
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
-import { absorbing } from '../../src/processing/merge-observations.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { event, rules } from '../flow/world.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
 import { loadConfig } from '../../src/config/load.ts'
@@ -367,7 +367,7 @@ it('11: clocks that differ', async () => {
 })
 
 it('12: deliveries of another instance', async () => {
-  await daemon.store.runs.transact(absorbing([event('running', {}, [])], 'webhook', rules))
+  await daemon.store.runs.transact(mergeWork([event('running', {}, [])], 'webhook', rules))
   expect(await examined()).toEqual({
     code: 1,
     told: [

@@ -4,8 +4,8 @@ import { createIntake } from '../../src/processing/intake.ts'
 import { createPlatformClient, type PlatformClient } from '../../src/platform/rest/client.ts'
 import { createPoller, type Poller, type PollerOptions } from '../../src/discovery/poller.ts'
 import { everything } from '../flow/world.ts'
-import { createFreezer } from '../../src/processing/take-snapshots.ts'
-import { createSettler } from '../../src/processing/settle-loop.ts'
+import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
+import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { createStoredBudget } from '../../src/discovery/stored-budget.ts'
 import { createTroubles } from '../../src/platform/rest/error-throttle.ts'
 import { deliveryOf, headersOf, type Delivery } from '../../src/demo/platform/delivery.ts'
@@ -111,20 +111,26 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     staleAfter: 7 * day,
     enrichDeadline: options.enrich === false ? undefined : 2 * minute,
   }
-  const freezer = createFreezer({
+  const freezer = createSnapshotter({
     rules: { ...rules, deadline: 2 * minute, chunkSize: 500 },
     family: { scheme: 'instance', profile: 'generic', bridgesWillCome: options.enrich !== false },
     selection: everything,
     to: [{ destination: 'default', signal: 'traces' }],
-    onFrozen: () => undefined,
+    onSnapshot: () => undefined,
   })
-  const settler = createSettler({ runs: store.runs, perTransaction: store.runsPerTransaction, freezer, clock, log })
+  const settler = createSettleLoop({
+    runs: store.runs,
+    perTransaction: store.runsPerTransaction,
+    snapshotter: freezer,
+    clock,
+    log,
+  })
   const intake = createIntake({
     inbox: store.inbox,
     runs: store.runs,
     runsPerTransaction: store.runsPerTransaction,
     rules,
-    freezer,
+    snapshotter: freezer,
     selection: everything,
     parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
     redact: withoutVariables,

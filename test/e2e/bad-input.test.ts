@@ -78,7 +78,7 @@ const refused: readonly Case[] = [
   },
 ]
 
-/** Accepted at the door, where nothing is parsed; what cannot be understood behind it is kept with the reason. */
+/** Accepted at the door, where nothing is parsed; what cannot be decoded behind it is kept with the reason. */
 const kept: readonly { readonly name: string; readonly body: string; readonly reason: RegExp }[] = [
   { name: 'JSON that ends early', body: good.slice(0, -20) + '}', reason: /JSON/ },
   { name: 'no pipeline id', body: pipelineBody(2, one => delete one.object_attributes.id), reason: /id/ },

@@ -1,9 +1,9 @@
 // The flush of cumulative metrics: a real store, real totals, and a receiver that reads what arrives.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { absorbing } from '../../src/processing/merge-observations.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../../src/export/metric-flush.ts'
-import { createFreezer } from '../../src/processing/take-snapshots.ts'
-import { createSettler } from '../../src/processing/settle-loop.ts'
+import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
+import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { endpoint } from './bench.ts'
 import { everything, event, job, at, rules } from '../flow/world.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
@@ -62,18 +62,18 @@ function start(options: Partial<MetricFlushOptions> = {}): MetricFlush {
 
 /** Hears these pipelines and freezes what has ended. */
 async function run(...observations: Observation[]): Promise<void> {
-  await store.runs.transact(observations.flatMap(one => absorbing([one], 'webhook', rules)))
+  await store.runs.transact(observations.flatMap(one => mergeWork([one], 'webhook', rules)))
   now += rules.settle
-  await createSettler({
+  await createSettleLoop({
     runs: store.runs,
     perTransaction: store.runsPerTransaction,
-    freezer: createFreezer({
+    snapshotter: createSnapshotter({
       rules,
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
       selection: everything,
       to: [],
       measure: part => measure(part, settings),
-      onFrozen: () => undefined,
+      onSnapshot: () => undefined,
     }),
     clock,
     log: silentLog(),

@@ -1,8 +1,8 @@
 // A store on real SQLite under a clock that the test moves, with the rooms that stand between an observation and an export.
-import { absorbing } from '../../src/processing/merge-observations.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { createSelection } from '../../src/processing/selection.ts'
-import { createFreezer } from '../../src/processing/take-snapshots.ts'
-import { createSettler } from '../../src/processing/settle-loop.ts'
+import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
+import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { FamilyOptions } from '../../src/model/family.ts'
@@ -55,15 +55,15 @@ export interface World {
 export function openWorld(family: Partial<FamilyOptions> = {}): World {
   let now = t0
   const store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
-  const settler = createSettler({
+  const settler = createSettleLoop({
     runs: store.runs,
     perTransaction: store.runsPerTransaction,
-    freezer: createFreezer({
+    snapshotter: createSnapshotter({
       rules,
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false, ...family },
       selection: everything,
       to: [{ destination: 'default', signal: 'traces' }],
-      onFrozen: () => undefined,
+      onSnapshot: () => undefined,
     }),
     clock: { now: () => now, sleep: async () => undefined },
     log: silentLog(),
@@ -71,7 +71,7 @@ export function openWorld(family: Partial<FamilyOptions> = {}): World {
   return {
     store,
     hear: async (...observations) => {
-      for (const one of observations) await store.runs.transact(absorbing([one], 'webhook', rules))
+      for (const one of observations) await store.runs.transact(mergeWork([one], 'webhook', rules))
     },
     pass: async ms => {
       const end = now + ms

@@ -36,10 +36,10 @@ function frozenOf(run: Run): { run: Run; parts: Chunk[] } {
   const parts: Chunk[] = []
   for (let steps = 0; ; steps += 1) {
     const next = plan(run, traceContextOf(run, [], family), rules, { now, changedAt: 0, endedAt: 0 })
-    if (next.step !== 'freeze') return { run, parts }
+    if (next.step !== 'snapshot') return { run, parts }
     must(steps < 20, 'it comes to rest')
-    run = next.frozen.run
-    parts.push(...next.frozen.chunks)
+    run = next.snapshot.run
+    parts.push(...next.snapshot.chunks)
   }
 }
 

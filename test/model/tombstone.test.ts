@@ -30,8 +30,8 @@ const plausible = observation.map((one): Observation => {
 function atRest(run: Run): Run {
   for (let steps = 0; steps < 50; steps += 1) {
     const next = plan(run, trace, rules, late)
-    if (next.step !== 'freeze') return run
-    run = next.frozen.run
+    if (next.step !== 'snapshot') return run
+    run = next.snapshot.run
   }
   throw new Error('never comes to rest')
 }

@@ -67,7 +67,7 @@ it.each<[string, Partial<Health>, string, string]>([
   [
     'deliveries that were not understood',
     { inbox: { waiting: 0, waitingBytes: 0, quarantined: 1 } },
-    '1 delivery could not be understood and is kept.',
+    '1 delivery could not be decoded and is kept.',
     'See why on the page of sources, or with `pipespan inbox list`; try again after an upgrade.',
   ],
   [

@@ -1,9 +1,9 @@
 // Runs that are due the moment they are heard of, on a real store: frozen in the same transaction, and as they were later.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { absorbing } from '../../src/processing/merge-observations.ts'
-import { createFreezer, type Freezer, type Frozen } from '../../src/processing/take-snapshots.ts'
-import { createSettler } from '../../src/processing/settle-loop.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { createSnapshotter, type Snapshotter, type SnapshotStep } from '../../src/processing/take-snapshots.ts'
+import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { observation } from '../model/arbitraries.ts'
@@ -17,7 +17,7 @@ const lane = { destination: 'default', signal: 'traces' } as const
 
 interface Flow {
   readonly store: Store
-  readonly freezer: Freezer
+  readonly freezer: Snapshotter
   /** News, frozen at once where it can be. */
   hear(...observations: Observation[]): Promise<void>
   /** News that waits for the settler. */
@@ -28,18 +28,18 @@ interface Flow {
 
 function openFlow(ruled = rules): Flow {
   const store = openSqlite(':memory:', { now: () => t0, maxSize: 2 ** 30 })
-  const freezer = createFreezer({
+  const freezer = createSnapshotter({
     rules: ruled,
     family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
     selection: everything,
     to: [lane],
-    onFrozen: () => undefined,
+    onSnapshot: () => undefined,
   })
   const clock = { now: () => t0, sleep: async () => undefined }
-  const settler = createSettler({
+  const settler = createSettleLoop({
     runs: store.runs,
     perTransaction: store.runsPerTransaction,
-    freezer,
+    snapshotter: freezer,
     clock,
     log: silentLog(),
   })
@@ -47,13 +47,13 @@ function openFlow(ruled = rules): Flow {
     store,
     freezer,
     hear: async (...observations) => {
-      const did: Frozen[][] = []
-      const work = absorbing(observations, 'webhook', ruled).map((one, at) => freezer.atOnce(one, (did[at] = [])))
+      const did: SnapshotStep[][] = []
+      const work = mergeWork(observations, 'webhook', ruled).map((one, at) => freezer.atOnce(one, (did[at] = [])))
       await store.runs.transact(work)
       freezer.committed(did.flat())
     },
     hearOnly: async (...observations) => {
-      await store.runs.transact(absorbing(observations, 'webhook', ruled))
+      await store.runs.transact(mergeWork(observations, 'webhook', ruled))
     },
     settle: () => settler.drain(),
     sent: async () => {

@@ -4,7 +4,7 @@ import { DataError, StoreError } from '../../src/lib/fault.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { profiles } from '../../src/platform/profile.ts'
-import { createFreezer } from '../../src/processing/take-snapshots.ts'
+import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { createIntake, type Intake } from '../../src/processing/intake.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import type { Runs } from '../../src/store/ports/runs.ts'
@@ -32,11 +32,11 @@ beforeEach(() => {
   store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
   const runs: Runs = {
     ...store.runs,
-    transact: async (work, understood) => {
+    transact: async (work, processed) => {
       const error = trouble(work.map(({ key }) => key.pipelineId))
       if (error !== undefined) throw error
-      taken.push(understood?.ids.length ?? 0)
-      return store.runs.transact(work, understood)
+      taken.push(processed?.ids.length ?? 0)
+      return store.runs.transact(work, processed)
     },
   }
   intake = createIntake({
@@ -44,11 +44,11 @@ beforeEach(() => {
     runs,
     runsPerTransaction: store.runsPerTransaction,
     rules,
-    freezer: createFreezer({
+    snapshotter: createSnapshotter({
       ...{ rules, selection: everything },
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
       to: [],
-      onFrozen: () => undefined,
+      onSnapshot: () => undefined,
     }),
     selection: everything,
     parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
@@ -102,7 +102,7 @@ describe('the intake', () => {
       await intake.drain()
       expect([await known(1), await known(3)]).toEqual([true, true])
       expect(await store.inbox.state()).toMatchObject({ waiting: 0, quarantined: 1 })
-      expect(intake.counters).toMatchObject({ understood: 2, unparseable: 1 })
+      expect(intake.counters).toMatchObject({ processed: 2, unparseable: 1 })
       const [kept] = await store.inbox.listQuarantined(1)
       expect(kept?.reason).toContain('It does not fit.')
       trouble = () => undefined
@@ -124,12 +124,12 @@ describe('the intake', () => {
     await post(1, 2, 3)
     await expect(intake.drain()).rejects.toThrow('It cannot be written.')
     expect(await store.inbox.state()).toMatchObject({ waiting: 3, quarantined: 0 })
-    expect(intake.counters).toMatchObject({ understood: 0, unparseable: 0 })
+    expect(intake.counters).toMatchObject({ processed: 0, unparseable: 0 })
     trouble = () => undefined
     now += afterTheLease
     await intake.drain()
     expect(await store.inbox.state()).toMatchObject({ waiting: 0, quarantined: 0 })
-    expect(intake.counters).toMatchObject({ understood: 3, unparseable: 0 })
+    expect(intake.counters).toMatchObject({ processed: 3, unparseable: 0 })
   })
 
   it('leaves everything in the inbox where not one of several fits: then it is no single one to blame', async () => {
@@ -152,7 +152,7 @@ describe('the intake', () => {
     }
     expect(failures).toBeGreaterThan(0)
     expect(await store.inbox.state()).toMatchObject({ waiting: 0, quarantined: 0 })
-    expect(intake.counters).toMatchObject({ understood: ids.length, unparseable: 0, lost: 0 })
+    expect(intake.counters).toMatchObject({ processed: ids.length, unparseable: 0, lost: 0 })
     expect((await store.runs.count()).runs).toBe(ids.length)
   })
 
@@ -212,6 +212,6 @@ describe('the intake', () => {
     expect((await store.runs.get({ instance, pipelineId: 1 }))?.run.pipeline?.record.facts.status).toBe(
       'awaiting_quota',
     )
-    expect(intake.counters).toMatchObject({ understood: 2, unknownStatuses: 1 })
+    expect(intake.counters).toMatchObject({ processed: 2, unknownStatuses: 1 })
   })
 })

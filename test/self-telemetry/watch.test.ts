@@ -7,9 +7,9 @@ import { createWatch } from '../../src/self-telemetry/watch.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { observedMetrics, ownMetrics } from '../../src/self-telemetry/table.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
-import { absorbing } from '../../src/processing/merge-observations.ts'
-import { createFreezer } from '../../src/processing/take-snapshots.ts'
-import { createSettler } from '../../src/processing/settle-loop.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
+import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { event, everything, at, rules } from '../flow/world.ts'
 import { silentLog } from '../../src/lib/log.ts'
 
@@ -80,18 +80,18 @@ describe('a watched store', () => {
 
   it('tells how long it took from the last news of a pipeline to its delivery', async () => {
     const { store, points, move, now } = world()
-    await store.runs.transact(absorbing([event('success', { finishedAt: at(60) }, [])], 'webhook', rules))
+    await store.runs.transact(mergeWork([event('success', { finishedAt: at(60) }, [])], 'webhook', rules))
     move(rules.settle)
     const lane = { destination: 'default', signal: 'traces' } as const
-    await createSettler({
+    await createSettleLoop({
       runs: store.runs,
       perTransaction: store.runsPerTransaction,
-      freezer: createFreezer({
+      snapshotter: createSnapshotter({
         rules,
         family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
         selection: everything,
         to: [lane],
-        onFrozen: () => undefined,
+        onSnapshot: () => undefined,
       }),
       clock: { now, sleep: async () => undefined },
       log: silentLog(),
@@ -129,9 +129,9 @@ describe('the table of own metrics', () => {
     const seen = {
       now: 5_000,
       webhook: { received: 3, accepted: 1, duplicate: 1, ignored: { push: 1 }, refused },
-      intake: { understood: 1, ignored: 1, unparseable: 1, excluded: 1, droppedJobs: 1, unknownStatuses: 1, lost: 1 },
+      intake: { processed: 1, ignored: 1, unparseable: 1, excluded: 1, droppedJobs: 1, unknownStatuses: 1, lost: 1 },
       freezer: { attempts: 4, supplements: 1, blocked: 1, stale: 1, excluded: 1 },
-      settler: { putOff: 1 },
+      settler: { postponed: 1 },
       lanes: [lane],
       inbox: { waiting: 1, waitingBytes: 1, oldest: 2_000, quarantined: 1 },
       runs: { runs: 5, onlyJobs: 1, open: 2 },

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { createFreezer } from '../../src/processing/take-snapshots.ts'
+import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { createIntake } from '../../src/processing/intake.ts'
 import { DataError, StoreError } from '../../src/lib/fault.ts'
 import { everything, instance, rules } from '../flow/world.ts'
@@ -104,8 +104,8 @@ describe('on PostgreSQL', () => {
       )
       const intake = createIntake({
         ...{ inbox: store.inbox, runs: store.runs, runsPerTransaction: 8, rules, selection: everything },
-        freezer: createFreezer({
-          ...{ rules, selection: everything, to: [], onFrozen: () => undefined },
+        snapshotter: createSnapshotter({
+          ...{ rules, selection: everything, to: [], onSnapshot: () => undefined },
           family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
         }),
         parse: delivery => parseDelivery(delivery, { profile: profiles.generic, traceparent: false }),
@@ -133,7 +133,7 @@ describe('on PostgreSQL', () => {
       }
       await expect.poll(rounds, { timeout: 60_000, interval: 1 }).toBe(0)
       expect(failures).toBeGreaterThan(0)
-      expect(intake.counters).toMatchObject({ understood: ids.length, unparseable: 0, lost: 0 })
+      expect(intake.counters).toMatchObject({ processed: ids.length, unparseable: 0, lost: 0 })
       expect((await store.runs.count()).runs).toBe(ids.length)
     },
   )

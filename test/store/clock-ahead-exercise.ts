@@ -1,10 +1,10 @@
 // A clock that was a year, or some hours, ahead and is right again: what every store promises then, as one function.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { absorbing } from '../../src/processing/merge-observations.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { at, day, event, everything, hour, job, minute, rules } from '../flow/world.ts'
 import { createClockWatch } from '../../src/store/maintenance/clock-watch.ts'
-import { createFreezer } from '../../src/processing/take-snapshots.ts'
-import { createSettler } from '../../src/processing/settle-loop.ts'
+import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
+import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { delivery, type Bench } from './exercise.ts'
@@ -20,9 +20,9 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
   ])(`a clock that was %s ahead on ${name}`, (_, ahead) => {
     let here: Bench
     let store: Store
-    const freezer = createFreezer({
+    const freezer = createSnapshotter({
       rules,
-      ...{ selection: everything, to: [lane], onFrozen: () => undefined },
+      ...{ selection: everything, to: [lane], onSnapshot: () => undefined },
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
     })
     beforeEach(async () => {
@@ -38,13 +38,13 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
     async function hear(id: number, status: string, enrichDeadline?: number): Promise<void> {
       const jobs = [job(id * 10, 'build', 'success', { started: 5, finished: 50 })]
       const heard = event(status, status === 'running' ? {} : { finishedAt: at(60) }, jobs, {}, id)
-      await store.runs.transact(absorbing([heard], 'webhook', { ...rules, enrichDeadline }))
+      await store.runs.transact(mergeWork([heard], 'webhook', { ...rules, enrichDeadline }))
     }
     async function settle(): Promise<void> {
-      await createSettler({
+      await createSettleLoop({
         runs: store.runs,
         perTransaction: 50,
-        freezer,
+        snapshotter: freezer,
         clock: systemClock,
         log: silentLog(),
       }).drain()

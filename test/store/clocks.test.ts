@@ -1,9 +1,9 @@
 // A database whose clock is far from this host's: how long something takes or waits is reckoned by one of them, never by both.
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { absorbing } from '../../src/processing/merge-observations.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { at, event, everything, instance, job, rules } from '../flow/world.ts'
-import { createFreezer } from '../../src/processing/take-snapshots.ts'
-import { createSettler } from '../../src/processing/settle-loop.ts'
+import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
+import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { createUpkeep } from '../../src/store/maintenance/maintenance.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { shiftClock, startPostgres, type PostgresServer } from './postgres-server.ts'
@@ -34,13 +34,13 @@ async function openShifted(ms: number): Promise<Store> {
 
 function ended(pipelineId: number, settle: number): RunWork[] {
   const jobs = [job(1, 'build', 'success', { started: 5, finished: 50 })]
-  return absorbing([event('success', { finishedAt: at(60) }, jobs, {}, pipelineId)], 'webhook', { ...rules, settle })
+  return mergeWork([event('success', { finishedAt: at(60) }, jobs, {}, pipelineId)], 'webhook', { ...rules, settle })
 }
 
-function freezerOf(settle: number): ReturnType<typeof createFreezer> {
-  return createFreezer({
+function freezerOf(settle: number): ReturnType<typeof createSnapshotter> {
+  return createSnapshotter({
     rules: { ...rules, settle, deadline: 0 },
-    ...{ selection: everything, to: [lane], onFrozen: () => undefined },
+    ...{ selection: everything, to: [lane], onSnapshot: () => undefined },
     family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
   })
 }
@@ -54,7 +54,7 @@ describe.each([
     const settle = 900
     let looks = 0
     const pauses: number[] = []
-    const settler = createSettler({
+    const settler = createSettleLoop({
       runs: {
         ...store.runs,
         takeDue: async (...args) => {
@@ -63,7 +63,7 @@ describe.each([
         },
       },
       perTransaction: store.runsPerTransaction,
-      freezer: freezerOf(settle),
+      snapshotter: freezerOf(settle),
       clock: {
         ...systemClock,
         sleep: async (ms, signal) => {

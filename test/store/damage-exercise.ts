@@ -1,14 +1,14 @@
 // One row that is damaged among others: nobody who goes through many rows stops at it, on any store; it is named once and counted.
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { absorbing } from '../../src/processing/merge-observations.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { Backend, encode } from '../export/backend.ts'
 import { createExporter } from '../../src/export/exporter.ts'
-import { createFreezer } from '../../src/processing/take-snapshots.ts'
+import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { createIntake } from '../../src/processing/intake.ts'
 import { createMetricFlush } from '../../src/export/metric-flush.ts'
 import { createPollContext } from '../../src/discovery/poll-context.ts'
-import { createSettler } from '../../src/processing/settle-loop.ts'
+import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { day, everything, event, instance, job, at, minute, rules, t0 } from '../flow/world.ts'
 import { delivery } from './exercise.ts'
 import { destination } from '../export/bench.ts'
@@ -59,8 +59,8 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       return found
     }
 
-    const freezer = createFreezer({
-      ...{ rules, selection: everything, to: [lane], onFrozen: () => undefined },
+    const freezer = createSnapshotter({
+      ...{ rules, selection: everything, to: [lane], onSnapshot: () => undefined },
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
       measure: part => measure(part, settings),
     })
@@ -75,15 +75,15 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
           id,
         ),
       )
-      await store.runs.transact(absorbing(heard, 'webhook', rules))
+      await store.runs.transact(mergeWork(heard, 'webhook', rules))
     }
 
     async function settle(): Promise<number> {
       const clock = { now: () => here.now(), sleep: async () => undefined }
-      const settler = createSettler({ runs: store.runs, perTransaction: 16, log, freezer, clock })
+      const settler = createSettleLoop({ runs: store.runs, perTransaction: 16, log, snapshotter: freezer, clock })
       here.move(rules.settle)
       await settler.drain()
-      return settler.counters.putOff
+      return settler.counters.postponed
     }
 
     /** What was in memory is read anew. */
@@ -277,7 +277,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       await hear([bad], 'running')
       const child = { sourcePipeline: { pipelineId: bad, jobId: bad * 10, projectId: 3 } }
       await store.runs.transact(
-        absorbing(
+        mergeWork(
           [event('success', { finishedAt: at(60) }, [job(990, 'build', 'success')], child, 99)],
           'webhook',
           rules,
@@ -297,7 +297,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
           runs: store.runs,
           runsPerTransaction: 16,
           rules,
-          freezer,
+          snapshotter: freezer,
           selection: everything,
           log,
           clock: systemClock,

@@ -1,6 +1,6 @@
 // What every store promises, as one function: run against each database.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { absorbing } from '../../src/processing/merge-observations.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { event, instance, job, at, rules } from '../flow/world.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { blamedInHaste, type Delivery } from '../../src/store/ports/inbox.ts'
@@ -28,7 +28,7 @@ export function delivery(name: string | undefined, body = `{"name":"${name}"}`):
 
 function finished(pipelineId = 7): RunWork[] {
   const jobs = [job(1, 'build', 'success', { started: 5, finished: 50 }), job(2, 'test', 'failed', { finished: 55 })]
-  return absorbing([event('failed', { finishedAt: at(60) }, jobs, {}, pipelineId)], 'webhook', rules)
+  return mergeWork([event('failed', { finishedAt: at(60) }, jobs, {}, pipelineId)], 'webhook', rules)
 }
 
 /** Freezes the run's next attempt, owed to these lanes. */
@@ -126,7 +126,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect((await store.inbox.lease(10, 100, 1_000)).items.map(item => item.key)).toEqual(['a'])
       })
 
-      it('keeps what cannot be understood with its reason, and lets it be sent again', async () => {
+      it('keeps what cannot be decoded with its reason, and lets it be sent again', async () => {
         await store.inbox.put([delivery('a')])
         const { token, items } = await store.inbox.lease(10, 1e6, 1_000)
         await store.inbox.quarantine(token, items[0]!.id, {

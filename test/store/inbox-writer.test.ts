@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { absorbing } from '../../src/processing/merge-observations.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { backupSqlite } from '../../src/store/sqlite/backup.ts'
 import { delivery, exercise, type Bench } from './exercise.ts'
 import { at, event, rules, t0 } from '../flow/world.ts'
@@ -132,7 +132,7 @@ describe('a store with a journal', () => {
     const { token, items } = held
     const [a, , c] = items
     await store.inbox.erase(token, [c!.id])
-    const work = absorbing([event('success', { finishedAt: at(60) }, [])], 'webhook', rules)
+    const work = mergeWork([event('success', { finishedAt: at(60) }, [])], 'webhook', rules)
     expect(await store.runs.transact(work, { token, ids: [a!.id] })).toBe(true)
     await store.inbox.readingEnded(held, false)
     await beginAgain()
@@ -151,7 +151,7 @@ describe('a store with a journal', () => {
     await store.inbox.put([delivery('a')])
     const { token, items } = await lease()
     const broken = {
-      ...absorbing([event('success', { finishedAt: at(60) }, [])], 'webhook', rules)[0]!,
+      ...mergeWork([event('success', { finishedAt: at(60) }, [])], 'webhook', rules)[0]!,
       decide: () => {
         throw new Error('no')
       },

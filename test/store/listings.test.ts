@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { absorbing } from '../../src/processing/merge-observations.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { at, event, job, jobEvent, rules, t0 } from '../flow/world.ts'
 import { openSqlite, openSqliteShared } from '../../src/store/sqlite/open-sqlite.ts'
 import type { Observation } from '../../src/model/observation.ts'
@@ -26,7 +26,7 @@ describe('the lists of an SQLite file', () => {
   })
 
   const hear = async (by: Pick<Store, 'runs'>, ...observations: Observation[]): Promise<unknown> =>
-    by.runs.transact(absorbing(observations, 'webhook', rules))
+    by.runs.transact(mergeWork(observations, 'webhook', rules))
   const running = event('running', {}, [job(1, 'build', 'running', { started: 5 })])
   const failed = event('failed', { finishedAt: at(60) }, [job(1, 'build', 'failed', { started: 5, finished: 50 })])
   /** How many have the status. */
@@ -82,13 +82,13 @@ describe('the lists of an SQLite file', () => {
   it('say nothing of a change that was rolled back', async () => {
     await hear(store, running)
     const broken = {
-      ...absorbing([failed], 'webhook', rules)[0]!,
+      ...mergeWork([failed], 'webhook', rules)[0]!,
       key: { ...failed.key, pipelineId: 8 },
       decide: (): never => {
         throw new Error('broken')
       },
     }
-    await expect(store.runs.transact([...absorbing([failed], 'webhook', rules), broken])).rejects.toThrow('broken')
+    await expect(store.runs.transact([...mergeWork([failed], 'webhook', rules), broken])).rejects.toThrow('broken')
     expect([await withStatus(store, 'running'), await withStatus(store, 'failed')]).toEqual([1, 0])
   })
 

@@ -1,5 +1,5 @@
 // A store full of runs, made from a seed: projects, branches, durations and failures as a company's would be.
-import { absorb } from '../../src/processing/merge-observations.ts'
+import { mergeIntoRun } from '../../src/processing/merge-observations.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { observedRun } from '../../src/model/run.ts'
 import { Random } from '../../src/demo/platform/random.ts'
@@ -117,7 +117,7 @@ function written(observation: Observation, to: readonly ExportQueue[]): RunWork 
     jobs: 'all',
     source: 'webhook',
     decide: (known, now) => {
-      const { run } = absorb(known, heard, now, rules) ?? { run: heard }
+      const { run } = mergeIntoRun(known, heard, now, rules) ?? { run: heard }
       const { pipelineId } = observation.key
       const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
       const frozen = snapshotAttempt(run, [...run.jobs.values()], trace, false, now, { chunkSize: 500 })

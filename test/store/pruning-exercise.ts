@@ -1,6 +1,6 @@
 // What every store promises of pruning and of what it remembers, as one function: run against each database.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { absorbing } from '../../src/processing/merge-observations.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { at, day, event, instance, job, minute, rules, told } from '../flow/world.ts'
 import { createUpkeep } from '../../src/store/maintenance/maintenance.ts'
 import { delivery, type Bench } from './exercise.ts'
@@ -36,7 +36,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
     })
 
     async function hear(observation: Observation): Promise<void> {
-      await store.runs.transact(absorbing([observation], 'webhook', rules))
+      await store.runs.transact(mergeWork([observation], 'webhook', rules))
     }
 
     /** Freezes what is owed of a run; answers the parts. */
@@ -48,10 +48,10 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
         decide: (known, now) => {
           const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
           const next = plan(known!.run, trace, rules, { now: now + week * 2, changedAt: 0, endedAt: 0 })
-          if (next.step !== 'freeze') return { run: known!.run, jobs: [], timing: { changedAt: now } }
-          parts.push(...next.frozen.chunks)
-          const owed = next.frozen.chunks.map(chunk => ({ chunk, to: [to] }))
-          return { run: next.frozen.run, jobs: next.frozen.jobs, timing: { changedAt: now }, pending: owed }
+          if (next.step !== 'snapshot') return { run: known!.run, jobs: [], timing: { changedAt: now } }
+          parts.push(...next.snapshot.chunks)
+          const owed = next.snapshot.chunks.map(chunk => ({ chunk, to: [to] }))
+          return { run: next.snapshot.run, jobs: next.snapshot.jobs, timing: { changedAt: now }, pending: owed }
         },
       }
       await store.runs.transact([work])

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createExporter, type Exporter } from '../../src/export/exporter.ts'
 import { createIntake, type Intake } from '../../src/processing/intake.ts'
 import { everything } from '../flow/world.ts'
-import { createFreezer } from '../../src/processing/take-snapshots.ts'
-import { createSettler, type Settler } from '../../src/processing/settle-loop.ts'
+import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
+import { createSettleLoop, type SettleLoop } from '../../src/processing/settle-loop.ts'
 import { encodeTraces } from '../../src/telemetry/encode.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
@@ -92,7 +92,7 @@ class Replica {
   readonly ice = new Ice()
   readonly store: Store
   readonly intake: Intake
-  readonly settler: Settler
+  readonly settler: SettleLoop
   readonly exporter: Exporter
   #running = false
 
@@ -100,11 +100,11 @@ class Replica {
     this.store = store
     const log = silentLog()
     const { inbox, runs, outbox: exports } = this.#iced(store)
-    const freezer = createFreezer({
+    const freezer = createSnapshotter({
       ...{ rules, selection: everything },
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
       to: [{ destination: 'default', signal: 'traces' }],
-      onFrozen: () => this.exporter.wake(),
+      onSnapshot: () => this.exporter.wake(),
     })
     this.intake = createIntake({
       ...{
@@ -112,7 +112,7 @@ class Replica {
         runs,
         runsPerTransaction: store.runsPerTransaction,
         rules,
-        freezer,
+        snapshotter: freezer,
         selection: everything,
         version: '1.0.0',
         clock,
@@ -122,7 +122,13 @@ class Replica {
       redact: body => body,
       onChange: () => this.settler.wake(),
     })
-    this.settler = createSettler({ runs, perTransaction: store.runsPerTransaction, freezer, clock, log })
+    this.settler = createSettleLoop({
+      runs,
+      perTransaction: store.runsPerTransaction,
+      snapshotter: freezer,
+      clock,
+      log,
+    })
     const endpoint = { url: `${receiver.url}/v1/traces`, headers: {}, timeoutMs: 2_000, compression: 'none' as const }
     this.exporter = createExporter({
       ...{ exports, clock, log },

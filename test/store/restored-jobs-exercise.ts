@@ -1,10 +1,10 @@
 // What every store promises of jobs that only a frozen part tells of, as one function: run against each database.
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { absorbing } from '../../src/processing/merge-observations.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { at, day, event, everything, instance, job, jobEvent, minute, rules } from '../flow/world.ts'
 import { canonical } from '../../src/model/versioned.ts'
-import { createFreezer, type Freezer } from '../../src/processing/take-snapshots.ts'
+import { createSnapshotter, type Snapshotter } from '../../src/processing/take-snapshots.ts'
 import { createSelection } from '../../src/processing/selection.ts'
 import { observation } from '../model/arbitraries.ts'
 import type { Bench } from './exercise.ts'
@@ -16,13 +16,13 @@ import type { Store } from '../../src/store/ports/store.ts'
 const key = { instance, pipelineId: 7 }
 const atOnce = { ...rules, settle: 0, deadline: 0 }
 
-function freezer(selection = everything): Freezer {
-  return createFreezer({
+function freezer(selection = everything): Snapshotter {
+  return createSnapshotter({
     rules: atOnce,
     family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
     selection,
     to: [{ destination: 'default', signal: 'traces' }],
-    onFrozen: () => undefined,
+    onSnapshot: () => undefined,
   })
 }
 
@@ -70,7 +70,7 @@ const step: fc.Arbitrary<Step> = fc.record({
 function works(pipelineId: number, { observations, frozen, isWanted }: Step): RunWork[] {
   const own = { instance, pipelineId }
   const by = isWanted ? freezes : leavesOut
-  const heard = absorbing(
+  const heard = mergeWork(
     observations.map(one => ({ ...one, key: own })),
     'webhook',
     atOnce,
@@ -112,7 +112,7 @@ export function toldExercise(name: string, bench: () => Promise<Bench>): void {
     })
 
     const hear = async (one: Observation): Promise<boolean> =>
-      store.runs.transact(absorbing([one], 'webhook', atOnce).map(work => freezes.atOnce(work, [])))
+      store.runs.transact(mergeWork([one], 'webhook', atOnce).map(work => freezes.atOnce(work, [])))
     const rows = async (): Promise<number> => {
       const table = (await store.tables.list()).find(one => one.name === 'jobs')
       return store.tables.count(table!)

@@ -1,9 +1,9 @@
 // One run of which what is stored is damaged, among others that are due: what the settler promises on every store.
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { absorbing } from '../../src/processing/merge-observations.ts'
-import { createFreezer } from '../../src/processing/take-snapshots.ts'
-import { createSettler, type Settler } from '../../src/processing/settle-loop.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
+import { createSettleLoop, type SettleLoop } from '../../src/processing/settle-loop.ts'
 import { everything, event, instance, job, at, minute, rules, second } from '../flow/world.ts'
 import type { Bench } from './exercise.ts'
 import type { Store } from '../../src/store/ports/store.ts'
@@ -39,15 +39,15 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
       const told = ids.map(id =>
         event('success', { finishedAt: at(60) }, [job(id * 10, 'build', 'success', { finished: 50 })], {}, id),
       )
-      await store.runs.transact(absorbing(told, 'webhook', rules))
+      await store.runs.transact(mergeWork(told, 'webhook', rules))
     }
 
-    function settlerOn(): Settler {
-      return createSettler({
+    function settlerOn(): SettleLoop {
+      return createSettleLoop({
         ...{ runs: store.runs, perTransaction: due.length },
         log: pino({}, { write: line => lines.push(JSON.parse(line) as Record<string, unknown>) }),
-        freezer: createFreezer({
-          ...{ rules, selection: everything, to: [lane], onFrozen: () => undefined },
+        snapshotter: createSnapshotter({
+          ...{ rules, selection: everything, to: [lane], onSnapshot: () => undefined },
           family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
         }),
         clock: { now: () => here.now(), sleep: async () => undefined },
@@ -69,15 +69,15 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
       here.move(rules.settle)
       await settler.drain()
       expect(await sent()).toEqual(due.filter(id => id !== bad))
-      expect(settler.counters.putOff).toBe(1)
+      expect(settler.counters.postponed).toBe(1)
 
       // It is asked about ever more rarely, in no hot loop, and told of once.
       for (let seconds = 0; seconds < 15 * 60; seconds += 5) {
         here.move(5 * second)
         await settler.drain()
       }
-      expect(settler.counters.putOff).toBeGreaterThan(4)
-      expect(settler.counters.putOff).toBeLessThan(12)
+      expect(settler.counters.postponed).toBeGreaterThan(4)
+      expect(settler.counters.postponed).toBeLessThan(12)
       expect(lines.filter(({ level }) => level === pino.levels.values.error)).toMatchObject([
         { instance, pipelineId: bad },
       ])
@@ -100,7 +100,7 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
       await here.sql('ALTER TABLE away RENAME TO jobs')
       here.move(minute)
       await settler.drain()
-      expect(settler.counters.putOff).toBe(0)
+      expect(settler.counters.postponed).toBe(0)
       expect(await sent()).toEqual(due)
     })
   })

@@ -1,6 +1,6 @@
 // What every store promises of running totals, as one function: run against each database.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { absorbing } from '../../src/processing/merge-observations.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { event, instance, job, at, rules } from '../flow/world.ts'
 import type { Bench } from './exercise.ts'
 import type { Amount, Increment, ProjectIncrements } from '../../src/model/totals.ts'
@@ -25,7 +25,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
     beforeEach(async () => {
       here = await bench()
       store = await here.open()
-      await store.runs.transact(absorbing([event('running', {}, [job(1, 'build', 'running')])], 'webhook', rules))
+      await store.runs.transact(mergeWork([event('running', {}, [job(1, 'build', 'running')])], 'webhook', rules))
     })
     afterEach(async () => {
       await store.close()
@@ -159,7 +159,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
     it('lose nothing when two transactions move the same series at once', async () => {
       const other = await here.open()
       for (const pipelineId of [8, 9]) {
-        await store.runs.transact(absorbing([event('running', {}, [], {}, pipelineId)], 'webhook', rules))
+        await store.runs.transact(mergeWork([event('running', {}, [], {}, pipelineId)], 'webhook', rules))
       }
       const from = (opened: Store, pipelineId: number) =>
         Promise.all(
@@ -180,7 +180,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
         event('success', { finishedAt: at(9) }, [], {}, 11),
         event('manual', {}, [], {}, 12),
       ]
-      await store.runs.transact(absorbing(heard, 'webhook', rules))
+      await store.runs.transact(mergeWork(heard, 'webhook', rules))
       const rest: RunWork = {
         key: { instance, pipelineId: 12 },
         jobs: 'all',

@@ -1,6 +1,6 @@
 // What every store's views promise, as one function: run against each database.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { absorbing } from '../../src/processing/merge-observations.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { at, event, instance, job, minute, rules, t0 } from '../flow/world.ts'
 import { day, hour } from '../../src/store/ports/trends.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
@@ -35,7 +35,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
     ): Promise<void> {
       const finishedAt = seconds.finished === undefined ? {} : { finishedAt: at(seconds.finished) }
       const heard = event(status, { createdAt: at(seconds.created), ...finishedAt }, jobs, facts, id)
-      await store.runs.transact(absorbing([heard], 'webhook', rules))
+      await store.runs.transact(mergeWork([heard], 'webhook', rules))
     }
     async function freeze(pipelineId: number): Promise<void> {
       const work: RunWork = {

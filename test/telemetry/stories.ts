@@ -66,9 +66,9 @@ function tell(
     for (;;) {
       const clock = { now: at(100_000), changedAt: 0, endedAt: 0 }
       const next = plan(run, traceContextOf(run, ancestors, options), rules, clock)
-      if (next.step !== 'freeze') break
-      parts.push(...next.frozen.chunks)
-      run = next.frozen.run
+      if (next.step !== 'snapshot') break
+      parts.push(...next.snapshot.chunks)
+      run = next.snapshot.run
     }
   }
   if (run === undefined) throw new Error('a story tells something')

@@ -1,4 +1,4 @@
-// What may be kept of a delivery that could not be understood: everything but its pipeline variables, which may be secrets.
+// What may be kept of a delivery that could not be decoded: everything but its pipeline variables, which may be secrets.
 import { backslash, beginOf, expectEnd, NotJson, skipSpace, skipString, skipValue, type Visitor } from './json-walk.ts'
 
 /** Bytes kept of a body that is not JSON. */

@@ -37,7 +37,7 @@ export interface InboxLease {
   readonly items: readonly InboxItem[]
 }
 
-/** A delivery that could not be understood. */
+/** A delivery that could not be decoded. */
 export interface QuarantinedDelivery {
   readonly id: number
   readonly event: string
@@ -45,7 +45,7 @@ export interface QuarantinedDelivery {
   readonly source: Delivery['source']
   readonly receivedAt: number
   readonly reason: string
-  /** The version that could not understand it. */
+  /** The version that could not decode it. */
   readonly version: string
   /** Size of what is kept, bytes. */
   readonly size: number
@@ -89,7 +89,7 @@ export interface Inbox {
   showQuarantined(id: number): Promise<{ delivery: QuarantinedDelivery; body: Uint8Array } | undefined>
   /** Puts kept deliveries back into the inbox: those named, or all. Returns how many. */
   retryQuarantined(ids: readonly number[] | 'all'): Promise<number>
-  /** Puts back what another version could not understand, each once per version, and what was `blamedInHaste`. Returns how many. */
+  /** Puts back what another version could not decode, each once per version, and what was `blamedInHaste`. Returns how many. */
   retryQuarantinedOfOtherVersions(version: string): Promise<number>
   state(): Promise<InboxState>
 }

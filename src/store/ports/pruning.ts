@@ -28,7 +28,7 @@ export interface Pruning {
   deadLetters(before: Millis, limit: number): Promise<number>
   /** Gives up what was owed to a lane before `before`: for lanes that nobody serves any more. */
   unserved(lane: ExportQueue, before: Millis, limit: number): Promise<number>
-  /** Forgets deliveries that could not be understood and came before `before`. */
+  /** Forgets deliveries that could not be decoded and came before `before`. */
   quarantinedDeliveries(before: Millis, limit: number): Promise<number>
   /** Forgets idempotency keys heard before `before`. */
   keys(before: Millis, limit: number): Promise<number>

@@ -25,7 +25,7 @@ export const sqliteMigrations: readonly string[] = [
   ) WITHOUT ROWID;
   CREATE INDEX delivery_keys_by_age ON delivery_keys (heard_at);
 
-  -- Deliveries that could not be understood.
+  -- Deliveries that could not be decoded.
   CREATE TABLE kept_deliveries (
     id          INTEGER PRIMARY KEY,
     key         TEXT,

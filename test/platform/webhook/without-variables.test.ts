@@ -1,4 +1,4 @@
-// What is kept of a delivery that could not be understood never holds its variables.
+// What is kept of a delivery that could not be decoded never holds its variables.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { keptOfText, withoutVariables } from '../../../src/platform/webhook/without-variables.ts'
@@ -6,7 +6,7 @@ import { keptOfText, withoutVariables } from '../../../src/platform/webhook/with
 const encode = (text: string) => new TextEncoder().encode(text)
 const kept = (text: string) => new TextDecoder().decode(withoutVariables(encode(text)))
 
-describe('a delivery that could not be understood', () => {
+describe('a delivery that could not be decoded', () => {
   it('is kept as JSON without its variables', () => {
     const body = {
       object_kind: 'pipeline',
