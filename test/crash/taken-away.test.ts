@@ -80,9 +80,17 @@ const mounts: readonly Blow[] = [
   {
     what: 'read-only',
     strike: folder => {
-      mount('--bind', folder, folder)
-      mount('-o', 'remount,ro,bind', folder)
-      return () => unmount(folder)
+      for (let tries = 1; ; tries += 1) {
+        mount('--bind', folder, folder)
+        try {
+          mount('-o', 'remount,ro,bind', folder)
+          return () => unmount(folder)
+        } catch (error) {
+          // A file that the daemon writes at that moment forbids it.
+          unmount(folder)
+          if (tries === 100) throw error
+        }
+      }
     },
   },
   {
