@@ -35,6 +35,8 @@ const sizes = [
   { bytes: 1024 * 1024, abreast: 2 },
   { bytes: Infinity, abreast: 1 },
 ]
+/** Who has sent nothing for so many turns of the event loop gives way: it is not waited for while others have something to read. */
+const idle = 2
 /** Who has had so many turns of the event loop, and so many ms, and sent less than this meanwhile, gives way. */
 const enough = { turns: 4, ms: 10, bytes: 16_384 }
 
@@ -59,6 +61,8 @@ interface Place {
   since: number
   turns: number
   bytes: number
+  /** Turns since something came. */
+  idle: number
 }
 
 function createLine(abreast: number, now: () => number): Line {
@@ -77,7 +81,7 @@ function createLine(abreast: number, now: () => number): Line {
   function begin(place: Place): void {
     soon()
     begun += 1
-    Object.assign(place, { since: now(), turns: 0, bytes: 0 })
+    Object.assign(place, { since: now(), turns: 0, bytes: 0, idle: 0 })
     reading.add(place)
     place.reader.begin()
   }
@@ -96,16 +100,16 @@ function createLine(abreast: number, now: () => number): Line {
 
   function judge(place: Place): void {
     place.turns += 1
-    if (place.turns < enough.turns || now() - place.since < enough.ms) return
-    if (place.bytes < enough.bytes) {
+    place.idle += 1
+    const isOver = place.turns >= enough.turns && now() - place.since >= enough.ms
+    if (place.idle > idle || (isOver && place.bytes < enough.bytes)) {
       reading.delete(place)
       place.reader.giveWay()
-    }
-    Object.assign(place, { since: now(), turns: 0, bytes: 0 })
+    } else if (isOver) Object.assign(place, { since: now(), turns: 0, bytes: 0 })
   }
 
   return reader => {
-    const place: Place = { reader, since: 0, turns: 0, bytes: 0 }
+    const place: Place = { reader, since: 0, turns: 0, bytes: 0, idle: 0 }
     return {
       ask: () => {
         if (reading.size < abreast && begun < abreast && waiting.size === 0) {
@@ -115,7 +119,10 @@ function createLine(abreast: number, now: () => number): Line {
         waiting.add(place)
         soon()
       },
-      took: bytes => void (place.bytes += bytes),
+      took: bytes => {
+        place.bytes += bytes
+        place.idle = 0
+      },
       end: () => {
         waiting.delete(place)
         reading.delete(place)

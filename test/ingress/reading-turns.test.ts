@@ -6,14 +6,14 @@ import type { Standing } from '../../src/ingress/body-budget.ts'
 
 const [small, middling, large] = [25_000, 1_000_000, 25_000_000]
 
-/** Readers by name, on a clock that moves a second with each look. */
-function linesOf(): {
+/** Readers by name, on a clock that moves by `step` ms with each look. */
+function linesOf(step = 1_000): {
   join: (name: string, length?: number, standing?: Standing) => Turn
   begun: string[]
   gaveWay: string[]
 } {
   let at = 0
-  const turns = createReadingTurns(() => (at += 1_000))
+  const turns = createReadingTurns(() => (at += step))
   const begun: string[] = []
   const gaveWay: string[] = []
   return {
@@ -78,6 +78,16 @@ test('who sends little while others wait gives way, and comes again behind them;
   other.end()
   await pass(2)
   expect(begun.at(-1)).toBe('drips')
+})
+
+test('who sends nothing is not waited for, however little time has passed', async () => {
+  const { join, begun, gaveWay } = linesOf(0)
+  const names = Array.from({ length: 10 }, (_, at) => `says nothing ${at}`)
+  for (const name of names) join(name, large)
+  join('honest', large)
+  await pass(40)
+  expect(gaveWay.slice(0, 10)).toEqual(names)
+  expect(begun).toContain('honest')
 })
 
 test('who went away while it waited has no turn', async () => {
