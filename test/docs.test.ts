@@ -1,9 +1,9 @@
 // Pages and schemas that are made from tables in the code: `npm run docs` writes them, a drift fails here.
 import { expect, it } from 'vitest'
 import { apiRoutes } from '../src/pages/api.ts'
-import { attributesReference } from '../src/telemetry/reference.ts'
+import { attributesReference } from '../src/telemetry/reference/attributes.ts'
 import { jsonSchema } from '../src/config/json-schema.ts'
-import { metricsReference } from '../src/telemetry/metrics/reference.ts'
+import { metricsReference } from '../src/telemetry/reference/metrics.ts'
 import { ownMetrics } from '../src/self-telemetry/table.ts'
 import { openApi } from '../src/pages/openapi.ts'
 import { profiles } from '../src/platform/profile.ts'

@@ -2,7 +2,7 @@
 import picomatch from 'picomatch'
 import { createPages } from '../pages/routes.ts'
 import { fingerprintOf } from '../tokens/fingerprint.ts'
-import { jobSpanId } from '../telemetry/ids.ts'
+import { jobSpanId } from '../telemetry/otlp/ids.ts'
 import { refusals, type Refusal } from '../ingress/webhook-refusals.ts'
 import { signals } from '../config/otlp-options.ts'
 import { toTraces } from '../telemetry/traces.ts'

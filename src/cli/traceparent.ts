@@ -2,7 +2,7 @@
 //
 // Ids are derived and not looked up, so the job can know them before its pipeline is exported. Of what they are derived
 // from, the platform's predefined variables tell all but one thing: a child pipeline's root.
-import { jobSpanId, traceIdOf } from '../telemetry/ids.ts'
+import { jobSpanId, traceIdOf } from '../telemetry/otlp/ids.ts'
 import { normalizeInstance } from '../model/instance.ts'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import type { TraceContext } from '../model/run.ts'

@@ -22,7 +22,7 @@ export interface Attempt {
 
 /**
  * All that trace and span ids are derived from, fixed with the snapshot of the first attempt. Ids themselves are a matter of
- * `telemetry/ids.ts`.
+ * `telemetry/otlp/ids.ts`.
  */
 export interface TraceContext {
   readonly scheme: 'instance' | 'platform'

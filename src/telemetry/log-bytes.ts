@@ -14,7 +14,7 @@ import {
   text,
   writer,
 } from './otlp-message.ts'
-import { schemaUrl } from './semconv.ts'
+import { schemaUrl } from './mapping/semconv.ts'
 import type { LogSketch, LogsSketch } from './logs.ts'
 
 /** What has no records is left out. */

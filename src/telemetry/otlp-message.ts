@@ -1,6 +1,6 @@
 // What requests of traces and of logs have in common in protobuf. Field numbers: opentelemetry-proto, common.proto, resource.proto.
-import { BackWriter } from './back-writer.ts'
-import { scope } from './scope.ts'
+import { BackWriter } from './otlp/back-writer.ts'
+import { scope } from './otlp/scope.ts'
 import type { AttributeSource } from './attributes/told.ts'
 
 export const varint = 0

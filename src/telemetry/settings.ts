@@ -4,8 +4,8 @@ import {
   type AttributePolicy,
   type AttributePolicyOptions,
   type AttributeValue,
-} from './attributes/policy.ts'
-import { vendorPrefix, type AttributeStyle } from './attributes/table.ts'
+} from './attribute-policy.ts'
+import { vendorPrefix, type AttributeStyle } from './attributes.ts'
 import { defaultBounds } from './metrics/buckets.ts'
 import { refFolder, type FoldRef, type MetricRefs } from './metrics/refs.ts'
 import type { Chunk } from '../model/chunk.ts'

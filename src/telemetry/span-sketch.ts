@@ -2,7 +2,7 @@
 import type { Link, SpanContext, SpanKind, SpanStatus } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import type { Resource } from '@opentelemetry/resources'
-import { scope } from './scope.ts'
+import { scope } from './otlp/scope.ts'
 import { hrTimeOf, type SpanTimes } from './span-time.ts'
 import type { AttributeSource } from './attributes/told.ts'
 

@@ -16,7 +16,7 @@ import {
   writer,
 } from './otlp-message.ts'
 import { GivenAttributes } from './attributes/given.ts'
-import { schemaUrl } from './semconv.ts'
+import { schemaUrl } from './mapping/semconv.ts'
 import type { SpanSketch, TraceSketch } from './span-sketch.ts'
 
 /**

@@ -3,11 +3,11 @@ import { SpanKind, SpanStatusCode, type Link, type SpanContext, type SpanStatus 
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import { carriesPipeline, type JobSnapshot, type Chunk } from '../model/chunk.ts'
 import type { Status } from '../model/status.ts'
-import { jobAttributes, jobSubject, type JobSubject } from './attributes/job.ts'
-import { linkAttributesOf } from './attributes/link.ts'
-import { pipelineAttributes, pipelineOutcome } from './attributes/pipeline.ts'
-import { resourceOf, toldResource } from './attributes/resource.ts'
-import { notBlank, type AttributeStyle } from './attributes/table.ts'
+import { jobAttributes, jobSubject, type JobSubject } from './mapping/job.ts'
+import { linkAttributesOf } from './mapping/link.ts'
+import { pipelineAttributes, pipelineOutcome } from './mapping/pipeline.ts'
+import { resourceOf, toldResource } from './mapping/resource.ts'
+import { notBlank, type AttributeStyle } from './attributes.ts'
 import { toldTable, type ToldTable } from './attributes/told.ts'
 import {
   contextOf,
@@ -18,9 +18,9 @@ import {
   pipelineSpanId,
   traceIdOf,
   type SpanLink,
-} from './ids.ts'
-import type { Outcome } from './mapping.ts'
-import { CICD_PIPELINE_ACTION_NAME_VALUE_RUN } from './semconv.ts'
+} from './otlp/ids.ts'
+import type { Outcome } from './mapping/statuses.ts'
+import { CICD_PIPELINE_ACTION_NAME_VALUE_RUN } from './mapping/semconv.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import { finished, type SpanSketch, type TraceSketch } from './span-sketch.ts'
 import { jobsUrl } from './urls.ts'

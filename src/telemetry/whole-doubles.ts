@@ -5,8 +5,8 @@
 // whole number and is written as a double, and what comes out is put right: the neighbour's last bit is cleared again. Nobody ever
 // sees the neighbour.
 import type { Attributes } from '@opentelemetry/api'
-import { jobAttributes } from './attributes/job.ts'
-import { vendorPrefix } from './attributes/table.ts'
+import { jobAttributes } from './mapping/job.ts'
+import { vendorPrefix } from './attributes.ts'
 
 /** How the names of doubles end, under whatever vendor namespace. */
 const tails = jobAttributes

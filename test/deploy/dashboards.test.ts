@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { activeRunsMetric, attemptMetrics } from '../../src/telemetry/metrics/table.ts'
+import { activeRunsMetric, attemptMetrics } from '../../src/telemetry/mapping/metrics.ts'
 import { ownMetrics } from '../../src/self-telemetry/table.ts'
 import { projectLabels } from '../../src/telemetry/metrics/families.ts'
 

@@ -5,7 +5,13 @@ import { describe, expect, it } from 'vitest'
 import { at, day, event, hour, job, minute, openWorld, second } from './world.ts'
 import { canonical } from '../../src/model/versioned.ts'
 import { carriesPipeline, type Chunk } from '../../src/model/chunk.ts'
-import { jobSpanId, linksOfPipeline, parentOfPipeline, pipelineSpanId, traceIdOf } from '../../src/telemetry/ids.ts'
+import {
+  jobSpanId,
+  linksOfPipeline,
+  parentOfPipeline,
+  pipelineSpanId,
+  traceIdOf,
+} from '../../src/telemetry/otlp/ids.ts'
 import type { FamilyOptions } from '../../src/model/family.ts'
 import type { Observation, PipelineFacts } from '../../src/model/observation.ts'
 

@@ -10,7 +10,7 @@ import {
   pipelineSpanId,
   traceIdOf,
   type Identified,
-} from '../../src/telemetry/ids.ts'
+} from '../../src/telemetry/otlp/ids.ts'
 import { instance } from './stories.ts'
 import { traceContext } from './arbitraries.ts'
 import type { TraceContext } from '../../src/model/run.ts'

@@ -7,7 +7,7 @@ import {
   outcomeOfPipeline,
   resultOfReason,
   stateOf,
-} from '../../src/telemetry/mapping.ts'
+} from '../../src/telemetry/mapping/statuses.ts'
 
 describe('a status', () => {
   it.each([

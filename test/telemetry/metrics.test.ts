@@ -9,7 +9,7 @@ import { telemetrySettings, type TelemetryOptions } from '../../src/telemetry/se
 import { createSeriesCap } from '../../src/telemetry/metrics/series-cap.ts'
 import { encodeMetrics, metricsAsJson } from '../../src/telemetry/metrics/encode.ts'
 import { toDelta } from '../../src/telemetry/metrics/delta.ts'
-import { attemptMetrics } from '../../src/telemetry/metrics/table.ts'
+import { attemptMetrics } from '../../src/telemetry/mapping/metrics.ts'
 import { at, event, job } from '../flow/world.ts'
 import { frozenPart } from './arbitraries.ts'
 import { readable } from './golden.ts'

@@ -1,7 +1,7 @@
 // The copied names of the conventions, held against the package they were copied from.
 import * as incubating from '@opentelemetry/semantic-conventions/incubating'
 import { describe, expect, it } from 'vitest'
-import * as semconv from '../../src/telemetry/semconv.ts'
+import * as semconv from '../../src/telemetry/mapping/semconv.ts'
 
 describe('the copied names of the conventions', () => {
   const copied = Object.entries(semconv).filter(([name]) => name !== 'schemaUrl')

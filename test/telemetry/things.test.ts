@@ -1,6 +1,6 @@
 // What rows of one thing read, against what is compared of it: a fact that is not compared would be told of the wrong job.
 import { describe, expect, it } from 'vitest'
-import { jobAttributes, jobSubject, type JobSubject } from '../../src/telemetry/attributes/job.ts'
+import { jobAttributes, jobSubject, type JobSubject } from '../../src/telemetry/mapping/job.ts'
 import { sameList, type Thing } from '../../src/telemetry/attributes/things.ts'
 import { stories } from './stories.ts'
 import type { JobSnapshot, Chunk } from '../../src/model/chunk.ts'

@@ -3,7 +3,7 @@ import type { Attributes } from '@opentelemetry/api'
 import { isDoubleKey } from '../whole-doubles.ts'
 import { AttributeName } from './key-value.ts'
 import type { AttributeSource } from './told.ts'
-import type { BackWriter } from '../back-writer.ts'
+import type { BackWriter } from '../otlp/back-writer.ts'
 
 export class GivenAttributes implements AttributeSource {
   readonly #attributes: Attributes

@@ -1,5 +1,5 @@
 // Attributes in protobuf: KeyValue and AnyValue of opentelemetry-proto, common.proto.
-import { BackWriter } from '../back-writer.ts'
+import { BackWriter } from '../otlp/back-writer.ts'
 
 const varint = 0
 const fixed64 = 1

@@ -1,9 +1,9 @@
 // Texts that end in a number that never recurs, such as a job's address: their bytes but for the digits are those of the text
 // before, and the digits are written without a string in between.
-import type { BackWriter } from '../back-writer.ts'
+import type { BackWriter } from '../otlp/back-writer.ts'
 import { digitsOf, hasDigits } from '../digits.ts'
 import type { AttributeName } from './key-value.ts'
-import type { AttributeRule } from './policy.ts'
+import type { AttributeRule } from '../attribute-policy.ts'
 
 export class NumberedText {
   readonly before: string

@@ -1,11 +1,11 @@
 // Rows of a table made ready to be written, alone or as a group. The bytes of what recurs (a name, a stage, a runner) are
 // remembered with all names of theirs, and copied from then on.
-import type { BackWriter } from '../back-writer.ts'
+import type { BackWriter } from '../otlp/back-writer.ts'
 import { AttributeName } from './key-value.ts'
 import { NumberedName, NumberedText } from './numbered-text.ts'
-import type { AttributeRule, AttributeValue } from './policy.ts'
+import type { AttributeRule, AttributeValue } from '../attribute-policy.ts'
 import { Recurring } from './recurring.ts'
-import { keyUnder, nanoseconds, tellerOf, type AttributeRow, type AttributeStyle } from './table.ts'
+import { keyUnder, nanoseconds, tellerOf, type AttributeRow, type AttributeStyle } from '../attributes.ts'
 import { isSame, type Thing } from './things.ts'
 
 type Told = AttributeValue | NumberedText | undefined

@@ -1,9 +1,9 @@
 // The attributes of a table as protobuf, straight from its rows. Spans of a pipeline differ in few rows: what is told again is
 // copied from the span before, as one piece from each row that differs to the next.
 import type { Attributes } from '@opentelemetry/api'
-import type { BackWriter } from '../back-writer.ts'
+import type { BackWriter } from '../otlp/back-writer.ts'
 import { readyPieces, type ReadyPiece } from './ready-row.ts'
-import { attributesOf, type AttributeRow, type AttributeStyle } from './table.ts'
+import { attributesOf, type AttributeRow, type AttributeStyle } from '../attributes.ts'
 import { isSame } from './things.ts'
 
 /** Attributes in the order of their table, however they are wanted. */

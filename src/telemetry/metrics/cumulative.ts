@@ -13,13 +13,13 @@ import {
   type SeriesTotal,
 } from '../../model/totals.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
-import { ownerOf, resourceAttributesOf } from '../attributes/resource.ts'
-import { attributesOf, keyUnder, vendorPrefix } from '../attributes/table.ts'
-import { schemaUrl } from '../semconv.ts'
+import { ownerOf, resourceAttributesOf } from '../mapping/resource.ts'
+import { attributesOf, keyUnder, vendorPrefix } from '../attributes.ts'
+import { schemaUrl } from '../mapping/semconv.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import { histogramOf, metricData, resourceMetrics, type Point } from './data.ts'
 import { sorted } from './samples.ts'
-import { activeRunsMetric, attemptMetrics, type MetricRow } from './table.ts'
+import { activeRunsMetric, attemptMetrics, type MetricRow } from '../mapping/metrics.ts'
 
 /** A project and the profile it is told under. */
 export interface Owner {

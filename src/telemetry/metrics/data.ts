@@ -10,9 +10,9 @@ import {
   type ResourceMetrics,
 } from '@opentelemetry/sdk-metrics'
 import type { Millis } from '../../model/instant.ts'
-import { scope } from '../scope.ts'
+import { scope } from '../otlp/scope.ts'
 import { hrTimeOf } from '../span-time.ts'
-import type { MetricHead } from './table.ts'
+import type { MetricHead } from '../mapping/metrics.ts'
 
 export type Temporality = 'cumulative' | 'delta'
 

@@ -1,14 +1,14 @@
 // Pipeline metrics as a scrape shows them: each family once, over all projects, told apart by labels.
-import { nameOf, ownerOf } from '../attributes/resource.ts'
+import { nameOf, ownerOf } from '../mapping/resource.ts'
 import { activePoints, totalsData, type ActiveTotals } from './cumulative.ts'
 import { metricData } from './data.ts'
-import { activeRunsMetric } from './table.ts'
+import { activeRunsMetric } from '../mapping/metrics.ts'
 import type { MetricData, ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import type { Attributes } from '@opentelemetry/api'
 import type { Millis } from '../../model/instant.ts'
 import type { Owner } from './cumulative.ts'
 import type { ProjectTotals } from '../../model/totals.ts'
-import { scope } from '../scope.ts'
+import { scope } from '../otlp/scope.ts'
 import type { TelemetrySettings } from '../settings.ts'
 
 /** The labels that every series has besides its own. */

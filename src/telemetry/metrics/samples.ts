@@ -2,10 +2,10 @@
 import type { Attributes } from '@opentelemetry/api'
 import { carriesPipeline, type Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
-import { attributesOf, keyUnder } from '../attributes/table.ts'
+import { attributesOf, keyUnder } from '../attributes.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import { pipelineTimes } from '../traces.ts'
-import { attemptMetrics, type MetricRow } from './table.ts'
+import { attemptMetrics, type MetricRow } from '../mapping/metrics.ts'
 
 export interface Sample {
   readonly row: MetricRow

@@ -1,9 +1,9 @@
 // How attributes are declared: a table a signal's subject, from which both the attributes and their reference are made.
 import type { Attributes } from '@opentelemetry/api'
-import { NumberedText } from './numbered-text.ts'
-import type { AttributePolicy, AttributeValue } from './policy.ts'
-import { isInstant } from '../span-time.ts'
-import type { Thing } from './things.ts'
+import { NumberedText } from './attributes/numbered-text.ts'
+import type { AttributePolicy, AttributeValue } from './attribute-policy.ts'
+import { isInstant } from './span-time.ts'
+import type { Thing } from './attributes/things.ts'
 
 interface RowOf<S, T extends string, V> {
   /**

@@ -1,6 +1,6 @@
 // What the platform's statuses, failure reasons and merge request states mean in the words of the CI/CD conventions.
 import { ERROR_TYPE_VALUE_OTHER } from '@opentelemetry/semantic-conventions'
-import { isKnownStatus, type KnownStatus, type Status } from '../model/status.ts'
+import { isKnownStatus, type KnownStatus, type Status } from '../../model/status.ts'
 import {
   CICD_PIPELINE_RESULT_VALUE_CANCELLATION,
   CICD_PIPELINE_RESULT_VALUE_ERROR,

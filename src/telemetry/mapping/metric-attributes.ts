@@ -1,16 +1,16 @@
 // The attributes of metric points: few and coarse, and never a run's id.
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import type { Chunk } from '../../model/chunk.ts'
-import { pipelineOutcome, refTypeOf } from '../attributes/pipeline.ts'
-import { notBlank, type AttributeRow } from '../attributes/table.ts'
-import { errorTypeOf, stateOf } from '../mapping.ts'
+import { pipelineOutcome, refTypeOf } from './pipeline.ts'
+import { notBlank, type AttributeRow } from '../attributes.ts'
+import { errorTypeOf, stateOf } from './statuses.ts'
 import {
   ATTR_CICD_PIPELINE_NAME,
   ATTR_CICD_PIPELINE_RESULT,
   ATTR_CICD_PIPELINE_RUN_STATE,
   ATTR_CICD_PIPELINE_TASK_TYPE,
   ATTR_VCS_REF_HEAD_TYPE,
-} from '../semconv.ts'
+} from './semconv.ts'
 
 /** What a point is about. */
 export interface MetricSubject {

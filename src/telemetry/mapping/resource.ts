@@ -14,13 +14,13 @@ import {
   ATTR_VCS_REPOSITORY_NAME,
   ATTR_VCS_REPOSITORY_URL_FULL,
   schemaUrl,
-} from '../semconv.ts'
+} from './semconv.ts'
 import { profileOf, styleOf, type TelemetrySettings } from '../settings.ts'
-import { GivenAttributes } from './given.ts'
+import { GivenAttributes } from '../attributes/given.ts'
 import { projectUrl } from '../urls.ts'
-import type { AttributeValue } from './policy.ts'
-import { notBlank, type AttributeRow, type AttributeStyle } from './table.ts'
-import { toldTable, type AttributeSource } from './told.ts'
+import type { AttributeValue } from '../attribute-policy.ts'
+import { notBlank, type AttributeRow, type AttributeStyle } from '../attributes.ts'
+import { toldTable, type AttributeSource } from '../attributes/told.ts'
 
 /** What of a part the resource is made from: the same for each part of a run. */
 export type ResourceSubject = Pick<Chunk, 'key' | 'project' | 'trace'>

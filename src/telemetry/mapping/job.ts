@@ -3,7 +3,7 @@ import type { Attributes } from '@opentelemetry/api'
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import type { JobSnapshot, Chunk } from '../../model/chunk.ts'
 import type { Environment, Person, Runner } from '../../model/observation.ts'
-import { errorTypeOf, outcomeOfJob, stateOf, type Outcome } from '../mapping.ts'
+import { errorTypeOf, outcomeOfJob, stateOf, type Outcome } from './statuses.ts'
 import {
   ATTR_CICD_PIPELINE_TASK_NAME,
   ATTR_CICD_PIPELINE_TASK_RUN_ID,
@@ -15,12 +15,12 @@ import {
   ATTR_CICD_WORKER_STATE,
   CICD_WORKER_STATE_VALUE_AVAILABLE,
   CICD_WORKER_STATE_VALUE_OFFLINE,
-} from '../semconv.ts'
+} from './semconv.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import { jobsUrl } from '../urls.ts'
-import { NumberedText } from './numbered-text.ts'
-import { attributesOf, milliseconds, type AttributeRow } from './table.ts'
-import { sameList, thing } from './things.ts'
+import { NumberedText } from '../attributes/numbered-text.ts'
+import { attributesOf, milliseconds, type AttributeRow } from '../attributes.ts'
+import { sameList, thing } from '../attributes/things.ts'
 
 export interface JobSubject {
   readonly part: Chunk

@@ -6,9 +6,9 @@
 import { hash } from 'node:crypto'
 import { isSpanContextValid, TraceFlags, type SpanContext } from '@opentelemetry/api'
 import { parseTraceParent } from '@opentelemetry/core'
-import { NumberedBytes } from './digits.ts'
-import type { JobSnapshot, Chunk } from '../model/chunk.ts'
-import type { TraceContext } from '../model/run.ts'
+import { NumberedBytes } from '../digits.ts'
+import type { JobSnapshot, Chunk } from '../../model/chunk.ts'
+import type { TraceContext } from '../../model/run.ts'
 
 /** What of a part its ids are made from. */
 export type Identified = Pick<Chunk, 'key' | 'trace' | 'attempt'>

@@ -1,7 +1,7 @@
 // Every metric of the contract: name, type, unit, attributes, and what an attempt adds to it.
 import { durationsOf, type Chunk } from '../../model/chunk.ts'
-import { pipelineOutcome } from '../attributes/pipeline.ts'
-import { errorTypeOf } from '../mapping.ts'
+import { pipelineOutcome } from './pipeline.ts'
+import { errorTypeOf } from './statuses.ts'
 import { pipelineTimes } from '../traces.ts'
 import {
   activeAttributes,
@@ -11,8 +11,8 @@ import {
   legacyAttributes,
   legacyStageAttributes,
   type MetricSubject,
-} from './attributes.ts'
-import type { AttributeRow } from '../attributes/table.ts'
+} from './metric-attributes.ts'
+import type { AttributeRow } from '../attributes.ts'
 
 /** What a backend is told of a metric beside its points. */
 export interface MetricHead {

@@ -1,6 +1,6 @@
 // The attributes that a log record has beside those of its span.
 import type { Attributes } from '@opentelemetry/api'
-import { attributesOf, type AttributeRow, type AttributeStyle } from './table.ts'
+import { attributesOf, type AttributeRow, type AttributeStyle } from '../attributes.ts'
 
 export interface LogSubject {
   readonly source: 'pipeline' | 'job'

@@ -1,7 +1,7 @@
 // A protobuf writer that goes from back to front: a message's length is known when its tag is written, so nothing is
 // measured first and nothing is moved after (protobuf encoding: protobuf.dev/programming-guides/encoding).
 
-import { putDigits } from './digits.ts'
+import { putDigits } from '../digits.ts'
 
 /** UTF-16 units. */
 const shortText = 48

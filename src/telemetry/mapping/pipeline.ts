@@ -2,7 +2,7 @@
 import type { Attributes } from '@opentelemetry/api'
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import type { Chunk } from '../../model/chunk.ts'
-import { changeStateOf, errorTypeOf, outcomeOfPipeline, stateOf } from '../mapping.ts'
+import { changeStateOf, errorTypeOf, outcomeOfPipeline, stateOf } from './statuses.ts'
 import {
   ATTR_CICD_PIPELINE_NAME,
   ATTR_CICD_PIPELINE_RESULT,
@@ -19,10 +19,10 @@ import {
   ATTR_VCS_REF_HEAD_TYPE,
   VCS_REF_HEAD_TYPE_VALUE_BRANCH,
   VCS_REF_HEAD_TYPE_VALUE_TAG,
-} from '../semconv.ts'
+} from './semconv.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import { pipelineUrl } from '../urls.ts'
-import { attributesOf, milliseconds, notBlank, type AttributeRow } from './table.ts'
+import { attributesOf, milliseconds, notBlank, type AttributeRow } from '../attributes.ts'
 
 const always = 'always'
 const known = 'known'

@@ -1,13 +1,13 @@
 // The reference of all attributes, docs/ATTRIBUTES.md, written from the tables that make them.
-import { jobAttributes } from './attributes/job.ts'
-import { linkAttributes, linkMeanings } from './attributes/link.ts'
-import { logAttributes } from './attributes/log.ts'
-import { pipelineAttributes } from './attributes/pipeline.ts'
-import { defaultValueLengthLimit } from './attributes/policy.ts'
-import { resourceAttributes } from './attributes/resource.ts'
-import { changeStates, reasonResults, statusMeanings } from './mapping.ts'
-import { schemaUrl } from './semconv.ts'
-import type { TelemetryProfile } from './settings.ts'
+import { jobAttributes } from '../mapping/job.ts'
+import { linkAttributes, linkMeanings } from '../mapping/link.ts'
+import { logAttributes } from '../mapping/log.ts'
+import { pipelineAttributes } from '../mapping/pipeline.ts'
+import { defaultValueLengthLimit } from '../attribute-policy.ts'
+import { resourceAttributes } from '../mapping/resource.ts'
+import { changeStates, reasonResults, statusMeanings } from '../mapping/statuses.ts'
+import { schemaUrl } from '../mapping/semconv.ts'
+import type { TelemetryProfile } from '../settings.ts'
 
 /** What the reference shows of a row, whatever its subject. */
 interface ReferenceRow {
@@ -23,7 +23,7 @@ const legacy = /^(?:pipeline|job)\./
 export function attributesReference(profiles: Readonly<Record<string, TelemetryProfile>>): string {
   return `${[
     '# Attributes',
-    'Written from the tables in `src/telemetry/attributes` by `npm run docs`; a test holds it against them.',
+    'Written from the tables in `src/telemetry/mapping` by `npm run docs`; a test holds it against them.',
     introduction(profiles),
     '## Resource',
     plainTable(resourceAttributes),

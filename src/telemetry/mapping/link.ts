@@ -1,7 +1,7 @@
 // The attribute of a link: why a span points at another one.
 import type { Attributes } from '@opentelemetry/api'
-import type { LinkType } from '../ids.ts'
-import { attributesOf, type AttributeRow, type AttributeStyle } from './table.ts'
+import type { LinkType } from '../otlp/ids.ts'
+import { attributesOf, type AttributeRow, type AttributeStyle } from '../attributes.ts'
 
 /** What each kind of link says, for the reference. */
 export const linkMeanings: Readonly<Record<LinkType, string>> = {

@@ -1,8 +1,8 @@
 // The reference of all metrics, docs/METRICS.md, written from the tables that make them.
-import { activeRunsMetric, attemptMetrics } from './table.ts'
-import { defaultBounds } from './buckets.ts'
-import { mergeRequestRefs, otherRefs } from './refs.ts'
-import { projectLabels } from './families.ts'
+import { activeRunsMetric, attemptMetrics } from '../mapping/metrics.ts'
+import { defaultBounds } from '../metrics/buckets.ts'
+import { mergeRequestRefs, otherRefs } from '../metrics/refs.ts'
+import { projectLabels } from '../metrics/families.ts'
 
 /** What the reference shows of one of the daemon's own metrics. */
 export interface OwnMetricRow {
@@ -17,7 +17,7 @@ export interface OwnMetricRow {
 export function metricsReference(own: readonly OwnMetricRow[]): string {
   return `${[
     '# Metrics',
-    'Written from the tables in `src/telemetry/metrics` and `src/self` by `npm run docs`; a test holds it against them.',
+    'Written from the tables in `src/telemetry/mapping` and `src/self-telemetry` by `npm run docs`; a test holds it against them.',
     '## Of pipelines',
     introduction,
     table(
