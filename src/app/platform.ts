@@ -7,7 +7,7 @@ import { createPlatformClient, type PlatformClient } from '../platform/rest/clie
 import { createPoller, type Poller } from '../discovery/poller.ts'
 import { createRedelivery, type Redelivery } from '../discovery/redelivery.ts'
 import { createStoredBudget } from '../discovery/stored-budget.ts'
-import { createTroubles } from '../platform/rest/error-throttle.ts'
+import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { fingerprintOf } from '../tokens/fingerprint.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import { proxiedDispatcher } from '../platform/rest/connection.ts'
@@ -111,18 +111,18 @@ export function createAsking(options: AskingOptions): AskingParts {
   const { platform, config, store, rules, selection, clock, log } = options
   const { client, budget } = platform
   const { runs, enrichment: asking, notes, leases, inbox } = store
-  const troubles = createTroubles(log)
-  const shared = { client, runs, notes, leases, rules, selection, troubles, clock, log }
+  const errors = createErrorThrottle(log)
+  const shared = { client, runs, notes, leases, rules, selection, errors, clock, log }
   const enricher = createEnricher({
     ...shared,
     budget,
-    asking,
+    queue: asking,
     storeNow: async () => store.now(),
     traceparent: config.traceparent,
     trends: store.views.trends,
     onTriggered: projectId => poller?.hint(projectId),
     onMissed: projectId => poller?.hint(projectId),
-    onMet: projectId => poller?.meet(projectId),
+    onEnded: projectId => poller?.remember(projectId),
     onChange: options.onChange,
   })
   const { projects = [], groups = [], mine, interval, lookback } = config.poll
@@ -130,9 +130,9 @@ export function createAsking(options: AskingOptions): AskingParts {
   const poller = polls
     ? createPoller({
         ...shared,
-        ...{ projects, groups, mine, interval, lookback },
+        ...{ projects, groups, ownPipelines: mine, interval, lookback },
         perMinute: config.platform.budget,
-        onNews: () => enricher.wake(),
+        onFound: () => enricher.wake(),
       })
     : undefined
   const { publicUrl } = config
@@ -151,7 +151,7 @@ export function createAsking(options: AskingOptions): AskingParts {
     enricher,
     poller,
     redelivery,
-    trouble: troubles.ofPlatform,
+    trouble: errors.ofPlatform,
     start: () => parts.forEach(part => part.start()),
     stop: async () => {
       await Promise.all(parts.map(part => part.stop()))

@@ -157,24 +157,24 @@ function progressShower(
         })
         .catch(() => undefined)
     }
-    const { projects, seen, news } = progress
+    const { projects, seen, found } = progress
     const share = projects.all === 0 ? undefined : projects.done / projects.all
     const seconds = (now() - begun) / 1000
     const rate = seconds < 1 ? '' : `, ${(seen / seconds).toFixed(1)}/s`
     const left = share === undefined || seconds < 2 ? '' : `, ${minutes((seconds / share) * (1 - share))} left`
-    const words = `${projects.done} of ${projects.all} projects, ${seen} pipelines (${news} new)${rate}${left}${free}`
+    const words = `${projects.done} of ${projects.all} projects, ${seen} pipelines (${found} new)${rate}${left}${free}`
     line.show(share, words)
   }
 }
 
 function summaryOf(summary: BackfillProgress, { dryRun, deliver }: BackfillCommand, perMinute: number): string {
-  const { range, projects, news, requests, failed, resumed } = summary
+  const { range, projects, found, requests, failed, resumed } = summary
   const iso = (at: number): string => new Date(at).toISOString()
   // Itself, its jobs, its bridges; a third of the budget is what a backfill gets while others ask too.
-  const asking = news * 3
+  const needed = found * 3
   const next = dryRun
-    ? `Nothing was written. Completing them takes some ${asking} requests: ${minutes((asking / perMinute) * 60)} at least.`
-    : news === 0
+    ? `Nothing was written. Completing them takes some ${needed} requests: ${minutes((needed / perMinute) * 60)} at least.`
+    : found === 0
       ? 'There is nothing to export.'
       : deliver
         ? 'They are exported now.'
@@ -188,7 +188,7 @@ function summaryOf(summary: BackfillProgress, { dryRun, deliver }: BackfillComma
 }
 
 function counted(progress: BackfillProgress | undefined): string {
-  return `${progress?.seen ?? 0} pipelines seen, ${progress?.news ?? 0} of them not exported yet.`
+  return `${progress?.seen ?? 0} pipelines seen, ${progress?.found ?? 0} of them not exported yet.`
 }
 
 function minutes(seconds: number): string {

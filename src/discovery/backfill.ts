@@ -1,8 +1,8 @@
-// Looks over a stretch of the past, project by project: what is found is queued behind the pipelines of the day, to be asked
-// about and exported by whoever serves the store. It goes on where it stopped; what was exported already is left alone.
+// Reads the pipelines of a time range in the past, project by project, and queues them behind fresh ones, to be fetched and exported by the
+// daemon that serves the store. It goes on where it stopped; what was exported already is left alone.
 import { z } from 'zod'
 import { changedPipelines } from './poll-list.ts'
-import { isNews } from './discovered-run.ts'
+import { isNew } from './discovered-run.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Notes } from '../store/ports/notes.ts'
@@ -20,7 +20,7 @@ export interface BackfillOptions {
   readonly context: PollContext
   readonly notes: Notes
   readonly runs: Runs
-  /** Names what is looked over: the same name goes on where it stopped, within a week. */
+  /** Names this backfill: one of the same name goes on where it stopped, within a week. */
   readonly name: string
   readonly range: BackfillRange
   /** Ids or full paths. */
@@ -34,14 +34,14 @@ export interface BackfillOptions {
 }
 
 export interface BackfillProgress {
-  /** What it looks over; the stretch of the first start where it goes on. */
+  /** The range it reads; that of the first start where it goes on. */
   readonly range: BackfillRange
   readonly resumed: boolean
   readonly projects: { readonly done: number; readonly all: number }
   /** Pipelines seen, since this start. */
   readonly seen: number
-  /** Of those, the ones that are news. */
-  readonly news: number
+  /** Of those, the ones that show something new. */
+  readonly found: number
   readonly requests: number
   /** Projects that could not be read, with why. */
   readonly failed: readonly { readonly project: string; readonly reason: string }[]
@@ -67,7 +67,7 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
   const known = state.safeParse(await notes.read(name)).data
   const resumed = !dryRun && known !== undefined && now() - known.startedAt < week
   let at: BackfillState = resumed ? known : { ...range, startedAt: now(), after: 0 }
-  const counts = { seen: 0, news: 0, done: 0, all: 0 }
+  const counts = { seen: 0, found: 0, done: 0, all: 0 }
   const failed: { project: string; reason: string }[] = []
 
   const progress = (): BackfillProgress => ({
@@ -75,7 +75,7 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
     resumed,
     projects: { done: counts.done, all: counts.all },
     seen: counts.seen,
-    news: counts.news,
+    found: counts.found,
     requests: context.requests(),
     failed,
   })
@@ -86,12 +86,12 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
     options.onProgress(progress())
   }
 
-  async function take(items: readonly PipelineListItem[]): Promise<void> {
+  async function discoverAll(items: readonly PipelineListItem[]): Promise<void> {
     counts.seen += items.length
-    counts.news += dryRun ? await countNews(items, options) : await context.notice(items)
+    counts.found += dryRun ? await countFound(items, options) : await context.discover(items)
   }
 
-  async function look(project: number): Promise<void> {
+  async function readProject(project: number): Promise<void> {
     const { until } = at
     let any = false
     for await (const step of changedPipelines(
@@ -101,13 +101,14 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
       context.call,
     )) {
       any ||= step.items.length > 0
-      await take(step.items)
+      await discoverAll(step.items)
       await save({ ...at, seen: step.seen })
     }
     // Children have their parents in the same project.
     if (!any && at.seen === undefined) return
     const children = { since: at.since, until, source: 'parent_pipeline' }
-    for await (const step of changedPipelines(context.client, project, children, context.call)) await take(step.items)
+    for await (const step of changedPipelines(context.client, project, children, context.call))
+      await discoverAll(step.items)
   }
 
   const projects = await projectsOf(options, failed)
@@ -116,7 +117,7 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
     counts.done += 1
     if (id <= at.after) continue
     try {
-      await look(id)
+      await readProject(id)
     } catch (error) {
       if (!isOwn(error)) throw error
       failed.push({ project: String(id), reason: error.message })
@@ -150,16 +151,16 @@ async function projectsOf(
   return [...ids].sort((a, b) => a - b)
 }
 
-async function countNews(items: readonly PipelineListItem[], { runs, context }: BackfillOptions): Promise<number> {
-  let news = 0
+async function countFound(items: readonly PipelineListItem[], { runs, context }: BackfillOptions): Promise<number> {
+  let found = 0
   for (const item of items) {
     const known = await runs.get({ instance: context.client.instance, pipelineId: item.id })
-    if (known === undefined || isNews(known, item)) news += 1
+    if (known === undefined || isNew(known, item)) found += 1
   }
-  return news
+  return found
 }
 
-/** A project's own trouble: the others are looked at all the same. */
+/** An error of one project alone: the others are read all the same. */
 function isOwn(error: unknown): error is PlatformError {
   return error instanceof PlatformError && ['not-found', 'forbidden', 'refused'].includes(error.kind)
 }

@@ -1,4 +1,5 @@
-// A pipeline seen in a list: whether that is news, and when to ask about it. What a webhook has told already is none.
+// A pipeline seen in a list of the platform: whether it shows something new, and when to fetch it. What a webhook reported already is not
+// new.
 import { newestSecondOf, versioned } from '../model/versioned.ts'
 import { isBlocked, isTerminal } from '../model/status.ts'
 import { isFromRest } from '../model/pipeline.ts'
@@ -9,12 +10,12 @@ import type { PipelineListItem } from '../platform/rest/lists.ts'
 import type { ProjectFacts } from '../model/observation.ts'
 import type { RunWork, SourceName, StoredRun } from '../store/ports/runs.ts'
 
-export interface NoticeRules {
+export interface DiscoveryRules {
   readonly blockedAfter: number
   readonly staleAfter: number
 }
 
-export interface Noticed {
+export interface DiscoveredRun {
   readonly instance: string
   readonly item: PipelineListItem
   /** What is known of its project besides its id. */
@@ -27,15 +28,15 @@ const webhookGrace = 5_000
 const slack = 1
 
 /**
- * Writes down that the pipeline exists, and when to ask: at once when it ended, later when it waits or runs. So a crash
- * after this forgets nothing. Nothing is written where nothing is new.
+ * Stores that the pipeline exists and when to fetch it: at once when it ended, later when it waits or runs. So a crash after this
+ * forgets nothing. Nothing is written where nothing is new.
  */
-export function noticing(
-  { instance, item, project }: Noticed,
+export function discover(
+  { instance, item, project }: DiscoveredRun,
   source: SourceName,
-  lane: EnrichmentPriority,
-  rules: NoticeRules,
-  onNews: () => void = () => undefined,
+  priority: EnrichmentPriority,
+  rules: DiscoveryRules,
+  onNew: () => void = () => undefined,
 ): RunWork {
   const key = { instance, pipelineId: item.id }
   return {
@@ -43,8 +44,8 @@ export function noticing(
     jobs: [],
     source,
     decide: (known, now) => {
-      if (known !== undefined && !isNews(known, item)) return undefined
-      onNews()
+      if (known !== undefined && !isNew(known, item)) return undefined
+      onNew()
       const facts = { id: item.projectId, ...project }
       const run: Run = known?.run ?? { key, project: versioned('', facts), attempts: [], jobs: new Map() }
       const at = now + delayOf(item, known, rules)
@@ -52,35 +53,35 @@ export function noticing(
         run,
         jobs: [],
         timing: known?.timing ?? { changedAt: now },
-        enrichment: { detail: 'state', priority: lane, at },
+        enrichment: { detail: 'state', priority, at },
       }
     },
   }
 }
 
-function delayOf({ status }: PipelineListItem, known: StoredRun | undefined, rules: NoticeRules): number {
+function delayOf({ status }: PipelineListItem, known: StoredRun | undefined, rules: DiscoveryRules): number {
   if (isTerminal(status)) return known?.firstSeenBy.webhook === undefined ? 0 : webhookGrace
   return isBlocked(status) ? rules.blockedAfter : rules.staleAfter
 }
 
 /** Compared on the platform's clock alone. */
-export function isNews({ run, timing }: StoredRun, { status, updatedAt }: PipelineListItem): boolean {
+export function isNew({ run, timing }: StoredRun, { status, updatedAt }: PipelineListItem): boolean {
   const { pipeline } = run
   const last = lastAttempt(run)
   const ended = isTerminal(status)
   if (pipeline === undefined && last === undefined) return ended || isBlocked(status)
-  const toldOf: Millis = Math.max(
+  const knownUpTo: Millis = Math.max(
     pipeline === undefined ? 0 : newestSecondOf(pipeline.record.version),
     second(pipeline?.times.updatedAt),
     last?.newestSecond ?? 0,
     second(last?.finish),
   )
   const knownStatus = pipeline?.record.facts.status ?? last?.status
-  if (status !== knownStatus) return ended && second(updatedAt) >= toldOf
-  // The platform's own word of when it last changed is exact: any later one is of another change.
+  if (status !== knownStatus) return ended && second(updatedAt) >= knownUpTo
+  // The platform's `updated_at` is exact: a later one means another change.
   const answeredAt =
     pipeline !== undefined && isFromRest(pipeline.record.version) ? pipeline.times.updatedAt : undefined
   if (answeredAt !== undefined) return ended && updatedAt !== undefined && updatedAt > answeredAt
   if (timing.endedAt !== undefined) return false
-  return ended && second(updatedAt) > toldOf + slack
+  return ended && second(updatedAt) > knownUpTo + slack
 }

@@ -33,10 +33,10 @@ const prefix = 'poll/project/'
 const day = 24 * 3_600_000
 /** Who has not changed for so long is not followed round by round any more, ms. */
 const longestActive = 3 * day
-/** Pipelines under way that are kept by id; of more the latest. */
+/** Pipelines under way that are remembered by id; of more the latest. */
 const mostActive = 500
 
-/** Reads what an earlier life of the program, or another replica, has written down. */
+/** Reads what an earlier process or another replica has stored. */
 export async function openBook(notes: Notes, instance: string): Promise<PollBook> {
   const nameOf = (project: number | string): string => `${prefix}${instance}/${project}`
   const stored = await notes.list(nameOf(''))

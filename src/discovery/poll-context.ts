@@ -1,5 +1,5 @@
-// What all parts of a poll share: how requests are made and counted, what the platform's clock shows, how news is written down.
-import { noticing, type NoticeRules } from './discovered-run.ts'
+// What all kinds of polling share: how requests are made and counted, the platform's clock, how discovered pipelines are stored.
+import { discover, type DiscoveryRules } from './discovered-run.ts'
 import { projectOfPipeline } from '../platform/rest/normalize.ts'
 import type { EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
 import type { CallOptions } from '../platform/rest/request.ts'
@@ -18,7 +18,7 @@ export interface PollContextOptions {
   readonly client: PlatformClient
   readonly runs: Runs
   readonly selection: Selection
-  readonly rules: NoticeRules
+  readonly rules: DiscoveryRules
   readonly source: SourceName & ('poller' | 'backfill')
   readonly signal: AbortSignal
   readonly clock: Clock
@@ -33,10 +33,10 @@ export interface PollContext {
   readonly requests: () => number
   /** Unix ms on the platform's clock, as its last answer showed it. */
   readonly now: () => Millis
-  /** An answer told the platform's time. */
-  readonly hearTime: (servedAt: Millis | undefined) => void
-  /** Writes down the pipelines that are news; answers how many are. */
-  readonly notice: (items: readonly PipelineListItem[], project?: ProjectFacts) => Promise<number>
+  /** The platform's time as an answer has it. */
+  readonly observeTime: (servedAt: Millis | undefined) => void
+  /** Stores the pipelines that show something new; answers how many do. */
+  readonly discover: (items: readonly PipelineListItem[], project?: ProjectFacts) => Promise<number>
 }
 
 /** How long a change may take to show in a list after its own time, ms: lists are read again from so far back. */
@@ -45,13 +45,13 @@ export const overlap = 120_000
 export function createPollContext(options: PollContextOptions): PollContext {
   const { client, runs, selection, rules, source, signal, clock, log } = options
   let requests = 0
-  /** The platform's clock less the one that nobody sets, ms; until it is heard, ours. */
+  /** The platform's clock less the one that nobody sets, ms; until an answer has shown it, ours. */
   let ahead: number | undefined
-  const lane: EnrichmentPriority = source === 'backfill' ? 'backfill' : 'fresh'
+  const enrichmentPriority: EnrichmentPriority = source === 'backfill' ? 'backfill' : 'fresh'
   const priority: Priority = source === 'backfill' ? 'backfill' : 'poll'
   const named = new Set<number>()
 
-  /** One that cannot be written, as what is stored of its run is damaged, holds up none of the others. */
+  /** A pipeline that cannot be written, because its stored run is damaged, holds up none of the others. */
   async function write(work: readonly RunWork[]): Promise<void> {
     try {
       await runs.transact(work)
@@ -68,7 +68,7 @@ export function createPollContext(options: PollContextOptions): PollContext {
       if (!isOfTheData(error)) throw error
       const { key } = work
       if (!named.has(key.pipelineId))
-        log?.error({ ...key, reason: reasonOf(error) }, 'a pipeline cannot be written down')
+        log?.error({ ...key, reason: reasonOf(error) }, 'a discovered pipeline cannot be stored')
       named.add(key.pipelineId)
     }
   }
@@ -84,20 +84,22 @@ export function createPollContext(options: PollContextOptions): PollContext {
     },
     requests: () => requests,
     now: () => (ahead === undefined ? clock.now() : elapsed(clock) + ahead),
-    hearTime: servedAt => {
+    observeTime: servedAt => {
       if (servedAt !== undefined) ahead = servedAt - elapsed(clock)
     },
-    notice: async (items, project) => {
+    discover: async (items, project) => {
       const { instance } = client
-      const news = new Set<number>()
+      const found = new Set<number>()
       const work = items.flatMap(item => {
         const seen = projectOfPipeline({ project_id: item.projectId, web_url: item.webUrl }, instance)
         const facts = { ...seen, ...(item.project ?? project) }
         if (!selection.project(facts.path)) return []
-        return [noticing({ instance, item, project: facts }, source, lane, rules, () => news.add(item.id))]
+        return [
+          discover({ instance, item, project: facts }, source, enrichmentPriority, rules, () => found.add(item.id)),
+        ]
       })
       if (work.length > 0) await write(work)
-      return news.size
+      return found.size
     },
   }
 }

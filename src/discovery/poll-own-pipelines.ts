@@ -21,7 +21,7 @@ export async function lookAtMine(
   notes: Notes,
   { lookback, whole }: { readonly lookback: number; readonly whole: boolean },
 ): Promise<void> {
-  const name = `poll/mine/${context.client.instance}`
+  const name = `poll/ownPipelines/${context.client.instance}`
   const known = state.safeParse(await notes.read(name)).data
   const horizon = context.now() - Math.max(day, lookback)
   const since =
@@ -33,8 +33,8 @@ export async function lookAtMine(
   for (const source of [undefined, 'parent_pipeline']) {
     const query = { createdAfter: since, ...(source !== undefined && { source }) }
     for await (const page of context.client.ownPipelines(query, context.call)) {
-      context.hearTime(page.servedAt)
-      await context.notice(page.items)
+      context.observeTime(page.servedAt)
+      await context.discover(page.items)
       seen.push(...page.items)
     }
   }

@@ -1,4 +1,4 @@
-// One look at one project: its changed pipelines, and their children where there can be any.
+// Reads one project once: its changed pipelines, and their children where there can be any.
 import { changedPipelines } from './poll-list.ts'
 import { overlap, type PollContext } from './poll-context.ts'
 import { withItems, type BookEntry } from './poll-book.ts'
@@ -10,43 +10,43 @@ export interface LookOptions {
   readonly context: PollContext
   /** Writes the entry down: after each page, when its pipelines are in the store. */
   readonly put: (entry: BookEntry) => Promise<void>
-  /** Look for children though nothing of the project has moved. */
+  /** Read children though nothing of the project has changed. */
   readonly children: boolean
   readonly facts?: ProjectFacts | undefined
 }
 
-export interface Looked {
+export interface ProjectRead {
   readonly entry: BookEntry
-  /** Pipelines that were news. */
-  readonly news: number
+  /** Pipelines that show something new. */
+  readonly found: number
   readonly children: boolean
 }
 
 /** Rejects with a PlatformError; what was seen until then is written down. */
-export async function lookAt(before: BookEntry, options: LookOptions): Promise<Looked> {
+export async function lookAt(before: BookEntry, options: LookOptions): Promise<ProjectRead> {
   const own = await read(before, undefined, options)
   const moved = own.changed || own.entry.active.length > 0
   if (!moved && !options.children) return { ...own, children: false }
   const children = await read(own.entry, 'parent_pipeline', options)
-  return { entry: children.entry, news: own.news + children.news, children: true }
+  return { entry: children.entry, found: own.found + children.found, children: true }
 }
 
 async function read(
   before: BookEntry,
   source: 'parent_pipeline' | undefined,
   { context, put, facts }: LookOptions,
-): Promise<{ entry: BookEntry; news: number; changed: boolean }> {
+): Promise<{ entry: BookEntry; found: number; changed: boolean }> {
   const cursor = source === undefined ? 'seen' : 'childrenSeen'
   // A clock that was ahead may have set it: then the last day is read once more.
   const seen = before[cursor] > context.now() + overlap ? context.now() - day : before[cursor]
   let entry = { ...before, [cursor]: seen }
-  let news = 0
+  let found = 0
   const since = seen - overlap
   for await (const step of changedPipelines(context.client, before.project, { since, source }, context.call)) {
-    context.hearTime(step.servedAt)
-    news += await context.notice(step.items, facts)
+    context.observeTime(step.servedAt)
+    found += await context.discover(step.items, facts)
     entry = { ...withItems(entry, step.items), [cursor]: Math.max(entry[cursor], step.seen) }
     if (entry.ranAt > 0) await put(entry)
   }
-  return { entry, news, changed: entry[cursor] > seen }
+  return { entry, found, changed: entry[cursor] > seen }
 }

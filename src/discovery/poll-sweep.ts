@@ -1,4 +1,4 @@
-// The slow sweep: once a day every project of a group is looked at, whatever its activity says, a few in each round. It goes
+// The slow sweep: once a day every project of a group is read, whatever its last activity, a few in each round. It goes
 // on where it was after a restart.
 import { z } from 'zod'
 import { overlap, type PollContext } from './poll-context.ts'
@@ -27,9 +27,9 @@ export interface SweepOptions {
   readonly notes: Notes
   /** Between rounds, ms. */
   readonly interval: number
-  /** How far the first sweep looks back, ms. */
+  /** How far the first sweep reads back, ms. */
   readonly lookback: number
-  /** True for a project that is looked at anyway. */
+  /** True for a project that is read in every round anyway. */
   readonly isKnown: (project: PlatformProject) => boolean
   /** False: the round must end. */
   readonly look: (project: PlatformProject, since: Millis) => Promise<boolean>
@@ -70,11 +70,11 @@ export function createSweep(options: SweepOptions): Sweep {
     await notes.change(name, () => ({ value: value, result: undefined }))
   }
 
-  /** The projects still to be looked at of the page at `from`. */
+  /** The projects still to be read of the page at `from`. */
   async function pageAt(from: string | undefined): Promise<NonNullable<typeof page>> {
     if (page !== undefined && page.from === from) return page
     for await (const { items, next, servedAt } of context.client.groupProjects(group, {}, { ...context.call, from })) {
-      context.hearTime(servedAt)
+      context.observeTime(servedAt)
       page = { items: [...items], next, from }
       return page
     }

@@ -1,4 +1,4 @@
-// Finds pipelines by itself, in rounds that stay within a share of the API budget. Who is looked at, the most urgent first:
+// Finds pipelines by itself, in rounds that stay within a share of the API budget. What is read, the most urgent first:
 //
 //   every round       projects the operator named; those with pipelines under way; those with a user's activity of late
 //   every few rounds  projects that ran anything in the last two weeks: schedules and retries move no activity
@@ -17,32 +17,32 @@ import { PlatformError } from '../platform/rest/platform-error.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Leases, Notes } from '../store/ports/notes.ts'
 import type { Log } from '../lib/log.ts'
-import type { NoticeRules } from './discovered-run.ts'
+import type { DiscoveryRules } from './discovered-run.ts'
 import type { PlatformClient } from '../platform/rest/client.ts'
 import type { PlatformProject } from '../platform/rest/lists.ts'
 import type { Runs } from '../store/ports/runs.ts'
 import type { Selection } from '../processing/selection.ts'
-import type { Troubles } from '../platform/rest/error-throttle.ts'
+import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
 
 export interface PollerOptions {
   readonly client: PlatformClient
   readonly runs: Runs
   readonly notes: Notes
   readonly leases: Leases
-  readonly rules: NoticeRules
+  readonly rules: DiscoveryRules
   readonly selection: Selection
   /** Ids or full paths. */
   readonly projects: readonly string[]
   readonly groups: readonly string[]
-  readonly mine: boolean
+  readonly ownPipelines: boolean
   /** Between two rounds, ms. */
   readonly interval: number
   readonly lookback: number
   /** Requests a minute of everybody; a round takes a share of them. */
   readonly perMinute: number
-  readonly troubles: Troubles
+  readonly errors: ErrorThrottle
   /** Called when something is to be asked about. */
-  readonly onNews: () => void
+  readonly onFound: () => void
   readonly clock: Clock
   readonly log: Log
 }
@@ -51,8 +51,8 @@ export interface PollerCounters {
   rounds: number
   /** Requests for lists. */
   requests: number
-  /** Pipelines that were news. */
-  noticed: number
+  /** Pipelines that showed something new. */
+  discovered: number
 }
 
 export interface Poller extends Loop {
@@ -61,9 +61,9 @@ export interface Poller extends Loop {
   round(): Promise<void>
   /** A pipeline was triggered there from another project, which moves no activity. */
   hint(projectId: number): void
-  /** A webhook told of a pipeline there: from then on it is looked at as all projects that ran lately are. */
-  meet(projectId: number): void
-  /** Something was missed there: the project, or all that ran lately, is looked at in the next round, which is now. */
+  /** A webhook reported a pipeline there: from then on it is read as all projects that ran lately are. */
+  remember(projectId: number): void
+  /** Something was missed there: the project, or all that ran lately, is read in the next round, which begins now. */
   hurry(project: string | undefined): void
 }
 
@@ -80,12 +80,12 @@ const urgentShare = 0.9
 const atOnce = 4
 
 export function createPoller(options: PollerOptions): Poller {
-  const { client, notes, leases, troubles, clock, log } = options
+  const { client, notes, leases, errors, clock, log } = options
   const interval = Math.max(1_000, options.interval)
   const allowance = Math.max(10, Math.floor((options.perMinute * interval * share) / 60_000))
   const closing = new AbortController()
   const context: PollContext = createPollContext({ ...options, source: 'poller', signal: closing.signal })
-  const counters = { rounds: 0, noticed: 0 }
+  const counters = { rounds: 0, discovered: 0 }
   const lease = createSingleton('poller', leases, clock)
   /** When a project, and its children, were last asked for, in rounds; and how often it failed since. */
   const asked = new Map<BookEntry['project'], { round: number; children: number; failures: number }>()
@@ -110,7 +110,7 @@ export function createPoller(options: PollerOptions): Poller {
     }),
   )
 
-  /** Runs one request's worth of work; what goes wrong is told once, and ends the round where all would go wrong. */
+  /** Runs one request's worth of work; a failure is logged once, and ends the round where every request would fail. */
   async function trying(subject: string, work: () => Promise<void>): Promise<boolean> {
     if (isEnding() || !(await lease.isMine())) {
       end.now = true
@@ -118,12 +118,12 @@ export function createPoller(options: PollerOptions): Poller {
     }
     try {
       await work()
-      troubles.answered(subject)
+      errors.answered(subject)
       return true
     } catch (error) {
       if (closing.signal.aborted) return false
       if (!(error instanceof PlatformError)) throw error
-      if (troubles.failed(subject, error) === 'stop') end.now = true
+      if (errors.failed(subject, error) === 'stop') end.now = true
       return false
     }
   }
@@ -132,15 +132,15 @@ export function createPoller(options: PollerOptions): Poller {
     const { rounds } = counters
     const before = asked.get(entry.project) ?? { round: -Infinity, children: -Infinity, failures: 0 }
     const done = await trying(`project ${entry.path ?? entry.project}`, async () => {
-      const looked = await lookAt(entry, {
+      const read = await lookAt(entry, {
         context,
         put: async changed => book?.put(changed),
         children: entry.ranAt > 0 && rounds - before.children >= few,
         facts,
       })
-      counters.noticed += looked.news
-      if (looked.news > 0) options.onNews()
-      asked.set(entry.project, { round: rounds, children: looked.children ? rounds : before.children, failures: 0 })
+      counters.discovered += read.found
+      if (read.found > 0) options.onFound()
+      asked.set(entry.project, { round: rounds, children: read.children ? rounds : before.children, failures: 0 })
     })
     if (!done) asked.set(entry.project, { ...before, round: rounds, failures: before.failures + 1 })
   }
@@ -151,7 +151,7 @@ export function createPoller(options: PollerOptions): Poller {
     await trying(`group ${group}`, async () => {
       const activeAfter = context.now() - activeWithin
       for await (const page of client.groupProjects(group, { activeAfter }, context.call)) {
-        context.hearTime(page.servedAt)
+        context.observeTime(page.servedAt)
         found.push(...page.items.filter(({ archived }) => !archived))
       }
     })
@@ -241,10 +241,10 @@ export function createPoller(options: PollerOptions): Poller {
     book ??= await openBook(notes, client.instance)
     counters.rounds += 1
     const start = context.requests()
-    if (options.mine) {
+    if (options.ownPipelines) {
       const whole = counters.rounds % few === 0
       await trying("the token's own pipelines", () => lookAtMine(context, notes, { lookback: options.lookback, whole }))
-      options.onNews()
+      options.onFound()
     }
     await lookAll((await urgent(book)).values(), start + allowance * urgentShare)
     await lookAll(ranLately(book), start + allowance)
@@ -281,8 +281,8 @@ export function createPoller(options: PollerOptions): Poller {
     },
     round,
     hint: projectId => hints.add(projectId),
-    meet: projectId => {
-      if (book?.get(projectId) === undefined) hints.meet(projectId)
+    remember: projectId => {
+      if (book?.get(projectId) === undefined) hints.remember(projectId)
     },
     hurry: project => {
       for (const key of [...asked.keys()]) {

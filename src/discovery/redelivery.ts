@@ -1,7 +1,7 @@
 // Fetches what the platform could not deliver: from its records of the daemon's own hooks, into the same inbox. A record with
 // no HTTP status (a time-out, a refused connection) counts as failed: that is what happens while the daemon is down.
 //
-// Records come newest first and never change, so each look goes back to the newest one of the look before. A delivery that
+// Records come newest first and never change, so each round reads back to the newest one of the round before. A delivery that
 // arrived after all is known by its key.
 import { z } from 'zod'
 import { createSingleton } from './singleton.ts'
@@ -18,7 +18,7 @@ import type { HookDelivery, PlatformHook } from '../platform/rest/lists.ts'
 import type { HookOwner, PlatformClient } from '../platform/rest/client.ts'
 import type { Leases, Notes } from '../store/ports/notes.ts'
 import type { Log } from '../lib/log.ts'
-import type { Troubles } from '../platform/rest/error-throttle.ts'
+import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
 
 export interface RedeliveryOptions {
   readonly client: PlatformClient
@@ -30,10 +30,10 @@ export interface RedeliveryOptions {
   /** Hooks at this address, or below it, are the daemon's own. */
   readonly publicUrl: string
   readonly profile: Profile
-  readonly troubles: Troubles
+  readonly errors: ErrorThrottle
   /** Called when deliveries were accepted. */
   readonly onAccepted: () => void
-  /** A delivery is too large for the records: whatever it told must be polled. Undefined: in a project that is not known. */
+  /** A delivery is too large for the records: its pipeline must be polled. Undefined: in a project that is not known. */
   readonly onOversize: (project: string | undefined) => void
   readonly clock: Clock
   readonly log: Log
@@ -49,15 +49,15 @@ export interface RedeliveryCounters {
 
 export interface Redelivery extends Loop {
   readonly counters: Readonly<RedeliveryCounters>
-  /** One look at all hooks. */
+  /** Reads the records of all hooks once. */
   round(): Promise<void>
 }
 
-/** Between two looks, ms. */
+/** Between two rounds, ms. */
 const every = 300_000
 
-/** What is remembered of a hook: how far its records were read, and what they told since it was first looked at. */
-const hookNote = z.object({
+/** What is remembered of a hook: how far its records were read, and their outcomes since the first round. */
+const hookState = z.object({
   newest: z.number(),
   owner: z.string().optional(),
   /** As the platform calls it: `executable`, `temporarily_disabled`, `disabled`. */
@@ -69,7 +69,7 @@ const hookNote = z.object({
 })
 
 export function createRedelivery(options: RedeliveryOptions): Redelivery {
-  const { client, inbox, notes, leases, troubles, profile, clock, log } = options
+  const { client, inbox, notes, leases, errors, profile, clock, log } = options
   const counters: RedeliveryCounters = { found: 0, accepted: 0, oversize: 0 }
   const closing = new AbortController()
   const call: CallOptions = { priority: 'poll', signal: closing.signal }
@@ -87,7 +87,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
 
   async function lookAt(owner: HookOwner, { id, alertStatus: state }: PlatformHook): Promise<void> {
     const name = `redelivery/${client.instance}/${'project' in owner ? 'project' : 'group'}/${id}`
-    const known = hookNote.safeParse(await notes.read(name)).data
+    const known = hookState.safeParse(await notes.read(name)).data
     const seen = known?.newest ?? 0
     const answers = { ...known?.answers }
     let newest = seen
@@ -101,9 +101,9 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     }
     if (known !== undefined && newest === seen && state === known.state) return
     await notes.change(name, (_, now) => {
-      const heardAt = newest === seen ? known?.heardAt : now
-      const told = { ...(state !== undefined && { state }), ...(heardAt !== undefined && { heardAt }) }
-      return { value: { newest, owner: nameOf(owner), answers, ...told }, result: undefined }
+      const lastDeliveryAt = newest === seen ? known?.heardAt : now
+      const facts = { ...(state !== undefined && { state }), ...(lastDeliveryAt !== undefined && { lastDeliveryAt }) }
+      return { value: { newest, owner: nameOf(owner), answers, ...facts }, result: undefined }
     })
   }
 
@@ -133,11 +133,11 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
       const subject = `hooks of ${nameOf(owner)}`
       try {
         await look(owner)
-        troubles.answered(subject)
+        errors.answered(subject)
       } catch (error) {
         if (closing.signal.aborted) return
         if (!(error instanceof PlatformError)) throw error
-        if (troubles.failed(subject, error) === 'stop') return
+        if (errors.failed(subject, error) === 'stop') return
       }
     }
   }

@@ -1,4 +1,4 @@
-// What only one replica may do at a time: a lease that is kept while it is needed.
+// What only one replica may do at a time: a lease that is renewed while it is needed.
 import { randomUUID } from 'node:crypto'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Leases } from '../store/ports/notes.ts'

@@ -1,4 +1,4 @@
-// The API budget kept in the store, so that replicas and commands that share a token share its limit.
+// The API budget in the store, so that replicas and commands that share a token share its limit.
 import { z } from 'zod'
 import { freshBudget, grant, observe, snapshotOf, type Budget, type BudgetRules } from '../platform/rest/budget.ts'
 import type { BudgetState } from '../platform/rest/budget.ts'
@@ -8,12 +8,12 @@ import type { Json, Notes } from '../store/ports/notes.ts'
 export interface StoredBudgetOptions {
   readonly notes: Notes
   readonly rules: BudgetRules
-  /** Names the token of this moment without telling it: whoever has the same one shares the budget. */
+  /** Names the token of this moment without revealing it: whoever has the same one shares the budget. */
   readonly account: () => string
   readonly clock: Clock
 }
 
-/** No wait is longer before the state is looked at again, ms: another process may have been granted less than it seemed. */
+/** No wait is longer before the state is read again, ms: another process may have been granted less than it seemed. */
 const longestLook = 15_000
 
 const state = z.object({
@@ -46,7 +46,7 @@ export function createStoredBudget({ notes, rules, account, clock }: StoredBudge
         result: undefined,
       })),
     snapshot: async () => {
-      // Whoever only looks writes nothing: a scrape is answered on a full disk too.
+      // A reader writes nothing: a scrape is answered on a full disk too.
       const { value, now } = await notes.readAt(name())
       return snapshotOf(rules, stateOf(value, now), now)
     },

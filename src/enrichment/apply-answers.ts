@@ -1,4 +1,4 @@
-// What becomes of a run once it was asked about, or could not be: pure decisions, which the store runs under its lock.
+// What an answer of the platform, or its absence, makes of a run: pure decisions, which the store calls under its lock.
 import { mergeIntoRun, type MergeRules } from '../processing/merge-observations.ts'
 import { delayingJobs, isAtEnd } from '../model/attempt.ts'
 import { withParent } from '../model/family.ts'
@@ -11,14 +11,14 @@ import type { Millis } from '../model/instant.ts'
 import type { Observation, RunKey } from '../model/observation.ts'
 import type { RunTiming, RunWork, StoredRun } from '../store/ports/runs.ts'
 
-/** How long a child looks for its parent again, and a job that still runs is asked for, ms. */
+/** The pause before a child's parent is searched again, and before a job that still runs is asked for again, ms. */
 const soon = 5_000
 const hour = 3_600_000
-/** What the platform cannot tell for so long it is not asked for any more, ms. */
+/** What the platform has not answered for so long is not asked any more, ms. */
 const longest = 24 * hour
 
-/** Takes in what was answered, and what was found of its family. */
-export function takingIn(key: RunKey, answer: Observation | undefined, family: Found, rules: MergeRules): RunWork {
+/** Merges the answer, and what was found of the run's family. */
+export function applyAnswer(key: RunKey, answer: Observation | undefined, family: Found, rules: MergeRules): RunWork {
   return {
     key,
     jobs: 'all',
@@ -33,19 +33,19 @@ export function takingIn(key: RunKey, answer: Observation | undefined, family: F
         run,
         jobs: change?.jobs ?? [],
         timing: timingOf(whole, known, searching, now, rules),
-        enrichment: askingOf(whole, searching, now, rules),
+        enrichment: enrichmentAfter(whole, searching, now, rules),
       }
     },
   }
 }
 
 /**
- * There is nobody to ask: the platform has no such pipeline (any more), is another one (`foreign`), or refuses. What is known of
- * an end is exported now; of a pipeline that is gone, whatever is known.
+ * No answer will come: the platform has no such pipeline (any more), is another one (`foreign`), or refuses. A run that has ended is
+ * exported now as it is known; one whose pipeline is gone too, even without an end.
  */
-export function givingUp(
-  { key, detail: wants }: EnrichmentItem,
-  lane: EnrichmentPriority,
+export function giveUp(
+  { key, detail }: EnrichmentItem,
+  priority: EnrichmentPriority,
   why: 'gone' | 'foreign' | 'refused',
 ): RunWork {
   return {
@@ -59,39 +59,39 @@ export function givingUp(
         run: known.run,
         jobs: [],
         timing: { ...timing, ...ended, enrichingUntil: undefined, dueAt: timing.dueAt && now },
-        enrichment: why === 'refused' ? later(known, wants, lane, now) : { asked: true },
+        enrichment: why === 'refused' ? later(known, detail, priority, now) : { asked: true },
       }
     },
   }
 }
 
-/** The platform did not answer: later again, while the deadline runs. */
-export function postponing({ key, detail: wants }: EnrichmentItem, lane: EnrichmentPriority): RunWork {
+/** The platform did not answer: it is asked again later, while the deadline runs. */
+export function tryLater({ key, detail }: EnrichmentItem, priority: EnrichmentPriority): RunWork {
   return {
     key,
     jobs: [],
     decide: (known, now) =>
-      known && { run: known.run, jobs: [], timing: known.timing, enrichment: later(known, wants, lane, now) },
+      known && { run: known.run, jobs: [], timing: known.timing, enrichment: later(known, detail, priority, now) },
   }
 }
 
 function later(
   { timing }: StoredRun,
-  wants: EnrichmentItem['detail'],
-  lane: EnrichmentPriority,
+  detail: EnrichmentItem['detail'],
+  priority: EnrichmentPriority,
   now: Millis,
 ): EnrichmentChange {
   const age = now - timing.changedAt
-  // Nobody else will say that a silent run has ended.
-  if (age > longest && lane !== 'silent') return { asked: true }
-  return { asked: true, again: { detail: wants, at: now + Math.min(hour, Math.max(soon, age / 2)) } }
+  // For a silent run this is the only way to learn that it has ended.
+  if (age > longest && priority !== 'silent') return { asked: true }
+  return { asked: true, again: { detail, at: now + Math.min(hour, Math.max(soon, age / 2)) } }
 }
 
 function isStillDelaying({ timing }: StoredRun, now: Millis): boolean {
   return timing.endedAt !== undefined && timing.enrichingUntil !== undefined && now < timing.enrichingUntil
 }
 
-/** The settle delay runs from what sources told, not from what was asked for: a run that has waited settles at once. */
+/** The settle delay counts from what sources observed, not from enrichment: a run that has waited for its answer settles at once. */
 function timingOf(
   { run, timing }: StoredRun,
   known: StoredRun,
@@ -111,7 +111,7 @@ function timingOf(
   return { ...timing, changedAt, enrichingUntil, dueAt: Math.max(now, changedAt + rules.settle) }
 }
 
-function askingOf(
+function enrichmentAfter(
   whole: StoredRun,
   searching: boolean,
   now: Millis,
@@ -124,7 +124,7 @@ function askingOf(
     return delayingJobs(run).length > 0 ? later(whole, 'details', 'fresh', now) : { asked: true }
   }
   if (isBlocked(status)) return { asked: true }
-  // The word of its end may get lost: the longer it is silent the more rarely it is asked about, but never no more.
+  // The webhook of its end may get lost: the longer it is silent, the more rarely the platform is asked, but it is asked for ever.
   const pause = Math.min(hour, Math.max(silentAfter, (now - timing.changedAt) / 2))
   return { asked: true, again: { detail: 'state', priority: 'silent', at: now + pause } }
 }

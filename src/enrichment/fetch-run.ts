@@ -1,5 +1,5 @@
-// What is asked about one run, and no more: a pipeline whose end a webhook told costs its jobs and its bridges, one that was
-// only noticed also itself. The answers come as observations.
+// The requests for one run, and no more than needed: for a pipeline whose end a webhook reported its jobs and its bridges, for one that
+// was discovered in a list also the pipeline itself. The answer is an observation.
 import { allOf } from '../platform/rest/pages.ts'
 import { observedRun, mergeRun, type Run } from '../model/run.ts'
 import { isAtEnd, isOpen } from '../model/attempt.ts'
@@ -13,31 +13,31 @@ import type { Observation } from '../model/observation.ts'
 import type { PlatformClient } from '../platform/rest/client.ts'
 import type { RestBridge, RestJob } from '../platform/rest/schemas.ts'
 
-export interface AskRunOptions {
+export interface FetchOptions {
   readonly client: PlatformClient
   /** Ask for a TRACEPARENT variable too, where no webhook has shown it. */
   readonly traceparent: boolean
 }
 
 /** What was answered; undefined when there was nothing to ask. Rejects with a PlatformError. */
-export async function askAbout(
+export async function fetchRun(
   run: Run,
-  wants: DetailLevel,
+  detail: DetailLevel,
   call: CallOptions,
-  options: AskRunOptions,
+  options: FetchOptions,
 ): Promise<Observation | undefined> {
-  if (wants === 'family' || (wants === 'pipeline' && run.pipeline !== undefined)) return undefined
+  if (detail === 'family' || (detail === 'pipeline' && run.pipeline !== undefined)) return undefined
   const { key, project } = run
   const { instance, pipelineId } = key
   const about = { instance, project: project.facts }
-  if (wants === 'details' && isAtEnd(run)) {
-    return normalizeRest({ ...about, pipelineId, ...(await askDetails(run, call, options, bridgesAreTold(run))) })
+  if (detail === 'details' && isAtEnd(run)) {
+    return normalizeRest({ ...about, pipelineId, ...(await fetchDetails(run, call, options, bridgesAreListed(run))) })
   }
   const pipeline = await options.client.pipeline(project.facts.id, pipelineId, call)
   const state = normalizeRest({ ...about, pipeline })
   const known = mergeRun(run, observedRun(state))
-  if (!(wants === 'details' ? isOver(known) : isNews(known))) return state
-  const details = await askDetails(known, call, options, false)
+  if (!(detail === 'details' ? isOver(known) : isUnexported(known))) return state
+  const details = await fetchDetails(known, call, options, false)
   const asks = options.traceparent && run.pipeline === undefined
   const traceparent = asks ? await traceparentOf(run, call, options.client) : undefined
   return normalizeRest({ ...about, pipeline, ...details, ...(traceparent && { besides: { traceparent } }) })
@@ -53,21 +53,21 @@ async function traceparentOf(run: Run, call: CallOptions, client: PlatformClient
   }
 }
 
-async function askDetails(
+async function fetchDetails(
   { key: { pipelineId }, project }: Run,
   call: CallOptions,
-  { client }: AskRunOptions,
-  bridgesAreTold: boolean,
+  { client }: FetchOptions,
+  bridgesAreListed: boolean,
 ): Promise<{ jobs: RestJob[]; bridges: RestBridge[] }> {
   const { id } = project.facts
   return {
     jobs: await allOf(client.pipelineJobs(id, pipelineId, call)),
-    bridges: bridgesAreTold ? [] : await allOf(client.pipelineBridges(id, pipelineId, call)),
+    bridges: bridgesAreListed ? [] : await allOf(client.pipelineBridges(id, pipelineId, call)),
   }
 }
 
-/** By the very word of its end: what an earlier one told of bridges is old. */
-function bridgesAreTold({ pipeline }: Run): boolean {
+/** True where the newest webhook lists the bridges: what an earlier one listed may be old. */
+function bridgesAreListed({ pipeline }: Run): boolean {
   return pipeline !== undefined && versionOfField(pipeline.record, 'bridgesAreListed') === pipeline.record.version
 }
 
@@ -76,8 +76,8 @@ function isOver(run: Run): boolean {
   return isTerminal(status) || isBlocked(status)
 }
 
-/** It has ended, or waits, in a way that is not exported yet. */
-function isNews(run: Run): boolean {
+/** It has ended, or waits for a person or a clock, and that was not exported yet. */
+function isUnexported(run: Run): boolean {
   const status = run.pipeline?.record.facts.status ?? ''
   return isOpen(run) && (isAtEnd(run) || (isBlocked(status) && run.attempts.length === 0))
 }

@@ -1,7 +1,7 @@
-// Where a triggered pipeline belongs: the chain to its root, first in the store, then by asking. Never guessed.
+// Where a triggered pipeline belongs: the chain to its root, searched in the store and then at the platform. Never guessed.
 //
-// A webhook names the parent; REST does not. There the parents tell: their bridges name the pipelines they started. Those of
-// runs that ended are known already, so the bridges of runs under way are asked for, the nearest ones first.
+// A webhook names the parent; REST does not, but a parent's bridges name the pipelines they triggered. Those of runs that ended are known
+// already, so the bridges of runs under way are asked for, the nearest runs first.
 import { allOf } from '../platform/rest/pages.ts'
 import { isTriggered, maxGenerations, withParent } from '../model/family.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
@@ -19,23 +19,23 @@ import type { Selection } from '../processing/selection.ts'
 export interface ParentsOptions {
   readonly client: PlatformClient
   readonly runs: Runs
-  readonly asking: EnrichmentQueue
+  readonly queue: EnrichmentQueue
   readonly rules: MergeRules
   readonly selection: Selection
-  /** The store's clock, by which runs were heard of. */
+  /** The store's clock, which also says when a run was first seen. */
   readonly storeNow: () => Promise<Millis>
 }
 
 export interface Found {
   /** False: a parent may still show up. */
   readonly known: boolean
-  /** What triggered the run, where its own sources did not tell. */
+  /** What triggered the run, where its own sources do not say. */
   readonly parent?: Trigger | undefined
 }
 
 export interface Parents {
-  /** Makes the store know the chain above a run as far as it can be known. `heardAt`: when the run was first heard of. */
-  find(run: RunHead, heardAt: number, call: CallOptions): Promise<Found>
+  /** Makes the store know the chain above a run as far as it can be known. `seenAt`: when the run was first seen. */
+  find(run: RunHead, seenAt: number, call: CallOptions): Promise<Found>
 }
 
 /** Runs under way that are asked for their bridges in one search. */
@@ -45,11 +45,11 @@ const hidden: ReadonlySet<string> = new Set(['not-found', 'forbidden'])
 const capacity = 2_000
 
 export function createParents(options: ParentsOptions): Parents {
-  const { client, runs, asking, rules, selection, storeNow } = options
+  const { client, runs, queue, rules, selection, storeNow } = options
   /** When the bridges of a run were last asked for, by the store's clock: who was not among them then is not its child. */
   const askedAt = new Map<string, number>()
 
-  async function find(run: RunHead, heardAt: number, call: CallOptions): Promise<Found> {
+  async function find(run: RunHead, seenAt: number, call: CallOptions): Promise<Found> {
     let parent: Trigger | undefined
     try {
       return await climb()
@@ -61,12 +61,12 @@ export function createParents(options: ParentsOptions): Parents {
 
     async function climb(): Promise<Found> {
       let child = run
-      let since = heardAt
+      let since = seenAt
       for (let generation = 0; generation < maxGenerations && isTriggered(child); generation++) {
-        const found = (await toldBy(child)) ?? (await searched(child, since, call))
+        const found = (await reportedBy(child)) ?? (await searched(child, since, call))
         if (found === undefined) return { known: false, parent }
         if (generation === 0) parent = found
-        else await runs.transact([adopting(child.key, found)])
+        else await runs.transact([setParent(child.key, found)])
         if (!(await isEnough(child, found, call))) break
         const next = await runs.get({ instance: run.key.instance, pipelineId: found.pipelineId })
         if (next === undefined) break
@@ -78,27 +78,27 @@ export function createParents(options: ParentsOptions): Parents {
   }
 
   /** What the payload says, or the jobs of another pipeline. */
-  async function toldBy(run: RunHead): Promise<Trigger | undefined> {
-    const told = run.pipeline?.record.facts.sourcePipeline
-    if (told?.jobId === undefined) return asking.triggerOf(run.key)
-    const { pipelineId, jobId, projectId } = told
+  async function reportedBy(run: RunHead): Promise<Trigger | undefined> {
+    const reported = run.pipeline?.record.facts.sourcePipeline
+    if (reported?.jobId === undefined) return queue.triggerOf(run.key)
+    const { pipelineId, jobId, projectId } = reported
     return { pipelineId, jobId, projectId: projectId ?? run.project.facts.id }
   }
 
-  async function searched(run: RunHead, heardAt: number, call: CallOptions): Promise<Trigger | undefined> {
+  async function searched(run: RunHead, seenAt: number, call: CallOptions): Promise<Trigger | undefined> {
     const facts = run.pipeline?.record.facts
     const named = facts?.sourcePipeline
     const sameProject = facts?.source === 'parent_pipeline' ? run.project.facts.id : undefined
     const candidates =
       named?.projectId === undefined
-        ? await asking.candidates(run.key, sameProject, mostAsked)
+        ? await queue.candidates(run.key, sameProject, mostAsked)
         : [{ key: { ...run.key, pipelineId: named.pipelineId }, projectId: named.projectId }]
     for (const { key, projectId } of candidates) {
-      if ((askedAt.get(nameOf(key)) ?? -1) > heardAt) continue
+      if ((askedAt.get(nameOf(key)) ?? -1) > seenAt) continue
       await askBridges(key, projectId, call).catch((error: unknown) => {
         if (!(error instanceof PlatformError && hidden.has(error.kind))) throw error
       })
-      const trigger = await asking.triggerOf(run.key)
+      const trigger = await queue.triggerOf(run.key)
       if (trigger !== undefined) return trigger
     }
     return undefined
@@ -108,7 +108,7 @@ export function createParents(options: ParentsOptions): Parents {
     remember(key, await storeNow())
     const { instance, pipelineId } = key
     const bridges = await allOf(client.pipelineBridges(projectId, pipelineId, call))
-    await tell(normalizeRest({ instance, pipelineId, project: { id: projectId }, bridges }))
+    await merge(normalizeRest({ instance, pipelineId, project: { id: projectId }, bridges }))
   }
 
   /** Makes the parent a run of the store, where it is not and the root cannot be known without it. False: no need to climb on. */
@@ -121,16 +121,16 @@ export function createParents(options: ParentsOptions): Parents {
     if (known?.head.pipeline === undefined && (root === undefined || root === parent.pipelineId)) {
       const pipeline = await client.pipeline(parent.projectId, parent.pipelineId, call)
       const project = known?.head.project.facts
-      const told = normalizeRest({ instance: key.instance, pipeline, ...(project && { project }) })
-      if (!selection.project(told.project.path)) return false
-      await tell(told)
+      const reported = normalizeRest({ instance: key.instance, pipeline, ...(project && { project }) })
+      if (!selection.project(reported.project.path)) return false
+      await merge(reported)
     }
-    if (known?.trigger === undefined) await knowTrigger(run, key, parent, call)
+    if (known?.trigger === undefined) await findTrigger(run, key, parent, call)
     return true
   }
 
   /** A pipeline of another project may be triggered by a job instead of a bridge; its span is another then. */
-  async function knowTrigger(run: RunHead, key: RunKey, parent: Trigger, call: CallOptions): Promise<void> {
+  async function findTrigger(run: RunHead, key: RunKey, parent: Trigger, call: CallOptions): Promise<void> {
     const { projectId, jobId } = parent
     const facts = run.pipeline?.record.facts
     const isBridge = facts?.source === 'parent_pipeline' || facts?.sourcePipeline?.bridgesAreListed === true
@@ -139,10 +139,10 @@ export function createParents(options: ParentsOptions): Parents {
     if ((await runs.ancestor(key, jobId))?.trigger !== undefined) return
     const jobs = await allOf(client.pipelineJobs(projectId, key.pipelineId, call))
     const { instance, pipelineId } = key
-    await tell(normalizeRest({ instance, pipelineId, project: { id: projectId }, jobs }))
+    await merge(normalizeRest({ instance, pipelineId, project: { id: projectId }, jobs }))
   }
 
-  async function tell(observation: Observation): Promise<void> {
+  async function merge(observation: Observation): Promise<void> {
     await runs.transact(mergeWork([observation], undefined, rules))
   }
 
@@ -156,7 +156,7 @@ export function createParents(options: ParentsOptions): Parents {
   return { find }
 }
 
-function adopting(key: RunKey, trigger: Trigger): RunWork {
+function setParent(key: RunKey, trigger: Trigger): RunWork {
   return {
     key,
     jobs: [],

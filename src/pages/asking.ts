@@ -117,12 +117,12 @@ function hooks({ documents, flow, setup }: AskingView, now: Millis): Content {
     return card("The platform's hooks", empty(why))
   }
   const rows = known.map(({ rest, fields }) => {
-    const { owner, state, heardAt, answers } = fields
+    const { owner, state, lastDeliveryAt, answers } = fields
     const [status, word] = hookStates[typeof state === 'string' ? state : ''] ?? ['created', 'not told']
     return [
       badge(status, word),
       hookName(rest, owner),
-      typeof heardAt === 'number' ? since(heardAt, now) : '–',
+      typeof lastDeliveryAt === 'number' ? since(lastDeliveryAt, now) : '–',
       answerWords(answers),
     ]
   })

@@ -141,7 +141,7 @@ export const observedMetrics = [
     says: 'Requests for lists that the poller sent.', seen: ({ poller }) => (poller === undefined ? [] : [{ value: poller.requests }]) },
   { name: 'pipespan.poller.pipelines', type: 'counter', unit: '{pipeline}', attributes: [],
     says: 'Pipelines of which the poller knew more than the store: webhooks that were missed, or are on their way.',
-    seen: ({ poller }) => (poller === undefined ? [] : [{ value: poller.noticed }]) },
+    seen: ({ poller }) => (poller === undefined ? [] : [{ value: poller.discovered }]) },
   { name: 'pipespan.redelivery.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome'],
     says: "Failed deliveries in the platform's records: found, accepted of those because they were not known yet, or too large to be kept there.",
     seen: ({ redelivery }) => entries({ ...redelivery }, outcome => ({ outcome })) },

@@ -56,9 +56,9 @@ describe('a backfill', () => {
     await using world = await openPast()
     const all = [...world.lifecycle.state.pipelines.keys()]
     const summary = await run(world)
-    expect(summary).toMatchObject({ seen: all.length, news: all.length, failed: [] })
+    expect(summary).toMatchObject({ seen: all.length, found: all.length, failed: [] })
     expect(await exported(world)).toEqual(all)
-    expect(await run(world)).toMatchObject({ seen: all.length, news: 0, resumed: false })
+    expect(await run(world)).toMatchObject({ seen: all.length, found: 0, resumed: false })
     expect(await exported(world)).toEqual([])
   })
 
@@ -76,7 +76,7 @@ describe('a backfill', () => {
   it('writes nothing in a dry run', async () => {
     await using world = await openPast()
     const summary = await run(world, { dryRun: true })
-    expect(summary.news).toBe(world.lifecycle.state.pipelines.size)
+    expect(summary.found).toBe(world.lifecycle.state.pipelines.size)
     expect(await world.store.runs.count()).toMatchObject({ runs: 0 })
     expect(await world.store.notes.list('backfill/')).toEqual(new Map())
   })
@@ -99,9 +99,9 @@ describe('a backfill', () => {
   it('leaves out a project that it may not read, and says so', async () => {
     await using world = await openPast()
     world.api.misbehave = ({ path }) => (path.startsWith('/projects/302/') ? restFaults.notFound() : undefined)
-    const { failed, news } = await run(world)
+    const { failed, found } = await run(world)
     expect(failed).toEqual([{ project: '302', reason: expect.stringContaining('knows no such thing') as string }])
-    expect(news).toBeGreaterThan(10)
+    expect(found).toBeGreaterThan(10)
   })
 
   it('lets the pipelines of the day pass', async () => {

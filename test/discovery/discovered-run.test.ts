@@ -1,7 +1,7 @@
 // What of a pipeline in a list is news, where its status is the one already known.
 import { describe, expect, it } from 'vitest'
 import { observedRun, mergeRun, type Run } from '../../src/model/run.ts'
-import { isNews } from '../../src/discovery/discovered-run.ts'
+import { isNew } from '../../src/discovery/discovered-run.ts'
 import { normalizeRest } from '../../src/platform/rest/normalize.ts'
 import { restPipeline } from '../../src/platform/rest/schemas.ts'
 import type { Observation } from '../../src/model/observation.ts'
@@ -31,7 +31,7 @@ function byRest(updatedAt: number): Observation {
 
 function isNewsAfter(known: Run, updatedAt: number, endedAt?: number): boolean {
   const item = { id: 7, projectId: 3, status: 'failed', updatedAt }
-  return isNews({ run: known, timing: { changedAt: 0, endedAt }, firstSeenBy: {} }, item)
+  return isNew({ run: known, timing: { changedAt: 0, endedAt }, firstSeenBy: {} }, item)
 }
 
 describe('the same status in a list', () => {

@@ -7,7 +7,7 @@ import { everything } from '../flow/world.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { createStoredBudget } from '../../src/discovery/stored-budget.ts'
-import { createTroubles } from '../../src/platform/rest/error-throttle.ts'
+import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { deliveryOf, headersOf, type Delivery } from '../../src/demo/platform/delivery.ts'
 import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
@@ -36,7 +36,8 @@ export interface WorldOptions {
   readonly hook?: (delivery: Delivery, at: number) => boolean
   /** True for the newest platforms: payloads name bridges and roots. Default false. */
   readonly newest?: boolean
-  readonly poll?: Partial<Pick<PollerOptions, 'projects' | 'groups' | 'mine' | 'interval' | 'lookback'>> | undefined
+  readonly poll?:
+    Partial<Pick<PollerOptions, 'projects' | 'groups' | 'ownPipelines' | 'interval' | 'lookback'>> | undefined
   readonly perMinute?: number
   /** How far the platform's clock is ahead of ours, ms. */
   readonly skew?: number
@@ -152,30 +153,30 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
       clock,
       log,
     }
-    const troubles = createTroubles(log)
+    const errors = createErrorThrottle(log)
     const enricher = createEnricher({
       ...shared,
       budget,
-      asking: store.enrichment,
+      queue: store.enrichment,
       storeNow: async () => store.now(),
       traceparent: options.traceparent ?? false,
-      troubles,
+      errors: errors,
       trends: store.views.trends,
       onTriggered: projectId => poller.hint(projectId),
       onMissed: projectId => poller.hint(projectId),
-      onMet: projectId => poller.meet(projectId),
+      onEnded: projectId => poller.remember(projectId),
       onChange: () => undefined,
     })
     const poller = createPoller({
       ...shared,
       projects: options.poll?.projects ?? [],
       groups: options.poll?.groups ?? [],
-      mine: options.poll?.mine ?? false,
+      ownPipelines: options.poll?.ownPipelines ?? false,
       interval,
       lookback: options.poll?.lookback ?? day,
       perMinute,
-      troubles,
-      onNews: () => undefined,
+      errors,
+      onFound: () => undefined,
     })
     return { poller, enricher }
   }

@@ -88,7 +88,7 @@ describe('the poller alone', () => {
   })
 
   it('finds the pipelines of its own user in all projects, and no others', async () => {
-    await using world = await openPolledWorld({ poll: { mine: true }, me: 40 })
+    await using world = await openPolledWorld({ poll: { ownPipelines: true }, me: 40 })
     const mine = world.lifecycle.create(scenarios.nightly(new Random(3)))
     world.lifecycle.create(scenarios.branch(new Random(3)))
     await world.pass(hour, 15 * second)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createRedelivery } from '../../src/discovery/redelivery.ts'
-import { createTroubles } from '../../src/platform/rest/error-throttle.ts'
+import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { minute, openPolledWorld, type PolledWorld } from './polled-world.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import { Random } from '../../src/demo/platform/random.ts'
@@ -34,7 +34,7 @@ async function open() {
     groups: ['brightwater'],
     publicUrl: 'https://pipespan.example.com',
     profile: profiles.generic,
-    troubles: createTroubles(silentLog()),
+    errors: createErrorThrottle(silentLog()),
     onAccepted: () => undefined,
     onOversize: project => oversize.push(project),
     clock: { now: () => world.now(), sleep: async () => undefined },
@@ -101,14 +101,14 @@ describe('redelivery', () => {
       record(here.world, own, status, delivery(id + 1))
     }
     await here.redelivery.round()
-    const told = { owner: 'group brightwater', state: 'executable', heardAt: here.world.now() }
+    const told = { owner: 'group brightwater', state: 'executable', lastDeliveryAt: here.world.now() }
     expect(await remembered()).toMatchObject([{ ...told, answers: { 200: 2, 503: 1, 'no answer': 1 } }])
     await here.world.pass(minute)
     await here.redelivery.round()
     expect(await remembered()).toMatchObject([{ ...told, answers: { 200: 2, 503: 1, 'no answer': 1 } }])
     record(here.world, own, '200', delivery(9))
     await here.redelivery.round()
-    expect(await remembered()).toMatchObject([{ heardAt: here.world.now(), answers: { 200: 3 } }])
+    expect(await remembered()).toMatchObject([{ lastDeliveryAt: here.world.now(), answers: { 200: 3 } }])
   })
 
   it('costs nothing for a delivery that arrived after all', async () => {

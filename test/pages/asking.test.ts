@@ -21,7 +21,7 @@ describe('the page of sources', () => {
     const text = told({ redelivery: { found: 3, accepted: 2, oversize: 0 } }, [
       {
         name: `redelivery/${instance}/group/7`,
-        value: { newest: 9, owner: 'group team', state: 'executable', heardAt: now - 120_000, answers },
+        value: { newest: 9, owner: 'group team', state: 'executable', lastDeliveryAt: now - 120_000, answers },
       },
       {
         name: `redelivery/${instance}/project/8`,

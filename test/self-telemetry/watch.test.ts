@@ -140,7 +140,7 @@ describe('the table of own metrics', () => {
       damagedRows: 1,
       budget: { perMinute: 1, available: 1, pausedFor: 1_000 },
       enricher: { completed: 1, missed: 1, gone: 1, failed: 1 },
-      poller: { rounds: 1, requests: 1, noticed: 1 },
+      poller: { rounds: 1, requests: 1, discovered: 1 },
       redelivery: { found: 1, accepted: 1, oversize: 1 },
     }
     for (const { name, attributes, seen: look } of observedMetrics) {

@@ -262,12 +262,12 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
         signal: new AbortController().signal,
       })
       for (let round = 0; round < 2; round += 1) {
-        await context.notice(all.map(id => ({ id, projectId: 3, status: 'success', updatedAt: at(90 + round) })))
+        await context.discover(all.map(id => ({ id, projectId: 3, status: 'success', updatedAt: at(90 + round) })))
       }
       for (const pipelineId of others) {
         expect((await store.runs.get({ instance, pipelineId }))?.firstSeenBy.poller).toBeDefined()
       }
-      const unwritten = lines.filter(({ msg }) => msg === 'a pipeline cannot be written down')
+      const unwritten = lines.filter(({ msg }) => msg === 'a discovered pipeline cannot be stored')
       expect(unwritten).toMatchObject([{ pipelineId: bad }])
       expect(JSON.stringify(unwritten)).not.toContain('half')
       expect(named()).toHaveLength(1)

@@ -21,7 +21,7 @@ export function at(minutes: number, seconds = 0): number {
 
 interface Told {
   readonly id: number
-  readonly witness?: Observation['origin']
+  readonly origin?: Observation['origin']
   readonly facts: PipelineFacts
   readonly times?: PipelineTimes
   readonly jobs?: readonly ObservedJob[]
@@ -35,8 +35,8 @@ const project = {
   defaultBranch: 'main',
 }
 
-function told({ id, witness = 'webhook', facts, times = {}, jobs = [] }: Told): Observation {
-  return { key: { instance, pipelineId: id }, origin: witness, project, pipeline: { facts, times }, jobs }
+function told({ id, origin = 'webhook', facts, times = {}, jobs = [] }: Told): Observation {
+  return { key: { instance, pipelineId: id }, origin: origin, project, pipeline: { facts, times }, jobs }
 }
 
 function job(id: number, stage: string, name: string, facts: Partial<JobFacts>, times: JobTimes): ObservedJob {
@@ -152,7 +152,7 @@ function success(): Chunk[] {
 
 const firstFailure: Told = {
   id: 9002,
-  witness: 'rest',
+  origin: 'rest',
   facts: { ...main, iid: 312, name: undefined, status: 'failed', detailedStatus: 'failed' },
   times: { createdAt: at(10), finishedAt: at(13), updatedAt: at(13) },
   jobs: [
@@ -313,7 +313,7 @@ function supplement(): Chunk[] {
   ]
   return tell([
     [told({ id: 9008, facts, times, jobs: [unit] })],
-    [told({ id: 9008, witness: 'rest', facts, times: { ...times, updatedAt: at(63) }, jobs: [unit, ...late] })],
+    [told({ id: 9008, origin: 'rest', facts, times: { ...times, updatedAt: at(63) }, jobs: [unit, ...late] })],
   ]).parts
 }
 

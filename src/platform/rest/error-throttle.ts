@@ -1,12 +1,12 @@
-// What is wrong with the platform is told once, not once a round; and that it is over is told too.
+// Logs what is wrong with the platform once, not in every round, and logs when it is over.
 //
 // A failure that could be one project's own (a time-out, a 5xx, a broken answer) waits for what comes next: an answer
 // shows that it was, a few more failures in a row that it is the platform's. So an outage is one message, not thousands.
 import type { Log } from '../../lib/log.ts'
 import type { PlatformError } from './platform-error.ts'
 
-export interface Troubles {
-  /** `stop`: any other request would fail likewise, so asking on makes no sense for now. */
+export interface ErrorThrottle {
+  /** `stop`: any other request would fail likewise, so more requests make no sense for now. */
   failed(subject: string, error: PlatformError): 'go-on' | 'stop'
   answered(subject: string): void
   /** What is wrong with the platform as a whole at this moment. */
@@ -19,49 +19,49 @@ const platform = 'the platform'
 /** So many failures without an answer between them are the platform's. */
 const tooMany = 3
 
-export function createTroubles(log: Log): Troubles {
-  const told = new Map<string, PlatformError>()
+export function createErrorThrottle(log: Log): ErrorThrottle {
+  const logged = new Map<string, PlatformError>()
   let unclear: { subject: string; error: PlatformError }[] = []
 
-  function tell(subject: string, error: PlatformError): void {
-    if (told.get(subject)?.kind === error.kind) return
-    told.delete(subject)
-    told.set(subject, error)
-    const [oldest] = told.keys()
-    if (told.size > capacity && oldest !== undefined) told.delete(oldest)
+  function logOnce(subject: string, error: PlatformError): void {
+    if (logged.get(subject)?.kind === error.kind) return
+    logged.delete(subject)
+    logged.set(subject, error)
+    const [oldest] = logged.keys()
+    if (logged.size > capacity && oldest !== undefined) logged.delete(oldest)
     log.warn({ subject, kind: error.kind }, error.message)
   }
 
   function over(subject: string): void {
-    if (told.delete(subject)) log.info({ subject }, `${subject} answers again`)
+    if (logged.delete(subject)) log.info({ subject }, `${subject} answers again`)
   }
 
   return {
     failed: (subject, error) => {
       switch (scopeOf(error)) {
         case 'platform':
-          tell(platform, error)
+          logOnce(platform, error)
           return 'stop'
         case 'subject':
-          tell(subject, error)
+          logOnce(subject, error)
           return 'go-on'
         case 'unclear':
           unclear.push({ subject, error })
           if (unclear.length < tooMany) return 'go-on'
-          tell(platform, error)
+          logOnce(platform, error)
           unclear = []
           return 'stop'
       }
     },
     answered: subject => {
-      // What failed while the platform did needs no word of its own.
-      const own = told.has(platform) ? [] : unclear.filter(one => one.subject !== subject)
+      // What failed together with the whole platform is not logged by itself.
+      const own = logged.has(platform) ? [] : unclear.filter(one => one.subject !== subject)
       unclear = []
-      for (const one of own) tell(one.subject, one.error)
+      for (const one of own) logOnce(one.subject, one.error)
       over(subject)
       over(platform)
     },
-    ofPlatform: () => told.get(platform),
+    ofPlatform: () => logged.get(platform),
   }
 }
 

@@ -147,11 +147,11 @@ export function readPipelineHook(body: unknown, context: HookContext): HookTold 
   expectFew(listedJobs.length + (listedBridges?.length ?? 0))
   const heard = readListedJobs(listedJobs, 'job')
   const bridges = readListedJobs(listedBridges ?? [], 'bridge')
-  const bridgesAreTold = listedBridges !== undefined
+  const bridgesAreListed = listedBridges !== undefined
   const user = readPerson(hook.user)
   const commit = readCommit(hook.commit)
   const mergeRequest = readMergeRequest(hook.merge_request)
-  const isNew = bridgesAreTold || facts.rootPipelineId !== undefined
+  const isNew = bridgesAreListed || facts.rootPipelineId !== undefined
   const sourcePipeline = sourcePipelineOf(hook.source_pipeline, isNew, facts.source === 'parent_pipeline')
   const { traceparent } = context
   const pipeline: PipelineFacts = {
@@ -161,7 +161,7 @@ export function readPipelineHook(body: unknown, context: HookContext): HookTold 
     ...(commit && { commit }),
     ...(mergeRequest && { mergeRequest }),
     ...(sourcePipeline && { sourcePipeline }),
-    ...(bridgesAreTold && { bridgesAreListed: bridgesAreTold }),
+    ...(bridgesAreListed && { bridgesAreListed }),
     ...(traceparent !== undefined && { traceparent }),
   }
   return {

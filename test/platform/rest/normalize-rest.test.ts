@@ -158,7 +158,7 @@ describe('a pipeline', () => {
   it('only known from elsewhere is completed by its jobs alone', () => {
     const project = { id: 4711, name: 'Crane' }
     const observation = normalizeRest({ instance, pipelineId: 88120, project, bridges })
-    expect(observation).toMatchObject({ key: { instance, pipelineId: 88120 }, witness: 'rest', project })
+    expect(observation).toMatchObject({ key: { instance, pipelineId: 88120 }, origin: 'rest', project })
     expect(observation.pipeline).toBeUndefined()
     expect(observation.jobs).toHaveLength(2)
   })

@@ -130,7 +130,7 @@ describe('a pipeline event', () => {
   it('needs no more than ids, a status and an address', () => {
     expect(observe(base, event)).toEqual({
       key,
-      witness: 'webhook',
+      origin: 'webhook',
       project: { id: 4, path: 'a/b', webUrl: 'https://git.example.com/a/b' },
       pipeline: { facts: { status: 'running' }, times: {} },
       jobs: [],
@@ -252,11 +252,11 @@ describe('a pipeline event', () => {
     expect(told({}, { source_pipeline: { ...source, job_id: null, bridge_id: 6 } })).toEqual({
       ...from,
       jobId: 6,
-      bridgesAreTold: true,
+      bridgesAreListed: true,
     })
     expect(told({ source: 'parent_pipeline' }, { source_pipeline: source, bridges: [] })).toEqual({
       ...from,
-      bridgesAreTold: true,
+      bridgesAreListed: true,
     })
     expect(told({ source: 'pipeline', root_pipeline_id: 30 }, { source_pipeline: source })).toEqual({
       ...from,
@@ -272,7 +272,7 @@ describe('a job event', () => {
   it('needs no more than ids and a status', () => {
     expect(observe(base, delivery)).toEqual({
       key: { instance: 'https://git.example.com', pipelineId: 31 },
-      witness: 'webhook',
+      origin: 'webhook',
       project: { id: 4 },
       jobs: [{ id: 5, facts: { kind: 'job', status: 'success' }, times: {} }],
     })
