@@ -94,7 +94,7 @@ const checks: readonly Check[] = [
     find: ({ admin }) => {
       if (isLoopback(admin.listen) || admin.token.current() !== undefined) return undefined
       return {
-        what: `Anybody who reaches ${listenAddress.show(admin.listen)} could see the pages and change what is owed: there is no admin token.`,
+        what: `Anybody who reaches ${listenAddress.show(admin.listen)} could see the pages and change what is pending: there is no admin token.`,
         remedy: 'Set admin.token (PIPESPAN_ADMIN_TOKEN), or listen on a loopback address such as 127.0.0.1:8081.',
       }
     },

@@ -1,4 +1,4 @@
-// A secret that follows its file: read again when the file changes, the last good value kept while it cannot be read.
+// A secret that follows its file: read again when the file changes, the last good value stays in use while it cannot be read.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import { quoted, type Wrong } from './config-fault.ts'
@@ -12,7 +12,7 @@ const maxBytes = 64 * 1024
 export interface SecretFileOptions<T> {
   readonly path: string
   readonly parse: (text: string) => Parsed<T>
-  /** Hears a sentence when the file was read again, or can no longer be used. Never a secret. */
+  /** Called with a sentence when the file was read again, or can no longer be used. Never a secret. */
   readonly onNews?: ((sentence: string) => void) | undefined
   readonly clock?: Clock | undefined
   /** It may not be there yet: no value then, until there is one. */
@@ -101,20 +101,20 @@ class SecretFile<T> {
     const { path, parse, onNews } = this.#options
     const named = `The secret file ${quoted(path)}`
     try {
-      // Symbolic links are followed: Kubernetes swaps a link to a new directory, so the inode tells.
+      // Symbolic links are followed: Kubernetes swaps a link to a new directory, so the inode changes.
       const stats = statSync(path, { bigint: true })
       if (!stats.isFile() || stats.size > maxBytes) {
         return { what: `${named} is not a regular file of at most 64 KiB.`, remedy: 'Name the file of the secret.' }
       }
-      const stamp = [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join()
-      if (stamp === this.#stamp && this.#problem === undefined) return undefined
+      const version = [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join()
+      if (version === this.#stamp && this.#problem === undefined) return undefined
       const text = readFileSync(path, 'utf8').replace(/[\r\n]+$/, '')
       if (text.trim() === '') return { what: `${named} is empty.`, remedy: 'Write the secret into it.' }
       const parsed = parse(text)
       if ('wrong' in parsed) return { ...parsed.wrong, what: `${named}: ${parsed.wrong.what}` }
-      const again = this.#value !== undefined && stamp !== this.#stamp
+      const again = this.#value !== undefined && version !== this.#stamp
       this.#value = parsed.value
-      this.#stamp = stamp
+      this.#stamp = version
       if (again) onNews?.(`${named} has changed and was read again.`)
       return undefined
     } catch (error) {

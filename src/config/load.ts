@@ -18,9 +18,9 @@ export interface LoadOptions<P extends string> {
   readonly file?: string | undefined
   /** The profiles by name, among them `generic`, the default. */
   readonly profiles: Profiles<P>
-  /** Hears when a secret's file has changed or can no longer be used. Never a secret itself. */
+  /** Called when a secret's file has changed or can no longer be used. Never a secret itself. */
   readonly onSecretNews?: ((sentence: string) => void) | undefined
-  /** Tells by its path whether a secret's file may not be there yet: it then has no value until there is one. */
+  /** Says by its path whether a secret's file may not be there yet: it then has no value until there is one. */
   readonly mayBeMissing?: ((setting: string) => boolean) | undefined
   readonly clock?: Clock | undefined
 }

@@ -32,7 +32,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         url: setting(storeUrl, {
           variable: 'PIPESPAN_STORE_URL',
           default: 'sqlite:./data/pipespan.db',
-          says: 'Where deliveries, runs and what is owed are kept.',
+          says: 'Where deliveries, runs and pending exports are stored.',
         }),
         maxSize: setting(byteSize, {
           variable: 'PIPESPAN_STORE_MAX_SIZE',

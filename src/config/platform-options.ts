@@ -8,7 +8,7 @@ import { secretSetting, setting } from './option.ts'
 export const platformOptions = {
   url: setting(httpUrl, {
     variable: 'PIPESPAN_PLATFORM_URL',
-    unset: 'told by each delivery',
+    unset: 'named by each delivery',
     says: "The platform instance's base URL.",
     example: 'https://git.example.com',
   }),

@@ -8,7 +8,7 @@ import { createSingleton } from './singleton.ts'
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { deliveryKey } from '../platform/webhook/delivery-key.ts'
 import { headerOf, type Profile } from '../platform/profile.ts'
-import { hookKindOfEvent, isWanted } from '../platform/webhook/event-kind.ts'
+import { eventKindOfHeader, isPipelineOrJob } from '../platform/webhook/event-kind.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
 import { traceparentAlone } from '../platform/rest/variables.ts'
 import type { CallOptions } from '../platform/rest/request.ts'
@@ -110,8 +110,8 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
   async function take(owner: HookOwner, failed: readonly HookDelivery[]): Promise<boolean> {
     const deliveries = failed.flatMap(record => {
       const event = headerOf(record.requestHeaders, 'Event', profile) ?? ''
-      const kind = hookKindOfEvent(event)
-      if (kind !== undefined && !isWanted(kind)) return []
+      const kind = eventKindOfHeader(event)
+      if (kind !== undefined && !isPipelineOrJob(kind)) return []
       counters.found += 1
       if (record.isOversize) {
         counters.oversize += 1

@@ -40,7 +40,7 @@ export async function fetchRun(
   const details = await fetchDetails(known, call, options, false)
   const asks = options.traceparent && run.pipeline === undefined
   const traceparent = asks ? await traceparentOf(run, call, options.client) : undefined
-  return normalizeRest({ ...about, pipeline, ...details, ...(traceparent && { besides: { traceparent } }) })
+  return normalizeRest({ ...about, pipeline, ...details, ...(traceparent && { extra: { traceparent } }) })
 }
 
 /** A token that may not read variables is no fault: they are an extra. */

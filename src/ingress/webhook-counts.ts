@@ -1,5 +1,5 @@
 // What the webhook door has seen since start: counted by the door's thread, read by any. Every name is of a closed set.
-import { allHookKinds, type HookKind } from '../platform/webhook/event-kind.ts'
+import { allEventKinds, type EventKind } from '../platform/webhook/event-kind.ts'
 import { refusals, type Refusal } from './webhook-refusals.ts'
 
 export interface WebhookCounts {
@@ -8,16 +8,16 @@ export interface WebhookCounts {
   readonly accepted: number
   readonly duplicate: number
   /** Events that tell nothing of pipelines, by kind. */
-  readonly ignored: Readonly<Partial<Record<HookKind, number>>>
+  readonly ignored: Readonly<Partial<Record<EventKind, number>>>
   readonly refused: Readonly<Record<Refusal, number>>
 }
 
-export type Counted = 'received' | 'accepted' | 'duplicate' | `ignored ${HookKind}` | `refused ${Refusal}`
+export type Counted = 'received' | 'accepted' | 'duplicate' | `ignored ${EventKind}` | `refused ${Refusal}`
 
 const reasons = Object.keys(refusals) as Refusal[]
 const names: readonly Counted[] = [
   ...(['received', 'accepted', 'duplicate'] as const),
-  ...allHookKinds.map(kind => `ignored ${kind}` as const),
+  ...allEventKinds.map(kind => `ignored ${kind}` as const),
   ...reasons.map(reason => `refused ${reason}` as const),
 ]
 const placeOf = new Map(names.map((name, place) => [name, place]))
@@ -35,7 +35,7 @@ export function countOne(room: SharedArrayBuffer, name: Counted): void {
 export function readCounts(room: SharedArrayBuffer): WebhookCounts {
   const places = new BigInt64Array(room)
   const of = (name: Counted): number => Number(Atomics.load(places, placeOf.get(name) ?? 0))
-  const ignored = allHookKinds.map(kind => [kind, of(`ignored ${kind}`)] as const).filter(([, count]) => count > 0)
+  const ignored = allEventKinds.map(kind => [kind, of(`ignored ${kind}`)] as const).filter(([, count]) => count > 0)
   return {
     received: of('received'),
     accepted: of('accepted'),

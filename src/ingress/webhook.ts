@@ -4,7 +4,7 @@ import { createProvenPeers, type ProvenPeers } from '../lib/proven-peers.ts'
 import { reasonOf } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
-import { hookKindOfEvent, isWanted } from '../platform/webhook/event-kind.ts'
+import { eventKindOfHeader, isPipelineOrJob } from '../platform/webhook/event-kind.ts'
 import { headerOf, type Headers } from '../platform/profile.ts'
 import type { PutOutcome } from '../store/ports/inbox.ts'
 import { createBodyBudget, type Standing } from './body-budget.ts'
@@ -134,12 +134,12 @@ export function createWebhookDoor(options: WebhookDoorOptions): WebhookDoor {
   }
 
   function isNotOfInterest(headers: Headers): boolean {
-    const kind = hookKindOfEvent(headerOf(headers, 'Event', profile))
-    return kind !== undefined && !isWanted(kind)
+    const kind = eventKindOfHeader(headerOf(headers, 'Event', profile))
+    return kind !== undefined && !isPipelineOrJob(kind)
   }
 
   function ignored(headers: Headers): Answer {
-    const kind = hookKindOfEvent(headerOf(headers, 'Event', profile)) ?? 'unknown'
+    const kind = eventKindOfHeader(headerOf(headers, 'Event', profile)) ?? 'unknown'
     count(`ignored ${kind}`)
     return notOfInterest
   }

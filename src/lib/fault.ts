@@ -15,7 +15,7 @@ export abstract class Fault extends Error {
 /** The operator's configuration cannot be used. */
 export class ConfigError extends Fault {}
 
-/** The store cannot be opened, written or understood. What was to be written may do the next time. */
+/** The store cannot be opened, written or read. The same write may succeed the next time. */
 export class StoreError extends Fault {}
 
 /** What was to be stored breaks a rule of the store's: it would the next time as well. */

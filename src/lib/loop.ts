@@ -1,4 +1,4 @@
-// A background loop: one turn after another, woken early when there is news, stopped without cutting a turn short.
+// A background loop: one turn after another, woken early when there is something to do, stopped without cutting a turn short.
 import { backoff } from './backoff.ts'
 import { reasonOf, StoreError } from './fault.ts'
 import type { Clock } from './clock.ts'
@@ -6,7 +6,7 @@ import type { Log } from './log.ts'
 
 export interface Loop {
   start(): void
-  /** Ends the pause, if there is one. Cheap; may be called as often as there is news. */
+  /** Ends the pause, if there is one. Cheap; may be called as often as something happens. */
   wake(): void
   /** Resolves when the turn under way has ended. */
   stop(): Promise<void>
@@ -27,7 +27,7 @@ const longestPause = 60_000
 /** To ask a store whether it is there costs nobody anything, and much waits for it, ms. */
 const storeComesBack = 2_000
 
-/** A turn that throws is told once per series of failures and tried again after a growing pause, a minute at most. */
+/** A turn that throws is logged once per series of failures and tried again after a growing pause, a minute at most. */
 export function createLoop({ name, clock, log, turn }: LoopOptions): Loop {
   let stopping = false
   let wakes = 0

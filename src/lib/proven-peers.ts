@@ -10,7 +10,7 @@ export interface Connection {
 }
 
 export interface ProvenPeers {
-  /** The secret was right. `address`: where the request came from, which a proxy may have told. */
+  /** The secret was right. `address`: where the request came from, which a proxy may have named. */
   proved(connection: Connection, address: string): void
   /** Whether it was right before, on this connection or from this address. */
   knows(connection: Connection, address: string | undefined): boolean

@@ -7,7 +7,7 @@ const shortest = 6
 /** So many are remembered, the latest of them: of a token that is replaced every hour those of six weeks. */
 const mostKnown = 1_000
 
-/** By their value; in the order in which they were last heard of. */
+/** By their value; in the order in which they were last used. */
 const known = new Map<string, readonly Buffer[]>()
 
 /** From now on no words may hold this value. */

@@ -5,7 +5,7 @@ import { httpDate } from './http-date.ts'
 export const longestRetryAfter = 24 * 3_600_000
 
 /**
- * Milliseconds to wait from `now`, the sender's own time where it tells it; at most a day. Undefined when the header is
+ * Milliseconds to wait from `now`, the sender's own time where it names it; at most a day. Undefined when the header is
  * absent, is neither form, or names a time that is over: then the caller's own pause applies.
  */
 export function retryAfter(header: string | undefined, now: number): number | undefined {

@@ -1,4 +1,4 @@
-// Timers whose work may fail: what it throws is told to whoever set them, and never ends the process. The one place, beside the
+// Timers whose work may fail: what it throws is handed to whoever set them, and never ends the process. The one place, beside the
 // clock, where timers are set: a file that cannot be opened for a moment must not be the end of a daemon.
 
 export interface Timer {

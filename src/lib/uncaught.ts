@@ -1,4 +1,4 @@
-// What becomes of an error that nobody caught, in a callback of a socket or a file: it is told, and the process goes on. All that
+// What becomes of an error that nobody caught, in a callback of a socket or a file: it is logged, and the process goes on. All that
 // is under way has a deadline of its own, and what was acknowledged is on the disk: going on risks less than a daemon that one
 // answer, or one moment without descriptors, can end again and again.
 import { reasonOf } from './fault.ts'

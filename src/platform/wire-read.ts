@@ -6,13 +6,13 @@ import { shaped } from './webhook/wire-shape.ts'
 
 export type Read<T> = (value: unknown) => T | undefined
 
-/** Longest name, ref, status text and the like that is kept, in UTF-16 units; the rest is cut off. */
+/** Longest name, ref, status text and the like that is read, in UTF-16 units; the rest is cut off. */
 export const longestText = 1_024
-/** Longest commit message that is kept. */
+/** Longest commit message that is read. */
 export const longestMessage = 65_536
 /** A longer URL is dropped: cut off it would lead somewhere else. */
 export const longestUrl = 4_096
-/** Most stages, tags and the like that are kept of one list. */
+/** Most stages, tags and the like that are read of one list. */
 export const longestList = 1_000
 /** Some 30,000 years: what is queued longer is a mistake, and would not fit into milliseconds. */
 export const longestSeconds = 1e12
@@ -32,7 +32,7 @@ export const readMessage: Read<string> = value => textUpTo(longestMessage, value
 export const readUrl: Read<string> = value =>
   typeof value === 'string' && value.length <= longestUrl && /^https?:\/\/[^\s"'<>]+$/i.test(value) ? value : undefined
 
-/** A status word as it came, this version's or a later one's. */
+/** A status as it came, this version's or a later one's. */
 export const readStatus: Read<string> = value => {
   if (typeof value !== 'string') return undefined
   if (isKnownStatus(value)) return value

@@ -12,7 +12,7 @@ const patience = 5_000
 export interface HealthOptions {
   /** Throws when the store does not take writes. */
   readonly proveWritable: () => Promise<void>
-  /** True from the moment the daemon was told to stop. */
+  /** True from the moment the daemon begins to stop. */
   readonly stopping: () => boolean
   /** Milliseconds, by a clock that nobody sets. */
   readonly now: () => number

@@ -31,11 +31,11 @@ export interface BudgetState {
   readonly announced?: { readonly remaining: number; readonly until: Millis } | undefined
 }
 
-/** What the headers of an answer tell, as durations: the platform's clock is not ours. All ms but `remaining`. */
+/** The rate limit by the headers of an answer, as durations: the platform's clock is not ours. All ms but `remaining`. */
 export interface BudgetFacts {
   readonly remaining?: number | undefined
   readonly resetIn?: number | undefined
-  /** The platform wants no request for so long. */
+  /** No request may be sent for so long. */
   readonly pause?: number | undefined
 }
 
@@ -55,11 +55,11 @@ export interface BudgetSnapshot {
   readonly remaining?: number | undefined
 }
 
-/** The port: one budget for one token, wherever its state is kept. */
+/** The port: one budget for one token, wherever its state is stored. */
 export interface Budget {
   /** Resolves when a request may be sent; it is then counted. Rejects with the signal's reason when that is aborted. */
   take(priority: Priority, signal?: AbortSignal): Promise<void>
-  /** Hands over what an answer told. */
+  /** Hands over the rate limit by an answer's headers. */
   observed(facts: BudgetFacts): Promise<void>
   snapshot(): Promise<BudgetSnapshot>
 }
@@ -84,7 +84,7 @@ export function grant(rules: BudgetRules, before: BudgetState, now: Millis, prio
   // The longer of both waits: else one that needs more might be asked back sooner than one that needs less.
   const isReserved = announced !== undefined && announced.remaining < needed
   const untilReset = isReserved ? Math.min(longestPause, announced.until - now) : 0
-  // What flows in during the wait that was told is enough, whatever the rounding of doubles makes of it.
+  // What flows in during the announced wait is enough, however doubles are rounded.
   const isShort = tokens + 1e-9 < needed
   const untilRefilled = isShort ? Math.max(1, Math.ceil((needed - tokens) / ratePerMs(rules))) : 0
   if (isReserved || isShort) return { state, waitMs: Math.max(untilReset, untilRefilled) }
@@ -99,8 +99,8 @@ export function observe(before: BudgetState, facts: BudgetFacts, now: Millis): B
   let announced = isInForce(before.announced?.until, now) ? before.announced : undefined
   const { remaining, resetIn } = facts
   if (remaining !== undefined && resetIn !== undefined && resetIn > 0) {
-    const heard = { remaining, until: now + Math.min(longestPause, resetIn) }
-    if (announced === undefined || heard.remaining < announced.remaining) announced = heard
+    const newest = { remaining, until: now + Math.min(longestPause, resetIn) }
+    if (announced === undefined || newest.remaining < announced.remaining) announced = newest
   }
   return { tokens, at, ...(pausedUntil && { pausedUntil }), ...(announced && { announced }) }
 }

@@ -51,7 +51,7 @@ export interface HookWish {
   readonly url: string
   readonly pipelineEvents: boolean
   readonly jobEvents: boolean
-  /** Cannot be read back: the platform only tells whether there is one. */
+  /** Cannot be read back: the platform only says whether there is one. */
   readonly token?: Secret | undefined
 }
 
@@ -62,7 +62,7 @@ export type DeliveryStatus = 'successful' | 'client_failure' | 'server_failure'
  * they are read.
  */
 export interface PlatformClient {
-  /** Normalised base URL: half of the key of every run heard through this client. */
+  /** Normalised base URL: half of the key of every run observed through this client. */
   readonly instance: string
   /** The pipelines that the token's own user triggered in all projects, the newest first (keyset). */
   ownPipelines(
@@ -86,7 +86,7 @@ export interface PlatformClient {
   /** All attempts, retried ones too; no bridges. */
   pipelineJobs(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestJob>
   pipelineBridges(project: ResourceId, pipelineId: number, options: ListOptions): Pages<RestBridge>
-  /** The valid W3C traceparent among the pipeline's variables. Nothing else of them is kept. */
+  /** The valid W3C traceparent among the pipeline's variables. Nothing else of them is read. */
   pipelineTraceparent(project: ResourceId, pipelineId: number, options: CallOptions): Promise<string | undefined>
   project(project: ResourceId, options: CallOptions): Promise<PlatformProject>
   /** Whether the token is an administrator's; false where the platform does not say. */

@@ -1,4 +1,4 @@
-// The words of every error of a request: what is wrong, by what came back, and the remedy for it.
+// The messages of every error of a request: what is wrong, by what came back, and the remedy for it.
 import { redact } from '../../lib/redaction.ts'
 import { PlatformError, type PlatformErrorKind } from './platform-error.ts'
 
@@ -33,7 +33,7 @@ export function errorOfStatus(
 function refusalOf(
   status: number,
   answer: { readonly code?: string | undefined; readonly isPage: boolean },
-  wants: 'read' | 'change',
+  right: 'read' | 'change',
 ): Refusal {
   if (answer.isPage && status < 500 && status !== 429) {
     return { kind: 'not-the-api', what: "A web page answered instead of the platform's API", remedy: wrongAddress }
@@ -50,10 +50,10 @@ function refusalOf(
     const scope = answer.code === 'insufficient_scope'
     return {
       kind: 'forbidden',
-      what: scope ? "The token's scope does not suffice" : `The token may not ${wants} this`,
+      what: scope ? "The token's scope does not suffice" : `The token may not ${right} this`,
       remedy: scope
-        ? `Make a token that may ${wants === 'read' ? 'read' : 'use'} the API, and set PIPESPAN_PLATFORM_TOKEN to it.`
-        : `Give the token's user a role that may ${wants} it, or a token of a wider scope.`,
+        ? `Make a token that may ${right === 'read' ? 'read' : 'use'} the API, and set PIPESPAN_PLATFORM_TOKEN to it.`
+        : `Give the token's user a role that may ${right} it, or a token of a wider scope.`,
     }
   }
   if (status === 404) {
@@ -84,7 +84,7 @@ function refusalOf(
   }
 }
 
-/** No answer came: `reason` is the connection's own word, e.g. `ECONNREFUSED`. */
+/** No answer came: `reason` is the connection's error code, e.g. `ECONNREFUSED`. */
 export function errorOfConnection(
   kind: 'network' | 'timeout',
   endpoint: string,

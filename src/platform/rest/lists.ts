@@ -1,4 +1,4 @@
-// The items of lists that sources decide by: what to ask next. They come in the program's own words.
+// The items of lists by which discovery decides what to fetch next, in normal form.
 import { z } from 'zod'
 import { known } from '../known.ts'
 import { maybe, wireId, wireStatus, wireText, wireTime, wireUrl } from './wire-field.ts'
@@ -9,7 +9,7 @@ const text = maybe(wireText)
 const time = maybe(wireTime)
 const flag = maybe(z.boolean())
 
-/** A pipeline as lists show it: enough to know whether it is news, not enough to observe it. */
+/** A pipeline as lists show it: enough to know whether it shows something new, not enough for an observation. */
 export interface PipelineListItem {
   readonly id: number
   readonly projectId: number
@@ -41,7 +41,7 @@ export interface PlatformHook {
   readonly url: string
   readonly pipelineEvents: boolean
   readonly jobEvents: boolean
-  /** Undefined where the platform is too old to tell. */
+  /** Undefined where the platform is too old to have it. */
   readonly tokenPresent?: boolean | undefined
   readonly alertStatus?: string | undefined
   readonly disabledUntil?: Millis | undefined
@@ -56,7 +56,7 @@ export interface HookDelivery {
   /** The payload; undefined where the platform did not keep it because of its size. */
   readonly requestData?: unknown
   readonly isOversize: boolean
-  /** A number, or words where there was no answer (`internal error`). */
+  /** A number, or a text where there was no answer (`internal error`). */
   readonly responseStatus?: string | undefined
 }
 
@@ -142,7 +142,7 @@ export const restHook = z
     }),
   }))
 
-/** `is_admin` is told to administrators only. */
+/** Only administrators get `is_admin`. */
 export const restUser = z.object({ is_admin: flag })
 
 const oversize = z.object({ oversize: z.literal(true) })

@@ -1,4 +1,4 @@
-// Where projects and groups have moved to, as the platform's 301 and 308 answers told. Bounded, and forgotten when it proves wrong.
+// Where projects and groups have moved to, by the platform's 301 and 308 answers. Bounded, and forgotten when it proves wrong.
 
 /** Addresses remembered; the oldest goes first. */
 const capacity = 10_000

@@ -1,4 +1,4 @@
-// REST answers of one pipeline as an observation. A list's item is none: it tells too little.
+// REST answers of one pipeline as an observation. A list's item is none: it has too little.
 import { instanceOfProject } from '../../model/instance.ts'
 import { mergeRequestOfRef } from '../../model/pipeline.ts'
 import { anyKnown, known } from '../known.ts'
@@ -12,7 +12,7 @@ import type {
   Runner,
 } from '../../model/observation.ts'
 
-/** What other answers told of the pipeline: its place in its family, its merge request, its traceparent. */
+/** What other answers have of the pipeline: its place in its family, its merge request, its traceparent. */
 export type KnownBesides = Pick<PipelineFacts, 'mergeRequest' | 'sourcePipeline' | 'rootPipelineId' | 'traceparent'>
 
 export interface RestParts {
@@ -23,26 +23,26 @@ export interface RestParts {
   readonly bridges?: readonly RestBridge[] | undefined
 }
 
-export type RestTold = RestParts &
+export type RestAnswers = RestParts &
   (
     | {
         readonly pipeline: RestPipeline
         readonly project?: ProjectFacts | undefined
-        readonly besides?: KnownBesides | undefined
+        readonly extra?: KnownBesides | undefined
       }
     /** Only what a pipeline known from elsewhere lacks: its jobs or its bridges. */
     | { readonly pipeline?: undefined; readonly pipelineId: number; readonly project: ProjectFacts }
   )
 
-export function normalizeRest(told: RestTold): Observation {
-  const jobs = [...(told.jobs ?? []).map(heardJob), ...(told.bridges ?? []).map(heardBridge)].sort(
+export function normalizeRest(answers: RestAnswers): Observation {
+  const jobs = [...(answers.jobs ?? []).map(observedJob), ...(answers.bridges ?? []).map(observedBridge)].sort(
     (a, b) => a.id - b.id,
   )
-  if (told.pipeline === undefined) {
-    const { instance, pipelineId, project } = told
+  if (answers.pipeline === undefined) {
+    const { instance, pipelineId, project } = answers
     return { key: { instance, pipelineId }, origin: 'rest', project, jobs }
   }
-  const { instance, pipeline, project, besides } = told
+  const { instance, pipeline, project, extra: besides } = answers
   return {
     key: { instance, pipelineId: pipeline.id },
     origin: 'rest',
@@ -50,8 +50,8 @@ export function normalizeRest(told: RestTold): Observation {
     pipeline: {
       facts: known({
         ...pipelineFacts(pipeline),
-        stages: told.jobs === undefined ? undefined : stagesOf(jobs),
-        commit: commitOf(pipeline, told.jobs ?? []),
+        stages: answers.jobs === undefined ? undefined : stagesOf(jobs),
+        commit: commitOf(pipeline, answers.jobs ?? []),
         mergeRequest: mergeRequestOfRef(pipeline.ref),
         ...besides,
       }),
@@ -104,7 +104,7 @@ function pipelineFacts(pipeline: RestPipeline): PipelineFacts {
   }
 }
 
-/** The message is told by the jobs only; without it nothing is said of the commit, so that a webhook's words stay. */
+/** Only jobs have the message; without it the commit is left out, so that a webhook's message stays. */
 function commitOf(pipeline: RestPipeline, jobs: readonly RestJob[]): PipelineFacts['commit'] {
   const commit = jobs.find(job => job.commit?.message !== undefined && job.commit.id === pipeline.sha)?.commit
   return commit && known(commit)
@@ -115,19 +115,19 @@ function stagesOf(jobs: readonly ObservedJob[]): string[] {
   return [...new Set(jobs.map(job => job.facts.stage).filter(stage => stage !== undefined))]
 }
 
-function heardJob(job: RestJob): ObservedJob {
-  return heard(job, { ...jobFacts('job', job), runner: runnerOf(job), artifacts: archiveOf(job) })
+function observedJob(job: RestJob): ObservedJob {
+  return observed(job, { ...jobFacts('job', job), runner: runnerOf(job), artifacts: archiveOf(job) })
 }
 
-function heardBridge(bridge: RestBridge): ObservedJob {
+function observedBridge(bridge: RestBridge): ObservedJob {
   const downstream = bridge.downstream_pipeline
-  return heard(bridge, {
+  return observed(bridge, {
     ...jobFacts('bridge', bridge),
     downstream: downstream && known({ pipelineId: downstream.id, projectId: downstream.project_id }),
   })
 }
 
-function heard(job: RestJob | RestBridge, facts: JobFacts): ObservedJob {
+function observed(job: RestJob | RestBridge, facts: JobFacts): ObservedJob {
   const times = { createdAt: job.created_at, startedAt: job.started_at, finishedAt: job.finished_at }
   return { id: job.id, facts: known(facts), times: known(times) }
 }
@@ -148,7 +148,7 @@ function jobFacts(kind: JobFacts['kind'], job: RestJob | RestBridge): JobFacts {
   }
 }
 
-/** REST tells the tags a job asked for (`tag_list`), not those its runner has: these stay unknown. */
+/** REST has the tags a job asked for (`tag_list`), not those its runner has: these stay unknown. */
 function runnerOf({ runner }: RestJob): Runner | undefined {
   if (runner === undefined) return undefined
   return known({

@@ -1,6 +1,6 @@
 // The one place for the rules of every request: budget, credentials, moves, retries, pauses.
 //
-//   ask ─► lane of its priority ─► budget ─► send ─► judge ─► JSON
+//   call ─► queue of its priority ─► budget ─► send ─► judge ─► JSON
 //                                    ▲                 │ moved, moved back, token renewed: at once
 //                                    │                 │ 429: the budget pauses all requests of this token
 //                                    └─────────────────┤ 5xx, network, time-out, JSON cut short: after a pause with jitter
@@ -91,9 +91,9 @@ export function createRequester(options: RequesterOptions): Requester {
   const { dispatcher, budget, clock, log, retry } = options
   const moves = createMoves()
   const closing = new AbortController()
-  // A lane for each priority: a backfill that waits for its budget holds no place that enrichment needs.
-  const lane = () => new PQueue({ concurrency: options.concurrency })
-  const lanes: Record<Priority, PQueue> = { enrich: lane(), poll: lane(), backfill: lane() }
+  // A queue for each priority: a backfill that waits for its budget holds no place that enrichment needs.
+  const queue = () => new PQueue({ concurrency: options.concurrency })
+  const queues: Record<Priority, PQueue> = { enrich: queue(), poll: queue(), backfill: queue() }
   let pausedUntil = 0
 
   async function send(url: URL, change: Change | undefined, call: CallOptions, signal: AbortSignal, refusals: number) {
@@ -118,7 +118,7 @@ export function createRequester(options: RequesterOptions): Requester {
     )
     if (outcome.outcome === 'answer') {
       const facts = budgetFactsOf(outcome.status, outcome.headers, now, backoff(refusals + 1, retry))
-      // Most answers tell nothing: then whoever keeps the budget need not write.
+      // Most answers have no rate limit headers: then the budget need not be written.
       if (Object.keys(facts).length > 0) await budget.observed(facts)
       if (facts.pause !== undefined && now + facts.pause > pausedUntil) {
         if (pausedUntil <= now) log.warn({ pauseMs: facts.pause }, 'the platform asks for a pause: all requests wait')
@@ -201,7 +201,7 @@ export function createRequester(options: RequesterOptions): Requester {
   async function queued(url: URL, change: Change | undefined, call: CallOptions): Promise<RestAnswer> {
     const signal = call.signal === undefined ? closing.signal : AbortSignal.any([call.signal, closing.signal])
     signal.throwIfAborted()
-    return lanes[call.priority].add(() => persist(url, change, call, signal), { signal })
+    return queues[call.priority].add(() => persist(url, change, call, signal), { signal })
   }
 
   return {

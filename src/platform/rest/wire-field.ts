@@ -31,8 +31,8 @@ export const wireTexts = wire(readTexts)
 
 function wire<T>(read: Read<T>) {
   return z.unknown().transform((value, context): T => {
-    const told = read(value)
-    if (told !== undefined) return told
+    const found = read(value)
+    if (found !== undefined) return found
     context.addIssue({ code: 'custom', message: 'no such value' })
     return z.NEVER
   })

@@ -1,4 +1,4 @@
-// The key by which a delivery heard twice is known.
+// The key by which a delivery that is sent twice is known.
 import { createHash } from 'node:crypto'
 import type { Headers } from '../profile.ts'
 

@@ -1,10 +1,10 @@
-// What a webhook delivery is about: told by its event header, else judged from its body.
+// What a webhook delivery is about: by its event header, else by its body.
 import { isItems } from './wire-items.ts'
 
 /** Kinds that become observations. */
 const wanted = ['pipeline', 'job'] as const
 
-/** Kinds that the platform is known to send and that tell nothing of pipelines. `system`: of the whole instance. */
+/** Kinds that the platform is known to send and that are not about pipelines. `system`: of the whole instance. */
 const others = [
   'push',
   'tag_push',
@@ -30,23 +30,23 @@ const others = [
   'system',
 ] as const
 
-/** A closed set, fit for counting. `unknown`: an event that this version has not heard of. */
-export type HookKind = (typeof wanted)[number] | (typeof others)[number] | 'unknown'
+/** A closed set, fit for counting. `unknown`: an event that this version does not know. */
+export type EventKind = (typeof wanted)[number] | (typeof others)[number] | 'unknown'
 
-export const allHookKinds: readonly HookKind[] = [...wanted, ...others, 'unknown']
+export const allEventKinds: readonly EventKind[] = [...wanted, ...others, 'unknown']
 
 const kinds: ReadonlySet<string> = new Set([...wanted, ...others])
 
 /** True for the kinds that go to the inbox. */
-export function isWanted(kind: HookKind): kind is 'pipeline' | 'job' {
+export function isPipelineOrJob(kind: EventKind): kind is 'pipeline' | 'job' {
   return kind === 'pipeline' || kind === 'job'
 }
 
 /**
- * The kind that an event header tells (`Pipeline Hook`, `Job Hook`, …). Undefined where the body must tell: `System Hook` is
+ * The kind that an event header names (`Pipeline Hook`, `Job Hook`, …). Undefined where the body decides: `System Hook` is
  * said of many kinds, and a relay may have lost the header.
  */
-export function hookKindOfEvent(event: string | undefined): HookKind | undefined {
+export function eventKindOfHeader(event: string | undefined): EventKind | undefined {
   const name = event
     ?.trim()
     .toLowerCase()
@@ -56,7 +56,7 @@ export function hookKindOfEvent(event: string | undefined): HookKind | undefined
 }
 
 /** The kind that a body shows: by `object_kind`, else `event_name`, else its shape. */
-export function hookKindOfBody(body: unknown): HookKind {
+export function eventKindOfBody(body: unknown): EventKind {
   if (!isRecord(body)) return 'unknown'
   const { object_kind: objectKind, event_name: eventName, object_attributes: attributes, builds, jobs } = body
   if (typeof objectKind === 'string') return named(objectKind)
@@ -69,9 +69,9 @@ export function hookKindOfBody(body: unknown): HookKind {
 }
 
 /** On the wire a job is a build, in old headers too. */
-function named(name: string): HookKind {
+function named(name: string): EventKind {
   if (name === 'build') return 'job'
-  return kinds.has(name) ? (name as HookKind) : 'unknown'
+  return kinds.has(name) ? (name as EventKind) : 'unknown'
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,4 +1,4 @@
-// Jobs as pipeline events list them and as job events spell them out: which field of the wire tells which fact.
+// Jobs as pipeline events list them and as job events spell them out: which field of the wire is which fact.
 import {
   readCount,
   readFlag,
@@ -17,7 +17,7 @@ import { objectShape, shaped, shapeOf } from './wire-shape.ts'
 import type { WireItems } from './wire-items.ts'
 import type { Environment, ObservedJob, JobFacts, JobTimes, Person, Runner } from '../../model/observation.ts'
 
-/** Who it was, undefined when neither id nor name is told. */
+/** The person, undefined when there is neither id nor name. */
 export const readPerson = anyOf<Person>({ id: ['id', readId], username: ['username', readText] })
 
 const readRunner = record<Runner>(['id'], {
@@ -134,10 +134,10 @@ export const readToldJob = shaped(
 )
 
 /** Job events give `unknown_failure` whatever the outcome. A copy that begins with what is copied is the quickest. */
-function factsOf(kind: JobFacts['kind'], told: Partial<JobFacts>): JobFacts | undefined {
-  const { status } = told
+function factsOf(kind: JobFacts['kind'], facts: Partial<JobFacts>): JobFacts | undefined {
+  const { status } = facts
   if (status === undefined) return undefined
-  if (told.failureReason === undefined || status === 'failed') return { ...told, kind, status }
-  const { failureReason: _, ...rest } = told
+  if (facts.failureReason === undefined || status === 'failed') return { ...facts, kind, status }
+  const { failureReason: _, ...rest } = facts
   return { ...rest, kind, status }
 }

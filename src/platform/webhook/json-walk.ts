@@ -137,7 +137,7 @@ class Levels {
   }
 }
 
-/** Told of what is passed; a member of an object is passed over as a whole where it wants that. */
+/** Called with what is walked over; a member of an object is passed over as a whole where the visitor asks for that. */
 export interface Visitor {
   /** A key begins at `key`, its value at `value`; `comma`: where the comma before it is. True: pass over it. */
   member(key: number, value: number, comma: number | undefined): boolean

@@ -1,6 +1,6 @@
 // From a delivery's bytes to an observation, or to why there is none. Never throws: one bad delivery harms nothing else.
 import { Fault, PayloadError } from '../../lib/fault.ts'
-import { hookKindOfBody, hookKindOfEvent, isWanted, type HookKind } from './event-kind.ts'
+import { eventKindOfBody, eventKindOfHeader, isPipelineOrJob, type EventKind } from './event-kind.ts'
 import { parseJson } from './body-json.ts'
 import { hookShape, readJobHook, readPipelineHook, type HookContext } from './payload.ts'
 import { traceparentOf } from '../traceparent.ts'
@@ -8,7 +8,7 @@ import type { Observation } from '../../model/observation.ts'
 import type { Profile } from '../profile.ts'
 
 export interface Delivery {
-  /** The event header, e.g. `Pipeline Hook`. Without it the body tells its kind. */
+  /** The event header, e.g. `Pipeline Hook`. Without it the body decides its kind. */
   readonly event?: string | undefined
   /** The instance header: the platform's base URL. */
   readonly instance?: string | undefined
@@ -16,7 +16,7 @@ export interface Delivery {
 }
 
 export interface ParseOptions {
-  /** The platform's base URL, for deliveries that do not tell theirs. */
+  /** The platform's base URL, for deliveries that do not name theirs. */
   readonly platformUrl?: string | undefined
   readonly profile: Profile
   /** Honour a `TRACEPARENT` pipeline variable. */
@@ -28,7 +28,7 @@ export interface ParseOptions {
 export type Parsed =
   /** `dropped`: jobs in it without a usable id or status. */
   | { readonly outcome: 'observation'; readonly observation: Observation; readonly dropped: number }
-  | { readonly outcome: 'ignored'; readonly kind: HookKind }
+  | { readonly outcome: 'ignored'; readonly kind: EventKind }
   /** `reason` ends in a remedy, and quotes nothing of the body. */
   | { readonly outcome: 'unparseable'; readonly reason: string }
 
@@ -42,14 +42,14 @@ export function parseDelivery(delivery: Delivery, options: ParseOptions): Parsed
 }
 
 function parse({ event, instance, body }: Delivery, options: ParseOptions): Parsed {
-  const told = hookKindOfEvent(event)
-  if (told !== undefined && !isWanted(told)) return { outcome: 'ignored', kind: told }
+  const named = eventKindOfHeader(event)
+  if (named !== undefined && !isPipelineOrJob(named)) return { outcome: 'ignored', kind: named }
   const parsed = parseJson(body, hookShape, options.large)
   if (parsed === undefined) {
     throw new PayloadError('The body is not JSON.', 'Look for what cuts or rewrites it on its way from the platform.')
   }
   const { json } = parsed
-  const kind = told ?? hookKindOfBody(json)
+  const kind = named ?? eventKindOfBody(json)
   const context: HookContext = {
     instance,
     instanceHeader: `${options.profile.headerPrefix}Instance`,
@@ -69,5 +69,5 @@ function parse({ event, instance, body }: Delivery, options: ParseOptions): Pars
 /** A mistake of this program, not of the sender's. Its own message may quote the body. */
 function unreadable(error: unknown): Fault {
   const name = error instanceof Error ? error.name : typeof error
-  return new PayloadError(`The delivery could not be read (${name}).`, 'Please report it, with the payload kept of it.')
+  return new PayloadError(`The delivery could not be read (${name}).`, 'Please report it, with its stored payload.')
 }

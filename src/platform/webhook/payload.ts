@@ -119,7 +119,7 @@ export const hookShape = objectShape(
   readToldJob,
 )
 
-/** What a pipeline event tells. Throws PayloadError, which names the fields that it cannot do without. */
+/** The observation of a pipeline event. Throws PayloadError, which names the fields that it cannot do without. */
 export function readPipelineHook(body: unknown, context: HookContext): HookTold {
   const hook = readObject(body)
   if (hook === undefined) throw notAnObject('pipeline')
@@ -145,7 +145,7 @@ export function readPipelineHook(body: unknown, context: HookContext): HookTold 
   const listedJobs = readItems(hook.builds) ?? readItems(hook.jobs) ?? []
   const listedBridges = readItems(hook.bridges)
   expectFew(listedJobs.length + (listedBridges?.length ?? 0))
-  const heard = readListedJobs(listedJobs, 'job')
+  const listed = readListedJobs(listedJobs, 'job')
   const bridges = readListedJobs(listedBridges ?? [], 'bridge')
   const bridgesAreListed = listedBridges !== undefined
   const user = readPerson(hook.user)
@@ -170,13 +170,13 @@ export function readPipelineHook(body: unknown, context: HookContext): HookTold 
       origin: 'webhook',
       project: projectOf(projectId, project, instance),
       pipeline: { facts: pipeline, times: pipelineTimes(attributes) },
-      jobs: [...heard.jobs, ...bridges.jobs],
+      jobs: [...listed.jobs, ...bridges.jobs],
     },
-    dropped: heard.dropped + bridges.dropped,
+    dropped: listed.dropped + bridges.dropped,
   }
 }
 
-/** What a job event tells: of its job only. `commit.id` is left out: it is the pipeline's id. Throws as above. */
+/** The observation of a job event: of its job only. `commit.id` is left out: it is the pipeline's id. Throws as above. */
 export function readJobHook(body: unknown, context: HookContext): HookTold {
   const hook = readObject(body)
   if (hook === undefined) throw notAnObject('job')
@@ -198,13 +198,13 @@ export function readJobHook(body: unknown, context: HookContext): HookTold {
   const project = projectFacts(projectFields ?? {})
   const name = project.name ?? readText(repository?.name) ?? lastName(readText(hook.project_name))
   const webUrl = project.webUrl ?? readUrl(repository?.homepage)
-  const told = { ...project, ...(name !== undefined && { name }), ...(webUrl !== undefined && { webUrl }) }
-  const instance = instanceOf(context, told)
+  const named = { ...project, ...(name !== undefined && { name }), ...(webUrl !== undefined && { webUrl }) }
+  const instance = instanceOf(context, named)
   return {
     observation: {
       key: { instance, pipelineId },
       origin: 'webhook',
-      project: projectOf(projectId, told, instance),
+      project: projectOf(projectId, named, instance),
       jobs: [job],
     },
     dropped: 0,
@@ -213,12 +213,12 @@ export function readJobHook(body: unknown, context: HookContext): HookTold {
 
 function instanceOf(
   { instance: header, instanceHeader, platformUrl }: HookContext,
-  told: Partial<ProjectFacts>,
+  project: Partial<ProjectFacts>,
 ): string {
-  const instance = instanceOfPayload({ header, configured: platformUrl, webUrl: told.webUrl, path: told.path })
+  const instance = instanceOfPayload({ header, configured: platformUrl, webUrl: project.webUrl, path: project.path })
   if (instance !== undefined) return instance
   throw new PayloadError(
-    `The delivery does not tell its instance: no usable ${instanceHeader} header, no web URL of its project.`,
+    `The delivery does not name its instance: no usable ${instanceHeader} header, no web URL of its project.`,
     'Set PIPESPAN_PLATFORM_URL.',
   )
 }
@@ -235,7 +235,7 @@ function pathOf(webUrl: string | undefined, instance: string): string | undefine
   return path.includes('/') ? path : undefined
 }
 
-/** Job events name a project `Owner / project`: in words, which is not its path. */
+/** Job events name a project `Owner / project`: by their titles, which is not its path. */
 function lastName(projectName: string | undefined): string | undefined {
   return projectName?.split('/').at(-1)?.trim()
 }
@@ -280,6 +280,6 @@ function unusable(event: string, fields: readonly string[]): PayloadError {
 function unusablePayload(what: string): PayloadError {
   return new PayloadError(
     what,
-    'If its webhook has a custom template, remove it: only the payload as the platform makes it is understood.',
+    'If its webhook has a custom template, remove it: only the payload as the platform makes it can be decoded.',
   )
 }

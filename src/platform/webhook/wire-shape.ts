@@ -16,7 +16,7 @@ export interface ItemsShape {
 
 const shapes = new WeakMap<object, Shape>()
 
-/** Notes what a reader of values looks at; answers the reader. Those of single values need not. */
+/** Records what a reader of values reads; answers the reader. Those of single values need not. */
 export function shaped<R extends object>(read: R, shape: Shape): R {
   shapes.set(read, shape)
   return read

@@ -1,7 +1,7 @@
-// What may be kept of a delivery that could not be decoded: everything but its pipeline variables, which may be secrets.
+// What may be stored of a delivery that could not be decoded: everything but its pipeline variables, which may be secrets.
 import { backslash, beginOf, expectEnd, NotJson, skipSpace, skipString, skipValue, type Visitor } from './json-walk.ts'
 
-/** Bytes kept of a body that is not JSON. */
+/** Bytes stored of a body that is not JSON. */
 export const keptOfText = 4_096
 
 /** Of a key that is written in escapes; a longer one is another. */
@@ -32,15 +32,15 @@ export function beginningOf(body: Uint8Array): Uint8Array {
   return variables === -1 ? beginning : beginning.subarray(0, variables)
 }
 
-/** Copies what is kept, once the first field is left out. */
+/** Copies what stays, once the first field is left out. */
 class Cuts implements Visitor {
   readonly #bytes: Buffer
-  #kept: Buffer | undefined
+  #copied: Buffer | undefined
   #length = 0
   /** Where what is not copied yet begins. */
   #from: number
   #cutFrom = 0
-  /** True while nothing of its object was kept before the last field that was left out. */
+  /** True while nothing of its object was copied before the last field that was left out. */
   #isLeading = false
 
   constructor(bytes: Buffer, from: number) {
@@ -62,20 +62,20 @@ class Cuts implements Visitor {
   }
 
   passed(end: number): void {
-    this.#kept ??= Buffer.allocUnsafeSlow(this.#bytes.length)
-    this.#keepUpTo(this.#kept, this.#cutFrom)
+    this.#copied ??= Buffer.allocUnsafeSlow(this.#bytes.length)
+    this.#copyUpTo(this.#copied, this.#cutFrom)
     this.#from = end
   }
 
-  /** All that is kept, the value ending here. */
+  /** All that stays, the value ending here. */
   upTo(end: number): Uint8Array {
-    if (this.#kept === undefined) return this.#bytes.subarray(this.#from, end)
-    this.#keepUpTo(this.#kept, end)
-    return this.#kept.subarray(0, this.#length)
+    if (this.#copied === undefined) return this.#bytes.subarray(this.#from, end)
+    this.#copyUpTo(this.#copied, end)
+    return this.#copied.subarray(0, this.#length)
   }
 
-  #keepUpTo(kept: Buffer, to: number): void {
-    if (to > this.#from) this.#length += this.#bytes.copy(kept, this.#length, this.#from, to)
+  #copyUpTo(copied: Buffer, to: number): void {
+    if (to > this.#from) this.#length += this.#bytes.copy(copied, this.#length, this.#from, to)
   }
 }
 

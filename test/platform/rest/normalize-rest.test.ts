@@ -125,7 +125,7 @@ describe('a pipeline', () => {
       rootPipelineId: 88000,
       mergeRequest: { iid: 17 },
     }
-    expect(normalizeRest({ instance, pipeline, besides }).pipeline!.facts).toMatchObject(besides)
+    expect(normalizeRest({ instance, pipeline, extra: besides }).pipeline!.facts).toMatchObject(besides)
   })
 
   it('of a merge request names it in its ref, and nowhere else', () => {

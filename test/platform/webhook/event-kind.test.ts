@@ -1,6 +1,6 @@
 // What deliveries are about, by header and by body.
 import { describe, expect, it } from 'vitest'
-import { hookKindOfBody, hookKindOfEvent, isWanted } from '../../../src/platform/webhook/event-kind.ts'
+import { eventKindOfBody, eventKindOfHeader, isPipelineOrJob } from '../../../src/platform/webhook/event-kind.ts'
 
 describe('the event header', () => {
   it.each([
@@ -20,11 +20,11 @@ describe('the event header', () => {
     ['constructor', 'unknown'],
     ['__proto__', 'unknown'],
   ] as const)('%s is of kind %s', (event, kind) => {
-    expect(hookKindOfEvent(event)).toBe(kind)
+    expect(eventKindOfHeader(event)).toBe(kind)
   })
 
   it.each([undefined, '', '  ', 'System Hook', 'system hook'])('%o leaves it to the body', event => {
-    expect(hookKindOfEvent(event)).toBeUndefined()
+    expect(eventKindOfHeader(event)).toBeUndefined()
   })
 })
 
@@ -48,13 +48,13 @@ describe('the body', () => {
     [7, 'unknown'],
     ['pipeline', 'unknown'],
   ] as const)('%j is of kind %s', (body, kind) => {
-    expect(hookKindOfBody(body)).toBe(kind)
+    expect(eventKindOfBody(body)).toBe(kind)
   })
 })
 
 it('only pipeline and job events are wanted', () => {
-  expect(isWanted('pipeline')).toBe(true)
-  expect(isWanted('job')).toBe(true)
-  expect(isWanted('deployment')).toBe(false)
-  expect(isWanted('unknown')).toBe(false)
+  expect(isPipelineOrJob('pipeline')).toBe(true)
+  expect(isPipelineOrJob('job')).toBe(true)
+  expect(isPipelineOrJob('deployment')).toBe(false)
+  expect(isPipelineOrJob('unknown')).toBe(false)
 })

@@ -111,7 +111,7 @@ describe('the instance', () => {
   it('that nothing tells is a failure that names the header and the remedy', () => {
     const lost = { object_attributes: { id: 1, status: 'running' }, project: { id: 2 }, builds: [] }
     expect(reasonOf(lost)).toBe(
-      'The delivery does not tell its instance: no usable X-Service-Instance header, no web URL of its project. ' +
+      'The delivery does not name its instance: no usable X-Service-Instance header, no web URL of its project. ' +
         'Set PIPESPAN_PLATFORM_URL.',
     )
     expect(reasonOf(lost, {}, { ...plain, profile: profiles.gitlab })).toContain('X-Gitlab-Instance')
@@ -160,7 +160,7 @@ describe('a pipeline event', () => {
   ])('without a usable field is refused by its name (%#)', (body, fields) => {
     expect(reasonOf(body, event)).toBe(
       `The pipeline event has no usable ${fields}. If its webhook has a custom template, remove it: ` +
-        'only the payload as the platform makes it is understood.',
+        'only the payload as the platform makes it can be decoded.',
     )
   })
 
