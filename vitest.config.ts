@@ -21,10 +21,13 @@ const pure = ['model', 'telemetry', 'platform', 'flow', 'web', 'deploy', 'bench'
 export default defineConfig({
   test: {
     pool: 'forks',
+    globalSetup: 'test/before-all.ts',
     // Daemons under test wait as much as they work: a third worker fills two processors.
     maxWorkers: 3,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // What is awaited may come late where others work: only what never comes fails.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 120_000 } },
     sequence: { sequencer: LongFirst },
     projects: [
       { extends: true, test: { name: 'pure', include: pure, isolate: false } },

@@ -23,7 +23,7 @@ describe('the commands of the documentation', () => {
     blocks.filter(({ marker }) => marker?.kind === 'run'),
     ({ page }) => page,
   )
-  it.each([...runnable])('%s can be followed word by word', { timeout: 60_000 }, (_page, steps) => {
+  it.each([...runnable])('%s can be followed word by word', (_page, steps) => {
     using folder = docFolder()
     for (const { script, line } of steps) {
       const { status, stderr, stdout } = spawnSync('sh', ['-eu', '-c', script], {

@@ -110,7 +110,7 @@ export class OtlpReceiver extends EventEmitter<Events> {
    */
   async until(
     holds: (spans: readonly ReceivedSpan[], receiver: OtlpReceiver) => boolean,
-    timeout = 10_000,
+    timeout = 120_000,
   ): Promise<void> {
     if (holds(this.spans, this)) return
     await new Promise<void>((resolve, reject) => {

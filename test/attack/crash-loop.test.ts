@@ -1,19 +1,14 @@
 // A delivery that ends the process that reads it, again at each start: what is only large is read within the memory there is, and
 // what kills nevertheless is set aside at its third death, and the rest goes on.
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Daemon } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
 import { limitOf } from './limited.ts'
 import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { postUntilTaken } from '../bounds/posting.ts'
-import { shiftClock, startPostgres, type PostgresServer } from '../store/postgres-server.ts'
-
-let server: PostgresServer
-beforeAll(async () => {
-  server = await startPostgres()
-})
-afterAll(async () => server.dispose())
+import { newDatabase } from '../store/new-database.ts'
+import { shiftClock } from '../store/postgres-server.ts'
 
 async function receive(): Promise<OtlpReceiver> {
   const receiver = await OtlpReceiver.start({ keep: false })
@@ -24,51 +19,47 @@ async function receive(): Promise<OtlpReceiver> {
 const deadly = new URL('deadly.ts', import.meta.url).href
 
 describe.each(['sqlite', 'postgres'])('a delivery that kills its reader, on %s', engine => {
-  it(
-    'is set aside at the third death of a process that read it alone; nothing else is lost',
-    { timeout: 120_000 },
-    async () => {
-      const receiver = await receive()
-      const storeUrl = engine === 'postgres' ? await server.newDatabase() : undefined
-      const daemon = await Daemon.start(
-        {
-          OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-          ...(storeUrl === undefined ? {} : { PIPESPAN_STORE_URL: storeUrl }),
-        },
-        ['--import', deadly],
-      )
-      const post = async (body: string): Promise<unknown> =>
-        daemon.post(body, { 'x-service-event': 'Pipeline Hook' }).catch(() => undefined)
-      await post(pipelineEvent({ id: 1 }))
-      await post(pipelineEvent({ id: 2, commitMessage: 'deadly delivery', variables: { SECRET: 'planted' } }))
-      await daemon.process.ended
-      let deaths = 1
-      for (; deaths < 10; deaths += 1) {
-        // Leases run out by the database's clock alone.
-        if (storeUrl !== undefined) await shiftClock(storeUrl, deaths * 60_000)
-        if (await daemon.revive({})) {
-          const isAlive = await Promise.race([
-            daemon.process.ended.then(() => false),
-            daemon.process.logged('a delivery is quarantined', 60_000).then(
-              () => true,
-              () => false,
-            ),
-          ])
-          if (isAlive) break
-        }
-        await daemon.process.ended
+  it('is set aside at the third death of a process that read it alone; nothing else is lost', async () => {
+    const receiver = await receive()
+    const storeUrl = engine === 'postgres' ? await newDatabase() : undefined
+    const daemon = await Daemon.start(
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+        ...(storeUrl === undefined ? {} : { PIPESPAN_STORE_URL: storeUrl }),
+      },
+      ['--import', deadly],
+    )
+    const post = async (body: string): Promise<unknown> =>
+      daemon.post(body, { 'x-service-event': 'Pipeline Hook' }).catch(() => undefined)
+    await post(pipelineEvent({ id: 1 }))
+    await post(pipelineEvent({ id: 2, commitMessage: 'deadly delivery', variables: { SECRET: 'planted' } }))
+    await daemon.process.ended
+    let deaths = 1
+    for (; deaths < 10; deaths += 1) {
+      // Leases run out by the database's clock alone.
+      if (storeUrl !== undefined) await shiftClock(storeUrl, deaths * 60_000)
+      if (await daemon.revive({})) {
+        const isAlive = await Promise.race([
+          daemon.process.ended.then(() => false),
+          daemon.process.logged('a delivery is quarantined', 60_000).then(
+            () => true,
+            () => false,
+          ),
+        ])
+        if (isAlive) break
       }
-      // The first one may have been among others.
-      expect([3, 4]).toContain(deaths)
-      await post(pipelineEvent({ id: 3 }))
-      await receiver.until(() => receiver.counts.spans === 6, 60_000)
-      let stdout = ''
-      const list = async (): Promise<string> => ({ stdout } = await daemon.command('inbox', 'list')).stdout
-      await expect.poll(list, { timeout: 30_000 }).toMatch(/0 waiting to be read, 1 could not be decoded/)
-      expect(stdout).toMatch(/3 times in a row the daemon's process died while it read this delivery/)
-      expect(daemon.output).not.toContain('planted')
-    },
-  )
+      await daemon.process.ended
+    }
+    // The first one may have been among others.
+    expect([3, 4]).toContain(deaths)
+    await post(pipelineEvent({ id: 3 }))
+    await receiver.until(() => receiver.counts.spans === 6)
+    let stdout = ''
+    const list = async (): Promise<string> => ({ stdout } = await daemon.command('inbox', 'list')).stdout
+    await expect.poll(list).toMatch(/0 waiting to be read, 1 could not be decoded/)
+    expect(stdout).toMatch(/3 times in a row the daemon's process died while it read this delivery/)
+    expect(daemon.output).not.toContain('planted')
+  })
 })
 
 const stuffed = (filler: string): string => pipelineEvent({ id: 1 }).replace(/^\{/, `{"odd":${filler},`)
@@ -113,13 +104,9 @@ async function within(
 }
 
 describe('a large delivery', () => {
-  it(
-    'with 16 MiB of lists that nobody reads is read within 256 MiB, and its pipeline exported',
-    { timeout: 60_000 },
-    async () => {
-      await within(256, [attacks.lists?.() ?? ''], 3)
-    },
-  )
+  it('with 16 MiB of lists that nobody reads is read within 256 MiB, and its pipeline exported', async () => {
+    await within(256, [attacks.lists?.() ?? ''], 3)
+  })
 
   it.skipIf(!isFull).each([256, 512])('of every kind is read within %i MiB', { timeout: 600_000 }, async limit => {
     for (const [index, [, attack]] of Object.entries(attacks).entries()) {

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
 import { defaultInstance } from '../../src/demo/platform/world.ts'
 import { Daemon } from '../e2e/daemon.ts'
-import { startPostgres } from '../store/postgres-server.ts'
+import { newDatabase } from '../store/new-database.ts'
 import { pipelineBody, post, signedHeaders, signingToken } from './honest.ts'
 
 /** What is not signed, and so may be changed at will. */
@@ -26,11 +26,7 @@ const changed: Readonly<Record<string, Record<string, string | undefined>>> = {
 
 const stores = {
   SQLite: async () => undefined,
-  PostgreSQL: async () => {
-    const server = await startPostgres()
-    onTestFinished(async () => server.dispose())
-    return server.newDatabase()
-  },
+  PostgreSQL: newDatabase,
 }
 
 it.each(Object.entries(stores))(
@@ -90,4 +86,4 @@ it('under a token an unsigned instance moves no pipeline either', async () => {
   await receiver.until(() => receiver.spans.length > 0)
   await daemon.stop()
   expect(receiver.spans.filter(({ kind }) => kind === 'server')).toHaveLength(1)
-}, 120_000)
+})

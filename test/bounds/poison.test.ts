@@ -30,7 +30,7 @@ function pipelines(spans: readonly ReceivedSpan[]): number[] {
 const spanIds = (spans: readonly ReceivedSpan[]): Set<string> => new Set(spans.map(span => span.spanId))
 
 describe('poison', () => {
-  it('of every kind delays and loses nothing else, and arrives as far as it can', { timeout: 60_000 }, async () => {
+  it('of every kind delays and loses nothing else, and arrives as far as it can', async () => {
     const { daemon, receiver } = await start()
     const limit = 1024 * 1024
     receiver.misbehave({
@@ -43,7 +43,7 @@ describe('poison', () => {
     for (const id of usual) await post(daemon, pipelineEvent({ id }))
 
     const expected = 5_001 + 3 + usual.length * 3
-    await receiver.until(spans => spans.length >= expected, 50_000)
+    await receiver.until(spans => spans.length >= expected)
     expect(receiver.spans.length).toBe(expected)
     expect(spanIds(receiver.spans).size).toBe(expected)
     expect(pipelines(receiver.spans)).toEqual([1, 2, ...usual])
@@ -66,7 +66,7 @@ describe('poison', () => {
     await receiver.until(spans => spans.length >= usual.length * 3)
     await daemon.process.logged('dead letter')
     await expect
-      .poll(async () => (await daemon.command('dead-letters', 'list')).stdout, { timeout: 10_000, interval: 500 })
+      .poll(async () => (await daemon.command('dead-letters', 'list')).stdout, { interval: 500 })
       .toMatch(/at most 64 KiB/)
     expect(pipelines(receiver.spans)).toEqual(usual)
   })

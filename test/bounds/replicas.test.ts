@@ -1,20 +1,14 @@
 // Three daemons on one PostgreSQL database: one killed, one stopped for longer than its leases and woken again. Leases
 // take their time to run out, so this is a long proof (PIPESPAN_TEST_FULL=1).
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Daemon } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
 import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
 import { pipelineEvent } from './pipelines.ts'
 import { postUntilTaken } from './posting.ts'
-import { startPostgres, type PostgresServer } from '../store/postgres-server.ts'
-
-let server: PostgresServer
-beforeAll(async () => {
-  server = await startPostgres()
-})
-afterAll(async () => server.dispose())
+import { newDatabase } from '../store/new-database.ts'
 
 const count = 20_000
 /** Longer than every lease: 15 s of deliveries and runs, 34 s of exports with a time-out of a second. */
@@ -65,7 +59,7 @@ describe('three replicas', () => {
     async () => {
       const receiver = await OtlpReceiver.start({ keep: true })
       onTestFinished(async () => receiver.close())
-      const storeUrl = await server.newDatabase()
+      const storeUrl = await newDatabase()
       const env = {
         OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
         OTEL_EXPORTER_OTLP_TIMEOUT: '1000',

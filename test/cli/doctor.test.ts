@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Writable } from 'node:stream'
 import type { AddressInfo, Socket } from 'node:net'
-import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { event, rules } from '../flow/world.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
@@ -465,11 +465,9 @@ it('17: enforcement without a token', async () => {
 })
 
 it('18: an API budget that the platform has paused', async () => {
-  const name = await vi.waitFor(async () => {
-    const [first] = (await daemon.store.notes.list('budget/')).keys()
-    if (first === undefined) throw new Error('nothing was asked yet')
-    return first
-  })
+  const names = async (): Promise<string[]> => [...(await daemon.store.notes.list('budget/')).keys()]
+  await expect.poll(names).not.toEqual([])
+  const [name = ''] = await names()
   await daemon.store.notes.change(name, (_, now) => ({
     value: { tokens: 1, at: now, pausedUntil: now + 90_000 },
     result: undefined,

@@ -8,6 +8,7 @@ import { profiles } from '../../src/platform/profile.ts'
 import { rowsOf, variablesOf } from '../../src/config/option.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { LiveSecret } from '../../src/config/live-secret.ts'
+import { runs } from '../full.ts'
 
 const word = fc.stringMatching(/^[a-z][a-z0-9.-]{0,12}[a-z0-9]$/)
 const line = fc.stringMatching(/^[!-~]([ -~]{0,20}[!-~])?$/)
@@ -120,7 +121,7 @@ describe('a value means the same wherever it is written', () => {
         if (secret || value instanceof Secret) return
         expect(plain(good({ ...env, [variable]: option.kind.show(value) }).config)).toEqual(plain(fromVariable.config))
       }),
-      { numRuns: 15 },
+      runs(15),
     )
   })
 })

@@ -4,8 +4,7 @@ import { ServerResponse } from 'node:http'
 import fs, { writeSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
-import pg from 'pg'
-import { Agent, type Dispatcher } from 'undici'
+import { subscribe } from 'node:diagnostics_channel'
 import { points, type Event, type Moment } from './points.ts'
 
 /** `CRASH_AT`: a moment's name. `CRASH_NTH`: the how manieth time it comes, 1 without it. */
@@ -14,41 +13,53 @@ const nth = Number(process.env.CRASH_NTH ?? 1)
 let passed = 0
 
 /** Its last words tell that the moment was reached. */
-function pass(event: Event, side: Moment['side']): void {
+export function pass(event: Event, side: Moment['side']): void {
   const isIt = points.some(({ name, isAt }) => target === `${side} ${name}` && isAt(event))
   if (!isIt || ++passed < nth) return
   writeSync(2, `\nkilled ${target}\n`)
   process.kill(process.pid, 'SIGKILL')
 }
 
-/** Statements since BEGIN, by connection. */
-const open = new WeakMap<object, string[]>()
+interface Transaction {
+  readonly changes: Set<string>
+  readonly values: Set<string>
+}
+/** Since BEGIN, by connection. */
+const open = new WeakMap<object, Transaction>()
 
 /** Answers the transaction that this statement commits, if it does. */
-function heard(connection: object, sql: string, values: readonly unknown[]): Event | undefined {
-  if (/^\s*BEGIN/i.test(sql)) open.set(connection, [])
+export function heard(connection: object, sql: string, values: readonly unknown[]): Event | undefined {
+  if (/^\s*BEGIN/i.test(sql)) open.set(connection, { changes: new Set(), values: new Set() })
   else if (/^\s*ROLLBACK/i.test(sql)) open.delete(connection)
-  else if (/^\s*COMMIT/i.test(sql)) {
-    const told = open.get(connection) ?? []
-    open.delete(connection)
-    return { kind: 'commit', told: told.join('\n') }
-  } else {
-    const told = `${sql}\n${shortOnes(values).join(' ')}`
+  else {
+    const isCommit = /^\s*COMMIT/i.test(sql)
     const transaction = open.get(connection)
-    if (transaction === undefined) return { kind: 'commit', told }
-    transaction.push(told)
+    const told = transaction ?? { changes: new Set<string>(), values: new Set<string>() }
+    for (const change of changesOf(sql)) told.changes.add(change)
+    for (const value of [...values.flat(), ...literalsOf(sql)])
+      if (typeof value === 'string' && value.length < 40) told.values.add(value)
+    if (isCommit) open.delete(connection)
+    if (isCommit || transaction === undefined) return { kind: 'commit', ...told }
   }
   return undefined
 }
 
-function shortOnes(values: readonly unknown[]): string[] {
-  return values.flat().filter((value): value is string => typeof value === 'string' && value.length < 40)
+/** What a statement does to which table: `insert runs`. */
+function changesOf(sql: string): string[] {
+  const found = sql.matchAll(
+    /(?<!\b(?:FOR|DO|ON)\s+)\b(CREATE|INSERT|UPDATE|DELETE)\s+(?:OR\s+\w+\s+)?(?:TABLE\s+|INTO\s+|FROM\s+)?"?(\w+)/gi,
+  )
+  return [...found].map(([, what = '', table = '']) => `${what} ${table}`.toLowerCase())
 }
 
-type Method = (this: object, ...args: unknown[]) => unknown
+function literalsOf(sql: string): string[] {
+  return [...sql.matchAll(/'(\w+)'/g)].map(([, value = '']) => value)
+}
+
+export type Method = (this: object, ...args: unknown[]) => unknown
 
 /** Puts `around` in the place of a method. */
-function wrap(owner: object, name: string, around: (method: Method) => Method): void {
+export function wrap(owner: object, name: string, around: (method: Method) => Method): void {
   const found: unknown = Reflect.get(owner, name)
   if (typeof found !== 'function') throw new TypeError(`${name} is no method: the kill switch sees nothing`)
   Object.defineProperty(owner, name, { value: around(found as Method), writable: true, configurable: true })
@@ -108,31 +119,6 @@ wrap(
 syncBuiltinESMExports()
 
 wrap(
-  pg.Client.prototype,
-  'query',
-  query =>
-    function (...args) {
-      const [config, values] = args
-      const sql = typeof config === 'string' ? config : String((config as { text?: unknown }).text)
-      const event = heard(this, sql, Array.isArray(values) ? values : [])
-      if (event === undefined) return query.apply(this, args)
-      pass(event, 'before')
-      const last = args.at(-1)
-      if (typeof last === 'function') {
-        const told = (...outcome: unknown[]): unknown => {
-          if (outcome[0] == null) pass(event, 'after')
-          return (last as Method).apply(this, outcome)
-        }
-        return query.apply(this, [...args.slice(0, -1), told])
-      }
-      return (query.apply(this, args) as Promise<unknown>).then(result => {
-        pass(event, 'after')
-        return result
-      })
-    },
-)
-
-wrap(
   ServerResponse.prototype,
   'end',
   end =>
@@ -147,32 +133,22 @@ wrap(
     },
 )
 
-wrap(
-  Agent.prototype,
-  'dispatch',
-  dispatch =>
-    function (options, handler) {
-      const next = handler as Dispatcher.DispatchHandler
-      let status = 0
-      pass({ kind: 'request' }, 'before')
-      const watching: Dispatcher.DispatchHandler = {
-        onRequestStart: (...args) => {
-          // Its bytes go out in this turn.
-          setImmediate(() => pass({ kind: 'request' }, 'after'))
-          next.onRequestStart?.(...args)
-        },
-        onResponseStart: (...args) => {
-          status = args[1]
-          next.onResponseStart?.(...args)
-        },
-        onResponseData: (...args) => next.onResponseData?.(...args),
-        onResponseEnd: (...args) => {
-          pass({ kind: 'verdict', status }, 'before')
-          next.onResponseEnd?.(...args)
-          pass({ kind: 'verdict', status }, 'after')
-        },
-        onResponseError: (...args) => next.onResponseError?.(...args),
-      }
-      return dispatch.apply(this, [options, watching])
-    },
-)
+/** What undici tells of its requests, also where it is in a bundle. */
+interface Told {
+  readonly request: object
+  readonly response: { readonly statusCode: number }
+}
+const statuses = new WeakMap<object, number>()
+subscribe('undici:request:create', () => pass({ kind: 'request' }, 'before'))
+// Its bytes go out in this turn.
+subscribe('undici:client:sendHeaders', () => setImmediate(() => pass({ kind: 'request' }, 'after')))
+subscribe('undici:request:headers', told => {
+  const { request, response } = told as Told
+  statuses.set(request, response.statusCode)
+})
+subscribe('undici:request:trailers', told => {
+  const event: Event = { kind: 'verdict', status: statuses.get((told as Told).request) ?? 0 }
+  pass(event, 'before')
+  // Who asked hears of it before this turn is over.
+  process.nextTick(() => pass(event, 'after'))
+})

@@ -2,8 +2,8 @@
 
 /** What passes by in the process, as the kill switch sees it from outside. */
 export type Event =
-  /** A transaction; `told`: the texts of its statements, and their short values. */
-  | { readonly kind: 'commit'; readonly told: string }
+  /** A transaction: what it did to which table, as `insert runs`; its short values and the words in its statements. */
+  | { readonly kind: 'commit'; readonly changes: ReadonlySet<string>; readonly values: ReadonlySet<string> }
   /** A file of the journal is forced to the disk. */
   | { readonly kind: 'sync' }
   /** An answer to a webhook. */
@@ -28,11 +28,14 @@ export interface Point {
 
 const both: readonly Engine[] = ['sqlite', 'postgres']
 
-function commit(name: string, ...patterns: readonly RegExp[]): Point {
+type Commit = Extract<Event, { kind: 'commit' }>
+
+/** A transaction that does all of this, and for which `holds`. */
+function commit(name: string, changes: readonly string[], holds: (commit: Commit) => boolean = () => true): Point {
   return {
     name: `commit: ${name}`,
     engines: both,
-    isAt: event => event.kind === 'commit' && patterns.every(pattern => pattern.test(event.told)),
+    isAt: event => event.kind === 'commit' && changes.every(change => event.changes.has(change)) && holds(event),
   }
 }
 
@@ -49,38 +52,61 @@ function atSync(point: Point): Point {
   return { ...point, isAt: event => event.kind === 'sync' || point.isAt(event) }
 }
 
-const isErased = /DELETE FROM inbox|UPDATE journal_progress/
-const isSettled = /UPDATE exports[^]*(settled_at|SET due_at = \?, error)/
+/** Of deliveries that are read: those in the log by its mark. */
+const isErased = ({ changes }: Commit): boolean => changes.has('delete inbox') || changes.has('update journal_progress')
+/** It changes nothing but these tables. */
+const onlyIn =
+  (...tables: readonly string[]) =>
+  ({ changes }: Commit): boolean =>
+    [...changes].every(change => tables.includes(change.split(' ')[1] ?? ''))
+/** Who looks after the store changes other tables with these. */
+const isNotOfUpkeep = ({ changes }: Commit): boolean => !changes.has('update tombstones')
+/** What became of exports, in a word that is among its values. */
+const settles =
+  (word: string) =>
+  (made: Commit): boolean =>
+    made.changes.has('update exports') &&
+    !made.changes.has('insert exports') &&
+    isNotOfUpkeep(made) &&
+    !made.values.has('dropped') &&
+    [...made.values].some(value => value.includes(word))
 
 /** In the order of the flow. Each has a moment before it and one after. */
 export const points: readonly Point[] = [
-  { ...commit('the schema made', /CREATE TABLE inbox/), first: true },
+  { ...commit('the schema made', ['create inbox']), first: true },
   {
-    ...commit('what a dead process had leased given back', /UPDATE asking SET due_at = \?, held = 0 WHERE held = 1/),
+    ...commit('what a dead process had leased given back', ['update exports', 'update asking'], isNotOfUpkeep),
     engines: ['sqlite'],
   },
-  atSync(commit('deliveries put into the inbox', /INSERT INTO delivery_keys/, /INSERT INTO inbox/)),
+  atSync(commit('deliveries put into the inbox', ['insert delivery_keys', 'insert inbox'])),
   answer('accepted', 202),
   answer('known already', 200),
   commit(
     'a delivery that tells nothing erased',
-    isErased,
-    /^(?![^]*(INTO|UPDATE) (?!delivery_keys|journal_progress|SET))/,
+    [],
+    made => isErased(made) && onlyIn('inbox', 'delivery_keys', 'journal_progress')(made),
   ),
-  commit('a delivery that nobody can read kept', /INSERT INTO kept_deliveries/),
-  commit('news in its run, its deliveries erased', isErased, /INSERT INTO runs/),
+  commit('a delivery that nobody can read kept', ['insert kept_deliveries']),
+  commit('news in its run, its deliveries erased', ['insert runs'], isErased),
   // On SQLite they are held in memory, as exports are.
-  { ...commit('runs taken to be settled', /UPDATE runs SET due_at = \S+\s+WHERE id IN/), engines: ['postgres'] },
-  commit('a run frozen and owed', /INSERT INTO parts/, /INSERT INTO exports/),
-  { ...commit('exports leased', /UPDATE exports e SET lease = \$/), engines: ['postgres'] },
+  { ...commit('runs taken to be settled', ['update runs'], onlyIn('runs')), engines: ['postgres'] },
+  commit('a run frozen and owed', ['insert parts', 'insert exports']),
+  {
+    ...commit(
+      'exports leased',
+      ['update exports'],
+      made => onlyIn('exports')(made) && !['delivered', 'dead'].some(word => made.values.has(word)),
+    ),
+    engines: ['postgres'],
+  },
   { name: 'request: to the backend', engines: both, isAt: event => event.kind === 'request' },
   verdict('delivered', 200),
-  commit('exports settled as delivered', isSettled, /delivered/),
+  commit('exports settled as delivered', [], settles('delivered')),
   { ...verdict('later', 503), needs: 'an overloaded backend' },
-  { ...commit('exports put off', isSettled, /503/), needs: 'an overloaded backend' },
+  { ...commit('exports put off', [], settles('503')), needs: 'an overloaded backend' },
   { ...verdict('refused', 400), needs: 'a refused pipeline' },
-  { ...commit('a dead letter', isSettled, /^(?![^]*'dropped')[^]*dead/), needs: 'a refused pipeline' },
-  { ...commit('a delivered run pruned', /DELETE FROM runs/, /INSERT [^]*INTO tombstones/), needs: 'a short retention' },
+  { ...commit('a dead letter', [], settles('dead')), needs: 'a refused pipeline' },
+  { ...commit('a delivered run pruned', ['delete runs', 'insert tombstones']), needs: 'a short retention' },
 ]
 
 export interface Moment {

@@ -43,7 +43,8 @@ export interface TrackFigures {
   readonly repeatedRequests: number
 }
 
-const killSwitch = new URL('kill-switch.ts', import.meta.url).href
+const killSwitchOf = (storeUrl: string | undefined): string =>
+  new URL(storeUrl === undefined ? 'kill-switch.ts' : 'kill-switch-postgres.ts', import.meta.url).href
 /** Ids of pipelines that the backend refuses begin here, far from the others'. */
 const firstRefused = 900_000_000
 const senders = 6
@@ -151,7 +152,7 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
         OTEL_EXPORTER_OTLP_TIMEOUT: '1000',
         ...(options.storeUrl === undefined ? {} : { PIPESPAN_STORE_URL: options.storeUrl }),
       },
-      ['--import', killSwitch],
+      ['--import', killSwitchOf(options.storeUrl)],
     )
     return daemon.lives()
   }

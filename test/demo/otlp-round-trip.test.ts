@@ -14,6 +14,7 @@ import { decodeMetrics } from '../../src/demo/otlp-metrics.ts'
 import { decodeTraces } from '../../src/demo/otlp-traces.ts'
 import type { Attributes as SentAttributes } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
+import { runs } from '../full.ts'
 
 type ResourceMetrics = Parameters<typeof ProtobufMetricsSerializer.serializeRequest>[0]
 type LogRecord = Parameters<typeof ProtobufLogsSerializer.serializeRequest>[0][number]
@@ -106,7 +107,7 @@ describe('the decoders', () => {
           expect(found.scope).toMatchObject({ name: 'pipespan', version: '1.2.3', schemaUrl: scope.schemaUrl })
         })
       }),
-      { numRuns: 60 },
+      runs(60),
     )
   })
 
@@ -154,7 +155,7 @@ describe('the decoders', () => {
           expect(found.attributes).toEqual(plain(wanted.attributes))
         })
       }),
-      { numRuns: 60 },
+      runs(60),
     )
   })
 
@@ -254,7 +255,7 @@ describe('the decoders', () => {
           )
         },
       ),
-      { numRuns: 40 },
+      runs(40),
     )
   })
 

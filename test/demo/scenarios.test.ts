@@ -8,6 +8,7 @@ import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
 import type { PipelineTruth } from '../../src/demo/platform/truth.ts'
+import { runs } from '../full.ts'
 
 const names = Object.keys(scenarios) as [ScenarioName, ...ScenarioName[]]
 const seed = fc.nat(100_000)
@@ -66,7 +67,7 @@ describe('the generator', () => {
           for (const [, day, time] of told) expect(Date.parse(`${day}T${time}Z`)).toBeLessThanOrEqual(at)
         }
       }),
-      { numRuns: 40 },
+      runs(40),
     )
   })
 
@@ -100,7 +101,7 @@ describe('the generator', () => {
           }
         },
       ),
-      { numRuns: 60 },
+      runs(60),
     )
   })
 

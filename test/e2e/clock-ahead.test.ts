@@ -32,23 +32,23 @@ describe('a clock that was a year ahead', () => {
       ['--import', path.join(import.meta.dirname, 'set-clock.ts')],
     )
     await post(1)
-    await receiver.until((_, { requests }) => requests.length > 0, 30_000)
+    await receiver.until((_, { requests }) => requests.length > 0)
     await post(2)
   })
 
-  it('holds up nothing after the next start', { timeout: 120_000 }, async () => {
+  it('holds up nothing after the next start', async () => {
     await daemon.kill()
     setClock(0)
     stopOutage()
     await daemon.restart()
-    await receiver.until(() => pipelines() === 2, 60_000)
+    await receiver.until(() => pipelines() === 2)
   })
 
-  it('holds up nothing when it is set right while the daemon runs', { timeout: 120_000 }, async () => {
+  it('holds up nothing when it is set right while the daemon runs', async () => {
     setClock(0)
     stopOutage()
     await post(3)
-    await receiver.until(() => pipelines() === 3, 60_000)
+    await receiver.until(() => pipelines() === 3)
     expect(new Set(receiver.spans.map(({ spanId }) => spanId)).size).toBe(receiver.spans.length)
     const ready = async (): Promise<number[]> =>
       Promise.all([daemon.url, daemon.adminUrl].map(async url => (await fetch(`${url}/readyz`)).status))

@@ -11,8 +11,12 @@ import { onTestFinished } from 'vitest'
 import { runProgram } from '../../src/cli/program.ts'
 
 const root = path.join(import.meta.dirname, '..', '..')
-const main = path.join(root, 'src', 'main.ts')
-/** The sources are compiled once for all daemons of all tests: else each of them starts a second later. */
+/** What ships: it starts with half of the processor time that the sources take. */
+const shipped = path.join(root, 'dist', 'main.js')
+const sources = path.join(root, 'src', 'main.ts')
+/** What is loaded before the program and watches packages, or tells files by their names: a bundle has neither. */
+const watchesSources = /\/(kill-switch-postgres|starving)\.ts$/
+/** Compiled once for all daemons of all tests. */
 const compiled = path.join(root, 'node_modules', '.cache', 'tests-compiled')
 
 export interface LogLine {
@@ -47,6 +51,7 @@ export class ProgramProcess {
 
   /** `openFiles`: as many as it may open, where that is not left to the system. */
   constructor(args: readonly string[], env: NodeJS.ProcessEnv, nodeArgs: readonly string[] = [], openFiles?: number) {
+    const main = nodeArgs.some(arg => watchesSources.test(arg)) ? sources : shipped
     const [command, before] =
       openFiles === undefined
         ? [process.execPath, []]
@@ -71,7 +76,7 @@ export class ProgramProcess {
   }
 
   /** Resolves with the first log line for which `holds`; rejects when the process ends, or after `timeout` ms. */
-  async logged(holds: string | ((line: LogLine) => boolean), timeout = 20_000): Promise<LogLine> {
+  async logged(holds: string | ((line: LogLine) => boolean), timeout = 60_000): Promise<LogLine> {
     const isIt = typeof holds === 'string' ? ({ msg }: LogLine) => msg.includes(holds) : holds
     return new Promise((resolve, reject) => {
       const fail = (why: string): void => {

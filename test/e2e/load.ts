@@ -2,6 +2,7 @@
 import { generate } from '../../src/demo/platform/generate.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { allScenarios, type ScenarioName } from '../../src/demo/platform/scenarios.ts'
+export { isFull } from '../full.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
 import type { PipelineTruth } from '../../src/demo/platform/truth.ts'
 
@@ -17,9 +18,6 @@ export interface LoadOptions {
   readonly webhooks: number
   readonly scenarios?: readonly [ScenarioName, ...ScenarioName[]] | undefined
 }
-
-/** True where the long versions of the proofs are asked for (CONTRIBUTING.md, "Tests"). */
-export const isFull = process.env.PIPESPAN_TEST_FULL === '1'
 
 export function makeLoad({ seed, pipelines, webhooks, scenarios = allScenarios }: LoadOptions): Load {
   const deliveries: Delivery[] = []

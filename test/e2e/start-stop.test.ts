@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, request } from 'undici'
 import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
 import { Daemon, ProgramProcess, run, temporaryFolder, webhookToken } from './daemon.ts'
@@ -48,10 +48,8 @@ describe('serve', () => {
           return [Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])]
         })
       const [door] = nicenessOf(name => name === 'webhook door')
-      await vi.waitFor(() => {
-        const [main] = nicenessOf((_, id) => id === String(daemon.process.child.pid))
-        expect(main).toBe(Math.min(19, door! + 5))
-      })
+      const mains = (): number[] => nicenessOf((_, id) => id === String(daemon.process.child.pid))
+      await expect.poll(mains).toEqual([Math.min(19, door! + 5)])
     },
   )
 
@@ -116,9 +114,7 @@ describe('serve', () => {
     daemon.signal('SIGHUP')
     await daemon.process.logged('secrets reloaded')
     // The door is on a thread of its own and hears of it a moment later.
-    await vi.waitFor(async () => expect(await fetchWith('second', `${daemon.url}/readyz`)).toBe(200), {
-      timeout: 10_000,
-    })
+    await expect.poll(async () => fetchWith('second', `${daemon.url}/readyz`).catch(() => 0)).toBe(200)
     await expect(fetchWith('first', `${daemon.url}/readyz`)).rejects.toThrow()
   })
 })
@@ -192,7 +188,12 @@ describe('a stop', () => {
     daemon.signal('SIGTERM')
     await daemon.process.logged('a second signal ends it at once')
     // The door is on a thread of its own and hears of it a moment later.
-    await vi.waitFor(async () => expect(fetch(`${daemon.url}/healthz`)).rejects.toThrow(), { timeout: 10_000 })
+    const answers = async (): Promise<boolean> =>
+      fetch(`${daemon.url}/healthz`).then(
+        () => true,
+        () => false,
+      )
+    await expect.poll(answers).toBe(false)
     daemon.signal('SIGHUP')
     const began = performance.now()
     daemon.signal('SIGTERM')

@@ -15,54 +15,50 @@ const setting = readdirSync(source, { recursive: true, encoding: 'utf8' }).filte
     file !== path.join('lib', 'timer.ts'),
 )
 
-it(
-  'a daemon without a free descriptor outlives each of its timers, and works again afterwards',
-  { timeout: 180_000 },
-  async () => {
-    const folder = temporaryFolder()
-    const [sign, told, token] = ['starved', 'told', 'token'].map(name => path.join(folder, name)) as [
-      string,
-      string,
-      string,
-    ]
-    writeFileSync(token, webhookToken)
-    writeFileSync(told, '')
-    const receiver = await OtlpReceiver.start()
-    onTestFinished(async () => receiver.close())
-    const daemon = await Daemon.start(
-      {
-        STARVE_WHILE: sign,
-        STARVE_TELL: told,
-        PIPESPAN_WEBHOOK_TOKEN: undefined,
-        PIPESPAN_WEBHOOK_TOKEN_FILE: token,
-        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-      },
-      ['--import', path.join(import.meta.dirname, 'starving.ts')],
-    )
-    // An open page is brought up to date by a timer of its own.
-    const page = new AbortController()
-    onTestFinished(() => page.abort())
-    const live = await fetch(`${daemon.adminUrl}/live?page=/`, { signal: page.signal })
-    expect(live.status).toBe(200)
-    const post = async (id: number): Promise<number> =>
-      (await daemon.post(pipelineEvent({ id }), { 'x-service-event': 'Pipeline Hook' })).status
-    const pipelines = (): number => new Set(receiver.spans.map(({ traceId }) => traceId)).size
-    expect(await post(1)).toBe(202)
-    await receiver.until(() => pipelines() === 1, 30_000)
-    writeFileSync(sign, '')
-    // Each went off while it could open nothing, twice: the first time did not stop it.
-    const wentOff = (): string[] => readFileSync(told, 'utf8').split('\n')
-    const resting = (): string[] => setting.filter(file => wentOff().filter(one => one === file).length < 2)
-    await expect.poll(resting, { timeout: 30_000 }).toEqual([])
-    expect(await post(2)).toBe(503)
-    rmSync(sign)
-    await expect.poll(async () => post(2), { timeout: 30_000 }).toBe(202)
-    // Whoever could not work for long looks a minute later at the latest.
-    await receiver.until(() => pipelines() === 2, 75_000)
-    expect(daemon.process.child.exitCode).toBe(null)
-    expect((await daemon.stop()).code).toBe(0)
-  },
-)
+it('a daemon without a free descriptor outlives each of its timers, and works again afterwards', async () => {
+  const folder = temporaryFolder()
+  const [sign, told, token] = ['starved', 'told', 'token'].map(name => path.join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  writeFileSync(token, webhookToken)
+  writeFileSync(told, '')
+  const receiver = await OtlpReceiver.start()
+  onTestFinished(async () => receiver.close())
+  const daemon = await Daemon.start(
+    {
+      STARVE_WHILE: sign,
+      STARVE_TELL: told,
+      PIPESPAN_WEBHOOK_TOKEN: undefined,
+      PIPESPAN_WEBHOOK_TOKEN_FILE: token,
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    },
+    ['--import', path.join(import.meta.dirname, 'starving.ts')],
+  )
+  // An open page is brought up to date by a timer of its own.
+  const page = new AbortController()
+  onTestFinished(() => page.abort())
+  const live = await fetch(`${daemon.adminUrl}/live?page=/`, { signal: page.signal })
+  expect(live.status).toBe(200)
+  const post = async (id: number): Promise<number> =>
+    (await daemon.post(pipelineEvent({ id }), { 'x-service-event': 'Pipeline Hook' })).status
+  const pipelines = (): number => new Set(receiver.spans.map(({ traceId }) => traceId)).size
+  expect(await post(1)).toBe(202)
+  await receiver.until(() => pipelines() === 1)
+  writeFileSync(sign, '')
+  // Each went off while it could open nothing, twice: the first time did not stop it.
+  const wentOff = (): string[] => readFileSync(told, 'utf8').split('\n')
+  const resting = (): string[] => setting.filter(file => wentOff().filter(one => one === file).length < 2)
+  await expect.poll(resting).toEqual([])
+  expect(await post(2)).toBe(503)
+  rmSync(sign)
+  await expect.poll(async () => post(2)).toBe(202)
+  // Whoever could not work for long looks a minute later at the latest.
+  await receiver.until(() => pipelines() === 2)
+  expect(daemon.process.child.exitCode).toBe(null)
+  expect((await daemon.stop()).code).toBe(0)
+})
 
 /** Throws where nobody can catch it, in each thread, when a file appears. */
 function failing(sign: string): string[] {
@@ -84,7 +80,7 @@ it('a daemon outlives what nobody caught in a callback, on both threads, and say
   const daemon = await Daemon.start({}, failing(sign))
   writeFileSync(sign, '')
   const told = (): number => daemon.process.log.filter(({ msg }) => msg.includes('nothing had provided for')).length
-  await expect.poll(told, { timeout: 20_000 }).toBe(6)
+  await expect.poll(told).toBe(6)
   expect((await daemon.post(pipelineEvent({ id: 1 }), { 'x-service-event': 'Pipeline Hook' })).status).toBe(202)
   expect((await daemon.stop()).code).toBe(0)
 })

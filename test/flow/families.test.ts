@@ -14,6 +14,7 @@ import {
 } from '../../src/telemetry/otlp/ids.ts'
 import type { FamilyOptions } from '../../src/model/family.ts'
 import type { Observation, PipelineFacts } from '../../src/model/observation.ts'
+import { runs } from '../full.ts'
 
 /** The root, what its job 70 triggered, and what that one's job 80 triggered. */
 const [root, child, grandchild] = [7, 8, 9] as const
@@ -142,7 +143,7 @@ describe.each<[string, Kind]>([
         expect(missing(parts)).toEqual([])
         expect(traces(parts)).toEqual(expected)
       }),
-      { numRuns: 60 },
+      runs(60),
     )
   })
 })
@@ -161,7 +162,7 @@ describe.each<[string, Kind]>([
         expect(missing(parts)).toEqual([])
         expect(new Set(parts.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root]))
       }),
-      { numRuns: 40 },
+      runs(40),
     )
   })
 })

@@ -7,7 +7,7 @@ import { Random } from '../../src/demo/platform/random.ts'
 import { isFull, report } from '../e2e/load.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 
-const requests = Number(process.env.PIPESPAN_FUZZ_REQUESTS ?? (isFull ? 50_000 : 1_500))
+const requests = Number(process.env.PIPESPAN_FUZZ_REQUESTS ?? (isFull ? 50_000 : 500))
 const seed = Number(process.env.PIPESPAN_FUZZ_SEED ?? (isFull ? Date.now() % 1_000_000 : 7))
 /** Connections at a time; each request has its own, as most of them end it. */
 const abreast = 16

@@ -14,6 +14,7 @@ import {
   signingSecret,
   token,
 } from './running-ingress.ts'
+import { runs } from '../full.ts'
 
 const body = pipelineBody
 const otherSecret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
@@ -192,7 +193,7 @@ describe('the signature', () => {
           expect((await post(original, headers)).status).toBe(202)
         },
       ),
-      { numRuns: 100 },
+      runs(100),
     )
     expect((await store.inbox.state()).waiting).toBe(sent)
   })

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { briefly, redact } from '../../src/lib/redaction.ts'
 import { Secret } from '../../src/lib/secret.ts'
+import { runs } from '../full.ts'
 
 /** What a backend, a proxy or a framework may do to a text that it repeats. */
 const encodings: Readonly<Record<string, (text: string) => string>> = {
@@ -76,7 +77,7 @@ describe('what others say', () => {
           expect(words).toContain('[secret]')
         },
       ),
-      { numRuns: 120 },
+      runs(120),
     )
   })
 

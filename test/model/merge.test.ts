@@ -5,6 +5,7 @@ import { observedRun, mergeRun, type Run } from '../../src/model/run.ts'
 import { viewJob } from '../../src/model/job.ts'
 import { observation } from './arbitraries.ts'
 import type { Observation } from '../../src/model/observation.ts'
+import { runs } from '../full.ts'
 
 function told(observations: readonly Observation[]): Run {
   return observations.map(observedRun).reduce(mergeRun)
@@ -26,7 +27,7 @@ describe('merging observations', () => {
       fc.property(shuffled, ([some, again]) => {
         expect(picture(told(again))).toBe(picture(told(some)))
       }),
-      { numRuns: 2_000 },
+      runs(2_000),
     )
   })
 
@@ -36,7 +37,7 @@ describe('merging observations', () => {
         const [x, y, z] = [observedRun(a), observedRun(b), observedRun(c)]
         expect(picture(mergeRun(mergeRun(x, y), z))).toBe(picture(mergeRun(x, mergeRun(y, z))))
       }),
-      { numRuns: 2_000 },
+      runs(2_000),
     )
   })
 
@@ -46,7 +47,7 @@ describe('merging observations', () => {
         const run = told(some)
         for (const again of some) expect(mergeRun(run, observedRun(again))).toBe(run)
       }),
-      { numRuns: 500 },
+      runs(500),
     )
   })
 

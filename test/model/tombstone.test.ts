@@ -8,6 +8,7 @@ import { readTombstone, tombstoneText } from '../../src/store/sql/tombstone-text
 import { remember, revive } from '../../src/model/tombstone.ts'
 import { rules } from '../flow/world.ts'
 import type { Observation } from '../../src/model/observation.ts'
+import { runs } from '../full.ts'
 
 const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: 7 }
 /** So late that everything that is owed is due. */
@@ -62,7 +63,7 @@ describe('a tombstone', () => {
           expect(plan(back, trace, rules, late).step).toBe('rest')
         },
       ),
-      { numRuns: 1_500 },
+      runs(1_500),
     )
     expect(frozen).toBeGreaterThan(150)
   })

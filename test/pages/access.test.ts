@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ownAddress } from '../../src/pages/entrance.ts'
 import { openHouse, type House } from './house.ts'
+import { runs } from '../full.ts'
 
 const token = 'an-admin-token-of-this-test'
 
@@ -352,7 +353,7 @@ describe('where a login goes on to', () => {
           expect(address).toMatch(/^\/(?!\/)/)
         }
       }),
-      { numRuns: 2_000 },
+      runs(2_000),
     )
   })
 

@@ -30,14 +30,13 @@ async function open(): Promise<void> {
 }
 
 const overview = async (): Promise<string> => (await fetch(`${house.url}/`)).text()
-const soon = { timeout: 10_000 }
 
 it('says that the platform does not accept the token, until it does', async () => {
   platform.misbehave = () => restFaults.wrongToken()
   await open()
-  await expect.poll(overview, soon).toContain('The platform does not accept the token')
+  await expect.poll(overview).toContain('The platform does not accept the token')
   platform.misbehave = () => undefined
-  await expect.poll(overview, soon).not.toContain('The platform does not accept the token')
+  await expect.poll(overview).not.toContain('The platform does not accept the token')
 })
 
 it('says that the platform has switched off its hook', async () => {
@@ -52,5 +51,5 @@ it('says that the platform has switched off its hook', async () => {
   platform.misbehave = ({ path }) => (path.endsWith('/hooks') ? answer : undefined)
   await open()
   const words = 'The platform has switched off a hook, and sends nothing: #17 of project 301.'
-  await expect.poll(overview, soon).toContain(words)
+  await expect.poll(overview).toContain(words)
 })

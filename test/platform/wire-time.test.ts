@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseWireTime } from '../../src/platform/wire-time.ts'
+import { runs } from '../full.ts'
 
 const quarterPast = Date.UTC(2016, 7, 12, 15, 23, 28)
 
@@ -101,6 +102,6 @@ it('reads the usual spelling as carefully as any other', () => {
       const usual = `${year}-${month}-${day} ${hour}:${minute}:${second}`
       expect(parseWireTime(`${usual} UTC`)).toBe(parseWireTime(`${usual}+00:00`))
     }),
-    { numRuns: 2_000 },
+    runs(2_000),
   )
 })

@@ -11,6 +11,7 @@ import { everything, event, instance, job, rules as usual, t0 } from '../flow/wo
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { Observation } from '../../src/model/observation.ts'
 import type { Store } from '../../src/store/ports/store.ts'
+import { runs } from '../full.ts'
 
 const rules = { ...usual, settle: 0 }
 const lane = { destination: 'default', signal: 'traces' } as const
@@ -77,7 +78,7 @@ it('freezes at once just what the settler would freeze a moment later, whatever 
     await atOnce.store.close()
     await later.store.close()
   })
-  await fc.assert(property, { numRuns: 150 })
+  await fc.assert(property, runs(150))
 })
 
 const finished = event('success', { finishedAt: t0 + 60_000 }, [

@@ -46,11 +46,10 @@ it('counts what the poller, enrichment and redelivery did, and what it cost of t
     const line = text.split('\n').find(one => one.startsWith(name))
     return Number(line?.split(' ')[1] ?? 0)
   }
-  const soon = { timeout: 20_000 }
-  await expect.poll(async () => valueOf('pipespan_poller_rounds_total'), soon).toBeGreaterThan(1)
-  await expect.poll(async () => valueOf('pipespan_poller_pipelines_total'), soon).toBe(1)
-  await expect.poll(async () => valueOf('pipespan_enrichment_runs_total{outcome="completed"'), soon).toBe(1)
-  await expect.poll(async () => valueOf('pipespan_redelivery_deliveries_total{outcome="found"'), soon).toBe(1)
+  await expect.poll(async () => valueOf('pipespan_poller_rounds_total')).toBeGreaterThan(1)
+  await expect.poll(async () => valueOf('pipespan_poller_pipelines_total')).toBe(1)
+  await expect.poll(async () => valueOf('pipespan_enrichment_runs_total{outcome="completed"')).toBe(1)
+  await expect.poll(async () => valueOf('pipespan_redelivery_deliveries_total{outcome="found"')).toBe(1)
   expect(await valueOf('pipespan_poller_requests_total')).toBeGreaterThan(1)
   expect(await valueOf('pipespan_platform_budget_available')).toBeGreaterThan(0)
   expect(await valueOf('pipespan_platform_requests_total{priority=')).toBeGreaterThan(0)

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll } from 'vitest'
+import {} from 'vitest'
 import { clockAheadExercise } from './clock-ahead-exercise.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import { startPostgres, type PostgresServer } from './postgres-server.ts'
+import { newDatabase } from './new-database.ts'
 import { t0 } from '../flow/world.ts'
 
 clockAheadExercise('SQLite', async () => {
@@ -21,14 +21,8 @@ clockAheadExercise('SQLite', async () => {
   }
 })
 
-let server: PostgresServer
-beforeAll(async () => {
-  server = await startPostgres()
-})
-afterAll(async () => server.dispose())
-
 clockAheadExercise('PostgreSQL', async () => {
-  const url = await server.newDatabase()
+  const url = await newDatabase()
   let now = t0
   return {
     open: async ({ maxSize = 2 ** 30 } = {}) => openPostgres(url, { now: () => now, maxSize }),

@@ -1,12 +1,13 @@
 // A database whose clock is far from this host's: how long something takes or waits is reckoned by one of them, never by both.
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { at, event, everything, instance, job, rules } from '../flow/world.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { createUpkeep } from '../../src/store/maintenance/maintenance.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
-import { shiftClock, startPostgres, type PostgresServer } from './postgres-server.ts'
+import { newDatabase } from './new-database.ts'
+import { shiftClock } from './postgres-server.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { ExportQueue } from '../../src/store/ports/outbox.ts'
@@ -17,14 +18,8 @@ const minute = 60_000
 const hour = 60 * minute
 const lane: ExportQueue = { destination: 'default', signal: 'traces' }
 
-let server: PostgresServer
-beforeAll(async () => {
-  server = await startPostgres()
-})
-afterAll(async () => server.dispose())
-
 async function openShifted(ms: number): Promise<Store> {
-  const url = await server.newDatabase()
+  const url = await newDatabase()
   await shiftClock(url, ms)
   const store = await openPostgres(url, { maxSize: 2 ** 30 })
   onTestFinished(async () => store.close())
@@ -78,7 +73,7 @@ describe.each([
     onTestFinished(async () => settler.stop())
     const frozen = async (): Promise<boolean> =>
       ((await store.runs.get({ instance, pipelineId: 7 }))?.run.attempts.length ?? 0) > 0
-    await expect.poll(frozen, { timeout: 20_000 }).toBe(true)
+    await expect.poll(frozen).toBe(true)
     // One look before it was due, perhaps another that came a moment too early, and one that froze it.
     expect(looks).toBeLessThan(6)
     expect(pauses[0]).toBeGreaterThan(0)
@@ -123,7 +118,7 @@ describe.each([
         },
       })
       upkeep.start()
-      await expect.poll(() => rounds, { timeout: 20_000 }).toBeGreaterThan(0)
+      await expect.poll(() => rounds).toBeGreaterThan(0)
       await upkeep.stop()
     }
     await round(30 * minute)

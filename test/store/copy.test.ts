@@ -8,21 +8,18 @@ import { copyStore } from '../../src/store/maintenance/copy.ts'
 import { delivery } from './exercise.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import { startPostgres, type PostgresServer } from './postgres-server.ts'
+import { newDatabase } from './new-database.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 const size = { maxSize: 2 ** 30 }
-let server: PostgresServer
 let folder: string
 const open: Store[] = []
 
 beforeAll(async () => {
-  server = await startPostgres()
   folder = mkdtempSync(path.join(tmpdir(), 'pipespan-copy-'))
 })
 afterAll(async () => {
   for (const store of open) await store.close()
-  await server.dispose()
   rmSync(folder, { recursive: true })
 })
 
@@ -32,7 +29,7 @@ const sqlite = async (): Promise<Store> => {
   return store
 }
 const postgres = async (): Promise<Store> => {
-  const store = await openPostgres(await server.newDatabase(), size)
+  const store = await openPostgres(await newDatabase(), size)
   open.push(store)
   return store
 }

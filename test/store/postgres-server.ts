@@ -46,7 +46,7 @@ const nobody = 65_534
 const password = 'only-for-this-test'
 
 /** `durable`: it waits for the disk, as an operator's does. Tests' data lives for seconds and need not survive a power cut. */
-export async function startPostgres({ durable = false } = {}): Promise<PostgresServer> {
+export async function startPostgres({ durable = false, connections = 60 } = {}): Promise<PostgresServer> {
   const isRoot = process.getuid?.() === 0
   const user = isRoot ? { uid: nobody, gid: nobody } : {}
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-postgres-'))
@@ -69,7 +69,7 @@ export async function startPostgres({ durable = false } = {}): Promise<PostgresS
   const start = async (): Promise<void> => {
     const settings = [
       `fsync=${durable ? 'on' : 'off'}`,
-      'max_connections=60',
+      `max_connections=${connections}`,
       'listen_addresses=127.0.0.1',
       `unix_socket_directories=${data}`,
     ]

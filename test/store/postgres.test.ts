@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { askingExercise } from './enrichment-queue-exercise.ts'
 import { damageExercise } from './damage-exercise.ts'
 import { exercise } from './exercise.ts'
@@ -10,17 +10,12 @@ import { toldExercise } from './restored-jobs-exercise.ts'
 import { settlerExercise, type BareBench } from './settler-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
 import { textList, textsOf } from '../../src/store/postgres/text-lists.ts'
-import { startPostgres, type PostgresServer } from './postgres-server.ts'
+import { newDatabase } from './new-database.ts'
 import { t0 } from '../flow/world.ts'
-
-let server: PostgresServer
-beforeAll(async () => {
-  server = await startPostgres()
-})
-afterAll(async () => server.dispose())
+import { runs } from '../full.ts'
 
 const bench = async (): Promise<BareBench> => {
-  const url = await server.newDatabase()
+  const url = await newDatabase()
   let now = t0
   return {
     open: async ({ maxSize = 2 ** 30, log } = {}) => openPostgres(url, { now: () => now, maxSize, log }),
@@ -47,7 +42,7 @@ damageExercise('PostgreSQL', bench)
 
 describe('a PostgreSQL database', () => {
   it('takes any JSON texts as one parameter, and gives them back as they are', async () => {
-    const client = new pg.Client(await server.newDatabase())
+    const client = new pg.Client(await newDatabase())
     await client.connect()
     const text = fc.oneof(
       fc.constant(null),
@@ -62,19 +57,19 @@ describe('a PostgreSQL database', () => {
       )
       expect(rows.map(row => row.text)).toEqual(texts)
     })
-    await fc.assert(property, { numRuns: 200 })
+    await fc.assert(property, runs(200))
     await client.end()
   })
 
   it('is migrated once, however many replicas open it at the same moment', async () => {
-    const url = await server.newDatabase()
+    const url = await newDatabase()
     const stores = await Promise.all(Array.from({ length: 4 }, async () => openPostgres(url, { maxSize: 2 ** 30 })))
     for (const store of stores) await store.proveWritable()
     await Promise.all(stores.map(async store => store.close()))
   })
 
   it('that cannot be reached is told with what to check, and without its password', async () => {
-    const url = (await server.newDatabase()).replace(/pipespan_\d+$/, 'no_such_database')
+    const url = (await newDatabase()).replace(/pipespan_\d+$/, 'no_such_database')
     const told = await openPostgres(url, { maxSize: 1 }).catch((error: unknown) => String(error))
     expect(told).toMatch(/PostgreSQL store cannot be opened: .*no_such_database.*PIPESPAN_STORE_URL/)
     expect(told).not.toContain('only-for-this-test')

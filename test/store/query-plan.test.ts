@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { day, hour } from '../../src/store/ports/trends.ts'
 import { manyRuns } from './many-runs.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { selectDead, selectLanes } from '../../src/store/sql/rows.ts'
-import { startPostgres, type PostgresServer } from './postgres-server.ts'
+import { newDatabase } from './new-database.ts'
 import { t0 } from '../flow/world.ts'
 import { createDamagedRows } from '../../src/store/sql/stored-json.ts'
 import { trendsOn } from '../../src/store/read-models/trends-sql.ts'
@@ -94,14 +94,8 @@ describe('on SQLite', () => {
 })
 
 describe('on PostgreSQL', () => {
-  let server: PostgresServer
-  beforeAll(async () => {
-    server = await startPostgres()
-  })
-  afterAll(async () => server.dispose())
-
   it('every query of the pages has an index to go by', async () => {
-    const url = await server.newDatabase()
+    const url = await newDatabase()
     await fill(await openPostgres(url, { now: () => t0, maxSize: 2 ** 40 }), 200)
     // One connection: what is set for it holds for all that is asked.
     const client = new pg.Pool({ connectionString: url, max: 1 })

@@ -1,22 +1,16 @@
 // What was being read when a process died is known to the next one: it is read alone, and its deaths are counted. A process that
 // lives clears whatever it read of suspicion. On both stores.
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { journalMarks, openOwnStore, type StoreLocation } from '../../src/store/open-store.ts'
 import { readAlone, type InboxLease } from '../../src/store/ports/inbox.ts'
 import { Secret } from '../../src/lib/secret.ts'
-import { startPostgres, type PostgresServer } from './postgres-server.ts'
+import { newDatabase } from './new-database.ts'
 import { temporaryFolder } from '../e2e/daemon.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
-let server: PostgresServer
-beforeAll(async () => {
-  server = await startPostgres()
-})
-afterAll(async () => server.dispose())
-
 async function place(engine: string): Promise<StoreLocation> {
-  if (engine === 'postgres') return { engine, url: new Secret(await server.newDatabase()) }
+  if (engine === 'postgres') return { engine, url: new Secret(await newDatabase()) }
   return { engine: 'sqlite', path: path.join(temporaryFolder(), 'pipespan.db') }
 }
 

@@ -1,5 +1,5 @@
 // Several replicas on one PostgreSQL database, one of them frozen at the worst moment for longer than its leases.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createExporter, type Exporter } from '../../src/export/exporter.ts'
 import { createIntake, type Intake } from '../../src/processing/intake.ts'
 import { everything } from '../flow/world.ts'
@@ -12,7 +12,7 @@ import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import { startPostgres, type PostgresServer } from './postgres-server.ts'
+import { newDatabase } from './new-database.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import type { Store } from '../../src/store/ports/store.ts'
@@ -21,7 +21,6 @@ const minute = 60_000
 const rules = { settle: 0, deadline: 0, blockedAfter: minute, staleAfter: minute, chunkSize: 500 }
 const settings = telemetrySettings({ profiles })
 
-let server: PostgresServer
 let receiver: OtlpReceiver
 let url: string
 /** How far the tests' clock, which all replicas and the database go by, is ahead. */
@@ -29,13 +28,9 @@ let ahead: number
 let replicas: Replica[]
 const clock = { ...systemClock, now: () => Date.now() + ahead }
 
-beforeAll(async () => {
-  server = await startPostgres()
-})
-afterAll(async () => server.dispose())
 beforeEach(async () => {
   receiver = await OtlpReceiver.start()
-  url = await server.newDatabase()
+  url = await newDatabase()
   ahead = 0
   replicas = []
 })

@@ -12,6 +12,7 @@ import type { Observation } from '../../src/model/observation.ts'
 import type { Run } from '../../src/model/run.ts'
 import type { RunWork, StoredRun } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
+import { runs } from '../full.ts'
 
 const key = { instance, pipelineId: 7 }
 const atOnce = { ...rules, settle: 0, deadline: 0 }
@@ -137,7 +138,7 @@ export function toldExercise(name: string, bench: () => Promise<Bench>): void {
           }
           known += expected?.run.jobs.size ?? 0
         }),
-        { numRuns: 80 },
+        runs(80),
       )
       expect(await rows()).toBeLessThan(known)
     })

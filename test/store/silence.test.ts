@@ -1,12 +1,12 @@
 // A network to PostgreSQL that falls silent: what is asked fails in time, nobody waits for whoever hangs, and all goes on as soon
 // as the network does.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createPutBatch, type PutBatchInbox } from '../../src/ingress/group-commit.ts'
 import { delivery } from './exercise.ts'
 import { openDatabase, type Database } from '../../src/store/postgres/database.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { SilentProxy, type Direction } from './silent-proxy.ts'
-import { startPostgres, type PostgresServer } from './postgres-server.ts'
+import { newDatabase } from './new-database.ts'
 import { StoreError } from '../../src/lib/fault.ts'
 import type { PutOutcome } from '../../src/store/ports/inbox.ts'
 import type { Store } from '../../src/store/ports/store.ts'
@@ -14,16 +14,11 @@ import type { Store } from '../../src/store/ports/store.ts'
 const patience = 1_500
 const group = { maxItems: 512, maxBytes: 16 * 1024 * 1024, onAccepted: (): void => undefined }
 
-let server: PostgresServer
 let proxy: SilentProxy
 let db: Database
 let store: Store
-beforeAll(async () => {
-  server = await startPostgres()
-})
-afterAll(async () => server.dispose())
 beforeEach(async () => {
-  const url = await server.newDatabase()
+  const url = await newDatabase()
   proxy = await SilentProxy.before(url)
   store = await openPostgres(proxy.through(url), { maxSize: 2 ** 30, patience })
   db = await openDatabase(proxy.through(url), { patience })
@@ -61,7 +56,7 @@ describe.each(directions)('where nothing comes through %s (and %s)', (...silent)
         const several = await Promise.allSettled([1, 2, 3, 4, 5, 6, 7, 8].map(async () => db.query('SELECT 1')))
         return several.every(({ status }) => status === 'fulfilled')
       }
-      await expect.poll(isBack, { timeout: 20_000 }).toBe(true)
+      await expect.poll(isBack).toBe(true)
     },
   )
 })
@@ -120,9 +115,7 @@ describe('deliveries that are put while a transaction hangs', () => {
     await expect(batch.put(delivery('b'))).rejects.toBeInstanceOf(StoreError)
     proxy.resume({ forgetting: true })
     // Its transaction may have gone through, or not; its sender sends it again.
-    await expect
-      .poll(async () => batch.put(delivery('b')).catch(() => 'failed'), { timeout: 15_000 })
-      .not.toBe('failed')
+    await expect.poll(async () => batch.put(delivery('b')).catch(() => 'failed')).not.toBe('failed')
     expect(await store.inbox.state()).toMatchObject({ waiting: 2 })
   })
 })

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { ownOrShared } from './own-or-shared.ts'
-import { startPostgres, type PostgresServer } from './postgres-server.ts'
+import { newDatabase } from './new-database.ts'
 import { t0 } from '../flow/world.ts'
 import { day } from '../../src/store/ports/trends.ts'
 import { manyRuns } from './many-runs.ts'
@@ -28,14 +28,8 @@ viewsExercise('SQLite', async () => {
   }
 })
 
-let server: PostgresServer
-beforeAll(async () => {
-  server = await startPostgres()
-})
-afterAll(async () => server.dispose())
-
 viewsExercise('PostgreSQL', async () => {
-  const url = await server.newDatabase()
+  const url = await newDatabase()
   let now = t0
   return {
     open: async ({ maxSize = 2 ** 30 } = {}) => openPostgres(url, { now: () => now, maxSize }),
@@ -48,7 +42,7 @@ viewsExercise('PostgreSQL', async () => {
 })
 
 it('the figures on PostgreSQL leave out nothing that is committed after what has a greater number', async () => {
-  const url = await server.newDatabase()
+  const url = await newDatabase()
   let now = t0
   const store = await openPostgres(url, { now: () => now, maxSize: 2 ** 30 })
   const pool = new pg.Pool({ connectionString: url })

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { digitsOf, hasDigits, NumberedBytes, putDigits } from '../../src/telemetry/digits.ts'
+import { runs } from '../full.ts'
 
 const edges = [0, 1, 9, 10, 999_999_999, 1_000_000_000, 2 ** 31, 2 ** 32, Number.MAX_SAFE_INTEGER]
 const number = fc.oneof(fc.maxSafeNat(), fc.nat(), fc.constantFrom(...edges))
@@ -15,7 +16,7 @@ describe('the digits of a number', () => {
         putDigits(bytes, digits + 1, value, digits)
         expect(bytes.toString()).toBe(`.${value}.`)
       }),
-      { numRuns: 1_000 },
+      runs(1_000),
     )
   })
 
@@ -36,7 +37,7 @@ describe('bytes around a number', () => {
           expect(one.of(first, second, value, after).toString()).toBe(`${first}${second}${value}${after}`)
         }
       }),
-      { numRuns: 500 },
+      runs(500),
     )
   })
 })

@@ -1,6 +1,7 @@
 // Traces as bytes, read back with the protocol's own definitions.
 import protobuf from 'protobufjs'
 import fc from 'fast-check'
+import { runs } from '../full.ts'
 import { describe, expect, it } from 'vitest'
 import { profiles } from '../../src/platform/profile.ts'
 import { decodeLogs } from '../../src/demo/otlp-logs.ts'
@@ -107,7 +108,7 @@ describe('a request', () => {
         const logged = records.filter(([key]) => key.endsWith('created_at')).map(([, value]) => String(value as bigint))
         expect(logged).toEqual([exact, exact])
       }),
-      { numRuns: 1_000 },
+      runs(1_000),
     )
   })
 

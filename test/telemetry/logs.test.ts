@@ -12,6 +12,7 @@ import { frozenPart } from './arbitraries.ts'
 import { officially } from './official.ts'
 import { readable } from './golden.ts'
 import { stories } from './stories.ts'
+import { runs } from '../full.ts'
 
 const settings = telemetrySettings({ profiles })
 
@@ -60,7 +61,7 @@ describe('a log record', () => {
         const official = officially(records, all => ProtobufLogsSerializer.serializeRequest(all))
         expect(Buffer.from(encodeLogs(parts, settings)).equals(official)).toBe(true)
       }),
-      { numRuns: 300 },
+      runs(300),
     )
   })
 

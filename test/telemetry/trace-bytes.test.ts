@@ -15,6 +15,7 @@ import { changes, frozenJob, frozenPart } from './arbitraries.ts'
 import { stories } from './stories.ts'
 import type { JobSnapshot, Chunk } from '../../src/model/chunk.ts'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
+import { runs } from '../full.ts'
 
 const settings = telemetrySettings({ profiles })
 const success = stories.success![0]!
@@ -46,7 +47,7 @@ describe('the trace encoder', () => {
         const parts = given.map(part => ({ ...part, jobs: part.jobs.map(withPercentCoverage) }))
         expect(Buffer.from(encodeTraces(parts, settings)).equals(officialOf(parts))).toBe(true)
       }),
-      { numRuns: 300 },
+      runs(300),
     )
   })
 
@@ -69,7 +70,7 @@ describe('the trace encoder', () => {
       fc.property(parts, fc.constantFrom(settings, strict, hidden), (given, chosen) => {
         expect(Buffer.from(encodeTraces(given, chosen)).equals(officialOf(given, chosen))).toBe(true)
       }),
-      { numRuns: 300 },
+      runs(300),
     )
   })
 
@@ -93,7 +94,7 @@ describe('the trace encoder', () => {
         const bytes = traceBytes([{ resource, spans: [span] }])
         expect(Buffer.from(bytes).equals(official([finished(span, resourceOf(success, settings))]))).toBe(true)
       }),
-      { numRuns: 1_000 },
+      runs(1_000),
     )
   })
 

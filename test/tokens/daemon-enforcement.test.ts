@@ -1,5 +1,5 @@
 // What the daemon knows of enforcement, against a real observability instance: never waited for, asked once a minute.
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { good } from '../config/given.ts'
 import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
 import { watchEnforcement, type Enforcement } from '../../src/app/enforcement.ts'
@@ -41,39 +41,39 @@ async function world(): Promise<World> {
 it('is not known at first, and then as the instance tells it', async () => {
   const { enforcement, asked } = await world()
   expect(enforcement()).toBe('unknown')
-  await vi.waitFor(() => expect(enforcement()).toBe('on'))
+  await expect.poll(enforcement).toBe('on')
   expect(asked()).toBe(1)
 })
 
 it('is asked for again after a minute, and told as it was until then', async () => {
   const { instance, enforcement, asked, pass } = await world()
   enforcement()
-  await vi.waitFor(() => expect(enforcement()).toBe('on'))
+  await expect.poll(enforcement).toBe('on')
   instance.enforced = false
   pass(59_999)
   expect(enforcement()).toBe('on')
   expect(asked()).toBe(1)
   pass(1)
   expect(enforcement()).toBe('on')
-  await vi.waitFor(() => expect(enforcement()).toBe('off'))
+  await expect.poll(enforcement).toBe('off')
   expect(asked()).toBe(2)
 })
 
 it('is not known any more when the instance does not answer, nor when it cannot be asked', async () => {
   const { instance, enforcement, pass } = await world()
   enforcement()
-  await vi.waitFor(() => expect(enforcement()).toBe('on'))
+  await expect.poll(enforcement).toBe('on')
   instance.misbehaveOnce('GET', '/state', { status: 500 })
   pass(60_000)
   enforcement()
-  await vi.waitFor(() => expect(enforcement()).toBe('unknown'))
+  await expect.poll(enforcement).toBe('unknown')
   pass(60_000)
   enforcement()
-  await vi.waitFor(() => expect(enforcement()).toBe('on'))
+  await expect.poll(enforcement).toBe('on')
   await instance.close()
   pass(60_000)
   enforcement()
-  await vi.waitFor(() => expect(enforcement()).toBe('unknown'))
+  await expect.poll(enforcement).toBe('unknown')
 })
 
 it('is nobody’s question without an instance, or without a key of it', () => {

@@ -4,10 +4,10 @@ import { Random } from '../../src/demo/platform/random.ts'
 import { isFull, report } from '../e2e/load.ts'
 import { LoadedDaemon, until } from './loaded-daemon.ts'
 
-const rotations = isFull ? 20 : 3
+const rotations = isFull ? 20 : 2
 // A rotation killed between its word and its request makes the next one wait for what may show late: not in the short run.
 const seed = isFull ? Date.now() % 1_000_000 : 19
-const patience = isFull ? 900_000 : 90_000
+const patience = isFull ? 900_000 : 180_000
 
 /** Where a rotation is killed: when it has said so many lines, or when so many of its requests have taken effect. */
 interface Moment {

@@ -7,6 +7,7 @@ import { observedRun, mergeRun } from '../../../src/model/run.ts'
 import { parseDelivery, type ParseOptions } from '../../../src/platform/webhook/parse-delivery.ts'
 import { profiles } from '../../../src/platform/profile.ts'
 import type { Observation } from '../../../src/model/observation.ts'
+import { runs } from '../../full.ts'
 
 type Path = readonly (string | number)[]
 
@@ -125,7 +126,7 @@ describe('a payload with wrong fields', () => {
         const run = observedRun(observation)
         expect(mergeRun(run, observedRun(observation))).toBe(run)
       }),
-      { numRuns: 1_500 },
+      runs(1_500),
     )
   })
 
@@ -137,7 +138,7 @@ describe('a payload with wrong fields', () => {
         if (parsed.outcome !== 'observation') return
         expect(parsed.observation.pipeline?.facts.traceparent ?? '').toMatch(/^(00-[0-9a-f]{32}-[0-9a-f]{16}-01)?$/)
       }),
-      { numRuns: 300 },
+      runs(300),
     )
   })
 
@@ -154,7 +155,7 @@ describe('a payload with wrong fields', () => {
         const body = JSON.stringify(mutate(JSON.parse(text), path, value))
         expect(parse(event, body).outcome).toBe('observation')
       }),
-      { numRuns: 1_000 },
+      runs(1_000),
     )
   })
 
@@ -173,7 +174,7 @@ describe('a payload with wrong fields', () => {
           expect(JSON.stringify(parsed)).not.toContain('planted')
         },
       ),
-      { numRuns: 300 },
+      runs(300),
     )
   })
 })
