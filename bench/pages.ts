@@ -72,9 +72,9 @@ function partsOf({ views, runs: all, outbox: exports, inbox, notes, counters }: 
   return {
     ...{ views, runs: all, outbox: exports, inbox, notes, counters, log: silentLog(), now: () => Date.now() },
     queues: async () =>
-      (await exports.queues()).map(({ lastError: _, ...lane }) => ({
-        ...lane,
-        state: 'open',
+      (await exports.queues()).map(({ lastError: _, ...queue }) => ({
+        ...queue,
+        state: 'closed',
         counters: { delivered: 0, repeated: 0, partiallyRejected: 0 },
       })),
     flow: () => ({

@@ -89,7 +89,7 @@ export function lookAt(parts: Parts): () => Promise<Seen> {
       intake: intake.counters,
       freezer: freezer.counters,
       settler: settler.counters,
-      lanes: [...queued, ...flush.status()],
+      queues: [...queued, ...flush.status()],
       budget: snapshot,
       enricher: asked?.enricher.counters,
       poller: asked?.poller?.counters,

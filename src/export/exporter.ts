@@ -1,7 +1,6 @@
 // All lanes of all destinations: started, woken, flushed and stopped together, and what can be told of them.
 import { ConfigError } from '../lib/fault.ts'
-import { createGate, type Gate } from './gate.ts'
-import { createLaneGate } from './lane-gate.ts'
+import { createCircuitBreaker } from './circuit-breaker.ts'
 import { createLane, type LaneLimits, type LaneView, type RunningLane } from './lane.ts'
 import { createSender } from './sender.ts'
 import type { BackoffOptions } from '../lib/backoff.ts'
@@ -90,8 +89,9 @@ function lanesOf(destination: Destination, options: ExporterOptions): RunningLan
   const { name, bearer, proxy } = destination
   const limits = { ...defaultLimits, ...options.limits }
   const lanes: RunningLane[] = []
-  const onOpen = (): void => lanes.forEach(lane => lane.wake())
-  const credentials: Gate = createGate({ destination: name, bearer, pauses: probes, clock, log, onOpen })
+  const onClosed = (): void => lanes.forEach(lane => lane.wake())
+  const { pauses } = limits
+  const breakerOf = createCircuitBreaker({ destination: name, bearer, pauses, probes, clock, log, onClosed })
   for (const [key, endpoint] of Object.entries(destination.signals)) {
     const signal = key as Signal
     const encoder = encode[signal]
@@ -101,9 +101,8 @@ function lanesOf(destination: Destination, options: ExporterOptions): RunningLan
     const sender = createSender({ signal, endpoint, bearer, proxy, connections: limits.inFlight, clock })
     const lane = { destination: name, signal }
     const { timeoutMs } = endpoint
-    const own = createGate({ destination: name, pauses: probes, clock, log: log.child({ signal }), onOpen })
-    const gate = createLaneGate(credentials, own)
-    lanes.push(createLane({ lane, exports, encode: encoder, sender, timeoutMs, gate, limits, clock, log, meters }))
+    const breaker = breakerOf(signal)
+    lanes.push(createLane({ lane, exports, encode: encoder, sender, timeoutMs, breaker, limits, clock, log, meters }))
   }
   return lanes
 }

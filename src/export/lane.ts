@@ -1,19 +1,18 @@
 // One lane: a destination's queue for one signal. Its loop leases, its shipments send and settle.
 //
-// A turn of the loop: is there room in flight? does the pace (`pace.ts`) allow it? does the destination's gate (`gate.ts`)?
+// A turn of the loop: is there room in flight? does the destination's circuit breaker (`circuit-breaker.ts`) allow it?
 // Then one lease goes off as a shipment (`shipment.ts`), and the next turn comes at once; an empty lease lets the loop rest
-// until the next item is due, something new is frozen, a shipment ends or the gate opens. Lanes share nothing but the gate
+// until the next item is due, something new is frozen, a shipment ends or the breaker closes. Lanes share nothing but the breaker
 // of their destination, so one that is down delays no other.
 import { createLedger, type ExportMeters, type LaneCounters, type LastError } from './ledger.ts'
 import { createLoop } from '../lib/loop.ts'
-import { createPace, type Pace } from './pace.ts'
 import { reasonOf } from '../lib/fault.ts'
 import { Shipment, type Cargo, type Road } from './shipment.ts'
 import type { BackoffOptions } from '../lib/backoff.ts'
 import { elapsed, timeOfDay, type Clock } from '../lib/clock.ts'
 import type { Encode } from './parcel.ts'
 import type { Outbox, OutboxLease, ExportQueue } from '../store/ports/outbox.ts'
-import type { Gate, GateState } from './gate.ts'
+import type { CircuitState, QueueBreaker, TripCause } from './circuit-breaker.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Sender } from './sender.ts'
@@ -38,7 +37,7 @@ export interface LaneOptions {
   readonly sender: Sender
   /** The endpoint's time-out, ms. */
   readonly timeoutMs: number
-  readonly gate: Gate
+  readonly breaker: QueueBreaker
   readonly limits: LaneLimits
   readonly clock: Clock
   readonly log: Log
@@ -46,8 +45,11 @@ export interface LaneOptions {
 }
 
 export interface LaneView {
-  readonly state: Pace['state'] | GateState
-  /** When it will try again, while it backs off or its gate is closed. */
+  /** Of its circuit breaker. */
+  readonly state: CircuitState
+  /** Why it is not closed. */
+  readonly cause?: TripCause | undefined
+  /** When it will try again, while it is not closed. */
   readonly nextTry?: Millis | undefined
   readonly lastError?: LastError | undefined
   readonly lastSuccess?: Millis | undefined
@@ -57,7 +59,7 @@ export interface LaneView {
 export interface RunningLane {
   readonly lane: ExportQueue
   start(): void
-  /** Something new is owed, or the gate opened. */
+  /** Something new is owed, or the circuit breaker closed. */
   wake(): void
   /** Resolves when nothing more can be sent now: nothing is due, or the backend does not take it. */
   rest(): Promise<void>
@@ -66,9 +68,6 @@ export interface RunningLane {
   view(): LaneView
 }
 
-/** Enough to learn whether the backend takes anything. */
-const smallBatch = 8
-const probeBatch = 4
 /** Without news the store is asked at least this often, ms: leases run out, and other processes owe (`dead-letters retry`). */
 const longestRest = 1_000
 /** And at most this often. */
@@ -77,9 +76,8 @@ const shortestRest = 100
 const grace = 2_000
 
 export function createLane(options: LaneOptions): RunningLane {
-  const { lane, exports, encode, sender, gate, limits, clock, timeoutMs } = options
+  const { lane, exports, encode, sender, breaker, limits, clock, timeoutMs } = options
   const log = options.log.child({ destination: lane.destination, signal: lane.signal })
-  const pace = createPace(limits.pauses, clock, log)
   const ledger = createLedger(lane, clock, log, options.meters)
   const inFlight = new Set<Promise<void>>()
   /** A send may take two time-outs; a lease leaves room for more than one send. */
@@ -93,7 +91,7 @@ export function createLane(options: LaneOptions): RunningLane {
   const { batchBytes, pauses } = limits
   const isStopping = (): boolean => stopping
   const road: Road = {
-    ...{ exports, encode, sender, gate, pace, ledger, batchBytes, pauses, longestSend, isStopping, clock, log },
+    ...{ exports, encode, sender, breaker, ledger, batchBytes, pauses, longestSend, isStopping, clock, log },
     holdUp: () => {
       unsettled += 1
       return () => (unsettled -= 1)
@@ -120,22 +118,19 @@ export function createLane(options: LaneOptions): RunningLane {
 
   /** Leases and sends off one batch, if it may; answers how long there is nothing to do, ms. */
   async function turn(): Promise<number> {
-    const isOpen = gate.state === 'open' && pace.state === 'open'
     if (unsettled > 0) return shortestRest
-    if (stopping || inFlight.size >= (isOpen ? limits.inFlight : 1)) return longestRest
-    const pause = pace.pausedUntil - elapsed(clock)
-    if (pause > 0) return Math.min(pause, longestRest)
-    const admission = await gate.admit()
-    if (admission.go === 'wait') return Math.min(admission.ms, longestRest)
-    const isProbe = admission.go === 'probe'
-    const size = isProbe ? probeBatch : isOpen ? limits.batchItems : Math.min(smallBatch, limits.batchItems)
+    if (stopping || inFlight.size >= (breaker.isProven ? limits.inFlight : 1)) return longestRest
+    const admission = await breaker.admit()
+    if (admission.may === 'wait') return Math.min(admission.ms, longestRest)
+    const isProbe = admission.may === 'probe'
+    const size = Math.min(admission.items, limits.batchItems)
     const leaseEnd = elapsed(clock) + holdMs
     const leaseEndOfDay = clock.now() + holdMs
     let lease: OutboxLease | undefined
     try {
       lease = await exports.lease(lane, size, holdMs, limits.leaseBytes)
     } finally {
-      if (isProbe && (lease === undefined || isEmpty(lease))) gate.probed(false)
+      if (isProbe && (lease === undefined || isEmpty(lease))) breaker.probed()
     }
     if (!isEmpty(lease)) {
       ship({ lease, leaseEnd, leaseEndOfDay, isProbe })
@@ -145,15 +140,14 @@ export function createLane(options: LaneOptions): RunningLane {
   }
 
   function ship(cargo: Cargo): void {
-    const shipment = new Shipment(road, cargo)
-    const done = shipment
+    const done = new Shipment(road, cargo)
       .run()
       .catch((error: unknown) => {
         log.error({ reason: reasonOf(error) }, 'what became of exports could not be noted: they may be sent again')
       })
       .finally(() => {
         inFlight.delete(done)
-        if (cargo.isProbe) gate.probed(shipment.hasSent)
+        if (cargo.isProbe) breaker.probed()
         loop.wake()
       })
     inFlight.add(done)
@@ -184,8 +178,9 @@ export function createLane(options: LaneOptions): RunningLane {
       for (const resolve of resting.splice(0)) resolve()
     },
     view: () => ({
-      state: gate.state === 'open' ? pace.state : gate.state,
-      nextTry: timeOfDay(gate.probeAt ?? (pace.state === 'backing off' ? pace.pausedUntil : undefined), clock),
+      state: breaker.state,
+      cause: breaker.cause,
+      nextTry: timeOfDay(breaker.nextTry, clock),
       lastError: ledger.lastError,
       lastSuccess: ledger.lastSuccess,
       counters: { ...ledger.counters },

@@ -6,9 +6,7 @@ import type { Ledger } from './ledger.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Sender, Sent } from './sender.ts'
-
-/** What came of the last flush to a destination. */
-export type FlushState = 'starting' | 'open' | 'backing off' | 'unauthorized' | 'held'
+import type { TripCause } from './circuit-breaker.ts'
 
 /** A destination's metrics, and what is known of it. */
 export interface Target {
@@ -16,7 +14,8 @@ export interface Target {
   readonly isCumulative: boolean
   readonly sender: Sender
   readonly ledger: Ledger
-  state: FlushState
+  /** Why the last flush did not arrive whole, named as the circuit breaker names it; undefined when it did, and before the first. */
+  cause: TripCause | undefined
   hasAccepted: boolean
   /** Not before: what the backend asked for. */
   nextTry: Millis
@@ -70,7 +69,7 @@ export class MetricDelivery {
       case 'delivered':
         ledger.count('delivered', pieces.length)
         this.#target.hasAccepted = true
-        if (this.#refused === 0) this.#become('open', sent)
+        if (this.#refused === 0) this.#become(undefined, sent)
         return true
       case 'unacceptable':
         return this.#divide(pieces, sent)
@@ -80,7 +79,7 @@ export class MetricDelivery {
       case 'later':
         ledger.count('later', pieces.length)
         this.#target.nextTry = elapsed(this.#clock) + (sent.verdict.retryAfterMs ?? 0)
-        this.#become('backing off', sent)
+        this.#become('unavailable', sent)
         return false
     }
   }
@@ -91,28 +90,27 @@ export class MetricDelivery {
     if (only !== undefined && others.length === 0) {
       this.#refused += 1
       this.#target.ledger.count('later', 1)
-      this.#become('held', sent, only.project)
+      this.#become('unacceptable', sent, only.project)
       return this.#target.hasAccepted && this.#refused < mostRefused
     }
     const middle = Math.ceil(pieces.length / 2)
     return (await this.#deliver(pieces.slice(0, middle))) && (await this.#deliver(pieces.slice(middle)))
   }
 
-  #become(state: FlushState, { verdict }: Sent, project?: string): void {
+  #become(cause: TripCause | undefined, { verdict }: Sent, project?: string): void {
     const target = this.#target
-    const before = target.state
-    target.state = state
-    if (state === before) return
+    if (cause === target.cause) return
+    target.cause = cause
     const facts = { destination: target.name, signal: 'metrics' }
-    if (state !== 'open') {
+    if (cause !== undefined) {
       const reason = sentenceOf({
         words: verdict.words ?? '',
         ...('status' in verdict ? { status: verdict.status } : {}),
       })
       this.#log.warn(
-        { ...facts, project, reason },
+        { ...facts, project, cause, reason },
         'metrics do not arrive: the totals stay in the store, the next flush has them',
       )
-    } else if (before !== 'starting') this.#log.info(facts, 'metrics flow again')
+    } else this.#log.info(facts, 'metrics flow again')
   }
 }

@@ -114,10 +114,12 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
     status: () =>
       targets
         .filter(({ isCumulative }) => isCumulative)
-        .map(({ name, state, ledger, nextTry }) => ({
+        .map(({ name, cause, ledger, nextTry }) => ({
           destination: name,
           signal: 'metrics' as const,
-          state,
+          // Open until the next flush, which sends everything: there is no smaller probe.
+          state: cause === undefined ? ('closed' as const) : ('open' as const),
+          cause,
           pending: 0,
           dead: 0,
           nextTry: nextTry > elapsed(clock) ? timeOfDay(nextTry, clock) : undefined,
@@ -139,7 +141,7 @@ function targetOf(
     isCumulative: temporality !== 'delta',
     sender: createSender({ signal: 'metrics', endpoint, bearer, proxy, connections: 1, clock }),
     ledger: createLedger({ destination: name, signal: 'metrics' }, clock, log, meters),
-    state: 'starting',
+    cause: undefined,
     hasAccepted: false,
     nextTry: 0,
   }

@@ -9,11 +9,10 @@ import { encoded, joined, type Encode, type Parcel } from './parcel.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import { StoreError } from '../lib/fault.ts'
 import type { OutboxEntry, OutboxLease, Outbox, Settlement } from '../store/ports/outbox.ts'
-import type { Gate } from './gate.ts'
+import type { QueueBreaker } from './circuit-breaker.ts'
 import type { Ledger } from './ledger.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
-import type { Pace } from './pace.ts'
 import type { Sender } from './sender.ts'
 
 /** What every shipment of a lane shares. */
@@ -21,8 +20,7 @@ export interface Road {
   readonly exports: Pick<Outbox, 'settle'>
   readonly encode: Encode
   readonly sender: Pick<Sender, 'send'>
-  readonly gate: Gate
-  readonly pace: Pace
+  readonly breaker: QueueBreaker
   readonly ledger: Ledger
   /** Bytes of one request before compression; a single larger item still goes, alone. */
   readonly batchBytes: number
@@ -44,7 +42,7 @@ export interface Cargo {
   readonly leaseEnd: Millis
   /** The same by the time of day: while a machine sleeps, the other clock stands still and the database's goes on. */
   readonly leaseEndOfDay: Millis
-  /** Admitted through a closed gate. */
+  /** Admitted by a half-open circuit breaker. */
   readonly isProbe: boolean
 }
 
@@ -63,21 +61,15 @@ export class Shipment {
   readonly #cargo: Cargo
   /** Ids that are not settled yet. */
   readonly #open: Set<number>
-  readonly #refused: { item: OutboxEntry; verdict: Unacceptable }[] = []
+  readonly #refused: { item: OutboxEntry; verdict: Unacceptable; began: number }[] = []
   #strikes = 0
   #lost = false
-  #sent = false
 
   constructor(road: Road, cargo: Cargo) {
     this.#road = road
     this.#cargo = cargo
     const { items, damaged } = cargo.lease
     this.#open = new Set([...items, ...damaged].map(({ id }) => id))
-  }
-
-  /** True when a request was begun. */
-  get hasSent(): boolean {
-    return this.#sent
   }
 
   /** Resolves when every item is settled. Rejects when the store does not take the settlements while the lease lasts. */
@@ -123,35 +115,33 @@ export class Shipment {
 
   async #deliver(parcels: readonly Parcel[], alone = false): Promise<boolean> {
     if (!this.#mayGoOn()) return false
-    const { pace, sender, gate, ledger } = this.#road
+    const { sender, breaker, ledger } = this.#road
     const body = joined(parcels)
-    this.#sent = true
     const sent = await sender.send(body)
     ledger.answered(sent, parcels.length, body.length)
     const { verdict, began } = sent
     switch (verdict.as) {
       case 'delivered':
-        gate.accepted(began)
-        pace.accepted(began)
+        breaker.accepted(began)
         this.#strikes = 0
         await this.#settle(parcels.map(({ item }) => ({ id: item.id, as: 'delivered' })))
         return true
       case 'unauthorized':
-        gate.unauthorized(sentenceOf(verdict), sent.token)
+        breaker.unauthorized(verdict, sent.token, began)
         await this.#putOff(parcels, 0, sentenceOf(verdict), false)
         return false
       case 'unacceptable':
-        gate.authorized(began)
-        return this.#divide(parcels, verdict)
+        breaker.authorized(began)
+        return this.#divide(parcels, verdict, began)
       case 'later':
         return this.#fail(parcels, verdict, began, alone)
     }
   }
 
-  async #divide(parcels: readonly Parcel[], verdict: Unacceptable): Promise<boolean> {
+  async #divide(parcels: readonly Parcel[], verdict: Unacceptable, began: number): Promise<boolean> {
     const [only, ...others] = parcels
     if (only !== undefined && others.length === 0) {
-      this.#refused.push({ item: only.item, verdict })
+      this.#refused.push({ item: only.item, verdict, began })
       return true
     }
     const middle = Math.ceil(parcels.length / 2)
@@ -159,16 +149,16 @@ export class Shipment {
   }
 
   async #fail(parcels: readonly Parcel[], verdict: Later, began: number, alone: boolean): Promise<boolean> {
-    const { pauses, log } = this.#road
+    const { breaker, pauses, log } = this.#road
     const [suspect] = parcels
     if (!alone || suspect === undefined || !blames(verdict)) {
-      await this.#putOff(parcels, this.#pauseAfter(verdict, began), sentenceOf(verdict), blames(verdict))
+      await this.#putOff(parcels, breaker.unavailable(verdict, began), sentenceOf(verdict), blames(verdict))
       return false
     }
     // Retry-After speaks for all; without it only several suspects in a row stop the lane.
     this.#strikes += 1
     const stops = this.#strikes >= strikesOut || verdict.retryAfterMs !== undefined
-    const lanePause = stops ? this.#pauseAfter(verdict, began) : 0
+    const lanePause = stops ? breaker.unavailable(verdict, began) : 0
     const { id, tries, chunk: part } = suspect.item
     const pause = Math.max(lanePause, backoff(tries - suspectAfter + 1, pauses))
     if (tries === suspectAfter) {
@@ -178,40 +168,30 @@ export class Shipment {
     return !stops
   }
 
-  /** How long the whole lane has to wait, ms. */
-  #pauseAfter(verdict: Later, began: number): number {
-    const { pace, clock } = this.#road
-    return Math.max(0, pace.failed(verdict, began) - elapsed(clock))
-  }
-
-  /** Refused singles are dead letters, unless this destination refuses everything: then it is held, and they wait. */
+  /** Refused singles are dead letters, unless this destination has accepted nothing yet: then they wait with all others. */
   async #settleRefused(arrived: boolean): Promise<void> {
-    const { gate, clock } = this.#road
     const [first] = this.#refused
     if (first === undefined) return
-    if (gate.hasAccepted) {
+    const { breaker } = this.#road
+    const forMs = arrived ? breaker.unacceptable(first.verdict, first.began) : 0
+    if (breaker.hasAccepted) {
       for (const { item, verdict } of this.#refused) await this.#reject(item, verdict.status, verdict.words)
       return
     }
-    const forMs = arrived ? Math.max(0, gate.hold(sentenceOf(first.verdict)) - elapsed(clock)) : 0
     await this.#settle(
-      this.#refused.map(({ item, verdict }) => ({
-        id: item.id,
-        as: 'later',
-        forMs,
-        error: sentenceOf(verdict),
-        counted: false,
-      })),
+      this.#refused.map(({ item: { id }, verdict }) => {
+        return { id, as: 'later', forMs, error: sentenceOf(verdict), counted: false }
+      }),
     )
   }
 
   #mayGoOn(): boolean {
-    const { gate, pace, clock, longestSend, isStopping } = this.#road
+    const { breaker, clock, longestSend, isStopping } = this.#road
     const { leaseEnd, leaseEndOfDay, isProbe } = this.#cargo
     const now = elapsed(clock)
-    if (this.#lost || isStopping() || now < pace.pausedUntil) return false
+    if (this.#lost || isStopping()) return false
     if (now + longestSend > leaseEnd || clock.now() + longestSend > leaseEndOfDay) return false
-    return isProbe || gate.state === 'open'
+    return breaker.maySend(isProbe)
   }
 
   /** Another replica has them by now, and this one may neither send nor settle any of them. */

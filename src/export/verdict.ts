@@ -37,7 +37,7 @@ export type Verdict =
   /** Accepted. `rejected` spans, points or records of it were not; OTLP forbids to send those again. */
   | { readonly as: 'delivered'; readonly rejected: number; readonly words?: string | undefined }
   | Later
-  | { readonly as: 'unauthorized'; readonly status: number; readonly words: string }
+  | Unauthorized
   | Unacceptable
 
 export interface Later {
@@ -47,6 +47,13 @@ export interface Later {
   readonly words: string
   readonly retryAfterMs?: number | undefined
   readonly outcomeUnknown: boolean
+}
+
+/** Nothing but other credentials would be accepted. */
+export interface Unauthorized {
+  readonly as: 'unauthorized'
+  readonly status: number
+  readonly words: string
 }
 
 /** Nothing but another content would be accepted. */

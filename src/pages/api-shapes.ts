@@ -65,10 +65,15 @@ const flow = z.object({
   trouble: z.object({ what: z.string(), remedy: z.string() }).optional(),
 })
 
-const lane = z.object({
+const queue = z.object({
   destination: z.string(),
   signal: z.string(),
-  state: z.string(),
+  state: z
+    .enum(['closed', 'open', 'half-open', 'unserved'])
+    .describe(
+      'Of the circuit breaker: healthy, tripped, probing; `unserved`: the destination is not configured any more.',
+    ),
+  cause: z.enum(['unavailable', 'unauthorized', 'unacceptable']).optional().describe('Why it is not closed.'),
   pending: z.number(),
   oldest: millis.optional(),
   dead: z.number(),
@@ -113,7 +118,7 @@ export const overview = z.object({
   ),
   flow,
   inbox,
-  lanes: z.array(lane),
+  queues: z.array(queue),
   setup,
   hasRuns: z.boolean(),
   hooksOff: z.array(z.string()),
@@ -232,7 +237,7 @@ export const sources = z.object({
 })
 
 export const exports = z.object({
-  lanes: z.array(lane),
+  queues: z.array(queue),
   deadLetters: z.array(
     z.object({
       id: z.number(),

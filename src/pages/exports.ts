@@ -1,34 +1,33 @@
 // Exports and dead letters: what is owed to whom, what was refused and why, and what to do about it.
-import { badge } from './status.ts'
 import { card, empty, region, table, type Page, type Reader } from './frame.ts'
 import { counted, duration, number, since, time } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
-import { laneWords } from './overview.ts'
+import { queueBadge } from './overview.ts'
 import type { DeadLetter } from '../store/ports/outbox.ts'
 import type { ExportQueueStatus, PagesParts } from './ports.ts'
 import type { Millis } from '../model/instant.ts'
 
 export interface ExportsView {
-  readonly lanes: readonly ExportQueueStatus[]
+  readonly queues: readonly ExportQueueStatus[]
   readonly deadLetters: readonly DeadLetter[]
 }
 
 const shown = 100
 
 export async function exportsView(parts: PagesParts): Promise<ExportsView> {
-  const [lanes, deadLetters] = await Promise.all([parts.queues(), parts.outbox.deadLetters(shown)])
-  return { lanes, deadLetters }
+  const [queues, deadLetters] = await Promise.all([parts.queues(), parts.outbox.deadLetters(shown)])
+  return { queues, deadLetters }
 }
 
-export function exportsPage({ lanes, deadLetters }: ExportsView, reader: Reader): Page {
+export function exportsPage({ queues, deadLetters }: ExportsView, reader: Reader): Page {
   const { base, now, query } = reader
-  const dead = lanes.reduce((sum, lane) => sum + lane.dead, 0)
+  const dead = queues.reduce((sum, queue) => sum + queue.dead, 0)
   return {
     title: 'Exports',
     live: true,
     content: html`
       <h1>Exports and dead letters</h1>
-      ${outcome(query)} ${region('lanes', card('Backlog', lanesTable(lanes, now)))}
+      ${outcome(query)} ${region('queues', card('Backlog', queuesTable(queues, now)))}
       ${region(
         'dead',
         card('Dead letters', deadTable(deadLetters, reader), {
@@ -45,26 +44,26 @@ export function exportsPage({ lanes, deadLetters }: ExportsView, reader: Reader)
   }
 }
 
-function lanesTable(lanes: readonly ExportQueueStatus[], now: Millis): Content {
-  if (lanes.length === 0) return empty('No destination is configured.')
-  const rows = lanes.map(lane => [
-    badge(lane.state, laneWords[lane.state] ?? lane.state),
-    html`<span class="whole"><strong>${lane.destination}</strong> ${lane.signal}</span>`,
-    html`<span class="figure">${number(lane.pending)}</span>`,
-    lane.oldest === undefined ? '–' : html`<span class="whole">${duration(now - lane.oldest)}</span>`,
-    html`<span class="figure">${number(lane.counters.delivered)}</span>`,
-    since(lane.lastSuccess, now),
-    html`<span class="whole">${nextTry(lane, now)}</span>`,
-    lane.lastError === undefined
+function queuesTable(queues: readonly ExportQueueStatus[], now: Millis): Content {
+  if (queues.length === 0) return empty('No destination is configured.')
+  const rows = queues.map(queue => [
+    queueBadge(queue),
+    html`<span class="whole"><strong>${queue.destination}</strong> ${queue.signal}</span>`,
+    html`<span class="figure">${number(queue.pending)}</span>`,
+    queue.oldest === undefined ? '–' : html`<span class="whole">${duration(now - queue.oldest)}</span>`,
+    html`<span class="figure">${number(queue.counters.delivered)}</span>`,
+    since(queue.lastSuccess, now),
+    html`<span class="whole">${nextTry(queue, now)}</span>`,
+    queue.lastError === undefined
       ? '–'
       : html`<span class="said"
-            >${lane.lastError.status !== undefined && `${lane.lastError.status}: `}${lane.lastError.words}</span
+            >${queue.lastError.status !== undefined && `${queue.lastError.status}: `}${queue.lastError.words}</span
           >
-          <span class="dim">${since(lane.lastError.at, now)}</span>`,
+          <span class="dim">${since(queue.lastError.at, now)}</span>`,
   ])
   return table(
     'Backlog of each destination and signal',
-    ['State', 'Destination', 'Owed', 'Oldest', 'Sent', 'Last success', 'Next try', 'Its last complaint'],
+    ['Circuit breaker', 'Destination', 'Pending', 'Oldest', 'Sent', 'Last success', 'Next try', 'Its last complaint'],
     rows,
   )
 }

@@ -15,7 +15,7 @@ export interface Notice {
 export interface Health {
   readonly flow: Flow
   readonly inbox: InboxState
-  readonly lanes: readonly ExportQueueStatus[]
+  readonly queues: readonly ExportQueueStatus[]
   readonly setup: Setup
   /** Our own hooks that the platform has switched off, by name. */
   readonly hooksOff: readonly string[]
@@ -30,9 +30,9 @@ export function noticesOf(health: Health, now: Millis): Notice[] {
   return [...exportNotices(health, now), ...inboxNotices(health, now), ...sourceNotices(health, now)]
 }
 
-function exportNotices({ lanes, setup }: Health, now: Millis): Notice[] {
-  const notices = together(lanes).flatMap(lane => laneNotices(lane, now))
-  const dead = lanes.reduce((sum, lane) => sum + lane.dead, 0)
+function exportNotices({ queues, setup }: Health, now: Millis): Notice[] {
+  const notices = together(queues).flatMap(alike => queueNotices(alike, now))
+  const dead = queues.reduce((sum, queue) => sum + queue.dead, 0)
   if (dead > 0) {
     notices.push({
       level: 'problem',
@@ -52,13 +52,13 @@ function exportNotices({ lanes, setup }: Health, now: Millis): Notice[] {
 }
 
 /** Signals of a destination in one sentence where the same is wrong with them. */
-interface Lanes extends Omit<ExportQueueStatus, 'signal'> {
+interface AlikeQueues extends Omit<ExportQueueStatus, 'signal'> {
   readonly signals: string
 }
 
-function together(lanes: readonly ExportQueueStatus[]): Lanes[] {
-  const alike = Map.groupBy(lanes, ({ destination, state, lastError }) =>
-    JSON.stringify([destination, state, lastError?.status, lastError?.words]),
+function together(queues: readonly ExportQueueStatus[]): AlikeQueues[] {
+  const alike = Map.groupBy(queues, ({ destination, state, cause, lastError }) =>
+    JSON.stringify([destination, state, cause, lastError?.status, lastError?.words]),
   )
   return [...alike.values()].flatMap(some => {
     const [first] = some
@@ -66,10 +66,10 @@ function together(lanes: readonly ExportQueueStatus[]): Lanes[] {
     return [
       {
         ...first,
-        signals: enumerated(some.map(lane => lane.signal)),
-        pending: some.reduce((sum, lane) => sum + lane.pending, 0),
-        oldest: earliest(some.map(lane => lane.oldest)),
-        nextTry: earliest(some.map(lane => lane.nextTry)),
+        signals: enumerated(some.map(queue => queue.signal)),
+        pending: some.reduce((sum, queue) => sum + queue.pending, 0),
+        oldest: earliest(some.map(queue => queue.oldest)),
+        nextTry: earliest(some.map(queue => queue.nextTry)),
       },
     ]
   })
@@ -81,30 +81,30 @@ function enumerated(words: readonly string[]): string {
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`
 }
 
-function laneNotices(
-  { destination, signals, state, pending, oldest, lastError, nextTry }: Lanes,
+function queueNotices(
+  { destination, signals, state, cause, pending, oldest, lastError, nextTry }: AlikeQueues,
   now: Millis,
 ): Notice[] {
   const words = lastError?.words.replace(/\.$/, '')
   const said = words === undefined ? '' : ` It said: ${[lastError?.status, words].filter(Boolean).join(', ')}.`
   const again = nextTry === undefined || nextTry <= now ? 'soon' : `in ${duration(nextTry - now)}`
-  const queue = `${counted(pending, 'export waits', 'exports wait')} for "${destination}"`
-  switch (state) {
+  const waiting = `${counted(pending, 'export waits', 'exports wait')} for "${destination}"`
+  switch (state === 'unserved' ? state : cause) {
     case 'unauthorized':
       return [
         {
           level: 'problem',
           what: `"${destination}" does not accept the credentials for ${signals}.${said}`,
-          remedy: `Give it a valid token; it is used at once. Nothing is lost: ${queue}.`,
+          remedy: `Give it a valid token; it is used at once. Nothing is lost: ${waiting}.`,
           more: '/tokens',
         },
       ]
-    case 'held':
+    case 'unacceptable':
       return [
         {
           level: 'problem',
           what: `"${destination}" has refused every single export of ${signals} since the start.${said}`,
-          remedy: `Check that its endpoint is an OTLP/HTTP receiver. Nothing is given up: ${queue}, and one is tried ${again}.`,
+          remedy: `Check that its endpoint is an OTLP/HTTP receiver. Nothing is given up: ${waiting}, and one is tried ${again}.`,
           more: '/exports',
         },
       ]
@@ -112,17 +112,17 @@ function laneNotices(
       return [
         {
           level: 'problem',
-          what: `${queue} (${signals}), which is not configured any more.`,
+          what: `${waiting} (${signals}), which is not configured any more.`,
           remedy: 'Configure a destination of that name again, or let them be pruned.',
           more: '/exports',
         },
       ]
-    case 'backing off':
+    case 'unavailable':
       return [
         {
           level: 'problem',
           what: `"${destination}" cannot take ${signals} at the moment.${said}`,
-          remedy: `It is tried again ${again}; ${queue}, the oldest came ${ago(oldest, now)}. If it lasts, look at the backend.`,
+          remedy: `It is tried again ${again}; ${waiting}, the oldest came ${ago(oldest, now)}. If it lasts, look at the backend.`,
           more: '/exports',
         },
       ]

@@ -23,7 +23,7 @@ export interface Overview extends Health {
 const shown = { running: 6, finished: 12 }
 
 export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overview> {
-  const [inbox, lanes, running, active, finished, hooks] = await Promise.all([
+  const [inbox, queues, running, active, finished, hooks] = await Promise.all([
     parts.inbox.state(),
     parts.queues(),
     parts.views.inStatus(activeStatuses, shown.running),
@@ -32,7 +32,7 @@ export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overvi
     parts.notes.list(hookPrefix),
   ])
   const hasRuns = running.length + finished.length > 0
-  const known = { flow: parts.flow(), inbox, lanes, setup: parts.setup(), hasRuns }
+  const known = { flow: parts.flow(), inbox, queues, setup: parts.setup(), hasRuns }
   const health: Health = { ...known, hooksOff: hooksOff(hooks) }
   const notices = noticesOf(health, now)
   return { ...health, notices, running: running.map(runCard), active, finished: finished.map(runCard) }
@@ -92,13 +92,13 @@ function withCode(text: string): Content {
 }
 
 /** Five stations, from left to right or from top to bottom. */
-function flowPicture({ flow, inbox, lanes, active }: Overview, now: Millis): Html {
-  const owed = lanes.reduce((sum, lane) => sum + lane.pending, 0)
-  const oldest = lanes.flatMap(lane => lane.oldest ?? [])
-  const delivered = lanes.reduce((sum, lane) => sum + lane.counters.delivered, 0)
+function flowPicture({ flow, inbox, queues, active }: Overview, now: Millis): Html {
+  const owed = queues.reduce((sum, queue) => sum + queue.pending, 0)
+  const oldest = queues.flatMap(queue => queue.oldest ?? [])
+  const delivered = queues.reduce((sum, queue) => sum + queue.counters.delivered, 0)
   const { ignored, refused } = becameOf(flow)
-  const names = [...new Set(lanes.map(lane => lane.destination))]
-  const troubled = lanes.some(lane => lane.state !== 'open' && lane.state !== 'starting')
+  const names = [...new Set(queues.map(queue => queue.destination))]
+  const troubled = queues.some(queue => queue.state !== 'closed')
   return html`<ol class="flow" aria-label="The way of a pipeline">
     ${station('Received', number(flow.received), [
       flow.received === 0
@@ -124,15 +124,15 @@ function station(name: string, figure: string, says: readonly Content[]): Html {
   </li>`
 }
 
-function destinations({ lanes }: Overview, now: Millis): Content {
-  if (lanes.length === 0) return empty('No destination is configured.')
+function destinations({ queues }: Overview, now: Millis): Content {
+  if (queues.length === 0) return empty('No destination is configured.')
   return html`<ul class="plain-list">
-    ${lanes.map(lane => laneRow(lane, now))}
+    ${queues.map(queue => queueRow(queue, now))}
   </ul>`
 }
 
-function laneRow(lane: ExportQueueStatus, now: Millis): Html {
-  const { destination, signal, state, pending: owed, counters, lastSuccess } = lane
+function queueRow(queue: ExportQueueStatus, now: Millis): Html {
+  const { destination, signal, pending, counters, lastSuccess } = queue
   return html`<li class="pair">
     <span
       ><strong>${destination}</strong> ${signal}<br /><span class="dim"
@@ -140,20 +140,30 @@ function laneRow(lane: ExportQueueStatus, now: Millis): Html {
       ></span
     >
     <span class="right"
-      >${badge(state, laneWords[state] ?? state)}<br /><span class="dim"
-        >${number(counters.delivered)} sent, ${number(owed)} owed</span
+      >${queueBadge(queue)}<br /><span class="dim"
+        >${number(counters.delivered)} sent, ${number(pending)} pending</span
       ></span
     >
   </li>`
 }
 
-export const laneWords: Readonly<Record<string, string>> = {
-  starting: 'ready',
-  open: 'sending',
-  'backing off': 'backing off',
-  unauthorized: 'refuses the token',
-  held: 'refuses everything',
+/** The circuit breaker of a queue, by its usual words and by what they mean. */
+export function queueBadge({ state, cause, lastSuccess }: ExportQueueStatus): Html {
+  if (state === 'closed') return badge(lastSuccess === undefined ? 'created' : 'success', breakerWords.closed)
+  return badge(cause ?? state, breakerWords[state] + (cause === undefined ? '' : `: ${causeWords[cause]}`))
+}
+
+const breakerWords = {
+  closed: 'closed (healthy)',
+  open: 'open (tripped)',
+  'half-open': 'half-open (probing)',
   unserved: 'not configured',
+}
+
+const causeWords = {
+  unavailable: 'not available',
+  unauthorized: 'refuses the token',
+  unacceptable: 'refuses everything',
 }
 
 /** Of what was received: new or known already, of no interest, refused. */
@@ -181,7 +191,7 @@ function sources({ flow, setup }: Overview, now: Millis): Content {
         ></span
       >
       <span class="right"
-        >${isRefusing ? badge('held', 'refuses all') : flow.received === 0 ? badge('created', 'listening') : badge('open', 'receiving')}<br /><span
+        >${isRefusing ? badge('failed', 'refuses all') : flow.received === 0 ? badge('created', 'listening') : badge('open', 'receiving')}<br /><span
           class="dim"
           >${number(taken)} taken${flow.duplicate > 0 && html`, ${percent(flow.duplicate / taken)} repeated`}</span
         ></span

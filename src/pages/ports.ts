@@ -60,9 +60,11 @@ export interface Flow {
   readonly trouble?: { readonly what: string; readonly remedy: string } | undefined
 }
 
-/** How a lane stands: see the export room for its states. */
+/** How an export queue stands: see the export room's circuit breaker for its states and causes. */
 export interface ExportQueueStatus extends ExportQueue {
-  readonly state: string
+  readonly state: 'closed' | 'open' | 'half-open' | 'unserved'
+  /** Why it is not closed. */
+  readonly cause?: 'unavailable' | 'unauthorized' | 'unacceptable' | undefined
   readonly pending: number
   readonly oldest?: Millis | undefined
   readonly dead: number

@@ -18,7 +18,7 @@ export interface Seen {
   readonly intake: Readonly<IntakeCounters>
   readonly freezer: Readonly<SnapshotCounters>
   readonly settler: Readonly<SettleCounters>
-  readonly lanes: readonly ExportQueueStatus[]
+  readonly queues: readonly ExportQueueStatus[]
   readonly inbox: InboxState
   readonly runs: { readonly runs: number; readonly onlyJobs: number; readonly open: number }
   /** The store's own counters, by name. */
@@ -60,7 +60,13 @@ export interface RecordedMetric extends OwnHead {
   readonly bounds?: readonly number[]
 }
 
-const lane = ['destination', 'signal'] as const
+const queue = ['destination', 'signal'] as const
+const breakerStates = [
+  'closed',
+  'open',
+  'half-open',
+  'unserved',
+] as const satisfies readonly ExportQueueStatus['state'][]
 /** Seconds: from a memory's speed to a time-out. */
 const quick = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 /** Seconds: from at once to the next morning. */
@@ -104,24 +110,24 @@ export const observedMetrics = [
   { name: 'pipespan.runs.postponed', type: 'counter', unit: '{run}', attributes: [],
     says: 'How often a run was postponed because it could not be settled, while others could; the log names it.',
     seen: ({ settler }) => [{ value: settler.postponed }] },
-  { name: 'pipespan.export.queue.size', type: 'gauge', unit: '{export}', attributes: lane,
-    says: 'Exports owed.', seen: ({ lanes }) => lanes.map(one => ({ value: one.pending, attributes: laneOf(one) })) },
-  { name: 'pipespan.export.queue.age', type: 'gauge', unit: 's', attributes: lane,
-    says: 'Since when the oldest export is owed.', seen: ({ lanes, now }) => lanes.map(one => ({ value: age(one.oldest, now), attributes: laneOf(one) })) },
-  { name: 'pipespan.export.dead_letters', type: 'gauge', unit: '{export}', attributes: lane,
-    says: 'Exports that the backend refused for good.', seen: ({ lanes }) => lanes.map(one => ({ value: one.dead, attributes: laneOf(one) })) },
-  { name: 'pipespan.export.healthy', type: 'gauge', unit: '{destination}', attributes: [...lane, 'state'],
-    says: '1 while a destination takes a signal, 0 while it does not; `state` says why.',
-    seen: ({ lanes }) => lanes.map(one => ({ value: Number(one.state === 'open' || one.state === 'starting'), attributes: { ...laneOf(one), state: one.state } })) },
-  { name: 'pipespan.export.items', type: 'counter', unit: '{export}', attributes: [...lane, 'outcome'],
+  { name: 'pipespan.export.queue.size', type: 'gauge', unit: '{export}', attributes: queue,
+    says: 'Exports pending.', seen: ({ queues }) => queues.map(one => ({ value: one.pending, attributes: queueOf(one) })) },
+  { name: 'pipespan.export.queue.age', type: 'gauge', unit: 's', attributes: queue,
+    says: 'Since when the oldest export is pending.', seen: ({ queues, now }) => queues.map(one => ({ value: age(one.oldest, now), attributes: queueOf(one) })) },
+  { name: 'pipespan.export.dead_letters', type: 'gauge', unit: '{export}', attributes: queue,
+    says: 'Exports that the backend refused for good.', seen: ({ queues }) => queues.map(one => ({ value: one.dead, attributes: queueOf(one) })) },
+  { name: 'pipespan.export.circuit_breaker.state', type: 'gauge', unit: '{queue}', attributes: [...queue, 'state'],
+    says: '1 for the state of the circuit breaker of a destination for a signal, 0 for each other: `closed` (healthy), `open` (tripped), `half-open` (probing); `unserved`: exports are pending, and the destination is not configured any more.',
+    seen: ({ queues }) => queues.flatMap(one => breakerStates.map(state => ({ value: Number(one.state === state), attributes: { ...queueOf(one), state } }))) },
+  { name: 'pipespan.export.items', type: 'counter', unit: '{export}', attributes: [...queue, 'outcome'],
     says: 'Exports by what became of them: delivered, put off, rejected as dead letters, repeated because the outcome was unknown, lost to another replica.',
-    seen: ({ lanes }) => lanes.flatMap(one => {
+    seen: ({ queues }) => queues.flatMap(one => {
       const { delivered, later, rejected, repeated, lost } = one.counters
-      return entries({ delivered, later, rejected, repeated, lost }, outcome => ({ ...laneOf(one), outcome }))
+      return entries({ delivered, later, rejected, repeated, lost }, outcome => ({ ...queueOf(one), outcome }))
     }) },
-  { name: 'pipespan.export.partially_rejected', type: 'counter', unit: '{item}', attributes: lane,
+  { name: 'pipespan.export.partially_rejected', type: 'counter', unit: '{item}', attributes: queue,
     says: 'Spans, points and records that the backend refused within requests that it accepted.',
-    seen: ({ lanes }) => lanes.map(one => ({ value: one.counters.partiallyRejected, attributes: laneOf(one) })) },
+    seen: ({ queues }) => queues.map(one => ({ value: one.counters.partiallyRejected, attributes: queueOf(one) })) },
   { name: 'pipespan.metrics.folded', type: 'counter', unit: '{point}', attributes: ['reason'],
     says: 'Points of pipeline metrics whose ref was folded, and points beyond the limit of series.',
     seen: ({ counters }) => ['refs', 'series'].map(reason => ({ value: counters.get(`metrics.folded.${reason}`) ?? 0, attributes: { reason } })) },
@@ -155,11 +161,11 @@ export const observedMetrics = [
 export const recordedMetrics = {
   storeDuration: { name: 'pipespan.store.operation.duration', type: 'histogram', unit: 's', attributes: ['operation', 'error'], bounds: quick,
     says: 'How long the store took, commit included.' },
-  requestDuration: { name: 'pipespan.export.request.duration', type: 'histogram', unit: 's', attributes: [...lane, 'verdict'], bounds: quick,
+  requestDuration: { name: 'pipespan.export.request.duration', type: 'histogram', unit: 's', attributes: [...queue, 'verdict'], bounds: quick,
     says: 'How long a backend took to answer one request.' },
-  requestSize: { name: 'pipespan.export.request.bytes', type: 'counter', unit: 'By', attributes: lane,
+  requestSize: { name: 'pipespan.export.request.bytes', type: 'counter', unit: 'By', attributes: queue,
     says: 'Bytes sent to backends, before compression.' },
-  latency: { name: 'pipespan.export.latency', type: 'histogram', unit: 's', attributes: lane, bounds: patient,
+  latency: { name: 'pipespan.export.latency', type: 'histogram', unit: 's', attributes: queue, bounds: patient,
     says: 'From the last news of a pipeline, usually its last webhook, to its delivery to the backend: the settle delay included.' },
   platformRequests: { name: 'pipespan.platform.requests', type: 'counter', unit: '{request}', attributes: ['priority'],
     says: "Requests to the platform's API." },
@@ -174,7 +180,7 @@ export const ownMetrics: readonly (ObservedMetric | RecordedMetric)[] = [
   ...Object.values(recordedMetrics),
 ]
 
-function laneOf({ destination, signal }: ExportQueueStatus): { destination: string; signal: string } {
+function queueOf({ destination, signal }: ExportQueueStatus): { destination: string; signal: string } {
   return { destination, signal }
 }
 

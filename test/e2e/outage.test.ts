@@ -70,7 +70,7 @@ describe('a backend that is away', () => {
 
     expect(await metric(daemon, /^pipespan_store_fullness (\S+)/m)).toBeGreaterThanOrEqual(0.9)
     expect(await metric(daemon, /^pipespan_webhook_deliveries_total{.*reason="full".*} (\d+)/m)).toBe(refused.length)
-    expect(await metric(daemon, /^pipespan_export_healthy{.*} (\d+)/m)).toBe(0)
+    expect(await metric(daemon, /^pipespan_export_circuit_breaker_state{.*state="closed".*} (\d+)/m)).toBe(0)
     expect(await metric(daemon, /^pipespan_export_queue_size{.*} (\d+)/m)).toBeGreaterThan(0)
     const page = await (await fetch(`${daemon.adminUrl}/`)).text()
     expect(page).toContain('PIPESPAN_STORE_MAX_SIZE')

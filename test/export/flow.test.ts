@@ -27,7 +27,7 @@ describe('exports', () => {
     expect(sorted(backend.accepted)).toEqual(range(1, 300))
     expect(backend.requests.length).toBeLessThan(20)
     expect(await laneOf(exporter)).toMatchObject({
-      state: 'open',
+      state: 'closed',
       pending: 0,
       counters: { delivered: 300, repeated: 0 },
     })
@@ -103,7 +103,7 @@ describe('exports', () => {
     await exporter.flush(5_000)
     expect(sorted(backend.accepted)).toEqual(range(1, 20))
     const { counters, state } = await laneOf(exporter)
-    expect(state).toBe('open')
+    expect(state).toBe('closed')
     expect(counters).toMatchObject({ delivered: 20, rejected: 0, lost: 0 })
     expect(counters.repeated > 0).toBe(behaviour === 'cut')
     // Only small batches went out while nothing was accepted.
@@ -118,7 +118,8 @@ describe('exports', () => {
     exporter.start()
     await expect.poll(async () => (await laneOf(exporter)).lastError?.words).toMatch(/ECONNREFUSED/)
     expect(await laneOf(exporter)).toMatchObject({
-      state: 'backing off',
+      state: expect.stringMatching('open') as string,
+      cause: 'unavailable',
       pending: 20,
       counters: { repeated: 0, delivered: 0 },
     })
@@ -244,8 +245,11 @@ describe('exports', () => {
     exporter.start()
     await backend.until(allArrived(5))
     await exporter.flush(5_000)
-    const said = lines.map(({ message }) => message).filter(message => /wait|flow/.test(message))
-    expect(said).toEqual(['exports wait in the store: the backend does not take them', 'exports flow again'])
+    const said = lines.map(({ message }) => message).filter(message => message.startsWith('circuit breaker'))
+    expect(said).toEqual([
+      'circuit breaker open: the backend does not take exports at the moment; they wait in the store.',
+      'circuit breaker closed: exports flow again',
+    ])
   })
 
   it('travel at most so many requests at a time', async () => {

@@ -175,14 +175,15 @@ describe('the flush of cumulative metrics', () => {
       {
         destination: 'default',
         signal: 'metrics',
-        state: 'held',
+        state: 'open',
+        cause: 'unacceptable',
         lastError: { status: 400, words: 'no metrics today' },
       },
     ])
     receiver.behave()
     await run(pipeline(2))
     await flushed(flush)
-    expect(flush.status()).toMatchObject([{ state: 'open' }])
+    expect(flush.status()).toMatchObject([{ state: 'closed', cause: undefined }])
     expect(latest('pipeline.status_total')).toEqual({ '3: main success': 2 })
   })
 
@@ -204,7 +205,7 @@ describe('the flush of cumulative metrics', () => {
     const flush = start()
     await receiver.until(() => receiver.requests.length === 1)
     await new Promise(resolve => setTimeout(resolve, 50))
-    expect(flush.status()).toMatchObject([{ state: 'backing off', nextTry: now + 300_000 }])
+    expect(flush.status()).toMatchObject([{ state: 'open', cause: 'unavailable', nextTry: now + 300_000 }])
     flush.wake()
     now += 301_000
     await flushed(flush)

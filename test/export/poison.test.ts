@@ -123,13 +123,13 @@ describe('a destination that refuses everything', () => {
     await backend.close()
   })
 
-  it('is held, says so once, probes gently, and loses nothing', async () => {
+  it('trips the circuit breaker, which says so once, probes gently, and loses nothing', async () => {
     await bench.owe(range(1, 50))
     const { log, lines } = listeningLog()
     backend.behave = () => refusal
     const exporter = bench.exporter([destination(backend.url)], { log })
     exporter.start()
-    await expect.poll(async () => (await laneOf(exporter)).state).toBe('held')
+    await expect.poll(async () => (await laneOf(exporter)).cause).toBe('unacceptable')
     // A batch of eight, halved until each stood alone, and from then on probes of at most four.
     await backend.until(({ requests }) => requests.length > 15 + 14)
     expect(backend.requests[0]?.ids).toHaveLength(8)
@@ -145,16 +145,16 @@ describe('a destination that refuses everything', () => {
     await backend.until(({ accepted }) => accepted.length === 50)
     await exporter.flush(5_000)
     expect(sorted(backend.accepted)).toEqual(range(1, 50))
-    expect(await laneOf(exporter)).toMatchObject({ state: 'open', dead: 0, pending: 0 })
-    expect(lines.filter(({ message }) => message.includes('takes exports again'))).toHaveLength(1)
+    expect(await laneOf(exporter)).toMatchObject({ state: 'closed', dead: 0, pending: 0 })
+    expect(lines.filter(({ message }) => message.includes('circuit breaker closed'))).toHaveLength(1)
   })
 
-  it('is not held for the poison alone: it becomes a dead letter as soon as another export is accepted', async () => {
+  it('trips it not for the poison alone: that becomes a dead letter as soon as another export is accepted', async () => {
     await bench.owe([1])
     backend.behave = request => (request.ids.includes(1) ? refusal : ok)
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
-    await expect.poll(async () => (await laneOf(exporter)).state).toBe('held')
+    await expect.poll(async () => (await laneOf(exporter)).cause).toBe('unacceptable')
     expect(await laneOf(exporter)).toMatchObject({ dead: 0, pending: 1 })
     await bench.owe([2])
     exporter.wake()
@@ -163,7 +163,7 @@ describe('a destination that refuses everything', () => {
     expect((await bench.store.outbox.deadLetters(1))[0]).toMatchObject({ pipelineId: 1, error: 'unknown path' })
   })
 
-  it('that has accepted something before is not held: what it refuses are dead letters', async () => {
+  it('trips it not if it has accepted something before: what it refuses are dead letters', async () => {
     await bench.owe(range(1, 3))
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
@@ -171,6 +171,6 @@ describe('a destination that refuses everything', () => {
     backend.behave = () => refusal
     await bench.owe(range(4, 6))
     await exporter.flush(5_000)
-    expect(await laneOf(exporter)).toMatchObject({ state: 'open', dead: 3, pending: 0 })
+    expect(await laneOf(exporter)).toMatchObject({ state: 'closed', dead: 3, pending: 0 })
   })
 })

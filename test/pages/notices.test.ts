@@ -9,7 +9,7 @@ const fine: Health = {
     ...{ understood: 10, unparseable: 0, excluded: 0, attempts: 2, supplements: 0 },
   },
   inbox: { waiting: 0, waitingBytes: 0, quarantined: 0 },
-  lanes: [],
+  queues: [],
   setup: {
     ...{ webhooks: 'https://pipespan.example.com/webhooks', hasPlatformToken: false, hasWebhookSecret: true },
     destinations: [{ name: 'default', endpoints: [] }],
@@ -17,8 +17,8 @@ const fine: Health = {
   hooksOff: [],
   hasRuns: true,
 }
-const lane: ExportQueueStatus = {
-  ...{ destination: 'default', signal: 'traces', state: 'open', pending: 3, oldest: now - 300_000, dead: 0 },
+const queue: ExportQueueStatus = {
+  ...{ destination: 'default', signal: 'traces', state: 'closed', pending: 3, oldest: now - 300_000, dead: 0 },
   counters: { delivered: 0, repeated: 0, partiallyRejected: 0 },
 }
 const lastError = { words: 'token expired', status: 401, at: now }
@@ -30,31 +30,31 @@ it('has nothing to say where all is well', () => {
 it.each<[string, Partial<Health>, string, string]>([
   [
     'refused credentials',
-    { lanes: [{ ...lane, state: 'unauthorized', lastError }] },
+    { queues: [{ ...queue, state: 'half-open', cause: 'unauthorized', lastError }] },
     '"default" does not accept the credentials for traces. It said: 401, token expired.',
     'Give it a valid token; it is used at once. Nothing is lost: 3 exports wait for "default".',
   ],
   [
     'a backend that refuses everything',
-    { lanes: [{ ...lane, state: 'held', nextTry: now + 20_000 }] },
+    { queues: [{ ...queue, state: 'open', cause: 'unacceptable', nextTry: now + 20_000 }] },
     '"default" has refused every single export of traces since the start.',
     'Check that its endpoint is an OTLP/HTTP receiver. Nothing is given up: 3 exports wait for "default", and one is tried in 20 s.',
   ],
   [
     'a backend that is away',
-    { lanes: [{ ...lane, state: 'backing off', pending: 1 }] },
+    { queues: [{ ...queue, state: 'open', cause: 'unavailable', pending: 1 }] },
     '"default" cannot take traces at the moment.',
     'It is tried again soon; 1 export waits for "default", the oldest came 5 min ago. If it lasts, look at the backend.',
   ],
   [
     'exports for a destination that is gone',
-    { lanes: [{ ...lane, state: 'unserved' }] },
+    { queues: [{ ...queue, state: 'unserved' }] },
     '3 exports wait for "default" (traces), which is not configured any more.',
     'Configure a destination of that name again, or let them be pruned.',
   ],
   [
     'dead letters',
-    { lanes: [{ ...lane, dead: 2 }] },
+    { queues: [{ ...queue, dead: 2 }] },
     '2 exports were refused for good by a backend.',
     'See what the backend said, then send them again or drop them.',
   ],
@@ -90,10 +90,10 @@ it.each<[string, Partial<Health>, string, string]>([
   [
     'two signals that one destination refuses alike, once',
     {
-      lanes: [
-        { ...lane, state: 'unauthorized', lastError },
-        { ...lane, signal: 'logs', state: 'unauthorized', lastError, pending: 2 },
-        { ...lane, signal: 'metrics', pending: 7 },
+      queues: [
+        { ...queue, state: 'half-open', cause: 'unauthorized', lastError },
+        { ...queue, signal: 'logs', state: 'half-open', cause: 'unauthorized', lastError, pending: 2 },
+        { ...queue, signal: 'metrics', pending: 7 },
       ],
     },
     '"default" does not accept the credentials for traces and logs. It said: 401, token expired.',

@@ -120,7 +120,7 @@ describe('the table of own metrics', () => {
     const lane = {
       destination: 'default',
       signal: 'traces' as const,
-      state: 'open' as const,
+      state: 'closed' as const,
       pending: 1,
       dead: 1,
       counters,
@@ -132,7 +132,7 @@ describe('the table of own metrics', () => {
       intake: { processed: 1, ignored: 1, unparseable: 1, excluded: 1, droppedJobs: 1, unknownStatuses: 1, lost: 1 },
       freezer: { attempts: 4, supplements: 1, blocked: 1, stale: 1, excluded: 1 },
       settler: { postponed: 1 },
-      lanes: [lane],
+      queues: [lane],
       inbox: { waiting: 1, waitingBytes: 1, oldest: 2_000, quarantined: 1 },
       runs: { runs: 5, onlyJobs: 1, open: 2 },
       counters: new Map([['pruned.runs', 3]]),

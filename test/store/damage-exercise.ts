@@ -116,7 +116,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
         exporter.start()
         await exporter.flush(20_000)
         expect(await exporter.status()).toMatchObject([
-          { state: 'open', pending: 0, dead: 1, counters: { rejected: 1 } },
+          { state: 'closed', pending: 0, dead: 1, counters: { rejected: 1 } },
         ])
         expect([...backend.accepted].sort((a, b) => a - b)).toEqual(others)
         const [letter] = await store.outbox.deadLetters(10)

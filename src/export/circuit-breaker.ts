@@ -1,0 +1,271 @@
+// The circuit breaker of one destination: which of its export queues may send now, and how much.
+//
+//                     an answer trips it                     the pause is over
+//   CLOSED (healthy) ────────────────────► OPEN (tripped) ────────────────────► HALF-OPEN (probing)
+//      ▲                                      ▲                                    │         │
+//      │                                      └──── the probe is refused again: ───┘         │
+//      │                                            the next pause is longer                 │
+//      └────────────────────────────── the probe is accepted ────────────────────────────────┘
+//
+// CLOSED: full batches, several at a time; only until an endpoint has accepted something since the start, one small batch at a time.
+// OPEN: nothing is leased and nothing is sent. HALF-OPEN: one small batch is sent, the probe, and everything else waits for its
+// answer. Nothing becomes a dead letter for what trips the breaker: all of it stays in the outbox.
+//
+// The breaker has one circuit for the credentials, which belong to the destination, and one for each export queue, since each
+// signal has an endpoint of its own. A queue sends where both allow it. What trips a circuit:
+//
+//   answer                                       cause         circuit      pause
+//   401, 403, after the token was read again     unauthorized  credentials  back-off up to 60 s; ends when the token changes
+//   400, 413, 422 for every single item of a     unacceptable  queue        back-off up to 60 s
+//     batch, and nothing accepted since start
+//   no connection, time-out, 3xx, 404, 429, 5xx  unavailable   queue        Retry-After, else back-off up to 5 min
+//
+// A request that began before its circuit tripped says nothing new: when ten requests fail together, that is one failure, and
+// one of them that succeeds does not end the pause. Only its Retry-After is heeded.
+import { backoff, type BackoffOptions } from '../lib/backoff.ts'
+import { sameSecret } from './sender.ts'
+import { sentenceOf, type Later, type Unacceptable, type Unauthorized } from './verdict.ts'
+import { tick } from './order.ts'
+import type { Bearer } from './destination.ts'
+import { elapsed, type Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/log.ts'
+import type { Millis } from '../model/instant.ts'
+import type { Secret } from '../lib/secret.ts'
+import type { Signal } from '../store/ports/runs.ts'
+
+export type CircuitState = 'closed' | 'open' | 'half-open'
+
+/** What tripped a circuit: see the table above. */
+export type TripCause = 'unauthorized' | 'unacceptable' | 'unavailable'
+
+/** Leave to send a batch of so many items at most, or how long to wait before asking again. */
+export type Admission =
+  { readonly may: 'send' | 'probe'; readonly items: number } | { readonly may: 'wait'; readonly ms: number }
+
+/** The circuit breaker as one export queue of the destination uses it. `began`: when the answered request did, by `tick`. */
+export interface QueueBreaker {
+  readonly state: CircuitState
+  /** Undefined while it is closed. */
+  readonly cause: TripCause | undefined
+  /** When the next probe is due, by `elapsed`; undefined while it is closed. */
+  readonly nextTry: Millis | undefined
+  /** True once the destination has accepted anything since start. */
+  readonly hasAccepted: boolean
+  /** True when several batches may be under way at a time: it is closed, and this endpoint has accepted something. */
+  readonly isProven: boolean
+  /** Asked before every lease. Whoever is let in to probe must call `probed` in the end. */
+  admit(): Promise<Admission>
+  /** The probe is over, whatever came of it. */
+  probed(): void
+  /** Asked before every request of a batch that was admitted. */
+  maySend(isProbe: boolean): boolean
+  accepted(began: number): void
+  /** The backend took the credentials, if not the content. */
+  authorized(began: number): void
+  unauthorized(verdict: Unauthorized, token: Secret | undefined, began: number): void
+  /**
+   * A batch was sent, and items of it were refused one by one. They are dead letters where the destination has accepted anything;
+   * else answers how long they wait, ms: longer than the pause, so that others go into the next probe.
+   */
+  unacceptable(verdict: Unacceptable, began: number): number
+  /** Answers how long the queue waits, ms. */
+  unavailable(verdict: Later, began: number): number
+}
+
+export interface CircuitBreakerOptions {
+  readonly destination: string
+  readonly bearer?: Bearer | undefined
+  /** Pauses of a queue whose endpoint is not available. */
+  readonly pauses: BackoffOptions
+  /** Pauses between the probes of a destination that refuses the credentials, or everything. */
+  readonly probes: BackoffOptions
+  readonly clock: Clock
+  readonly log: Log
+  /** A circuit closed: queues may go on. */
+  readonly onClosed: () => void
+}
+
+/** While the credentials are refused queues ask again this often, ms: the token may have changed. */
+const lookAgain = 500
+/** Even a backend that asks for no pause (`Retry-After: 0`) gets one, ms. */
+const shortestPause = 100
+/** Items of a probe: enough to learn whether a backend that was away takes anything. */
+const smallBatch = 8
+/** Where it refused content, each item costs up to two requests: the batch is halved until the refused stand alone. */
+const refusedBatch = 4
+
+export function createCircuitBreaker(options: CircuitBreakerOptions): (signal: Signal) => QueueBreaker {
+  const { destination, bearer, clock } = options
+  const credentials = new Circuit({ destination }, options)
+  let hasAccepted = false
+  let refusedToken: Secret | undefined
+  let tokenReadAt = -Infinity
+  /** The circuit of the queue whose batch probes the credentials. */
+  let prober: Circuit | undefined
+
+  /** Another token than the refused one ends the pause. */
+  async function lookForToken(): Promise<void> {
+    if (bearer === undefined) return
+    if (elapsed(clock) - tokenReadAt >= lookAgain) {
+      tokenReadAt = elapsed(clock)
+      await bearer.reload()
+    }
+    if (!sameSecret(bearer.current(), refusedToken)) credentials.endPause()
+  }
+
+  return signal => {
+    const own = new Circuit({ destination, signal }, options)
+    let hasOwnAccepted = false
+    /** While the credentials are refused, nothing else is known of the endpoint. */
+    const decisive = (): Circuit => (credentials.state === 'closed' ? own : credentials)
+
+    return {
+      get state() {
+        return decisive().state
+      },
+      get cause() {
+        return decisive().cause
+      },
+      get nextTry() {
+        return decisive().probeAt
+      },
+      get hasAccepted() {
+        return hasAccepted
+      },
+      get isProven() {
+        return hasOwnAccepted && decisive().state === 'closed'
+      },
+      admit: async () => {
+        if (credentials.state === 'open') await lookForToken()
+        if (credentials.state === 'open') return { may: 'wait', ms: Math.min(credentials.pause, lookAgain) }
+        if (own.state === 'open') return { may: 'wait', ms: own.pause }
+        if (credentials.state === 'half-open') {
+          if (prober !== undefined) return { may: 'wait', ms: lookAgain }
+          prober = own
+          return { may: 'probe', items: refusedBatch }
+        }
+        if (own.state === 'half-open') {
+          return { may: 'probe', items: own.cause === 'unavailable' ? smallBatch : refusedBatch }
+        }
+        return { may: 'send', items: hasOwnAccepted ? Infinity : smallBatch }
+      },
+      probed: () => {
+        if (prober === own) prober = undefined
+      },
+      maySend: isProbe => {
+        if (credentials.state === 'open' || own.state === 'open') return false
+        return isProbe || decisive().state === 'closed'
+      },
+      accepted: began => {
+        hasAccepted = true
+        hasOwnAccepted = true
+        credentials.close(began)
+        // Retry-After wins over a request that got through.
+        if (own.state === 'half-open') own.close(began)
+      },
+      authorized: began => credentials.close(began),
+      unauthorized: (verdict, token, began) => {
+        refusedToken = token
+        credentials.trip('unauthorized', verdict, began)
+      },
+      unacceptable: (verdict, began) => {
+        // A destination that has accepted anything is no wrong address; but a queue that is tripped goes on carefully.
+        if (!hasAccepted || own.cause === 'unacceptable') own.trip('unacceptable', verdict, began)
+        return 2 * own.pause
+      },
+      unavailable: (verdict, began) => {
+        // A probe of the credentials that fails for another reason has proved nothing of them.
+        if (credentials.state === 'half-open') credentials.trip('unauthorized', { words: verdict.words }, began)
+        own.trip('unavailable', verdict, began)
+        return own.pause
+      },
+    }
+  }
+}
+
+type Failure = Pick<Later, 'words' | 'status' | 'retryAfterMs'>
+
+/** One circuit: its state, and how long it stays open. Knows nothing of queues. */
+class Circuit {
+  /** Undefined while it is closed. */
+  cause: TripCause | undefined
+  readonly #facts: object
+  readonly #options: CircuitBreakerOptions
+  /** Trips in a row, without success. */
+  #trips = 0
+  /** When it tripped last, by `tick`. */
+  #trippedAt = 0
+  /** When it left the closed state, and the end of the pause, by `elapsed`. */
+  #since: Millis = 0
+  #until: Millis = 0
+
+  /** `facts` tell in the log whose circuit it is. */
+  constructor(facts: object, options: CircuitBreakerOptions) {
+    this.#facts = facts
+    this.#options = options
+  }
+
+  get state(): CircuitState {
+    if (this.cause === undefined) return 'closed'
+    return this.pause > 0 ? 'open' : 'half-open'
+  }
+
+  get probeAt(): Millis | undefined {
+    return this.cause === undefined ? undefined : this.#until
+  }
+
+  /** What is left of the pause, ms. */
+  get pause(): number {
+    return Math.max(0, this.#until - elapsed(this.#options.clock))
+  }
+
+  endPause(): void {
+    this.#until = Math.min(this.#until, elapsed(this.#options.clock))
+  }
+
+  trip(cause: TripCause, failure: Failure, began: number): void {
+    const { clock, log, pauses, probes } = this.#options
+    const { cause: before } = this
+    const now = elapsed(clock)
+    const isNews = before === undefined || began > this.#trippedAt
+    if (!isNews && failure.retryAfterMs === undefined) return
+    if (before === undefined) this.#since = now
+    if (isNews) {
+      this.#trips += 1
+      this.#trippedAt = tick()
+      // Where everything was refused, a backend that is away for a while does not change what a human has to mend.
+      if (before !== 'unacceptable') this.cause = cause
+    }
+    const pause = failure.retryAfterMs ?? backoff(this.#trips, cause === 'unavailable' ? pauses : probes)
+    this.#until = Math.max(this.#until, now + Math.max(pause, shortestPause))
+    if (this.cause === before) return
+    const { level, says } = tripped[cause]
+    log[level]({ ...this.#facts, cause, reason: sentenceOf(failure) }, `circuit breaker open: ${says}`)
+  }
+
+  close(began: number): void {
+    if (this.cause === undefined || began < this.#trippedAt) return
+    const { clock, log, onClosed } = this.#options
+    this.cause = undefined
+    this.#trips = 0
+    this.#until = 0
+    log.info({ ...this.#facts, after: elapsed(clock) - this.#since }, 'circuit breaker closed: exports flow again')
+    onClosed()
+  }
+}
+
+const tripped = {
+  unauthorized: {
+    level: 'error',
+    says:
+      'the destination refuses the credentials; its exports wait, nothing is dropped. ' +
+      'Give it a valid token (a changed token file is used at once) or correct its OTLP headers.',
+  },
+  unacceptable: {
+    level: 'error',
+    says:
+      'the destination refuses every export and has accepted none since start; its exports wait, nothing is dropped. ' +
+      'Check that the endpoint is an OTLP/HTTP address of this signal and that the backend takes protobuf.',
+  },
+  unavailable: { level: 'warn', says: 'the backend does not take exports at the moment; they wait in the store.' },
+} as const
