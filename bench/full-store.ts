@@ -81,17 +81,19 @@ function multiply(file: string, times: number): void {
   const highest = (table: string): number => db.prepare(`SELECT max(id) AS id FROM ${table}`).get()?.id as number
   const moves: Record<string, number> = {
     ...{ run_id: highest('runs'), 'runs.id': highest('runs') },
-    ...{ part_id: highest('parts'), 'parts.id': highest('parts'), 'exports.id': highest('exports') },
+    ...{ chunk_id: highest('chunks'), 'chunks.id': highest('chunks'), 'outbox.id': highest('outbox') },
     ...{ pipeline_id: realRuns, job_id: realRuns * 10_000, first_job: realRuns * 10_000, last_job: realRuns * 10_000 },
   }
   const apart = Math.floor((days * day) / times)
   for (const { name, columns } of tablesOf(db)) {
-    if (!columns.includes('run_id') && !['runs', 'parts', 'exports', 'delivery_keys'].includes(name)) continue
+    if (!columns.includes('run_id') && !['runs', 'chunks', 'outbox', 'delivery_keys'].includes(name)) continue
     const values = columns.map(column => {
       const by = moves[`${name}.${column}`] ?? moves[column]
       if (by !== undefined) return `${column} + ${by} * n`
       if (column === 'key') return 'lower(hex(randomblob(18)))'
-      return column.endsWith('_at') && column !== 'due_at' ? `${column} - ${apart} * (${times} - n)` : column
+      return (column.endsWith('_at') || column === 'pending_since') && column !== 'due_at'
+        ? `${column} - ${apart} * (${times} - n)`
+        : column
     })
     db.exec(`CREATE TEMP TABLE real_${name} AS SELECT * FROM ${name}`)
     // Table by table, so that each grows at its end.
@@ -103,7 +105,7 @@ function multiply(file: string, times: number): void {
   // Figures over time: every hour of some days and every day has its own; those of the copies are there already.
   db.exec(`
     CREATE TEMP TABLE real_trends AS SELECT * FROM trends;
-    UPDATE trends_reached SET part_id = (SELECT max(id) FROM parts)`)
+    UPDATE trends_reached SET chunk_id = (SELECT max(id) FROM chunks)`)
   const trends = (tablesOf(db).find(({ name }) => name === 'trends')?.columns ?? []).join(', ')
   const earlier = db.prepare(
     `INSERT OR IGNORE INTO trends (${trends})

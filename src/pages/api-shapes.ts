@@ -167,7 +167,7 @@ export const pipelineDetail = z.object({
       chunk: z.number(),
       signal: z.string(),
       destination: z.string(),
-      state: z.enum(['owed', 'delivered', 'dead', 'dropped']),
+      state: z.enum(['pending', 'delivered', 'dead', 'dropped']),
       pendingSince: millis,
       settledAt: millis.optional(),
       tries: z.number(),

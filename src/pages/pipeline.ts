@@ -197,7 +197,7 @@ function exportsTable({ exports, frozen, pipeline }: PipelineDetail, now: number
   const rows = exports.map(one => [
     badge(
       one.state === 'dead' ? 'dead' : one.state,
-      { owed: 'owed', delivered: 'delivered', dead: 'refused', dropped: 'dropped' }[one.state],
+      { pending: 'pending', delivered: 'delivered', dead: 'refused', dropped: 'dropped' }[one.state],
     ),
     html`${one.signal} <span class="dim">${one.destination}</span>`,
     html`${one.attempt}${one.chunk > 1 && html`<span class="dim">, part ${one.chunk}</span>`}`,

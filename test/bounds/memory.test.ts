@@ -21,8 +21,8 @@ function multiply(file: string, runs: number): void {
     CREATE TEMP TABLE n AS WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < ${runs}) SELECT i FROM c;
     CREATE TEMP TABLE r AS SELECT * FROM runs LIMIT 1;
     CREATE TEMP TABLE j AS SELECT * FROM jobs;
-    CREATE TEMP TABLE p AS SELECT * FROM parts LIMIT 1;
-    CREATE TEMP TABLE e AS SELECT * FROM exports LIMIT 1;
+    CREATE TEMP TABLE p AS SELECT * FROM chunks LIMIT 1;
+    CREATE TEMP TABLE e AS SELECT * FROM outbox LIMIT 1;
   `)
   const copy = (table: string, from: string, change: Readonly<Record<string, string>>): void => {
     const columns = database
@@ -34,8 +34,8 @@ function multiply(file: string, runs: number): void {
   }
   copy('runs', 'r', { id: 'n.i + 1000', pipeline_id: 'n.i + 1000000' })
   copy('jobs', 'j', { run_id: 'n.i + 1000' })
-  copy('parts', 'p', { id: 'n.i + 1000', run_id: 'n.i + 1000', view: `'{}'` })
-  copy('exports', 'e', { id: 'n.i + 1000', part_id: 'n.i + 1000' })
+  copy('chunks', 'p', { id: 'n.i + 1000', run_id: 'n.i + 1000', content: `'{}'` })
+  copy('outbox', 'e', { id: 'n.i + 1000', chunk_id: 'n.i + 1000' })
   database.exec('COMMIT; PRAGMA wal_checkpoint(TRUNCATE)')
   database.close()
 }

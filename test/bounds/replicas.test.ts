@@ -30,7 +30,7 @@ async function heldBy(url: string, ms: number): Promise<{ exports: string[]; del
     (await query(url, `SELECT id || ' ' || lease AS held FROM ${table} WHERE lease IS NOT NULL`)).map(row =>
       String(row.held),
     )
-  const both = async () => ({ exports: await leased('exports'), inbox: await leased('inbox') })
+  const both = async () => ({ exports: await leased('outbox'), inbox: await leased('inbox') })
   const before = await both()
   await sleep(ms)
   const after = await both()
@@ -41,7 +41,7 @@ async function heldBy(url: string, ms: number): Promise<{ exports: string[]; del
 }
 
 async function rowsOf(url: string, ids: readonly string[]): Promise<Record<string, unknown>[]> {
-  return query(url, 'SELECT id, state, lease, tries, settled_at FROM exports WHERE id = ANY ($1) ORDER BY id', [ids])
+  return query(url, 'SELECT id, state, lease, tries, settled_at FROM outbox WHERE id = ANY ($1) ORDER BY id', [ids])
 }
 
 async function lostOf(daemon: Daemon, line: RegExp): Promise<number> {

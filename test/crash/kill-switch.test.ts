@@ -12,11 +12,11 @@ import { isMainThread, Worker } from 'node:worker_threads'
 if (isMainThread) new Worker(new URL(import.meta.url)).on('exit', () => console.log('the end'))
 else {
   const database = new DatabaseSync(':memory:')
-  database.exec('CREATE TABLE parts (id); CREATE TABLE exports (id)')
+  database.exec('CREATE TABLE chunks (id); CREATE TABLE outbox (id)')
   for (let id = 1; id <= 3; id += 1) {
     database.prepare('BEGIN').run()
-    database.prepare('INSERT INTO parts VALUES (?)').run(id)
-    database.prepare('INSERT INTO exports VALUES (?)').run(id)
+    database.prepare('INSERT INTO chunks VALUES (?)').run(id)
+    database.prepare('INSERT INTO outbox VALUES (?)').run(id)
     console.log('begun', id)
     database.prepare('COMMIT').run()
   }

@@ -53,7 +53,7 @@ function atSync(point: Point): Point {
 }
 
 /** Of deliveries that are read: those in the log by its mark. */
-const isErased = ({ changes }: Commit): boolean => changes.has('delete inbox') || changes.has('update journal_progress')
+const isErased = ({ changes }: Commit): boolean => changes.has('delete inbox') || changes.has('update wal_checkpoint')
 /** It changes nothing but these tables. */
 const onlyIn =
   (...tables: readonly string[]) =>
@@ -65,8 +65,8 @@ const isNotOfUpkeep = ({ changes }: Commit): boolean => !changes.has('update tom
 const settles =
   (word: string) =>
   (made: Commit): boolean =>
-    made.changes.has('update exports') &&
-    !made.changes.has('insert exports') &&
+    made.changes.has('update outbox') &&
+    !made.changes.has('insert outbox') &&
     isNotOfUpkeep(made) &&
     !made.values.has('dropped') &&
     [...made.values].some(value => value.includes(word))
@@ -75,7 +75,7 @@ const settles =
 export const points: readonly Point[] = [
   { ...commit('the schema made', ['create inbox']), first: true },
   {
-    ...commit('what a dead process had leased given back', ['update exports', 'update asking'], isNotOfUpkeep),
+    ...commit('what a dead process had leased given back', ['update outbox', 'update enrichment_queue'], isNotOfUpkeep),
     engines: ['sqlite'],
   },
   atSync(commit('deliveries put into the inbox', ['insert delivery_keys', 'insert inbox'])),
@@ -84,18 +84,18 @@ export const points: readonly Point[] = [
   commit(
     'a delivery that tells nothing erased',
     [],
-    made => isErased(made) && onlyIn('inbox', 'delivery_keys', 'journal_progress')(made),
+    made => isErased(made) && onlyIn('inbox', 'delivery_keys', 'wal_checkpoint')(made),
   ),
-  commit('a delivery that nobody can read kept', ['insert kept_deliveries']),
+  commit('a delivery that nobody can read kept', ['insert quarantined_deliveries']),
   commit('news in its run, its deliveries erased', ['insert runs'], isErased),
   // On SQLite they are held in memory, as exports are.
   { ...commit('runs taken to be settled', ['update runs'], onlyIn('runs')), engines: ['postgres'] },
-  commit('a run frozen and owed', ['insert parts', 'insert exports']),
+  commit('a run frozen and owed', ['insert chunks', 'insert outbox']),
   {
     ...commit(
       'exports leased',
-      ['update exports'],
-      made => onlyIn('exports')(made) && !['delivered', 'dead'].some(word => made.values.has(word)),
+      ['update outbox'],
+      made => onlyIn('outbox')(made) && !['delivered', 'dead'].some(word => made.values.has(word)),
     ),
     engines: ['postgres'],
   },

@@ -127,7 +127,7 @@ it(
     })
     // What is missing then may have been said.
     onTestFailed(() => void process.stderr.write(daemon.output.slice(-10_000)))
-    const folder = `${daemon.storeFile}-inbox`
+    const folder = `${daemon.storeFile}-deliveries`
     const all = mayMount(path.join(daemon.folder, 'may')) ? [...blows, ...mounts] : blows
     const feed = new SteadyFeed(daemon.webhooks)
     for (let round = 0; round < rounds; round += 1) {

@@ -25,7 +25,7 @@ it('nobody else may read or lock a file of the store, even in a folder that is o
   const folder = temporaryFolder()
   chmodSync(folder, 0o777)
   // Made before by somebody who wants to read what goes into it.
-  const inbox = path.join(folder, 'pipespan.db-inbox')
+  const inbox = path.join(folder, 'pipespan.db-deliveries')
   mkdirSync(inbox)
   chmodSync(inbox, 0o755)
   const daemon = await Daemon.start({ PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'pipespan.db')}` })

@@ -58,7 +58,7 @@ describe('on PostgreSQL', () => {
     for (const [what, sql, family] of cases) {
       const inside = db.transaction(async session => {
         await session.query(sql)
-        await session.query(`INSERT INTO notes VALUES ('x', '1')`)
+        await session.query(`INSERT INTO key_value VALUES ('x', '1')`)
       })
       await expect(inside, what).rejects.toBeInstanceOf(family)
       if (!sql.includes('set_config')) await expect(db.query(sql), what).rejects.toBeInstanceOf(family)
@@ -145,9 +145,9 @@ describe('on SQLite', () => {
     const write = (sql: string): (() => unknown) => {
       return () => db.transaction(() => db.prepare(sql).run())
     }
-    const note = `INSERT INTO notes VALUES (hex(randomblob(8)), hex(randomblob(100000)))`
+    const note = `INSERT INTO key_value VALUES (hex(randomblob(8)), hex(randomblob(100000)))`
     expect(write(`INSERT INTO inbox (event) VALUES (NULL)`)).toThrow(DataError)
-    expect(write(`INSERT INTO notes VALUES ('x', zeroblob(2000000000))`)).toThrow(DataError)
+    expect(write(`INSERT INTO key_value VALUES ('x', zeroblob(2000000000))`)).toThrow(DataError)
 
     db.prepare('PRAGMA max_page_count = 1').get()
     expect(write(note)).toThrow(StoreError)

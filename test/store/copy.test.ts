@@ -64,7 +64,7 @@ describe('a copy of a store', () => {
       tables: {
         ...to.tables,
         write: async (table, rows) => {
-          if (table.name === 'parts' && written++ > 0) throw new Error('cut off')
+          if (table.name === 'chunks' && written++ > 0) throw new Error('cut off')
           await to.tables.write(table, rows)
         },
       },
@@ -77,7 +77,7 @@ describe('a copy of a store', () => {
       tables: {
         ...to.tables,
         write: async (table, rows) => {
-          if (table.name === 'parts') parts += rows.length
+          if (table.name === 'chunks') parts += rows.length
           await to.tables.write(table, rows)
         },
       },

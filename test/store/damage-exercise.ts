@@ -106,7 +106,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
     it.each([half, `'null'`, `'{}'`])('of what is owed (%s) becomes a dead letter; the others arrive', async view => {
       await hear(all)
       await settle()
-      await damage(`UPDATE parts SET view = ${view} WHERE run_id = ${ofBad}`)
+      await damage(`UPDATE chunks SET content = ${view} WHERE run_id = ${ofBad}`)
       const backend = await Backend.start()
       const exporter = createExporter({
         destinations: [destination(backend.url)],
@@ -142,7 +142,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
     it('that figures over time are taken from, or stand in, is passed over', async () => {
       await hear(all)
       await settle()
-      await damage(`UPDATE parts SET view = ${half} WHERE run_id = ${ofBad}`)
+      await damage(`UPDATE chunks SET content = ${half} WHERE run_id = ${ofBad}`)
       const counted = async (): Promise<number> => {
         here.move(minute)
         while ((await store.views.trends.takeIn(2)) > 0);
@@ -164,7 +164,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
 
     it.each([
       ['run', `UPDATE runs SET attempts = ${half} WHERE pipeline_id = ${bad}`],
-      ['part', `UPDATE parts SET view = ${half} WHERE run_id = ${ofBad}`],
+      ['part', `UPDATE chunks SET content = ${half} WHERE run_id = ${ofBad}`],
     ])('of a %s is not pruned, as its memory would go with it; the others are', async (_what, sql) => {
       await hear(all)
       await settle()
@@ -230,7 +230,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       for (const note of ['1', '2']) await write(`poll/project/${instance}/${note}`)
       await write('rotation/journal/x')
       await damage(
-        `UPDATE notes SET value = ${half} WHERE name IN ('poll/project/${instance}/1', 'rotation/journal/x')`,
+        `UPDATE key_value SET value = ${half} WHERE name IN ('poll/project/${instance}/1', 'rotation/journal/x')`,
       )
       const damaged = `poll/project/${instance}/1`
       expect([...(await openBook(store.notes, instance)).entries()]).toHaveLength(1)

@@ -36,7 +36,7 @@ afterEach(async () => {
 /** Another one after every commit to the file. */
 const version = (): unknown => beside.prepare('PRAGMA data_version').get()
 const owed = (): number =>
-  (beside.prepare(`SELECT count(*) AS n FROM exports WHERE state = 'owed'`).get() as { n: number }).n
+  (beside.prepare(`SELECT count(*) AS n FROM outbox WHERE state = 'pending'`).get() as { n: number }).n
 
 it('leasing writes nothing, nor does giving back what was not sent', async () => {
   const before = version()
@@ -61,7 +61,7 @@ it('a process that dies gives back by dying: the next one leases the same at onc
 })
 
 it('what a dead process had leased in the rows, as earlier versions did, is given back at the start', async () => {
-  beside.prepare(`UPDATE exports SET lease = 'of the dead', due_at = ? WHERE id <= 2`).run(now + minute)
+  beside.prepare(`UPDATE outbox SET lease = 'of the dead', due_at = ? WHERE id <= 2`).run(now + minute)
   expect(await store.outbox.dueIn(lane)).toBe(0)
   expect((await store.outbox.lease(lane, 10, 0)).items).toHaveLength(3)
   await store.reclaim()
@@ -75,7 +75,7 @@ it('what could not be written is settled by the same lease once the store takes 
       token,
       items.map(({ id }) => ({ id, as: 'delivered' as const })),
     )
-  beside.exec(`CREATE TRIGGER refused BEFORE UPDATE ON exports WHEN OLD.id = 3 BEGIN SELECT RAISE(ABORT, 'no'); END`)
+  beside.exec(`CREATE TRIGGER refused BEFORE UPDATE ON outbox WHEN OLD.id = 3 BEGIN SELECT RAISE(ABORT, 'no'); END`)
   await expect(settle()).rejects.toThrow('does not hold such data: no')
   expect(owed()).toBe(5)
   expect((await store.outbox.lease(lane, 10, minute)).items).toEqual([])
@@ -96,12 +96,12 @@ it('what is due is found through the index of what is owed, in its order', async
   try {
     await fresh.outbox.lease(lane, 2, minute)
     await fresh.outbox.dueIn(lane)
-    const asked = prepare.mock.calls.map(([sql]) => sql).filter(sql => /^SELECT[^]*FROM exports WHERE state/.test(sql))
+    const asked = prepare.mock.calls.map(([sql]) => sql).filter(sql => /^SELECT[^]*FROM outbox WHERE state/.test(sql))
     expect(asked).toHaveLength(3)
     for (const sql of asked) {
       const plan = beside.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()
       expect(plan.map(({ detail }) => String(detail))).toEqual([
-        expect.stringMatching(/^SEARCH exports USING COVERING INDEX exports_owed /),
+        expect.stringMatching(/^SEARCH outbox USING COVERING INDEX outbox_pending /),
       ])
     }
   } finally {

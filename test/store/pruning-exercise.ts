@@ -277,7 +277,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       expect(await store.counters.all()).toEqual(
         new Map([
           ['pruned.delivery_keys', 1],
-          ['pruned.kept_deliveries', 1],
+          ['pruned.quarantined_deliveries', 1],
           ['pruned.runs', 1],
         ]),
       )

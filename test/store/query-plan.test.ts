@@ -74,7 +74,7 @@ describe('on SQLite', () => {
     if (detail.startsWith('SEARCH trends')) return !detail.includes('bucket>')
     if (!detail.startsWith('SCAN') || /^SCAN (known|walked|lanes|CONSTANT ROW|\(subquery)/.test(detail)) return false
     if (/^SCAN listed_runs USING (COVERING )?INDEX listed_by_(time|finish)$/.test(detail)) return !sql.includes('LIMIT')
-    return !/^SCAN (e|exports) USING (COVERING )?INDEX exports_(owed|dead)/.test(detail)
+    return !/^SCAN (e|outbox) USING (COVERING )?INDEX outbox_(pending|dead)/.test(detail)
   }
 
   it('no query of the pages scans a table', async () => {

@@ -121,18 +121,6 @@ describe('a store that is served', () => {
     },
   )
 
-  it('takes along what an earlier version kept by the name of a link', async () => {
-    const real = path.join(folder, 'real.db')
-    const { door, store } = served(real)
-    await door.put([delivery('a')])
-    for (const close of closing.splice(0).reverse()) await close()
-    expect(store).toBeDefined()
-    symlinkSync('real.db', file)
-    execFileSync('mv', [`${real}-inbox`, `${file}-inbox`])
-    const again = served()
-    expect((await again.store.inbox.lease(10, 1e9, 1_000)).items.map(({ key }) => key)).toEqual(['a'])
-  })
-
   it('is refused by a second name that no path shows', async () => {
     await openSqlite(file, options).close()
     const second = path.join(folder, 'second.db')

@@ -38,9 +38,9 @@ describe.each(directions)('where nothing comes through %s (and %s)', (...silent)
       // Several connections are known, and in the midst of something.
       await Promise.all([1, 2, 3].map(async () => db.query('SELECT pg_sleep(0.05)')))
       const cut = db.transaction(async session => {
-        await session.query(`INSERT INTO notes VALUES ('cut', '1')`)
+        await session.query(`INSERT INTO key_value VALUES ('cut', '1')`)
         proxy.silence(...silent)
-        await session.query(`INSERT INTO notes VALUES ('cut too', '1')`)
+        await session.query(`INSERT INTO key_value VALUES ('cut too', '1')`)
       })
       await expect(cut).rejects.toBeInstanceOf(StoreError)
       const asked = [

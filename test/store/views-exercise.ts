@@ -111,7 +111,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(ids({ runs: await store.views.children(key) })).toEqual([2])
       expect((await store.views.chunks(key)).map(part => [part.attempt, part.number])).toEqual([[1, 1]])
       expect(await store.views.outboxOf(key)).toMatchObject([
-        { attempt: 1, chunk: 1, signal: 'traces', destination: 'default', state: 'owed', tries: 0 },
+        { attempt: 1, chunk: 1, signal: 'traces', destination: 'default', state: 'pending', tries: 0 },
       ])
     })
 

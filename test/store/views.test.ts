@@ -49,8 +49,8 @@ it('the figures on PostgreSQL leave out nothing that is committed after what has
   const other = await pool.connect()
   try {
     await manyRuns({ store, runs: 1, until: t0 })
-    const copy = `INSERT INTO parts (run_id, attempt, part, view, frozen_at)
-                  SELECT run_id, attempt + $1, part, view, frozen_at FROM parts WHERE attempt = 1`
+    const copy = `INSERT INTO chunks (run_id, attempt, number, content, snapshot_at)
+                  SELECT run_id, attempt + $1, number, content, snapshot_at FROM chunks WHERE attempt = 1`
     await other.query('BEGIN')
     await other.query(copy, [1])
     await pool.query(copy, [2])

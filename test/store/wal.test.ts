@@ -169,7 +169,7 @@ describe('a journal', () => {
     // The bytes of this one are in the file, and may be taken back.
     const [segment] = listSegments(folder)
     const refused = { seq: 2, bytesBefore: 12, receivedAt: 1, delivery: delivery('refused') }
-    appendFileSync(segment!.file, Buffer.concat(encodeRecord(refused, segment!.salt!)))
+    appendFileSync(segment!.file, Buffer.concat(encodeRecord(refused, segment!.salt)))
     reader.pass()
     expect(reader.peek(1)).toBeUndefined()
     await journal.append([delivery('b')], 1)
@@ -295,7 +295,7 @@ describe('a journal', () => {
     mkdirSync(folder)
     // Every name that it may get is taken.
     const taken = ['', ...Array.from({ length: 99 }, (_, at) => `-${at + 1}`)].map(end =>
-      second!.replace('.journal', `${end}.journal`),
+      second!.replace('.wal', `${end}.wal`),
     )
     for (const file of taken) writeFileSync(file, 'not ours')
     const [journal] = open
@@ -405,7 +405,7 @@ describe('a journal', () => {
 
   it('erases the others where one of its files cannot be erased', async () => {
     const journal = writer()
-    mkdirSync(path.join(folder, `${'0'.repeat(16)}.journal`))
+    mkdirSync(path.join(folder, `${'0'.repeat(16)}-00000000.wal`))
     await open.pop()?.close()
     const next = begin()
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) await next.append([delivery(name, large)], 5)

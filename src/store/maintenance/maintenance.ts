@@ -40,7 +40,7 @@ const pressure = { from: 0.9, to: 0.8, spared: 600_000 }
 
 /** What a round did, by the names of the counters. */
 type Pruned = Record<
-  'runs' | 'tombstones' | 'dead_letters' | 'unserved_exports' | 'kept_deliveries' | 'delivery_keys',
+  'runs' | 'tombstones' | 'dead_letters' | 'unserved_exports' | 'quarantined_deliveries' | 'delivery_keys',
   number
 >
 
@@ -141,7 +141,7 @@ export function createUpkeep(options: UpkeepOptions): Loop {
     const old = now - retention
     const pruned: Pruned = {
       dead_letters: await inSteps(async () => pruning.deadLetters(old, step.rows), isShort),
-      kept_deliveries: await inSteps(async () => pruning.quarantinedDeliveries(old, step.rows), isShort),
+      quarantined_deliveries: await inSteps(async () => pruning.quarantinedDeliveries(old, step.rows), isShort),
       unserved_exports: await giveUpUnserved(old),
       runs: await pruneRuns(old),
       tombstones: await inSteps(async () => pruning.tombstones(now - remember, step.rows), isShort),
@@ -152,7 +152,7 @@ export function createUpkeep(options: UpkeepOptions): Loop {
       async () => pruning.giveBack(),
       given => given === 0,
     )
-    const { dead_letters: letters, kept_deliveries: deliveries } = pruned
+    const { dead_letters: letters, quarantined_deliveries: deliveries } = pruned
     if (letters > 0) log.warn({ letters }, 'dead letters older than the retention were given up')
     if (deliveries > 0) log.warn({ deliveries }, 'deliveries that nobody could read were given up after the retention')
     if (Object.values(pruned).some(count => count > 0))

@@ -35,8 +35,8 @@ export interface Tables {
 export const momentary: readonly string[] = [
   'leases',
   'heartbeat',
-  'journal_progress',
+  'wal_checkpoint',
   'unlisted_runs',
-  'fresh_keys',
+  'recent_delivery_keys',
   'pipespan_schema',
 ]

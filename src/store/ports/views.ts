@@ -43,7 +43,7 @@ export interface ExportState {
   readonly chunk: number
   readonly signal: Signal
   readonly destination: string
-  readonly state: 'owed' | 'delivered' | 'dead' | 'dropped'
+  readonly state: 'pending' | 'delivered' | 'dead' | 'dropped'
   readonly pendingSince: Millis
   readonly settledAt?: Millis | undefined
   readonly tries: number

@@ -15,16 +15,16 @@ export function postgresAsking(db: Database): EnrichmentQueue {
       return db.transaction(async (session, now) => {
         const rows = await session.query(
           `WITH taken AS (
-             UPDATE asking SET due_at = $1::bigint, held = 1
-             WHERE run_id IN (SELECT run_id FROM asking WHERE lane = $2 AND due_at <= $3::bigint
+             UPDATE enrichment_queue SET due_at = $1::bigint, leased = 1
+             WHERE run_id IN (SELECT run_id FROM enrichment_queue WHERE priority = $2 AND due_at <= $3::bigint
                               ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED)
-             RETURNING run_id, wants)
-           SELECT r.instance, r.pipeline_id, t.wants FROM taken t JOIN runs r ON r.id = t.run_id`,
+             RETURNING run_id, detail)
+           SELECT r.instance, r.pipeline_id, t.detail FROM taken t JOIN runs r ON r.id = t.run_id`,
           [now + holdMs, lane, now, limit],
         )
         return rows.map(row => ({
           key: keyOf(row),
-          detail: detailLevels[row.wants as number] ?? 'details',
+          detail: detailLevels[row.detail as number] ?? 'details',
           takenAt: now,
         }))
       })
@@ -33,10 +33,10 @@ export function postgresAsking(db: Database): EnrichmentQueue {
       if (keys.length === 0) return
       await db.transaction(async (session, now) =>
         session.query(
-          `UPDATE asking a SET due_at = $1::bigint, held = $2 FROM runs r
+          `UPDATE enrichment_queue a SET due_at = $1::bigint, leased = $2 FROM runs r
            JOIN unnest($3::text[], $4::bigint[]) AS k (instance, pipeline_id)
              ON r.instance = k.instance AND r.pipeline_id = k.pipeline_id
-           WHERE a.run_id = r.id AND a.held = 1`,
+           WHERE a.run_id = r.id AND a.leased = 1`,
           [now + holdMs, holdMs > 0 ? 1 : 0, keys.map(key => key.instance), keys.map(key => key.pipelineId)],
         ),
       )
@@ -44,16 +44,16 @@ export function postgresAsking(db: Database): EnrichmentQueue {
     defer: async ({ instance, pipelineId }, ms) => {
       await db.transaction(async (session, now) =>
         session.query(
-          `UPDATE asking SET due_at = $1::bigint, held = 0
-           WHERE held = 1 AND run_id = (SELECT id FROM runs WHERE instance = $2 AND pipeline_id = $3)`,
+          `UPDATE enrichment_queue SET due_at = $1::bigint, leased = 0
+           WHERE leased = 1 AND run_id = (SELECT id FROM runs WHERE instance = $2 AND pipeline_id = $3)`,
           [now + ms, instance, pipelineId],
         ),
       )
     },
     count: async lane => {
       const [row] = await db.query(
-        `SELECT count(*) FILTER (WHERE due_at <= $1::bigint OR held = 1) AS due,
-                count(*) FILTER (WHERE due_at > $1::bigint AND held = 0) AS later FROM asking WHERE lane = $2`,
+        `SELECT count(*) FILTER (WHERE due_at <= $1::bigint OR leased = 1) AS due,
+                count(*) FILTER (WHERE due_at > $1::bigint AND leased = 0) AS later FROM enrichment_queue WHERE priority = $2`,
         [await db.now(), lane],
       )
       return { due: row?.due as number, later: row?.later as number }
@@ -62,7 +62,7 @@ export function postgresAsking(db: Database): EnrichmentQueue {
       await db.transaction(async (session, now) =>
         session.query(
           `UPDATE runs SET enriching_until = least(enriching_until + $1::bigint, ended_at + $2::bigint)
-           WHERE id IN (SELECT run_id FROM asking WHERE due_at <= $3::bigint OR held = 1)
+           WHERE id IN (SELECT run_id FROM enrichment_queue WHERE due_at <= $3::bigint OR leased = 1)
              AND enriching_until < ended_at + $2::bigint`,
           [ms, limitMs, now],
         ),
@@ -103,20 +103,20 @@ export async function changeAsking(
     if (change === undefined) continue
     if ('detail' in change) {
       await session.query(
-        `INSERT INTO asking AS a (run_id, lane, wants, due_at, held) VALUES ($1, $2, $3, $4::bigint, 0)
+        `INSERT INTO enrichment_queue AS a (run_id, priority, detail, due_at, leased) VALUES ($1, $2, $3, $4::bigint, 0)
          ON CONFLICT (run_id) DO UPDATE SET
-           lane = CASE WHEN a.lane = 'fresh' OR excluded.lane = 'silent' THEN a.lane ELSE excluded.lane END,
-           wants = greatest(a.wants, excluded.wants), due_at = least(a.due_at, excluded.due_at),
-           held = CASE WHEN a.due_at <= excluded.due_at THEN a.held ELSE 0 END`,
+           priority = CASE WHEN a.priority = 'fresh' OR excluded.priority = 'silent' THEN a.priority ELSE excluded.priority END,
+           detail = greatest(a.detail, excluded.detail), due_at = least(a.due_at, excluded.due_at),
+           leased = CASE WHEN a.due_at <= excluded.due_at THEN a.leased ELSE 0 END`,
         [runId, change.priority, rankOf(change.detail), change.at],
       )
     } else if (change.again === undefined) {
-      await session.query('DELETE FROM asking WHERE run_id = $1 AND held = 1', [runId])
+      await session.query('DELETE FROM enrichment_queue WHERE run_id = $1 AND leased = 1', [runId])
     } else {
       const { detail, at, priority } = change.again
       await session.query(
-        `UPDATE asking SET wants = $2, due_at = $3::bigint, lane = coalesce($4, lane), held = 0
-         WHERE run_id = $1 AND held = 1`,
+        `UPDATE enrichment_queue SET detail = $2, due_at = $3::bigint, priority = coalesce($4, priority), leased = 0
+         WHERE run_id = $1 AND leased = 1`,
         [runId, rankOf(detail), at, priority ?? null],
       )
     }

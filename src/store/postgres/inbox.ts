@@ -44,7 +44,7 @@ export function postgresInbox(db: Database, maxSize: number): Inbox {
       const rows = await db.query(
         `WITH gone AS (DELETE FROM inbox WHERE id = $1 AND lease = $2 RETURNING key, event, instance, source, received_at),
               freed AS (DELETE FROM delivery_keys WHERE key IN (SELECT key FROM gone))
-         INSERT INTO kept_deliveries (key, event, instance, source, received_at, body, reason, version)
+         INSERT INTO quarantined_deliveries (key, event, instance, source, received_at, body, reason, version)
          SELECT key, event, instance, source, received_at, $3, $4, $5 FROM gone RETURNING 1`,
         [id, token, Buffer.from(why.body), why.reason, why.version],
       )
@@ -54,12 +54,14 @@ export function postgresInbox(db: Database, maxSize: number): Inbox {
       (
         await db.query(
           `SELECT id, event, instance, source, received_at, reason, version, octet_length(body) AS size
-           FROM kept_deliveries ORDER BY id DESC LIMIT $1`,
+           FROM quarantined_deliveries ORDER BY id DESC LIMIT $1`,
           [limit],
         )
       ).map(keptOf),
     showQuarantined: async id => {
-      const [row] = await db.query('SELECT *, octet_length(body) AS size FROM kept_deliveries WHERE id = $1', [id])
+      const [row] = await db.query('SELECT *, octet_length(body) AS size FROM quarantined_deliveries WHERE id = $1', [
+        id,
+      ])
       return row === undefined ? undefined : { delivery: keptOf(row), body: row.body as Buffer }
     },
     retryQuarantined: async ids => (ids === 'all' ? requeue(db, 'true', []) : requeue(db, 'id = ANY ($1)', [ids])),
@@ -68,7 +70,7 @@ export function postgresInbox(db: Database, maxSize: number): Inbox {
     state: async () => {
       const [row] = await db.ask(
         `SELECT count(*) AS waiting, coalesce(sum(octet_length(body)), 0) AS bytes, min(received_at) AS oldest,
-                (SELECT count(*) FROM kept_deliveries) AS kept FROM inbox`,
+                (SELECT count(*) FROM quarantined_deliveries) AS kept FROM inbox`,
       )
       return {
         waiting: row?.waiting as number,
@@ -84,7 +86,7 @@ async function put(session: Session, now: number, deliveries: readonly Delivery[
   const keys = [...new Set(deliveries.flatMap(({ key }) => (key === undefined ? [] : [key])))].sort()
   const fresh = await session.query(
     `INSERT INTO delivery_keys SELECT k, $2::bigint FROM unnest($1::text[]) k
-     ON CONFLICT (key) DO UPDATE SET heard_at = $2::bigint WHERE delivery_keys.heard_at < $2::bigint - ${keyMemory}
+     ON CONFLICT (key) DO UPDATE SET seen_at = $2::bigint WHERE delivery_keys.seen_at < $2::bigint - ${keyMemory}
      RETURNING key`,
     [keys, now],
   )
@@ -167,7 +169,7 @@ async function takeBack(session: Session, { token, ids }: Survived): Promise<voi
 
 async function requeue(db: Database, which: string, values: readonly unknown[]): Promise<number> {
   const rows = await db.query(
-    `WITH back AS (DELETE FROM kept_deliveries WHERE ${which} RETURNING key, event, instance, source, received_at, body)
+    `WITH back AS (DELETE FROM quarantined_deliveries WHERE ${which} RETURNING key, event, instance, source, received_at, body)
      INSERT INTO inbox (key, event, instance, source, received_at, body) SELECT * FROM back RETURNING id`,
     values,
   )

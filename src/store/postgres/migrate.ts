@@ -1,6 +1,7 @@
 // Brings a PostgreSQL database to this version's schema, however many replicas are started at the same moment. Everything it asks
 // for ends with a transaction, so that it works through a pooler which shares connections between transactions (PgBouncer).
 import { StoreError } from '../../lib/fault.ts'
+import { isOldSchema, leaveOldSchema } from '../sql/schema.ts'
 import { postgresMigrations } from './migrations.ts'
 import type pg from 'pg'
 
@@ -25,6 +26,12 @@ async function migrateOnce(pool: pg.Pool): Promise<'more' | 'done'> {
     await query('BEGIN')
     await query('SET LOCAL statement_timeout = 0')
     await query('SELECT pg_advisory_xact_lock($1)', [migrationLock])
+    if ((await query(isOldSchema.postgres)).length > 0) {
+      throw new StoreError(
+        'The PostgreSQL store has a schema of before the first release, which this version does not read.',
+        leaveOldSchema('a new database'),
+      )
+    }
     await query('CREATE TABLE IF NOT EXISTS pipespan_schema (version integer NOT NULL)')
     const [row] = await query('SELECT version FROM pipespan_schema')
     const version = row?.version ?? 0

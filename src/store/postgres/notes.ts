@@ -17,17 +17,19 @@ export function postgresNotes(db: Database): Pick<Store, 'notes' | 'leases' | 'c
           // A document that does not exist yet cannot be locked by its row, so its name is.
           await session.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [name])
           const { value, result } = change(await read(session, name), now)
-          if (value === undefined) await session.query('DELETE FROM notes WHERE name = $1', [name])
+          if (value === undefined) await session.query('DELETE FROM key_value WHERE name = $1', [name])
           else {
             await session.query(
-              'INSERT INTO notes VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+              'INSERT INTO key_value VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
               [name, JSON.stringify(value)],
             )
           }
           return result
         }),
       list: async prefix => {
-        const rows = await db.query('SELECT name, value FROM notes WHERE starts_with(name, $1) ORDER BY name', [prefix])
+        const rows = await db.query('SELECT name, value FROM key_value WHERE starts_with(name, $1) ORDER BY name', [
+          prefix,
+        ])
         return notesOf(db.damaged, rows)
       },
     },
@@ -67,6 +69,6 @@ export function postgresNotes(db: Database): Pick<Store, 'notes' | 'leases' | 'c
 }
 
 async function read(session: Session, name: string): Promise<Json | undefined> {
-  const [row] = await session.query('SELECT name, value FROM notes WHERE name = $1', [name])
+  const [row] = await session.query('SELECT name, value FROM key_value WHERE name = $1', [name])
   return noteOf(session.damaged, row)
 }

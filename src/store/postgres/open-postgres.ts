@@ -46,7 +46,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
       }),
     proveWritable: async () => {
       await db.query(
-        `INSERT INTO notes VALUES ('heartbeat', to_json(now())::text) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+        `INSERT INTO key_value VALUES ('heartbeat', to_json(now())::text) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
       )
     },
     // Leases of replicas that died run out by themselves: nobody can know that they are dead.

@@ -26,7 +26,7 @@ export function postgresExports(db: Database): Outbox {
       })
     },
     dueIn: async lane =>
-      db.dueIn(`SELECT min(due_at) AS due FROM exports WHERE state = 'owed' AND destination = $1 AND signal = $2`, [
+      db.dueIn(`SELECT min(due_at) AS due FROM outbox WHERE state = 'pending' AND destination = $1 AND signal = $2`, [
         lane.destination,
         lane.signal,
       ]),
@@ -36,10 +36,10 @@ export function postgresExports(db: Database): Outbox {
     deadLetter: async id => {
       const [row] = await db.query(`${selectDead} AND e.id = $1`, [id])
       if (row === undefined) return undefined
-      return { letter: deadLetterOf(row), part: exportedPart(db.damaged, id, () => storedPart(row.view)) }
+      return { letter: deadLetterOf(row), part: exportedPart(db.damaged, id, () => storedPart(row.content)) }
     },
     retryDead: async ids =>
-      change(db, `state = 'owed', due_at = $1::bigint, lease = NULL, tries = 0, settled_at = NULL`, ids),
+      change(db, `state = 'pending', due_at = $1::bigint, lease = NULL, tries = 0, settled_at = NULL`, ids),
     dropDead: async ids => change(db, `state = 'dropped', settled_at = $1::bigint`, ids),
   }
 }
@@ -53,8 +53,8 @@ async function lease(
 ): Promise<Omit<OutboxLease, 'token'>> {
   const due = async (order: 'ASC' | 'DESC'): Promise<Row[]> =>
     session.query(
-      `SELECT e.id, octet_length(p.view) AS size FROM exports e JOIN parts p ON p.id = e.part_id
-       WHERE e.state = 'owed' AND e.destination = $1 AND e.signal = $2 AND e.due_at <= $3::bigint
+      `SELECT e.id, octet_length(p.content) AS size FROM outbox e JOIN chunks p ON p.id = e.chunk_id
+       WHERE e.state = 'pending' AND e.destination = $1 AND e.signal = $2 AND e.due_at <= $3::bigint
        ORDER BY e.due_at ${order}, e.id ${order} LIMIT $4 FOR UPDATE OF e SKIP LOCKED`,
       [lane.destination, lane.signal, now, limit],
     )
@@ -72,17 +72,17 @@ async function lease(
   if (chosen.length === 0) return { items: [], damaged: [] }
   // A lease is a due time in the future: whoever dies gives it back by the clock alone.
   const rows = await session.query(
-    `UPDATE exports e SET lease = $1, due_at = $2::bigint FROM parts p
-     WHERE e.id = ANY ($3::bigint[]) AND p.id = e.part_id RETURNING e.id, e.tries, e.owed_at, p.view`,
+    `UPDATE outbox e SET lease = $1, due_at = $2::bigint FROM chunks p
+     WHERE e.id = ANY ($3::bigint[]) AND p.id = e.chunk_id RETURNING e.id, e.tries, e.pending_since, p.content`,
     [token, now + holdMs, chosen],
   )
   const items: OutboxEntry[] = []
   const damaged: DamagedItem[] = []
   for (const row of rows) {
     const id = row.id as number
-    const part = exportedPart(session.damaged, id, () => storedPart(row.view))
+    const part = exportedPart(session.damaged, id, () => storedPart(row.content))
     if (part === undefined) damaged.push({ id })
-    else items.push({ id, chunk: part, tries: row.tries as number, pendingSince: row.owed_at as number })
+    else items.push({ id, chunk: part, tries: row.tries as number, pendingSince: row.pending_since as number })
   }
   return { items, damaged }
 }
@@ -95,11 +95,11 @@ async function settle(
   settlements: readonly Settlement[],
 ): Promise<number> {
   const rows = await session.query(
-    `UPDATE exports e SET
+    `UPDATE outbox e SET
        state = s.state, lease = NULL, due_at = coalesce(s.due, e.due_at), error = s.error, tries = e.tries + s.tries,
-       answer_status = s.status, settled_at = CASE WHEN s.state = 'owed' THEN NULL ELSE $3::bigint END
+       answer_status = s.status, settled_at = CASE WHEN s.state = 'pending' THEN NULL ELSE $3::bigint END
      FROM unnest($1::bigint[], $4::text[], $5::bigint[], $6::text[], $7::int[], $8::int[]) AS s (id, state, due, error, tries, status)
-     WHERE e.id = s.id AND e.lease = $2 AND e.state = 'owed' RETURNING e.id`,
+     WHERE e.id = s.id AND e.lease = $2 AND e.state = 'pending' RETURNING e.id`,
     [
       settlements.map(({ id }) => id),
       token,
@@ -116,13 +116,13 @@ async function settle(
   return rows.length
 }
 
-function stateOf(settlement: Settlement): 'owed' | 'delivered' | 'dead' {
+function stateOf(settlement: Settlement): 'pending' | 'delivered' | 'dead' {
   if (settlement.as === 'delivered') return 'delivered'
-  return settlement.as === 'rejected' ? 'dead' : 'owed'
+  return settlement.as === 'rejected' ? 'dead' : 'pending'
 }
 
 async function change(db: Database, set: string, ids: readonly number[] | 'all'): Promise<number> {
   const now = await db.now()
   const [which, values] = ids === 'all' ? ['', [now]] : ['AND id = ANY ($2)', [now, ids]]
-  return (await db.query(`UPDATE exports SET ${set} WHERE state = 'dead' ${which} RETURNING id`, values)).length
+  return (await db.query(`UPDATE outbox SET ${set} WHERE state = 'dead' ${which} RETURNING id`, values)).length
 }

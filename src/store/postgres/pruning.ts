@@ -22,27 +22,27 @@ export function postgresPruning(db: Database, maxSize: number): Pruning {
       ),
     deadLetters: async (before, limit) =>
       changes(
-        `UPDATE exports SET state = 'dropped' WHERE id IN
-           (SELECT id FROM exports WHERE state = 'dead' AND settled_at < $1 ORDER BY settled_at LIMIT $2) RETURNING 1`,
+        `UPDATE outbox SET state = 'dropped' WHERE id IN
+           (SELECT id FROM outbox WHERE state = 'dead' AND settled_at < $1 ORDER BY settled_at LIMIT $2) RETURNING 1`,
         [before, limit],
       ),
     unserved: async ({ destination, signal }, before, limit) =>
       changes(
-        `UPDATE exports SET state = 'dropped', lease = NULL, settled_at = owed_at WHERE id IN
-           (SELECT id FROM exports WHERE state = 'owed' AND destination = $1 AND signal = $2 AND owed_at < $3::bigint
+        `UPDATE outbox SET state = 'dropped', lease = NULL, settled_at = pending_since WHERE id IN
+           (SELECT id FROM outbox WHERE state = 'pending' AND destination = $1 AND signal = $2 AND pending_since < $3::bigint
             LIMIT $4 FOR UPDATE SKIP LOCKED) RETURNING 1`,
         [destination, signal, before, limit],
       ),
     quarantinedDeliveries: async (before, limit) =>
       changes(
-        `DELETE FROM kept_deliveries WHERE id IN
-           (SELECT id FROM kept_deliveries WHERE received_at < $1 LIMIT $2) RETURNING 1`,
+        `DELETE FROM quarantined_deliveries WHERE id IN
+           (SELECT id FROM quarantined_deliveries WHERE received_at < $1 LIMIT $2) RETURNING 1`,
         [before, limit],
       ),
     keys: async (before, limit) =>
       changes(
         `DELETE FROM delivery_keys WHERE key IN
-           (SELECT key FROM delivery_keys WHERE heard_at < $1 ORDER BY heard_at LIMIT $2) RETURNING 1`,
+           (SELECT key FROM delivery_keys WHERE seen_at < $1 ORDER BY seen_at LIMIT $2) RETURNING 1`,
         [before, limit],
       ),
     fullness: async () => (await usedBytes(db)) / maxSize,
@@ -72,9 +72,9 @@ async function pruneRuns(
   )
   // Asked only now that nobody can owe anything more of them: a statement of its own sees what others committed.
   const busy = await session.query(
-    `SELECT DISTINCT p.run_id FROM parts p LEFT JOIN exports e ON e.part_id = p.id
+    `SELECT DISTINCT p.run_id FROM chunks p LEFT JOIN outbox e ON e.chunk_id = p.id
      WHERE p.run_id = ANY ($1::bigint[])
-       AND (p.frozen_at BETWEEN $2 AND $3 OR e.state IN ('owed', 'dead') OR e.settled_at BETWEEN $2 AND $3)`,
+       AND (p.snapshot_at BETWEEN $2 AND $3 OR e.state IN ('pending', 'dead') OR e.settled_at BETWEEN $2 AND $3)`,
     [locked.map(({ id }) => id), before, now],
   )
   const isBusy = new Set(busy.map(row => row.run_id as number))

@@ -41,7 +41,7 @@ export async function loadJobs(session: Session, wanted: readonly Wanted[]): Pro
       const id = idOf(one)
       const ids = one.jobs === 'all' ? undefined : new Set(one.jobs)
       const read = (): ReadonlyMap<number, Job> => {
-        const parts = (partsOf.get(id) ?? []).map(({ view }) => storedPart(view))
+        const parts = (partsOf.get(id) ?? []).map(({ content }) => storedPart(content))
         return jobsOf(rowsOf.get(id) ?? [], parts, job => ids === undefined || ids.has(job))
       }
       return [id, read]
@@ -60,7 +60,7 @@ async function toldParts(session: Session, wanted: readonly Wanted[]): Promise<M
     })
   if (ranges.length === 0) return new Map()
   const rows = await session.query(
-    `SELECT p.run_id, p.view FROM parts p JOIN unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS w (run_id, first, last)
+    `SELECT p.run_id, p.content FROM chunks p JOIN unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS w (run_id, first, last)
        ON p.run_id = w.run_id AND p.first_job <= w.last AND p.last_job >= w.first
      ORDER BY p.id`,
     [ranges.map(({ run }) => run), ranges.map(({ first }) => first), ranges.map(({ last }) => last)],

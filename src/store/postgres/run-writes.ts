@@ -40,7 +40,7 @@ export async function writeRuns(session: Session, changes: readonly Written[]): 
   ]
   const arrays = `$1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::text[]`
   const names =
-    'project_id, status, project, pipeline, attempts, heard_from, changed_at, ended_at, enriching_until, due_at, name'
+    'project_id, status, project, pipeline, attempts, first_seen_by, changed_at, ended_at, enriching_until, due_at, name'
   const fresh = changes.filter(({ id }) => id === undefined)
   const known = changes.filter(({ id }) => id !== undefined)
   const idOf = new Map<string, number>()
@@ -78,10 +78,10 @@ export async function writeJobs(session: Session, changes: readonly Written[], i
   )
   if (jobs.length === 0) return
   await session.query(
-    `INSERT INTO jobs (run_id, job_id, record, times, frozen)
-     SELECT r, j, record, times, nullif(frozen, '')
-     FROM unnest($1::bigint[], $2::bigint[], ${textsOf('$3')}, ${textsOf('$4')}, ${textsOf('$5')}) AS w (r, j, record, times, frozen)
-     ON CONFLICT (run_id, job_id) DO UPDATE SET record = excluded.record, times = excluded.times, frozen = excluded.frozen`,
+    `INSERT INTO jobs (run_id, job_id, record, times, snapshot)
+     SELECT r, j, record, times, nullif(snapshot, '')
+     FROM unnest($1::bigint[], $2::bigint[], ${textsOf('$3')}, ${textsOf('$4')}, ${textsOf('$5')}) AS w (r, j, record, times, snapshot)
+     ON CONFLICT (run_id, job_id) DO UPDATE SET record = excluded.record, times = excluded.times, snapshot = excluded.snapshot`,
     [
       jobs.map(({ run }) => run),
       jobs.map(({ job }) => job.id),
@@ -104,9 +104,9 @@ export async function writeParts(
   )
   if (owed.length === 0) return
   const rows = await session.query(
-    `INSERT INTO parts (run_id, attempt, part, view, first_job, last_job, frozen_at)
+    `INSERT INTO chunks (run_id, attempt, number, content, first_job, last_job, snapshot_at)
      SELECT *, $7::bigint FROM unnest($1::bigint[], $2::int[], $3::int[], ${textsOf('$4')}, $5::bigint[], $6::bigint[])
-     RETURNING id, run_id, attempt, part`,
+     RETURNING id, run_id, attempt, number`,
     [
       owed.map(({ run }) => run),
       owed.map(({ chunk: part }) => part.attempt),
@@ -118,13 +118,13 @@ export async function writeParts(
     ],
   )
   const nameOfPart = (run: unknown, attempt: unknown, part: unknown): string => JSON.stringify([run, attempt, part])
-  const idOf = new Map(rows.map(row => [nameOfPart(row.run_id, row.attempt, row.part), row.id as number]))
+  const idOf = new Map(rows.map(row => [nameOfPart(row.run_id, row.attempt, row.number), row.id as number]))
   const lanes = owed.flatMap(({ run, chunk: part, to }) =>
     to.map(lane => ({ id: idOf.get(nameOfPart(run, part.attempt, part.number)), ...lane })),
   )
   await session.query(
-    `INSERT INTO exports (part_id, signal, destination, state, owed_at, due_at)
-     SELECT p, s, d, 'owed', $4::bigint, $4::bigint FROM unnest($1::bigint[], $2::text[], $3::text[]) AS o (p, s, d)`,
+    `INSERT INTO outbox (chunk_id, signal, destination, state, pending_since, due_at)
+     SELECT p, s, d, 'pending', $4::bigint, $4::bigint FROM unnest($1::bigint[], $2::text[], $3::text[]) AS o (p, s, d)`,
     [lanes.map(({ id }) => id), lanes.map(({ signal }) => signal), lanes.map(({ destination }) => destination), now],
   )
 }

@@ -4,12 +4,12 @@ import type { Database, Session } from './database.ts'
 /** Where nearly all of it is, and in which order a few rows are looked at: the latest where an index knows them. */
 const large: Readonly<Record<string, string>> = {
   inbox: 'ORDER BY id DESC',
-  kept_deliveries: 'ORDER BY id DESC',
+  quarantined_deliveries: 'ORDER BY id DESC',
   delivery_keys: '',
   runs: 'ORDER BY id DESC',
   jobs: 'ORDER BY run_id DESC',
-  parts: 'ORDER BY id DESC',
-  exports: 'ORDER BY id DESC',
+  chunks: 'ORDER BY id DESC',
+  outbox: 'ORDER BY id DESC',
   tombstones: '',
 }
 const sampled = 50

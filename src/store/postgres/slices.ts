@@ -18,7 +18,7 @@ export async function slicesOf<T>(
     `SELECT run_id, sum(jobs)::bigint AS jobs FROM (
        SELECT run_id, count(*) AS jobs FROM jobs WHERE run_id = ANY ($1::bigint[]) GROUP BY run_id
        UNION ALL
-       SELECT run_id, sum(octet_length(view)) / ${bytesOfJob} FROM parts
+       SELECT run_id, sum(octet_length(content)) / ${bytesOfJob} FROM chunks
        WHERE run_id = ANY ($1::bigint[]) AND first_job IS NOT NULL GROUP BY run_id
      ) AS told GROUP BY run_id`,
     [ids],

@@ -56,7 +56,7 @@ export function postgresTrendTaking(db: Database): Pick<TrendViews, 'readAhead' 
  * statements, in this order: whoever had a number by the first is a transaction that the second knows of.
  */
 async function horizon(db: Database): Promise<Horizon> {
-  const [given] = await db.query('SELECT last_value AS last FROM parts_id_seq')
+  const [given] = await db.query('SELECT last_value AS last FROM chunks_id_seq')
   const [begun] = await db.query('SELECT txid_snapshot_xmax(txid_current_snapshot()) AS after')
   return { last: given?.last as number, after: begun?.after as number }
 }
@@ -73,10 +73,10 @@ async function isReached(db: Database, { after }: Horizon): Promise<boolean> {
 async function takeIn(session: Session, until: number, limit: number): Promise<number> {
   const ask: Ask = async (sql, values) => session.query(placed(sql), values)
   const [reached] = await ask(takeInSql.reached, [])
-  const partOf = (row: Row): Chunk | undefined => countedPart(session.damaged, row.id as number, row.view)
+  const partOf = (row: Row): Chunk | undefined => countedPart(session.damaged, row.id as number, row.content)
   const sums = new TrendSums()
   const failures = new EarlierFailures()
-  let last = reached?.part_id as number
+  let last = reached?.chunk_id as number
   let count = 0
   for await (const row of partsAfter(ask, last, until, limit)) {
     if (count > 0 && sums.size >= rowsHeld) break

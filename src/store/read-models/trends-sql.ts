@@ -19,19 +19,19 @@ export const rowsHeld = 1_000
 export const takeInSql = {
   /** Locks out other replicas where there are any. */
   reached: `INSERT INTO trends_reached VALUES (1, 0)
-            ON CONFLICT (id) DO UPDATE SET part_id = trends_reached.part_id RETURNING part_id`,
+            ON CONFLICT (id) DO UPDATE SET chunk_id = trends_reached.chunk_id RETURNING chunk_id`,
   /** Parts after the last, up to the one before which no other can still appear. */
-  parts: 'SELECT id, run_id, view FROM parts WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3',
+  parts: 'SELECT id, run_id, content FROM chunks WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3',
   /** The same where they may still be in memory. */
-  numbers: 'SELECT id, run_id FROM parts WHERE id > ?1 ORDER BY id LIMIT ?2',
-  earlier: 'SELECT id, view FROM parts WHERE run_id = ?1 AND id < ?2',
+  numbers: 'SELECT id, run_id FROM chunks WHERE id > ?1 ORDER BY id LIMIT ?2',
+  earlier: 'SELECT id, content FROM chunks WHERE run_id = ?1 AND id < ?2',
   row: `SELECT runs, failed, flaky, total_ms, durations, queues FROM trends
         WHERE step = ?1 AND project_id = ?2 AND job = ?3 AND bucket = ?4 AND instance = ?5`,
   write: writing('VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)'),
-  move: 'UPDATE trends_reached SET part_id = ?1 WHERE id = 1',
+  move: 'UPDATE trends_reached SET chunk_id = ?1 WHERE id = 1',
   /** Where numbers are given again that were given before: after the newest were pruned, or in a copy of a store. */
-  moveBack: `UPDATE trends_reached SET part_id = (SELECT coalesce(max(id), 0) FROM parts)
-             WHERE part_id > (SELECT coalesce(max(id), 0) FROM parts)`,
+  moveBack: `UPDATE trends_reached SET chunk_id = (SELECT coalesce(max(id), 0) FROM chunks)
+             WHERE chunk_id > (SELECT coalesce(max(id), 0) FROM chunks)`,
   prune: 'DELETE FROM trends WHERE step = ?1 AND bucket < ?2',
 } as const
 

@@ -80,19 +80,19 @@ export function viewsOn(ask: Ask, damaged: DamagedRows): Omit<Views, 'trends'> {
     },
     chunks: async key => {
       const rows = await ask(
-        `SELECT p.id, p.view FROM runs r JOIN parts p ON p.run_id = r.id
-         WHERE r.instance = ?1 AND r.pipeline_id = ?2 ORDER BY p.attempt, p.part`,
+        `SELECT p.id, p.content FROM runs r JOIN chunks p ON p.run_id = r.id
+         WHERE r.instance = ?1 AND r.pipeline_id = ?2 ORDER BY p.attempt, p.number`,
         [key.instance, key.pipelineId],
       )
       return rows.flatMap(
-        row => damaged.orNothing({ part: row.id }, 'it is not shown', () => storedPart(row.view)) ?? [],
+        row => damaged.orNothing({ part: row.id }, 'it is not shown', () => storedPart(row.content)) ?? [],
       )
     },
     outboxOf: async key => {
       const rows = await ask(
-        `SELECT e.id, e.signal, e.destination, e.state, e.owed_at, e.settled_at, e.tries, e.error, p.attempt, p.part
-         FROM runs r JOIN parts p ON p.run_id = r.id JOIN exports e ON e.part_id = p.id
-         WHERE r.instance = ?1 AND r.pipeline_id = ?2 ORDER BY p.attempt, p.part, e.destination, e.signal`,
+        `SELECT e.id, e.signal, e.destination, e.state, e.pending_since, e.settled_at, e.tries, e.error, p.attempt, p.number
+         FROM runs r JOIN chunks p ON p.run_id = r.id JOIN outbox e ON e.chunk_id = p.id
+         WHERE r.instance = ?1 AND r.pipeline_id = ?2 ORDER BY p.attempt, p.number, e.destination, e.signal`,
         [key.instance, key.pipelineId],
       )
       return rows.map(exportOf)
@@ -161,7 +161,7 @@ async function loadRuns(ask: Ask, damaged: DamagedRows, ids: readonly number[]):
   const [runs, jobs, parts] = await Promise.all([
     ask(`SELECT * FROM runs WHERE id IN (${places})`, ids),
     ask(`SELECT * FROM jobs WHERE run_id IN (${places}) ORDER BY run_id, job_id`, ids),
-    ask(`SELECT run_id, view FROM parts WHERE run_id IN (${places}) AND first_job IS NOT NULL ORDER BY id`, ids),
+    ask(`SELECT run_id, content FROM chunks WHERE run_id IN (${places}) AND first_job IS NOT NULL ORDER BY id`, ids),
   ])
   const rowsOf = Map.groupBy(jobs, row => row.run_id as number)
   const partsOf = Map.groupBy(parts, row => row.run_id as number)
@@ -170,7 +170,7 @@ async function loadRuns(ask: Ask, damaged: DamagedRows, ids: readonly number[]):
     const row = byId.get(id)
     if (row === undefined) return []
     const read = (): StoredRun => {
-      const told = (partsOf.get(id) ?? []).map(part => storedPart(part.view))
+      const told = (partsOf.get(id) ?? []).map(part => storedPart(part.content))
       return storedRun(row, jobsOf(rowsOf.get(id) ?? [], told))
     }
     return damaged.orNothing({ ...keyOf(row) }, 'it is not shown', read) ?? []
@@ -181,11 +181,11 @@ function exportOf(row: Row): ExportState {
   return {
     id: row.id as number,
     attempt: row.attempt as number,
-    chunk: row.part as number,
+    chunk: row.number as number,
     signal: row.signal as ExportState['signal'],
     destination: row.destination as string,
     state: row.state as ExportState['state'],
-    pendingSince: row.owed_at as number,
+    pendingSince: row.pending_since as number,
     settledAt: optional(row.settled_at),
     tries: row.tries as number,
     error: (row.error ?? undefined) as string | undefined,

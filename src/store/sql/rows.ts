@@ -7,11 +7,11 @@ import type { Delivery, InboxItem, QuarantinedDelivery } from '../ports/inbox.ts
 /** A row by column name. */
 export type Row = Readonly<Record<string, unknown>>
 
-/** Selects what `deadLetterOf` reads, and the frozen part as `view`; a condition may follow with AND. */
+/** Selects what `deadLetterOf` reads, and the chunk as `content`; a condition may follow with AND. */
 export const selectDead = `
-  SELECT e.id, e.destination, e.signal, e.answer_status, e.error, e.tries, e.owed_at, e.settled_at,
-         r.instance, r.pipeline_id, p.attempt, p.part, p.view
-  FROM exports e JOIN parts p ON p.id = e.part_id JOIN runs r ON r.id = p.run_id
+  SELECT e.id, e.destination, e.signal, e.answer_status, e.error, e.tries, e.pending_since, e.settled_at,
+         r.instance, r.pipeline_id, p.attempt, p.number, p.content
+  FROM outbox e JOIN chunks p ON p.id = e.chunk_id JOIN runs r ON r.id = p.run_id
   WHERE e.state = 'dead'`
 
 export function deadLetterOf(row: Row): DeadLetter {
@@ -22,11 +22,11 @@ export function deadLetterOf(row: Row): DeadLetter {
     instance: row.instance as string,
     pipelineId: row.pipeline_id as number,
     attempt: row.attempt as number,
-    part: row.part as number,
+    part: row.number as number,
     status: row.answer_status as number,
     error: row.error as string,
     tries: row.tries as number,
-    pendingSince: row.owed_at as number,
+    pendingSince: row.pending_since as number,
     settledAt: row.settled_at as number,
   }
 }
@@ -38,20 +38,20 @@ export function exportedPart(damaged: DamagedRows, id: number, read: () => Chunk
 
 /** What `laneOf` reads: the backlog and the dead letters, each through its own index, never the delivered ones. */
 export const selectLanes = `
-  SELECT destination, signal, sum(owed) AS owed, min(oldest) AS oldest, sum(dead) AS dead, max(error) AS error
+  SELECT destination, signal, sum(pending) AS pending, min(oldest) AS oldest, sum(dead) AS dead, max(error) AS error
   FROM (
-    SELECT destination, signal, count(*) AS owed, min(owed_at) AS oldest, 0 AS dead, max(error) AS error
-    FROM exports WHERE state = 'owed' GROUP BY destination, signal
+    SELECT destination, signal, count(*) AS pending, min(pending_since) AS oldest, 0 AS dead, max(error) AS error
+    FROM outbox WHERE state = 'pending' GROUP BY destination, signal
     UNION ALL
     SELECT destination, signal, 0, NULL, count(*), NULL
-    FROM exports WHERE state = 'dead' GROUP BY destination, signal
+    FROM outbox WHERE state = 'dead' GROUP BY destination, signal
   ) AS lanes GROUP BY destination, signal ORDER BY destination, signal`
 
 export function laneOf(row: Row): ExportQueueState {
   return {
     destination: row.destination as string,
     signal: row.signal as ExportQueue['signal'],
-    pending: row.owed as number,
+    pending: row.pending as number,
     oldest: (row.oldest ?? undefined) as number | undefined,
     dead: row.dead as number,
     lastError: (row.error ?? undefined) as string | undefined,

@@ -39,7 +39,7 @@ export function storedRun(row: Row, jobs: Run['jobs']): StoredRun {
       enrichingUntil: optional(row.enriching_until),
       dueAt: optional(row.due_at),
     },
-    firstSeenBy: json(row.heard_from),
+    firstSeenBy: json(row.first_seen_by),
   }
 }
 
@@ -78,7 +78,7 @@ function jobOf(row: Row): Job {
     id: row.job_id as number,
     record: json(row.record),
     times: json(row.times),
-    ...(row.frozen == null ? {} : { snapshot: json<NonNullable<Job['snapshot']>>(row.frozen) }),
+    ...(row.snapshot == null ? {} : { snapshot: json<NonNullable<Job['snapshot']>>(row.snapshot) }),
   }
 }
 

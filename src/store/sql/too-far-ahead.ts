@@ -23,19 +23,19 @@ const now = 'CAST(?1 AS bigint)'
 
 /** In this order: what waits is told by the run's last change, which `take-snapshots.ts` bounds when it looks at the run. */
 export const broughtBack: readonly string[] = [
-  `UPDATE asking SET due_at = ${now}, held = 0
-   WHERE due_at > ${now} + ${longestUnasked.silent} OR due_at > ${now} + ${longestUnasked.usual} AND (held = 1 OR lane <> 'silent')
-      OR due_at > ${now} AND held = 0 AND run_id IN (SELECT id FROM runs WHERE due_at IS NOT NULL AND changed_at > ${now})`,
+  `UPDATE enrichment_queue SET due_at = ${now}, leased = 0
+   WHERE due_at > ${now} + ${longestUnasked.silent} OR due_at > ${now} + ${longestUnasked.usual} AND (leased = 1 OR priority <> 'silent')
+      OR due_at > ${now} AND leased = 0 AND run_id IN (SELECT id FROM runs WHERE due_at IS NOT NULL AND changed_at > ${now})`,
   `UPDATE runs SET due_at = ${now} WHERE due_at > ${now} AND changed_at > ${now}`,
   `UPDATE runs SET changed_at = ${now} WHERE due_at IS NULL AND changed_at > ${now}`,
-  `UPDATE exports SET due_at = ${now}
-   WHERE state = 'owed' AND lease IS NULL AND due_at > ${now} AND (owed_at > ${now} OR due_at > ${now} + ${longestPutOff})`,
-  `UPDATE exports SET due_at = ${now}, lease = NULL
-   WHERE state = 'owed' AND lease IS NOT NULL AND due_at > ${now} + ${longestLease}`,
-  `UPDATE exports SET settled_at = ${now} WHERE state = 'dead' AND settled_at > ${now}`,
+  `UPDATE outbox SET due_at = ${now}
+   WHERE state = 'pending' AND lease IS NULL AND due_at > ${now} AND (pending_since > ${now} OR due_at > ${now} + ${longestPutOff})`,
+  `UPDATE outbox SET due_at = ${now}, lease = NULL
+   WHERE state = 'pending' AND lease IS NOT NULL AND due_at > ${now} + ${longestLease}`,
+  `UPDATE outbox SET settled_at = ${now} WHERE state = 'dead' AND settled_at > ${now}`,
   `UPDATE inbox SET leased_until = 0 WHERE leased_until > ${now} + ${longestLease}`,
   `DELETE FROM leases WHERE until > ${now} + ${longestLease} AND until < ${now} + ${forGood}`,
-  `UPDATE delivery_keys SET heard_at = ${now} WHERE heard_at > ${now}`,
+  `UPDATE delivery_keys SET seen_at = ${now} WHERE seen_at > ${now}`,
   `UPDATE tombstones SET pruned_at = ${now} WHERE pruned_at > ${now}`,
-  `UPDATE kept_deliveries SET received_at = ${now} WHERE received_at > ${now}`,
+  `UPDATE quarantined_deliveries SET received_at = ${now} WHERE received_at > ${now}`,
 ]

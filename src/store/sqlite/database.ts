@@ -8,6 +8,7 @@ import { DataError, reasonOf, StoreError, type Fault } from '../../lib/fault.ts'
 import { after, type Timer } from '../../lib/timer.ts'
 import type { StoreOptions } from '../ports/store.ts'
 import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
+import { isOldSchema, leaveOldSchema } from '../sql/schema.ts'
 import { sqliteMigrations } from './migrations.ts'
 
 type Surroundings = Pick<StoreOptions, 'now' | 'elapsed' | 'log'>
@@ -67,7 +68,7 @@ export function openOwnDatabase(file: string, surroundings: Surroundings): Datab
 export function openSharedDatabase(file: string, surroundings: Surroundings): Database {
   const connection = connect(file, () => existing(file))
   return databaseOf(
-    setUp(file, connection, ofConnection, () => refuseUnknownSchema(versionOf(connection))),
+    setUp(file, connection, ofConnection, () => refuseUnknownSchema(connection)),
     surroundings,
   )
 }
@@ -224,7 +225,14 @@ function versionOf(connection: DatabaseSync): number {
   return Number(connection.prepare('PRAGMA user_version').get()?.user_version)
 }
 
-function refuseUnknownSchema(version: number): void {
+function refuseUnknownSchema(connection: DatabaseSync): void {
+  if (connection.prepare(isOldSchema.sqlite).get() !== undefined) {
+    throw new StoreError(
+      'The store has a schema of before the first release, which this version does not read.',
+      leaveOldSchema('a new file in another folder: the deliveries beside the old one are its own'),
+    )
+  }
+  const version = versionOf(connection)
   const newest = sqliteMigrations.length
   if (version <= newest + 1) return
   throw new StoreError(
@@ -235,12 +243,11 @@ function refuseUnknownSchema(version: number): void {
 
 function migrate(connection: DatabaseSync): void {
   const newest = sqliteMigrations.length
+  refuseUnknownSchema(connection)
   if (versionOf(connection) === newest) return
   connection.exec('BEGIN IMMEDIATE')
   try {
-    const version = versionOf(connection)
-    refuseUnknownSchema(version)
-    for (let step = version; step < newest; step += 1) {
+    for (let step = versionOf(connection); step < newest; step += 1) {
       connection.exec(sqliteMigrations[step] ?? '')
       connection.exec(`PRAGMA user_version = ${step + 1}`)
     }

@@ -23,31 +23,31 @@ const roundedTo = 3_600_000
 
 export function sqliteDeliveryKeys(db: Database): DeliveryKeys {
   // About: what a transaction that was rolled back had counted is not taken back.
-  let fresh = db.prepare('SELECT count(*) AS keys FROM fresh_keys').get()?.keys as number
+  let fresh = db.prepare('SELECT count(*) AS keys FROM recent_delivery_keys').get()?.keys as number
 
   function joinAll(now: number): void {
     db.prepare(
-      `INSERT INTO delivery_keys (key, heard_at)
-       SELECT key, (heard_at / ${roundedTo} + 1) * ${roundedTo} FROM fresh_keys WHERE heard_at >= ? ORDER BY key
-       ON CONFLICT (key) DO UPDATE SET heard_at = max(heard_at, excluded.heard_at)`,
+      `INSERT INTO delivery_keys (key, seen_at)
+       SELECT key, (seen_at / ${roundedTo} + 1) * ${roundedTo} FROM recent_delivery_keys WHERE seen_at >= ? ORDER BY key
+       ON CONFLICT (key) DO UPDATE SET seen_at = max(seen_at, excluded.seen_at)`,
     ).run(now - keyMemory)
-    db.prepare('DELETE FROM fresh_keys').run()
+    db.prepare('DELETE FROM recent_delivery_keys').run()
     fresh = 0
   }
 
   return {
     remember: (key, now) => {
       const since = now - keyMemory
-      if (db.prepare('SELECT 1 FROM fresh_keys WHERE key = ? AND heard_at >= ?').get(key, since) !== undefined)
+      if (db.prepare('SELECT 1 FROM recent_delivery_keys WHERE key = ? AND seen_at >= ?').get(key, since) !== undefined)
         return false
       const remember = db.prepare(
-        `INSERT INTO delivery_keys (key, heard_at) VALUES (?1, ?2)
-         ON CONFLICT (key) DO UPDATE SET heard_at = ?2 WHERE heard_at < ?3`,
+        `INSERT INTO delivery_keys (key, seen_at) VALUES (?1, ?2)
+         ON CONFLICT (key) DO UPDATE SET seen_at = ?2 WHERE seen_at < ?3`,
       )
       return remember.run(key, now, since).changes !== 0
     },
     note: (seq, key, now) => {
-      db.prepare('INSERT OR REPLACE INTO fresh_keys (seq, key, heard_at) VALUES (?, ?, ?)').run(seq, key, now)
+      db.prepare('INSERT OR REPLACE INTO recent_delivery_keys (seq, key, seen_at) VALUES (?, ?, ?)').run(seq, key, now)
       fresh += 1
     },
     joinMany: now => {
@@ -56,7 +56,7 @@ export function sqliteDeliveryKeys(db: Database): DeliveryKeys {
     joinAll,
     forget: (key, seq) => {
       db.prepare('DELETE FROM delivery_keys WHERE key = ?').run(key)
-      if (seq !== undefined) db.prepare('DELETE FROM fresh_keys WHERE seq = ?').run(seq)
+      if (seq !== undefined) db.prepare('DELETE FROM recent_delivery_keys WHERE seq = ?').run(seq)
     },
   }
 }
@@ -75,8 +75,8 @@ export interface DoorKeys {
 
 export function doorKeys(db: Database): DoorKeys {
   const waiting = new Map<string, { readonly seq: number; readonly heardAt: number }>()
-  const fresh = db.prepare('SELECT seq, key, heard_at FROM fresh_keys ORDER BY seq').all()
-  for (const { seq, key, heard_at: heardAt } of fresh as { seq: number; key: string; heard_at: number }[]) {
+  const fresh = db.prepare('SELECT seq, key, seen_at FROM recent_delivery_keys ORDER BY seq').all()
+  for (const { seq, key, seen_at: heardAt } of fresh as { seq: number; key: string; seen_at: number }[]) {
     waiting.set(key, { seq, heardAt })
   }
   let understood = Infinity
@@ -87,10 +87,10 @@ export function doorKeys(db: Database): DoorKeys {
       if (place !== undefined && place.heardAt >= since) {
         // One that is understood may have been forgotten since.
         if (place.seq > understood) return true
-        const isFresh = db.prepare('SELECT 1 FROM fresh_keys WHERE seq = ? AND key = ?')
+        const isFresh = db.prepare('SELECT 1 FROM recent_delivery_keys WHERE seq = ? AND key = ?')
         if (isFresh.get(place.seq, key) !== undefined) return true
       }
-      return db.prepare('SELECT 1 FROM delivery_keys WHERE key = ? AND heard_at >= ?').get(key, since) !== undefined
+      return db.prepare('SELECT 1 FROM delivery_keys WHERE key = ? AND seen_at >= ?').get(key, since) !== undefined
     },
     accept: (key, seq, heardAt) => {
       // Last in the order, also where the key was known long ago.
@@ -102,7 +102,7 @@ export function doorKeys(db: Database): DoorKeys {
     },
     forgetJoined: upTo => {
       understood = upTo
-      const first = db.prepare('SELECT min(seq) AS seq FROM fresh_keys').get()?.seq as number | null
+      const first = db.prepare('SELECT min(seq) AS seq FROM recent_delivery_keys').get()?.seq as number | null
       for (const [key, { seq }] of waiting) {
         if (seq > understood || seq >= (first ?? Infinity)) return
         waiting.delete(key)

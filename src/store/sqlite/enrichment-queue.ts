@@ -19,16 +19,16 @@ export function sqliteAsking(db: Database): EnrichmentQueue {
         const now = db.now()
         const rows = db
           .prepare(
-            `SELECT a.run_id AS id, a.wants, r.instance, r.pipeline_id FROM asking a JOIN runs r ON r.id = a.run_id
-             WHERE a.lane = ? AND a.due_at <= ? ORDER BY a.due_at LIMIT ?`,
+            `SELECT a.run_id AS id, a.detail, r.instance, r.pipeline_id FROM enrichment_queue a JOIN runs r ON r.id = a.run_id
+             WHERE a.priority = ? AND a.due_at <= ? ORDER BY a.due_at LIMIT ?`,
           )
           .all(lane, now, limit)
-        const hold = db.prepare('UPDATE asking SET due_at = ?, held = 1 WHERE run_id = ?')
+        const hold = db.prepare('UPDATE enrichment_queue SET due_at = ?, leased = 1 WHERE run_id = ?')
         return rows.map(row => {
           hold.run(now + holdMs, row.id as number)
           return {
             key: { instance: row.instance as string, pipelineId: row.pipeline_id as number },
-            detail: detailLevels[row.wants as number] ?? 'details',
+            detail: detailLevels[row.detail as number] ?? 'details',
             takenAt: now,
           }
         })
@@ -37,7 +37,7 @@ export function sqliteAsking(db: Database): EnrichmentQueue {
       db.transaction(() => {
         const until = db.now() + holdMs
         // What somebody asked for anew meanwhile is not hidden again.
-        const hold = db.prepare('UPDATE asking SET due_at = ?, held = ? WHERE run_id = ? AND held = 1')
+        const hold = db.prepare('UPDATE enrichment_queue SET due_at = ?, leased = ? WHERE run_id = ? AND leased = 1')
         for (const key of keys) {
           const id = idOf(key)
           if (id !== undefined) hold.run(until, holdMs > 0 ? 1 : 0, id)
@@ -46,7 +46,7 @@ export function sqliteAsking(db: Database): EnrichmentQueue {
     },
     defer: async (key, ms) => {
       db.transaction(() => {
-        db.prepare('UPDATE asking SET due_at = ?, held = 0 WHERE run_id = ? AND held = 1').run(
+        db.prepare('UPDATE enrichment_queue SET due_at = ?, leased = 0 WHERE run_id = ? AND leased = 1').run(
           db.now() + ms,
           idOf(key) ?? null,
         )
@@ -55,8 +55,8 @@ export function sqliteAsking(db: Database): EnrichmentQueue {
     count: async lane =>
       db
         .prepare(
-          `SELECT count(*) FILTER (WHERE due_at <= ?1 OR held = 1) AS due,
-                  count(*) FILTER (WHERE due_at > ?1 AND held = 0) AS later FROM asking WHERE lane = ?2`,
+          `SELECT count(*) FILTER (WHERE due_at <= ?1 OR leased = 1) AS due,
+                  count(*) FILTER (WHERE due_at > ?1 AND leased = 0) AS later FROM enrichment_queue WHERE priority = ?2`,
         )
         .get(db.now(), lane) as unknown as { due: number; later: number },
     postpone: async (ms, limitMs) => {
@@ -64,7 +64,7 @@ export function sqliteAsking(db: Database): EnrichmentQueue {
         db
           .prepare(
             `UPDATE runs SET enriching_until = min(enriching_until + ?1, ended_at + ?2)
-             WHERE id IN (SELECT run_id FROM asking WHERE due_at <= ?3 OR held = 1)
+             WHERE id IN (SELECT run_id FROM enrichment_queue WHERE due_at <= ?3 OR leased = 1)
                AND enriching_until < ended_at + ?2`,
           )
           .run(ms, limitMs, db.now()),
@@ -105,16 +105,16 @@ export function changeAsking(db: Database, runId: number, change: EnrichmentChan
   if (change === undefined) return
   if ('detail' in change) {
     db.prepare(
-      `INSERT INTO asking (run_id, lane, wants, due_at, held) VALUES (?1, ?2, ?3, ?4, 0)
-       ON CONFLICT (run_id) DO UPDATE SET lane = CASE WHEN lane = 'fresh' OR ?2 = 'silent' THEN lane ELSE ?2 END,
-         wants = max(wants, ?3), due_at = min(due_at, ?4), held = CASE WHEN due_at <= ?4 THEN held ELSE 0 END`,
+      `INSERT INTO enrichment_queue (run_id, priority, detail, due_at, leased) VALUES (?1, ?2, ?3, ?4, 0)
+       ON CONFLICT (run_id) DO UPDATE SET priority = CASE WHEN priority = 'fresh' OR ?2 = 'silent' THEN priority ELSE ?2 END,
+         detail = max(detail, ?3), due_at = min(due_at, ?4), leased = CASE WHEN due_at <= ?4 THEN leased ELSE 0 END`,
     ).run(runId, change.priority, rankOf(change.detail), change.at)
   } else if (change.again === undefined) {
-    db.prepare('DELETE FROM asking WHERE run_id = ? AND held = 1').run(runId)
+    db.prepare('DELETE FROM enrichment_queue WHERE run_id = ? AND leased = 1').run(runId)
   } else {
     const { detail, at, priority } = change.again
     db.prepare(
-      'UPDATE asking SET wants = ?, due_at = ?, lane = coalesce(?, lane), held = 0 WHERE run_id = ? AND held = 1',
+      'UPDATE enrichment_queue SET detail = ?, due_at = ?, priority = coalesce(?, priority), leased = 0 WHERE run_id = ? AND leased = 1',
     ).run(rankOf(detail), at, priority ?? null, runId)
   }
 }
@@ -133,7 +133,7 @@ export function noteTriggers(db: Database, runId: number, instance: string, jobs
 
 /** What a dead process had taken is due at once. */
 export function reclaimAsking(db: Database): void {
-  db.prepare('UPDATE asking SET due_at = ?, held = 0 WHERE held = 1').run(db.now())
+  db.prepare('UPDATE enrichment_queue SET due_at = ?, leased = 0 WHERE leased = 1').run(db.now())
 }
 
 function rankOf(wants: DetailLevel): number {

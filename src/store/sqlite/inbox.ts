@@ -69,7 +69,7 @@ export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions, noteF
         const erased = erase(waiting, [id])
         if (item.key !== undefined) keys.forget(item.key, id > 0 ? id : undefined)
         db.prepare(
-          `INSERT INTO kept_deliveries (key, event, instance, source, received_at, body, reason, version)
+          `INSERT INTO quarantined_deliveries (key, event, instance, source, received_at, body, reason, version)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
         ).run(...[...columnsOf(item), why.body, why.reason, why.version])
         return erased
@@ -89,12 +89,12 @@ export function sqliteSharedInbox(waiting: Waiting, options: SqliteInboxOptions)
       db
         .prepare(
           `SELECT id, event, instance, source, received_at, reason, version, length(body) AS size
-           FROM kept_deliveries ORDER BY id DESC LIMIT ?`,
+           FROM quarantined_deliveries ORDER BY id DESC LIMIT ?`,
         )
         .all(limit)
         .map(row => keptOf(row as Row)),
     showQuarantined: async id => {
-      const row = db.prepare('SELECT *, length(body) AS size FROM kept_deliveries WHERE id = ?').get(id) as
+      const row = db.prepare('SELECT *, length(body) AS size FROM quarantined_deliveries WHERE id = ?').get(id) as
         Row | undefined
       return row === undefined ? undefined : { delivery: keptOf(row), body: row.body as Uint8Array }
     },
@@ -228,8 +228,10 @@ function requeue(db: Database, which: string, ...values: readonly (number | stri
   // Keys stay free: what is retried must not be refused as a duplicate of itself.
   // Within the database: together they may be many times larger than the memory.
   const columns = 'key, event, instance, source, received_at, body'
-  db.prepare(`INSERT INTO inbox (${columns}) SELECT ${columns} FROM kept_deliveries WHERE ${which}`).run(...values)
-  return Number(db.prepare(`DELETE FROM kept_deliveries WHERE ${which}`).run(...values).changes)
+  db.prepare(`INSERT INTO inbox (${columns}) SELECT ${columns} FROM quarantined_deliveries WHERE ${which}`).run(
+    ...values,
+  )
+  return Number(db.prepare(`DELETE FROM quarantined_deliveries WHERE ${which}`).run(...values).changes)
 }
 
 function state(db: Database, beside: JournalState): InboxState {
@@ -238,7 +240,7 @@ function state(db: Database, beside: JournalState): InboxState {
       'SELECT count(*) AS waiting, coalesce(sum(length(body)), 0) AS bytes, min(received_at) AS oldest FROM inbox',
     )
     .get() as { waiting: number; bytes: number; oldest: number | null }
-  const kept = db.prepare('SELECT count(*) AS kept FROM kept_deliveries').get() as { kept: number }
+  const kept = db.prepare('SELECT count(*) AS kept FROM quarantined_deliveries').get() as { kept: number }
   const times = [table.oldest, beside.oldest].filter(time => typeof time === 'number')
   return {
     waiting: table.waiting + beside.waiting,

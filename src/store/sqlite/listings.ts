@@ -31,9 +31,9 @@ const writeListing = `
          excluded.parent_id, excluded.text)`
 
 export function sqliteListings(db: Database, recent: RecentChunks): Listings {
-  /** By run: what it is listed as, if the mark in its row is still this one. Others may have written the run since. */
-  const noted = new Map<number, { readonly mark: number; readonly values: ListingValues }>()
-  let nextMark = Math.floor(Math.random() * 2 ** 50)
+  /** By run: what it is listed as, if the version in its row is still this one. Others may have written the run since. */
+  const noted = new Map<number, { readonly version: number; readonly values: ListingValues }>()
+  let nextVersion = Math.floor(Math.random() * 2 ** 50)
 
   function valuesOf(row: Row): ListingValues | undefined {
     const head = headOf(row)
@@ -49,16 +49,16 @@ export function sqliteListings(db: Database, recent: RecentChunks): Listings {
 
   /** Answers how many waited. */
   function list(): number {
-    const waiting = db.prepare('SELECT run_id, mark FROM unlisted_runs ORDER BY run_id LIMIT ?').all(many)
+    const waiting = db.prepare('SELECT run_id, version FROM unlisted_runs ORDER BY run_id LIMIT ?').all(many)
     const runOf = db.prepare('SELECT * FROM runs WHERE id = ?')
     const isThere = db.prepare('SELECT 1 FROM runs WHERE id = ?')
     const write = db.prepare(writeListing)
     const done = db.prepare('DELETE FROM unlisted_runs WHERE run_id = ?')
-    for (const { run_id: id, mark } of waiting as { run_id: number; mark: number }[]) {
+    for (const { run_id: id, version } of waiting as { run_id: number; version: number }[]) {
       const known = noted.get(id)
       noted.delete(id)
-      const row = known?.mark === mark ? undefined : runOf.get(id)
-      const values = known?.mark === mark ? isThere.get(id) && known.values : row && readValues(row)
+      const row = known?.version === version ? undefined : runOf.get(id)
+      const values = known?.version === version ? isThere.get(id) && known.values : row && readValues(row)
       if (values !== undefined) write.run(id, ...values)
       done.run(id)
     }
@@ -71,9 +71,9 @@ export function sqliteListings(db: Database, recent: RecentChunks): Listings {
     note: (runId, run, now) => {
       const listing = listingOf(run, now)
       if (listing === undefined) return
-      const mark = nextMark++
-      db.prepare('INSERT OR REPLACE INTO unlisted_runs VALUES (?, ?)').run(runId, mark)
-      noted.set(runId, { mark, values: listingValues(listing) })
+      const version = nextVersion++
+      db.prepare('INSERT OR REPLACE INTO unlisted_runs VALUES (?, ?)').run(runId, version)
+      noted.set(runId, { version, values: listingValues(listing) })
     },
     listMany: () => {
       if (noted.size >= many) list()

@@ -12,15 +12,15 @@ export function sqliteNotes(db: Database): Pick<Store, 'notes' | 'leases' | 'cou
       change: async (name, change) =>
         db.transaction(() => {
           const { value, result } = change(read(db, name), db.now())
-          if (value === undefined) db.prepare('DELETE FROM notes WHERE name = ?').run(name)
-          else db.prepare('INSERT OR REPLACE INTO notes VALUES (?, ?)').run(name, JSON.stringify(value))
+          if (value === undefined) db.prepare('DELETE FROM key_value WHERE name = ?').run(name)
+          else db.prepare('INSERT OR REPLACE INTO key_value VALUES (?, ?)').run(name, JSON.stringify(value))
           return result
         }),
       list: async prefix =>
         notesOf(
           db.damaged,
           db
-            .prepare('SELECT name, value FROM notes WHERE substr(name, 1, ?) = ? ORDER BY name')
+            .prepare('SELECT name, value FROM key_value WHERE substr(name, 1, ?) = ? ORDER BY name')
             .all(prefix.length, prefix),
         ),
     },
@@ -52,5 +52,5 @@ export function sqliteNotes(db: Database): Pick<Store, 'notes' | 'leases' | 'cou
 }
 
 function read(db: Database, name: string): Json | undefined {
-  return noteOf(db.damaged, db.prepare('SELECT name, value FROM notes WHERE name = ?').get(name))
+  return noteOf(db.damaged, db.prepare('SELECT name, value FROM key_value WHERE name = ?').get(name))
 }

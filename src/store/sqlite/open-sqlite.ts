@@ -9,7 +9,7 @@ import { createRecentChunks } from './recent-chunks.ts'
 import { sqliteListings, type Listings } from './listings.ts'
 import { sqliteExports } from './outbox.ts'
 import { createLeases } from './leases.ts'
-import { eraseUnderstood, journalBytes, journalFolder, moveJournal, proveFolder, usualRoom } from './wal/segments.ts'
+import { eraseUnderstood, journalBytes, journalFolder, proveFolder, refuseOldLog, usualRoom } from './wal/segments.ts'
 import { journalFault } from './inbox-writer.ts'
 import { beginJournal, journalState, readProgress } from './wal-checkpoint.ts'
 import { journalInbox, type JournalInbox } from './wal-inbox.ts'
@@ -41,8 +41,7 @@ export function openSqlite(file: string, options: StoreOptions, marks = journalM
   let db: Database | undefined
   try {
     const folder = journalFolder(real)
-    // An earlier version kept it by the name that the file was called by.
-    moveJournal(journalFolder(path.resolve(file)), folder)
+    refuseOldLog(real)
     db = openOwnDatabase(real, options)
     const store = ownStore(db, options, { folder, marks, noteFile: `${real}-reading` })
     return {
@@ -131,7 +130,7 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnJournal): Store 
     reclaim: async () => {
       db.transaction(() => {
         // Leases in rows: of a file that an earlier version served, or that was copied from PostgreSQL.
-        db.prepare(`UPDATE exports SET due_at = ?, lease = NULL WHERE state = 'owed' AND lease IS NOT NULL`).run(
+        db.prepare(`UPDATE outbox SET due_at = ?, lease = NULL WHERE state = 'pending' AND lease IS NOT NULL`).run(
           db.now(),
         )
         reclaimAsking(db)
@@ -199,7 +198,7 @@ async function proveJournal(folder: string): Promise<void> {
 }
 
 function bringBack(db: Database): number {
-  const keys = 'UPDATE fresh_keys SET heard_at = ?1 WHERE heard_at > ?1'
+  const keys = 'UPDATE recent_delivery_keys SET seen_at = ?1 WHERE seen_at > ?1'
   const now = db.now()
   return db.transaction(() =>
     [...broughtBack, keys].reduce((rows, sql) => rows + Number(db.prepare(sql).run(now).changes), 0),

@@ -30,7 +30,7 @@ export function sqliteExports(db: Database, recent: RecentChunks): Outbox {
     dueIn: async lane => {
       const rows = db
         .prepare(
-          `SELECT id, due_at FROM exports WHERE state = 'owed' AND destination = ? AND signal = ?
+          `SELECT id, due_at FROM outbox WHERE state = 'pending' AND destination = ? AND signal = ?
            ORDER BY due_at, id LIMIT ?`,
         )
         // What is held was due before and comes first: the first that nobody holds is still among these.
@@ -45,15 +45,15 @@ export function sqliteExports(db: Database, recent: RecentChunks): Outbox {
     deadLetter: async id => {
       const row = db.prepare(`${selectDead} AND e.id = ?`).get(id) as Row | undefined
       if (row === undefined) return undefined
-      return { letter: deadLetterOf(row), part: exportedPart(db.damaged, id, () => storedPart(row.view)) }
+      return { letter: deadLetterOf(row), part: exportedPart(db.damaged, id, () => storedPart(row.content)) }
     },
     retryDead: async ids => {
       const now = db.now()
-      const sql = `UPDATE exports SET state = 'owed', due_at = ?, tries = 0, settled_at = NULL WHERE state = 'dead'`
+      const sql = `UPDATE outbox SET state = 'pending', due_at = ?, tries = 0, settled_at = NULL WHERE state = 'dead'`
       return change(db, sql, [now], ids)
     },
     dropDead: async ids => {
-      const sql = `UPDATE exports SET state = 'dropped', settled_at = ? WHERE state = 'dead'`
+      const sql = `UPDATE outbox SET state = 'dropped', settled_at = ? WHERE state = 'dead'`
       return change(db, sql, [db.now()], ids)
     },
   }
@@ -72,7 +72,7 @@ function freeItems(
     (
       db
         .prepare(
-          `SELECT id FROM exports WHERE state = 'owed' AND destination = ? AND signal = ? AND due_at <= ?
+          `SELECT id FROM outbox WHERE state = 'pending' AND destination = ? AND signal = ? AND due_at <= ?
            ORDER BY due_at ${order}, id ${order} LIMIT ?`,
         )
         // What is held stays among them in the table.
@@ -83,36 +83,36 @@ function freeItems(
       .map(({ id }) => id)
   const oldest = ids('ASC')
   const newest = oldest.length < limit ? oldest.toReversed() : ids('DESC')
-  const rowOf = db.prepare('SELECT part_id, tries, owed_at FROM exports WHERE id = ?')
-  const view = db.prepare('SELECT view FROM parts WHERE id = ?')
+  const rowOf = db.prepare('SELECT chunk_id, tries, pending_since FROM outbox WHERE id = ?')
+  const content = db.prepare('SELECT content FROM chunks WHERE id = ?')
   const items: OutboxEntry[] = []
   const damaged: DamagedItem[] = []
   let bytes = 0
   for (const id of bothEnds(oldest, newest, limit)) {
     if (bytes >= maxBytes) break
-    const row = rowOf.get(id) as { part_id: number; tries: number; owed_at: number }
-    const known = recent.recall(row.part_id)
-    const text = known === undefined ? (view.get(row.part_id)?.view as string) : ''
+    const row = rowOf.get(id) as { chunk_id: number; tries: number; pending_since: number }
+    const known = recent.recall(row.chunk_id)
+    const text = known === undefined ? (content.get(row.chunk_id)?.content as string) : ''
     const part = known?.chunk ?? exportedPart(db.damaged, id, () => storedPart(text))
     bytes += known?.size ?? text.length
     if (part === undefined) damaged.push({ id })
-    else items.push({ id, chunk: part, tries: row.tries, pendingSince: row.owed_at })
+    else items.push({ id, chunk: part, tries: row.tries, pendingSince: row.pending_since })
   }
   return { items, damaged }
 }
 
 /** False when it is no longer owed. */
 function settle(db: Database, settlement: Settlement, now: number): boolean {
-  const where = `WHERE id = ? AND state = 'owed'`
+  const where = `WHERE id = ? AND state = 'pending'`
   const result = ((): { changes: number | bigint } => {
     switch (settlement.as) {
       case 'delivered':
         return db
-          .prepare(`UPDATE exports SET state = 'delivered', settled_at = ?, error = NULL ${where}`)
+          .prepare(`UPDATE outbox SET state = 'delivered', settled_at = ?, error = NULL ${where}`)
           .run(now, settlement.id)
       case 'later':
         return db
-          .prepare(`UPDATE exports SET due_at = ?, error = ?, tries = tries + ? ${where}`)
+          .prepare(`UPDATE outbox SET due_at = ?, error = ?, tries = tries + ? ${where}`)
           .run(
             now + Math.min(longestPutOff, settlement.forMs),
             settlement.error,
@@ -124,7 +124,7 @@ function settle(db: Database, settlement: Settlement, now: number): boolean {
         return { changes: 1 }
       case 'rejected':
         return db
-          .prepare(`UPDATE exports SET state = 'dead', settled_at = ?, answer_status = ?, error = ? ${where}`)
+          .prepare(`UPDATE outbox SET state = 'dead', settled_at = ?, answer_status = ?, error = ? ${where}`)
           .run(now, settlement.status, settlement.error, settlement.id)
     }
   })()

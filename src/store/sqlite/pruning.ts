@@ -35,28 +35,28 @@ export function sqlitePruning(
       ),
     deadLetters: async (before, limit) =>
       changes(
-        `UPDATE exports SET state = 'dropped'
-         WHERE id IN (SELECT id FROM exports WHERE state = 'dead' AND settled_at < ? ORDER BY settled_at LIMIT ?)`,
+        `UPDATE outbox SET state = 'dropped'
+         WHERE id IN (SELECT id FROM outbox WHERE state = 'dead' AND settled_at < ? ORDER BY settled_at LIMIT ?)`,
         ...[before, limit],
       ),
     unserved: async ({ destination, signal }, before, limit) =>
       changes(
-        `UPDATE exports SET state = 'dropped', settled_at = owed_at WHERE id IN
-           (SELECT id FROM exports WHERE state = 'owed' AND destination = ? AND signal = ? AND owed_at < ? LIMIT ?)`,
+        `UPDATE outbox SET state = 'dropped', settled_at = pending_since WHERE id IN
+           (SELECT id FROM outbox WHERE state = 'pending' AND destination = ? AND signal = ? AND pending_since < ? LIMIT ?)`,
         ...[destination, signal, before, limit],
       ),
     quarantinedDeliveries: async (before, limit) =>
       changes(
-        'DELETE FROM kept_deliveries WHERE id IN (SELECT id FROM kept_deliveries WHERE received_at < ? LIMIT ?)',
+        'DELETE FROM quarantined_deliveries WHERE id IN (SELECT id FROM quarantined_deliveries WHERE received_at < ? LIMIT ?)',
         ...[before, limit],
       ),
     keys: async (before, limit) =>
       changes(
-        'DELETE FROM delivery_keys WHERE key IN (SELECT key FROM delivery_keys WHERE heard_at < ? ORDER BY heard_at LIMIT ?)',
+        'DELETE FROM delivery_keys WHERE key IN (SELECT key FROM delivery_keys WHERE seen_at < ? ORDER BY seen_at LIMIT ?)',
         ...[before, limit],
       ) +
       changes(
-        'DELETE FROM fresh_keys WHERE seq IN (SELECT seq FROM fresh_keys WHERE heard_at < ? ORDER BY seq LIMIT ?)',
+        'DELETE FROM recent_delivery_keys WHERE seq IN (SELECT seq FROM recent_delivery_keys WHERE seen_at < ? ORDER BY seq LIMIT ?)',
         ...[before, limit],
       ),
     fullness: async () => fullness(),
@@ -80,8 +80,8 @@ function pruneRuns(
     .all(before, from?.changedAt ?? -1, from?.id ?? -1, limit) as Row[]
   // Sent only lately: the pages still show it.
   const isBusy = db.prepare(
-    `SELECT 1 FROM parts p LEFT JOIN exports e ON e.part_id = p.id
-     WHERE p.run_id = ?1 AND (p.frozen_at BETWEEN ?2 AND ?3 OR e.state IN ('owed', 'dead') OR e.settled_at BETWEEN ?2 AND ?3) LIMIT 1`,
+    `SELECT 1 FROM chunks p LEFT JOIN outbox e ON e.chunk_id = p.id
+     WHERE p.run_id = ?1 AND (p.snapshot_at BETWEEN ?2 AND ?3 OR e.state IN ('pending', 'dead') OR e.settled_at BETWEEN ?2 AND ?3) LIMIT 1`,
   )
   let pruned = 0
   let remembered = 0

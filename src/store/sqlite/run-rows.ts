@@ -45,11 +45,11 @@ function* rowsOf(db: Database, run: number): Generator<Row> {
 /** The run's parts that tell of jobs with ids from `first` to `last`. */
 function toldParts(db: Database, recent: RecentChunks, run: number, first: number, last: number): Chunk[] {
   const ids = db
-    .prepare('SELECT id FROM parts WHERE run_id = ? AND first_job <= ? AND last_job >= ? ORDER BY id')
+    .prepare('SELECT id FROM chunks WHERE run_id = ? AND first_job <= ? AND last_job >= ? ORDER BY id')
     .all(run, last, first)
-  const view = db.prepare('SELECT view FROM parts WHERE id = ?')
+  const content = db.prepare('SELECT content FROM chunks WHERE id = ?')
   return ids.map(row => {
     const id = row.id as number
-    return recent.recall(id)?.chunk ?? storedPart(view.get(id)?.view)
+    return recent.recall(id)?.chunk ?? storedPart(content.get(id)?.content)
   })
 }

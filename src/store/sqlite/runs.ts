@@ -119,7 +119,7 @@ function transact(
         totals.push(...(change.totals ?? []))
       } else if (row !== undefined && item.source !== undefined && known?.firstSeenBy[item.source] === undefined) {
         const firstSeenBy = { ...known?.firstSeenBy, [item.source]: now }
-        db.prepare('UPDATE runs SET heard_from = ? WHERE id = ?').run(JSON.stringify(firstSeenBy), row.id as number)
+        db.prepare('UPDATE runs SET first_seen_by = ? WHERE id = ?').run(JSON.stringify(firstSeenBy), row.id as number)
       }
     }
     moveTotals(db, totals, now)
@@ -166,7 +166,7 @@ function write(
   if (id === undefined) {
     const inserted = db
       .prepare(
-        `INSERT INTO runs (project_id, status, name, project, pipeline, attempts, heard_from, changed_at, ended_at,
+        `INSERT INTO runs (project_id, status, name, project, pipeline, attempts, first_seen_by, changed_at, ended_at,
                            enriching_until, due_at, instance, pipeline_id)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       )
@@ -174,7 +174,7 @@ function write(
     id = Number(inserted.lastInsertRowid)
   } else {
     db.prepare(
-      `UPDATE runs SET project_id = ?, status = ?, name = ?, project = ?, pipeline = ?, attempts = ?, heard_from = ?,
+      `UPDATE runs SET project_id = ?, status = ?, name = ?, project = ?, pipeline = ?, attempts = ?, first_seen_by = ?,
               changed_at = ?, ended_at = ?, enriching_until = ?, due_at = ? WHERE id = ?`,
     ).run(...values, id)
   }
@@ -188,10 +188,10 @@ function write(
 }
 
 function writeJobs(db: Database, runId: number, { rows, marks }: JobWrites): void {
-  const mark = db.prepare('UPDATE jobs SET frozen = ? WHERE run_id = ? AND job_id = ?')
+  const mark = db.prepare('UPDATE jobs SET snapshot = ? WHERE run_id = ? AND job_id = ?')
   const put = db.prepare(
-    `INSERT INTO jobs (run_id, job_id, record, times, frozen) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT (run_id, job_id) DO UPDATE SET record = excluded.record, times = excluded.times, frozen = excluded.frozen`,
+    `INSERT INTO jobs (run_id, job_id, record, times, snapshot) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (run_id, job_id) DO UPDATE SET record = excluded.record, times = excluded.times, snapshot = excluded.snapshot`,
   )
   for (const { id, snapshot: frozen } of marks)
     mark.run(frozen === undefined ? null : JSON.stringify(frozen), runId, id)
@@ -212,11 +212,11 @@ function owe(
   const [first, last] = toldRange(part, told) ?? [null, null]
   const { lastInsertRowid } = db
     .prepare(
-      'INSERT INTO parts (run_id, attempt, part, view, frozen_at, first_job, last_job) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO chunks (run_id, attempt, number, content, snapshot_at, first_job, last_job) VALUES (?, ?, ?, ?, ?, ?, ?)',
     )
     .run(runId, part.attempt, part.number, view, now, first, last)
   const insert = db.prepare(
-    `INSERT INTO exports (part_id, signal, destination, state, owed_at, due_at) VALUES (?, ?, ?, 'owed', ?, ?)`,
+    `INSERT INTO outbox (chunk_id, signal, destination, state, pending_since, due_at) VALUES (?, ?, ?, 'pending', ?, ?)`,
   )
   for (const { signal, destination } of to) insert.run(lastInsertRowid, signal, destination, now, now)
   return { id: Number(lastInsertRowid), chunk: part, size: view.length }

@@ -77,23 +77,23 @@ function startAt(from: number): Ahead {
 }
 
 function reached(db: Database): number {
-  return (db.prepare('SELECT part_id FROM trends_reached WHERE id = 1').get()?.part_id ?? 0) as number
+  return (db.prepare('SELECT chunk_id FROM trends_reached WHERE id = 1').get()?.chunk_id ?? 0) as number
 }
 
 /** One writer at a time: no part with a smaller number can appear later. Answers how many parts it read, one at least if there is one. */
 function read(db: Database, recent: RecentChunks, ahead: Ahead, limit: number): number {
   const rows = db.prepare(takeInSql.numbers).all(ahead.last, limit) as { id: number; run_id: number }[]
-  const view = db.prepare('SELECT view FROM parts WHERE id = ?')
+  const content = db.prepare('SELECT content FROM chunks WHERE id = ?')
   let count = 0
   for (const { id, run_id: run } of rows) {
     if (count > 0 && ahead.sums.size >= rowsHeld) break
     count += 1
     ahead.last = id
-    const part = recent.recall(id)?.chunk ?? countedPart(db.damaged, id, view.get(id)?.view)
+    const part = recent.recall(id)?.chunk ?? countedPart(db.damaged, id, content.get(id)?.content)
     if (part === undefined) continue
     if (ahead.failures.isMissing(run, part)) {
       for (const row of db.prepare(takeInSql.earlier).iterate(run, id)) {
-        const earlier = countedPart(db.damaged, row.id as number, row.view)
+        const earlier = countedPart(db.damaged, row.id as number, row.content)
         if (earlier !== undefined) ahead.failures.tell(earlier)
       }
     }

@@ -1,7 +1,7 @@
 // What the database knows of the journal beside it: how far it is understood, and what of it was lost.
 import { alsoUnderstood, isUnderstood, lastUnderstood, waitingUpTo, type Progress } from './wal/checkpoint.ts'
 import { endOfJournal, readJournal, type Unread } from './wal/reader.ts'
-import { leastBytes } from './wal/record.ts'
+import { headBytes } from './wal/record.ts'
 import { storedJson } from '../sql/stored-json.ts'
 import { listSegments } from './wal/segments.ts'
 import type { Database } from './database.ts'
@@ -61,7 +61,7 @@ export function beginJournal({ db, folder, marks, log }: BeginJournalOptions): v
   let seq = Math.max(mark?.seq ?? 0, understood.seq, named)
   const damaged = unread.filter(({ isTorn }) => !isTorn)
   if (damaged.length > 0 && (mark?.seq ?? 0) >= understood.seq) {
-    const most = damaged.reduce((sum, one) => sum + Math.ceil(one.bytes / leastBytes), 0)
+    const most = damaged.reduce((sum, one) => sum + Math.ceil(one.bytes / headBytes), 0)
     const next = alsoUnderstood(progress, [{ from: seq + 1, to: seq + most, bytes: 0 }])
     // How many they were nobody can tell: at least as many as there are such places.
     const gaps = damaged.map((_, at) => ({ from: seq + 1 + at, to: seq + 1 + at }))
@@ -97,7 +97,7 @@ export function journalState(progress: Progress, folder: string): JournalState {
 }
 
 export function readProgress(db: Database): Progress {
-  const row = db.prepare('SELECT seq, bytes, beyond FROM journal_progress').get()
+  const row = db.prepare('SELECT seq, bytes, beyond FROM wal_checkpoint').get()
   const { seq, bytes, beyond } = row as { seq: number; bytes: number; beyond: string }
   // Without it what lies beyond is read once more, and changes nothing.
   const read = (): [number, number, number][] => storedJson(beyond)
@@ -107,7 +107,7 @@ export function readProgress(db: Database): Progress {
 }
 
 export function writeProgress(db: Database, { to, beyond }: Progress): void {
-  db.prepare('UPDATE journal_progress SET seq = ?, bytes = ?, beyond = ?').run(
+  db.prepare('UPDATE wal_checkpoint SET seq = ?, bytes = ?, beyond = ?').run(
     ...[to.seq, to.bytes, JSON.stringify([...beyond.values()].map(one => [one.from, one.to, one.bytes]))],
   )
 }

@@ -1,8 +1,16 @@
 // Reads the journal in its order, from any delivery on. What cannot be read it passes over, to the next record that can be, in the same
 // file or in a later one; the seqs say what is missing.
 import { closeSync, fstatSync } from 'node:fs'
-import { endOf, type JournalRecord, type RecordHead } from './record.ts'
-import { formatOf, isThere, listSegments, openSegment, type Segment } from './segments.ts'
+import {
+  endOf,
+  headBytes,
+  mark,
+  saltedFormat,
+  type JournalRecord,
+  type RecordFormat,
+  type RecordHead,
+} from './record.ts'
+import { isThere, listSegments, openSegment, type Segment } from './segments.ts'
 import { readBytes } from './read-bytes.ts'
 import type { Mark } from './positions.ts'
 
@@ -48,7 +56,7 @@ const chunkBytes = 1 << 20
 
 interface OpenFile {
   readonly segment: Segment
-  readonly format: ReturnType<typeof formatOf>
+  readonly format: RecordFormat
   readonly descriptor: number
   readonly identity: string
 }
@@ -77,7 +85,7 @@ export function readJournal(folder: string, after: number): JournalReader {
       return false
     }
     leave()
-    file = { segment, format: formatOf(segment), descriptor, identity }
+    file = { segment, format: saltedFormat(segment.salt), descriptor, identity }
     offset = 0
     barrenAt = -1
     chunk = { bytes: Buffer.alloc(0), from: 0, end: 0 }
@@ -98,7 +106,7 @@ export function readJournal(folder: string, after: number): JournalReader {
       file: segment.file,
       offset,
       bytes,
-      isTorn: isTorn(format, readBytes(descriptor, offset, Math.min(bytes, format.headBytes)), bytes),
+      isTorn: isTorn(format, readBytes(descriptor, offset, Math.min(bytes, headBytes)), bytes),
     })
   }
 
@@ -128,7 +136,7 @@ export function readJournal(folder: string, after: number): JournalReader {
   function look(end: number): { readonly head: RecordHead | undefined; readonly found?: Found } {
     if (file === undefined) return { head: undefined }
     const { format, segment } = file
-    const head = format.readHead(bytesAt(offset, format.headBytes, end))
+    const head = format.readHead(bytesAt(offset, headBytes, end))
     const record = head && format.decode(bytesAt(offset, head.length, end))
     if (head !== undefined && record !== undefined && head.seq <= chunk.end) {
       return { head, found: { record, place: { segment, offset, length: head.length }, unread } }
@@ -155,9 +163,7 @@ export function readJournal(folder: string, after: number): JournalReader {
   }
 
   function nextHead({ format }: OpenFile, from: number, size: number, end: number): number | undefined {
-    const { mark, headBytes } = format
     const isHead = (place: number): boolean => format.readHead(bytesAt(place, headBytes, end)) !== undefined
-    if (mark === undefined) return from < size && isHead(from) ? from : undefined
     for (let at = from; at + headBytes <= size;) {
       const bytes = bytesAt(at, headBytes, end)
       const here = bytes.indexOf(mark)
@@ -212,7 +218,7 @@ export function readJournal(folder: string, after: number): JournalReader {
       if (!isThere(segment.file, descriptor)) return undefined
       const bytes = sizeOf(file) - offset
       if (bytes <= 0) return unread
-      const torn = isTorn(format, readBytes(descriptor, offset, Math.min(bytes, format.headBytes)), bytes)
+      const torn = isTorn(format, readBytes(descriptor, offset, Math.min(bytes, headBytes)), bytes)
       return [...unread, { file: segment.file, offset, bytes, isTorn: torn }]
     },
     close: () => {
@@ -226,8 +232,8 @@ function sizeOf({ descriptor }: OpenFile): number {
   return fstatSync(descriptor).size
 }
 
-function isTorn(format: ReturnType<typeof formatOf>, head: Buffer, bytes: number): boolean {
-  return bytes < format.headBytes || (format.readHead(head)?.length ?? 0) > bytes
+function isTorn(format: RecordFormat, head: Buffer, bytes: number): boolean {
+  return bytes < headBytes || (format.readHead(head)?.length ?? 0) > bytes
 }
 
 /** Reads the record of that number again; undefined where it is not there any more. */
@@ -235,7 +241,7 @@ export function readAgain({ segment, offset, length }: Place, seq: number): Jour
   const descriptor = openSegment(segment)
   if (descriptor === undefined) return undefined
   try {
-    const record = formatOf(segment).decode(readBytes(descriptor, offset, length))
+    const record = saltedFormat(segment.salt).decode(readBytes(descriptor, offset, length))
     return record?.seq === seq ? record : undefined
   } finally {
     closeSync(descriptor)

@@ -24,23 +24,20 @@ export interface RecordHead {
 
 /** How the records of one file are read. */
 export interface RecordFormat {
-  /** Bytes of a head. */
-  readonly headBytes: number
-  /** Undefined where no record begins. Asks for `headBytes` bytes. */
+  /** Undefined where no record begins. Asks for `headBytes`. */
   readHead(bytes: Buffer): RecordHead | undefined
   /** Reads a whole record, whose body stays where it is; undefined where it is not what was written. */
   decode(bytes: Buffer): JournalRecord | undefined
-  /** What each record begins with, where that and the head's checksum tell a record from anything else. */
-  readonly mark: Buffer | undefined
 }
 
 // Little endian: the mark; the checksum of the rest of the head; how long the facts and the body are; seq, bytesBefore and receivedAt
 // as doubles; the checksum of all that follows; the facts, JSON in UTF-8; the body as it came.
 const at = { mark: 0, check: 4, facts: 8, body: 12, seq: 16, bytesBefore: 24, receivedAt: 32, restCheck: 40, end: 44 }
-const mark = Buffer.from('PSJ2')
+/** Each record begins with it; that and the head's checksum tell a record from anything else. */
+export const mark = Buffer.from('PSJ2')
 
-/** No record has fewer. */
-export const leastBytes = at.end
+/** Of a record's head; no record has fewer. */
+export const headBytes = at.end
 
 /** The place in the journal behind this one. */
 export function endOf({ seq, bytesBefore, delivery }: JournalRecord): Mark {
@@ -78,8 +75,6 @@ export function saltedFormat(salt: number): RecordFormat {
     return { seq: bytes.readDoubleLE(at.seq), length }
   }
   return {
-    headBytes: at.end,
-    mark,
     readHead,
     decode: bytes => {
       const head = readHead(bytes)

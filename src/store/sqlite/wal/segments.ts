@@ -1,30 +1,28 @@
 // The journal's files: a folder of segments, each named by the first delivery that it may hold, so that their names are an order, and
 // by the salt of its checksums.
 import { randomBytes } from 'node:crypto'
-import { constants, fstatSync, openSync, readdirSync, renameSync, statSync } from 'node:fs'
+import { constants, fstatSync, openSync, readdirSync, statSync } from 'node:fs'
 import { open, rm, unlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { threadId } from 'node:worker_threads'
-import { firstFormat } from './first-format.ts'
 import { makePrivateFolder } from '../private-place.ts'
-import { makeFolder, syncFolder } from '../folder.ts'
-import { saltedFormat, type RecordFormat } from './record.ts'
+import { syncFolder } from '../folder.ts'
 import { StoreError } from '../../../lib/fault.ts'
+import { leaveOldSchema } from '../../sql/schema.ts'
 import type { JournalMarks } from './positions.ts'
 
 export interface Segment {
   readonly first: number
   readonly file: string
-  /** Undefined in those of the first version. */
-  readonly salt: number | undefined
+  readonly salt: number
 }
 
 /** A third number is that of a file whose name was taken. */
-const named = /^(\d{16})(?:-([0-9a-f]{8}))?(?:-\d+)?\.journal$/
+const named = /^(\d{16})-([0-9a-f]{8})(?:-\d+)?\.wal$/
 
 /** The folder of the store in this file. */
 export function journalFolder(storeFile: string): string {
-  return `${storeFile}-inbox`
+  return `${storeFile}-deliveries`
 }
 
 /** In their order; none where there is no folder. */
@@ -32,9 +30,8 @@ export function listSegments(folder: string): Segment[] {
   return namesIn(folder)
     .flatMap(name => {
       const [, first, salt] = named.exec(name) ?? []
-      if (first === undefined) return []
-      const file = path.join(folder, name)
-      return [{ first: Number(first), file, salt: salt === undefined ? undefined : Number.parseInt(salt, 16) }]
+      if (first === undefined || salt === undefined) return []
+      return [{ first: Number(first), file: path.join(folder, name), salt: Number.parseInt(salt, 16) }]
     })
     .sort((a, b) => a.first - b.first || (a.file < b.file ? -1 : 1))
 }
@@ -48,22 +45,14 @@ function namesIn(folder: string): string[] {
   }
 }
 
-export function formatOf({ salt }: Segment): RecordFormat {
-  return salt === undefined ? firstFormat : saltedFormat(salt)
-}
-
-/** Moves what one folder holds to another. Throws StoreError where both hold some. */
-export function moveJournal(from: string, to: string): void {
-  if (from === to || listSegments(from).length === 0) return
-  if (listSegments(to).length > 0) {
-    throw new StoreError(
-      `There are two folders of deliveries for one store: ${from} and ${to}.`,
-      'Start the daemon with a copy of the store beside each, or move the older one away.',
-    )
-  }
-  makeFolder(to)
-  for (const { file } of listSegments(from)) renameSync(file, path.join(to, path.basename(file)))
-  for (const folder of [to, from]) syncFolder(folder)
+/** Throws StoreError where a version of before the first release has left deliveries that it did not export. */
+export function refuseOldLog(storeFile: string): void {
+  const folder = `${storeFile}-inbox`
+  if (!namesIn(folder).some(name => name.endsWith('.journal'))) return
+  throw new StoreError(
+    `${folder} has deliveries of a version of before the first release, which this one does not read.`,
+    leaveOldSchema('a new file in another folder'),
+  )
 }
 
 /** Bytes that the segments take. */
@@ -73,13 +62,12 @@ export function journalBytes(folder: string): number {
 
 export interface OpenSegment extends Segment {
   readonly descriptor: number
-  readonly salt: number
 }
 
 /** Makes an empty one (folder 0700, file 0600) that is still there after a power failure; answers it open for reading and writing. */
 export function createSegment(folder: string, first: number): OpenSegment {
   const salt = randomBytes(4)
-  const name = `${String(first).padStart(16, '0')}-${salt.toString('hex')}.journal`
+  const name = `${String(first).padStart(16, '0')}-${salt.toString('hex')}.wal`
   return { first, salt: salt.readUInt32BE(), ...createFile(path.join(folder, name)) }
 }
 
@@ -88,10 +76,10 @@ const mostNames = 99
 
 /** Makes one of the same name again, or of one like it where somebody has put another file in its place. */
 export function createAgain({ file }: Segment): { readonly file: string; readonly descriptor: number } {
-  const bare = file.replace(/(-[0-9a-f]{8})-\d+\.journal$/, '$1').replace(/\.journal$/, '')
+  const bare = file.replace(/(-[0-9a-f]{8})-\d+\.wal$/, '$1').replace(/\.wal$/, '')
   for (let count = 0; ; count += 1) {
     try {
-      return createFile(count === 0 ? file : `${bare}-${count}.journal`)
+      return createFile(count === 0 ? file : `${bare}-${count}.wal`)
     } catch (error) {
       if (count === mostNames || !(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
     }

@@ -1,0 +1,249 @@
+// The tables that both databases have, as one text; times are milliseconds of Unix time. JSON is kept as text: it is never queried, and
+// text keeps it as it came.
+
+/** What each database has its own words for. */
+export interface Dialect {
+  /** A primary key that is given by the database, in rising order. */
+  readonly id: string
+  /** The same, where no number may come twice, even after its row is gone. */
+  readonly idForGood: string
+  /** A primary key that is another table's. */
+  readonly ownId: string
+  readonly bytes: string
+  /** Behind a table whose rows lie in the order of their primary key. */
+  readonly byKey: string
+}
+
+/** A schema of before the first release, with other names: it is refused, for nothing reads it. */
+export const isOldSchema = {
+  sqlite: `SELECT 1 FROM sqlite_schema WHERE name = 'kept_deliveries'`,
+  postgres: `SELECT 1 FROM pg_class WHERE relname = 'kept_deliveries' AND relnamespace = current_schema()::regnamespace`,
+} as const
+
+/** What to do with a store that has it. `start`: what the new version is to be started with. */
+export function leaveOldSchema(start: string): string {
+  return `Let the version that wrote it export what is pending, stop it, and start this one with ${start}.`
+}
+
+export function schemaOf({ id, idForGood, ownId, bytes, byKey }: Dialect): string {
+  return `
+  -- Deliveries that were accepted and are not yet processed. On SQLite those of the ingress are in the write-ahead log instead, and
+  -- the last three columns are not used.
+  CREATE TABLE inbox (
+    id           ${idForGood},
+    key          text,
+    event        text     NOT NULL,
+    instance     text,
+    source       text     NOT NULL,
+    received_at  bigint   NOT NULL,
+    body         ${bytes} NOT NULL,
+    lease        text,
+    leased_until bigint   NOT NULL DEFAULT 0,
+    -- How often whoever had leased it has not come back.
+    tries        smallint NOT NULL DEFAULT 0
+  );
+
+  -- Keys of deliveries, remembered for a week so that one that is sent again is answered as a duplicate.
+  CREATE TABLE delivery_keys (
+    key     text PRIMARY KEY,
+    seen_at bigint NOT NULL
+  ) ${byKey};
+  CREATE INDEX delivery_keys_by_age ON delivery_keys (seen_at);
+
+  -- Deliveries that could not be decoded.
+  CREATE TABLE quarantined_deliveries (
+    id          ${id},
+    key         text,
+    event       text     NOT NULL,
+    instance    text,
+    source      text     NOT NULL,
+    received_at bigint   NOT NULL,
+    body        ${bytes} NOT NULL,
+    reason      text     NOT NULL,
+    version     text     NOT NULL
+  );
+
+  CREATE TABLE runs (
+    id              ${id},
+    instance        text   NOT NULL,
+    pipeline_id     bigint NOT NULL,
+    project_id      bigint NOT NULL,
+    name            text,
+    status          text,
+    project         text   NOT NULL,
+    pipeline        text,
+    attempts        text   NOT NULL,
+    first_seen_by   text   NOT NULL,
+    changed_at      bigint NOT NULL,
+    ended_at        bigint,
+    enriching_until bigint,
+    due_at          bigint,
+    UNIQUE (instance, pipeline_id)
+  );
+  CREATE INDEX runs_due ON runs (due_at) WHERE due_at IS NOT NULL;
+  CREATE INDEX runs_at_rest ON runs (changed_at, id) WHERE due_at IS NULL;
+  CREATE INDEX runs_active ON runs (instance, project_id, name, status)
+    WHERE due_at IS NOT NULL AND status NOT IN ('success', 'failed', 'canceled', 'skipped');
+  CREATE INDEX runs_without_snapshot ON runs (instance, pipeline_id) WHERE attempts = '[]';
+
+  -- Jobs that no chunk alone can restore.
+  CREATE TABLE jobs (
+    run_id   bigint NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    job_id   bigint NOT NULL,
+    record   text   NOT NULL,
+    times    text   NOT NULL,
+    snapshot text,
+    PRIMARY KEY (run_id, job_id)
+  ) ${byKey};
+
+  -- Snapshots, in chunks that each fit one request: sent as they are, whatever the run becomes. Between which ids a chunk has jobs
+  -- without a row, or without their snapshot in it; null where it has none.
+  CREATE TABLE chunks (
+    id          ${id},
+    run_id      bigint  NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    attempt     integer NOT NULL,
+    number      integer NOT NULL,
+    content     text    NOT NULL,
+    snapshot_at bigint  NOT NULL,
+    first_job   bigint,
+    last_job    bigint,
+    UNIQUE (run_id, attempt, number)
+  );
+
+  CREATE TABLE outbox (
+    id            ${id},
+    chunk_id      bigint  NOT NULL REFERENCES chunks (id) ON DELETE CASCADE,
+    signal        text    NOT NULL,
+    destination   text    NOT NULL,
+    state         text    NOT NULL CHECK (state IN ('pending', 'delivered', 'dead', 'dropped')),
+    pending_since bigint  NOT NULL,
+    due_at        bigint  NOT NULL,
+    lease         text,
+    tries         integer NOT NULL DEFAULT 0,
+    answer_status integer,
+    error         text,
+    settled_at    bigint,
+    UNIQUE (chunk_id, signal, destination)
+  );
+  CREATE INDEX outbox_pending ON outbox (destination, signal, due_at, id) WHERE state = 'pending';
+  CREATE INDEX outbox_dead ON outbox (id) WHERE state = 'dead';
+  CREATE INDEX outbox_dead_by_age ON outbox (settled_at) WHERE state = 'dead';
+
+  -- What is remembered of pruned runs.
+  CREATE TABLE tombstones (
+    instance    text   NOT NULL,
+    pipeline_id bigint NOT NULL,
+    project_id  bigint NOT NULL,
+    pruned_at   bigint NOT NULL,
+    memory      text   NOT NULL,
+    PRIMARY KEY (instance, pipeline_id)
+  ) ${byKey};
+  CREATE INDEX tombstones_by_age ON tombstones (pruned_at);
+
+  -- What the platform's API is still to be asked about.
+  CREATE TABLE enrichment_queue (
+    run_id   ${ownId} REFERENCES runs (id) ON DELETE CASCADE,
+    priority text    NOT NULL,
+    detail   integer NOT NULL,
+    due_at   bigint  NOT NULL,
+    leased   integer NOT NULL
+  );
+  CREATE INDEX enrichment_queue_due ON enrichment_queue (priority, due_at);
+
+  -- Which job started which pipeline.
+  CREATE TABLE triggers (
+    instance    text   NOT NULL,
+    pipeline_id bigint NOT NULL,
+    run_id      bigint NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    job_id      bigint NOT NULL,
+    PRIMARY KEY (instance, pipeline_id)
+  ) ${byKey};
+  CREATE INDEX triggers_by_run ON triggers (run_id);
+
+  -- Running totals of metrics, by project.
+  CREATE TABLE totals_projects (
+    id         ${id},
+    instance   text   NOT NULL,
+    project_id bigint NOT NULL,
+    profile    text   NOT NULL,
+    facts      text   NOT NULL,
+    UNIQUE (instance, project_id)
+  );
+
+  CREATE TABLE totals (
+    project    bigint NOT NULL REFERENCES totals_projects (id) ON DELETE CASCADE,
+    series     text   NOT NULL,
+    metric     text   NOT NULL,
+    attributes text   NOT NULL,
+    shape      text   NOT NULL,
+    amount     text   NOT NULL,
+    started_at bigint NOT NULL,
+    PRIMARY KEY (project, series)
+  ) ${byKey};
+
+  -- What lists of runs are filtered and ordered by.
+  CREATE TABLE listed_runs (
+    run_id      ${ownId} REFERENCES runs (id) ON DELETE CASCADE,
+    instance    text   NOT NULL,
+    pipeline_id bigint NOT NULL,
+    project_id  bigint NOT NULL,
+    project     text   NOT NULL,
+    status      text   NOT NULL,
+    ref         text   NOT NULL,
+    source      text   NOT NULL,
+    created_at  bigint NOT NULL,
+    finished_at bigint,
+    parent_id   bigint,
+    text        text   NOT NULL
+  );
+  CREATE INDEX listed_by_time ON listed_runs (created_at, run_id);
+  CREATE INDEX listed_by_project ON listed_runs (project, created_at, run_id);
+  CREATE INDEX listed_by_status ON listed_runs (status, created_at, run_id);
+  CREATE INDEX listed_by_ref ON listed_runs (ref, created_at, run_id);
+  CREATE INDEX listed_by_source ON listed_runs (source, created_at, run_id);
+  CREATE INDEX listed_by_finish ON listed_runs (finished_at) WHERE finished_at IS NOT NULL;
+  CREATE INDEX listed_by_parent ON listed_runs (parent_id, instance) WHERE parent_id IS NOT NULL;
+  CREATE INDEX listed_by_pipeline ON listed_runs (pipeline_id, project_id);
+
+  -- Figures of one hour or one day: of a job by its name, of a project's pipelines (job ''), of all pipelines (project 0).
+  CREATE TABLE trends (
+    step       bigint NOT NULL,
+    instance   text   NOT NULL,
+    project_id bigint NOT NULL,
+    job        text   NOT NULL,
+    bucket     bigint NOT NULL,
+    project    text   NOT NULL,
+    runs       bigint NOT NULL,
+    failed     bigint NOT NULL,
+    flaky      bigint NOT NULL,
+    total_ms   bigint NOT NULL,
+    durations  text   NOT NULL,
+    queues     text   NOT NULL,
+    PRIMARY KEY (step, project_id, job, bucket, instance)
+  );
+  CREATE INDEX trends_of_pipelines ON trends (step, job, bucket);
+  CREATE INDEX trends_by_time ON trends (step, bucket, project_id, job, runs, failed, flaky, total_ms);
+
+  -- Up to which chunk the figures have come.
+  CREATE TABLE trends_reached (
+    id       ${ownId},
+    chunk_id bigint NOT NULL
+  );
+
+  CREATE TABLE counters (
+    name  text PRIMARY KEY,
+    value bigint NOT NULL
+  ) ${byKey};
+
+  CREATE TABLE key_value (
+    name  text PRIMARY KEY,
+    value text NOT NULL
+  ) ${byKey};
+
+  CREATE TABLE leases (
+    name   text PRIMARY KEY,
+    holder text   NOT NULL,
+    until  bigint NOT NULL
+  ) ${byKey};
+  `
+}
