@@ -12,7 +12,7 @@ import { silentLog } from '../src/lib/log.ts'
 import { telemetrySettings } from '../src/telemetry/settings.ts'
 import { toTraces } from '../src/telemetry/traces.ts'
 import { waterfallSpanOf } from '../src/terminal/waterfall-span.ts'
-import type { PagesParts } from '../src/pages/ports.ts'
+import type { PagesSources } from '../src/pages/ports.ts'
 import type { Store } from '../src/store/ports/store.ts'
 
 const [runs = 100_000, repetitions = 40] = process.argv.slice(2).map(Number)
@@ -67,7 +67,7 @@ async function measure(filled: Store): Promise<void> {
   await app.close()
 }
 
-function partsOf({ views, runs: all, outbox: exports, inbox, notes, counters }: Store): PagesParts {
+function partsOf({ views, runs: all, outbox: exports, inbox, notes, counters }: Store): PagesSources {
   const settings = telemetrySettings()
   return {
     ...{ views, runs: all, outbox: exports, inbox, notes, counters, log: silentLog(), now: () => Date.now() },
@@ -79,7 +79,7 @@ function partsOf({ views, runs: all, outbox: exports, inbox, notes, counters }: 
       })),
     flow: () => ({
       ...{ startedAt: 0, received: 0, accepted: 0, duplicate: 0, ignored: {}, refused: [] },
-      ...{ understood: 0, unparseable: 0, excluded: 0, attempts: 0, supplements: 0, asking: {} },
+      ...{ processed: 0, unparseable: 0, excluded: 0, attempts: 0, supplements: 0, apiClients: {} },
     }),
     exported: parts =>
       parts.flatMap(part =>

@@ -9,10 +9,10 @@ import { openApi } from '../src/pages/openapi.ts'
 import { profiles } from '../src/platform/profile.ts'
 import { reference } from '../src/config/reference.ts'
 import { version } from '../src/lib/version.ts'
-import type { PagesParts } from '../src/pages/ports.ts'
+import type { PagesSources } from '../src/pages/ports.ts'
 
 /** The description of the routes asks nothing of them. */
-const noParts = {} as PagesParts
+const noParts = {} as PagesSources
 
 const generated: readonly [file: string, content: () => string][] = [
   ['config/REFERENCE.md', () => reference(profiles)],

@@ -93,18 +93,18 @@ function flowOf({ door, intake, freezer, lastAccepted, asking }: PageSources, st
       message: refusals[reason as Refusal].message,
     })),
     lastAccepted: lastAccepted(),
-    ...{ understood, unparseable, excluded, attempts, supplements },
-    asking: countsOf(asking()),
-    trouble: troubleOf(asking()),
+    ...{ processed: understood, unparseable, excluded, attempts, supplements },
+    apiClients: countsOf(asking()),
+    platformError: troubleOf(asking()),
   }
 }
 
-function troubleOf(asking: AskingParts | undefined): Flow['trouble'] {
+function troubleOf(asking: AskingParts | undefined): Flow['platformError'] {
   const error = asking?.trouble()
   return error && { what: error.message.slice(0, -error.remedy.length).trim(), remedy: error.remedy }
 }
 
-function countsOf(asking: AskingParts | undefined): Flow['asking'] {
+function countsOf(asking: AskingParts | undefined): Flow['apiClients'] {
   if (asking === undefined) return {}
   const { enricher, poller, redelivery } = asking
   return {

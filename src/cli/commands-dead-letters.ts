@@ -29,7 +29,7 @@ export function addDeadLetterCommands({ program, terminal, file, answer }: Comma
           withStore(terminal, file(), async (store, loaded) => {
             const { telemetryOf } = await import('../app/export.ts')
             const { tracesAsJson } = await import('../telemetry/encode.ts')
-            const render = ({ part }: { part: Chunk }) => tracesAsJson([part], telemetryOf(loaded))
+            const render = ({ chunk }: { chunk: Chunk }) => tracesAsJson([chunk], telemetryOf(loaded))
             return (await import('./dead-letters.ts')).deadLettersShow(store.outbox, terminal, id, render)
           }),
         ),

@@ -41,18 +41,18 @@ export async function deadLettersShow(
   exports: Outbox,
   terminal: Terminal,
   id: number,
-  render: (found: { letter: DeadLetter; part: Chunk }) => string,
+  render: (found: { letter: DeadLetter; chunk: Chunk }) => string,
 ): Promise<number> {
   const found = await exports.deadLetter(id)
   if (found === undefined) return unknown(terminal, id)
-  const { letter, part } = found
+  const { letter, chunk } = found
   print(
     terminal,
     [
       `Dead letter ${letter.id}: ${letter.signal} of pipeline ${pipelineOf(letter)} for ${letter.destination}`,
       `Refused ${new Date(letter.settledAt).toISOString()} with ${letter.status === 0 ? 'no answer' : `HTTP ${letter.status}`}: ${letter.error}`,
       '',
-      part === undefined ? 'What is stored of it is damaged: what it held cannot be shown.' : render({ letter, part }),
+      chunk === undefined ? 'Its stored chunk is damaged and cannot be shown.' : render({ letter, chunk }),
     ].join('\n'),
   )
   return exitCode.done
@@ -93,7 +93,7 @@ function unknown(terminal: Terminal, id: number): number {
 
 function pipelineOf(letter: DeadLetter): string {
   const attempt = letter.attempt > 1 ? `, attempt ${letter.attempt}` : ''
-  const part = letter.part > 1 ? `, part ${letter.part}` : ''
+  const part = letter.chunk > 1 ? `, part ${letter.chunk}` : ''
   return `${letter.instance} ${letter.pipelineId}${attempt}${part}`
 }
 

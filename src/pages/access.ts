@@ -55,7 +55,7 @@ export function createAccess(options: AccessOptions): Access {
   const waiting = new WeakSet<Socket>()
   const closing = new AbortController()
 
-  /** A connection waits for one attempt at a time, and whoever hangs up is not told. */
+  /** A connection waits for one attempt at a time, and whoever hangs up gets no answer. */
   async function mayTry(socket: Socket, ms: number): Promise<boolean> {
     if (waiting.has(socket)) return false
     waiting.add(socket)
@@ -165,17 +165,19 @@ function nearestOf({ ip, ips }: FastifyRequest): string {
   return ips?.[1] ?? ip
 }
 
-/** By a loopback name; a proxy on this machine tells for whom it asks, and that must be this machine too. */
+/** By a loopback name; a proxy on this machine names the sender, and that must be this machine too. */
 function isFromHere(headers: FastifyRequest['headers']): boolean {
-  const told = (name: string): string[] =>
+  const valuesOf = (name: string): string[] =>
     [headers[name] ?? []]
       .flat()
       .join(',')
       .split(',')
       .flatMap(one => one.trim() || [])
-  const senders = [...told('x-forwarded-for'), ...told('x-real-ip')]
+  const senders = [...valuesOf('x-forwarded-for'), ...valuesOf('x-real-ip')]
   const names = senders.map(address => (isIP(address) === 6 ? `[${address}]` : address))
-  return headers.forwarded === undefined && [headers.host, ...told('x-forwarded-host'), ...names].every(isLoopbackName)
+  return (
+    headers.forwarded === undefined && [headers.host, ...valuesOf('x-forwarded-host'), ...names].every(isLoopbackName)
+  )
 }
 
 /** `localhost`, `127.0.0.0/8` or `[::1]`, with a port or without. */

@@ -61,8 +61,8 @@ function progress({ jobs }: RunCard): Html {
   const current = jobs.filter(job => !job.retried)
   const total = Math.max(1, current.length)
   const counts = order.map(tone => ({ tone, count: current.filter(job => toneOf(job.status) === tone).length }))
-  const words = Map.groupBy(current, job => job.status)
-  const said = [...words].map(([status, some]) => `${some.length} ${wordOf(status)}`).join(', ')
+  const byStatus = Map.groupBy(current, job => job.status)
+  const said = [...byStatus].map(([status, some]) => `${some.length} ${wordOf(status)}`).join(', ')
   let x = 0
   return html`<svg
     class="progress"

@@ -56,13 +56,13 @@ const flow = z.object({
   ignored: counts,
   refused: z.array(z.object({ reason: z.string(), message: z.string(), count: z.number() })),
   lastAccepted: millis.optional(),
-  understood: z.number(),
+  processed: z.number(),
   unparseable: z.number(),
   excluded: z.number(),
   attempts: z.number(),
   supplements: z.number(),
-  asking: z.record(z.string(), counts),
-  trouble: z.object({ what: z.string(), remedy: z.string() }).optional(),
+  apiClients: z.record(z.string(), counts),
+  platformError: z.object({ what: z.string(), remedy: z.string() }).optional(),
 })
 
 const queue = z.object({
@@ -159,7 +159,7 @@ export const pipelineDetail = z.object({
   pipeline,
   family: member,
   firstSeenBy: z.array(z.object({ source: z.string(), at: millis })),
-  frozen: z.array(z.object({ attempt: z.number(), status: z.string(), finish: millis, incomplete: z.boolean() })),
+  attempts: z.array(z.object({ attempt: z.number(), status: z.string(), finish: millis, incomplete: z.boolean() })),
   exports: z.array(
     z.object({
       id: z.number(),
@@ -219,7 +219,7 @@ export const sources = z.object({
   flow,
   setup,
   inbox,
-  kept: z.array(
+  quarantined: z.array(
     z.object({
       id: z.number(),
       event: z.string(),

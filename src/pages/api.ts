@@ -8,7 +8,7 @@ import { sourcesView } from './sources.ts'
 import { spans, trendsOf } from './trend-figures.ts'
 import { tokensView } from './tokens.ts'
 import * as shapes from './api-shapes.ts'
-import type { PagesParts, PagesSettings } from './ports.ts'
+import type { PagesSources, PagesSettings } from './ports.ts'
 
 export interface ApiRoute {
   readonly method: 'GET' | 'POST'
@@ -41,7 +41,7 @@ const trendQuery = z.object({
 })
 const chosen = z.object({ ids: z.union([z.array(z.number().int().positive()).min(1), z.literal('all')]) })
 
-export function apiRoutes(parts: PagesParts, settings: Pick<PagesSettings, 'traceLink'>): readonly ApiRoute[] {
+export function apiRoutes(parts: PagesSources, settings: Pick<PagesSettings, 'traceLink'>): readonly ApiRoute[] {
   const changed = async (verb: 'retry' | 'drop', body: unknown): Promise<unknown> => {
     const { ids } = chosen.parse(body)
     return { count: await perform(parts, { verb, which: ids }) }
@@ -93,7 +93,7 @@ export function apiRoutes(parts: PagesParts, settings: Pick<PagesSettings, 'trac
     {
       method: 'GET',
       path: '/sources',
-      says: 'Who told what, what was refused, and what the sources remember.',
+      says: 'Which source reported what, what was refused, and what the sources remember.',
       answer: shapes.sources,
       handle: async () => sourcesView(parts),
     },
@@ -107,7 +107,7 @@ export function apiRoutes(parts: PagesParts, settings: Pick<PagesSettings, 'trac
     {
       method: 'POST',
       path: '/dead-letters/retry',
-      says: 'Owes dead letters again: those named, or all.',
+      says: 'Sends dead letters again: those named, or all.',
       body: chosen,
       answer: shapes.count,
       handle: async ({ body }) => changed('retry', body),

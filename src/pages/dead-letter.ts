@@ -1,19 +1,23 @@
-// One dead letter: what was refused, in the backend's own words, and what it holds.
+// One dead letter: what was refused, with the backend's own message, and what it holds.
 import { card, facts, type Page, type Reader } from './frame.ts'
 import { html } from './html.ts'
 import { pipelineAddress } from './run-rows.ts'
 import { time } from './format.ts'
 import { valueOf } from './attributes.ts'
-import type { PagesParts } from './ports.ts'
+import type { PagesSources } from './ports.ts'
 
-/** Spans shown in full; the others are told by their names. */
+/** Spans shown in full; of the others only the names. */
 const whole = 3
 
-export async function deadLetterPage(parts: PagesParts, id: number, { base, now }: Reader): Promise<Page | undefined> {
+export async function deadLetterPage(
+  parts: PagesSources,
+  id: number,
+  { base, now }: Reader,
+): Promise<Page | undefined> {
   const found = await parts.outbox.deadLetter(id)
   if (found === undefined) return undefined
-  const { letter, part } = found
-  const spans = part === undefined ? [] : parts.exported([part])
+  const { letter, chunk } = found
+  const spans = chunk === undefined ? [] : parts.exported([chunk])
   return {
     title: `Dead letter ${id}`,
     content: html`
@@ -32,21 +36,22 @@ export async function deadLetterPage(parts: PagesParts, id: number, { base, now 
             ['Destination', `${letter.destination}, ${letter.signal}`],
             ['Answer', letter.status === 0 ? 'none' : `HTTP ${letter.status}`],
             ['Refused', time(letter.settledAt, now)],
-            ['Owed since', time(letter.pendingSince, now)],
+            ['Pending since', time(letter.pendingSince, now)],
             [
               'Pipeline',
-              part === undefined
+              chunk === undefined
                 ? `#${letter.pipelineId}`
-                : html`<a href="${pipelineAddress(base, { projectId: part.project.id, pipelineId: letter.pipelineId })}"
+                : html`<a
+                    href="${pipelineAddress(base, { projectId: chunk.project.id, pipelineId: letter.pipelineId })}"
                     >#${letter.pipelineId}</a
                   >`,
             ],
-            ['Attempt', `${letter.attempt}, part ${letter.part}`],
+            ['Attempt', `${letter.attempt}, chunk ${letter.chunk}`],
           ])}`,
       )}
       ${card(
         'What it holds',
-        html`${part === undefined && html`<p>What is stored of it is damaged and cannot be shown.</p>`}
+        html`${chunk === undefined && html`<p>What is stored of it is damaged and cannot be shown.</p>`}
         ${spans.slice(0, whole).map(
           span =>
             html`<h3>${span.name}</h3>

@@ -1,4 +1,4 @@
-// What is open to everybody: the looks, and the door. And the way out, for those who are in.
+// What is open to everybody: style, script and the login page. And the logout, for those who are logged in.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { admissionOf } from './guard.ts'
 import { assets, bareDocument } from './frame.ts'
@@ -33,8 +33,8 @@ export function registerEntrance(app: FastifyInstance, access: Access, base: str
     }
     if (outcome === 'wrong')
       return show(reply, bareDocument(loginPage(base, next, 'This is not the admin token.'), base), 401)
-    const trouble = 'This is not the admin token, and not the first that is wrong: answers come slowly for a while.'
-    return show(reply.header('retry-after', '1'), bareDocument(loginPage(base, next, trouble), base), 429)
+    const problem = 'This is not the admin token, and not the first that is wrong: answers come slowly for a while.'
+    return show(reply.header('retry-after', '1'), bareDocument(loginPage(base, next, problem), base), 429)
   })
 }
 

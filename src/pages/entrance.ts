@@ -2,11 +2,11 @@
 import { html } from './html.ts'
 import type { Page } from './frame.ts'
 
-export function loginPage(base: string, next: string, trouble?: string): Page {
+export function loginPage(base: string, next: string, problem?: string): Page {
   return {
     title: 'Log in',
     content: html`<h1>Log in</h1>
-      ${trouble !== undefined && html`<p class="notice problem" role="alert">${trouble}</p>`}
+      ${problem !== undefined && html`<p class="notice problem" role="alert">${problem}</p>`}
       <form method="post" action="${base}/login" class="stack">
         <input type="hidden" name="next" value="${next}" />
         <label

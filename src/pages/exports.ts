@@ -1,10 +1,10 @@
-// Exports and dead letters: what is owed to whom, what was refused and why, and what to do about it.
+// Exports and dead letters: what is pending for which destination, what was refused and why, and what to do about it.
 import { card, empty, region, table, type Page, type Reader } from './frame.ts'
 import { counted, duration, number, since, time } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { queueBadge } from './overview.ts'
 import type { DeadLetter } from '../store/ports/outbox.ts'
-import type { ExportQueueStatus, PagesParts } from './ports.ts'
+import type { ExportQueueStatus, PagesSources } from './ports.ts'
 import type { Millis } from '../model/instant.ts'
 
 export interface ExportsView {
@@ -14,7 +14,7 @@ export interface ExportsView {
 
 const shown = 100
 
-export async function exportsView(parts: PagesParts): Promise<ExportsView> {
+export async function exportsView(parts: PagesSources): Promise<ExportsView> {
   const [queues, deadLetters] = await Promise.all([parts.queues(), parts.outbox.deadLetters(shown)])
   return { queues, deadLetters }
 }
@@ -63,7 +63,7 @@ function queuesTable(queues: readonly ExportQueueStatus[], now: Millis): Content
   ])
   return table(
     'Backlog of each destination and signal',
-    ['Circuit breaker', 'Destination', 'Pending', 'Oldest', 'Sent', 'Last success', 'Next try', 'Its last complaint'],
+    ['Circuit breaker', 'Destination', 'Pending', 'Oldest', 'Delivered', 'Last success', 'Next try', 'Last error'],
     rows,
   )
 }
@@ -82,7 +82,7 @@ function deadTable(letters: readonly DeadLetter[], { base, now }: Reader): Conte
     time(letter.settledAt, now),
     html`<span class="whole"><strong>${letter.destination}</strong> ${letter.signal}</span>`,
     html`<a href="${base}/exports/${letter.id}">#${letter.pipelineId}</a
-      >${letter.attempt > 1 && `, attempt ${letter.attempt}`}${letter.part > 1 && `, part ${letter.part}`}`,
+      >${letter.attempt > 1 && `, attempt ${letter.attempt}`}${letter.chunk > 1 && `, chunk ${letter.chunk}`}`,
     html`<span class="said">${letter.status > 0 && `${letter.status}: `}${letter.error}</span>`,
     html`<span class="buttons"
       ><a
@@ -119,7 +119,7 @@ export function confirmPage({ verb, which }: Action, { base, form }: Reader): Pa
   const what = which === 'all' ? 'all dead letters' : `dead letter ${which.join(', ')}`
   const says =
     verb === 'retry'
-      ? 'They are owed again, and sent as they were frozen. Where nothing has changed at the backend, they will be refused again.'
+      ? 'They become pending again and are sent as their snapshots hold them. Where nothing has changed at the backend, they will be refused again.'
       : 'What they carry never reaches the backend. This cannot be undone.'
   return {
     title: verb === 'retry' ? 'Send again?' : 'Drop?',
@@ -137,7 +137,7 @@ export function confirmPage({ verb, which }: Action, { base, form }: Reader): Pa
   }
 }
 
-export async function perform({ outbox: exports, onRetried }: PagesParts, { verb, which }: Action): Promise<number> {
+export async function perform({ outbox: exports, onRetried }: PagesSources, { verb, which }: Action): Promise<number> {
   if (verb === 'drop') return exports.dropDead(which)
   const count = await exports.retryDead(which)
   onRetried()
@@ -148,5 +148,7 @@ function outcome(query: URLSearchParams): Html | false {
   const [verb, count] = [query.get('done'), Number(query.get('count'))]
   if ((verb !== 'retry' && verb !== 'drop') || !Number.isSafeInteger(count)) return false
   const what = counted(count, 'dead letter')
-  return html`<p class="notice done" role="status">${verb === 'retry' ? `${what} owed again.` : `${what} dropped.`}</p>`
+  return html`<p class="notice done" role="status">
+    ${verb === 'retry' ? `${what} pending again.` : `${what} dropped.`}
+  </p>`
 }

@@ -1,7 +1,7 @@
 // A pipeline's family: up to the pipeline that started it all, and down to whatever that triggered.
 import { maxGenerations, parentOf } from '../model/family.ts'
 import { runCard, type RunCard } from './run-card.ts'
-import type { PagesParts } from './ports.ts'
+import type { PagesSources } from './ports.ts'
 import type { StoredRun } from '../store/ports/runs.ts'
 
 export interface FamilyMember {
@@ -17,7 +17,7 @@ export interface FamilyMember {
 const most = 60
 
 /** The root with all below it, as far as the store knows them. */
-export async function familyOf(parts: Pick<PagesParts, 'views' | 'runs'>, asked: StoredRun): Promise<FamilyMember> {
+export async function familyOf(parts: Pick<PagesSources, 'views' | 'runs'>, asked: StoredRun): Promise<FamilyMember> {
   let root = asked
   for (let generation = 0; generation < maxGenerations; generation += 1) {
     const parent = parentOf(root.run)

@@ -20,7 +20,7 @@ export interface Reader {
 }
 
 export interface Page {
-  /** HTTP status; 200 unless told. */
+  /** HTTP status; 200 by default. */
   readonly status?: number
   readonly title: string
   readonly content: Html
@@ -40,7 +40,7 @@ const sections = [
 export interface Asset {
   readonly type: string
   readonly body: Buffer
-  /** Changes with the content, so that it may be kept for ever. */
+  /** Changes with the content, so that it may be cached for ever. */
   readonly version: string
 }
 

@@ -3,7 +3,7 @@
 import { createHiddenWords } from './hidden-words.ts'
 import type { DeadLetter, Outbox } from '../store/ports/outbox.ts'
 import type { Json } from '../store/ports/notes.ts'
-import type { PagesParts } from './ports.ts'
+import type { PagesSources } from './ports.ts'
 import type { ProjectFacts } from '../model/observation.ts'
 import type { StoredRun } from '../store/ports/runs.ts'
 
@@ -17,7 +17,7 @@ const actedOn = 1_000
 const ofSources = /^(poll|redelivery|backfill)\b/
 
 /** The same parts without what belongs to hidden projects, and without their names. Totals over all projects stay whole: they name none. */
-export function withoutHidden(parts: PagesParts, isHidden: (path: string) => boolean): PagesParts {
+export function withoutHidden(parts: PagesSources, isHidden: (path: string) => boolean): PagesSources {
   const { views, runs, outbox: exports, inbox } = parts
   const words = createHiddenWords(isHidden)
   const isHiddenProject = ({ path, name }: ProjectFacts): boolean => isHidden(path ?? name ?? '')
@@ -37,7 +37,7 @@ export function withoutHidden(parts: PagesParts, isHidden: (path: string) => boo
     if (found !== undefined) return isShown(found)
     // The run was pruned; what is to be sent of it still knows whose it is.
     const letter = await exports.deadLetter(id)
-    return letter?.part !== undefined && !isHiddenProject(letter.part.project)
+    return letter?.chunk !== undefined && !isHiddenProject(letter.chunk.project)
   }
 
   async function shownLetters(letters: readonly DeadLetter[]): Promise<DeadLetter[]> {

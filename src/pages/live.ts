@@ -5,7 +5,7 @@ import { reasonOf } from '../lib/fault.ts'
 import { every, type Timer } from '../lib/timer.ts'
 import type { Log } from '../lib/log.ts'
 
-/** Open pages at once; more are told to come back. */
+/** Open pages at once; more are asked to come back. */
 const most = 64
 const roundEvery = 1_000
 /** Proxies close what is silent for long, ms. */
@@ -36,7 +36,7 @@ export function createLive(log: Log): Live {
       const content = await same[0]?.render()
       for (const follower of same) {
         if (content === undefined) drop(follower)
-        else tell(follower, content)
+        else send(follower, content)
       }
     }
   }
@@ -45,7 +45,7 @@ export function createLive(log: Log): Live {
     log.warn({ reason: reasonOf(error) }, 'open pages could not be brought up to date')
   }
 
-  function tell(follower: Follower, content: string): void {
+  function send(follower: Follower, content: string): void {
     const { response, last } = follower
     // Whoever reads too slowly gets the next one.
     if (response.writableNeedDrain) return

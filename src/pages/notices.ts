@@ -23,7 +23,7 @@ export interface Health {
   readonly hasRuns: boolean
 }
 
-/** A delivery is understood within milliseconds; a minute means that something is stuck, ms. */
+/** A delivery is processed within milliseconds; a minute means that something is stuck, ms. */
 const longWait = 60_000
 
 export function noticesOf(health: Health, now: Millis): Notice[] {
@@ -136,7 +136,7 @@ function inboxNotices({ inbox }: Health, now: Millis): Notice[] {
   if (inbox.quarantined > 0) {
     notices.push({
       level: 'problem',
-      what: `${counted(inbox.quarantined, 'delivery', 'deliveries')} could not be decoded and ${inbox.quarantined === 1 ? 'is' : 'are'} kept.`,
+      what: `${counted(inbox.quarantined, 'delivery', 'deliveries')} could not be decoded and ${inbox.quarantined === 1 ? 'is' : 'are'} quarantined.`,
       remedy: 'See why on the page of sources, or with `pipespan inbox list`; try again after an upgrade.',
       more: '/sources',
     })
@@ -144,7 +144,7 @@ function inboxNotices({ inbox }: Health, now: Millis): Notice[] {
   if (inbox.oldest !== undefined && now - inbox.oldest > longWait) {
     notices.push({
       level: 'problem',
-      what: `Deliveries wait to be understood: ${counted(inbox.waiting, 'of them', 'of them')}, the oldest came ${ago(inbox.oldest, now)}.`,
+      what: `Deliveries wait to be processed: ${counted(inbox.waiting, 'of them', 'of them')}, the oldest came ${ago(inbox.oldest, now)}.`,
       remedy: 'The log says what holds them up; if there is nothing, this machine is too small for the load.',
       more: '/sources',
     })
@@ -169,7 +169,7 @@ function sourceNotices({ flow, setup, hasRuns, hooksOff }: Health, now: Millis):
       more: '/sources',
     })
   }
-  if (flow.trouble !== undefined) notices.push({ level: 'problem', ...flow.trouble, more: '/sources' })
+  if (flow.platformError !== undefined) notices.push({ level: 'problem', ...flow.platformError, more: '/sources' })
   if (flow.received === 0 && !hasRuns) {
     notices.push({
       level: 'hint',

@@ -3,12 +3,12 @@ import { activeStatuses, activityOf } from './activity.ts'
 import { ago, counted, number, percent, since } from './format.ts'
 import { badge } from './status.ts'
 import { card, empty, region, type Page, type Reader } from './frame.ts'
-import { hookPrefix, hooksOff } from './asking.ts'
+import { hookPrefix, hooksOff } from './api-clients.ts'
 import { html, type Content, type Html } from './html.ts'
 import { noticesOf, type Health, type Notice } from './notices.ts'
 import { runCard, type RunCard } from './run-card.ts'
 import { runRows } from './run-rows.ts'
-import type { ExportQueueStatus, PagesParts } from './ports.ts'
+import type { ExportQueueStatus, PagesSources } from './ports.ts'
 import type { Millis } from '../model/instant.ts'
 
 export interface Overview extends Health {
@@ -22,7 +22,7 @@ export interface Overview extends Health {
 
 const shown = { running: 6, finished: 12 }
 
-export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overview> {
+export async function overviewOf(parts: PagesSources, now: Millis): Promise<Overview> {
   const [inbox, queues, running, active, finished, hooks] = await Promise.all([
     parts.inbox.state(),
     parts.queues(),
@@ -93,7 +93,7 @@ function withCode(text: string): Content {
 
 /** Five stations, from left to right or from top to bottom. */
 function flowPicture({ flow, inbox, queues, active }: Overview, now: Millis): Html {
-  const owed = queues.reduce((sum, queue) => sum + queue.pending, 0)
+  const pending = queues.reduce((sum, queue) => sum + queue.pending, 0)
   const oldest = queues.flatMap(queue => queue.oldest ?? [])
   const delivered = queues.reduce((sum, queue) => sum + queue.counters.delivered, 0)
   const { ignored, refused } = becameOf(flow)
@@ -109,10 +109,10 @@ function flowPicture({ flow, inbox, queues, active }: Overview, now: Millis): Ht
     ])}
     ${station('Inbox', number(inbox.waiting), [
       inbox.waiting === 0 ? 'nothing waits' : `waiting, oldest ${ago(inbox.oldest, now)}`,
-      inbox.quarantined > 0 && html`<span class="bad-text">${number(inbox.quarantined)} kept</span>`,
+      inbox.quarantined > 0 && html`<span class="bad-text">${number(inbox.quarantined)} quarantined</span>`,
     ])}
     ${station('Pipelines', number(active), [active === 1 ? 'runs now' : 'run now', `${number(flow.attempts)} settled since the start`])}
-    ${station('Exports', number(owed), [owed === 0 ? 'nothing is owed' : `owed, oldest ${ago(Math.min(...oldest), now)}`, false])}
+    ${station('Exports', number(pending), [pending === 0 ? 'nothing pending' : `pending, oldest ${ago(Math.min(...oldest), now)}`, false])}
     ${station(names.length > 1 ? 'Backends' : 'Backend', number(delivered), ['exports delivered since the start', troubled ? html`<span class="bad-text">in trouble</span>` : names.join(', ')])}
   </ol>`
 }
@@ -141,7 +141,7 @@ function queueRow(queue: ExportQueueStatus, now: Millis): Html {
     >
     <span class="right"
       >${queueBadge(queue)}<br /><span class="dim"
-        >${number(counters.delivered)} sent, ${number(pending)} pending</span
+        >${number(counters.delivered)} delivered, ${number(pending)} pending</span
       ></span
     >
   </li>`
@@ -199,7 +199,7 @@ function sources({ flow, setup }: Overview, now: Millis): Content {
     </li>
     <li class="pair">
       <span
-        ><strong>Platform API</strong><br /><span class="dim">${setup.platform ?? 'told by each delivery'}</span></span
+        ><strong>Platform API</strong><br /><span class="dim">${setup.platform ?? 'named by each delivery'}</span></span
       >
       <span class="right"
         >${setup.hasPlatformToken ? badge('open', 'asked for details') : badge('created', 'without a token')}</span

@@ -1,7 +1,7 @@
 // All that is known of one pipeline: its family, what was sent of it, where it came from.
 import { familyOf, type FamilyMember } from './family.ts'
 import { runCard, type RunCard } from './run-card.ts'
-import type { ExportedSpan, PagesParts, PagesSettings } from './ports.ts'
+import type { ExportedSpan, PagesSources, PagesSettings } from './ports.ts'
 import type { ExportState } from '../store/ports/views.ts'
 import type { Millis } from '../model/instant.ts'
 
@@ -9,14 +9,14 @@ export interface PipelineDetail {
   readonly pipeline: RunCard
   readonly family: FamilyMember
   readonly firstSeenBy: readonly { readonly source: string; readonly at: Millis }[]
-  readonly frozen: readonly {
+  readonly attempts: readonly {
     readonly attempt: number
     readonly status: string
     readonly finish: Millis
     readonly incomplete: boolean
   }[]
   readonly exports: readonly ExportState[]
-  /** Every span that was sent or is owed, attributes and all. */
+  /** Every span that was sent or is pending, with its attributes. */
   readonly spans: readonly ExportedSpan[]
   readonly traceId?: string | undefined
   /** The trace in the user's own backend. */
@@ -25,19 +25,19 @@ export interface PipelineDetail {
 
 /** Undefined when there is no such pipeline. */
 export async function pipelineDetail(
-  parts: PagesParts,
+  parts: PagesSources,
   { traceLink }: Pick<PagesSettings, 'traceLink'>,
   asked: { readonly projectId: number; readonly pipelineId: number; readonly instance?: string | undefined },
 ): Promise<PipelineDetail | undefined> {
   const stored = await parts.views.find(asked.projectId, asked.pipelineId, asked.instance)
   if (stored === undefined) return undefined
   const { key, attempts } = stored.run
-  const [family, frozenParts, exports] = await Promise.all([
+  const [family, chunks, exports] = await Promise.all([
     familyOf(parts, stored),
     parts.views.chunks(key),
     parts.views.outboxOf(key),
   ])
-  const spans = parts.exported(frozenParts)
+  const spans = parts.exported(chunks)
   const traceId = spans[0]?.traceId
   return {
     pipeline: runCard(stored),
@@ -45,7 +45,7 @@ export async function pipelineDetail(
     firstSeenBy: Object.entries(stored.firstSeenBy)
       .map(([source, at]) => ({ source, at }))
       .sort((a, b) => a.at - b.at),
-    frozen: attempts.map(({ attempt, status, finish, incomplete }) => ({ attempt, status, finish, incomplete })),
+    attempts: attempts.map(({ attempt, status, finish, incomplete }) => ({ attempt, status, finish, incomplete })),
     exports,
     spans,
     traceId,

@@ -184,13 +184,13 @@ function exportSummary({ exports }: PipelineDetail): Content {
   return [...states].map(([state, some]) => `${some.length} ${state}`).join(', ')
 }
 
-function exportsTable({ exports, frozen, pipeline }: PipelineDetail, now: number): Content {
+function exportsTable({ exports, attempts: frozen, pipeline }: PipelineDetail, now: number): Content {
   if (exports.length === 0) {
     const until = pipeline.waitsUntil
-    if (frozen.length > 0) return empty('Nothing of it is owed to any destination.')
+    if (frozen.length > 0) return empty('Nothing of it goes to any destination.')
     return empty(
       until === undefined
-        ? 'Nothing is owed yet: a pipeline is exported when it has ended and settled.'
+        ? 'Nothing to export yet: a pipeline is exported when it has ended and settled.'
         : `It has ended, and waits for what is missing until ${utc(until)} at most.`,
     )
   }
@@ -200,7 +200,7 @@ function exportsTable({ exports, frozen, pipeline }: PipelineDetail, now: number
       { pending: 'pending', delivered: 'delivered', dead: 'refused', dropped: 'dropped' }[one.state],
     ),
     html`${one.signal} <span class="dim">${one.destination}</span>`,
-    html`${one.attempt}${one.chunk > 1 && html`<span class="dim">, part ${one.chunk}</span>`}`,
+    html`${one.attempt}${one.chunk > 1 && html`<span class="dim">, chunk ${one.chunk}</span>`}`,
     time(one.settledAt ?? one.pendingSince, now),
     one.error ?? '',
   ])
@@ -214,9 +214,9 @@ const sourceWords: Readonly<Record<string, string>> = {
   backfill: 'Backfill, through the platform’s API',
 }
 
-function origin({ firstSeenBy, frozen, pipeline }: PipelineDetail, now: number): Html {
+function origin({ firstSeenBy, attempts: frozen, pipeline }: PipelineDetail, now: number): Html {
   return html`<ol class="steps">
-    ${firstSeenBy.map(({ source, at }, index) => html`<li><strong>${sourceWords[source] ?? source}</strong> ${index === 0 ? 'told of it first' : 'told of it too'}, ${time(at, now)}</li>`)}
+    ${firstSeenBy.map(({ source, at }, index) => html`<li><strong>${sourceWords[source] ?? source}</strong> ${index === 0 ? 'reported it first' : 'reported it too'}, ${time(at, now)}</li>`)}
     ${frozen.map(({ attempt, status, finish, incomplete }) => html`<li>Attempt ${valueOf(attempt)} <strong>${wordOf(status)}</strong>, finished ${time(finish, now)}${incomplete && ', exported before its end'}</li>`)}
     <li class="dim">Last change ${ago(pipeline.changedAt, now)}, instance ${pipeline.instance}</li>
   </ol>`

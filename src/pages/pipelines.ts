@@ -6,7 +6,7 @@ import { knownStatuses } from '../model/status.ts'
 import { runCard, type RunCard } from './run-card.ts'
 import { runRows } from './run-rows.ts'
 import type { Millis } from '../model/instant.ts'
-import type { PagesParts } from './ports.ts'
+import type { PagesSources } from './ports.ts'
 import type { RunCursor, RunQuery } from '../store/ports/views.ts'
 
 export interface PipelineList {
@@ -33,12 +33,12 @@ export function filtersOf(query: URLSearchParams): Filters {
   )
 }
 
-export async function pipelineList(parts: PagesParts, filters: Filters, limit = pageSize): Promise<PipelineList> {
+export async function pipelineList(parts: PagesSources, filters: Filters, limit = pageSize): Promise<PipelineList> {
   const { runs, next, searchedBackTo } = await parts.views.search(runQuery(filters, limit))
   return { pipelines: runs.map(runCard), next: next && `${next.createdAt}-${next.id}`, searchedBackTo }
 }
 
-export async function pipelinesPage(parts: PagesParts, reader: Reader): Promise<Page> {
+export async function pipelinesPage(parts: PagesSources, reader: Reader): Promise<Page> {
   const filters = filtersOf(reader.query)
   const [list, projects] = await Promise.all([pipelineList(parts, filters), parts.views.projects(mostProjects)])
   const isFiltered = Object.keys(filters).some(name => name !== 'after')
@@ -113,7 +113,7 @@ function filterForm(filters: Filters, projects: readonly string[], { base }: Rea
     aria-label="Filter pipelines"
   >
     <label class="wide"
-      >Words<input type="search" name="text" value="${filters.text}" placeholder="branch, title, user, revision …"
+      >Search<input type="search" name="text" value="${filters.text}" placeholder="branch, title, user, revision …"
     /></label>
     <label>Project<input name="project" value="${filters.project}" list="projects" autocomplete="off" /></label>
     <datalist id="projects">${projects.map(path => html`<option value="${path}"></option>`)}</datalist>

@@ -10,7 +10,7 @@ import type { Runs } from '../store/ports/runs.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { Views } from '../store/ports/views.ts'
 
-export interface PagesParts {
+export interface PagesSources {
   readonly views: Views
   readonly runs: Pick<Runs, 'get'>
   readonly outbox: Pick<Outbox, 'deadLetters' | 'deadLetter' | 'retryDead' | 'dropDead'>
@@ -20,10 +20,10 @@ export interface PagesParts {
   readonly queues: () => Promise<readonly ExportQueueStatus[]>
   /** What this process has counted since it started. */
   readonly flow: () => Flow
-  /** What was sent for these parts, span by span. */
-  readonly exported: (parts: readonly Chunk[]) => readonly ExportedSpan[]
+  /** What was sent for these chunks, span by span. */
+  readonly exported: (chunks: readonly Chunk[]) => readonly ExportedSpan[]
   readonly setup: () => Setup
-  /** Dead letters are owed again. */
+  /** Called when dead letters are pending again. */
   readonly onRetried: () => void
   readonly now: () => Millis
   readonly log: Log
@@ -46,18 +46,18 @@ export interface Flow {
   readonly duplicate: number
   /** By event. */
   readonly ignored: Readonly<Record<string, number>>
-  /** By reason, in words for people. */
+  /** By reason, with a sentence for people. */
   readonly refused: readonly { readonly reason: string; readonly message: string; readonly count: number }[]
   readonly lastAccepted?: Millis | undefined
-  readonly understood: number
+  readonly processed: number
   readonly unparseable: number
   readonly excluded: number
   readonly attempts: number
   readonly supplements: number
   /** Who asks the platform, and what came of it, by name. */
-  readonly asking: Readonly<Record<string, Readonly<Record<string, number>>>>
+  readonly apiClients: Readonly<Record<string, Readonly<Record<string, number>>>>
   /** Why the platform's API gives no answers at this moment. */
-  readonly trouble?: { readonly what: string; readonly remedy: string } | undefined
+  readonly platformError?: { readonly what: string; readonly remedy: string } | undefined
 }
 
 /** How an export queue stands: see the export room's circuit breaker for its states and causes. */

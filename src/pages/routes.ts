@@ -13,13 +13,13 @@ import { notFoundPage, ownAddress, refusedPage } from './entrance.ts'
 import { registerApi } from './api-routes.ts'
 import { registerEntrance, registerExit } from './entrance-routes.ts'
 import { withoutHidden } from './hidden.ts'
-import type { PagesParts, PagesSettings } from './ports.ts'
+import type { PagesSources, PagesSettings } from './ports.ts'
 
 /** A form has a few short fields, bytes. */
 const largestForm = 16 * 1024
 
 export interface PagesOptions {
-  readonly parts: PagesParts
+  readonly parts: PagesSources
   readonly settings: PagesSettings
   /** Routes of other rooms that are let through by the same guard, such as `/metrics`. */
   readonly guarded?: readonly FastifyPluginAsync[] | undefined
@@ -89,7 +89,7 @@ const securityHeaders = {
 }
 
 interface SiteParts {
-  readonly parts: PagesParts
+  readonly parts: PagesSources
   readonly access: Access
   readonly live: Live
   readonly site: ReturnType<typeof siteOf>
@@ -110,7 +110,7 @@ function registerSite(app: FastifyInstance, { parts, access, live, site, base }:
   for (const { path } of site) {
     app.get(path, { config: forPeople }, async (request, reply) => {
       const reader = readerOf(request, addressOf(request, base))
-      const page = (await pageAt(reader)) ?? notFoundPage('It may have been pruned, or never was heard of.')
+      const page = (await pageAt(reader)) ?? notFoundPage('It may have been pruned, or was never observed.')
       return show(reply, document(page, reader), page.status ?? 200)
     })
   }

@@ -45,7 +45,7 @@ export interface RunCard {
   readonly createdAt?: Millis | undefined
   readonly finishedAt?: Millis | undefined
   readonly changedAt: Millis
-  /** How many attempts were frozen. */
+  /** How many attempts were exported. */
   readonly attempts: number
   /** By id. */
   readonly jobs: readonly JobCard[]
@@ -108,12 +108,15 @@ export function runCard({ run, timing }: StoredRun): RunCard {
 }
 
 /**
- * The platform's own clock, as far as its last news tells: it may stand elsewhere than ours, and what runs there is to be
+ * The platform's own clock, as far as the last observation shows: it may stand elsewhere than ours, and what runs there is to be
  * measured by it.
  */
 export function platformNow(card: Pick<RunCard, 'createdAt' | 'jobs' | 'changedAt'>, now: Millis): Millis {
-  const told = latest([card.createdAt, ...card.jobs.flatMap(job => [job.createdAt, job.startedAt, job.finishedAt])])
-  return told === undefined ? now : told + Math.max(0, now - card.changedAt)
+  const latestKnown = latest([
+    card.createdAt,
+    ...card.jobs.flatMap(job => [job.createdAt, job.startedAt, job.finishedAt]),
+  ])
+  return latestKnown === undefined ? now : latestKnown + Math.max(0, now - card.changedAt)
 }
 
 /** From the first known instant to the end, or to now while it runs; undefined while nothing is known. */

@@ -57,8 +57,8 @@ export function createSessions({ notes, now, log }: SessionParts): Sessions {
     const living = stored
       .filter(([name, until]) => isCurrent(until, at) && !unerased.has(name))
       .sort(([, a], [, b]) => b - a)
-    const kept = new Set(living.slice(0, mostSessions - 1).map(([name]) => name))
-    for (const [name] of stored) if (!kept.has(name)) await erase(name)
+    const remaining = new Set(living.slice(0, mostSessions - 1).map(([name]) => name))
+    for (const [name] of stored) if (!remaining.has(name)) await erase(name)
     unerased.clear()
   }
 

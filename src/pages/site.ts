@@ -10,7 +10,7 @@ import { spanOf, trendsOf } from './trend-figures.ts'
 import { tokensPage, tokensView } from './tokens.ts'
 import { trendsPage } from './trends.ts'
 import type { Page, Reader } from './frame.ts'
-import type { PagesParts, PagesSettings } from './ports.ts'
+import type { PagesSources, PagesSettings } from './ports.ts'
 
 interface Address {
   /** As fastify writes it: `/pipelines/:project/:pipeline`. */
@@ -19,7 +19,7 @@ interface Address {
   readonly page: (reader: Reader, given: readonly string[]) => Promise<Page | undefined>
 }
 
-export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Address[] {
+export function siteOf(parts: PagesSources, settings: PagesSettings): readonly Address[] {
   return [
     { path: '/', page: async reader => overviewPage(await overviewOf(parts, reader.now), reader) },
     { path: '/pipelines', page: async reader => pipelinesPage(parts, reader) },

@@ -1,11 +1,11 @@
 // Sources: from whom news comes and when it last came, what was refused, and what was asked of the platform.
-import { askingFacts, askingTables, documentPrefixes, type SourceDocument } from './asking.ts'
+import { apiFacts, apiTables, documentPrefixes, type SourceDocument } from './api-clients.ts'
 import { badge } from './status.ts'
 import { card, empty, facts, region, table, type Page, type Reader } from './frame.ts'
 import { counted, number, since, size, time, utc } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { runCard } from './run-card.ts'
-import type { Flow, PagesParts, Setup } from './ports.ts'
+import type { Flow, PagesSources, Setup } from './ports.ts'
 import type { InboxState, QuarantinedDelivery } from '../store/ports/inbox.ts'
 import type { Millis } from '../model/instant.ts'
 
@@ -13,8 +13,8 @@ export interface SourcesView {
   readonly flow: Flow
   readonly setup: Setup
   readonly inbox: InboxState
-  readonly kept: readonly QuarantinedDelivery[]
-  /** Projects heard of lately: which source told of each pipeline first, over its newest ones. */
+  readonly quarantined: readonly QuarantinedDelivery[]
+  /** Projects observed lately: which source reported each pipeline first, over its newest ones. */
   readonly projects: readonly ProjectSources[]
   readonly documents: readonly SourceDocument[]
   /** Counted over all restarts, by name. */
@@ -25,15 +25,15 @@ export interface ProjectSources {
   readonly project: string
   readonly lastHeard: Millis
   readonly pipelines: number
-  /** Pipelines that this source told of first. */
+  /** Pipelines that this source reported first. */
   readonly firstBy: Readonly<Record<string, number>>
 }
 
-/** Pipelines looked at for who told of them. */
+/** Pipelines whose first source is counted. */
 const newest = 200
 
-export async function sourcesView(parts: PagesParts): Promise<SourcesView> {
-  const [inbox, kept, page, counters, ...documents] = await Promise.all([
+export async function sourcesView(parts: PagesSources): Promise<SourcesView> {
+  const [inbox, quarantined, page, counters, ...documents] = await Promise.all([
     parts.inbox.state(),
     parts.inbox.listQuarantined(20),
     parts.views.search({ limit: newest }),
@@ -44,7 +44,7 @@ export async function sourcesView(parts: PagesParts): Promise<SourcesView> {
     flow: parts.flow(),
     setup: parts.setup(),
     inbox,
-    kept,
+    quarantined,
     projects: byProject(page.runs.map(run => ({ firstSeenBy: run.firstSeenBy, card: runCard(run) }))),
     documents: documents.flatMap(found => [...found].map(([name, value]) => ({ name, value }))),
     counters: Object.fromEntries(counters),
@@ -95,14 +95,14 @@ export function sourcesPage(view: SourcesView, { now }: Reader): Page {
                 )}`,
             }),
           )}
-          ${askingTables(view, now)}
+          ${apiTables(view, now)}
         </div>
         <div>
-          ${region('inbox', card('Inbox', inboxFacts(view, now)))} ${askingFacts(view, now)}
+          ${region('inbox', card('Inbox', inboxFacts(view, now)))} ${apiFacts(view, now)}
           ${region('totals', card('Counted so far', counters(view.counters)))}
         </div>
       </div>
-      ${region('kept', card('Deliveries that could not be decoded', keptTable(view, now)))}
+      ${region('quarantined', card('Deliveries that could not be decoded', quarantinedTable(view, now)))}
     `,
   }
 }
@@ -115,7 +115,7 @@ function webhooks(flow: Flow, setup: Setup, now: Millis): Html {
     ...ignored.map(([kind, count]) => [
       `Not of interest: ${kind.replaceAll('_', ' ')}`,
       figure(count),
-      '200: tells nothing of pipelines',
+      '200: not about pipelines',
     ]),
     ...flow.refused
       .filter(({ count }) => count > 0)
@@ -140,7 +140,7 @@ function figure(count: number): Html {
 }
 
 function projectsTable(projects: readonly ProjectSources[], now: Millis): Content {
-  if (projects.length === 0) return empty('No project has been heard of yet.')
+  if (projects.length === 0) return empty('No project has been observed yet.')
   const rows = projects.map(({ project, lastHeard, pipelines, firstBy }) => [
     project,
     since(lastHeard, now),
@@ -149,7 +149,7 @@ function projectsTable(projects: readonly ProjectSources[], now: Millis): Conten
       .map(([source, count]) => `${source} ${number(count)}`)
       .join(', ') || '–',
   ])
-  return table('Projects by source', ['Project', 'Last heard', 'Pipelines', 'Told of first by'], rows)
+  return table('Projects by source', ['Project', 'Last observed', 'Pipelines', 'First seen by'], rows)
 }
 
 function inboxFacts({ inbox, flow }: SourcesView, now: Millis): Html {
@@ -159,10 +159,10 @@ function inboxFacts({ inbox, flow }: SourcesView, now: Millis): Html {
       `${counted(inbox.waiting, 'delivery', 'deliveries')}${inbox.waiting > 0 ? `, ${size(inbox.waitingBytes)}` : ''}`,
     ],
     ['Oldest', inbox.oldest === undefined ? undefined : since(inbox.oldest, now)],
-    ['Understood', number(flow.understood)],
+    ['Processed', number(flow.processed)],
     ['Of projects left out', number(flow.excluded)],
-    ['Not understood', number(flow.unparseable)],
-    ['Kept', number(inbox.quarantined)],
+    ['Not decodable', number(flow.unparseable)],
+    ['Quarantined', number(inbox.quarantined)],
   ])
 }
 
@@ -172,9 +172,9 @@ function counters(all: SourcesView['counters']): Content {
   return facts(known.map(([name, count]) => [name.replace('.', ': ').replaceAll('_', ' '), number(count)] as const))
 }
 
-function keptTable({ kept, inbox }: SourcesView, now: Millis): Content {
-  if (kept.length === 0) return empty('Every delivery was understood.')
-  const rows = kept.map(one => [
+function quarantinedTable({ quarantined, inbox }: SourcesView, now: Millis): Content {
+  if (quarantined.length === 0) return empty('Every delivery was processed.')
+  const rows = quarantined.map(one => [
     html`<span class="mono">${one.id}</span>`,
     time(one.receivedAt, now),
     one.event || '–',
@@ -182,7 +182,7 @@ function keptTable({ kept, inbox }: SourcesView, now: Millis): Content {
     html`<span class="said">${one.reason}</span>`,
     html`<span class="whole">${size(one.size)}</span>`,
   ])
-  return html`${table('Kept deliveries', ['No.', 'Received', 'Event', 'Instance', 'Why', 'Size'], rows)}
-    ${inbox.quarantined > kept.length && html`<p class="dim">The newest ${number(kept.length)} of ${number(inbox.quarantined)}.</p>`}
+  return html`${table('Quarantined deliveries', ['No.', 'Received', 'Event', 'Instance', 'Why', 'Size'], rows)}
+    ${inbox.quarantined > quarantined.length && html`<p class="dim">The newest ${number(quarantined.length)} of ${number(inbox.quarantined)}.</p>`}
     <p class="dim">See one with <code>pipespan inbox show</code>, try again with <code>pipespan inbox retry</code>.</p>`
 }

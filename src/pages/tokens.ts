@@ -5,7 +5,7 @@ import { duration, time } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import type { Json } from '../store/ports/notes.ts'
 import type { Millis } from '../model/instant.ts'
-import type { PagesParts, Setup } from './ports.ts'
+import type { PagesSources, Setup } from './ports.ts'
 
 export interface TokensView {
   readonly setup: Setup
@@ -40,7 +40,7 @@ export interface Rotation {
   readonly fingerprint?: string | undefined
 }
 
-export async function tokensView(parts: PagesParts): Promise<TokensView> {
+export async function tokensView(parts: PagesSources): Promise<TokensView> {
   const [journals, records, reports] = await Promise.all([
     parts.notes.list('rotation/journal/'),
     parts.notes.list('rotation/record/'),
@@ -137,7 +137,7 @@ function inUse({ setup, daemons, rotations }: TokensView, now: Millis): Content 
 const enforcementWords: Readonly<Record<NonNullable<Setup['enforcement']>, string>> = {
   on: 'Enforcement is on: telemetry without a valid token is dropped.',
   off: 'Enforcement is off: telemetry needs no token.',
-  unknown: 'Whether enforcement is on is not known: the observability instance has not told.',
+  unknown: 'Whether enforcement is on is not known: the observability instance has not said.',
 }
 
 function targetList(targets: readonly TokenTarget[], now: Millis): Content {

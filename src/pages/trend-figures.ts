@@ -2,7 +2,7 @@
 import { percentileOf, plusBins } from '../lib/log-bins.ts'
 import type { TrendRow, TrendStep, TrendTotal } from '../store/ports/trends.ts'
 import type { Millis } from '../model/instant.ts'
-import type { PagesParts } from './ports.ts'
+import type { PagesSources } from './ports.ts'
 
 export const hour = 3_600_000
 export const day = 86_400_000
@@ -63,7 +63,7 @@ export const mostProjects = 30
 const rows = { projects: mostProjects, jobs: 10 }
 
 export async function trendsOf(
-  { views }: Pick<PagesParts, 'views'>,
+  { views }: Pick<PagesSources, 'views'>,
   asked: { readonly span: Span; readonly projectId?: number | undefined; readonly job?: string | undefined },
   now: Millis,
 ): Promise<Trends> {
@@ -92,7 +92,7 @@ export async function trendsOf(
   }
 }
 
-/** Projects of one id on several instances are told as one here. */
+/** Projects of one id on several instances are shown as one here. */
 function pointsOf(series: readonly TrendRow[]): TrendPoint[] {
   return [...Map.groupBy(series, row => row.bucket)].map(([at, some]) => {
     const sum = (of: (row: TrendRow) => number): number => some.reduce((total, row) => total + of(row), 0)

@@ -1,4 +1,4 @@
-// Which rows of a very large family are drawn: its pipelines, and those jobs that tell most, each with its stage. Pure.
+// Which rows of a very large family are drawn: its pipelines, and the jobs that matter most, each with its stage. Pure.
 import type { WaterfallRow } from './waterfall-row.ts'
 
 /** More rows than anybody reads. */

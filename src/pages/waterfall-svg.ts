@@ -70,7 +70,7 @@ function drawn(row: WaterfallRow, y: number, x: (at: number) => number, { href, 
     critical && 'critical',
     kind === 'pipeline' && row.id === asked && 'asked',
   ]
-  // The space between label and note is for those who hear them.
+  // The space between label and note is for screen readers.
   const text = html`<text class="label" x="${indent + (kind === 'stage' ? 0 : 20)}" y="${y + 16}"
     >${shown}${note !== undefined && html` <tspan class="note" dx="3">${note}</tspan>`}</text
   >`
@@ -82,13 +82,13 @@ function drawn(row: WaterfallRow, y: number, x: (at: number) => number, { href, 
   </g>`
 }
 
-/** Of a job its beginning, of a project's path its end tells most: from a slash on, where there is room. */
+/** Of a job its beginning, of a project's path its end says most: from a slash on, where there is room. */
 function shortened(label: string, room: number, kind: WaterfallRow['kind']): string {
   const characters = Array.from(label)
   if (widthOf(characters) <= room) return label
-  const kept = Math.max(3, room - 1)
-  if (kind !== 'pipeline') return `${fitting(characters, kept).join('')}…`
-  const end = fitting(characters.reverse(), kept).reverse().join('')
+  const fits = Math.max(3, room - 1)
+  if (kind !== 'pipeline') return `${fitting(characters, fits).join('')}…`
+  const end = fitting(characters.reverse(), fits).reverse().join('')
   return `…${end.slice(Math.max(0, end.indexOf('/')))}`
 }
 

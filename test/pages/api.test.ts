@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
 import { apiRoutes } from '../../src/pages/api.ts'
 import { openHouse, until, type House } from './house.ts'
-import type { PagesParts } from '../../src/pages/ports.ts'
+import type { PagesSources } from '../../src/pages/ports.ts'
 
 let house: House
 beforeAll(async () => {
@@ -33,7 +33,7 @@ interface Card {
   ref?: string
 }
 
-const routes = apiRoutes({} as PagesParts, {}).filter(({ method }) => method === 'GET')
+const routes = apiRoutes({} as PagesSources, {}).filter(({ method }) => method === 'GET')
 
 it.each(routes.map(route => [route.path, route] as const))('%s answers as it is described', async (path, route) => {
   const { pipelines } = (await get('/pipelines')) as { pipelines: Card[] }

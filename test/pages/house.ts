@@ -78,8 +78,8 @@ export async function openHouse(env: NodeJS.ProcessEnv = {}): Promise<House> {
       }
       await until(async () => {
         const { open } = await daemon.store.runs.count()
-        const lanes = await daemon.exporter.status()
-        return open === 0 && lanes.every(lane => lane.pending === 0)
+        const queues = await daemon.exporter.status()
+        return open === 0 && queues.every(queue => queue.pending === 0)
       })
       while ((await daemon.store.views.trends.takeIn(100)) > 0);
     },

@@ -5,8 +5,8 @@ import type { ExportQueueStatus } from '../../src/pages/ports.ts'
 const now = Date.UTC(2026, 5, 1, 12)
 const fine: Health = {
   flow: {
-    ...{ startedAt: now - 600_000, received: 10, accepted: 10, duplicate: 0, ignored: {}, refused: [], asking: {} },
-    ...{ understood: 10, unparseable: 0, excluded: 0, attempts: 2, supplements: 0 },
+    ...{ startedAt: now - 600_000, received: 10, accepted: 10, duplicate: 0, ignored: {}, refused: [], apiClients: {} },
+    ...{ processed: 10, unparseable: 0, excluded: 0, attempts: 2, supplements: 0 },
   },
   inbox: { waiting: 0, waitingBytes: 0, quarantined: 0 },
   queues: [],
@@ -67,13 +67,13 @@ it.each<[string, Partial<Health>, string, string]>([
   [
     'deliveries that were not understood',
     { inbox: { waiting: 0, waitingBytes: 0, quarantined: 1 } },
-    '1 delivery could not be decoded and is kept.',
+    '1 delivery could not be decoded and is quarantined.',
     'See why on the page of sources, or with `pipespan inbox list`; try again after an upgrade.',
   ],
   [
     'deliveries that wait',
     { inbox: { waiting: 40, waitingBytes: 1, quarantined: 0, oldest: now - 120_000 } },
-    'Deliveries wait to be understood: 40 of them, the oldest came 2 min ago.',
+    'Deliveries wait to be processed: 40 of them, the oldest came 2 min ago.',
     'The log says what holds them up; if there is nothing, this machine is too small for the load.',
   ],
   [
@@ -107,7 +107,7 @@ it.each<[string, Partial<Health>, string, string]>([
   ],
   [
     'a platform that does not answer',
-    { flow: { ...fine.flow, trouble: { what: 'The platform does not accept the token.', remedy: 'Check it.' } } },
+    { flow: { ...fine.flow, platformError: { what: 'The platform does not accept the token.', remedy: 'Check it.' } } },
     'The platform does not accept the token.',
     'Check it.',
   ],

@@ -23,7 +23,7 @@ it('says that all is refused where all is, and that nothing waits beside what is
   await until(async () => (await house.daemon.store.inbox.state()).quarantined === 1)
   const later = await overview()
   expect(later).toMatch(/Received 3 since the start, last accepted just now 1 not of pipelines 1 refused Inbox/)
-  expect(later).toMatch(/Inbox 0 nothing waits 1 kept/)
+  expect(later).toMatch(/Inbox 0 nothing waits 1 quarantined/)
   expect(later).toMatch(/Webhooks last accepted just now receiving 1 taken/)
   expect(later).toMatch(/Backend 0 exports delivered since the start/)
 })

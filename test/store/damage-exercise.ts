@@ -127,7 +127,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
         })
         expect(await store.outbox.deadLetter(letter!.id)).toMatchObject({
           letter: { id: letter!.id },
-          part: undefined,
+          chunk: undefined,
         })
         expect(await store.outbox.retryDead('all')).toBe(1)
         await exporter.flush(20_000)

@@ -355,7 +355,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         const letters = await store.outbox.deadLetters(10)
         expect(letters).toHaveLength(2)
         expect(letters[0]).toMatchObject({ ...lane, instance, status: 400, error: 'bad attribute', attempt: 1 })
-        expect((await store.outbox.deadLetter(letters[0]!.id))?.part?.key).toEqual({ instance, pipelineId: 2 })
+        expect((await store.outbox.deadLetter(letters[0]!.id))?.chunk?.key).toEqual({ instance, pipelineId: 2 })
         expect(await store.outbox.retryDead([letters[0]!.id])).toBe(1)
         expect(await store.outbox.dropDead('all')).toBe(1)
         expect((await store.outbox.lease(lane, 10, 1_000)).items).toHaveLength(1)

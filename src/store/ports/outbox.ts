@@ -49,7 +49,7 @@ export interface DeadLetter extends ExportQueue {
   readonly instance: string
   readonly pipelineId: number
   readonly attempt: number
-  readonly part: number
+  readonly chunk: number
   readonly status: number
   /** In the backend's own words. */
   readonly error: string
@@ -80,8 +80,8 @@ export interface Outbox {
   dueIn(lane: ExportQueue): Promise<number | undefined>
   queues(): Promise<readonly ExportQueueState[]>
   deadLetters(limit: number): Promise<readonly DeadLetter[]>
-  /** Its part is undefined where what is stored of it is damaged. */
-  deadLetter(id: number): Promise<{ letter: DeadLetter; part: Chunk | undefined } | undefined>
+  /** Its chunk is undefined where what is stored of it is damaged. */
+  deadLetter(id: number): Promise<{ letter: DeadLetter; chunk: Chunk | undefined } | undefined>
   /** Owes dead letters again: those named, or all. Returns how many. */
   retryDead(ids: readonly number[] | 'all'): Promise<number>
   /** Gives dead letters up for good. Returns how many. */

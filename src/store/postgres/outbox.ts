@@ -36,7 +36,7 @@ export function postgresExports(db: Database): Outbox {
     deadLetter: async id => {
       const [row] = await db.query(`${selectDead} AND e.id = $1`, [id])
       if (row === undefined) return undefined
-      return { letter: deadLetterOf(row), part: exportedPart(db.damaged, id, () => storedPart(row.content)) }
+      return { letter: deadLetterOf(row), chunk: exportedPart(db.damaged, id, () => storedPart(row.content)) }
     },
     retryDead: async ids =>
       change(db, `state = 'pending', due_at = $1::bigint, lease = NULL, tries = 0, settled_at = NULL`, ids),

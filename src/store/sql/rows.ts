@@ -22,7 +22,7 @@ export function deadLetterOf(row: Row): DeadLetter {
     instance: row.instance as string,
     pipelineId: row.pipeline_id as number,
     attempt: row.attempt as number,
-    part: row.number as number,
+    chunk: row.number as number,
     status: row.answer_status as number,
     error: row.error as string,
     tries: row.tries as number,

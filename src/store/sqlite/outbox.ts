@@ -45,7 +45,7 @@ export function sqliteExports(db: Database, recent: RecentChunks): Outbox {
     deadLetter: async id => {
       const row = db.prepare(`${selectDead} AND e.id = ?`).get(id) as Row | undefined
       if (row === undefined) return undefined
-      return { letter: deadLetterOf(row), part: exportedPart(db.damaged, id, () => storedPart(row.content)) }
+      return { letter: deadLetterOf(row), chunk: exportedPart(db.damaged, id, () => storedPart(row.content)) }
     },
     retryDead: async ids => {
       const now = db.now()

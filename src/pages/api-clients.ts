@@ -1,4 +1,4 @@
-// Who asks the platform, on the page of sources: the API's budget, what was found that no webhook had told, how far the
+// Use of the platform's API, on the page of sources: its budget, what was found that no webhook had reported, how far the
 // poller has come, and how the platform's hooks fare.
 import { badge } from './status.ts'
 import { card, empty, facts, region, table } from './frame.ts'
@@ -12,38 +12,38 @@ import type { Flow, Setup } from './ports.ts'
 export const hookPrefix = 'redelivery/'
 export const documentPrefixes = ['budget/', 'poll', hookPrefix, 'backfill'] as const
 
-/** What a source remembers in the store: cursors, budgets, what hooks told. */
+/** What a source remembers in the store: cursors, budgets, states of hooks. */
 export interface SourceDocument {
   readonly name: string
   readonly value: Json
 }
 
-interface AskingView {
-  readonly flow: Pick<Flow, 'asking'>
+interface ApiClientsView {
+  readonly flow: Pick<Flow, 'apiClients'>
   readonly setup: Pick<Setup, 'platform' | 'hasPlatformToken'>
   readonly documents: readonly SourceDocument[]
 }
 
 /** Of the wide column. */
-export function askingTables(view: AskingView, now: Millis): Content {
+export function apiTables(view: ApiClientsView, now: Millis): Content {
   return [region('hooks', hooks(view, now)), region('cursors', cursors(view))]
 }
 
 /** Of the narrow column. */
-export function askingFacts(view: AskingView, now: Millis): Content {
+export function apiFacts(view: ApiClientsView, now: Millis): Content {
   return [region('api', card('Platform API', platform(view, now))), region('gaps', gaps(view))]
 }
 
-function platform({ setup, documents, flow }: AskingView, now: Millis): Html {
+function platform({ setup, documents, flow }: ApiClientsView, now: Millis): Html {
   const budget = fieldsOf(documents.find(({ name }) => name.startsWith('budget/')))
-  const { details, poller } = flow.asking
+  const { details, poller } = flow.apiClients
   const paused = budget.pausedUntil
   const sweeps = named(documents, 'poll/sweep/').map(
     ({ rest, fields }) => [`All of ${rest}`, sweepWords(fields)] as const,
   )
   const past = named(documents, 'backfill/').map(({ fields }) => ['Backfill', pastWords(fields)] as const)
   return facts([
-    ['Address', setup.platform ?? 'told by each delivery'],
+    ['Address', setup.platform ?? 'named by each delivery'],
     ['Token', setup.hasPlatformToken ? 'configured' : 'none: what webhooks leave out is not asked for'],
     [
       'Budget',
@@ -75,15 +75,15 @@ function pastWords({ since: from, until }: Fields): Content {
   return `from ${day(from)} to ${day(until)}, not yet done`
 }
 
-/** What webhooks did not tell, and was found out all the same. */
-function gaps({ flow }: AskingView): Content {
-  const { details, poller, redelivery } = flow.asking
+/** What webhooks did not report, and was found all the same. */
+function gaps({ flow }: ApiClientsView): Content {
+  const { details, poller, redelivery } = flow.apiClients
   if (details === undefined && poller === undefined && redelivery === undefined) return ''
   return card(
     'Gaps found and healed',
     facts([
       ['Silent for too long', details && `${counted(details.missed ?? 0, 'pipeline')} that had ended`],
-      ['By polling', poller && `${counted(poller.noticed ?? 0, 'pipeline')} of which webhooks had told less`],
+      ['By polling', poller && `${counted(poller.discovered ?? 0, 'pipeline')} of which webhooks had reported less`],
       [
         "In the platform's records",
         redelivery &&
@@ -105,20 +105,20 @@ const hookStates: Readonly<Record<string, readonly [status: string, word: string
   disabled: ['unauthorized', 'switched off'],
 }
 
-/** As the platform's records of our own hooks tell: the only place where deliveries that never arrived can be seen. */
-function hooks({ documents, flow, setup }: AskingView, now: Millis): Content {
+/** By the platform's records of our own hooks: the only place where deliveries that never arrived can be seen. */
+function hooks({ documents, flow, setup }: ApiClientsView, now: Millis): Content {
   const known = named(documents, hookPrefix)
   if (!setup.hasPlatformToken) return ''
   if (known.length === 0) {
     const why =
-      flow.asking.redelivery === undefined
+      flow.apiClients.redelivery === undefined
         ? html`The platform's own records of them are looked at where <code>PIPESPAN_REDELIVERY</code> is on.`
         : 'None of the projects and groups that are polled has a hook that leads here.'
     return card("The platform's hooks", empty(why))
   }
   const rows = known.map(({ rest, fields }) => {
     const { owner, state, lastDeliveryAt, answers } = fields
-    const [status, word] = hookStates[typeof state === 'string' ? state : ''] ?? ['created', 'not told']
+    const [status, word] = hookStates[typeof state === 'string' ? state : ''] ?? ['created', 'not known']
     return [
       badge(status, word),
       hookName(rest, owner),
@@ -154,7 +154,7 @@ function answerWords(answers: Json | undefined): Content {
   })
 }
 
-function cursors({ documents }: AskingView): Content {
+function cursors({ documents }: ApiClientsView): Content {
   const known = named(documents, 'poll/project/')
   if (known.length === 0) return ''
   const at = (value: Json | undefined): Content =>

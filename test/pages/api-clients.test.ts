@@ -1,15 +1,19 @@
 // What the page of sources tells of the platform's API: words and figures, from what the sources remember.
 import { describe, expect, it } from 'vitest'
-import { askingFacts, askingTables, type SourceDocument } from '../../src/pages/asking.ts'
+import { apiFacts, apiTables, type SourceDocument } from '../../src/pages/api-clients.ts'
 import { html } from '../../src/pages/html.ts'
 import type { Flow } from '../../src/pages/ports.ts'
 
 const now = Date.UTC(2026, 5, 1, 12)
 const instance = 'https://git.example.com'
 
-function told(asking: Flow['asking'], documents: readonly SourceDocument[] = [], hasPlatformToken = true): string {
-  const view = { flow: { asking }, setup: { platform: instance, hasPlatformToken }, documents }
-  return html`${askingTables(view, now)}${askingFacts(view, now)}`
+function told(
+  apiClients: Flow['apiClients'],
+  documents: readonly SourceDocument[] = [],
+  hasPlatformToken = true,
+): string {
+  const view = { flow: { apiClients }, setup: { platform: instance, hasPlatformToken }, documents }
+  return html`${apiTables(view, now)}${apiFacts(view, now)}`
     .toString()
     .replace(/<[^>]+>/g, ' ')
     .replace(/\s+/g, ' ')
@@ -39,7 +43,7 @@ describe('the page of sources', () => {
   })
 
   it('tells what the poller found, how far it has come, and what is left of the budget', () => {
-    const text = told({ poller: { rounds: 41, requests: 304, noticed: 86 } }, [
+    const text = told({ poller: { rounds: 41, requests: 304, discovered: 86 } }, [
       { name: 'budget/abc', value: { tokens: 291.7, at: now, pausedUntil: now + 90_000 } },
       {
         name: `poll/project/${instance}/4711`,
@@ -50,7 +54,7 @@ describe('the page of sources', () => {
         value: { startedAt: now - 3_600_000, since: now, count: 12, done: false },
       },
     ])
-    expect(text).toContain('By polling 86 pipelines of which webhooks had told less')
+    expect(text).toContain('By polling 86 pipelines of which webhooks had reported less')
     expect(text).toContain('41 rounds, 304 requests for lists')
     expect(text).toContain('291 requests could be sent at once')
     expect(text).toContain('for 1 m 30 s')
