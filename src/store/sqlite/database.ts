@@ -18,6 +18,8 @@ export interface Database {
   readonly prepare: (sql: string) => StatementSync
   /** Runs `work` in one durable transaction: all of it, or nothing. Not reentrant. */
   readonly transaction: <T>(work: () => T) => T
+  /** Within a transaction: calls `then` once it is committed, and never where it is rolled back. For what memory knows of the rows. */
+  readonly afterCommit: (then: () => void) => void
   readonly now: () => number
   /** For what is held in memory: by a clock that nobody sets. */
   readonly elapsed: () => number
@@ -156,6 +158,7 @@ function databaseOf(connection: DatabaseSync, { now, elapsed = now, log }: Surro
       connection.exec(`PRAGMA busy_timeout = ${busyTimeout}`)
     }
   }
+  let thens: (() => void)[] | undefined
   const begin = connection.prepare('BEGIN IMMEDIATE')
   const commit = connection.prepare('COMMIT')
   return {
@@ -180,16 +183,29 @@ function databaseOf(connection: DatabaseSync, { now, elapsed = now, log }: Surro
       return page * (before - left)
     },
     transaction: work => {
-      try {
-        begin.run()
-        const result = work()
-        commit.run()
-        return result
-      } catch (error) {
-        if (connection.isTransaction) connection.exec('ROLLBACK')
-        if (isSqliteError(error)) throw writeFault(error)
-        throw error
+      const own: (() => void)[] = []
+      const inTransaction = (): ReturnType<typeof work> => {
+        try {
+          begin.run()
+          thens = own
+          const result = work()
+          commit.run()
+          return result
+        } catch (error) {
+          if (connection.isTransaction) connection.exec('ROLLBACK')
+          if (isSqliteError(error)) throw writeFault(error)
+          throw error
+        } finally {
+          thens = undefined
+        }
       }
+      const result = inTransaction()
+      for (const then of own) then()
+      return result
+    },
+    afterCommit: then => {
+      if (thens === undefined) throw new Error('There is no transaction to wait for.')
+      thens.push(then)
     },
     scrub,
     close: () => {

@@ -58,23 +58,21 @@ export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions, noteF
     readingEnded: async () => note?.end(),
     erase: async (token, ids) => {
       const own = ids.filter(id => leases.isHeldBy(id, token))
-      db.transaction(() => erase(waiting, own))()
+      db.transaction(() => erase(waiting, own))
       return own.length
     },
     quarantine: async (token, id, why) => {
       if (!leases.isHeldBy(id, token)) return false
       const item = id > 0 ? journal?.item(id) : rowOf(db, id)
       if (item === undefined) return false
-      const erased = db.transaction(() => {
-        const erased = erase(waiting, [id])
+      db.transaction(() => {
+        erase(waiting, [id])
         if (item.key !== undefined) keys.forget(item.key, id > 0 ? id : undefined)
         db.prepare(
           `INSERT INTO quarantined_deliveries (key, event, instance, source, received_at, body, reason, version)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
         ).run(...[...columnsOf(item), why.body, why.reason, why.version])
-        return erased
       })
-      erased()
       return true
     },
   }
@@ -180,11 +178,10 @@ const movedAtOnce = 64
 export function moveIntoTable({ db, keys, journal }: Waiting): void {
   let items: InboxItem[] = []
   const move = (): void => {
-    const committed = db.transaction(() => {
+    db.transaction(() => {
       for (const item of items) insertDelivery(db, item)
-      return journal?.understand(items.map(({ id }) => id))
+      journal?.understand(items.map(({ id }) => id))
     })
-    committed?.()
     items = []
   }
   for (const item of journal?.waiting(() => false) ?? []) if (items.push(item) === movedAtOnce) move()
@@ -211,17 +208,16 @@ function rowOf(db: Database, id: number): InboxItem | undefined {
   return row && { ...itemOf(row), id }
 }
 
-/** Within a transaction. Answers what is to be called once it is committed. */
-export function erase({ db, leases, journal }: Waiting, ids: readonly number[]): () => void {
+/** Within a transaction. */
+export function erase({ db, leases, journal }: Waiting, ids: readonly number[]): void {
   for (const id of ids) if (id < 0) db.prepare('DELETE FROM inbox WHERE id = ?').run(-id)
   const ofJournal = ids.filter(id => id > 0)
-  const committed = ofJournal.length > 0 ? journal?.understand(ofJournal) : undefined
-  return () => {
-    committed?.()
+  if (ofJournal.length > 0) journal?.understand(ofJournal)
+  db.afterCommit(() => {
     // Bodies may hold secrets.
     if (ofJournal.length < ids.length) db.scrub()
     for (const id of ids) leases.forget(id)
-  }
+  })
 }
 
 function requeue(db: Database, which: string, ...values: readonly (number | string)[]): number {

@@ -29,12 +29,14 @@ export function sqliteRuns(beside: Beside): Runs {
   const held = createDueLeases()
   return {
     transact: async (work, understood) => {
-      const written: Written = { runs: [], parts: [] }
-      const erased = transact(beside, work, understood, written)
-      erased?.()
-      for (const id of written.runs) held.forget(id)
-      recent.remember(written.parts)
-      return erased !== undefined
+      return db.transaction(() => {
+        const written = transact(beside, work, understood)
+        db.afterCommit(() => {
+          for (const id of written?.runs ?? []) held.forget(id)
+          recent.remember(written?.parts ?? [])
+        })
+        return written !== undefined
+      })
     },
     // Only reads, as the inbox does: writing the time into the row would write the whole run once more.
     takeDue: async (limit, holdMs) => {
@@ -86,46 +88,40 @@ export function sqliteRuns(beside: Beside): Runs {
   }
 }
 
-/** What a transaction wrote: for the memory, once it is committed. */
+/** What a transaction wrote. */
 interface Written {
   readonly runs: number[]
   readonly parts: RecentChunk[]
 }
 
-/** Undefined when any delivery is no longer ours: then somebody else has its news. Else what to call once it is committed. */
-function transact(
-  beside: Beside,
-  work: readonly RunWork[],
-  understood: Processed | undefined,
-  written: Written,
-): (() => void) | undefined {
+/** Within a transaction. Undefined when any delivery is no longer ours: then somebody else has its news. */
+function transact(beside: Beside, work: readonly RunWork[], understood: Processed | undefined): Written | undefined {
   const { waiting, recent, listings } = beside
   const { db, leases } = waiting
-  return db.transaction(() => {
-    const { token, ids } = understood ?? { token: '', ids: [] }
-    if (!ids.every(id => leases.isHeldBy(id, token))) return undefined
-    const erased = erase(waiting, ids)
-    const now = db.now()
-    const totals: ProjectIncrements[] = []
-    for (const item of work) {
-      const row = select(db, item.key) ?? reviveRow(beside, item.key, now)
-      const known = row === undefined ? undefined : storedRun(row, loadJobs(db, recent, row, item.jobs))
-      const change = item.decide(known, now)
-      if (change !== undefined) {
-        if (row !== undefined) written.runs.push(row.id as number)
-        written.parts.push(...write(beside, row?.id as number | undefined, known, change, item.source, now))
-        // What would be forgotten at once is not held until the commit.
-        written.parts.splice(0, written.parts.length - newestWorth(mostText, written.parts))
-        totals.push(...(change.totals ?? []))
-      } else if (row !== undefined && item.source !== undefined && known?.firstSeenBy[item.source] === undefined) {
-        const firstSeenBy = { ...known?.firstSeenBy, [item.source]: now }
-        db.prepare('UPDATE runs SET first_seen_by = ? WHERE id = ?').run(JSON.stringify(firstSeenBy), row.id as number)
-      }
+  const { token, ids } = understood ?? { token: '', ids: [] }
+  if (!ids.every(id => leases.isHeldBy(id, token))) return undefined
+  erase(waiting, ids)
+  const written: Written = { runs: [], parts: [] }
+  const now = db.now()
+  const totals: ProjectIncrements[] = []
+  for (const item of work) {
+    const row = select(db, item.key) ?? reviveRow(beside, item.key, now)
+    const known = row === undefined ? undefined : storedRun(row, loadJobs(db, recent, row, item.jobs))
+    const change = item.decide(known, now)
+    if (change !== undefined) {
+      if (row !== undefined) written.runs.push(row.id as number)
+      written.parts.push(...write(beside, row?.id as number | undefined, known, change, item.source, now))
+      // What would be forgotten at once is not held until the commit.
+      written.parts.splice(0, written.parts.length - newestWorth(mostText, written.parts))
+      totals.push(...(change.totals ?? []))
+    } else if (row !== undefined && item.source !== undefined && known?.firstSeenBy[item.source] === undefined) {
+      const firstSeenBy = { ...known?.firstSeenBy, [item.source]: now }
+      db.prepare('UPDATE runs SET first_seen_by = ? WHERE id = ?').run(JSON.stringify(firstSeenBy), row.id as number)
     }
-    moveTotals(db, totals, now)
-    listings.listMany()
-    return erased
-  })
+  }
+  moveTotals(db, totals, now)
+  listings.listMany()
+  return written
 }
 
 /** A run that was pruned and is heard of again goes on from what is remembered of it. */

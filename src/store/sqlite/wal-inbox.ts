@@ -16,8 +16,8 @@ import type { Log } from '../../lib/log.ts'
 export interface JournalInbox {
   /** Waiting deliveries in their order: first those that were handed out before and `isFree` again. Stop asking when enough. */
   waiting(isFree: (id: number) => boolean): Generator<InboxItem>
-  /** Within a transaction: these are understood. Answers what is to be called once it is committed. */
-  understand(ids: readonly number[]): () => void
+  /** Within a transaction: these are processed. */
+  understand(ids: readonly number[]): void
   /** A delivery that was handed out and is not understood. */
   item(id: number): InboxItem | undefined
   state(): JournalState
@@ -195,11 +195,11 @@ export function journalInbox({ db, keys, folder, marks, log }: JournalInboxOptio
       keys.joinMany(now)
       const next = alsoUnderstood(progress, finished)
       writeProgress(db, next)
-      return () => {
+      db.afterCommit(() => {
         progress = next
         for (const { from } of finished) seen.delete(from)
         marks.moveUnderstood(next.to.seq)
-      }
+      })
     },
     item,
     state: () => {
