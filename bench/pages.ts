@@ -67,10 +67,20 @@ async function measure(filled: Store): Promise<void> {
   await app.close()
 }
 
-function partsOf({ views, runs: all, outbox: exports, inbox, notes, counters }: Store): PagesSources {
+function partsOf({ views, runs: all, outbox: exports, inbox, notes, repositories, counters }: Store): PagesSources {
   const settings = telemetrySettings()
   return {
-    ...{ views, runs: all, outbox: exports, inbox, notes, counters, log: silentLog(), now: () => Date.now() },
+    ...{
+      views,
+      runs: all,
+      outbox: exports,
+      inbox,
+      notes,
+      repositories,
+      counters,
+      log: silentLog(),
+      now: () => Date.now(),
+    },
     queues: async () =>
       (await exports.queues()).map(({ lastError: _, ...queue }) => ({
         ...queue,

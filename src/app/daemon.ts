@@ -81,7 +81,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
     const { destinations, metricDestinations, lanes, encode, measure, settings } = exportDestinations(config)
     const report = createTokenReport({
-      notes: store.notes,
+      reports: store.repositories.daemonReports,
       tokens: () => destinations.flatMap(({ bearer }) => bearer?.current() ?? []),
       clock,
       log,
@@ -100,10 +100,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       },
     })
 
-    const { totals, notes, leases } = store
+    const { totals, repositories, leases } = store
+    const { recentRuns } = repositories
     const flush = createMetricFlush({
       destinations: metricDestinations,
-      ...{ totals, notes, leases, settings, clock, log, meters },
+      ...{ totals, recentRuns, leases, settings, clock, log, meters },
       profile: config.platform.profile,
       interval: config.metrics.interval,
     })

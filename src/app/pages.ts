@@ -53,7 +53,7 @@ export function hiddenPaths({ pages }: Pick<Config, 'pages'>): ((path: string) =
 /** `guarded`: routes that are let through by the same guard. */
 export function pagesOf(sources: PageSources, guarded: readonly Routes[]): Routes {
   const { config, store, exporter, flush, settings, clock, log } = sources
-  const { views, runs, outbox: exports, inbox, notes, counters } = store
+  const { views, runs, outbox: exports, inbox, notes, repositories, counters } = store
   const startedAt = clock.now()
   const enforcement = watchEnforcement(config, clock)
   return createPages({
@@ -64,7 +64,7 @@ export function pagesOf(sources: PageSources, guarded: readonly Routes[]): Route
       isHidden: hiddenPaths(config),
     },
     parts: {
-      ...{ views, runs, outbox: exports, inbox, notes, counters, log },
+      ...{ views, runs, outbox: exports, inbox, notes, repositories, counters, log },
       queues: async () => [...(await exporter.status()), ...flush.status()].sort(byPlace),
       flow: () => flowOf(sources, startedAt),
       exported: parts => parts.flatMap(part => spansOf(part, settings)),

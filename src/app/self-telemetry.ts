@@ -101,15 +101,16 @@ export function lookAt(parts: Parts): () => Promise<Seen> {
 /** `/metrics`: totals of all projects, runs under way, and the daemon's own. */
 export function metricsPage(
   config: Config,
-  store: Pick<Store, 'totals' | 'notes'>,
+  store: Pick<Store, 'totals' | 'repositories'>,
   own: OwnTelemetry,
   settings: TelemetrySettings,
 ): FastifyPluginAsync {
   const isHidden = hiddenBy(config)
-  const { totals, notes } = store
+  const { totals, repositories } = store
+  const { recentRuns } = repositories
   const { platform, observability } = config
   const isOn = observability.export.includes('metrics')
-  const active = lookAtActive({ totals, notes, profile: platform.profile, maxSeries: settings.maxSeries })
+  const active = lookAtActive({ totals, recentRuns, profile: platform.profile, maxSeries: settings.maxSeries })
   return createMetricsPage({
     collect: async () => {
       if (!isOn) return own.collect()

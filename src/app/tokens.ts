@@ -6,11 +6,9 @@ import { createLoop, type Loop } from '../lib/loop.ts'
 import { fingerprintOf } from '../tokens/fingerprint.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
-import type { Notes } from '../store/ports/notes.ts'
+import type { Repositories } from '../store/ports/repository.ts'
 import type { Secret } from '../lib/secret.ts'
 
-/** Where daemons report, by name. */
-export const reportPrefix = 'daemon/'
 /** A daemon that has not reported for so long runs no more, ms. */
 export const reportLife = 30_000
 /** What daemons that were killed left behind is removed when it is so old, ms. */
@@ -20,26 +18,16 @@ const lookEvery = 1_000
 const reportEvery = 10_000
 
 export interface TokenReportOptions {
-  readonly notes: Notes
+  readonly reports: Repositories['daemonReports']
   /** Those of this moment, one for each destination that has one. */
   readonly tokens: () => readonly Secret[]
   readonly clock: Clock
   readonly log: Log
 }
 
-/** What one daemon reports. */
-export interface DaemonReport {
-  readonly daemon: string
-  /** From `fingerprintOf`. */
-  readonly fingerprints: readonly string[]
-  /** Unix ms. */
-  readonly at: number
-}
-
 /** `stop` takes the report back. Without a token nothing is reported: nothing of this daemon's could be revoked. */
-export function createTokenReport({ notes, tokens, clock, log }: TokenReportOptions): Loop {
+export function createTokenReport({ reports, tokens, clock, log }: TokenReportOptions): Loop {
   const daemon = `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`
-  const name = `${reportPrefix}${daemon}`
   let reported: string | undefined
   let reportedAt = -Infinity
   let hasTidied = false
@@ -48,15 +36,15 @@ export function createTokenReport({ notes, tokens, clock, log }: TokenReportOpti
     clock,
     log,
     turn: async () => {
-      if (!hasTidied) await removeOld(notes)
+      if (!hasTidied) await reports.prune(({ at }, now) => now - at > leftBehind)
       hasTidied = true
       const fingerprints = [...new Set(tokens().map(fingerprintOf))]
       const current = fingerprints.join()
       if (current !== reported || elapsed(clock) - reportedAt >= reportEvery) {
-        await notes.change(name, (_, now) => {
-          const report = { daemon, fingerprints, at: now } satisfies DaemonReport
-          return { value: fingerprints.length === 0 ? undefined : report, result: undefined }
-        })
+        await reports.change({ daemon }, (_, at) => ({
+          document: fingerprints.length === 0 ? undefined : { daemon, fingerprints, at },
+          result: undefined,
+        }))
         reported = current
         reportedAt = elapsed(clock)
       }
@@ -67,17 +55,7 @@ export function createTokenReport({ notes, tokens, clock, log }: TokenReportOpti
     ...loop,
     stop: async () => {
       await loop.stop()
-      await notes.change(name, () => ({ value: undefined, result: undefined }))
+      await reports.remove({ daemon })
     },
-  }
-}
-
-async function removeOld(notes: Notes): Promise<void> {
-  for (const name of (await notes.list(reportPrefix)).keys()) {
-    await notes.change(name, (value, now) => {
-      const report = value as DaemonReport | undefined
-      const isOld = report === undefined || now - report.at > leftBehind
-      return { value: isOld ? undefined : value, result: undefined }
-    })
   }
 }

@@ -60,7 +60,7 @@ export async function withTokens(
       currentToken: () => destination.token.current(),
       tokens: () => destinations.flatMap(({ token }) => token.current() ?? []),
       tokenFiles: destinations.flatMap(({ token }) => token.path ?? []),
-      store: store === 'away' ? awayStore : store && rotationStore(store.notes),
+      store: store === 'away' ? awayStore : store && rotationStore(store.repositories),
       clock: systemClock,
       timeoutMs,
     })

@@ -1,59 +1,41 @@
 // Runs under way, and those that were until lately: a series that ended says 0 for a day, so that nobody sees it stand still.
 import type { ActiveRuns, ProjectKey } from '../model/totals.ts'
 import type { ActiveTotals } from '../telemetry/metrics/cumulative.ts'
-import type { Json, Notes } from '../store/ports/notes.ts'
 import type { Millis } from '../model/instant.ts'
+import type { RecentRuns } from '../store/ports/other-documents.ts'
+import type { Repositories } from '../store/ports/repository.ts'
 import type { Totals } from '../store/ports/totals.ts'
 
 export interface ActiveSource {
   readonly totals: Pick<Totals, 'active'>
-  readonly notes: Pick<Notes, 'change' | 'readAt'>
+  readonly recentRuns: Pick<Repositories['recentRuns'], 'get' | 'change' | 'now'>
   /** The profile that runs under way are told under. */
   readonly profile: string
   /** Series remembered for a project at most. */
   readonly maxSeries: number
 }
 
-/** Stored as JSON. */
-interface Remembered {
-  /** Since when runs are counted. */
-  readonly since: Millis
-  readonly seen: readonly Seen[]
-}
+type Seen = RecentRuns['seen'][number]
 
-interface Seen {
-  readonly runs: ActiveRuns
-  /** When there was one last. */
-  readonly at: Millis
-}
-
-const note = 'metrics.active'
 /** How long a series that ended says 0, ms. */
 const afterglow = 24 * 3_600_000
 
 /** Active runs by project, for whoever sends them: what was seen is remembered in the store. */
-export async function readActive({
-  totals,
-  notes,
-  profile,
-  maxSeries,
-}: Omit<ActiveSource, 'notes'> & { readonly notes: Pick<Notes, 'change'> }): Promise<ActiveTotals[]> {
+export async function readActive({ totals, recentRuns, profile, maxSeries }: ActiveSource): Promise<ActiveTotals[]> {
   const active = await totals.active()
-  const { since, seen } = await notes.change(note, (value, now) => {
-    const known = value as unknown as Remembered | undefined
+  const { since, seen } = await recentRuns.change({}, (known, now) => {
     const next = { since: known?.since ?? now - 1, seen: remember(known?.seen ?? [], active, now, maxSeries) }
-    return { value: next as unknown as Json, result: next }
+    return { document: next, result: next }
   })
   return byProject(seen, since, profile)
 }
 
 /** Active runs by project, for whoever asks: nothing is written, and what was seen is remembered by this process alone. */
-export function lookAtActive({ totals, notes, profile, maxSeries }: ActiveSource): () => Promise<ActiveTotals[]> {
-  let memory: Remembered | undefined
+export function lookAtActive({ totals, recentRuns, profile, maxSeries }: ActiveSource): () => Promise<ActiveTotals[]> {
+  let memory: RecentRuns | undefined
   return async () => {
     const active = await totals.active()
-    const { value, now } = await notes.readAt(note)
-    const known = value as unknown as Remembered | undefined
+    const [known, now] = await Promise.all([recentRuns.get({}), recentRuns.now()])
     const before = [...(memory?.seen ?? []), ...(known?.seen ?? [])].sort((a, b) => b.at - a.at)
     const since = known?.since ?? memory?.since ?? now - 1
     memory = { since, seen: remember(before, active, now, maxSeries) }

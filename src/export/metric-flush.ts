@@ -14,8 +14,9 @@ import { toActive, toCumulative } from '../telemetry/metrics/cumulative.ts'
 import { elapsed, timeOfDay, type Clock } from '../lib/clock.ts'
 import type { Destination } from './destination.ts'
 import type { ExportQueueStatus } from './exporter.ts'
-import type { Leases, Notes } from '../store/ports/notes.ts'
+import type { Leases } from '../store/ports/notes.ts'
 import type { Log } from '../lib/log.ts'
+import type { Repositories } from '../store/ports/repository.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
 import type { Totals } from '../store/ports/totals.ts'
 
@@ -23,7 +24,7 @@ export interface MetricFlushOptions {
   /** Those that take no metrics are passed over. */
   readonly destinations: readonly (Destination & { readonly temporality?: 'cumulative' | 'delta' | undefined })[]
   readonly totals: Totals
-  readonly notes: Pick<Notes, 'change'>
+  readonly recentRuns: Repositories['recentRuns']
   readonly leases: Leases
   readonly settings: TelemetrySettings
   /** The platform's profile of this moment. */
@@ -50,7 +51,7 @@ const pageSize = 50
 const grace = 2_000
 
 export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
-  const { totals, notes, leases, settings, profile, interval, clock, log } = options
+  const { totals, recentRuns, leases, settings, profile, interval, clock, log } = options
   const holder = randomUUID()
   /** A replica that dies is missed for two intervals at most. */
   const hold = 2 * interval + 10_000
@@ -59,7 +60,7 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
 
   async function flush(): Promise<void> {
     if (targets.length === 0 || !(await held())) return
-    const active = await readActive({ totals, notes, profile, maxSeries: settings.maxSeries })
+    const active = await readActive({ totals, recentRuns, profile, maxSeries: settings.maxSeries })
     const now = clock.now()
     const at = elapsed(clock)
     const running = active.map(one => ({

@@ -6,6 +6,7 @@ import type { Counters } from '../store/ports/store.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Notes } from '../store/ports/notes.ts'
+import type { Repositories } from '../store/ports/repository.ts'
 import type { Runs } from '../store/ports/runs.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { Views } from '../store/ports/views.ts'
@@ -16,6 +17,7 @@ export interface PagesSources {
   readonly outbox: Pick<Outbox, 'deadLetters' | 'deadLetter' | 'retryDead' | 'dropDead'>
   readonly inbox: Pick<Inbox, 'state' | 'listQuarantined' | 'retryQuarantined'>
   readonly notes: Pick<Notes, 'list' | 'readAt' | 'change'>
+  readonly repositories: Repositories
   readonly counters: Pick<Counters, 'all'>
   readonly queues: () => Promise<readonly ExportQueueStatus[]>
   /** What this process has counted since it started. */

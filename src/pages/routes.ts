@@ -29,7 +29,12 @@ const forPeople: RouteReader = { forPeople: true }
 
 export function createPages({ parts: all, settings, guarded = [] }: PagesOptions): FastifyPluginAsync {
   const parts = settings.isHidden === undefined ? all : withoutHidden(all, settings.isHidden)
-  const access = createAccess({ token: settings.adminToken, notes: all.notes, now: all.now, log: all.log })
+  const access = createAccess({
+    token: settings.adminToken,
+    sessions: all.repositories.sessions,
+    now: all.now,
+    log: all.log,
+  })
   const live = createLive(parts.log)
   const site = siteOf(parts, settings)
   return async app => {

@@ -6,9 +6,9 @@
 // process alone, and one that ends there is erased from the store when it takes writes again and somebody logs in or tries it.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { reasonOf } from '../lib/fault.ts'
-import type { Json, Notes } from '../store/ports/notes.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
+import type { Repositories } from '../store/ports/repository.ts'
 import type { Secret } from '../lib/secret.ts'
 
 export const sessionCookie = 'pipespan_session'
@@ -33,71 +33,67 @@ export interface Sessions {
 }
 
 export interface SessionParts {
-  readonly notes: Pick<Notes, 'readAt' | 'change' | 'list'>
+  readonly sessions: Repositories['sessions']
   readonly now: () => Millis
   readonly log: Log
 }
 
-const prefix = 'session/'
-
-export function createSessions({ notes, now, log }: SessionParts): Sessions {
-  /** Begun while the store took no writes, by name. */
+export function createSessions({ sessions, now, log }: SessionParts): Sessions {
+  /** Begun while the store took no writes, by digest. */
   const unwritten = new Map<string, Millis>()
   /** Ended while the store took no writes. */
   const unerased = new Map<string, Millis>()
 
-  async function erase(name: string): Promise<void> {
-    await notes.change(name, () => ({ value: undefined, result: undefined }))
-  }
-
   /** Forgets what has run out, and the oldest beyond the limit. */
   async function makeRoom(): Promise<void> {
-    const { now: at } = await notes.readAt(prefix)
-    const stored = [...(await notes.list(prefix))].map(([name, value]) => [name, untilOf(value)] as const)
+    const [stored, at] = await Promise.all([sessions.all(), sessions.now()])
     const living = stored
-      .filter(([name, until]) => isCurrent(until, at) && !unerased.has(name))
-      .sort(([, a], [, b]) => b - a)
-    const remaining = new Set(living.slice(0, mostSessions - 1).map(([name]) => name))
-    for (const [name] of stored) if (!remaining.has(name)) await erase(name)
+      .filter(({ digest, until }) => isCurrent(until, at) && !unerased.has(digest))
+      .sort((a, b) => b.until - a.until)
+    const remaining = new Set(living.slice(0, mostSessions - 1).map(({ digest }) => digest))
+    await sessions.prune(({ digest }) => !remaining.has(digest))
     unerased.clear()
   }
 
   return {
     begin: async token => {
       const id = randomBytes(32).toString('base64url')
-      const name = nameOf(token, id)
+      const digest = digestOf(token, id)
       try {
         await makeRoom()
-        await notes.change(name, (_, at) => ({ value: { until: at + sessionLife }, result: undefined }))
+        await sessions.change({ digest }, (_, at) => ({
+          document: { digest, until: at + sessionLife },
+          result: undefined,
+        }))
       } catch (error) {
         log.warn({ reason: reasonOf(error) }, 'the store takes no session: this one lives in this process alone')
-        remember(unwritten, name, now() + sessionLife)
+        remember(unwritten, digest, now() + sessionLife)
       }
       return id
     },
     find: async (token, cookie) => {
       if (cookie === undefined || !/^[\w-]{43}$/.test(cookie)) return undefined
-      const name = nameOf(token, cookie)
-      if (unerased.has(name)) {
-        void erase(name).then(
-          () => unerased.delete(name),
+      const digest = digestOf(token, cookie)
+      if (unerased.has(digest)) {
+        void sessions.remove({ digest }).then(
+          () => unerased.delete(digest),
           () => undefined,
         )
         return undefined
       }
-      const own = unwritten.get(name)
+      const own = unwritten.get(digest)
       if (own !== undefined) return isCurrent(own, now()) ? { id: cookie } : undefined
-      const { value, now: at } = await notes.readAt(name)
-      return value !== undefined && isCurrent(untilOf(value), at) ? { id: cookie } : undefined
+      const [found, at] = await Promise.all([sessions.get({ digest }), sessions.now()])
+      return found !== undefined && isCurrent(found.until, at) ? { id: cookie } : undefined
     },
     end: async (token, { id }) => {
-      const name = nameOf(token, id)
-      if (unwritten.delete(name)) return
+      const digest = digestOf(token, id)
+      if (unwritten.delete(digest)) return
       try {
-        await erase(name)
+        await sessions.remove({ digest })
       } catch (error) {
         log.warn({ reason: reasonOf(error) }, 'a session that ended could not be erased from the store yet')
-        remember(unerased, name, now() + sessionLife)
+        remember(unerased, digest, now() + sessionLife)
       }
     },
   }
@@ -108,19 +104,14 @@ function isCurrent(until: Millis, now: Millis): boolean {
   return until > now && until <= now + sessionLife + clockSlack
 }
 
-function untilOf(value: Json): Millis {
-  const until = typeof value === 'object' && value !== null && 'until' in value ? value.until : undefined
-  return typeof until === 'number' ? until : 0
+function remember(digests: Map<string, Millis>, digest: string, until: Millis): void {
+  digests.set(digest, until)
+  const [oldest] = digests.keys()
+  if (digests.size > mostSessions && oldest !== undefined) digests.delete(oldest)
 }
 
-function remember(names: Map<string, Millis>, name: string, until: Millis): void {
-  names.set(name, until)
-  const [oldest] = names.keys()
-  if (names.size > mostSessions && oldest !== undefined) names.delete(oldest)
-}
-
-function nameOf(token: Secret, id: string): string {
-  return `${prefix}${keyed(token, 'session', id)}`
+function digestOf(token: Secret, id: string): string {
+  return keyed(token, 'session', id)
 }
 
 function keyed(token: Secret, purpose: 'session' | 'form', text: string): string {

@@ -3,7 +3,6 @@ import { badge } from './status.ts'
 import { card, empty, facts, region, table, type Page, type Reader } from './frame.ts'
 import { duration, time } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
-import type { Json } from '../store/ports/notes.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PagesSources, Setup } from './ports.ts'
 
@@ -40,60 +39,26 @@ export interface Rotation {
   readonly fingerprint?: string | undefined
 }
 
-export async function tokensView(parts: PagesSources): Promise<TokensView> {
-  const [journals, records, reports] = await Promise.all([
-    parts.notes.list('rotation/journal/'),
-    parts.notes.list('rotation/record/'),
-    parts.notes.list('daemon/'),
+export async function tokensView({ repositories, setup }: PagesSources): Promise<TokensView> {
+  const [journals, rotations, daemons] = await Promise.all([
+    repositories.journals.all(),
+    repositories.rotations.all(),
+    repositories.daemonReports.all(),
   ])
   return {
-    setup: parts.setup(),
-    targets: [...journals.values()].map(targetOf).filter(one => one !== undefined),
-    rotations: [...records.values()]
-      .map(rotationOf)
-      .filter(one => one !== undefined)
+    setup: setup(),
+    targets: journals.map(({ target, instance, current, older, rotation }) => ({
+      ...{ target, instance, current },
+      older: older.length,
+      step: rotation?.step,
+    })),
+    rotations: rotations
+      .map(({ name, target, state, startedAt, updatedAt, fingerprint }) => ({
+        ...{ name, target, state, startedAt, updatedAt, fingerprint },
+      }))
       .sort((a, b) => b.startedAt - a.startedAt)
       .slice(0, 20),
-    daemons: [...reports.values()].flatMap(value => {
-      const { daemon, fingerprints, at } = fieldsOf(value)
-      if (typeof daemon !== 'string' || typeof at !== 'number' || !Array.isArray(fingerprints)) return []
-      return [{ daemon, at, fingerprints: fingerprints.filter(one => typeof one === 'string') }]
-    }),
-  }
-}
-
-function fieldsOf(value: Json | undefined): Readonly<Record<string, Json | undefined>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, Json>) : {}
-}
-
-function targetOf(value: Json): TokenTarget | undefined {
-  const { target, instance, current, older, rotation } = fieldsOf(value)
-  if (typeof target !== 'string' || typeof instance !== 'string') return undefined
-  const { id, fingerprint, since } = fieldsOf(current)
-  const { step } = fieldsOf(rotation)
-  return {
-    target,
-    instance,
-    current:
-      typeof id === 'string' && typeof since === 'number'
-        ? { id, since, fingerprint: typeof fingerprint === 'string' ? fingerprint : undefined }
-        : undefined,
-    older: Array.isArray(older) ? older.length : 0,
-    step: typeof step === 'string' ? step : undefined,
-  }
-}
-
-function rotationOf(value: Json): Rotation | undefined {
-  const { name, target, state, startedAt, updatedAt, fingerprint } = fieldsOf(value)
-  if (typeof name !== 'string' || typeof target !== 'string' || typeof state !== 'string') return undefined
-  if (typeof startedAt !== 'number' || typeof updatedAt !== 'number') return undefined
-  return {
-    name,
-    target,
-    state,
-    startedAt,
-    updatedAt,
-    fingerprint: typeof fingerprint === 'string' ? fingerprint : undefined,
+    daemons,
   }
 }
 

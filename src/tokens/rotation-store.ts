@@ -1,5 +1,6 @@
 // What rotation asks of the store, where one is reachable: a second copy of the journals, and what the daemons report.
 import type { Journal } from './journal.ts'
+import type { RotationRecord } from '../store/ports/token-documents.ts'
 
 /** A token that a running daemon sends; one with several destinations may have several. */
 export interface TokenReport {
@@ -9,19 +10,6 @@ export interface TokenReport {
   readonly tokenFingerprint: string
   /** Unix ms. */
   readonly at: number
-}
-
-/** A rotation as it is remembered: one row per rotation, replaced as it goes on. */
-export interface RotationRecord {
-  readonly id: string
-  readonly target: string
-  readonly name: string
-  readonly startedAt: number
-  readonly updatedAt: number
-  /** The journal's step, or how it ended. */
-  readonly state: string
-  readonly tokenId?: string
-  readonly fingerprint?: string
 }
 
 export interface RotationStore {

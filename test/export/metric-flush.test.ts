@@ -50,10 +50,21 @@ function destination(name: string, temporality: 'cumulative' | 'delta' = 'cumula
 }
 
 function start(options: Partial<MetricFlushOptions> = {}): MetricFlush {
-  const { totals, notes, leases } = store
+  const { totals, repositories, leases } = store
+  const { recentRuns } = repositories
   const flush = createMetricFlush({
     destinations: [destination('default')],
-    ...{ totals, notes, leases, settings, profile: 'generic', interval: minute, clock, log: silentLog(), ...options },
+    ...{
+      totals,
+      recentRuns,
+      leases,
+      settings,
+      profile: 'generic',
+      interval: minute,
+      clock,
+      log: silentLog(),
+      ...options,
+    },
   })
   flushes.push(flush)
   flush.start()

@@ -11,7 +11,7 @@ const token = new Secret('an-admin-token-of-this-test')
 let now = Date.UTC(2026, 5, 1)
 let store: Store
 const log = silentLog()
-const replica = (notes = store.notes): Sessions => createSessions({ notes, now: () => now, log })
+const replica = (sessions = store.repositories.sessions): Sessions => createSessions({ sessions, now: () => now, log })
 
 beforeEach(() => {
   store = openSqlite(':memory:', { now: () => now, maxSize: 1e9 })
@@ -47,11 +47,10 @@ describe('a session', () => {
 
   it('leaves nothing in the store that would open a page', async () => {
     const cookie = await replica().begin(token)
-    const stored = JSON.stringify([...(await store.notes.list('session/'))])
-    expect(stored).not.toContain(cookie)
-    for (const name of (await store.notes.list('session/')).keys()) {
-      expect(await replica().find(token, name.slice('session/'.length))).toBeUndefined()
-    }
+    const stored = await store.repositories.sessions.all()
+    expect(stored).toHaveLength(1)
+    expect(JSON.stringify(stored)).not.toContain(cookie)
+    for (const { digest } of stored) expect(await replica().find(token, digest)).toBeUndefined()
   })
 
   it('ends the oldest beyond the limit, and what has run out is forgotten', async () => {
@@ -62,20 +61,23 @@ describe('a session', () => {
     expect(await sessions.find(token, first)).toBeDefined()
     await sessions.begin(token)
     expect(await sessions.find(token, first)).toBeUndefined()
-    expect((await store.notes.list('session/')).size).toBe(mostSessions)
+    expect(await store.repositories.sessions.all()).toHaveLength(mostSessions)
     now += sessionLife
     await sessions.begin(token)
-    expect((await store.notes.list('session/')).size).toBe(1)
+    expect(await store.repositories.sessions.all()).toHaveLength(1)
   })
 
   it('begins and ends also while the store takes no writes', async () => {
     let isFull = false
+    const { sessions: stored } = store.repositories
+    const write = <T>(work: () => Promise<T>): Promise<T> =>
+      isFull ? Promise.reject(new StoreError('The disk is full.', 'Free some.')) : work()
     const sessions = replica({
-      ...store.notes,
-      change: async (name, change) => {
-        if (isFull) throw new StoreError('The disk is full.', 'Free some.')
-        return store.notes.change(name, change)
-      },
+      ...stored,
+      put: async document => write(async () => stored.put(document)),
+      remove: async key => write(async () => stored.remove(key)),
+      prune: async isOver => write(async () => stored.prune(isOver)),
+      change: async (key, change) => write(async () => stored.change(key, change)),
     })
     const before = await sessions.begin(token)
     isFull = true

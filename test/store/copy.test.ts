@@ -92,7 +92,7 @@ describe('a copy of a store', () => {
     await fill(from, 2)
     const failing = { ...to, tables: { ...to.tables, write: async () => Promise.reject(new Error('cut off')) } }
     await expect(copyStore({ from, to: failing, source: 'here' })).rejects.toThrow('cut off')
-    await from.notes.change('store-copy', () => ({ value: undefined, result: undefined }))
+    await from.repositories.copy.remove({})
     await expect(copyStore({ from, to, source: 'here' })).rejects.toThrow(/used again since the copy .* empty/)
   })
 

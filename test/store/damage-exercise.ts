@@ -188,7 +188,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       const backend = await Backend.start()
       const flush = createMetricFlush({
         ...{ destinations: [{ name: 'default', signals: { metrics: destination(backend.url).signals.traces! } }] },
-        ...{ totals: store.totals, notes: store.notes, leases: store.leases, settings },
+        ...{ totals: store.totals, recentRuns: store.repositories.recentRuns, leases: store.leases, settings },
         ...{ profile: 'generic', interval: 60_000, clock: systemClock, log },
       })
       flush.start()
@@ -228,25 +228,25 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
           result: undefined,
         }))
       for (const note of ['1', '2']) await write(`poll/project/${instance}/${note}`)
-      await write('rotation/journal/x')
+      await write('rotation/journal x')
       await damage(
-        `UPDATE key_value SET value = ${half} WHERE name IN ('poll/project/${instance}/1', 'rotation/journal/x')`,
+        `UPDATE key_value SET value = ${half} WHERE name IN ('poll/project/${instance}/1', 'rotation/journal x')`,
       )
       const damaged = `poll/project/${instance}/1`
       expect([...(await openBook(store.notes, instance)).entries()]).toHaveLength(1)
       expect(await store.notes.read(damaged)).toBeUndefined()
       expect((await store.notes.readAt(damaged)).value).toBeUndefined()
       // A rotation does not take what it cannot read for nothing.
-      await expect(rotationStore(store.notes).journals()).rejects.toThrow(
-        /rotation\/journal\/x" is damaged.*remove the row/,
+      await expect(rotationStore(store.repositories).journals()).rejects.toThrow(
+        /rotation\/journal x" is damaged.*remove the row/,
       )
       await store.notes.change(damaged, value => ({ value: { was: value ?? null }, result: undefined }))
       expect(await store.notes.read(damaged)).toEqual({ was: null })
       expect(
         named()
-          .map(({ note }) => note)
+          .map(({ document }) => document)
           .sort(),
-      ).toEqual([damaged, 'rotation/journal/x'])
+      ).toEqual([damaged, 'rotation/journal x'])
     })
 
     it('of a run keeps none of the others out of the lists, the poller and the queue', async () => {

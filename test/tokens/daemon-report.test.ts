@@ -17,14 +17,15 @@ function openWorld() {
   const world = { now: Date.now(), tokens: [] as Secret[] }
   const store = openSqlite(path.join(temporaryFolder(), 'pipespan.db'), { maxSize: 1e9, now: () => world.now })
   onTestFinished(async () => store.close())
-  const { notes } = store
-  const report = createTokenReport({ notes, tokens: () => world.tokens, clock: systemClock, log })
-  const reported = async () => (await rotationStore(notes).tokenReports()).map(one => one.tokenFingerprint).sort()
-  return { world, notes, report, reported }
+  const { daemonReports } = store.repositories
+  const report = createTokenReport({ reports: daemonReports, tokens: () => world.tokens, clock: systemClock, log })
+  const reported = async () =>
+    (await rotationStore(store.repositories).tokenReports()).map(one => one.tokenFingerprint).sort()
+  return { world, daemonReports, report, reported }
 }
 
 it('every token of a daemon is reported by its fingerprint, anew when one changes, and no more when the daemon has stopped', async () => {
-  const { world, report, reported, notes } = openWorld()
+  const { world, report, reported, daemonReports } = openWorld()
   const [one, two, three] = ['token-one', 'token-two', 'token-three'].map(value => new Secret(value))
   const expected = (...tokens: (Secret | undefined)[]) =>
     tokens.flatMap(token => (token ? fingerprintOf(token) : [])).sort()
@@ -35,14 +36,14 @@ it('every token of a daemon is reported by its fingerprint, anew when one change
   world.tokens = [one!, three!]
   await until(async () => (await reported()).includes(fingerprintOf(three!)), 'the next report')
   expect(await reported()).toEqual(expected(one, three))
-  expect(JSON.stringify([...(await notes.list(''))])).not.toContain('token-')
+  expect(JSON.stringify(await daemonReports.all())).not.toContain('token-')
   await report.stop()
   expect(await reported()).toEqual([])
 })
 
 it('a daemon that was killed counts no more after half a minute, and is forgotten by one that starts a day later', async () => {
-  const { world, notes, report, reported } = openWorld()
-  await notes.change('daemon/killed', (_, at) => ({ value: { daemon: 'killed', fingerprints: ['f'], at }, result: 0 }))
+  const { world, daemonReports, report, reported } = openWorld()
+  await daemonReports.put({ daemon: 'killed', fingerprints: ['f'], at: world.now })
   expect(await reported()).toEqual(['f'])
   world.now += 30_000
   expect(await reported()).toEqual([])
@@ -50,6 +51,6 @@ it('a daemon that was killed counts no more after half a minute, and is forgotte
   world.tokens = [new Secret('token-one')]
   report.start()
   await until(async () => (await reported()).length > 0, 'the report')
-  expect([...(await notes.list('daemon/')).keys()]).not.toContain('daemon/killed')
+  expect((await daemonReports.all()).map(({ daemon }) => daemon)).not.toContain('killed')
   await report.stop()
 })

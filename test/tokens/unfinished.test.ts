@@ -41,9 +41,14 @@ describe('a rotation that does not end says so', () => {
     // It was given its token by a variable and never reads the file.
     const stuck = new Secret(await readFile(world.file, 'utf8'))
     const log = createLog({ level: 'silent', format: 'json' })
-    const report = createTokenReport({ notes: store.notes, tokens: () => [stuck], clock: systemClock, log })
+    const report = createTokenReport({
+      reports: store.repositories.daemonReports,
+      tokens: () => [stuck],
+      clock: systemClock,
+      log,
+    })
     report.start()
-    await until(async () => (await store.notes.list('daemon/')).size > 0, 'the report')
+    await until(async () => (await store.repositories.daemonReports.all()).length > 0, 'the report')
 
     const kept = await world.pipespan(...world.rotate('--grace', '1s'))
     expect(kept.code).toBe(3)

@@ -1,14 +1,15 @@
 // Moves everything from one store into another, of either database: in steps that can be taken up again, and counted at the end.
 import { createHash } from 'node:crypto'
 import { StoreError } from '../../lib/fault.ts'
-import { copyNote, upkeepLease } from './maintenance.ts'
-import type { Leases, Notes } from '../ports/notes.ts'
+import { upkeepLease } from './maintenance.ts'
+import type { Leases } from '../ports/notes.ts'
+import type { Repositories } from '../ports/repository.ts'
 import type { Table, Tables } from '../ports/tables.ts'
 
 export interface Copyable {
   readonly tables: Tables
   readonly leases: Leases
-  readonly notes: Notes
+  readonly repositories: Pick<Repositories, 'copy'>
 }
 
 export interface CopyOptions {
@@ -49,7 +50,7 @@ export async function copyStore(options: CopyOptions): Promise<ReadonlyMap<strin
     }
     await to.tables.finish()
     const counts = await verified(pairs, from.tables, to.tables)
-    for (const { notes } of [from, to]) await notes.change(copyNote, () => ({ value: undefined, result: undefined }))
+    for (const { repositories } of [from, to]) await repositories.copy.remove({})
     await to.leases.release(markName, holder)
     return counts
   } finally {
@@ -85,7 +86,7 @@ async function begin(from: Copyable, to: Copyable, tables: readonly Table[], hol
   const isMarked = !(await to.leases.take(markName, 'nobody', 0))
   if (isMarked) {
     const isOurs = await to.leases.take(markName, holder, forGood)
-    if (isOurs && (await from.notes.read(copyNote)) === holder) return
+    if (isOurs && (await from.repositories.copy.get({}))?.holder === holder) return
     throw new StoreError(
       isOurs
         ? 'The store was used again since the copy of it was begun.'
@@ -100,7 +101,7 @@ async function begin(from: Copyable, to: Copyable, tables: readonly Table[], hol
       'Copy into a new file or an empty database.',
     )
   }
-  await from.notes.change(copyNote, () => ({ value: holder, result: undefined }))
+  await from.repositories.copy.put({ holder })
   await to.leases.take(markName, holder, forGood)
 }
 

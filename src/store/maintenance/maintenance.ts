@@ -9,7 +9,7 @@ import type { RunCursor } from '../ports/pruning.ts'
 import type { Store } from '../ports/store.ts'
 
 export interface UpkeepOptions {
-  readonly store: Pick<Store, 'pruning' | 'outbox' | 'leases' | 'notes' | 'counters' | 'now'>
+  readonly store: Pick<Store, 'pruning' | 'outbox' | 'leases' | 'repositories' | 'counters' | 'now'>
   /** The lanes that are configured. What is owed to any other is given up in the end. */
   readonly served: readonly ExportQueue[]
   /** How long runs stay once nothing more is owed of them; dead letters and unreadable deliveries too. Milliseconds. */
@@ -22,8 +22,6 @@ export interface UpkeepOptions {
 
 /** Who holds it looks after the store; `pipespan store copy` sees by it that a store is in use. */
 export const upkeepLease = 'upkeep'
-/** Says which copy of the store was begun. A daemon removes it: from then on such a copy cannot be continued. */
-export const copyNote = 'store-copy'
 
 /** Between two rounds, ms. */
 const every = 600_000
@@ -167,9 +165,9 @@ export function createUpkeep(options: UpkeepOptions): Loop {
       if (!(await mayGoOn())) return lease.renewMs
       await relieve()
       if (elapsed(clock) >= nextRound) {
-        if (nextRound === -Infinity && (await store.notes.read(copyNote)) !== undefined) {
-          await store.notes.change(copyNote, () => ({ value: undefined, result: undefined }))
-        }
+        // From now on a copy of this store that was begun cannot be continued.
+        const { copy } = store.repositories
+        if (nextRound === -Infinity && (await copy.get({})) !== undefined) await copy.remove({})
         await round()
         nextRound = elapsed(clock) + every
       }

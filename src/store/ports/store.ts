@@ -6,6 +6,7 @@ import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Leases, Notes } from './notes.ts'
 import type { Pruning } from './pruning.ts'
+import type { Repositories } from './repository.ts'
 import type { Runs } from './runs.ts'
 import type { Tables } from './tables.ts'
 import type { Totals } from './totals.ts'
@@ -30,6 +31,7 @@ export interface Store {
   readonly outbox: Outbox
   readonly enrichment: EnrichmentQueue
   readonly notes: Notes
+  readonly repositories: Repositories
   readonly leases: Leases
   readonly counters: Counters
   readonly pruning: Pruning

@@ -1,5 +1,6 @@
 // What is stored as JSON, as it is read back. A row that was damaged on its disk is that row's loss alone: whoever goes through many
 // rows passes it over, and it is named once in the log and counted.
+import type { z } from 'zod'
 import { DataError, isOfTheData } from '../../lib/fault.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Log } from '../../lib/log.ts'
@@ -50,6 +51,12 @@ export function storedJson<T>(text: unknown): T {
       'Everything else goes on; a backup may still have it whole.',
     )
   }
+}
+
+/** A document of the shape that it must have. Throws DataError. */
+export function storedDocument<T>(text: unknown, shape: z.ZodType<T>): T {
+  const { success, data } = shape.safeParse(storedJson(text))
+  return success ? data : storedJson('')
 }
 
 /** A frozen part that can be told from anything else. Throws DataError. */

@@ -1,29 +1,15 @@
-// Notes, leases and counters on SQLite.
+// Texts by name for the repositories, leases and counters on SQLite.
 import type { Database } from './database.ts'
-import { noteOf, notesOf } from '../sql/note-rows.ts'
-import type { Json } from '../ports/notes.ts'
+import { notesOver } from '../sql/note-rows.ts'
+import { repositories } from '../sql/repositories.ts'
+import type { KeyValue } from '../sql/key-value.ts'
 import type { Store } from '../ports/store.ts'
 
-export function sqliteNotes(db: Database): Pick<Store, 'notes' | 'leases' | 'counters'> {
+export function sqliteNotes(db: Database): Pick<Store, 'notes' | 'repositories' | 'leases' | 'counters'> {
+  const keyValue = sqliteKeyValue(db)
   return {
-    notes: {
-      read: async name => read(db, name),
-      readAt: async name => ({ value: read(db, name), now: db.now() }),
-      change: async (name, change) =>
-        db.transaction(() => {
-          const { value, result } = change(read(db, name), db.now())
-          if (value === undefined) db.prepare('DELETE FROM key_value WHERE name = ?').run(name)
-          else db.prepare('INSERT OR REPLACE INTO key_value VALUES (?, ?)').run(name, JSON.stringify(value))
-          return result
-        }),
-      list: async prefix =>
-        notesOf(
-          db.damaged,
-          db
-            .prepare('SELECT name, value FROM key_value WHERE substr(name, 1, ?) = ? ORDER BY name')
-            .all(prefix.length, prefix),
-        ),
-    },
+    notes: notesOver(keyValue, db.damaged),
+    repositories: repositories(keyValue, db.damaged),
     leases: {
       take: async (name, holder, ms) => {
         const now = db.now()
@@ -51,6 +37,23 @@ export function sqliteNotes(db: Database): Pick<Store, 'notes' | 'leases' | 'cou
   }
 }
 
-function read(db: Database, name: string): Json | undefined {
-  return noteOf(db.damaged, db.prepare('SELECT name, value FROM key_value WHERE name = ?').get(name))
+function sqliteKeyValue(db: Database): KeyValue {
+  const read = (name: string): string | undefined =>
+    db.prepare('SELECT value FROM key_value WHERE name = ?').get(name)?.value as string | undefined
+  return {
+    read: async name => read(name),
+    change: async (name, change) =>
+      db.transaction(() => {
+        const { value, result } = change(read(name), db.now())
+        if (value === undefined) db.prepare('DELETE FROM key_value WHERE name = ?').run(name)
+        else db.prepare('INSERT OR REPLACE INTO key_value VALUES (?, ?)').run(name, value)
+        return result
+      }),
+    list: async prefix =>
+      db
+        .prepare('SELECT name, value FROM key_value WHERE substr(name, 1, ?) = ? ORDER BY name')
+        .all(prefix.length, prefix)
+        .map(row => ({ name: row.name as string, value: row.value as string })),
+    now: async () => db.now(),
+  }
 }

@@ -1,6 +1,7 @@
 // A rotation store in memory, whose daemons report what a test tells them to.
 import type { Journal } from '../../../src/tokens/journal.ts'
-import type { RotationRecord, RotationStore, TokenReport } from '../../../src/tokens/rotation-store.ts'
+import type { RotationRecord } from '../../../src/store/ports/token-documents.ts'
+import type { RotationStore, TokenReport } from '../../../src/tokens/rotation-store.ts'
 
 export interface MemoryStore extends RotationStore {
   readonly copies: Map<string, Journal>

@@ -1,0 +1,59 @@
+// Small documents that outlive the process and that replicas and commands share. Each kind has one owner, who writes it, and a
+// repository of its own, through which everybody else reads it.
+import type { ApiBudget, Backfill, OwnPipelines, PolledProject, Sweep, WatchedHook } from './discovery-documents.ts'
+import type { DaemonReport, RotationJournal, RotationRecord } from './token-documents.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { RecentRuns, StoreCopy, StoredSession } from './other-documents.ts'
+
+/** Documents of one kind. `Key` names the fields that together tell one from the others. */
+export interface Repository<Document extends object, Key extends keyof Document> {
+  /** Undefined also where it is damaged: whoever owns it writes it anew. */
+  get(key: Pick<Document, Key>): Promise<Document | undefined>
+  /** All that are whole, in the order of their keys. `onDamaged` is called with the name of each that is left out. */
+  all(onDamaged?: (name: string) => void): Promise<readonly Document[]>
+  put(document: Document): Promise<void>
+  remove(key: Pick<Document, Key>): Promise<void>
+  /** Removes those that are over by the store's clock, and those that are damaged. */
+  prune(isOver: (document: Document, now: Millis) => boolean): Promise<void>
+  /**
+   * Changes one under a lock, at `now` on the store's clock. `change` is pure and may be called again; without a `document` there is
+   * none afterwards.
+   */
+  change<T>(
+    key: Pick<Document, Key>,
+    change: (known: Document | undefined, now: Millis) => Change<Document, T>,
+  ): Promise<T>
+  /** The store's clock, for whoever compares it with instants in a document and writes nothing. */
+  now(): Promise<Millis>
+}
+
+export interface Change<Document, T> {
+  readonly document: Document | undefined
+  readonly result: T
+}
+
+/** What other rooms than the owner do. */
+export type Readable<R extends { readonly all: unknown }> = Pick<R, 'all'>
+
+export interface Repositories {
+  /** Of the poller. */
+  readonly polledProjects: Repository<PolledProject, 'instance' | 'project'>
+  readonly ownPipelines: Repository<OwnPipelines, 'instance'>
+  readonly sweeps: Repository<Sweep, 'instance' | 'group'>
+  /** Of redelivery. */
+  readonly hooks: Repository<WatchedHook, 'instance' | 'kind' | 'id'>
+  readonly backfills: Repository<Backfill, 'instance' | 'name'>
+  /** Of the platform's API, by its token. */
+  readonly budgets: Repository<ApiBudget, 'account'>
+  /** Of each daemon that runs. */
+  readonly daemonReports: Repository<DaemonReport, 'daemon'>
+  /** Of `pipespan tokens rotate`. */
+  readonly journals: Repository<RotationJournal, 'target'>
+  readonly rotations: Repository<RotationRecord, 'id'>
+  /** Of the pages. */
+  readonly sessions: Repository<StoredSession, 'digest'>
+  /** Of the metric flush; there is one. */
+  readonly recentRuns: Repository<RecentRuns, never>
+  /** Of `pipespan store copy`; there is one. */
+  readonly copy: Repository<StoreCopy, never>
+}

@@ -1,0 +1,71 @@
+// The repositories of both databases: how each kind of document is named in the table of texts, and what it must look like to count
+// as whole. One that does not is named once in the log, and is as if it had never been written.
+import type { z } from 'zod'
+import * as discovery from '../ports/discovery-documents.ts'
+import * as others from '../ports/other-documents.ts'
+import * as tokens from '../ports/token-documents.ts'
+import { storedDocument, type DamagedRows } from './stored-json.ts'
+import type { KeyValue } from './key-value.ts'
+import type { Repositories, Repository } from '../ports/repository.ts'
+
+export function repositories(keyValue: KeyValue, damaged: DamagedRows): Repositories {
+  function repository<Document extends object, Key extends keyof Document>(
+    kind: string,
+    shape: z.ZodType<Document>,
+    key: readonly Key[],
+  ): Repository<Document, Key> {
+    // Such as `poll/sweep https://git.example.com acme/shop`.
+    const nameOf = (of: Pick<Document, Key>): string => [kind, ...key.map(field => String(of[field]))].join(' ')
+    const documentOf = (name: string, text: string): Document | undefined =>
+      damaged.orNothing({ document: name }, 'it is written anew', () => storedDocument(text, shape))
+    const list: () => ReturnType<KeyValue['list']> = async () => keyValue.list(key.length === 0 ? kind : `${kind} `)
+    return {
+      get: async of => {
+        const text = await keyValue.read(nameOf(of))
+        return text === undefined ? undefined : documentOf(nameOf(of), text)
+      },
+      all: async onDamaged => {
+        return (await list()).flatMap(({ name, value }) => {
+          const document = documentOf(name, value)
+          if (document === undefined) onDamaged?.(name)
+          return document ?? []
+        })
+      },
+      put: async document =>
+        keyValue.change(nameOf(document), () => ({ value: JSON.stringify(document), result: undefined })),
+      remove: async of => keyValue.change(nameOf(of), () => ({ value: undefined, result: undefined })),
+      prune: async isOver => {
+        const now = await keyValue.now()
+        for (const { name, value } of await list()) {
+          const left = (text: string | undefined): string | undefined => {
+            const document = text === undefined ? undefined : documentOf(name, text)
+            return document === undefined || isOver(document, now) ? undefined : text
+          }
+          if (left(value) !== undefined) continue
+          await keyValue.change(name, text => ({ value: left(text), result: undefined }))
+        }
+      },
+      change: async (of, change) =>
+        keyValue.change(nameOf(of), (text, now) => {
+          const { document, result } = change(text === undefined ? undefined : documentOf(nameOf(of), text), now)
+          return { value: document && JSON.stringify(document), result }
+        }),
+      now: async () => keyValue.now(),
+    }
+  }
+
+  return {
+    polledProjects: repository('poll/project', discovery.polledProject, ['instance', 'project']),
+    ownPipelines: repository('poll/own', discovery.ownPipelines, ['instance']),
+    sweeps: repository('poll/sweep', discovery.sweep, ['instance', 'group']),
+    hooks: repository('hook', discovery.watchedHook, ['instance', 'kind', 'id']),
+    backfills: repository('backfill', discovery.backfill, ['instance', 'name']),
+    budgets: repository('budget', discovery.apiBudget, ['account']),
+    daemonReports: repository('daemon', tokens.daemonReport, ['daemon']),
+    journals: repository('rotation/journal', tokens.rotationJournal, ['target']),
+    rotations: repository('rotation/record', tokens.rotationRecord, ['id']),
+    sessions: repository('session', others.storedSession, ['digest']),
+    recentRuns: repository('metrics/recent-runs', others.recentRuns, []),
+    copy: repository('store-copy', others.storeCopy, []),
+  }
+}
