@@ -207,15 +207,15 @@ function withoutDoors(config: Config<ProfileName>): Config<ProfileName> {
   }
 }
 
-/** Waits until what was found is completed, frozen and sent. */
+/** Waits until what was found is completed, settled and sent. */
 async function delivered(terminal: Terminal, store: SharedStore, signal: AbortSignal): Promise<void> {
   const line = createProgressLine(terminal, () => systemClock.now())
   for (let calm = 0; calm < 2 && !signal.aborted;) {
     const { due } = await store.enrichment.count('backfill')
     const settling = ((await store.runs.dueIn()) ?? Infinity) < 60_000
-    const owed = (await store.outbox.queues()).reduce((sum, lane) => sum + lane.pending, 0)
-    calm = due === 0 && !settling && owed === 0 ? calm + 1 : 0
-    line.show(undefined, `${due} pipelines to complete, ${owed} exports to send`)
+    const pending = (await store.outbox.queues()).reduce((sum, queue) => sum + queue.pending, 0)
+    calm = due === 0 && !settling && pending === 0 ? calm + 1 : 0
+    line.show(undefined, `${due} pipelines to complete, ${pending} exports to send`)
     await sleep(500, undefined, { signal }).catch(() => undefined)
   }
   line.end()

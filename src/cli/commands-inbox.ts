@@ -21,7 +21,7 @@ export function addInboxCommands({ program, terminal, file, answer }: CommandLin
   example(
     inbox
       .command('show')
-      .description('show one, as far as it was kept')
+      .description('show one, as far as it was stored')
       .argument('<id>', 'its number', wholeNumber)
       .action(
         answer(async (id: number) =>

@@ -65,7 +65,7 @@ export async function deadLettersRetry(
 ): Promise<number> {
   const missing = await firstMissing(exports, ids)
   if (missing !== undefined) return unknown(terminal, missing)
-  print(terminal, `${await exports.retryDead(ids)} owed again. A running daemon sends them within a second.`)
+  print(terminal, `${await exports.retryDead(ids)} pending again. A running daemon sends them within a second.`)
   return exitCode.done
 }
 
@@ -93,8 +93,8 @@ function unknown(terminal: Terminal, id: number): number {
 
 function pipelineOf(letter: DeadLetter): string {
   const attempt = letter.attempt > 1 ? `, attempt ${letter.attempt}` : ''
-  const part = letter.chunk > 1 ? `, part ${letter.chunk}` : ''
-  return `${letter.instance} ${letter.pipelineId}${attempt}${part}`
+  const chunk = letter.chunk > 1 ? `, chunk ${letter.chunk}` : ''
+  return `${letter.instance} ${letter.pipelineId}${attempt}${chunk}`
 }
 
 function asJson(letter: DeadLetter): object {

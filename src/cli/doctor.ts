@@ -1,4 +1,4 @@
-// `pipespan doctor`: every check that can tell why nothing arrives, one line each, with a remedy.
+// `pipespan doctor`: every check that can show why nothing arrives, one line each, with a remedy.
 import { checkBudget, checkClock, checkPlatform, platformClient } from './doctor/platform.ts'
 import { checkDaemon } from './doctor/daemon.ts'
 import { checkDestinations } from './doctor/destinations.ts'
@@ -25,12 +25,12 @@ export async function doctor(
   options: { readonly file?: string | undefined; readonly json: boolean },
 ): Promise<number> {
   const findings: Finding[] = []
-  const tell = (found: readonly Finding[]): void => {
+  const show = (found: readonly Finding[]): void => {
     findings.push(...found)
     if (!options.json) for (const finding of found) print(terminal, lineOf(finding))
   }
-  const config = configuration(terminal, options.file, tell)
-  if (config !== undefined) await examine(config, tell)
+  const config = configuration(terminal, options.file, show)
+  if (config !== undefined) await examine(config, show)
   const failures = findings.filter(({ level }) => level === 'failure').length
   const warnings = findings.filter(({ level }) => level === 'warning').length
   if (options.json) print(terminal, JSON.stringify({ failures, warnings, findings }, null, 2))
@@ -42,15 +42,15 @@ export async function doctor(
 function configuration(
   terminal: Terminal,
   file: string | undefined,
-  tell: (found: readonly Finding[]) => void,
+  show: (found: readonly Finding[]) => void,
 ): Config<ProfileName> | undefined {
   const report = reportOf('configuration')
   const loaded = loadConfig({ env: terminal.env, file, profiles })
   if (!loaded.ok) {
-    tell(loaded.faults.map(fault => report('failure', describeFault(fault))))
+    show(loaded.faults.map(fault => report('failure', describeFault(fault))))
     return undefined
   }
-  tell([
+  show([
     report('fine', 'The configuration can be used.'),
     ...loaded.warnings.map(warning => report('warning', warning)),
   ])
@@ -58,10 +58,10 @@ function configuration(
 }
 
 /** In the order of the flow; each check on its own, so that one that breaks hides no other. */
-async function examine(config: Config<ProfileName>, tell: (found: readonly Finding[]) => void): Promise<void> {
+async function examine(config: Config<ProfileName>, show: (found: readonly Finding[]) => void): Promise<void> {
   const destinations = destinationsOf(config)
   const { findings, store } = await checkStore(config)
-  tell(findings)
+  show(findings)
   const client = platformClient(config)
   const checks: readonly (readonly [string, () => Promise<Finding[]>])[] = [
     ['daemon', async () => checkDaemon(config)],
@@ -75,7 +75,7 @@ async function examine(config: Config<ProfileName>, tell: (found: readonly Findi
   ]
   try {
     for (const [name, check] of checks) {
-      tell(
+      show(
         await check().catch((error: unknown) => [reportOf(name)('warning', `This check broke: ${reasonOf(error)}.`)]),
       )
     }

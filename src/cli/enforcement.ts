@@ -30,14 +30,14 @@ export async function enforcementCommand(
   return await reporting(terminal, async () => {
     if (action === 'on' && !force) {
       const refusal = await turnOnSafely(setup)
-      return refusal === undefined ? tell(true, json, terminal) : refuse(terminal, refusal)
+      return refusal === undefined ? show(true, json, terminal) : refuse(terminal, refusal)
     }
     const enabled = action === 'status' ? await instance.enforcement() : await instance.setEnforcement(action === 'on')
-    return tell(enabled, json, terminal)
+    return show(enabled, json, terminal)
   })
 }
 
-function tell(enabled: boolean, json: boolean, terminal: Terminal): number {
+function show(enabled: boolean, json: boolean, terminal: Terminal): number {
   const meaning = enabled ? 'on: telemetry without a valid token is dropped' : 'off: telemetry needs no token'
   if (json) printJson(terminal, { enabled })
   else print(terminal, `Enforcement is ${meaning}.`)

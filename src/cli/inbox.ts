@@ -5,15 +5,18 @@ import type { SharedInbox } from '../store/ports/inbox.ts'
 const shown = 200
 
 export async function inboxList(inbox: SharedInbox, terminal: Terminal, options: { json: boolean }): Promise<number> {
-  const kept = await inbox.listQuarantined(shown)
+  const quarantined = await inbox.listQuarantined(shown)
   const { waiting } = await inbox.state()
   if (options.json) {
-    print(terminal, JSON.stringify({ waiting, kept: kept.map(one => ({ ...one, receivedAt: iso(one.receivedAt) })) }))
+    print(
+      terminal,
+      JSON.stringify({ waiting, quarantined: quarantined.map(one => ({ ...one, receivedAt: iso(one.receivedAt) })) }),
+    )
     return exitCode.done
   }
-  print(terminal, `${waiting} waiting to be read, ${kept.length} could not be decoded.`)
-  if (kept.length === 0) return exitCode.done
-  const rows = kept.map(({ id, receivedAt, event, size, version, reason }) => [
+  print(terminal, `${waiting} waiting to be read, ${quarantined.length} could not be decoded.`)
+  if (quarantined.length === 0) return exitCode.done
+  const rows = quarantined.map(({ id, receivedAt, event, size, version, reason }) => [
     String(id),
     iso(receivedAt),
     event === '' ? '(no event header)' : event,
@@ -35,7 +38,7 @@ export async function inboxShow(inbox: SharedInbox, terminal: Terminal, id: numb
     [
       `Delivery ${delivery.id}, received ${iso(delivery.receivedAt)} from ${delivery.instance ?? 'an unnamed instance'}`,
       `Event: ${delivery.event === '' ? '(no event header)' : delivery.event}`,
-      `Not understood by version ${delivery.version}: ${delivery.reason}`,
+      `Not decodable by version ${delivery.version}: ${delivery.reason}`,
       '',
       readable(body),
     ].join('\n'),
@@ -57,7 +60,7 @@ export async function inboxRetry(
 }
 
 function unknown(terminal: Terminal, id: number): number {
-  complain(terminal, `There is no delivery ${id} among those kept. See \`pipespan inbox list\`.`)
+  complain(terminal, `There is no delivery ${id} in quarantine. See \`pipespan inbox list\`.`)
   return exitCode.failed
 }
 

@@ -18,7 +18,7 @@ import type { TelemetrySettings } from '../telemetry/settings.ts'
 
 export interface MapOptions {
   readonly file: string
-  /** The event header the payload came with; else the payload tells. */
+  /** The event header the payload came with; else the payload decides. */
   readonly event?: string | undefined
   /** OTLP/JSON instead of a tree. */
   readonly json: boolean
@@ -55,29 +55,29 @@ export function mapFile(
       ({ id, record }) => `job ${id} ${record.facts.name ?? ''} ${record.facts.status}`,
     )
     print(terminal, `${file}: news of pipeline ${run.key.pipelineId}: ${jobs.join(', ')}.`)
-    print(terminal, 'It waits until the pipeline itself is heard of, and is exported with it.')
+    print(terminal, 'It waits until the pipeline itself is observed, and is exported with it.')
     return exitCode.done
   }
-  const part = frozen(run, config)
+  const chunk = snapshot(run, config)
   if (json) {
-    print(terminal, tracesAsJson([part], telemetry))
+    print(terminal, tracesAsJson([chunk], telemetry))
     return exitCode.done
   }
   const color = terminal.stdout.isTTY === true && terminal.env.NO_COLOR === undefined
   const width = terminal.stdout.columns ?? 100
-  print(terminal, waterfall(toTraces(part, telemetry).map(waterfallSpanOf), { width, color }))
-  const { status } = part.pipeline.facts
+  print(terminal, waterfall(toTraces(chunk, telemetry).map(waterfallSpanOf), { width, color }))
+  const { status } = chunk.pipeline.facts
   if (!isTerminal(status)) print(terminal, `\nStatus ${status}: the daemon would wait for its end.`)
   if (parsed.dropped > 0) print(terminal, `\n${parsed.dropped} jobs without a usable id or status were left out.`)
   return exitCode.done
 }
 
-function frozen(run: Run, { traceIds, platform }: Config<ProfileName>): Chunk {
+function snapshot(run: Run, { traceIds, platform }: Config<ProfileName>): Chunk {
   const trace = traceContextOf(run, [], { scheme: traceIds, profile: platform.profile, bridgesWillCome: false })
-  const { chunks: parts } = snapshotAttempt(run, [...run.jobs.values()], trace, false, Date.now(), {
+  const { chunks } = snapshotAttempt(run, [...run.jobs.values()], trace, false, Date.now(), {
     chunkSize: Infinity,
   })
-  const [part] = parts
-  if (part === undefined) throw new Error('a run with a pipeline freezes to one part')
-  return part
+  const [chunk] = chunks
+  if (chunk === undefined) throw new Error('a run with a pipeline has one chunk at least')
+  return chunk
 }

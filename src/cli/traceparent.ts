@@ -1,7 +1,7 @@
 // `pipespan traceparent`: the W3C traceparent of the CI job it runs in, so that the job's own spans nest under its span.
 //
 // Ids are derived and not looked up, so the job can know them before its pipeline is exported. Of what they are derived
-// from, the platform's predefined variables tell all but one thing: a child pipeline's root.
+// from, the platform's predefined variables have all but one thing: a child pipeline's root.
 import { jobSpanId, traceIdOf } from '../telemetry/otlp/ids.ts'
 import { normalizeInstance } from '../model/instance.ts'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
@@ -50,7 +50,7 @@ export function jobTraceparent(env: NodeJS.ProcessEnv, options: TraceparentOptio
     scheme,
     profile: '',
     rootPipelineId: root ?? pipelineId,
-    // The daemon joins this trace only where it was told to honour the variable; the job then says so too.
+    // The daemon joins this trace only where it is configured to honour the variable; the job then says so too.
     ...(env.PIPESPAN_TRACEPARENT === 'true' && env.TRACEPARENT !== undefined ? { traceparent: env.TRACEPARENT } : {}),
   }
   const key = { instance: instance ?? '', pipelineId }
@@ -64,7 +64,7 @@ function rootOf(env: NodeJS.ProcessEnv, faults: string[]): number | undefined {
   const source = env.CI_PIPELINE_SOURCE
   if (source !== 'parent_pipeline' && source !== 'pipeline') return undefined
   faults.push(
-    'Another pipeline triggered this one, and no predefined variable tells the first of them. ' +
+    'Another pipeline triggered this one, and no predefined variable names the first of them. ' +
       'Let the trigger job pass PIPESPAN_ROOT_PIPELINE_ID: $CI_PIPELINE_ID, or say --root.',
   )
   return undefined

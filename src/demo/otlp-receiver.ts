@@ -58,7 +58,8 @@ export class OtlpReceiver extends EventEmitter<Events> {
     this.setMaxListeners(0)
     this.#options = options
     this.demandToken(options.token)
-    this.#server = createServer((request, response) => {
+    // Longer than any sender keeps a connection: none sends into one that is being closed, whose outcome it could not know.
+    this.#server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
       this.#take(request, response).catch((error: unknown) => {
         if (response.headersSent || response.destroyed) return
         answerStatus(response, { kind: 'status', status: 400, message: reasonOf(error) })
