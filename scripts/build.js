@@ -40,10 +40,10 @@ const files = [
   ...(await bundle('main.ts', {
     // One folder below, as the rooms are in src: what is looked for relative to a module is found from there too.
     chunkFileNames: 'modules/[name]-[hash].js',
-    // What a start needs is in as few files as can be: the thread, what opens the door, the rest of the daemon.
+    // What a start needs is in as few files as can be: the thread, what opens the store and the ingress, the rest of the daemon.
     codeSplitting: {
       groups: [
-        { name: 'begin', test: /src.app.begin-ingress-thread\.ts$/, priority: 3 },
+        { name: 'begin', test: /src.app.ingress-thread-handle\.ts$/, priority: 3 },
         { name: 'program', test: /src.cli.(program|serve)\.ts$/, priority: 2 },
         { name: 'daemon', test: /src.app.daemon\.ts$/, priority: 1 },
       ],

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-// argv in, exit code out. It runs on any Node that can import, so that an old one is told what is needed.
+// argv in, exit code out. It runs on any Node that can import, so that an old one can say what is needed.
 import { readFileSync } from 'node:fs'
-import type { Worker } from 'node:worker_threads'
 
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 const args = process.argv.slice(2)
@@ -10,10 +9,10 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 const isOld = major < 22 || (major === 22 && minor < 19)
 const isAboutVersion = args.includes('--version') || args[0] === '-V'
 
-let doorThread: Worker | undefined
 if (args[0] === 'serve' && !isOld && !isAboutVersion) {
-  // Its second thread loads what it needs while this one does: it begins before anything else.
-  doorThread = (await import('./app/begin-ingress-thread.ts')).beginDoorThread()
+  // Before anything else: this thread loads its modules while that one does.
+  const { beginIngressThread } = await import('./app/ingress-thread-handle.ts')
+  beginIngressThread()
 }
 
 // Whoever reads the output may stop early (`| head`): that is no error.
@@ -32,5 +31,5 @@ if (isAboutVersion) {
   process.exitCode = 2
 } else {
   const { runProgram } = await import('./cli/program.ts')
-  process.exitCode = await runProgram(args, process, doorThread)
+  process.exitCode = await runProgram(args)
 }

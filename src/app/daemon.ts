@@ -1,44 +1,31 @@
-// The composition root: builds the rooms in the order of the flow and hands each its slice of the configuration; stops them
-// in the reverse order, with a reason per step.
-import { createExporter, type Exporter } from '../export/exporter.ts'
-import { connectionLimits, memoryLimit, openFilesLimit } from '../web/connection-limits.ts'
-import { createHealth } from '../web/health.ts'
-import { createIntake } from '../processing/intake.ts'
-import { createMetricFlush } from '../export/metric-flush.ts'
-import { createListener } from '../web/listener.ts'
-import { createSnapshotter } from '../processing/take-snapshots.ts'
-import { createSettleLoop } from '../processing/settle-loop.ts'
-import { createTokenReport } from './tokens.ts'
-import { proveRoom } from '../store/maintenance/writable.ts'
-import { createClockWatch } from '../store/maintenance/clock-watch.ts'
-import { createTrendLoop } from '../store/maintenance/trend-loop.ts'
-import { createUpkeep } from '../store/maintenance/maintenance.ts'
-import { connectPlatform, createAsking, selectionOf } from './platform.ts'
-import { drainDeadline, openFront, stopAll, type Front } from './early-start.ts'
-import { exportDestinations } from './export.ts'
-import { lookAt, metricsPage, startOwnTelemetry } from './self-telemetry.ts'
-import { normalizeInstance } from '../model/instance.ts'
-import { pagesOf } from './pages.ts'
-import { parseDelivery } from '../platform/webhook/parse-delivery.ts'
-import { profiles, type ProfileName } from '../platform/profile.ts'
-import { elapsed, systemClock, type Clock } from '../lib/clock.ts'
-import { version } from '../lib/version.ts'
-import { withoutVariables } from '../platform/webhook/without-variables.ts'
-import type { AskingParts } from './platform.ts'
+// Starts the daemon, part by part, and stops it in the reverse order. It is also what tests and commands start.
+import { connectPlatform, startPlatformParts } from './platform.ts'
+import { drainDeadline } from './ingress-thread-handle.ts'
+import { exportDestinations, startExporter, startMetricFlush, startTokenReport } from './export.ts'
+import { lookAt } from '../self-telemetry/look.ts'
+import { mergeRulesOf, selectionOf, snapshotterOf, startIntake, startSettling } from './processing.ts'
+import { startAdmin } from './admin.ts'
+import { startClockWatch, startMaintenance, startTrends } from './maintenance.ts'
+import { startEarly, type EarlyStart } from './early-start.ts'
+import { startSelfTelemetry } from './self-telemetry.ts'
+import { systemClock, type Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
+import type { Context } from './context.ts'
+import type { Exporter } from '../export/exporter.ts'
 import type { Log } from '../lib/log.ts'
+import type { ProfileName } from '../platform/profile.ts'
 import type { Store } from '../store/ports/store.ts'
 
 export interface DaemonOptions {
   readonly config: Config<ProfileName>
   readonly log: Log
   readonly clock?: Clock | undefined
-  /** Where it was opened before this code was loaded. */
-  readonly front?: Front | undefined
+  /** What was started before this module was loaded. */
+  readonly early?: EarlyStart | undefined
 }
 
 export interface Daemon {
-  /** Where webhooks are taken. */
+  /** Where webhooks are received. */
   readonly url: string
   readonly adminUrl: string
   readonly store: Store
@@ -49,213 +36,54 @@ export interface Daemon {
   stop(flushMs?: number): Promise<void>
 }
 
-/** How long a stop may spend on sending what is owed, ms. */
+/** How long a stop may spend on sending what is pending, ms. */
 export const flushDeadline = 20_000
-/** Jobs in one export: some 650 KB of OTLP, far below the limits of backends. */
-const chunkSize = 500
 
 /** Throws a Fault with a remedy when anything that it needs cannot be had; what was built by then is stopped again. */
-export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { config, log, clock = systemClock } = options
-  const front = options.front ?? (await openFront({ config, log }))
-  const { door, steps } = front
-  let stopping = false
-  let flushUntil = 0
-  let lastAccepted: number | undefined
-  let publicUrl: string | undefined
-  let takeIn = (): void => undefined
-  const acceptNothingMore = { why: 'accept nothing more', stop: async () => door.stop(drainDeadline) }
-  let asked: AskingParts | undefined
-  const left = (): number => Math.max(0, flushUntil - elapsed(clock))
+export async function startDaemon({ config, log, clock = systemClock, early }: DaemonOptions): Promise<Daemon> {
+  const { ingress, events, steps, ...begun } = early ?? (await startEarly({ config, log, clock }))
+  const acceptNothingMore = { why: 'accept nothing more', stop: async () => ingress.stop(drainDeadline) }
   try {
-    const own = await startOwnTelemetry(config, () => clock.now())
-    steps.unshift({ why: 'nothing more is measured', stop: async () => own.stop(drainDeadline) })
-    const store = own.watch.store(front.store)
-    front.hear({
-      onAccepted: () => {
-        lastAccepted = clock.now()
-        takeIn()
-      },
-      onPut: (tookMs, failed) => own.watch.operation('inbox.put', tookMs, failed),
-    })
+    const own = steps.addLast(await startSelfTelemetry(config, clock))
+    const store = own.watch.store(begun.store)
+    events.committed.on((tookMs, failed) => own.watch.operation('inbox.put', tookMs, failed))
+    const context: Context = { config, store, events, clock, log }
 
-    const { destinations, metricDestinations, lanes, encode, measure, settings } = exportDestinations(config)
-    const report = createTokenReport({
-      reports: store.repositories.daemonReports,
-      tokens: () => destinations.flatMap(({ bearer }) => bearer?.current() ?? []),
-      clock,
-      log,
-    })
-    report.start()
-    steps.push({ why: 'this daemon uses no ingest token any more', stop: async () => report.stop() })
+    const outlets = exportDestinations(config)
+    steps.add(startTokenReport(context, outlets))
+    const exporter = steps.add(startExporter(context, outlets, own.watch.exports))
+    const flush = steps.add(startMetricFlush(context, outlets, own.watch.exports))
 
-    const meters = own.watch.exports
-    const exporter = createExporter({ destinations, exports: store.outbox, encode, clock, log, meters })
-    exporter.start()
-    steps.push({
-      why: 'all that could be frozen is owed: send what is due, leave the rest in the store',
-      stop: async () => {
-        await exporter.flush(left())
-        await exporter.stop(Math.max(1_000, left()))
-      },
-    })
-
-    const { totals, repositories, leases } = store
-    const { recentRuns } = repositories
-    const flush = createMetricFlush({
-      destinations: metricDestinations,
-      ...{ totals, recentRuns, leases, settings, clock, log, meters },
-      profile: config.platform.profile,
-      interval: config.metrics.interval,
-    })
-    flush.start()
-    steps.push({ why: 'all that could be counted is in the totals: send them', stop: async () => flush.finish(left()) })
-
-    const selection = selectionOf(config)
-    const { settle, blockedAfter, silentAfter, staleAfter, enrichDeadline } = config
     const platform = connectPlatform(config, store, clock, log, budget => own.watch.budget(budget))
-    const absorbRules = {
-      ...{ settle, blockedAfter, silentAfter, staleAfter },
-      enrichDeadline: platform === undefined ? undefined : enrichDeadline,
-    }
-    const freezer = createSnapshotter({
-      rules: { settle, blockedAfter, staleAfter, deadline: enrichDeadline, chunkSize: chunkSize },
-      family: { scheme: config.traceIds, profile: config.platform.profile, bridgesWillCome: platform !== undefined },
-      selection,
-      to: lanes,
-      measure,
-      onSnapshot: () => exporter.wake(),
-    })
-    const settler = createSettleLoop({
-      runs: store.runs,
-      perTransaction: store.runsPerTransaction,
-      snapshotter: freezer,
-      clock,
-      log,
-    })
-    settler.start()
-    steps.push({
-      why: 'all news is in the runs: freeze what is due',
-      stop: async () => {
-        await settler.stop()
-        await settler.drain()
-      },
-    })
+    const enriches = platform !== undefined
+    const selection = selectionOf(config)
+    const rules = mergeRulesOf(config, enriches)
+    const snapshotter = snapshotterOf(context, outlets, selection, enriches)
+    const settleLoop = steps.add(startSettling(context, snapshotter))
+    const intake = steps.add(startIntake(context, snapshotter, selection, rules))
+    const parts = platform && steps.add(startPlatformParts(context, platform, selection, rules))
 
-    const profile = profiles[config.platform.profile]
-    const parseOptions = {
-      profile,
-      platformUrl: config.platform.url === undefined ? undefined : normalizeInstance(config.platform.url),
-      traceparent: config.traceparent,
-    }
-    const intake = createIntake({
-      inbox: store.inbox,
-      runs: store.runs,
-      runsPerTransaction: store.runsPerTransaction,
-      rules: absorbRules,
-      snapshotter: freezer,
-      selection,
-      parse: delivery => parseDelivery(delivery, parseOptions),
-      redact: withoutVariables,
-      version,
-      onChange: () => {
-        settler.wake()
-        asked?.enricher.wake()
-      },
-      clock,
-      log,
-    })
-    takeIn = () => intake.wake()
-    intake.start()
-    steps.push({
-      why: 'nothing more arrives: take in what is waiting',
-      stop: async () => {
-        await intake.stop()
-        await intake.drain()
-      },
-    })
+    steps.add(startMaintenance(context, outlets.queues))
+    steps.add(startClockWatch(context))
+    steps.add(startTrends(context))
 
-    if (platform !== undefined) {
-      const asking = createAsking({
-        ...{ platform, config, store, selection, clock, log },
-        rules: absorbRules,
-        onChange: () => settler.wake(),
-        onAccepted: () => intake.wake(),
-      })
-      asked = asking
-      asking.start()
-      steps.push({ why: 'what was not asked yet is asked after the next start', stop: async () => asking.stop() })
-    }
-
-    const { retention, remember } = config
-    const upkeep = createUpkeep({ store, served: lanes, retention, remember, clock, log })
-    upkeep.start()
-    steps.push({ why: 'what is old can wait for the next start', stop: async () => upkeep.stop() })
-
-    const clockWatch = createClockWatch({ store, clock, log })
-    clockWatch.start()
-    steps.push({ why: 'the clock is looked at after the next start', stop: async () => clockWatch.stop() })
-
-    const trends = createTrendLoop({ trends: store.views.trends, clock, log })
-    trends.start()
-    steps.push({ why: 'figures are taken in after the next start', stop: async () => trends.stop() })
-
-    const health = createHealth({
-      proveWritable: async () => proveRoom(store),
-      stopping: () => stopping,
-      now: () => elapsed(clock),
-      log,
-    })
-    const common = { basePath: config.basePath, trustProxy: config.trustProxy, health, log }
-    const limits = { connections: connectionLimits(openFilesLimit(), memoryLimit()).admin }
-    const admin = createListener({ name: 'admin', ...config.admin.listen, ...common, limits })
-    own.observe(
-      lookAt({
-        now: () => clock.now(),
-        door,
-        intake,
-        freezer,
-        settler,
-        exporter,
-        flush,
-        store,
-        budget: platform?.budget,
-        asking: () => asked,
-      }),
-    )
-    const metrics = metricsPage(config, store, own, settings)
-    if (config.metrics.open) admin.register(metrics)
-    const pages = {
-      ...{ config, store, exporter, flush, door, intake, freezer, destinations, settings, clock, log },
-      asking: () => asked,
-      lastAccepted: () => lastAccepted,
-      url: () => publicUrl,
-    }
-    admin.register(pagesOf(pages, config.metrics.open ? [] : [metrics]))
-    const { url: adminUrl } = await admin.start()
-    steps.push({ why: 'orchestrators may ask until the end', stop: async () => admin.stop(drainDeadline) })
-    const url = await front.opened
-    publicUrl = url
-    steps.push(acceptNothingMore)
+    const counted = { ingress, intake, snapshotter, settleLoop, exporter, flush, store, budget: platform?.budget }
+    own.observe(async () => lookAt({ ...counted, ...parts }))
+    const shown = { ...counted, ...outlets, platform: parts }
+    const adminUrl = steps.add(await startAdmin(context, shown, own, steps))
+    const url = steps.add({ part: await begun.opened, ...acceptNothingMore })
 
     return {
-      url,
-      adminUrl,
-      store,
-      exporter,
+      ...{ url, adminUrl, store, exporter },
       refresh: () => {
-        door.refresh()
+        ingress.refresh()
         exporter.wake()
       },
-      stop: async (flushMs = flushDeadline) => {
-        stopping = true
-        flushUntil = elapsed(clock) + flushMs
-        await stopAll(steps, log)
-      },
+      stop: async (flushMs = flushDeadline) => steps.stop(flushMs),
     }
   } catch (error) {
-    steps.push(acceptNothingMore)
-    await stopAll(steps, log)
+    steps.add({ part: undefined, ...acceptNothingMore })
+    await steps.stop(0)
     throw error
   }
 }

@@ -1,20 +1,26 @@
-// The configuration's destinations as the export room takes them, and what is encoded for them: part of the composition root.
+// The configuration's destinations as the export room takes them, and the start of all that sends to them.
 import { destinationsOf, type ConfiguredDestination } from '../config/destinations.ts'
+import { createExporter, type Exporter } from '../export/exporter.ts'
+import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../export/metric-flush.ts'
 import { createSeriesCap } from '../telemetry/metrics/series-cap.ts'
+import { createTokenReport } from '../tokens/daemon-token-report.ts'
 import { encodeLogs, encodeTraces } from '../telemetry/encode.ts'
 import { encodeMetrics } from '../telemetry/metrics/encode.ts'
 import { measure } from '../telemetry/metrics/measure.ts'
 import { profiles } from '../platform/profile.ts'
 import { telemetrySettings, type TelemetrySettings } from '../telemetry/settings.ts'
+import type { Context } from './context.ts'
 import type { Config } from '../config/options.ts'
 import type { Bearer, Destination, Endpoint } from '../export/destination.ts'
 import type { Encode } from '../export/parcel.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { LiveSecret } from '../config/live-secret.ts'
-import type { MetricFlushOptions } from '../export/metric-flush.ts'
+import type { Loop } from '../lib/loop.ts'
 import type { MetricRefs } from '../telemetry/metrics/refs.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
+import type { ExportMeters } from '../export/ledger.ts'
 import type { Secret } from '../lib/secret.ts'
+import type { Started } from './steps.ts'
 import type { PendingChunk, Signal } from '../store/ports/runs.ts'
 
 export interface ExportParts {
@@ -22,11 +28,11 @@ export interface ExportParts {
   readonly destinations: readonly Destination[]
   /** Those that take metrics. */
   readonly metricDestinations: MetricFlushOptions['destinations']
-  /** What a frozen part is owed to. */
-  readonly lanes: PendingChunk['to']
+  /** Where every chunk is put for sending. */
+  readonly queues: PendingChunk['to']
   readonly encode: Readonly<Record<Signal, Encode>>
-  /** What a frozen part adds to the totals; undefined when metrics are off. */
-  readonly measure: ((part: Chunk) => ProjectIncrements | undefined) | undefined
+  /** What a chunk adds to the totals; undefined when metrics are off. */
+  readonly measure: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
   readonly settings: TelemetrySettings
 }
 
@@ -34,9 +40,9 @@ export function exportDestinations(config: Config): ExportParts {
   const settings = telemetryOf(config)
   const cap = createSeriesCap(settings.maxSeries)
   const encode: ExportParts['encode'] = {
-    traces: parts => encodeTraces(parts, settings),
-    metrics: parts => encodeMetrics(parts, settings, cap),
-    logs: parts => encodeLogs(parts, settings),
+    traces: chunks => encodeTraces(chunks, settings),
+    metrics: chunks => encodeMetrics(chunks, settings, cap),
+    logs: chunks => encodeLogs(chunks, settings),
   }
   const all = destinationsOf(config).map(one => ({
     ...destinationOf(one, config),
@@ -45,16 +51,64 @@ export function exportDestinations(config: Config): ExportParts {
   const destinations = all.map(({ temporality, ...destination }) =>
     temporality === 'delta' ? destination : { ...destination, signals: withoutMetrics(destination) },
   )
-  const lanes = destinations.flatMap(({ name, signals }) =>
+  const queues = destinations.flatMap(({ name, signals }) =>
     Object.keys(signals).map(signal => ({ destination: name, signal: signal as Signal })),
   )
   return {
     destinations,
     metricDestinations: all.filter(({ signals }) => signals.metrics !== undefined),
-    lanes,
+    queues,
     encode,
-    measure: config.observability.export.includes('metrics') ? part => measure(part, settings) : undefined,
+    measure: config.observability.export.includes('metrics') ? chunk => measure(chunk, settings) : undefined,
     settings,
+  }
+}
+
+export function startTokenReport(
+  { store, clock, log }: Context,
+  { destinations }: Pick<ExportParts, 'destinations'>,
+): Started<Loop> {
+  const tokens = (): readonly Secret[] => destinations.flatMap(({ bearer }) => bearer?.current() ?? [])
+  const report = createTokenReport({ reports: store.repositories.daemonReports, tokens, clock, log })
+  report.start()
+  return { part: report, why: 'this daemon uses no ingest token any more', stop: async () => report.stop() }
+}
+
+export function startExporter(
+  { store, events, clock, log }: Context,
+  { destinations, encode }: Pick<ExportParts, 'destinations' | 'encode'>,
+  meters: ExportMeters,
+): Started<Exporter> {
+  const exporter = createExporter({ destinations, exports: store.outbox, encode, clock, log, meters })
+  events.pending.on(() => exporter.wake())
+  exporter.start()
+  return {
+    part: exporter,
+    why: 'no more snapshots are taken: send what is due, leave the rest in the store',
+    stop: async left => {
+      await exporter.flush(left())
+      await exporter.stop(Math.max(1_000, left()))
+    },
+  }
+}
+
+export function startMetricFlush(
+  { config, store, clock, log }: Context,
+  { metricDestinations: destinations, settings }: Pick<ExportParts, 'metricDestinations' | 'settings'>,
+  meters: ExportMeters,
+): Started<MetricFlush> {
+  const { totals, repositories, leases } = store
+  const { recentRuns } = repositories
+  const { interval } = config.metrics
+  const flush = createMetricFlush({
+    ...{ destinations, totals, recentRuns, leases, settings, interval, clock, log, meters },
+    profile: config.platform.profile,
+  })
+  flush.start()
+  return {
+    part: flush,
+    why: 'the totals hold all that was counted: send them',
+    stop: async left => flush.finish(left()),
   }
 }
 

@@ -1,5 +1,5 @@
-// The webhook door on a thread of its own: part of the composition root. Whatever the rest of the daemon is busy with, a sender
-// waits for nothing but its commit. What it is told and what it tells is in `DoorOrder` and `DoorNews`.
+// The ingress on a thread of its own: whatever the rest of the daemon is busy with, a sender waits for nothing but its commit. The main
+// thread sends it an `IngressOrder`, and it sends back `IngressNews` (`ingress-thread-handle.ts`).
 import { parentPort, type MessagePort } from 'node:worker_threads'
 import { pino } from 'pino'
 import { ConfigError, reasonOf } from '../lib/fault.ts'
@@ -8,7 +8,7 @@ import { connectionLimits, memoryLimit, openFilesLimit } from '../web/connection
 import { createHealth } from '../web/health.ts'
 import { createListener, type Listener, type ListenerOptions, type TlsFiles } from '../web/listener.ts'
 import { createProvenPeers } from '../lib/proven-peers.ts'
-import { createWebhookDoor } from '../ingress/webhook.ts'
+import { createWebhookIngress } from '../ingress/webhook.ts'
 import { openInboxDoor, journalMarks, type StoreLocation } from '../store/open-store.ts'
 import { outliveErrors } from '../lib/uncaught.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
@@ -17,56 +17,55 @@ import type { InboxWriter } from '../store/ports/inbox.ts'
 import type { Log } from '../lib/log.ts'
 
 /** All that the thread needs, as values: threads share no objects. */
-export interface DoorSettings {
+export interface IngressSettings {
   readonly logLevel: string
   readonly store: { readonly engine: StoreLocation['engine']; readonly place: string; readonly maxSize: number }
   readonly listen: Pick<ListenerOptions, 'host' | 'port' | 'basePath' | 'trustProxy'>
   readonly tls?: TlsFiles | undefined
   readonly profile: ProfileName
   readonly requireSignature: boolean
-  readonly secrets: DoorSecretTexts
+  readonly secrets: SecretTexts
   readonly marks: SharedArrayBuffer
   readonly counts: SharedArrayBuffer
 }
 
-export interface DoorSecretTexts {
+export interface SecretTexts {
   readonly tokens: readonly string[]
   readonly signing: readonly string[]
 }
 
-export type DoorOrder =
-  | { readonly order: 'open'; readonly settings: DoorSettings }
-  | { readonly order: 'secrets'; readonly secrets: DoorSecretTexts }
+export type IngressOrder =
+  | { readonly order: 'open'; readonly settings: IngressSettings }
+  | { readonly order: 'secrets'; readonly secrets: SecretTexts }
   | { readonly order: 'renew TLS'; readonly tls: TlsFiles }
   /** Not ready any more; requests in flight may take so long, ms. */
   | { readonly order: 'stop'; readonly withinMs: number }
 
-export type DoorNews =
+export type IngressNews =
   | { readonly news: 'open'; readonly url: string }
   | { readonly news: 'failed'; readonly what: string; readonly remedy: string | undefined }
   | { readonly news: 'accepted' }
-  /** One commit, or the try of one. */
-  | { readonly news: 'put'; readonly tookMs: number; readonly failed: boolean }
+  /** One commit, or the attempt of one. */
+  | { readonly news: 'committed'; readonly tookMs: number; readonly failed: boolean }
   /** One line of the log, JSON. */
   | { readonly news: 'log'; readonly line: string }
   | { readonly news: 'stopped' }
 
-interface OpenDoor {
+interface OpenIngress {
   readonly store: InboxWriter
   readonly listener: Listener
 }
 
-/** Serves one door over the port: opened once, stopped once. */
-function serveDoor(port: MessagePort): void {
-  const tell = (news: DoorNews): void => port.postMessage(news)
+/** Follows the orders that come over the port: opened once, stopped once. */
+function serveIngress(port: MessagePort): void {
+  const report = (news: IngressNews): void => port.postMessage(news)
   const log: Log = pino(
     { base: null, timestamp: false, serializers: logSerializers },
-    { write: line => tell({ news: 'log', line }) },
+    { write: line => report({ news: 'log', line }) },
   )
-  let secrets: DoorSecretTexts = { tokens: [], signing: [] }
-  let held = secretsOf(secrets)
+  let secrets = secretsOf({ tokens: [], signing: [] })
   let stopping = false
-  let door: OpenDoor | undefined
+  let ingress: OpenIngress | undefined
 
   async function timed<T>(put: () => Promise<T>): Promise<T> {
     const since = performance.now()
@@ -76,14 +75,13 @@ function serveDoor(port: MessagePort): void {
       failed = false
       return outcomes
     } finally {
-      tell({ news: 'put', tookMs: performance.now() - since, failed })
+      report({ news: 'committed', tookMs: performance.now() - since, failed })
     }
   }
 
-  async function open(settings: DoorSettings): Promise<void> {
+  async function open(settings: IngressSettings): Promise<void> {
     log.level = settings.logLevel
-    ;({ secrets } = settings)
-    held = secretsOf(secrets)
+    secrets = secretsOf(settings.secrets)
     const { engine, place, maxSize } = settings.store
     const location: StoreLocation = engine === 'sqlite' ? { engine, path: place } : { engine, url: new Secret(place) }
     const store = await openInboxDoor(location, { maxSize, marks: journalMarks(settings.marks), log })
@@ -95,14 +93,14 @@ function serveDoor(port: MessagePort): void {
       log,
     })
     const peers = createProvenPeers()
-    const { routes } = createWebhookDoor({
+    const { routes } = createWebhookIngress({
       inbox: { abreast: store.abreast, put: async deliveries => timed(() => store.put(deliveries)) },
-      secrets: () => held,
+      secrets: () => secrets,
       requireSignature: settings.requireSignature,
       profile: profiles[settings.profile],
       counts: settings.counts,
       peers,
-      onAccepted: () => tell({ news: 'accepted' }),
+      onAccepted: () => report({ news: 'accepted' }),
       now,
       log,
     })
@@ -113,30 +111,30 @@ function serveDoor(port: MessagePort): void {
       ...{ tls: settings.tls, health, log, limits, peers },
     })
     listener.register(routes)
-    door = { store, listener }
+    ingress = { store, listener }
     const { url } = await listener.start()
     outliveErrors(log)
-    tell({ news: 'open', url })
+    report({ news: 'open', url })
   }
 
   async function stop(withinMs: number): Promise<void> {
     stopping = true
-    await door?.listener.stop(withinMs)
-    await door?.store.close()
-    tell({ news: 'stopped' })
+    await ingress?.listener.stop(withinMs)
+    await ingress?.store.close()
+    report({ news: 'stopped' })
     port.close()
   }
 
-  async function obey(message: DoorOrder): Promise<void> {
+  async function follow(message: IngressOrder): Promise<void> {
     switch (message.order) {
       case 'open':
         return open(message.settings)
       case 'secrets':
-        held = secretsOf(message.secrets)
+        secrets = secretsOf(message.secrets)
         return undefined
       case 'renew TLS':
         try {
-          door?.listener.renewTls(message.tls)
+          ingress?.listener.renewTls(message.tls)
         } catch (error) {
           log.error({ reason: reasonOf(error) }, 'the TLS certificate could not be renewed; the old one stays in use')
         }
@@ -146,19 +144,19 @@ function serveDoor(port: MessagePort): void {
     }
   }
 
-  port.on('message', (message: DoorOrder) => {
-    obey(message).catch((error: unknown) => {
+  port.on('message', (message: IngressOrder) => {
+    follow(message).catch((error: unknown) => {
       const remedy = error instanceof ConfigError ? error.remedy : undefined
       const sentence = reasonOf(error)
       const what = remedy === undefined ? sentence : sentence.slice(0, -remedy.length - 1)
-      tell({ news: 'failed', what, remedy })
+      report({ news: 'failed', what, remedy })
     })
   })
 }
 
-function secretsOf({ tokens, signing }: DoorSecretTexts): { tokens: Secret[]; signing: Secret[] } {
+function secretsOf({ tokens, signing }: SecretTexts): { tokens: Secret[]; signing: Secret[] } {
   const made = (texts: readonly string[]): Secret[] => texts.map(text => new Secret(text))
   return { tokens: made(tokens), signing: made(signing) }
 }
 
-if (parentPort !== null) serveDoor(parentPort)
+if (parentPort !== null) serveIngress(parentPort)

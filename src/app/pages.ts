@@ -1,47 +1,39 @@
-// What the pages show and from where: part of the composition root.
+// What the pages show, and where they have it from.
 import picomatch from 'picomatch'
 import { createPages } from '../pages/routes.ts'
 import { fingerprintOf } from '../tokens/fingerprint.ts'
 import { jobSpanId } from '../telemetry/otlp/ids.ts'
-import { refusals, type Refusal } from '../ingress/webhook-refusals.ts'
+import { refusals } from '../ingress/webhook-refusals.ts'
 import { signals } from '../config/otlp-options.ts'
 import { toTraces } from '../telemetry/traces.ts'
-import { watchEnforcement } from './enforcement.ts'
+import { enforcementOf } from './enforcement.ts'
+import { flowOf } from '../pages/flow.ts'
 import { waterfallSpanOf } from '../terminal/waterfall-span.ts'
-import type { AskingParts } from './platform.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { Context } from './context.ts'
+import type { PlatformParts } from './platform.ts'
 import type { Config } from '../config/options.ts'
 import type { Destination } from '../export/destination.ts'
 import type { Exporter } from '../export/exporter.ts'
-import type { ExportedSpan, Flow, ExportQueueStatus, Setup } from '../pages/ports.ts'
+import type { ExportedSpan, ExportQueueStatus, Setup } from '../pages/ports.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { Intake } from '../processing/intake.ts'
-import type { Log } from '../lib/log.ts'
 import type { MetricFlush } from '../export/metric-flush.ts'
 import type { Routes } from '../web/listener.ts'
 import type { Snapshotter } from '../processing/take-snapshots.ts'
-import type { Store } from '../store/ports/store.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
-import type { WebhookDoor } from '../ingress/webhook.ts'
+import type { Ingress } from './ingress-thread-handle.ts'
 
-export interface PageSources {
-  readonly config: Config
-  readonly store: Store
-  readonly exporter: Exporter
-  readonly flush: Pick<MetricFlush, 'status'>
-  readonly door: Pick<WebhookDoor, 'counts'>
-  /** When the door last accepted something. */
-  readonly lastAccepted: () => number | undefined
+/** What the pages show of the parts that run. */
+export interface Shown {
+  readonly ingress: Pick<Ingress, 'counts' | 'lastAccepted' | 'url'>
   readonly intake: Pick<Intake, 'counters'>
-  readonly freezer: Pick<Snapshotter, 'counters'>
-  /** Who asks the platform; undefined while nobody does. */
-  readonly asking: () => AskingParts | undefined
+  readonly snapshotter: Pick<Snapshotter, 'counters'>
+  readonly exporter: Pick<Exporter, 'status' | 'wake'>
+  readonly flush: Pick<MetricFlush, 'status'>
+  /** Undefined where nothing uses the platform's API. */
+  readonly platform: PlatformParts | undefined
   readonly destinations: readonly Destination[]
   readonly settings: TelemetrySettings
-  /** Of the public listener, once it listens. */
-  readonly url: () => string | undefined
-  readonly clock: Clock
-  readonly log: Log
 }
 
 /** Undefined: nothing is hidden. */
@@ -51,11 +43,11 @@ export function hiddenPaths({ pages }: Pick<Config, 'pages'>): ((path: string) =
 }
 
 /** `guarded`: routes that are let through by the same guard. */
-export function pagesOf(sources: PageSources, guarded: readonly Routes[]): Routes {
-  const { config, store, exporter, flush, settings, clock, log } = sources
-  const { views, runs, outbox: exports, inbox, notes, repositories, counters } = store
+export function pagesOf({ config, store, clock, log }: Context, shown: Shown, guarded: readonly Routes[]): Routes {
+  const { ingress, intake, snapshotter, exporter, flush, platform, settings } = shown
+  const { views, runs, outbox, inbox, notes, repositories, counters } = store
   const startedAt = clock.now()
-  const enforcement = watchEnforcement(config, clock)
+  const enforcement = enforcementOf(config, clock)
   return createPages({
     guarded,
     settings: {
@@ -64,11 +56,17 @@ export function pagesOf(sources: PageSources, guarded: readonly Routes[]): Route
       isHidden: hiddenPaths(config),
     },
     parts: {
-      ...{ views, runs, outbox: exports, inbox, notes, repositories, counters, log },
+      ...{ views, runs, outbox, inbox, notes, repositories, counters, log },
       queues: async () => [...(await exporter.status()), ...flush.status()].sort(byPlace),
-      flow: () => flowOf(sources, startedAt),
-      exported: parts => parts.flatMap(part => spansOf(part, settings)),
-      setup: () => setupOf(sources, enforcement?.()),
+      flow: () =>
+        flowOf({
+          ...{ startedAt, refusals, webhooks: ingress.counts, lastAccepted: ingress.lastAccepted },
+          ...{ deliveries: intake.counters, snapshots: snapshotter.counters },
+          platform: { details: platform?.enricher, poller: platform?.poller, redelivery: platform?.redelivery },
+          platformError: platform?.error(),
+        }),
+      exported: chunks => chunks.flatMap(chunk => spansOf(chunk, settings)),
+      setup: () => setupOf(config, shown, enforcement?.()),
       onRetried: () => exporter.wake(),
       now: () => clock.now(),
     },
@@ -81,56 +79,27 @@ function byPlace(a: ExportQueueStatus, b: ExportQueueStatus): number {
   return place(a).localeCompare(place(b), 'en') || signals.indexOf(a.signal) - signals.indexOf(b.signal)
 }
 
-function flowOf({ door, intake, freezer, lastAccepted, asking }: PageSources, startedAt: number): Flow {
-  const { received, accepted, duplicate, ignored, refused } = door.counts
-  const { processed: understood, unparseable, excluded } = intake.counters
-  const { attempts, supplements } = freezer.counters
-  return {
-    ...{ startedAt, received, accepted, duplicate, ignored: { ...ignored } },
-    refused: Object.entries(refused).map(([reason, count]) => ({
-      reason,
-      count,
-      message: refusals[reason as Refusal].message,
-    })),
-    lastAccepted: lastAccepted(),
-    ...{ processed: understood, unparseable, excluded, attempts, supplements },
-    apiClients: countsOf(asking()),
-    platformError: troubleOf(asking()),
-  }
-}
-
-function troubleOf(asking: AskingParts | undefined): Flow['platformError'] {
-  const error = asking?.trouble()
-  return error && { what: error.message.slice(0, -error.remedy.length).trim(), remedy: error.remedy }
-}
-
-function countsOf(asking: AskingParts | undefined): Flow['apiClients'] {
-  if (asking === undefined) return {}
-  const { enricher, poller, redelivery } = asking
-  return {
-    details: { ...enricher.counters },
-    ...(poller === undefined ? {} : { poller: { ...poller.counters } }),
-    ...(redelivery === undefined ? {} : { redelivery: { ...redelivery.counters } }),
-  }
-}
-
-/** The spans as they are sent: made anew, by the same code and from the same frozen part. */
-function spansOf(part: Chunk, settings: TelemetrySettings): ExportedSpan[] {
-  const jobs = new Map(part.jobs.map(job => [jobSpanId(part, job), job.id]))
-  return toTraces(part, settings).map(span => {
+/** The spans as they are sent: made anew from the same chunk, by the same code. */
+function spansOf(chunk: Chunk, settings: TelemetrySettings): ExportedSpan[] {
+  const jobs = new Map(chunk.jobs.map(job => [jobSpanId(chunk, job), job.id]))
+  return toTraces(chunk, settings).map(span => {
     const { traceId, spanId, name, kind, start, end, attributes } = waterfallSpanOf(span)
     return {
-      ...{ attempt: part.attempt, name, kind, traceId, spanId, start, end, attributes },
+      ...{ attempt: chunk.attempt, name, kind, traceId, spanId, start, end, attributes },
       jobId: jobs.get(spanId),
       resource: span.resource.attributes,
     }
   })
 }
 
-function setupOf({ config, destinations, url }: PageSources, enforcement: Setup['enforcement']): Setup {
+function setupOf(
+  config: Config,
+  { destinations, ingress }: Pick<Shown, 'destinations' | 'ingress'>,
+  enforcement: Setup['enforcement'],
+): Setup {
   const { webhook, platform, observability } = config
   return {
-    webhooks: `${config.publicUrl?.replace(/\/+$/, '') ?? url() ?? ''}/webhooks`,
+    webhooks: `${config.publicUrl?.replace(/\/+$/, '') ?? ingress.url ?? ''}/webhooks`,
     platform: platform.url,
     hasPlatformToken: platform.token.current() !== undefined,
     hasWebhookSecret: webhook.token.current() !== undefined || webhook.signingToken.current() !== undefined,

@@ -1,4 +1,4 @@
-// The platform's API as the daemon uses it: the client, and who asks through it. Part of the composition root.
+// Connects to the platform's API, and starts what uses it: enrichment, polling and redelivery.
 import { readFileSync } from 'node:fs'
 import { ConfigError } from '../lib/fault.ts'
 import { createEnricher, type Enricher } from '../enrichment/enricher.ts'
@@ -18,7 +18,9 @@ import type { Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { Log } from '../lib/log.ts'
 import type { PlatformError } from '../platform/rest/platform-error.ts'
-import { createSelection, type Selection } from '../processing/selection.ts'
+import type { Selection } from '../processing/selection.ts'
+import type { Context } from './context.ts'
+import type { Started } from './steps.ts'
 import type { Store } from '../store/ports/store.ts'
 
 export interface Platform {
@@ -69,92 +71,64 @@ export function connectPlatform(
   return { client, budget }
 }
 
-/** What is exported at all. */
-export function selectionOf(config: Config): Selection {
-  return createSelection({
-    projectsInclude: config.projects.include ?? [],
-    projectsExclude: config.projects.exclude ?? [],
-    refsInclude: config.refs.include ?? [],
-    refsExclude: config.refs.exclude ?? [],
-    sourcesExclude: config.sources.exclude ?? [],
-  })
-}
-
-export interface AskingOptions {
-  readonly platform: Platform
-  readonly config: Config<ProfileName>
-  readonly store: Store
-  readonly rules: MergeRules
-  readonly selection: Selection
-  /** Runs have changed. */
-  readonly onChange: () => void
-  /** Deliveries came into the inbox. */
-  readonly onAccepted: () => void
-  readonly clock: Clock
-  readonly log: Log
-}
-
-export interface AskingParts {
+/** What uses the platform's API. */
+export interface PlatformParts {
   readonly enricher: Enricher
   /** Undefined: nothing is polled. */
   readonly poller: Poller | undefined
+  /** Undefined: lost deliveries are not looked for. */
   readonly redelivery: Redelivery | undefined
   /** Why the platform gives no answers at this moment. */
-  readonly trouble: () => PlatformError | undefined
-  start(): void
-  /** Ends every request under way. */
-  stop(): Promise<void>
+  readonly error: () => PlatformError | undefined
 }
 
-/** Who asks the platform: enrichment always, the poller and redelivery where they are configured. */
-export function createAsking(options: AskingOptions): AskingParts {
-  const { platform, config, store, rules, selection, clock, log } = options
-  const { client, budget } = platform
-  const { runs, enrichment: asking, notes, leases, inbox } = store
+/** Starts enrichment, and the poller and redelivery where they are configured. */
+export function startPlatformParts(
+  { config, store, events, clock, log }: Context,
+  { client, budget }: Platform,
+  selection: Selection,
+  rules: MergeRules,
+): Started<PlatformParts> {
+  const { runs, enrichment, notes, leases, inbox, views } = store
   const errors = createErrorThrottle(log)
   const shared = { client, runs, notes, leases, rules, selection, errors, clock, log }
-  const enricher = createEnricher({
-    ...shared,
-    budget,
-    queue: asking,
-    storeNow: async () => store.now(),
-    traceparent: config.traceparent,
-    trends: store.views.trends,
-    onTriggered: projectId => poller?.hint(projectId),
-    onMissed: projectId => poller?.hint(projectId),
-    onEnded: projectId => poller?.remember(projectId),
-    onChange: options.onChange,
-  })
-  const { projects = [], groups = [], mine, interval, lookback } = config.poll
+  const { publicUrl, poll, platform, traceparent } = config
+  const { projects = [], groups = [], mine, interval, lookback } = poll
   const polls = projects.length + groups.length > 0 || mine
   const poller = polls
     ? createPoller({
         ...shared,
-        ...{ projects, groups, ownPipelines: mine, interval, lookback },
-        perMinute: config.platform.budget,
-        onFound: () => enricher.wake(),
+        ...{ projects, groups, ownPipelines: mine, interval, lookback, perMinute: platform.budget },
+        onFound: () => events.discovered.emit(),
       })
     : undefined
-  const { publicUrl } = config
+  const enricher = createEnricher({
+    ...shared,
+    ...{ budget, traceparent, queue: enrichment, trends: views.trends },
+    storeNow: async () => store.now(),
+    onTriggered: projectId => poller?.hint(projectId),
+    onMissed: projectId => poller?.hint(projectId),
+    onEnded: projectId => poller?.remember(projectId),
+    onChange: () => events.enriched.emit(),
+  })
+  events.processed.on(() => enricher.wake())
+  events.discovered.on(() => enricher.wake())
   const redelivery =
     config.redelivery && publicUrl !== undefined
       ? createRedelivery({
           ...shared,
-          ...{ inbox, projects, groups, publicUrl },
-          profile: profiles[config.platform.profile],
-          onAccepted: options.onAccepted,
+          ...{ inbox, projects, groups, publicUrl, profile: profiles[platform.profile] },
+          onAccepted: () => events.accepted.emit(),
           onOversize: project => poller?.hurry(project),
         })
       : undefined
-  const parts = [enricher, poller, redelivery].filter(part => part !== undefined)
+  const loops = [enricher, poller, redelivery].filter(loop => loop !== undefined)
+  for (const loop of loops) loop.start()
   return {
-    enricher,
-    poller,
-    redelivery,
-    trouble: errors.ofPlatform,
-    start: () => parts.forEach(part => part.start()),
+    part: { enricher, poller, redelivery, error: errors.ofPlatform },
+    why: 'what the platform was not asked yet it is asked after the next start',
     stop: async () => {
-      await Promise.all(parts.map(part => part.stop()))
+      await Promise.all(loops.map(loop => loop.stop()))
       await client.close()
     },
   }

@@ -13,14 +13,9 @@ import { Fault } from '../lib/fault.ts'
 import { Misconfigured, requireConfig } from './configuration.ts'
 import { profiles } from '../platform/profile.ts'
 import { version } from '../lib/version.ts'
-import type { Worker } from 'node:worker_threads'
 
-/** Runs the command line; answers the exit code. `doorThread`: where the thread that `serve` needs was begun early. */
-export async function runProgram(
-  args: readonly string[],
-  terminal: Terminal = process,
-  doorThread?: Worker,
-): Promise<number> {
+/** Runs the command line; answers the exit code. */
+export async function runProgram(args: readonly string[], terminal: Terminal = process): Promise<number> {
   let code: number = exitCode.done
   /** Wraps a command: its exit code is the program's. */
   const answer =
@@ -28,7 +23,7 @@ export async function runProgram(
     async (...given: A): Promise<void> => {
       code = await command(...given)
     }
-  const program = buildProgram(terminal, answer, doorThread)
+  const program = buildProgram(terminal, answer)
   try {
     await program.parseAsync([...args], { from: 'user' })
     return code
@@ -41,7 +36,7 @@ export async function runProgram(
   }
 }
 
-function buildProgram(terminal: Terminal, answer: CommandLine['answer'], doorThread: Worker | undefined): Command {
+function buildProgram(terminal: Terminal, answer: CommandLine['answer']): Command {
   const program = new Command('pipespan')
     .description('Turns every CI/CD pipeline of a GitLab-like platform into OpenTelemetry.')
     .version(version)
@@ -69,7 +64,7 @@ See what a webhook becomes:
     program
       .command('serve')
       .description('run the daemon: take webhooks, export pipelines')
-      .action(answer(async () => (await import('./serve.ts')).serve(terminal, { file: file(), doorThread }))),
+      .action(answer(async () => (await import('./serve.ts')).serve(terminal, file()))),
     'PIPESPAN_WEBHOOK_TOKEN=… OTEL_EXPORTER_OTLP_ENDPOINT=https://otlp.example.com pipespan serve',
   ).addHelpText('after', () => `\n${environmentHelp(profiles, profiles.generic)}`)
 

@@ -8,24 +8,18 @@ import { loadConfig, type LoadedConfig, type LoadOptions } from '../config/load.
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import { reloadConfig } from '../config/reload.ts'
 import { outliveErrors } from '../lib/uncaught.ts'
-import { openFront } from '../app/early-start.ts'
+import { startEarly } from '../app/early-start.ts'
 import { version } from '../lib/version.ts'
 import type { Daemon } from '../app/daemon.ts'
-import type { Worker } from 'node:worker_threads'
 
-export interface ServeOptions {
-  readonly file?: string | undefined
-  /** The door's thread, where it was begun early. */
-  readonly doorThread?: Worker | undefined
-}
-
-export async function serve(terminal: Terminal, options: ServeOptions): Promise<number> {
-  const told: { log?: Log } = {}
+/** `file`: the configuration's, where the command line names one. */
+export async function serve(terminal: Terminal, file: string | undefined): Promise<number> {
+  const begun: { log?: Log } = {}
   const loading: LoadOptions<ProfileName> = {
     env: terminal.env,
-    file: options.file,
+    file,
     profiles,
-    onSecretNews: sentence => told.log?.info(sentence),
+    onSecretNews: sentence => begun.log?.info(sentence),
   }
   const loaded = loadConfig(loading)
   if (!loaded.ok) {
@@ -37,7 +31,7 @@ export async function serve(terminal: Terminal, options: ServeOptions): Promise<
     level: config.log.level,
     format: config.log.format ?? (terminal.stderr.isTTY === true ? 'pretty' : 'json'),
   })
-  told.log = log
+  begun.log = log
   for (const warning of loaded.warnings) log.warn(warning)
   log.info({ version, node: process.versions.node }, 'pipespan starts')
   // Also before and after there is something to reload: left alone, this signal would end the process on the spot.
@@ -45,9 +39,9 @@ export async function serve(terminal: Terminal, options: ServeOptions): Promise<
   process.on('SIGHUP', () => onHangup())
   let daemon: Daemon
   try {
-    // The door is opened first: webhooks are taken while the rest is loaded.
-    const front = await openFront({ config, log, thread: options.doorThread })
-    daemon = await (await import('../app/daemon.ts')).startDaemon({ config, log, front })
+    // The ingress is opened first: webhooks are accepted while the rest is loaded.
+    const early = await startEarly({ config, log })
+    daemon = await (await import('../app/daemon.ts')).startDaemon({ config, log, early })
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     log.fatal(error.message)

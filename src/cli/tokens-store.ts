@@ -1,5 +1,5 @@
 // What rotations ask of the store: copies of their journals, their history, and what daemons report.
-import { reportLife } from '../app/tokens.ts'
+import { reportLife } from '../tokens/daemon-token-report.ts'
 import { StoreError } from '../lib/fault.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { RotationStore } from '../tokens/rotation-store.ts'

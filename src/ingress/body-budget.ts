@@ -37,7 +37,7 @@ export interface BodyBudgetOptions {
   readonly now: () => number
 }
 
-interface Held {
+interface Claimed {
   standing: Standing
   bytes: number
   received: number
@@ -52,9 +52,9 @@ export function createBodyBudget({ total, unproven, now }: BodyBudgetOptions): B
   let inFlight = 0
   let notProven = 0
   /** Those that hold something and may have to give it back. */
-  const removable = new Set<Held>()
+  const removable = new Set<Claimed>()
 
-  function set(held: Held, bytes: number): void {
+  function set(held: Claimed, bytes: number): void {
     inFlight += bytes - held.bytes
     if (held.standing !== 'proven') notProven += bytes - held.bytes
     held.bytes = bytes
@@ -63,13 +63,13 @@ export function createBodyBudget({ total, unproven, now }: BodyBudgetOptions): B
   }
 
   /** Whether there is room for the claim to hold `bytes`, after others had to give way. */
-  function hasRoom(held: Held, bytes: number): boolean {
+  function hasRoom(held: Claimed, bytes: number): boolean {
     const more = bytes - held.bytes
     const lacking = (): number =>
       Math.max(inFlight + more - total, held.standing === 'proven' ? 0 : notProven + more - unproven)
     if (lacking() <= 0) return true
     const at = now()
-    const rate = (one: Held): number => one.received / Math.max(1, at - (one.since ?? at))
+    const rate = (one: Claimed): number => one.received / Math.max(1, at - (one.since ?? at))
     const own = rate(held)
     const less = [...removable]
       .map(one => ({ one, rank: ranks[one.standing], rate: rate(one) }))
@@ -88,7 +88,7 @@ export function createBodyBudget({ total, unproven, now }: BodyBudgetOptions): B
   return {
     inFlight: () => inFlight,
     claim: (standing, onTaken) => {
-      const held: Held = { standing, bytes: 0, received: 0, since: undefined, onTaken }
+      const held: Claimed = { standing, bytes: 0, received: 0, since: undefined, onTaken }
       return {
         grow: (bytes, received) => {
           held.since ??= now()

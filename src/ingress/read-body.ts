@@ -41,7 +41,7 @@ export function readBody(
   let resolve: (outcome: BodyOutcome) => void
   const outcome = new Promise<BodyOutcome>(settle => (resolve = settle))
   const claim = budget.claim(standing, () => finish({ refused: 'budget' }))
-  const turn = turns(standing, declared, { begin, giveWay })
+  const turn = turns(standing, declared, { begin, pause: pauseReading })
   message.once('end', done).once('close', lost).once('error', lost)
   if (message.destroyed) lost()
   else if (standing === 'proven') turn.ask()
@@ -60,7 +60,7 @@ export function readBody(
   function begin(): void {
     message.on('data', take).resume()
   }
-  function giveWay(): void {
+  function pauseReading(): void {
     message.off('data', take).pause()
     askOnceThere()
   }

@@ -14,7 +14,7 @@ export interface Reader {
   /** From now on it may read. */
   readonly begin: () => void
   /** Little has come, and others wait: it stops, and asks again once there is more. */
-  readonly giveWay: () => void
+  readonly pause: () => void
 }
 
 export interface Turn {
@@ -104,7 +104,7 @@ function createLine(abreast: number, now: () => number): Line {
     const isOver = place.turns >= enough.turns && now() - place.since >= enough.ms
     if (place.idle > idle || (isOver && place.bytes < enough.bytes)) {
       reading.delete(place)
-      place.reader.giveWay()
+      place.reader.pause()
     } else if (isOver) Object.assign(place, { since: now(), turns: 0, bytes: 0 })
   }
 

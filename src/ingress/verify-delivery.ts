@@ -4,13 +4,13 @@ import type { Secret } from '../lib/secret.ts'
 import { headerOf, type Headers, type Profile } from '../platform/profile.ts'
 
 /** Several of each are valid at once, so that a secret can be changed without a gap. */
-export interface DoorSecrets {
+export interface WebhookSecrets {
   readonly tokens: readonly Secret[]
   /** `whsec_…` */
   readonly signing: readonly Secret[]
 }
 
-export interface DoorPolicy {
+export interface WebhookPolicy {
   readonly requireSignature: boolean
   readonly profile: Profile
 }
@@ -40,7 +40,7 @@ const signatureShape = /(?:^| )v1,[A-Za-z0-9+/]{43}=(?: |$)/
  *
  * `now`: milliseconds of Unix time.
  */
-export function admit(headers: Headers, secrets: DoorSecrets, policy: DoorPolicy, now: number): Admission {
+export function admit(headers: Headers, secrets: WebhookSecrets, policy: WebhookPolicy, now: number): Admission {
   const { tokens, signing } = secrets
   const { requireSignature, profile } = policy
   if (tokens.length === 0 && signing.length === 0 && !requireSignature) return { admitted: 'without secret' }

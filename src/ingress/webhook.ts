@@ -13,14 +13,14 @@ import { looksLikeJsonObject } from './json-ends.ts'
 import { createPutBatch, type PutBatchInbox } from './group-commit.ts'
 import { readBody } from './read-body.ts'
 import { createReadingTurns } from './reading-turns.ts'
-import { admit, type Admission, type DoorPolicy, type DoorSecrets } from './verify-delivery.ts'
+import { admit, type Admission, type WebhookPolicy, type WebhookSecrets } from './verify-delivery.ts'
 import { countOne, readCounts, roomForCounts, type Counted, type WebhookCounts } from './webhook-counts.ts'
 import { refusals, type Refusal, type RefusalAnswer } from './webhook-refusals.ts'
 
-export interface WebhookDoorOptions extends DoorPolicy {
+export interface WebhookIngressOptions extends WebhookPolicy {
   readonly inbox: PutBatchInbox
   /** Asked for every request: secrets may be changed while the daemon runs. */
-  readonly secrets: () => DoorSecrets
+  readonly secrets: () => WebhookSecrets
   /** Called after each commit that accepted something. Must not throw. */
   readonly onAccepted: () => void
   /** Milliseconds of Unix time. */
@@ -36,7 +36,7 @@ export interface WebhookDoorOptions extends DoorPolicy {
   readonly peers?: ProvenPeers | undefined
 }
 
-export interface WebhookDoor {
+export interface WebhookIngress {
   /** `POST /webhooks` */
   readonly routes: FastifyPluginAsync
   readonly counts: WebhookCounts
@@ -63,7 +63,7 @@ const outcomes: Readonly<Record<PutOutcome, Answer>> = {
 }
 const notOfInterest: Answer = { status: 200, message: 'Events of this kind are not of interest.' }
 
-export function createWebhookDoor(options: WebhookDoorOptions): WebhookDoor {
+export function createWebhookIngress(options: WebhookIngressOptions): WebhookIngress {
   const { log, now, profile } = options
   const maxBody = options.maxBody ?? largestBody
   const total = Math.max(maxBody, options.maxInFlight ?? inFlightBytes)
@@ -78,7 +78,7 @@ export function createWebhookDoor(options: WebhookDoorOptions): WebhookDoor {
   const warn = sparseWarnings(log, now)
 
   /** Everything that the headers alone decide. Undefined: the body is wanted. */
-  function atTheDoor(headers: Headers, admission: Admission): Answer | undefined {
+  function answerToHeaders(headers: Headers, admission: Admission): Answer | undefined {
     if ('refused' in admission) return { refused: admission.refused }
     // Before any other check: the platform switches a hook off that is refused too often, whatever the event.
     if ('admitted' in admission && isNotOfInterest(headers)) return ignored(headers)
@@ -105,7 +105,7 @@ export function createWebhookDoor(options: WebhookDoorOptions): WebhookDoor {
       if (isNotOfInterest(request.headers)) return ignored(request.headers)
       if (!looksLikeJsonObject(read.body)) return { refused: 'shape' }
       if (!claim.prove(read.body.length)) return { refused: 'budget' }
-      return await keep(request.headers, read.body, isSigned ? 'signed' : 'sent')
+      return await putIntoInbox(request.headers, read.body, isSigned ? 'signed' : 'sent')
     } finally {
       claim.release()
     }
@@ -116,7 +116,7 @@ export function createWebhookDoor(options: WebhookDoorOptions): WebhookDoor {
     return peers.knows(request.raw.socket, request.ip) ? 'known' : 'stranger'
   }
 
-  async function keep(headers: Headers, body: Buffer, proof: KeyProof): Promise<Answer> {
+  async function putIntoInbox(headers: Headers, body: Buffer, proof: KeyProof): Promise<Answer> {
     const instance = headerOf(headers, 'Instance', profile)
     try {
       const outcome = await batch.put({
@@ -171,7 +171,7 @@ export function createWebhookDoor(options: WebhookDoorOptions): WebhookDoor {
           count('received')
           const admission = admit(request.headers, options.secrets(), options, now())
           if ('admitted' in admission && admission.admitted === 'by token') peers.proved(request.raw.socket, request.ip)
-          const answer = atTheDoor(request.headers, admission)
+          const answer = answerToHeaders(request.headers, admission)
           if (answer !== undefined) return send(request, reply, answer)
           request.setDecorator('admission', admission)
           return undefined

@@ -16,8 +16,8 @@ export interface Seen {
   readonly now: number
   readonly webhook: WebhookCounts
   readonly intake: Readonly<IntakeCounters>
-  readonly freezer: Readonly<SnapshotCounters>
-  readonly settler: Readonly<SettleCounters>
+  readonly snapshots: Readonly<SnapshotCounters>
+  readonly settling: Readonly<SettleCounters>
   readonly queues: readonly ExportQueueStatus[]
   readonly inbox: InboxState
   readonly runs: { readonly runs: number; readonly onlyJobs: number; readonly open: number }
@@ -105,11 +105,11 @@ export const observedMetrics = [
     seen: ({ runs: { runs, open, onlyJobs } }) => entries({ open, rest: Math.max(0, runs - open - onlyJobs), only_jobs: onlyJobs }, state => ({ state })) },
   { name: 'pipespan.runs.settled', type: 'counter', unit: '{attempt}', attributes: ['kind'],
     says: 'Attempts and supplements that were frozen, and attempts that the configuration leaves out.',
-    seen: ({ freezer: { attempts, supplements, blocked, stale, excluded } }) =>
+    seen: ({ snapshots: { attempts, supplements, blocked, stale, excluded } }) =>
       entries({ complete: attempts - blocked - stale, blocked, stale, supplement: supplements, excluded }, kind => ({ kind })) },
   { name: 'pipespan.runs.postponed', type: 'counter', unit: '{run}', attributes: [],
     says: 'How often a run was postponed because it could not be settled, while others could; the log names it.',
-    seen: ({ settler }) => [{ value: settler.postponed }] },
+    seen: ({ settling }) => [{ value: settling.postponed }] },
   { name: 'pipespan.export.queue.size', type: 'gauge', unit: '{export}', attributes: queue,
     says: 'Exports pending.', seen: ({ queues }) => queues.map(one => ({ value: one.pending, attributes: queueOf(one) })) },
   { name: 'pipespan.export.queue.age', type: 'gauge', unit: 's', attributes: queue,

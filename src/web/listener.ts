@@ -79,7 +79,7 @@ export function createListener(options: ListenerOptions): Listener {
   const sockets = openSockets(server, {
     limit: limits.connections,
     peers,
-    onGivenWay: () => warn('connections', 'too many connections are open: the oldest gives way', { listener: name }),
+    onEvicted: () => warn('connections', 'too many connections are open: the oldest gives way', { listener: name }),
   })
   server.on('error', error => {
     // Before it listens that is `start`'s to say; afterwards a connection could not be accepted: the next one may.

@@ -19,10 +19,13 @@ export interface OpenSocketsOptions {
   readonly limit: number
   readonly peers: ProvenPeers
   /** One was closed to make room. */
-  readonly onGivenWay: () => void
+  readonly onEvicted: () => void
 }
 
-export function openSockets(server: Server | TlsServer, { limit, peers, onGivenWay }: OpenSocketsOptions): OpenSockets {
+export function openSockets(
+  server: Server | TlsServer,
+  { limit, peers, onEvicted: onGivenWay }: OpenSocketsOptions,
+): OpenSockets {
   const open = new Map<string, Socket>()
   /** Those that have not shown the secret, the oldest first. */
   const strangers = new Set<Socket>()
@@ -45,7 +48,7 @@ export function openSockets(server: Server | TlsServer, { limit, peers, onGivenW
     const rest = peers.knows(socket, socket.remoteAddress) ? known : strangers
     rest.add(socket)
     socket.once('close', () => forget(socket))
-    if (open.size > limit) giveWay()
+    if (open.size > limit) evictOldest()
   })
   // Under TLS a request's socket is another one than was accepted: both have the same name.
   peers.onProved(connection => {
@@ -56,7 +59,7 @@ export function openSockets(server: Server | TlsServer, { limit, peers, onGivenW
   })
 
   /** The newcomer is among them: where all others are proven, it is the one. */
-  function giveWay(): void {
+  function evictOldest(): void {
     const [oldest] = strangers.size > 0 ? strangers : known
     if (oldest === undefined) return
     onGivenWay()

@@ -1,11 +1,11 @@
-// The door opens before the rest of the daemon is there: what that promises.
+// The ingress opens before the rest of the daemon is there: what that promises.
 import path from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { complete, differences } from './truth.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { makeLoad } from './load.ts'
-import { openFront, stopAll } from '../../src/app/early-start.ts'
+import { startEarly } from '../../src/app/early-start.ts'
 import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -43,19 +43,19 @@ const post = (url: string, body: string): Promise<Response> =>
     body,
   })
 
-describe('the front', () => {
+describe('an early start', () => {
   it('is ready and takes webhooks before the rest is there, which then works them off', async () => {
     const receiver = await OtlpReceiver.start()
     onTestFinished(async () => receiver.close())
     const config = await configured({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
     const { deliveries, truths } = makeLoad({ seed: 60, pipelines: 3, webhooks: 0, scenarios: ['small'] })
-    const front = await openFront({ config, log })
-    const url = await front.opened
+    const early = await startEarly({ config, log })
+    const url = await early.opened
     expect((await fetch(`${url}/readyz`)).status).toBe(200)
     for (const { body } of deliveries.filter(({ kind }) => kind === 'pipeline')) {
       expect((await post(url, body)).status).toBe(202)
     }
-    const daemon = await startDaemon({ config, log, front })
+    const daemon = await startDaemon({ config, log, early })
     await receiver.until(complete(truths))
     await daemon.stop()
     expect(differences(truths, receiver.spans)).toEqual([])
@@ -63,13 +63,13 @@ describe('the front', () => {
 
   it('closes again when the rest cannot be built, and the next daemon may have the store', async () => {
     const config = await configured({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' })
-    const front = await openFront({ config, log })
-    const url = await front.opened
+    const early = await startEarly({ config, log })
+    const url = await early.opened
     const taken = { ...config, admin: { ...config.admin, listen: config.listen } }
-    await expect(startDaemon({ config: taken, log, front })).rejects.toThrow('The admin listener cannot have')
+    await expect(startDaemon({ config: taken, log, early })).rejects.toThrow('The admin listener cannot have')
     await expect(fetch(`${url}/readyz`)).rejects.toThrow()
-    const next = await openFront({ config, log })
+    const next = await startEarly({ config, log })
     expect(await next.opened).toBe(url)
-    await stopAll(next.steps, log)
+    await next.steps.stop(0)
   })
 })

@@ -1,4 +1,4 @@
-// The thread of the webhook door ends by itself: a daemon that hears nothing must not look alive (decision 7).
+// The ingress thread ends by itself: a daemon that receives nothing must not look alive (decision 7).
 import path from 'node:path'
 import { writeFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
@@ -13,10 +13,10 @@ function endsThread(file: string): string[] {
   return ['--import', `data:text/javascript,${encodeURIComponent(preload)}`]
 }
 
-it('the daemon ends with its door, and says why', async () => {
+it('the daemon ends with its ingress thread, and says why', async () => {
   const sign = path.join(temporaryFolder(), 'now')
   const daemon = await Daemon.start({}, endsThread(sign))
   writeFileSync(sign, '')
   expect((await daemon.process.ended).code).toBeGreaterThan(0)
-  expect(daemon.output).toContain("The webhook door's thread ended by itself (exit code 7)")
+  expect(daemon.output).toContain('The ingress thread ended by itself (exit code 7)')
 })

@@ -239,11 +239,11 @@ describe('the telemetry of the daemon itself', () => {
         import { registerHooks } from 'node:module'
         let found = false
         registerHooks({ load: (url, context, next) => { found ||= url.includes('/sdk-node/'); return next(url, context) } })
-        const { startOwnTelemetry } = await import('./src/app/self-telemetry.ts')
+        const { startSelfTelemetry } = await import('./src/app/self-telemetry.ts')
         const { loadConfig } = await import('./src/config/load.ts')
         const { profiles } = await import('./src/platform/profile.ts')
         const { config } = loadConfig({ env: ${JSON.stringify({ PIPESPAN_WEBHOOK_TOKEN: 'x', ...more })}, profiles })
-        await startOwnTelemetry(config, Date.now)
+        await startSelfTelemetry(config, { now: Date.now })
         process.stdout.write(String(found))
         process.exit(0)`
       return execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }) === 'true'

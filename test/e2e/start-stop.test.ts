@@ -47,9 +47,9 @@ describe('serve', () => {
           // Fields are counted from behind the name, which may hold anything: state is the third, nice the 19th.
           return [Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])]
         })
-      const [door] = nicenessOf(name => name === 'webhook door')
+      const [ingress] = nicenessOf(name => name === 'ingress')
       const mains = (): number[] => nicenessOf((_, id) => id === String(daemon.process.child.pid))
-      await expect.poll(mains).toEqual([Math.min(19, door! + 5)])
+      await expect.poll(mains).toEqual([Math.min(19, ingress! + 5)])
     },
   )
 
@@ -113,7 +113,7 @@ describe('serve', () => {
     install('second')
     daemon.signal('SIGHUP')
     await daemon.process.logged('secrets reloaded')
-    // The door is on a thread of its own and hears of it a moment later.
+    // The ingress is on a thread of its own and gets the order a moment later.
     await expect.poll(async () => fetchWith('second', `${daemon.url}/readyz`).catch(() => 0)).toBe(200)
     await expect(fetchWith('first', `${daemon.url}/readyz`)).rejects.toThrow()
   })
@@ -187,7 +187,7 @@ describe('a stop', () => {
     await receiver.until((_spans, { requests }) => requests.length > 0)
     daemon.signal('SIGTERM')
     await daemon.process.logged('a second signal ends it at once')
-    // The door is on a thread of its own and hears of it a moment later.
+    // The ingress is on a thread of its own and gets the order a moment later.
     const answers = async (): Promise<boolean> =>
       fetch(`${daemon.url}/healthz`).then(
         () => true,

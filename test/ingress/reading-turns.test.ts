@@ -23,7 +23,7 @@ function linesOf(step = 1_000): {
       const begin = (): void => void begun.push(name)
       const turn = turns(standing, length, {
         begin,
-        giveWay: () => {
+        pause: () => {
           gaveWay.push(name)
           turn.ask()
         },

@@ -5,8 +5,8 @@ import { onTestFinished } from 'vitest'
 import { silentLog } from '../../src/lib/log.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { profiles } from '../../src/platform/profile.ts'
-import type { DoorSecrets } from '../../src/ingress/verify-delivery.ts'
-import { createWebhookDoor, type WebhookDoor, type WebhookDoorOptions } from '../../src/ingress/webhook.ts'
+import type { WebhookSecrets } from '../../src/ingress/verify-delivery.ts'
+import { createWebhookIngress, type WebhookIngress, type WebhookIngressOptions } from '../../src/ingress/webhook.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 import { createHealth } from '../../src/web/health.ts'
@@ -24,7 +24,7 @@ export interface Answer {
 }
 
 export interface RunningDoor {
-  readonly door: WebhookDoor
+  readonly door: WebhookIngress
   readonly store: Store
   readonly listener: Listener
   readonly port: number
@@ -34,17 +34,17 @@ export interface RunningDoor {
   readonly post: (body: Buffer | string, headers?: Record<string, string>) => Promise<Answer>
 }
 
-export interface DoorSetting extends Partial<Omit<WebhookDoorOptions, 'secrets'>> {
-  readonly secrets?: DoorSecrets | (() => DoorSecrets)
+export interface DoorSetting extends Partial<Omit<WebhookIngressOptions, 'secrets'>> {
+  readonly secrets?: WebhookSecrets | (() => WebhookSecrets)
   readonly limits?: Partial<Limits>
   readonly store?: Store
   readonly basePath?: string
 }
 
-export const open: DoorSecrets = { tokens: [], signing: [] }
-export const byToken: DoorSecrets = { tokens: [new Secret(token)], signing: [] }
-export const bySignature: DoorSecrets = { tokens: [], signing: [new Secret(signingSecret)] }
-export const byBoth: DoorSecrets = { tokens: byToken.tokens, signing: bySignature.signing }
+export const open: WebhookSecrets = { tokens: [], signing: [] }
+export const byToken: WebhookSecrets = { tokens: [new Secret(token)], signing: [] }
+export const bySignature: WebhookSecrets = { tokens: [], signing: [new Secret(signingSecret)] }
+export const byBoth: WebhookSecrets = { tokens: byToken.tokens, signing: bySignature.signing }
 
 /** Stops with the test. */
 export async function runDoor(setting: DoorSetting = {}): Promise<RunningDoor> {
@@ -52,7 +52,7 @@ export async function runDoor(setting: DoorSetting = {}): Promise<RunningDoor> {
   const store = setting.store ?? openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
   const log = options.log ?? silentLog()
   let woken = 0
-  const door = createWebhookDoor({
+  const door = createWebhookIngress({
     inbox: store.inbox,
     requireSignature: false,
     profile: profiles.generic,

@@ -2,7 +2,8 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { good } from '../config/given.ts'
 import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
-import { watchEnforcement, type Enforcement } from '../../src/app/enforcement.ts'
+import { enforcementOf } from '../../src/app/enforcement.ts'
+import type { Enforcement } from '../../src/tokens/watched-enforcement.ts'
 
 interface World {
   readonly instance: ObservabilityInstance
@@ -14,7 +15,7 @@ interface World {
 
 function watched(env: Record<string, string>, now: () => number): (() => Enforcement) | undefined {
   const { config } = good({ PIPESPAN_WEBHOOK_TOKEN: 'a-webhook-token', ...env })
-  return watchEnforcement(config, { now, sleep: async () => undefined })
+  return enforcementOf(config, { now, sleep: async () => undefined })
 }
 
 async function world(): Promise<World> {

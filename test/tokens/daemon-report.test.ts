@@ -2,7 +2,7 @@
 import path from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { rotationStore } from '../../src/cli/tokens-store.ts'
-import { createTokenReport } from '../../src/app/tokens.ts'
+import { createTokenReport } from '../../src/tokens/daemon-token-report.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { Secret } from '../../src/lib/secret.ts'

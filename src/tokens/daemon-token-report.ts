@@ -1,9 +1,8 @@
-// Says in the store which ingest tokens this daemon uses, by their fingerprints, so that a rotation knows when it may revoke
-// an old one: part of the composition root.
+// Reports in the store which ingest tokens this daemon uses, by their fingerprints, so that a rotation knows when it may revoke an old one.
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from '../lib/loop.ts'
-import { fingerprintOf } from '../tokens/fingerprint.ts'
+import { fingerprintOf } from './fingerprint.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { Repositories } from '../store/ports/repository.ts'

@@ -1,36 +1,38 @@
-// The main thread's side of the webhook door: part of the composition root. Starts the thread, hands it what it needs, hears
-// what it tells, and ends the daemon should the thread ever end by itself: a daemon that hears nothing must not look alive.
+// The main thread's hold on the ingress thread: begins it, hands it orders, listens to its news and stops it. It ends the daemon should the
+// thread ever end by itself: a daemon that receives nothing must not look alive.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import type { Worker } from 'node:worker_threads'
-import { beginDoorThread } from './begin-ingress-thread.ts'
+import path from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { ConfigError, reasonOf, StoreError } from '../lib/fault.ts'
 import { after, every } from '../lib/timer.ts'
 import { EndOfProcess } from '../lib/uncaught.ts'
 import { readCounts, roomForCounts, type WebhookCounts } from '../ingress/webhook-counts.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
-import type { DoorNews, DoorOrder, DoorSecretTexts } from './ingress-thread.ts'
+import type { DaemonEvents } from './events.ts'
+import type { IngressNews, IngressOrder, SecretTexts } from './ingress-thread.ts'
+import type { JournalMarks } from '../store/sqlite/wal/positions.ts'
 import type { Log } from '../lib/log.ts'
 import type { ProfileName } from '../platform/profile.ts'
 import type { TlsFiles } from '../web/listener.ts'
-import type { JournalMarks } from '../store/sqlite/wal/positions.ts'
 
-export interface DoorOptions {
-  /** Where it was begun early; else it is begun now. */
-  readonly thread?: Worker | undefined
+export interface IngressOptions {
   readonly config: Config<ProfileName>
-  /** How far what it takes is written and understood, where the store is a file. */
+  /** Positions in the write-ahead log that both threads read and write, where the store is a file. */
   readonly marks: Pick<JournalMarks, 'shared'>
-  /** Called after each commit that accepted something. */
-  readonly onAccepted: () => void
-  /** Called after each commit, or try of one. */
-  readonly onPut: (tookMs: number, failed: boolean) => void
+  readonly events: Pick<DaemonEvents, 'accepted' | 'committed'>
+  readonly clock: Clock
   readonly log: Log
 }
 
-export interface Door {
+export interface Ingress {
   readonly counts: WebhookCounts
-  /** Resolves with its URL once webhooks are taken. Throws a Fault when the address or the store cannot be had. */
+  /** Undefined until webhooks are accepted. */
+  readonly url: string | undefined
+  /** When it accepted something last, Unix ms. */
+  readonly lastAccepted: number | undefined
+  /** Resolves with its URL once webhooks are accepted. Throws a Fault when the address or the store cannot be had. */
   open(): Promise<string>
   /** Secrets or certificates may have changed. */
   refresh(): void
@@ -38,33 +40,56 @@ export interface Door {
   stop(withinMs: number): Promise<void>
 }
 
-/** How often files of secrets are looked at, ms: as often as they are for everything else. */
-const lookEvery = 1_000
+/** How long requests in flight may take at a stop, ms; a listener's time to end. */
+export const drainDeadline = 5_000
+/** How often the files of secrets are read again, ms: as often as everywhere else. */
+const secretsEvery = 1_000
 
-/** The thread loads what it needs while the rest of the daemon is built; it takes nothing before `open`. */
-export function startDoor(options: DoorOptions): Door {
-  const { thread = beginDoorThread(), config, marks, onAccepted, onPut, log } = options
+let begunEarly: Worker | undefined
+
+/**
+ * Begins the thread before anybody needs it: it loads its modules while the main thread loads its own, and waits for orders. It keeps no
+ * process alive that ends without giving any.
+ */
+export function beginIngressThread(): void {
+  begunEarly = newThread()
+  begunEarly.unref()
+}
+
+function newThread(): Worker {
+  const extension = path.extname(import.meta.url)
+  return new Worker(new URL(`./ingress-thread${extension}`, import.meta.url), { name: 'ingress' })
+}
+
+/** The thread that was begun early, else a new one. It accepts nothing before `open`. */
+export function takeIngressThread({ config, marks, events, clock, log }: IngressOptions): Ingress {
+  const thread = begunEarly ?? newThread()
+  begunEarly = undefined
   thread.ref()
   const counts = roomForCounts()
-  const tell = (order: DoorOrder): void => thread.postMessage(order)
-  let told = JSON.stringify(secretTexts(config))
+  const order = (what: IngressOrder): void => thread.postMessage(what)
+  let sentSecrets = JSON.stringify(secretTexts(config))
+  let url: string | undefined
   let opened: ((url: string) => void) | undefined
   let refused: ((error: unknown) => void) | undefined
+  let lastAccepted: number | undefined
   let stopping = false
 
-  thread.on('message', (message: DoorNews) => {
+  thread.on('message', (message: IngressNews) => {
     switch (message.news) {
       case 'open':
-        opened?.(message.url)
+        ;({ url } = message)
+        opened?.(url)
         break
       case 'failed':
         refused?.(faultOf(message))
         break
       case 'accepted':
-        onAccepted()
+        lastAccepted = clock.now()
+        events.accepted.emit()
         break
-      case 'put':
-        onPut(message.tookMs, message.failed)
+      case 'committed':
+        events.committed.emit(message.tookMs, message.failed)
         break
       case 'log':
         relay(message.line, log)
@@ -74,28 +99,34 @@ export function startDoor(options: DoorOptions): Door {
     }
   })
   thread.on('error', error => {
-    if (!stopping) throw new EndOfProcess(`The webhook door's thread failed: ${reasonOf(error)}.`)
+    if (!stopping) throw new EndOfProcess(`The ingress thread failed: ${reasonOf(error)}.`)
   })
   thread.on('exit', code => {
-    if (!stopping) throw new EndOfProcess(`The webhook door's thread ended by itself (exit code ${code}).`)
+    if (!stopping) throw new EndOfProcess(`The ingress thread ended by itself (exit code ${code}).`)
   })
-  const looking = every(lookEvery, renewSecrets, failed)
+  const renewal = every(secretsEvery, renewSecrets, failed)
 
   function renewSecrets(): void {
     const secrets = secretTexts(config)
     const text = JSON.stringify(secrets)
-    if (text === told) return
-    told = text
-    tell({ order: 'secrets', secrets })
+    if (text === sentSecrets) return
+    sentSecrets = text
+    order({ order: 'secrets', secrets })
   }
 
   function failed(error: unknown): void {
-    log.error({ reason: reasonOf(error) }, 'the thread of the webhook door could not be told something')
+    log.error({ reason: reasonOf(error) }, 'an order to the ingress thread failed')
   }
 
   return {
     get counts() {
       return readCounts(counts)
+    },
+    get url() {
+      return url
+    },
+    get lastAccepted() {
+      return lastAccepted
     },
     open: () =>
       new Promise((resolve, reject) => {
@@ -103,7 +134,7 @@ export function startDoor(options: DoorOptions): Door {
         refused = reject
         const { store, listen, basePath, trustProxy, platform, webhook } = config
         const place = store.url.engine === 'sqlite' ? store.url.path : store.url.url.reveal()
-        tell({
+        order({
           order: 'open',
           settings: {
             logLevel: log.level,
@@ -122,7 +153,7 @@ export function startDoor(options: DoorOptions): Door {
       renewSecrets()
       try {
         const tls = tlsOf(config)
-        if (tls !== undefined) tell({ order: 'renew TLS', tls })
+        if (tls !== undefined) order({ order: 'renew TLS', tls })
       } catch (error) {
         log.error({ reason: reasonOf(error) }, 'the TLS certificate could not be renewed; the old one stays in use')
       }
@@ -130,9 +161,9 @@ export function startDoor(options: DoorOptions): Door {
     stop: async withinMs => {
       if (stopping) return
       stopping = true
-      looking.stop()
+      renewal.stop()
       const gone = once(thread, 'exit')
-      tell({ order: 'stop', withinMs })
+      order({ order: 'stop', withinMs })
       const tooLate = after(withinMs + 5_000, async () => thread.terminate(), failed)
       await gone
       tooLate.stop()
@@ -140,7 +171,7 @@ export function startDoor(options: DoorOptions): Door {
   }
 }
 
-/** A line of the thread's log, as the daemon's own. */
+/** A line of the thread's log, written to the daemon's. */
 function relay(line: string, log: Log): void {
   const { level, msg, ...facts } = JSON.parse(line) as { level: number; msg: string } & Record<string, unknown>
   const name = log.levels.labels[level] ?? 'info'
@@ -149,11 +180,11 @@ function relay(line: string, log: Log): void {
 
 function faultOf({ what, remedy }: { readonly what: string; readonly remedy: string | undefined }): Error {
   return remedy === undefined
-    ? new StoreError(`The webhook door cannot be opened: ${what}.`, 'See the lines before this one.')
+    ? new StoreError(`Webhooks cannot be received: ${what}.`, 'See the lines before this one.')
     : new ConfigError(what, remedy)
 }
 
-function secretTexts({ webhook }: Config): DoorSecretTexts {
+function secretTexts({ webhook }: Config): SecretTexts {
   return {
     tokens: (webhook.token.current() ?? []).map(secret => secret.reveal()),
     signing: (webhook.signingToken.current() ?? []).map(secret => secret.reveal()),

@@ -1,0 +1,22 @@
+// What happens in one part of the daemon and wakes another. An event that nobody listens to yet is lost without harm: every loop looks at
+// the store when it starts, and from time to time.
+import { createEmitter } from '../lib/emitter.ts'
+
+export type DaemonEvents = ReturnType<typeof createEvents>
+
+export function createEvents() {
+  return {
+    /** Deliveries were committed to the inbox. */
+    accepted: createEmitter(),
+    /** One commit of the ingress thread, or the attempt of one. */
+    committed: createEmitter<[tookMs: number, failed: boolean]>(),
+    /** Deliveries were merged into runs: some may be settled now, some have something to be enriched with. */
+    processed: createEmitter(),
+    /** Polling found runs that need details. */
+    discovered: createEmitter(),
+    /** Answers of the platform were merged into runs. */
+    enriched: createEmitter(),
+    /** Snapshots were taken, and outbox entries written. */
+    pending: createEmitter(),
+  }
+}

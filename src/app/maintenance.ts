@@ -1,0 +1,31 @@
+// Starts what looks after the store.
+import { createClockWatch } from '../store/maintenance/clock-watch.ts'
+import { createTrendLoop } from '../store/maintenance/trend-loop.ts'
+import { createUpkeep } from '../store/maintenance/maintenance.ts'
+import type { Context } from './context.ts'
+import type { ExportParts } from './export.ts'
+import type { Loop } from '../lib/loop.ts'
+import type { Started } from './steps.ts'
+
+/** Forgets what is old. `queues`: those that are configured; what is pending for any other is given up in the end. */
+export function startMaintenance({ config, store, clock, log }: Context, queues: ExportParts['queues']): Started<Loop> {
+  const { retention, remember } = config
+  const loop = createUpkeep({ store, served: queues, retention, remember, clock, log })
+  return started(loop, 'what is old can wait for the next start')
+}
+
+export function startClockWatch({ store, clock, log }: Context): Started<Loop> {
+  return started(createClockWatch({ store, clock, log }), 'the clock is looked at after the next start')
+}
+
+export function startTrends({ store, clock, log }: Context): Started<Loop> {
+  return started(
+    createTrendLoop({ trends: store.views.trends, clock, log }),
+    'trends are computed after the next start',
+  )
+}
+
+function started(loop: Loop, why: string): Started<Loop> {
+  loop.start()
+  return { part: loop, why, stop: async () => loop.stop() }
+}

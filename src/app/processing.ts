@@ -1,0 +1,98 @@
+// Starts what processes accepted deliveries: intake, which merges them into runs, and the settle loop, which takes snapshots of runs.
+import { createIntake, type Intake } from '../processing/intake.ts'
+import { createSelection, type Selection } from '../processing/selection.ts'
+import { createSettleLoop, type SettleLoop } from '../processing/settle-loop.ts'
+import { createSnapshotter, type Snapshotter } from '../processing/take-snapshots.ts'
+import { normalizeInstance } from '../model/instance.ts'
+import { parseDelivery } from '../platform/webhook/parse-delivery.ts'
+import { profiles } from '../platform/profile.ts'
+import { version } from '../lib/version.ts'
+import { withoutVariables } from '../platform/webhook/without-variables.ts'
+import type { Config } from '../config/options.ts'
+import type { Context } from './context.ts'
+import type { ExportParts } from './export.ts'
+import type { MergeRules } from '../processing/merge-observations.ts'
+import type { Started } from './steps.ts'
+
+/** Jobs in one chunk: some 650 KB of OTLP, far below the limits of backends. */
+const chunkSize = 500
+
+/** What is exported at all. */
+export function selectionOf(config: Config): Selection {
+  return createSelection({
+    projectsInclude: config.projects.include ?? [],
+    projectsExclude: config.projects.exclude ?? [],
+    refsInclude: config.refs.include ?? [],
+    refsExclude: config.refs.exclude ?? [],
+    sourcesExclude: config.sources.exclude ?? [],
+  })
+}
+
+/** `enriches`: whether the platform's API is used. */
+export function mergeRulesOf(config: Config, enriches: boolean): MergeRules {
+  const { settle, blockedAfter, silentAfter, staleAfter, enrichDeadline } = config
+  return { settle, blockedAfter, silentAfter, staleAfter, enrichDeadline: enriches ? enrichDeadline : undefined }
+}
+
+export function snapshotterOf(
+  { config, events }: Context,
+  { queues, measure }: Pick<ExportParts, 'queues' | 'measure'>,
+  selection: Selection,
+  enriches: boolean,
+): Snapshotter {
+  const { settle, blockedAfter, staleAfter, enrichDeadline: deadline, traceIds: scheme, platform } = config
+  return createSnapshotter({
+    rules: { settle, blockedAfter, staleAfter, deadline, chunkSize },
+    family: { scheme, profile: platform.profile, bridgesWillCome: enriches },
+    selection,
+    to: queues,
+    measure,
+    onSnapshot: () => events.pending.emit(),
+  })
+}
+
+export function startSettling({ store, events, clock, log }: Context, snapshotter: Snapshotter): Started<SettleLoop> {
+  const { runs, runsPerTransaction: perTransaction } = store
+  const settleLoop = createSettleLoop({ runs, perTransaction, snapshotter, clock, log })
+  events.processed.on(() => settleLoop.wake())
+  events.enriched.on(() => settleLoop.wake())
+  settleLoop.start()
+  return {
+    part: settleLoop,
+    why: 'no run changes any more: take the snapshots that are due',
+    stop: async () => {
+      await settleLoop.stop()
+      await settleLoop.drain()
+    },
+  }
+}
+
+export function startIntake(
+  { config, store, events, clock, log }: Context,
+  snapshotter: Snapshotter,
+  selection: Selection,
+  rules: MergeRules,
+): Started<Intake> {
+  const { inbox, runs, runsPerTransaction } = store
+  const parseOptions = {
+    profile: profiles[config.platform.profile],
+    platformUrl: config.platform.url === undefined ? undefined : normalizeInstance(config.platform.url),
+    traceparent: config.traceparent,
+  }
+  const intake = createIntake({
+    ...{ inbox, runs, runsPerTransaction, rules, snapshotter, selection, version, clock, log },
+    parse: delivery => parseDelivery(delivery, parseOptions),
+    redact: withoutVariables,
+    onChange: () => events.processed.emit(),
+  })
+  events.accepted.on(() => intake.wake())
+  intake.start()
+  return {
+    part: intake,
+    why: 'nothing more arrives: process what is in the inbox',
+    stop: async () => {
+      await intake.stop()
+      await intake.drain()
+    },
+  }
+}

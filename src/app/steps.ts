@@ -1,0 +1,56 @@
+// What was started is stopped backwards, each step with its reason.
+import { elapsed, type Clock } from '../lib/clock.ts'
+import { reasonOf } from '../lib/fault.ts'
+import type { Log } from '../lib/log.ts'
+
+/** A part of the daemon that runs, and how it ends. */
+export interface Started<Part> {
+  readonly part: Part
+  /** Why it can be stopped now that all that was started after it has stopped. */
+  readonly why: string
+  /** `left`: how many ms may still be spent on sending. */
+  readonly stop: (left: () => number) => Promise<void>
+}
+
+export interface Steps {
+  /** Returns the part. */
+  add<Part>(started: Started<Part>): Part
+  /** A part that is stopped after all others, although it was not started first. */
+  addLast<Part>(started: Started<Part>): Part
+  readonly isStopping: boolean
+  /** Every step is tried, also after one that failed. `sendMs`: how long all of them together may go on sending. */
+  stop(sendMs: number): Promise<void>
+}
+
+type Step = Omit<Started<unknown>, 'part'>
+
+export function createSteps(clock: Clock, log: Log): Steps {
+  const steps: Step[] = []
+  let stopping = false
+  return {
+    get isStopping() {
+      return stopping
+    },
+    add: started => {
+      steps.push(started)
+      return started.part
+    },
+    addLast: started => {
+      steps.unshift(started)
+      return started.part
+    },
+    stop: async sendMs => {
+      stopping = true
+      const until = elapsed(clock) + sendMs
+      const left = (): number => Math.max(0, until - elapsed(clock))
+      for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
+        log.debug({ why: step.why }, 'stopping')
+        try {
+          await step.stop(left)
+        } catch (error) {
+          log.error({ why: step.why, reason: reasonOf(error) }, 'a part of the daemon did not stop cleanly')
+        }
+      }
+    },
+  }
+}

@@ -1,0 +1,39 @@
+// The metrics of pipelines for whoever scrapes them: the totals of all projects and the runs under way, read from the store each time.
+import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
+import { createFamilies } from '../telemetry/metrics/families.ts'
+import { lookAtActive, type ActiveSource } from './active-runs.ts'
+import type { ProjectTotals } from '../model/totals.ts'
+import type { TelemetrySettings } from '../telemetry/settings.ts'
+import type { Totals } from '../store/ports/totals.ts'
+
+export interface ScrapedMetricsOptions {
+  readonly totals: Pick<Totals, 'read' | 'active'>
+  readonly recentRuns: ActiveSource['recentRuns']
+  readonly profile: string
+  readonly settings: TelemetrySettings
+  /** True for the path of a project that is not to be seen; undefined: all are. */
+  readonly isHidden: ((path: string) => boolean) | undefined
+}
+
+/** Projects read from the store at a time. */
+const page = 50
+
+export function createScrapedMetrics(options: ScrapedMetricsOptions): () => Promise<readonly ScopeMetrics[]> {
+  const { totals, recentRuns, profile, settings, isHidden } = options
+  const { maxSeries } = settings
+  const active = lookAtActive({ totals, recentRuns, profile, maxSeries })
+  const isShown = ({ project }: Pick<ProjectTotals, 'project'>): boolean =>
+    isHidden?.(project.path ?? project.name ?? '') !== true
+  return async () => {
+    const families = createFamilies(settings)
+    let from: number | undefined
+    let now = 0
+    do {
+      const read = await totals.read(page, from)
+      for (const one of read.projects) if (isShown(one)) families.add(one, read.now)
+      ;({ now, next: from } = read)
+    } while (from !== undefined)
+    for (const one of await active()) if (isShown(one)) families.addActive(one, now)
+    return families.scopes()
+  }
+}

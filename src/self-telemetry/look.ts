@@ -1,0 +1,52 @@
+// Looks at all parts of the daemon at once, for the metrics that are read when somebody asks for them.
+import type { Budget } from '../platform/rest/budget.ts'
+import type { Seen } from './table.ts'
+import type { Store } from '../store/ports/store.ts'
+
+interface Counting<Counters> {
+  readonly counters: Counters
+}
+
+interface Queues {
+  status(): Promise<Seen['queues']>
+}
+
+/** What the daemon's parts have to show. */
+export interface Parts {
+  readonly ingress: { readonly counts: Seen['webhook'] }
+  readonly intake: Counting<Seen['intake']>
+  readonly snapshotter: Counting<Seen['snapshots']>
+  readonly settleLoop: Counting<Seen['settling']>
+  readonly exporter: Queues
+  readonly flush: { status(): Seen['queues'] }
+  readonly store: Pick<Store, 'now' | 'inbox' | 'runs' | 'counters' | 'pruning' | 'damaged'>
+  readonly budget?: Pick<Budget, 'snapshot'> | undefined
+  /** What uses the platform's API; undefined where nothing does. */
+  readonly enricher?: Counting<NonNullable<Seen['enricher']>> | undefined
+  readonly poller?: Counting<NonNullable<Seen['poller']>> | undefined
+  readonly redelivery?: Counting<NonNullable<Seen['redelivery']>> | undefined
+}
+
+export async function lookAt(parts: Parts): Promise<Seen> {
+  const { store } = parts
+  const [now, queues, inbox, runs, counters, fullness, budget] = await Promise.all([
+    store.now(),
+    parts.exporter.status(),
+    store.inbox.state(),
+    store.runs.count(),
+    store.counters.all(),
+    store.pruning.fullness(),
+    parts.budget?.snapshot(),
+  ])
+  return {
+    ...{ now, inbox, runs, counters, fullness, budget, damagedRows: store.damaged.count },
+    webhook: parts.ingress.counts,
+    intake: parts.intake.counters,
+    snapshots: parts.snapshotter.counters,
+    settling: parts.settleLoop.counters,
+    queues: [...queues, ...parts.flush.status()],
+    enricher: parts.enricher?.counters,
+    poller: parts.poller?.counters,
+    redelivery: parts.redelivery?.counters,
+  }
+}

@@ -1,0 +1,42 @@
+// The daemon's own metrics and traces: written by whoever is watched, read on `/metrics`, and sent where that is configured.
+import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
+import { createMeters } from './meters.ts'
+import { createScrape, localProvider } from './scrape.ts'
+import { createWatch, type Watch } from './watch.ts'
+import { startSelfSdk, type SelfTarget } from './sdk.ts'
+import { version } from '../lib/version.ts'
+import type { Seen } from './table.ts'
+
+export interface OwnTelemetry {
+  readonly watch: Watch
+  /** From now on the observed metrics are read here. */
+  observe(look: () => Promise<Seen>): void
+  collect(): Promise<readonly ScopeMetrics[]>
+  stop(deadlineMs: number): Promise<void>
+}
+
+export interface OwnTelemetryOptions {
+  /** Where it is sent; undefined: nowhere, and the OpenTelemetry SDK is not even loaded. */
+  readonly targets: { readonly traces: SelfTarget; readonly metrics: SelfTarget } | undefined
+  /** Milliseconds of Unix time. */
+  readonly now: () => number
+}
+
+export async function startOwnTelemetry({ targets, now }: OwnTelemetryOptions): Promise<OwnTelemetry> {
+  const scrape = createScrape()
+  const sdk = targets === undefined ? undefined : await startSelfSdk({ ...targets, scrape })
+  const provider = sdk?.meters ?? localProvider(scrape)
+  let look: (() => Promise<Seen>) | undefined
+  const meters = createMeters(provider.getMeter('pipespan', version), async () => {
+    if (look === undefined) throw new Error('the daemon has not started yet')
+    return look()
+  })
+  return {
+    watch: createWatch({ meters, tracer: sdk?.tracer, now }),
+    observe: found => {
+      look = found
+    },
+    collect: async () => scrape.collect(),
+    stop: async deadlineMs => sdk?.stop(deadlineMs),
+  }
+}
