@@ -2,7 +2,7 @@
 // processes them is still being loaded and built.
 import { createEvents, type DaemonEvents } from './events.ts'
 import { createSteps, type Steps } from './steps.ts'
-import { journalMarks, openOwnStore, patience } from '../store/open-store.ts'
+import { walPositions, openOwnStore, patience } from '../store/open-store.ts'
 import { lowerPriority } from '../lib/lower-priority.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import { takeIngressThread, type Ingress } from './ingress-thread-handle.ts'
@@ -31,8 +31,8 @@ export interface EarlyStart {
 export async function startEarly({ config, log, clock = systemClock }: EarlyStartOptions): Promise<EarlyStart> {
   const steps = createSteps(clock, log)
   const events = createEvents()
-  const marks = journalMarks()
-  const ingress = takeIngressThread({ config, marks, events, clock, log })
+  const positions = walPositions()
+  const ingress = takeIngressThread({ config, positions, events, clock, log })
   steps.add({
     part: ingress,
     why: 'the ingress thread is not needed any more',
@@ -40,7 +40,7 @@ export async function startEarly({ config, log, clock = systemClock }: EarlyStar
   })
   try {
     const { url, maxSize } = config.store
-    const store = await openOwnStore(url, { maxSize, marks, log, patience: patience.daemon })
+    const store = await openOwnStore(url, { maxSize, positions, log, patience: patience.daemon })
     steps.add({
       part: store,
       why: 'nobody writes any more: the next daemon may have the store',

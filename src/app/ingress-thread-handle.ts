@@ -12,7 +12,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { DaemonEvents } from './events.ts'
 import type { IngressNews, IngressOrder, SecretTexts } from './ingress-thread.ts'
-import type { JournalMarks } from '../store/sqlite/wal/positions.ts'
+import type { WalPositions } from '../store/sqlite/wal/positions.ts'
 import type { Log } from '../lib/log.ts'
 import type { ProfileName } from '../platform/profile.ts'
 import type { TlsFiles } from '../web/listener.ts'
@@ -20,7 +20,7 @@ import type { TlsFiles } from '../web/listener.ts'
 export interface IngressOptions {
   readonly config: Config<ProfileName>
   /** Positions in the write-ahead log that both threads read and write, where the store is a file. */
-  readonly marks: Pick<JournalMarks, 'shared'>
+  readonly positions: Pick<WalPositions, 'shared'>
   readonly events: Pick<DaemonEvents, 'accepted' | 'committed'>
   readonly clock: Clock
   readonly log: Log
@@ -62,7 +62,7 @@ function newThread(): Worker {
 }
 
 /** The thread that was begun early, else a new one. It accepts nothing before `open`. */
-export function takeIngressThread({ config, marks, events, clock, log }: IngressOptions): Ingress {
+export function takeIngressThread({ config, positions, events, clock, log }: IngressOptions): Ingress {
   const thread = begunEarly ?? newThread()
   begunEarly = undefined
   thread.ref()
@@ -144,7 +144,7 @@ export function takeIngressThread({ config, marks, events, clock, log }: Ingress
             profile: platform.profile,
             requireSignature: webhook.requireSignature,
             secrets: secretTexts(config),
-            marks: marks.shared,
+            positions: positions.shared,
             counts,
           },
         })

@@ -9,7 +9,7 @@ import { createHealth } from '../web/health.ts'
 import { createListener, type Listener, type ListenerOptions, type TlsFiles } from '../web/listener.ts'
 import { createProvenPeers } from '../lib/proven-peers.ts'
 import { createWebhookIngress } from '../ingress/webhook.ts'
-import { openInboxDoor, journalMarks, type StoreLocation } from '../store/open-store.ts'
+import { openInboxWriter, walPositions, type StoreLocation } from '../store/open-store.ts'
 import { outliveErrors } from '../lib/uncaught.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import { Secret } from '../lib/secret.ts'
@@ -25,7 +25,7 @@ export interface IngressSettings {
   readonly profile: ProfileName
   readonly requireSignature: boolean
   readonly secrets: SecretTexts
-  readonly marks: SharedArrayBuffer
+  readonly positions: SharedArrayBuffer
   readonly counts: SharedArrayBuffer
 }
 
@@ -84,7 +84,7 @@ function serveIngress(port: MessagePort): void {
     secrets = secretsOf(settings.secrets)
     const { engine, place, maxSize } = settings.store
     const location: StoreLocation = engine === 'sqlite' ? { engine, path: place } : { engine, url: new Secret(place) }
-    const store = await openInboxDoor(location, { maxSize, marks: journalMarks(settings.marks), log })
+    const store = await openInboxWriter(location, { maxSize, positions: walPositions(settings.positions), log })
     const now = (): number => Date.now()
     const health = createHealth({
       proveWritable: async () => store.proveWritable(),

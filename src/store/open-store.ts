@@ -1,14 +1,14 @@
 // Chooses the database by where the store is said to be.
 import { openSqlite, openSqliteShared } from './sqlite/open-sqlite.ts'
 import { proveRoom } from './maintenance/writable.ts'
-import { openSqliteDoor } from './sqlite/inbox-writer.ts'
+import { openSqliteInboxWriter } from './sqlite/inbox-writer.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { InboxWriter } from './ports/inbox.ts'
 import type { Log } from '../lib/log.ts'
-import type { JournalMarks } from './sqlite/wal/positions.ts'
+import type { WalPositions } from './sqlite/wal/positions.ts'
 import type { SharedStore, Store } from './ports/store.ts'
 
-export { journalMarks } from './sqlite/wal/positions.ts'
+export { walPositions } from './sqlite/wal/positions.ts'
 
 /** A file, or a PostgreSQL connection URI with its password. */
 export type StoreLocation =
@@ -18,7 +18,7 @@ export interface OpenOptions {
   /** Bytes the store may hold before it takes no more deliveries. */
   readonly maxSize: number
   /** For the process that serves the store, and has it open twice, on two threads. PostgreSQL needs none. */
-  readonly marks?: JournalMarks | undefined
+  readonly positions?: WalPositions | undefined
   /** For what an operator must hear of. */
   readonly log?: Log | undefined
   /** On PostgreSQL: a statement that is not answered by then has failed, ms. */
@@ -29,7 +29,7 @@ export interface OpenOptions {
 const hostClocks = { now: () => Date.now(), elapsed: () => Math.floor(performance.now()) }
 
 /** Of the daemon: what it does is tried again. Its senders wait for an answer, 10 s at most. */
-export const patience = { daemon: 15_000, door: 6_000 } as const
+export const patience = { daemon: 15_000, ingress: 6_000 } as const
 
 /**
  * Opens the store to serve it: creates what is missing and brings the schema to this version's. A file is this process's alone until
@@ -37,7 +37,7 @@ export const patience = { daemon: 15_000, door: 6_000 } as const
  */
 export async function openOwnStore(location: StoreLocation, options: OpenOptions): Promise<Store> {
   if (location.engine === 'postgres') return openPostgres(location.url, options)
-  return openSqlite(location.path, { ...options, ...hostClocks }, options.marks)
+  return openSqlite(location.path, { ...options, ...hostClocks }, options.positions)
 }
 
 /**
@@ -53,14 +53,14 @@ export async function openStore(location: StoreLocation, options: OpenOptions): 
 }
 
 /** Opens a store that is open already for a thread that only puts deliveries into its inbox. */
-export async function openInboxDoor(
+export async function openInboxWriter(
   location: StoreLocation,
-  options: OpenOptions & { readonly marks: JournalMarks },
+  options: OpenOptions & { readonly positions: WalPositions },
 ): Promise<InboxWriter> {
   if (location.engine === 'sqlite') {
-    return openSqliteDoor(location.path, { ...options, ...hostClocks }, options.marks)
+    return openSqliteInboxWriter(location.path, { ...options, ...hostClocks }, options.positions)
   }
-  const store = await openPostgres(location.url, { ...options, patience: patience.door })
+  const store = await openPostgres(location.url, { ...options, patience: patience.ingress })
   return {
     // On connections of their own: one that is not answered any more holds up no other.
     abreast: 4,

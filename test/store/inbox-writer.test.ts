@@ -1,4 +1,4 @@
-// The inbox on SQLite by way of its door: what the thread of the door appends to the journal is leased, understood, kept and copied
+// The inbox on SQLite by way of its door: what the thread of the ingress appends to the WAL is leased, processed, kept and copied
 // as what is in the table.
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,25 +8,25 @@ import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { backupSqlite } from '../../src/store/sqlite/backup.ts'
 import { delivery, exercise, type Bench } from './exercise.ts'
 import { at, event, rules, t0 } from '../flow/world.ts'
-import { journalFolder, listSegments } from '../../src/store/sqlite/wal/segments.ts'
-import { journalMarks } from '../../src/store/sqlite/wal/positions.ts'
+import { walFolder, listSegments } from '../../src/store/sqlite/wal/segments.ts'
+import { walPositions } from '../../src/store/sqlite/wal/positions.ts'
 import { ownOrShared } from './own-or-shared.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import { openSqliteDoor } from '../../src/store/sqlite/inbox-writer.ts'
+import { openSqliteInboxWriter } from '../../src/store/sqlite/inbox-writer.ts'
 import type { InboxWriter, InboxItem } from '../../src/store/ports/inbox.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 /** A store whose deliveries come through its door, opened when the first one comes. */
 function openThroughDoor(file: string, now: () => number, maxSize = 2 ** 30): Store {
-  const marks = journalMarks()
+  const positions = walPositions()
   const options = { now, maxSize }
-  const store = openSqlite(file, options, marks)
+  const store = openSqlite(file, options, positions)
   let door: InboxWriter | undefined
   return {
     ...store,
     inbox: {
       ...store.inbox,
-      put: async deliveries => (door ??= openSqliteDoor(file, options, marks)).put(deliveries),
+      put: async deliveries => (door ??= openSqliteInboxWriter(file, options, positions)).put(deliveries),
     },
     proveWritable: async () => {
       await store.proveWritable()
@@ -58,13 +58,13 @@ exercise('SQLite, by way of its door', async (): Promise<Bench> => {
 it('a door is ready while it would take a delivery', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-door-'))
   const file = path.join(folder, 'pipespan.db')
-  const marks = journalMarks()
-  const store = openSqlite(file, { now: () => t0, maxSize: 1 }, marks)
-  const door = openSqliteDoor(file, { now: () => t0, maxSize: 1 }, marks)
+  const positions = walPositions()
+  const store = openSqlite(file, { now: () => t0, maxSize: 1 }, positions)
+  const door = openSqliteInboxWriter(file, { now: () => t0, maxSize: 1 }, positions)
   expect(await door.put([delivery('a')])).toEqual(['full'])
   await expect(door.proveWritable()).rejects.toThrow('PIPESPAN_STORE_MAX_SIZE')
   await door.close()
-  const roomy = openSqliteDoor(file, { now: () => t0, maxSize: 2 ** 30 }, marks)
+  const roomy = openSqliteInboxWriter(file, { now: () => t0, maxSize: 2 ** 30 }, positions)
   await expect(roomy.proveWritable()).resolves.toBeUndefined()
   await roomy.close()
   await store.close()
@@ -96,7 +96,7 @@ describe('a store with a journal', () => {
   const lease = async (): Promise<{ token: string; items: readonly InboxItem[] }> => store.inbox.lease(100, 1e9, 1_000)
   const keysOf = (items: readonly InboxItem[]): (string | undefined)[] => items.map(({ key }) => key)
 
-  it('knows by its key what is sent again: while it waits, once it is understood, and among many thousand others', async () => {
+  it('knows by its key what is sent again: while it waits, once it is processed, and among many thousand others', async () => {
     const names = Array.from({ length: 9_000 }, (_, number) => `key ${number}`)
     for (let from = 0; from < names.length; from += 500) {
       await store.inbox.put(names.slice(from, from + 500).map(name => delivery(name)))
@@ -126,7 +126,7 @@ describe('a store with a journal', () => {
     expect(await store.inbox.put([delivery(names[0]), delivery(names.at(-1))])).toEqual(['accepted', 'accepted'])
   })
 
-  it('hands out after a start what was not understood before it, and nothing else', async () => {
+  it('hands out after a start what was not processed before it, and nothing else', async () => {
     await store.inbox.put(['a', 'b', 'c', 'd', 'e'].map(name => delivery(name)))
     const held = await lease()
     const { token, items } = held
@@ -162,12 +162,12 @@ describe('a store with a journal', () => {
     expect(keysOf((await lease()).items)).toEqual(['a'])
   })
 
-  it('never gives a number again, also when the journal was lost', async () => {
+  it('never gives a number again, also when the wal was lost', async () => {
     await store.inbox.put([delivery('a'), delivery('b')])
     const { token, items } = await lease()
     await store.inbox.erase(token, [items[1]!.id])
     await store.close()
-    rmSync(journalFolder(file), { recursive: true })
+    rmSync(walFolder(file), { recursive: true })
     store = openThroughDoor(file, () => now)
     await store.inbox.put([delivery('c')])
     expect((await lease()).items).toEqual([])
@@ -183,17 +183,17 @@ describe('a store with a journal', () => {
     expect((await store.counters.all()).get('pruned.unreadable_deliveries')).toBeGreaterThan(0)
   })
 
-  it('holds nothing of a delivery any more once it is understood and the store is closed', async () => {
+  it('holds nothing of a delivery any more once it is processed and the store is closed', async () => {
     await store.inbox.put([delivery('a', '{"variables":"planted-value-4711"}')])
     const { token, items } = await lease()
     await store.inbox.erase(token, [items[0]!.id])
     await store.close()
-    expect(listSegments(journalFolder(file))).toEqual([])
+    expect(listSegments(walFolder(file))).toEqual([])
     expect(readFileSync(file).includes('planted-value-4711')).toBe(false)
     store = openThroughDoor(file, () => now)
   })
 
-  it('counts what waits in the journal to its size', async () => {
+  it('counts what waits in the wal to its size', async () => {
     const before = await store.pruning.fullness()
     await store.inbox.put([delivery('a', 'x'.repeat(2 ** 20))])
     expect((await store.pruning.fullness()) - before).toBeGreaterThan(2 ** 20 / 2 ** 30)
@@ -219,7 +219,7 @@ describe('a store with a journal', () => {
     const alone = openSqlite(file, { now: () => now, maxSize: 2 ** 30 })
     await alone.intoTables()
     await alone.close()
-    expect(existsSync(journalFolder(file)) ? listSegments(journalFolder(file)) : []).toEqual([])
+    expect(existsSync(walFolder(file)) ? listSegments(walFolder(file)) : []).toEqual([])
     store = openThroughDoor(file, () => now)
     expect(await store.inbox.state()).toMatchObject({ waiting: 3 })
     expect(keysOf((await lease()).items)).toEqual(['a', 'b', 'c'])

@@ -2,7 +2,7 @@
 // lives clears whatever it read of suspicion. On both stores.
 import path from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { journalMarks, openOwnStore, type StoreLocation } from '../../src/store/open-store.ts'
+import { walPositions, openOwnStore, type StoreLocation } from '../../src/store/open-store.ts'
 import { readAlone, type InboxLease } from '../../src/store/ports/inbox.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import { newDatabase } from './new-database.ts'
@@ -20,7 +20,7 @@ async function lives(engine: string) {
   let store: Store | undefined
   async function next(): Promise<Store> {
     await store?.close()
-    store = await openOwnStore(location, { maxSize: 2 ** 40, marks: journalMarks() })
+    store = await openOwnStore(location, { maxSize: 2 ** 40, positions: walPositions() })
     return store
   }
   onTestFinished(async () => store?.close())

@@ -15,10 +15,10 @@ import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { backupSqlite } from '../../src/store/sqlite/backup.ts'
 import { delivery } from './exercise.ts'
-import { journalMarks } from '../../src/store/sqlite/wal/positions.ts'
+import { walPositions } from '../../src/store/sqlite/wal/positions.ts'
 import { lockForServing } from '../../src/store/sqlite/serve-lock.ts'
 import { openSqlite, openSqliteShared } from '../../src/store/sqlite/open-sqlite.ts'
-import { openSqliteDoor } from '../../src/store/sqlite/inbox-writer.ts'
+import { openSqliteInboxWriter } from '../../src/store/sqlite/inbox-writer.ts'
 import type { InboxWriter } from '../../src/store/ports/inbox.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
@@ -37,10 +37,10 @@ afterEach(async () => {
 })
 
 function served(at = file): { store: Store; door: InboxWriter } {
-  const marks = journalMarks()
-  const store = openSqlite(at, options, marks)
+  const positions = walPositions()
+  const store = openSqlite(at, options, positions)
   closing.push(async () => store.close())
-  const door = openSqliteDoor(at, options, marks)
+  const door = openSqliteInboxWriter(at, options, positions)
   closing.push(async () => door.close())
   return { store, door }
 }
@@ -57,8 +57,8 @@ function allFiles(): Map<string, string> {
   )
 }
 
-/** All that was accepted and is understood, so that whoever may erase would. */
-async function understood({ store, door }: { store: Store; door: InboxWriter }): Promise<void> {
+/** All that was accepted and is processed, so that whoever may erase would. */
+async function processed({ store, door }: { store: Store; door: InboxWriter }): Promise<void> {
   await door.put([delivery('a'), delivery('b')])
   const { token, items } = await store.inbox.lease(10, 1e9, 1_000)
   await store.inbox.erase(
@@ -70,9 +70,9 @@ async function understood({ store, door }: { store: Store; door: InboxWriter }):
 describe('a store that is served', () => {
   it('is refused to a second daemon, which is told who the first is and changes not a byte', async () => {
     const first = served()
-    await understood(first)
+    await processed(first)
     const before = allFiles()
-    expect(() => openSqlite(file, options, journalMarks())).toThrow(
+    expect(() => openSqlite(file, options, walPositions())).toThrow(
       new RegExp(`Another pipespan serves .*process ${process.pid} on `),
     )
     expect(allFiles()).toEqual(before)
@@ -80,9 +80,9 @@ describe('a store that is served', () => {
     expect((await first.store.inbox.lease(10, 1e9, 1_000)).items.map(({ key }) => key)).toEqual(['c'])
   })
 
-  it('keeps its journal whatever commands open it, look into it and close it again', async () => {
+  it('keeps its wal whatever commands open it, look into it and close it again', async () => {
     const first = served()
-    await understood(first)
+    await processed(first)
     await first.door.put([delivery('c')])
     const before = allFiles()
     const shared = openSqliteShared(file, options)

@@ -1,4 +1,4 @@
-// The journal of deliveries: what was appended is read back as it was, whatever was cut off, changed, or understood in between.
+// The WAL of deliveries: what was appended is read back as it was, whatever was cut off, changed, or processed in between.
 import {
   appendFileSync,
   closeSync,
@@ -18,13 +18,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { alsoUnderstood, waitingUpTo, type Progress } from '../../src/store/sqlite/wal/checkpoint.ts'
-import { encodeRecord, endOf, saltedFormat, type JournalRecord } from '../../src/store/sqlite/wal/record.ts'
+import { alsoProcessed, waitingUpTo, type Checkpoint } from '../../src/store/sqlite/wal/checkpoint.ts'
+import { encodeRecord, endOf, saltedFormat, type WalRecord } from '../../src/store/sqlite/wal/record.ts'
 import { readBytes } from '../../src/store/sqlite/wal/read-bytes.ts'
-import { endOfJournal, readAgain, readJournal } from '../../src/store/sqlite/wal/reader.ts'
-import { journalBytes, listSegments, openSegment } from '../../src/store/sqlite/wal/segments.ts'
-import { journalMarks, type JournalMarks } from '../../src/store/sqlite/wal/positions.ts'
-import { openJournalWriter, type JournalWriter } from '../../src/store/sqlite/wal/writer.ts'
+import { endOfWal, readAgain, readWal } from '../../src/store/sqlite/wal/reader.ts'
+import { walBytes, listSegments, openSegment } from '../../src/store/sqlite/wal/segments.ts'
+import { walPositions, type WalPositions } from '../../src/store/sqlite/wal/positions.ts'
+import { openWalWriter, type WalWriter } from '../../src/store/sqlite/wal/writer.ts'
 import { delivery } from './exercise.ts'
 
 const records = fc.record({
@@ -41,7 +41,7 @@ const records = fc.record({
 })
 
 const salt = 0x1234abcd
-const decode = (bytes: Buffer): JournalRecord | undefined => saltedFormat(salt).decode(bytes)
+const decode = (bytes: Buffer): WalRecord | undefined => saltedFormat(salt).decode(bytes)
 
 describe('a record', () => {
   it('is read as it was written', () => {
@@ -65,22 +65,22 @@ describe('a record', () => {
   })
 })
 
-describe('what is understood of it', () => {
-  const none: Progress = { to: { seq: 0, bytes: 0 }, beyond: new Map() }
+describe('what is processed of it', () => {
+  const none: Checkpoint = { to: { seq: 0, bytes: 0 }, beyond: new Map() }
 
   it('is the same in whatever order it came to be, and what waits is the rest', () => {
     const sizes = fc.array(fc.nat(100), { minLength: 1, maxLength: 30 })
     const order = sizes.chain(all => fc.tuple(fc.constant(all), fc.shuffledSubarray(all.map((_, at) => at + 1))))
     fc.assert(
-      fc.property(order, ([all, understood]) => {
+      fc.property(order, ([all, processed]) => {
         const stretch = (seq: number) => ({ from: seq, to: seq, bytes: all[seq - 1] ?? 0 })
-        const oneByOne = understood.reduce((known, seq) => alsoUnderstood(known, [stretch(seq)]), none)
-        const atOnce = alsoUnderstood(none, understood.toSorted((a, b) => a - b).map(stretch))
+        const oneByOne = processed.reduce((known, seq) => alsoProcessed(known, [stretch(seq)]), none)
+        const atOnce = alsoProcessed(none, processed.toSorted((a, b) => a - b).map(stretch))
         const sum = all.reduce((bytes, size) => bytes + size, 0)
-        const rest = understood.reduce((bytes, seq) => bytes - (all[seq - 1] ?? 0), sum)
+        const rest = processed.reduce((bytes, seq) => bytes - (all[seq - 1] ?? 0), sum)
         for (const known of [oneByOne, atOnce]) {
           const left = waitingUpTo(known, { seq: all.length, bytes: sum })
-          expect(left).toEqual({ waiting: all.length - understood.length, bytes: rest })
+          expect(left).toEqual({ waiting: all.length - processed.length, bytes: rest })
           expect(known.to).toEqual(oneByOne.to)
           expect(new Map([...known.beyond].sort(([a], [b]) => a - b))).toEqual(
             new Map([...oneByOne.beyond].sort(([a], [b]) => a - b)),
@@ -93,8 +93,8 @@ describe('what is understood of it', () => {
 
 describe('a journal', () => {
   let folder: string
-  let marks: JournalMarks
-  const open: JournalWriter[] = []
+  let positions: WalPositions
+  const open: WalWriter[] = []
   let said: string[]
   const log = pino(
     { base: null },
@@ -104,8 +104,8 @@ describe('a journal', () => {
   const tidyEvery = 50
 
   beforeEach(() => {
-    folder = path.join(mkdtempSync(path.join(tmpdir(), 'pipespan-journal-')), 'inbox')
-    marks = journalMarks()
+    folder = path.join(mkdtempSync(path.join(tmpdir(), 'pipespan-wal-')), 'inbox')
+    positions = walPositions()
     said = []
   })
   afterEach(async () => {
@@ -113,24 +113,24 @@ describe('a journal', () => {
     rmSync(path.dirname(folder), { recursive: true })
   })
 
-  function writer(): JournalWriter {
-    const one = openJournalWriter(folder, marks, { tidyEvery, log })
+  function writer(): WalWriter {
+    const one = openWalWriter(folder, positions, { tidyEvery, log })
     open.push(one)
     return one
   }
 
   /** As a process that begins: knows nothing but what is on the disk. */
-  function begin(understood = 0): JournalWriter {
-    marks = journalMarks()
-    marks.moveEnd(endOfJournal(folder).mark ?? { seq: 0, bytes: 0 })
-    marks.moveUnderstood(understood)
+  function begin(processed = 0): WalWriter {
+    positions = walPositions()
+    positions.moveEnd(endOfWal(folder).position ?? { seq: 0, bytes: 0 })
+    positions.moveProcessed(processed)
     return writer()
   }
 
-  function all(after = 0): JournalRecord[] {
-    const reader = readJournal(folder, after)
-    const found: JournalRecord[] = []
-    for (let next = reader.peek(marks.end.seq); next !== undefined; next = reader.peek(marks.end.seq)) {
+  function all(after = 0): WalRecord[] {
+    const reader = readWal(folder, after)
+    const found: WalRecord[] = []
+    for (let next = reader.peek(positions.end.seq); next !== undefined; next = reader.peek(positions.end.seq)) {
       // A comparison of megabytes byte by byte, as `toEqual` does it, takes seconds.
       const { delivery: again, ...others } = readAgain(next.place, next.record.seq)!
       const { delivery: first, ...same } = next.record
@@ -144,27 +144,27 @@ describe('a journal', () => {
     return found
   }
 
-  const keys = (found: readonly JournalRecord[]): (string | undefined)[] => found.map(one => one.delivery.key)
+  const keys = (found: readonly WalRecord[]): (string | undefined)[] => found.map(one => one.delivery.key)
   const large = 'x'.repeat(3_000_000)
 
   it('gives back what was appended, in its order and through all its files, from any delivery on', async () => {
-    const journal = writer()
+    const wal = writer()
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) {
-      await journal.append([delivery(`${name}1`, large), delivery(`${name}2`)], 5)
+      await wal.append([delivery(`${name}1`, large), delivery(`${name}2`)], 5)
     }
     expect(listSegments(folder).length).toBeGreaterThan(1)
     const found = all()
     expect(keys(found).slice(0, 4)).toEqual(['a1', 'a2', 'b1', 'b2'])
     expect(found.map(({ seq }) => seq)).toEqual(Array.from({ length: 16 }, (_, at) => at + 1))
-    expect(endOf(found.at(-1)!)).toEqual(marks.end)
+    expect(endOf(found.at(-1)!)).toEqual(positions.end)
     for (const after of [1, 9, 15]) expect(keys(all(after))).toEqual(keys(found).slice(after))
-    expect(journal.size).toBe(journalBytes(folder))
+    expect(wal.size).toBe(walBytes(folder))
   })
 
   it('hands out nothing that is not yet on the disk for sure', async () => {
-    const journal = writer()
-    await journal.append([delivery('a')], 1)
-    const reader = readJournal(folder, 0)
+    const wal = writer()
+    await wal.append([delivery('a')], 1)
+    const reader = readWal(folder, 0)
     reader.peek(1)
     // The bytes of this one are in the file, and may be taken back.
     const [segment] = listSegments(folder)
@@ -172,7 +172,7 @@ describe('a journal', () => {
     appendFileSync(segment!.file, Buffer.concat(encodeRecord(refused, segment!.salt)))
     reader.pass()
     expect(reader.peek(1)).toBeUndefined()
-    await journal.append([delivery('b')], 1)
+    await wal.append([delivery('b')], 1)
     expect(reader.peek(2)?.record.delivery.key).toBe('b')
     reader.close()
   })
@@ -182,7 +182,7 @@ describe('a journal', () => {
     const { file } = listSegments(folder)[0]!
     truncateSync(file, statSync(file).size - 1)
     const next = begin()
-    expect(marks.end.seq).toBe(2)
+    expect(positions.end.seq).toBe(2)
     await next.append([delivery('d')], 2)
     expect(all().map(({ seq, delivery: { key } }) => [seq, key])).toEqual([
       [1, 'a'],
@@ -192,8 +192,8 @@ describe('a journal', () => {
   })
 
   it('passes over what cannot be read back, and its numbers tell how many those are', async () => {
-    const journal = writer()
-    for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) await journal.append([delivery(name, large)], 5)
+    const wal = writer()
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) await wal.append([delivery(name, large)], 5)
     const { file } = listSegments(folder)[0]!
     const bytes = readFileSync(file)
     bytes[3_500_000] = 0
@@ -203,23 +203,23 @@ describe('a journal', () => {
     expect(found.map(({ seq }) => seq)).toEqual([1, 3, 4, 5, 6, 7, 8])
   })
 
-  it('erases a file once all in it is understood, and the last one when nothing more comes', async () => {
-    const journal = writer()
-    for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) await journal.append([delivery(name, large)], 5)
+  it('erases a file once all in it is processed, and the last one when nothing more comes', async () => {
+    const wal = writer()
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) await wal.append([delivery(name, large)], 5)
     const [first, second] = listSegments(folder)
-    marks.moveUnderstood(second!.first - 1)
+    positions.moveProcessed(second!.first - 1)
     await expect.poll(() => listSegments(folder).map(({ file }) => file), { timeout: 5_000 }).toEqual([second!.file])
     expect(first!.file).not.toBe(second!.file)
-    await expect.poll(() => journal.size).toBe(journalBytes(folder))
-    marks.moveUnderstood(8)
-    await expect.poll(() => journal.size, { timeout: 5_000 }).toBe(0)
-    await journal.append([delivery('i')], 6)
+    await expect.poll(() => wal.size).toBe(walBytes(folder))
+    positions.moveProcessed(8)
+    await expect.poll(() => wal.size, { timeout: 5_000 }).toBe(0)
+    await wal.append([delivery('i')], 6)
     expect(keys(all(8))).toEqual(['i'])
   })
 
   it('does not take for spent what a dead process had made and this one goes on with', async () => {
     await writer().append([delivery('a')], 1)
-    marks.moveUnderstood(1)
+    positions.moveProcessed(1)
     // What it has goes to the next file, which is empty when the process dies.
     await expect.poll(() => listSegments(folder).map(({ first }) => first), { timeout: 5_000 }).toEqual([2])
     await open.pop()?.close()
@@ -230,12 +230,12 @@ describe('a journal', () => {
     expect(keys(all(1))).toEqual(['b'])
   })
 
-  it('keeps what is not understood, however long nothing comes', async () => {
-    const journal = writer()
-    await journal.append([delivery('a')], 1)
+  it('keeps what is not processed, however long nothing comes', async () => {
+    const wal = writer()
+    await wal.append([delivery('a')], 1)
     await sleep(5 * tidyEvery)
     expect(keys(all())).toEqual(['a'])
-    expect(journal.size).toBeGreaterThan(0)
+    expect(wal.size).toBeGreaterThan(0)
   })
 
   it('is for its user alone', async () => {
@@ -245,17 +245,17 @@ describe('a journal', () => {
   })
 
   it.each(['its file', 'its folder'])('writes again what waits when somebody takes away %s', async what => {
-    const journal = writer()
-    await journal.append([delivery('a'), delivery('b')], 1)
-    marks.moveUnderstood(1)
+    const wal = writer()
+    await wal.append([delivery('a'), delivery('b')], 1)
+    positions.moveProcessed(1)
     rmSync(what === 'its file' ? listSegments(folder)[0]!.file : folder, { recursive: true })
-    await journal.append([delivery('c')], 2)
+    await wal.append([delivery('c')], 2)
     expect(keys(all())).toEqual(['a', 'b', 'c'])
     expect(said).toEqual(['a file of the write-ahead log was taken away; what waits in it was written again'])
     // And where nothing comes, too.
     rmSync(folder, { recursive: true })
     await expect.poll(() => keys(all()), { timeout: 5_000 }).toEqual(['a', 'b', 'c'])
-    await journal.append([delivery('d')], 2)
+    await wal.append([delivery('d')], 2)
     expect(keys(all(2))).toEqual(['c', 'd'])
   })
 
@@ -269,19 +269,19 @@ describe('a journal', () => {
     rmSync(folder, { recursive: true })
     await next.append([delivery('j')], 6)
     expect(keys(all())).toEqual([...names, 'i', 'j'])
-    await expect.poll(() => next.size).toBe(journalBytes(folder))
+    await expect.poll(() => next.size).toBe(walBytes(folder))
   })
 
   it('writes them again before a new file is begun, which would hide that they are gone', async () => {
-    const journal = writer()
+    const wal = writer()
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
     const filled = (): boolean => statSync(listSegments(folder)[0]!.file).size >= 16 * 2 ** 20
     let count = 0
     for (; count < names.length && !(count > 0 && filled()); count += 1)
-      await journal.append([delivery(names[count], large)], 5)
+      await wal.append([delivery(names[count], large)], 5)
     expect(filled()).toBe(true)
     rmSync(folder, { recursive: true })
-    await journal.append([delivery('last')], 6)
+    await wal.append([delivery('last')], 6)
     expect(keys(all())).toEqual([...names.slice(0, count), 'last'])
   })
 
@@ -298,32 +298,32 @@ describe('a journal', () => {
       second!.replace('.wal', `${end}.wal`),
     )
     for (const file of taken) writeFileSync(file, 'not ours')
-    const [journal] = open
-    const { looks } = marks
-    for (let count = 0; count < 3; count += 1) await expect(journal!.prove(1)).rejects.toThrow(/EEXIST/)
-    expect(marks.looks).toBe(looks)
+    const [wal] = open
+    const { looks } = positions
+    for (let count = 0; count < 3; count += 1) await expect(wal!.prove(1)).rejects.toThrow(/EEXIST/)
+    expect(positions.looks).toBe(looks)
     for (const file of taken) rmSync(file)
-    await journal!.prove(1)
+    await wal!.prove(1)
     expect(keys(all())).toEqual(['a', 'b', 'c'])
     expect(listSegments(folder).length).toBe(3)
   })
 
   it('keeps two files that begin with the same number until both are spent', async () => {
-    const journal = writer()
-    await journal.append([delivery('a')], 1)
+    const wal = writer()
+    await wal.append([delivery('a')], 1)
     // Mounted over, and given back: the older one has its name again.
     renameSync(folder, `${folder}-covered`)
-    await journal.append([delivery('b')], 1)
+    await wal.append([delivery('b')], 1)
     rmSync(folder, { recursive: true })
     renameSync(`${folder}-covered`, folder)
-    await journal.append([delivery('c')], 1)
+    await wal.append([delivery('c')], 1)
     expect(listSegments(folder).map(({ first }) => first)).toEqual([1, 1])
     await open.pop()?.close()
     begin()
     // By then it has been tidied, too.
-    await expect.poll(() => marks.looks, { timeout: 5_000 }).toBeGreaterThan(2)
+    await expect.poll(() => positions.looks, { timeout: 5_000 }).toBeGreaterThan(2)
     expect(keys(all())).toEqual(['a', 'b', 'c'])
-    marks.moveUnderstood(3)
+    positions.moveProcessed(3)
     await expect.poll(() => listSegments(folder).map(({ first }) => first), { timeout: 5_000 }).toEqual([4])
   })
 
@@ -335,21 +335,21 @@ describe('a journal', () => {
     }
     const patience = what === 'comes back' ? 60_000 : 0
     await open.pop()?.close()
-    const journal = openJournalWriter(folder, marks, { tidyEvery: 60_000, log, patience })
-    open.push(journal)
+    const wal = openWalWriter(folder, positions, { tidyEvery: 60_000, log, patience })
+    open.push(wal)
     const { file } = listSegments(folder)[0]!
     renameSync(file, `${file}.away`)
-    const { looks } = marks
-    await journal.prove(1)
+    const { looks } = positions
+    await wal.prove(1)
     if (what === 'comes back') {
-      expect(marks.looks).toBe(looks)
+      expect(positions.looks).toBe(looks)
       renameSync(`${file}.away`, file)
-      await journal.prove(1)
+      await wal.prove(1)
       expect(said).toEqual([])
     } else {
       expect(said).toEqual(['files of the write-ahead log are gone, with what waits in them'])
     }
-    expect(marks.looks).toBe(looks + 1)
+    expect(positions.looks).toBe(looks + 1)
   })
 
   it('leaves nothing that waits without a file when it is closed', async () => {
@@ -360,43 +360,43 @@ describe('a journal', () => {
   })
 
   it('is read on by whoever reads it while its files are taken away', async () => {
-    const journal = writer()
-    await journal.append([delivery('a'), delivery('b')], 1)
-    const reader = readJournal(folder, 0)
-    expect(reader.peek(marks.end.seq)?.record.delivery.key).toBe('a')
+    const wal = writer()
+    await wal.append([delivery('a'), delivery('b')], 1)
+    const reader = readWal(folder, 0)
+    expect(reader.peek(positions.end.seq)?.record.delivery.key).toBe('a')
     reader.pass()
     rmSync(folder, { recursive: true })
-    await journal.append([delivery('c')], 1)
+    await wal.append([delivery('c')], 1)
     for (const key of ['b', 'c']) {
-      expect(reader.peek(marks.end.seq)?.record.delivery.key).toBe(key)
+      expect(reader.peek(positions.end.seq)?.record.delivery.key).toBe(key)
       reader.pass()
     }
-    expect(reader.peek(marks.end.seq)).toBeUndefined()
+    expect(reader.peek(positions.end.seq)).toBeUndefined()
     reader.close()
   })
 
   it('leaves alone what somebody has put in the place of a file, and goes on in another', async () => {
-    const journal = writer()
-    await journal.append([delivery('a')], 1)
+    const wal = writer()
+    await wal.append([delivery('a')], 1)
     const { file } = listSegments(folder)[0]!
     rmSync(file)
     writeFileSync(file, 'not ours')
-    await journal.append([delivery('b')], 1)
+    await wal.append([delivery('b')], 1)
     expect(readFileSync(file, 'utf8')).toBe('not ours')
     expect(keys(all())).toEqual(['a', 'b'])
   })
 
   it('accepts nothing while there is no folder for it, survives that, and goes on as soon as there is one', async () => {
-    const journal = writer()
-    await journal.append([delivery('a')], 1)
+    const wal = writer()
+    await wal.append([delivery('a')], 1)
     rmSync(folder, { recursive: true })
     writeFileSync(folder, 'in the way')
-    await expect(journal.append([delivery('b')], 1)).rejects.toThrow(/EEXIST|ENOTDIR/)
-    await expect(journal.prove(1)).rejects.toThrow(/EEXIST|ENOTDIR/)
+    await expect(wal.append([delivery('b')], 1)).rejects.toThrow(/EEXIST|ENOTDIR/)
+    await expect(wal.prove(1)).rejects.toThrow(/EEXIST|ENOTDIR/)
     await expect.poll(() => said, { timeout: 5_000 }).toContain('the write-ahead log cannot be tidied')
-    expect(marks.end.seq).toBe(1)
+    expect(positions.end.seq).toBe(1)
     rmSync(folder)
-    await journal.append([delivery('c')], 1)
+    await wal.append([delivery('c')], 1)
     expect(all().map(({ seq, delivery: { key } }) => [seq, key])).toEqual([
       [1, 'a'],
       [2, 'c'],
@@ -404,13 +404,13 @@ describe('a journal', () => {
   })
 
   it('erases the others where one of its files cannot be erased', async () => {
-    const journal = writer()
+    const wal = writer()
     mkdirSync(path.join(folder, `${'0'.repeat(16)}-00000000.wal`))
     await open.pop()?.close()
     const next = begin()
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) await next.append([delivery(name, large)], 5)
-    marks.moveUnderstood(7)
-    expect(journal).not.toBe(next)
+    positions.moveProcessed(7)
+    expect(wal).not.toBe(next)
     await expect.poll(() => listSegments(folder).length, { timeout: 5_000 }).toBe(2)
     expect(said).toContain('the write-ahead log cannot be tidied')
   })
@@ -424,14 +424,14 @@ describe('a damaged journal', () => {
 
   beforeAll(async () => {
     folder = path.join(mkdtempSync(path.join(tmpdir(), 'pipespan-damage-')), 'inbox')
-    const marks = journalMarks()
-    const journal = openJournalWriter(folder, marks)
+    const positions = walPositions()
+    const wal = openWalWriter(folder, positions)
     // A body may be made by somebody who knows what a record looks like: no part of one is ever taken for a record.
     const forged = encodeRecord({ seq: 2, bytesBefore: 0, receivedAt: 1, delivery: delivery('forged') }, salt)
     for (const name of bodies) {
-      await journal.append([{ ...delivery(name), body: Buffer.concat([Buffer.from(name), ...forged]) }], 7)
+      await wal.append([{ ...delivery(name), body: Buffer.concat([Buffer.from(name), ...forged]) }], 7)
     }
-    await journal.close()
+    await wal.close()
     file = listSegments(folder)[0]!.file
     whole = readFileSync(file)
   })
@@ -439,7 +439,7 @@ describe('a damaged journal', () => {
 
   function read(bytes: Buffer): { keys: (string | undefined)[]; unread: number } {
     writeFileSync(file, bytes)
-    const reader = readJournal(folder, 0)
+    const reader = readWal(folder, 0)
     const keys: (string | undefined)[] = []
     let unread = 0
     for (let next = reader.peek(bodies.length); next !== undefined; next = reader.peek(bodies.length)) {
@@ -496,7 +496,7 @@ describe('a damaged journal', () => {
     mkdirSync(file)
     const other = path.join(folder, path.basename(file).replace(/^\d{16}/, '0'.repeat(15) + '2'))
     writeFileSync(other, whole.subarray(whole.length / bodies.length))
-    const reader = readJournal(folder, 0)
+    const reader = readWal(folder, 0)
     const next = reader.peek(bodies.length)
     expect(next?.record.delivery.key).toBe('b')
     expect(next?.unread).toMatchObject([{ file, offset: 0, isTorn: false }])

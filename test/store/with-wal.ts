@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { pino } from 'pino'
 import { delivery } from './exercise.ts'
-import { journalFolder, listSegments } from '../../src/store/sqlite/wal/segments.ts'
-import { journalMarks } from '../../src/store/sqlite/wal/positions.ts'
+import { walFolder, listSegments } from '../../src/store/sqlite/wal/segments.ts'
+import { walPositions } from '../../src/store/sqlite/wal/positions.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import { openSqliteDoor } from '../../src/store/sqlite/inbox-writer.ts'
+import { openSqliteInboxWriter } from '../../src/store/sqlite/inbox-writer.ts'
 import type { InboxWriter } from '../../src/store/ports/inbox.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
@@ -19,7 +19,7 @@ interface Said {
 }
 
 export class WithWal {
-  readonly file = path.join(mkdtempSync(path.join(tmpdir(), 'pipespan-journal-')), 'pipespan.db')
+  readonly file = path.join(mkdtempSync(path.join(tmpdir(), 'pipespan-wal-')), 'pipespan.db')
   readonly said: Said[] = []
   store!: Store
   door!: InboxWriter
@@ -29,15 +29,15 @@ export class WithWal {
   }
 
   get folder(): string {
-    return journalFolder(this.file)
+    return walFolder(this.file)
   }
 
   open(): void {
-    const marks = journalMarks()
+    const positions = walPositions()
     const log = pino({ base: null }, { write: (line: string) => void this.said.push(JSON.parse(line) as Said) })
     const options = { now: () => Date.now(), maxSize: 2 ** 30, log }
-    this.store = openSqlite(this.file, options, marks)
-    this.door = openSqliteDoor(this.file, options, marks)
+    this.store = openSqlite(this.file, options, positions)
+    this.door = openSqliteInboxWriter(this.file, options, positions)
   }
 
   async close(): Promise<void> {

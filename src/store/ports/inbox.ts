@@ -1,4 +1,4 @@
-// The inbox: deliveries accepted and not yet understood. The durable line runs through `put`.
+// The inbox: deliveries accepted and not yet processed. The durable line runs through `put`.
 
 /** How long an idempotency key is remembered, ms. */
 export const keyMemory = 7 * 24 * 3_600_000
@@ -76,7 +76,7 @@ export interface Inbox {
    */
   readingEnded(lease: InboxLease, all: boolean): Promise<void>
   /**
-   * Erases deliveries that are understood and tell nothing of a run: those that the lease still holds. Returns how many.
+   * Erases deliveries that are processed and tell nothing of a run: those that the lease still holds. Returns how many.
    * Those that do tell something are erased with the run's change.
    */
   erase(token: string, ids: readonly number[]): Promise<number>

@@ -75,10 +75,10 @@ export interface RunSummary {
 
 export interface Runs {
   /**
-   * Loads each run under a lock, asks its `decide`, writes all changes and erases what was understood: one transaction.
+   * Loads each run under a lock, asks its `decide`, writes all changes and erases what was processed: one transaction.
    * Returns false, with nothing written, when the inbox lease was lost to somebody else.
    */
-  transact(work: readonly RunWork[], understood?: Processed): Promise<boolean>
+  transact(work: readonly RunWork[], processed?: Processed): Promise<boolean>
   /** Takes runs that are due and hides them from others for `holdMs`. */
   takeDue(limit: number, holdMs: number): Promise<readonly RunKey[]>
   /** How long it is until the next run is due, ms by the store's clock; undefined when none will be. */

@@ -15,10 +15,10 @@ import type { Runs, RunWork, Processed } from '../ports/runs.ts'
 
 export function postgresRuns(db: Database): Runs {
   return {
-    transact: async (work, understood) => {
+    transact: async (work, processed) => {
       try {
         await db.transaction(async (session, now) => {
-          await erase(session, understood)
+          await erase(session, processed)
           for (const wave of waves(work)) await transact(session, now, wave)
         })
         return true
@@ -90,13 +90,13 @@ function waves(work: readonly RunWork[]): RunWork[][] {
   return found
 }
 
-async function erase(session: Session, understood: Processed | undefined): Promise<void> {
-  if (understood === undefined) return
+async function erase(session: Session, processed: Processed | undefined): Promise<void> {
+  if (processed === undefined) return
   const gone = await session.query('DELETE FROM inbox WHERE id = ANY ($1) AND lease = $2 RETURNING id', [
-    understood.ids,
-    understood.token,
+    processed.ids,
+    processed.token,
   ])
-  if (gone.length !== understood.ids.length) throw new Lost()
+  if (gone.length !== processed.ids.length) throw new Lost()
 }
 
 async function transact(session: Session, now: number, work: readonly RunWork[]): Promise<void> {

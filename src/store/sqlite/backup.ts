@@ -1,9 +1,9 @@
 // A copy of the SQLite store as it is at one moment, while a daemon goes on writing to it: one file, in which is also what waits
-// in the journal beside the store.
+// in the write-ahead log (WAL) beside the store.
 import { chmodSync, closeSync, constants, copyFileSync, existsSync, mkdirSync, openSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { journalFolder, listSegments } from './wal/segments.ts'
+import { walFolder, listSegments } from './wal/segments.ts'
 import { openSqlite } from './open-sqlite.ts'
 import { storeFile } from './store-file.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
@@ -22,8 +22,8 @@ export async function backupSqlite(file: string, target: string): Promise<void> 
   try {
     chmodSync(target, 0o600)
     const real = storeFile(file)
-    // First the journal: what is understood of it meanwhile is in the file that is copied after it.
-    const waits = copyJournal(real, target)
+    // First the WAL: what is processed of it meanwhile is in the file that is copied after it.
+    const waits = copyWal(real, target)
     const source = new DatabaseSync(real, { readOnly: true })
     try {
       source.exec('PRAGMA busy_timeout = 10000')
@@ -31,7 +31,7 @@ export async function backupSqlite(file: string, target: string): Promise<void> 
     } finally {
       source.close()
     }
-    if (waits) await takeJournalIn(target)
+    if (waits) await takeWalIn(target)
     const copy = new DatabaseSync(target, { readOnly: true })
     try {
       const verdict = copy.prepare('PRAGMA integrity_check').get()?.integrity_check
@@ -41,17 +41,17 @@ export async function backupSqlite(file: string, target: string): Promise<void> 
     }
   } catch (error) {
     rmSync(target, { force: true })
-    rmSync(journalFolder(target), { force: true, recursive: true })
+    rmSync(walFolder(target), { force: true, recursive: true })
     rmSync(`${target}.lock`, { force: true })
     if (error instanceof StoreError) throw error
     throw new StoreError(`The backup failed: ${reasonOf(error)}.`, 'See whether the disk has room for another copy.')
   }
 }
 
-/** Puts a copy of the journal beside the target, as that of a store. False when nothing is in it. */
-function copyJournal(file: string, target: string): boolean {
-  const segments = listSegments(journalFolder(file))
-  const folder = journalFolder(target)
+/** Puts a copy of the WAL beside the target, as that of a store. False when nothing is in it. */
+function copyWal(file: string, target: string): boolean {
+  const segments = listSegments(walFolder(file))
+  const folder = walFolder(target)
   if (segments.length > 0) mkdirSync(folder, { mode: 0o700 })
   for (const segment of segments) {
     const copy = path.join(folder, path.basename(segment.file))
@@ -59,21 +59,21 @@ function copyJournal(file: string, target: string): boolean {
       copyFileSync(segment.file, copy, constants.COPYFILE_EXCL)
       chmodSync(copy, 0o600)
     } catch (error) {
-      // One that is gone by now held only what is understood.
+      // One that is gone by now held only what is processed.
       if (existsSync(segment.file)) throw error
     }
   }
   return segments.length > 0
 }
 
-async function takeJournalIn(target: string): Promise<void> {
+async function takeWalIn(target: string): Promise<void> {
   const store = openSqlite(target, { now: () => Date.now(), maxSize: Infinity })
   try {
     await store.intoTables()
   } finally {
     await store.close()
   }
-  rmSync(journalFolder(target), { recursive: true })
+  rmSync(walFolder(target), { recursive: true })
   rmSync(`${target}.lock`)
   // Whoever looks at it from now on leaves no files beside it.
   const copy = new DatabaseSync(target)

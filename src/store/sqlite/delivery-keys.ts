@@ -1,18 +1,18 @@
 // Keys of deliveries on SQLite: one that is sent again is known by its key for a week. Keys come in no order, so each would change a
-// page of its own: they wait in the order of the journal until they are many, and join the others in the order of the keys.
+// page of its own: they wait in the order of the write-ahead log (WAL) until they are many, and join the others in the order of the keys.
 import { keyMemory } from '../ports/inbox.ts'
 import type { Database } from './database.ts'
 
 export interface DeliveryKeys {
-  /** Within a transaction: a delivery that has no place in the journal. False when its key was known. */
+  /** Within a transaction: a delivery that has no place in the WAL. False when its key was known. */
   remember(key: string, now: number): boolean
-  /** Within a transaction: the key of the journal's delivery of that number. */
+  /** Within a transaction: the key of the WAL's delivery of that number. */
   note(seq: number, key: string, now: number): void
   /** Within a transaction, after its keys were noted: they join the others when they have become many. */
   joinMany(now: number): void
   /** Within a transaction: all that wait join the others. */
   joinAll(now: number): void
-  /** Within a transaction: a delivery with this key is new again. `seq`: its number, if it came by the journal. */
+  /** Within a transaction: a delivery with this key is new again. `seq`: its number, if it came by the WAL. */
   forget(key: string, seq: number | undefined): void
 }
 
@@ -61,32 +61,32 @@ export function sqliteDeliveryKeys(db: Database): DeliveryKeys {
   }
 }
 
-/** What the thread of the door knows of keys: where in the journal each of those is that have not joined the others. */
-export interface DoorKeys {
+/** What the thread of the ingress knows of keys: where in the WAL each of those is that have not joined the others. */
+export interface IngressKeys {
   /** Whether a delivery with this key is on the disk. */
   isKnown(key: string, now: number): boolean
-  /** It is about to be that of the journal's delivery of this number. */
+  /** It is about to be that of the WAL's delivery of this number. */
   accept(key: string, seq: number, now: number): void
   /** None from this number on was accepted after all. */
   takeBack(seq: number): void
-  /** `understood`: every delivery up to this number is. */
-  forgetJoined(understood: number): void
+  /** `processed`: every delivery up to this number is. */
+  forgetJoined(processed: number): void
 }
 
-export function doorKeys(db: Database): DoorKeys {
+export function ingressKeys(db: Database): IngressKeys {
   const waiting = new Map<string, { readonly seq: number; readonly heardAt: number }>()
   const fresh = db.prepare('SELECT seq, key, seen_at FROM recent_delivery_keys ORDER BY seq').all()
   for (const { seq, key, seen_at: heardAt } of fresh as { seq: number; key: string; seen_at: number }[]) {
     waiting.set(key, { seq, heardAt })
   }
-  let understood = Infinity
+  let processed = Infinity
   return {
     isKnown: (key, now) => {
       const since = now - keyMemory
       const place = waiting.get(key)
       if (place !== undefined && place.heardAt >= since) {
-        // One that is understood may have been forgotten since.
-        if (place.seq > understood) return true
+        // One that is processed may have been forgotten since.
+        if (place.seq > processed) return true
         const isFresh = db.prepare('SELECT 1 FROM recent_delivery_keys WHERE seq = ? AND key = ?')
         if (isFresh.get(place.seq, key) !== undefined) return true
       }
@@ -101,10 +101,10 @@ export function doorKeys(db: Database): DoorKeys {
       for (const [key, { seq }] of waiting) if (seq >= from) waiting.delete(key)
     },
     forgetJoined: upTo => {
-      understood = upTo
+      processed = upTo
       const first = db.prepare('SELECT min(seq) AS seq FROM recent_delivery_keys').get()?.seq as number | null
       for (const [key, { seq }] of waiting) {
-        if (seq > understood || seq >= (first ?? Infinity)) return
+        if (seq > processed || seq >= (first ?? Infinity)) return
         waiting.delete(key)
       }
     },

@@ -1,14 +1,14 @@
-// The inbox on SQLite: what the door has taken is read from the journal beside the file; what comes another way (redelivery,
+// The inbox on SQLite: what the ingress has taken is read from the write-ahead log (WAL) beside the file; what comes another way (redelivery,
 // retries) is in a table. A row of the table has the number below zero, so that both have ids of their own.
 import { randomUUID } from 'node:crypto'
 import { itemOf, keptOf } from '../sql/rows.ts'
 import type { DeliveryKeys } from './delivery-keys.ts'
-import type { JournalInbox } from './wal-inbox.ts'
-import type { JournalState } from './wal-checkpoint.ts'
+import type { WalInbox } from './wal-inbox.ts'
+import type { WalState } from './wal-checkpoint.ts'
 import type { Database, Row } from './database.ts'
-import { isUnderstood } from './wal/checkpoint.ts'
+import { isProcessed } from './wal/checkpoint.ts'
 import { openReadingNote, type ReadingNote } from './reading-note.ts'
-import { readProgress } from './wal-checkpoint.ts'
+import { readCheckpoint } from './wal-checkpoint.ts'
 import {
   blamedInHaste,
   readAlone,
@@ -28,15 +28,15 @@ export interface Waiting {
   readonly leases: Leases
   readonly keys: DeliveryKeys
   /** None for a store in memory. */
-  readonly journal: JournalInbox | undefined
+  readonly wal: WalInbox | undefined
 }
 
 export interface SqliteInboxOptions {
   /** Bytes that the store has. */
   readonly size: () => number
   readonly maxSize: number
-  /** What of the journal waits. */
-  readonly journalState: () => JournalState
+  /** What of the WAL waits. */
+  readonly walState: () => WalState
 }
 
 /**
@@ -44,7 +44,7 @@ export interface SqliteInboxOptions {
  * in memory.
  */
 export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions, noteFile: string | undefined): Inbox {
-  const { db, leases, keys, journal } = waiting
+  const { db, leases, keys, wal } = waiting
   let note: ReadingNote | undefined
   return {
     ...sqliteSharedInbox(waiting, options),
@@ -63,7 +63,7 @@ export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions, noteF
     },
     quarantine: async (token, id, why) => {
       if (!leases.isHeldBy(id, token)) return false
-      const item = id > 0 ? journal?.item(id) : rowOf(db, id)
+      const item = id > 0 ? wal?.item(id) : rowOf(db, id)
       if (item === undefined) return false
       db.transaction(() => {
         erase(waiting, [id])
@@ -106,7 +106,7 @@ export function sqliteSharedInbox(waiting: Waiting, options: SqliteInboxOptions)
       db.transaction(() =>
         requeue(db, 'version <> ? OR substr(reason, 1, length(?)) = ?', version, blamedInHaste, blamedInHaste),
       ),
-    state: async () => state(db, options.journalState()),
+    state: async () => state(db, options.walState()),
   }
 }
 
@@ -132,16 +132,16 @@ export function insertDelivery(db: Database, delivery: Omit<InboxItem, 'id'>): v
   )
 }
 
-/** Tells of a delivery whether it is still to be understood. */
+/** Tells of a delivery whether it is still to be processed. */
 function stillWaits(db: Database): (id: number) => boolean {
-  const progress = readProgress(db)
+  const checkpoint = readCheckpoint(db)
   return id =>
-    id > 0 ? !isUnderstood(progress, id) : db.prepare('SELECT 1 FROM inbox WHERE id = ?').get(-id) !== undefined
+    id > 0 ? !isProcessed(checkpoint, id) : db.prepare('SELECT 1 FROM inbox WHERE id = ?').get(-id) !== undefined
 }
 
 /** Only reads: what is held is known in memory (`leases.ts`). */
 function lease(
-  { db, leases, journal }: Waiting,
+  { db, leases, wal }: Waiting,
   note: ReadingNote,
   token: string,
   { limit, maxBytes, holdMs }: { limit: number; maxBytes: number; holdMs: number },
@@ -164,7 +164,7 @@ function lease(
     }
   }
   take(waitingRows(db, limit + leases.size, isFree))
-  if (journal !== undefined) take(journal.waiting(isFree))
+  if (wal !== undefined) take(wal.waiting(isFree))
   return items
 }
 
@@ -172,22 +172,22 @@ function lease(
 const movedAtOnce = 64
 
 /**
- * Moves what waits in the journal into the table, and its keys to the others. Throws StoreError where some of it is in files that are
- * away: nobody writes the journal who could tell whether they are gone.
+ * Moves what waits in the WAL into the table, and its keys to the others. Throws StoreError where some of it is in files that are
+ * away: nobody writes the WAL who could tell whether they are gone.
  */
-export function moveIntoTable({ db, keys, journal }: Waiting): void {
+export function moveIntoTable({ db, keys, wal }: Waiting): void {
   let items: InboxItem[] = []
   const move = (): void => {
     db.transaction(() => {
       for (const item of items) insertDelivery(db, item)
-      journal?.understand(items.map(({ id }) => id))
+      wal?.noteProcessed(items.map(({ id }) => id))
     })
     items = []
   }
-  for (const item of journal?.waiting(() => false) ?? []) if (items.push(item) === movedAtOnce) move()
+  for (const item of wal?.waiting(() => false) ?? []) if (items.push(item) === movedAtOnce) move()
   if (items.length > 0) move()
   db.transaction(() => keys.joinAll(db.now()))
-  const { waiting } = journal?.state() ?? { waiting: 0 }
+  const { waiting } = wal?.state() ?? { waiting: 0 }
   if (waiting === 0) return
   throw new StoreError(
     `The write-ahead log beside the store cannot be read to its end: ${waiting} deliveries wait in it.`,
@@ -209,13 +209,13 @@ function rowOf(db: Database, id: number): InboxItem | undefined {
 }
 
 /** Within a transaction. */
-export function erase({ db, leases, journal }: Waiting, ids: readonly number[]): void {
+export function erase({ db, leases, wal }: Waiting, ids: readonly number[]): void {
   for (const id of ids) if (id < 0) db.prepare('DELETE FROM inbox WHERE id = ?').run(-id)
-  const ofJournal = ids.filter(id => id > 0)
-  if (ofJournal.length > 0) journal?.understand(ofJournal)
+  const ofWal = ids.filter(id => id > 0)
+  if (ofWal.length > 0) wal?.noteProcessed(ofWal)
   db.afterCommit(() => {
     // Bodies may hold secrets.
-    if (ofJournal.length < ids.length) db.scrub()
+    if (ofWal.length < ids.length) db.scrub()
     for (const id of ids) leases.forget(id)
   })
 }
@@ -230,7 +230,7 @@ function requeue(db: Database, which: string, ...values: readonly (number | stri
   return Number(db.prepare(`DELETE FROM quarantined_deliveries WHERE ${which}`).run(...values).changes)
 }
 
-function state(db: Database, beside: JournalState): InboxState {
+function state(db: Database, beside: WalState): InboxState {
   const table = db
     .prepare(
       'SELECT count(*) AS waiting, coalesce(sum(length(body)), 0) AS bytes, min(received_at) AS oldest FROM inbox',

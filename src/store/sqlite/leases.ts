@@ -8,7 +8,7 @@ export interface Leases {
   hold(id: number, token: string, until: number): void
   /** True while nobody else has taken it since, even when its time is over. */
   isHeldBy(id: number, token: string): boolean
-  /** Nobody needs it any more: it was understood, or what became of it is settled. */
+  /** Nobody needs it any more: it was processed, or what became of it is settled. */
   forget(id: number): void
   /** How many are held or were, and not forgotten. */
   readonly size: number

@@ -9,11 +9,11 @@ import { createRecentChunks } from './recent-chunks.ts'
 import { sqliteListings, type Listings } from './listings.ts'
 import { sqliteExports } from './outbox.ts'
 import { createLeases } from './leases.ts'
-import { eraseUnderstood, journalBytes, journalFolder, proveFolder, refuseOldLog, usualRoom } from './wal/segments.ts'
-import { journalFault } from './inbox-writer.ts'
-import { beginJournal, journalState, readProgress } from './wal-checkpoint.ts'
-import { journalInbox, type JournalInbox } from './wal-inbox.ts'
-import { journalMarks, type JournalMarks } from './wal/positions.ts'
+import { eraseProcessed, walBytes, walFolder, proveFolder, refuseOldLog, usualRoom } from './wal/segments.ts'
+import { walFault } from './inbox-writer.ts'
+import { beginWal, walState, readCheckpoint } from './wal-checkpoint.ts'
+import { walInbox, type WalInbox } from './wal-inbox.ts'
+import { walPositions, type WalPositions } from './wal/positions.ts'
 import { lockForServing } from './serve-lock.ts'
 import { makeFolder } from './folder.ts'
 import { proveReadable } from './wal/stuck.ts'
@@ -31,19 +31,19 @@ import { storeFile } from './store-file.ts'
 import type { SharedStore, Store, StoreOptions } from '../ports/store.ts'
 
 /**
- * Opens the file as its only server, until it is closed: makes and migrates it, works off its journal and erases what is understood.
- * Nothing is opened for writing before the lock is held. `:memory:` has no file and no journal. `marks`: shared with the door of the
+ * Opens the file as its only server, until it is closed: makes and migrates it, works off its WAL and erases what is processed.
+ * Nothing is opened for writing before the lock is held. `:memory:` has no file and no WAL. `positions`: shared with the ingress of the
  * same process. Throws StoreError with a remedy; what another process serves is left as it is.
  */
-export function openSqlite(file: string, options: StoreOptions, marks = journalMarks()): Store {
+export function openSqlite(file: string, options: StoreOptions, positions = walPositions()): Store {
   if (file === ':memory:') return ownStore(openOwnDatabase(file, options), options)
   const { real, lock } = lockedFile(file)
   let db: Database | undefined
   try {
-    const folder = journalFolder(real)
+    const folder = walFolder(real)
     refuseOldLog(real)
     db = openOwnDatabase(real, options)
-    const store = ownStore(db, options, { folder, marks, noteFile: `${real}-reading` })
+    const store = ownStore(db, options, { folder, positions, noteFile: `${real}-reading` })
     return {
       ...store,
       close: async () => {
@@ -62,7 +62,7 @@ export function openSqlite(file: string, options: StoreOptions, marks = journalM
 }
 
 /**
- * Opens the file beside whoever serves it, with no right to work off or to erase what the journal holds. It is made or migrated only
+ * Opens the file beside whoever serves it, with no right to work off or to erase what the WAL holds. It is made or migrated only
  * while nobody serves it. Throws StoreError with a remedy.
  */
 export function openSqliteShared(file: string, options: StoreOptions): SharedStore {
@@ -76,14 +76,14 @@ export function openSqliteShared(file: string, options: StoreOptions): SharedSto
     }
   }
   const db = openSharedDatabase(real, options)
-  const folder = journalFolder(real)
-  const size = (): number => db.size() + journalBytes(folder)
-  const waiting = { db, leases: createLeases(), keys: sqliteDeliveryKeys(db), journal: undefined }
+  const folder = walFolder(real)
+  const size = (): number => db.size() + walBytes(folder)
+  const waiting = { db, leases: createLeases(), keys: sqliteDeliveryKeys(db), wal: undefined }
   return {
     ...rooms(waiting, options, size).store,
     inbox: sqliteSharedInbox(waiting, {
       ...{ size, maxSize: options.maxSize },
-      journalState: () => journalState(readProgress(db), folder),
+      walState: () => walState(readCheckpoint(db), folder),
     }),
     close: async () => db.close(),
   }
@@ -95,35 +95,35 @@ function lockedFile(file: string): { readonly real: string; readonly lock: Retur
   return { real, lock: lockForServing(real) }
 }
 
-interface OwnJournal {
+interface OwnWal {
   readonly folder: string
-  readonly marks: JournalMarks
+  readonly positions: WalPositions
   /** Where is noted which deliveries are being read. */
   readonly noteFile: string
 }
 
-function ownStore(db: Database, options: StoreOptions, own?: OwnJournal): Store {
+function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
   const keys = sqliteDeliveryKeys(db)
-  const journal = own && openJournal(db, keys, own, options)
-  const waiting = { db, leases: createLeases(), keys, journal }
-  const size = (): number => db.size() + (own === undefined ? 0 : journalBytes(own.folder))
+  const wal = own && openWal(db, keys, own, options)
+  const waiting = { db, leases: createLeases(), keys, wal }
+  const size = (): number => db.size() + (own === undefined ? 0 : walBytes(own.folder))
   const { store, listings } = rooms(waiting, options, size)
   const erase = async (): Promise<void> => {
-    if (own !== undefined) await eraseUnderstood(own.folder, own.marks)
+    if (own !== undefined) await eraseProcessed(own.folder, own.positions)
   }
   return {
     ...store,
     proveWritable: async () => {
-      if (own !== undefined) proveReadable(own.marks)
+      if (own !== undefined) proveReadable(own.positions)
       await store.proveWritable()
       // The file may have room within itself where the disk has none.
-      if (own !== undefined && existsSync(own.folder)) await proveJournal(own.folder)
+      if (own !== undefined && existsSync(own.folder)) await proveWal(own.folder)
     },
     inbox: sqliteInbox(
       waiting,
       {
         ...{ size, maxSize: options.maxSize },
-        journalState: () => journal?.state() ?? { waiting: 0, bytes: 0, oldest: undefined },
+        walState: () => wal?.state() ?? { waiting: 0, bytes: 0, oldest: undefined },
       },
       own?.noteFile,
     ),
@@ -144,9 +144,9 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnJournal): Store 
       await erase()
     },
     close: async () => {
-      journal?.close()
+      wal?.close()
       try {
-        // Nobody writes the journal any more: what is understood of it is not left behind.
+        // Nobody writes the WAL any more: what is processed of it is not left behind.
         await erase()
       } finally {
         db.close()
@@ -184,16 +184,16 @@ function rooms(
   return { store, listings }
 }
 
-function openJournal(db: Database, keys: DeliveryKeys, own: OwnJournal, { log }: StoreOptions): JournalInbox {
-  beginJournal({ db, ...own, log })
-  return journalInbox({ db, keys, ...own, log })
+function openWal(db: Database, keys: DeliveryKeys, own: OwnWal, { log }: StoreOptions): WalInbox {
+  beginWal({ db, ...own, log })
+  return walInbox({ db, keys, ...own, log })
 }
 
-async function proveJournal(folder: string): Promise<void> {
+async function proveWal(folder: string): Promise<void> {
   try {
     await proveFolder(folder, usualRoom)
   } catch (error) {
-    throw journalFault(error)
+    throw walFault(error)
   }
 }
 

@@ -27,7 +27,7 @@ export function openReadingNote(file: string | undefined, stillWaits: (id: numbe
   const { reading, suspects } = file === undefined ? { reading: [], suspects: [] } : read(file)
   const deaths = new Map(suspects)
   const [only] = reading
-  // Of several that were read together nobody knows which it was: each is read alone, until it is understood.
+  // Of several that were read together nobody knows which it was: each is read alone, until it is processed.
   if (reading.length === 1 && only !== undefined) deaths.set(only, (deaths.get(only) ?? 0) + 1)
   else for (const id of reading) deaths.set(id, deaths.get(id) ?? 0)
   for (const id of deaths.keys()) if (!stillWaits(id)) deaths.delete(id)

@@ -28,9 +28,9 @@ export function sqliteRuns(beside: Beside): Runs {
   const { db } = waiting
   const held = createDueLeases()
   return {
-    transact: async (work, understood) => {
+    transact: async (work, processed) => {
       return db.transaction(() => {
-        const written = transact(beside, work, understood)
+        const written = transact(beside, work, processed)
         db.afterCommit(() => {
           for (const id of written?.runs ?? []) held.forget(id)
           recent.remember(written?.parts ?? [])
@@ -95,10 +95,10 @@ interface Written {
 }
 
 /** Within a transaction. Undefined when any delivery is no longer ours: then somebody else has its news. */
-function transact(beside: Beside, work: readonly RunWork[], understood: Processed | undefined): Written | undefined {
+function transact(beside: Beside, work: readonly RunWork[], processed: Processed | undefined): Written | undefined {
   const { waiting, recent, listings } = beside
   const { db, leases } = waiting
-  const { token, ids } = understood ?? { token: '', ids: [] }
+  const { token, ids } = processed ?? { token: '', ids: [] }
   if (!ids.every(id => leases.isHeldBy(id, token))) return undefined
   erase(waiting, ids)
   const written: Written = { runs: [], parts: [] }

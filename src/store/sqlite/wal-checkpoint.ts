@@ -1,15 +1,15 @@
-// What the database knows of the journal beside it: how far it is understood, and what of it was lost.
-import { alsoUnderstood, isUnderstood, lastUnderstood, waitingUpTo, type Progress } from './wal/checkpoint.ts'
-import { endOfJournal, readJournal, type Unread } from './wal/reader.ts'
+// What the database knows of the write-ahead log (WAL) of deliveries beside it: how far it is processed, and what of it was lost.
+import { alsoProcessed, isProcessed, lastProcessed, waitingUpTo, type Checkpoint } from './wal/checkpoint.ts'
+import { endOfWal, readWal, type Unread } from './wal/reader.ts'
 import { headBytes } from './wal/record.ts'
 import { storedJson } from '../sql/stored-json.ts'
 import { listSegments } from './wal/segments.ts'
 import type { Database } from './database.ts'
-import type { JournalMarks } from './wal/positions.ts'
+import type { WalPositions } from './wal/positions.ts'
 import type { Log } from '../../lib/log.ts'
 
-/** What is not yet understood, and when its oldest came. */
-export interface JournalState {
+/** What is not yet processed, and when its oldest came. */
+export interface WalState {
   readonly waiting: number
   readonly bytes: number
   readonly oldest: number | undefined
@@ -21,73 +21,73 @@ export interface Gap {
   readonly to: number
 }
 
-/** Counts deliveries that cannot be read any more and says so; `next`: the progress without them. */
+/** Counts deliveries that cannot be read any more and says so; `next`: the checkpoint without them. */
 export function noteLost(
   db: Database,
-  next: Progress,
+  next: Checkpoint,
   { gaps, unread }: { readonly gaps: readonly Gap[]; readonly unread: readonly Unread[] },
   log: Log | undefined,
 ): void {
   const deliveries = gaps.reduce((sum, { from, to }) => sum + to - from + 1, 0)
   db.transaction(() => {
-    writeProgress(db, next)
+    writeCheckpoint(db, next)
     countLost(db, deliveries)
   })
   const facts = { deliveries, from: gaps[0]?.from, to: gaps.at(-1)?.to, unread }
   log?.error(facts, 'accepted deliveries cannot be read from the write-ahead log: they are passed over')
 }
 
-export interface BeginJournalOptions {
+export interface BeginWalOptions {
   readonly db: Database
   readonly folder: string
-  readonly marks: JournalMarks
+  readonly positions: WalPositions
   readonly log: Log | undefined
 }
 
-/** More deliveries than ever wait in one journal. */
+/** More deliveries than ever wait in one WAL. */
 const farBehind = 1_000_000_000
 
 /**
- * Where a journal goes on when a process begins to serve it: behind all that can be read of it, all that the database knows of, and
+ * Where a WAL goes on when a process begins to serve it: behind all that can be read of it, all that the database knows of, and
  * all that may have been in what cannot be read. No number is given twice, or what is read late would be taken for something else.
  */
-export function beginJournal({ db, folder, marks, log }: BeginJournalOptions): void {
-  let progress = readProgress(db)
-  const understood = lastUnderstood(progress)
-  const { mark, unread } = endOfJournal(folder)
+export function beginWal({ db, folder, positions, log }: BeginWalOptions): void {
+  let checkpoint = readCheckpoint(db)
+  const processed = lastProcessed(checkpoint)
+  const { position, unread } = endOfWal(folder)
   const files = listSegments(folder)
   const named = (files.at(-1)?.first ?? 1) - 1
-  const { bytes } = mark !== undefined && mark.seq >= understood.seq ? mark : understood
-  let seq = Math.max(mark?.seq ?? 0, understood.seq, named)
+  const { bytes } = position !== undefined && position.seq >= processed.seq ? position : processed
+  let seq = Math.max(position?.seq ?? 0, processed.seq, named)
   const damaged = unread.filter(({ isTorn }) => !isTorn)
-  if (damaged.length > 0 && (mark?.seq ?? 0) >= understood.seq) {
+  if (damaged.length > 0 && (position?.seq ?? 0) >= processed.seq) {
     const most = damaged.reduce((sum, one) => sum + Math.ceil(one.bytes / headBytes), 0)
-    const next = alsoUnderstood(progress, [{ from: seq + 1, to: seq + most, bytes: 0 }])
+    const next = alsoProcessed(checkpoint, [{ from: seq + 1, to: seq + most, bytes: 0 }])
     // How many they were nobody can tell: at least as many as there are such places.
     const gaps = damaged.map((_, at) => ({ from: seq + 1 + at, to: seq + 1 + at }))
     noteLost(db, next, { gaps, unread }, log)
-    progress = next
+    checkpoint = next
     seq += most
   }
   if (files.length === 0 && seq > 0) {
     // Most often there was nothing left to wait. But where a mount is missing, its files come back, with numbers that nobody knows here.
-    const next = alsoUnderstood(progress, [{ from: seq + 1, to: seq + farBehind, bytes: 0 }])
-    db.transaction(() => writeProgress(db, next))
-    progress = next
+    const next = alsoProcessed(checkpoint, [{ from: seq + 1, to: seq + farBehind, bytes: 0 }])
+    db.transaction(() => writeCheckpoint(db, next))
+    checkpoint = next
     seq += farBehind
   }
-  marks.moveEnd({ seq, bytes })
-  marks.moveUnderstood(progress.to.seq)
+  positions.moveEnd({ seq, bytes })
+  positions.moveProcessed(checkpoint.to.seq)
 }
 
 /** As somebody sees it who only looks. */
-export function journalState(progress: Progress, folder: string): JournalState {
-  const { waiting, bytes } = waitingUpTo(progress, endOfJournal(folder).mark ?? lastUnderstood(progress))
+export function walState(checkpoint: Checkpoint, folder: string): WalState {
+  const { waiting, bytes } = waitingUpTo(checkpoint, endOfWal(folder).position ?? lastProcessed(checkpoint))
   if (waiting <= 0) return { waiting: 0, bytes: 0, oldest: undefined }
-  const reader = readJournal(folder, progress.to.seq)
+  const reader = readWal(folder, checkpoint.to.seq)
   try {
     for (let found = reader.peek(Infinity); found !== undefined; found = reader.peek(Infinity)) {
-      if (!isUnderstood(progress, found.record.seq)) return { waiting, bytes, oldest: found.record.receivedAt }
+      if (!isProcessed(checkpoint, found.record.seq)) return { waiting, bytes, oldest: found.record.receivedAt }
       reader.pass()
     }
     return { waiting, bytes, oldest: undefined }
@@ -96,17 +96,17 @@ export function journalState(progress: Progress, folder: string): JournalState {
   }
 }
 
-export function readProgress(db: Database): Progress {
+export function readCheckpoint(db: Database): Checkpoint {
   const row = db.prepare('SELECT seq, bytes, beyond FROM wal_checkpoint').get()
   const { seq, bytes, beyond } = row as { seq: number; bytes: number; beyond: string }
   // Without it what lies beyond is read once more, and changes nothing.
   const read = (): [number, number, number][] => storedJson(beyond)
-  const known = db.damaged.orNothing({ progress: seq }, 'deliveries behind it are read again', read) ?? []
+  const known = db.damaged.orNothing({ checkpoint: seq }, 'deliveries behind it are read again', read) ?? []
   const stretches = known.map(([from, to, size]) => ({ from, to, bytes: size }))
   return { to: { seq, bytes }, beyond: new Map(stretches.map(one => [one.from, one])) }
 }
 
-export function writeProgress(db: Database, { to, beyond }: Progress): void {
+export function writeCheckpoint(db: Database, { to, beyond }: Checkpoint): void {
   db.prepare('UPDATE wal_checkpoint SET seq = ?, bytes = ?, beyond = ?').run(
     ...[to.seq, to.bytes, JSON.stringify([...beyond.values()].map(one => [one.from, one.to, one.bytes]))],
   )

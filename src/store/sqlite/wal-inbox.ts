@@ -1,26 +1,26 @@
-// The reading side of the journal beside the SQLite file: hands out its deliveries, and notes in the database, within the
-// transaction that takes them in, which of them are understood.
-import { alsoUnderstood, isUnderstood, notUnderstood, waitingUpTo } from './wal/checkpoint.ts'
+// The reading side of the write-ahead log (WAL) beside the SQLite file: hands out its deliveries, and notes in the database, within the
+// transaction that takes them in, which of them are processed.
+import { alsoProcessed, isProcessed, notProcessed, waitingUpTo } from './wal/checkpoint.ts'
 import { beginReading, missedBy, type Missed, type Reading } from './wal/missed.ts'
-import { endOf, type JournalRecord } from './wal/record.ts'
-import { noteLost, readProgress, writeProgress, type Gap, type JournalState } from './wal-checkpoint.ts'
+import { endOf, type WalRecord } from './wal/record.ts'
+import { noteLost, readCheckpoint, writeCheckpoint, type Gap, type WalState } from './wal-checkpoint.ts'
 import { noteStuck } from './wal/stuck.ts'
-import { readAgain, readJournal } from './wal/reader.ts'
-import type { Found, JournalReader, Place, Unread } from './wal/reader.ts'
+import { readAgain, readWal } from './wal/reader.ts'
+import type { Found, WalReader, Place, Unread } from './wal/reader.ts'
 import type { InboxItem } from '../ports/inbox.ts'
 import type { Database } from './database.ts'
 import type { DeliveryKeys } from './delivery-keys.ts'
-import type { JournalMarks, Mark } from './wal/positions.ts'
+import type { WalPositions, Position } from './wal/positions.ts'
 import type { Log } from '../../lib/log.ts'
 
-export interface JournalInbox {
+export interface WalInbox {
   /** Waiting deliveries in their order: first those that were handed out before and `isFree` again. Stop asking when enough. */
   waiting(isFree: (id: number) => boolean): Generator<InboxItem>
   /** Within a transaction: these are processed. */
-  understand(ids: readonly number[]): void
-  /** A delivery that was handed out and is not understood. */
+  noteProcessed(ids: readonly number[]): void
+  /** A delivery that was handed out and is not processed. */
   item(id: number): InboxItem | undefined
-  state(): JournalState
+  state(): WalState
   close(): void
 }
 
@@ -34,29 +34,30 @@ interface Seen {
   readonly missed?: Missed | undefined
 }
 
-export interface JournalInboxOptions {
+export interface WalInboxOptions {
   readonly db: Database
   readonly keys: DeliveryKeys
   readonly folder: string
-  readonly marks: JournalMarks
+  readonly positions: WalPositions
   readonly log: Log | undefined
 }
 
-export function journalInbox({ db, keys, folder, marks, log }: JournalInboxOptions): JournalInbox {
-  let progress = readProgress(db)
-  let reader: JournalReader | undefined
+export function walInbox({ db, keys, folder, positions, log }: WalInboxOptions): WalInbox {
+  let checkpoint = readCheckpoint(db)
+  let reader: WalReader | undefined
   const seen = new Map<number, Seen>()
   /** The last one that was come across. */
-  let last: Mark = progress.to
+  let last: Position = checkpoint.to
   /** Where what comes behind `last` was not found. */
   let missed: Missed | undefined
 
   /** The next one that was not handed out, or that has some before it which were not found. */
   function peek(): Found | undefined {
-    reader ??= readJournal(folder, last.seq)
+    reader ??= readWal(folder, last.seq)
     for (;;) {
-      const found = reader.peek(marks.end.seq)
-      if (found === undefined || !isUnderstood(progress, found.record.seq) || gapsBefore(found).length > 0) return found
+      const found = reader.peek(positions.end.seq)
+      if (found === undefined || !isProcessed(checkpoint, found.record.seq) || gapsBefore(found).length > 0)
+        return found
       passOver(found)
     }
   }
@@ -68,7 +69,7 @@ export function journalInbox({ db, keys, folder, marks, log }: JournalInboxOptio
   }
 
   function gapsBefore({ record }: Found): Gap[] {
-    return notUnderstood(progress, last.seq, record.seq)
+    return notProcessed(checkpoint, last.seq, record.seq)
   }
 
   /** These will not be found any more: nobody waits for them from now on. `bytes`: of all their bodies. */
@@ -76,20 +77,20 @@ export function journalInbox({ db, keys, folder, marks, log }: JournalInboxOptio
     if (gaps.length === 0) return
     // Which body was how long nobody knows.
     const stretches = gaps.map((gap, at) => ({ ...gap, bytes: at === 0 ? bytes : 0 }))
-    const next = alsoUnderstood(progress, stretches)
+    const next = alsoProcessed(checkpoint, stretches)
     noteLost(db, next, { gaps, unread }, log)
-    progress = next
-    marks.moveUnderstood(next.to.seq)
+    checkpoint = next
+    positions.moveProcessed(next.to.seq)
   }
 
-  /** Bytes of what lies behind one mark, up to the other, and is not known to be understood: with it all sums are as the marks have them. */
-  function bytesBetween(from: Mark, to: Mark): number {
-    const known = [...progress.beyond.values()].filter(one => one.from > from.seq && one.to <= to.seq)
+  /** Bytes of what lies behind one position, up to the other, and is not known to be processed: with it all sums are as the positions have them. */
+  function bytesBetween(from: Position, to: Position): number {
+    const known = [...checkpoint.beyond.values()].filter(one => one.from > from.seq && one.to <= to.seq)
     return known.reduce((left, { bytes }) => left - bytes, to.bytes - from.bytes)
   }
 
   function* fresh(): Generator<InboxItem> {
-    const reading = beginReading(marks, missed)
+    const reading = beginReading(positions, missed)
     if (reading === undefined) return
     // What was away may be in a file that this reader has left.
     if (missed !== undefined) readAnew()
@@ -105,7 +106,7 @@ export function journalInbox({ db, keys, folder, marks, log }: JournalInboxOptio
       }
       giveUp(gaps, bytesBetween(last, before), unread)
       passOver(found)
-      if (isUnderstood(progress, seq)) continue
+      if (isProcessed(checkpoint, seq)) continue
       seen.set(seq, { place, key: delivery.key, bytes: delivery.body.length, receivedAt })
       yield itemOf(record)
     }
@@ -119,20 +120,20 @@ export function journalInbox({ db, keys, folder, marks, log }: JournalInboxOptio
 
   /** What was accepted last may be what cannot be read: then nothing comes after it by which it could be told. */
   function missTheEnd(reading: Reading): void {
-    const { end } = marks
+    const { end } = positions
     if (reader === undefined || last.seq >= end.seq || reader.peek(end.seq) !== undefined) return
     const unread = reader.instead(end.seq)
     if (unread !== undefined) miss(reading, end, unread)
   }
 
   /** What comes behind `last`, up to there, is not found. True where it is given up, as far as it was missed before. */
-  function miss(reading: Reading, to: Mark, unread: readonly Unread[]): boolean {
+  function miss(reading: Reading, to: Position, unread: readonly Unread[]): boolean {
     if (missed === undefined || !reading.isLast) {
-      missed = missedBy(reading, missed, marks)
+      missed = missedBy(reading, missed, positions)
       return false
     }
     const until = to.seq <= missed.end.seq ? to : missed.end
-    giveUp(notUnderstood(progress, last.seq, until.seq + 1), bytesBetween(last, until), unread)
+    giveUp(notProcessed(checkpoint, last.seq, until.seq + 1), bytesBetween(last, until), unread)
     last = until
     missed = undefined
     reader?.skipTo(until.seq)
@@ -150,9 +151,9 @@ export function journalInbox({ db, keys, folder, marks, log }: JournalInboxOptio
 
   /** Its file may have been written anew, be away, or be gone. */
   function findAgain(id: number, known: Seen): InboxItem | undefined {
-    const reading = beginReading(marks, known.missed)
+    const reading = beginReading(positions, known.missed)
     if (reading === undefined) return undefined
-    const search = readJournal(folder, id - 1)
+    const search = readWal(folder, id - 1)
     try {
       const found = search.peek(id)
       if (found !== undefined) {
@@ -162,7 +163,7 @@ export function journalInbox({ db, keys, folder, marks, log }: JournalInboxOptio
       const unread = search.instead(id)
       if (unread === undefined) return undefined
       if (!reading.isLast) {
-        seen.set(id, { ...known, missed: missedBy(reading, known.missed, marks) })
+        seen.set(id, { ...known, missed: missedBy(reading, known.missed, positions) })
         return undefined
       }
       giveUp([{ from: id, to: id }], known.bytes, unread)
@@ -183,8 +184,8 @@ export function journalInbox({ db, keys, folder, marks, log }: JournalInboxOptio
   }
 
   return {
-    waiting: isFree => noting(waiting(isFree), marks, () => last.seq < marks.end.seq),
-    understand: ids => {
+    waiting: isFree => noting(waiting(isFree), positions, () => last.seq < positions.end.seq),
+    noteProcessed: ids => {
       const now = db.now()
       const finished = ids.flatMap(seq => {
         const known = seen.get(seq)
@@ -193,18 +194,18 @@ export function journalInbox({ db, keys, folder, marks, log }: JournalInboxOptio
         return [{ from: seq, to: seq, bytes: known.bytes }]
       })
       keys.joinMany(now)
-      const next = alsoUnderstood(progress, finished)
-      writeProgress(db, next)
+      const next = alsoProcessed(checkpoint, finished)
+      writeCheckpoint(db, next)
       db.afterCommit(() => {
-        progress = next
+        checkpoint = next
         for (const { from } of finished) seen.delete(from)
-        marks.moveUnderstood(next.to.seq)
+        positions.moveProcessed(next.to.seq)
       })
     },
     item,
     state: () => {
       const [first] = seen.values()
-      const { waiting: count, bytes } = waitingUpTo(progress, marks.end)
+      const { waiting: count, bytes } = waitingUpTo(checkpoint, positions.end)
       return { waiting: count, bytes, oldest: first?.receivedAt ?? oldest(peek) }
     },
     close: () => reader?.close(),
@@ -221,22 +222,22 @@ function oldest(peek: () => Found | undefined): number | undefined {
 }
 
 /** Notes since when something waits and nothing of it can be read, for whoever is asked how the store is. */
-function* noting(items: Generator<InboxItem>, marks: JournalMarks, isWaiting: () => boolean): Generator<InboxItem> {
+function* noting(items: Generator<InboxItem>, positions: WalPositions, isWaiting: () => boolean): Generator<InboxItem> {
   try {
     let isAny = false
     for (const one of items) {
       isAny = true
-      marks.noteStuck(0)
+      positions.noteStuck(0)
       yield one
     }
-    if (isAny || !isWaiting()) marks.noteStuck(0)
-    else noteStuck(marks)
+    if (isAny || !isWaiting()) positions.noteStuck(0)
+    else noteStuck(positions)
   } catch (error) {
-    noteStuck(marks)
+    noteStuck(positions)
     throw error
   }
 }
 
-function itemOf({ seq, receivedAt, delivery }: JournalRecord): InboxItem {
+function itemOf({ seq, receivedAt, delivery }: WalRecord): InboxItem {
   return { id: seq, receivedAt, ...delivery }
 }

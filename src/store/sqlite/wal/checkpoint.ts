@@ -1,6 +1,6 @@
-// Which deliveries of the journal are understood: all up to one, and some beyond it, as they are not understood in their order.
+// Which deliveries of the write-ahead log (WAL) are processed: all up to one, and some beyond it, as they are not processed in their order.
 // Pure; the row that keeps it is written in the transaction that takes the deliveries in.
-import type { Mark } from './positions.ts'
+import type { Position } from './positions.ts'
 
 /** Deliveries one after the other, most often a single one. */
 export interface Stretch {
@@ -10,20 +10,20 @@ export interface Stretch {
   readonly bytes: number
 }
 
-export interface Progress {
-  /** Everything up to here is understood. */
-  readonly to: Mark
+export interface Checkpoint {
+  /** Everything up to here is processed. */
+  readonly to: Position
   /** And these beyond, by where they begin. */
   readonly beyond: ReadonlyMap<number, Stretch>
 }
 
-export function isUnderstood({ to, beyond }: Progress, seq: number): boolean {
+export function isProcessed({ to, beyond }: Checkpoint, seq: number): boolean {
   return seq <= to.seq || beyond.has(seq)
 }
 
-export function alsoUnderstood(known: Progress, understood: readonly Stretch[]): Progress {
+export function alsoProcessed(known: Checkpoint, processed: readonly Stretch[]): Checkpoint {
   const beyond = new Map(known.beyond)
-  for (const one of understood) if (one.to > known.to.seq) beyond.set(one.from, one)
+  for (const one of processed) if (one.to > known.to.seq) beyond.set(one.from, one)
   let { seq, bytes } = known.to
   for (let next = beyond.get(seq + 1); next !== undefined; next = beyond.get(seq + 1)) {
     beyond.delete(next.from)
@@ -34,8 +34,8 @@ export function alsoUnderstood(known: Progress, understood: readonly Stretch[]):
   return { to: { seq, bytes }, beyond }
 }
 
-/** The end of all that is understood; its bytes are those of what is understood. */
-export function lastUnderstood({ to, beyond }: Progress): Mark {
+/** The end of all that is processed; its bytes are those of what is processed. */
+export function lastProcessed({ to, beyond }: Checkpoint): Position {
   const stretches = [...beyond.values()]
   return {
     seq: Math.max(to.seq, ...stretches.map(one => one.to)),
@@ -43,8 +43,12 @@ export function lastUnderstood({ to, beyond }: Progress): Mark {
   }
 }
 
-/** Those after `after` and before `before` that are not understood, as stretches. */
-export function notUnderstood({ to, beyond }: Progress, after: number, before: number): { from: number; to: number }[] {
+/** Those after `after` and before `before` that are not processed, as stretches. */
+export function notProcessed(
+  { to, beyond }: Checkpoint,
+  after: number,
+  before: number,
+): { from: number; to: number }[] {
   const gaps: { from: number; to: number }[] = []
   let from = Math.max(after, to.seq) + 1
   for (const stretch of [...beyond.values()].sort((a, b) => a.from - b.from)) {
@@ -57,8 +61,11 @@ export function notUnderstood({ to, beyond }: Progress, after: number, before: n
   return gaps
 }
 
-/** Deliveries and bytes between what is understood and the end. */
-export function waitingUpTo({ to, beyond }: Progress, end: Mark): { readonly waiting: number; readonly bytes: number } {
+/** Deliveries and bytes between what is processed and the end. */
+export function waitingUpTo(
+  { to, beyond }: Checkpoint,
+  end: Position,
+): { readonly waiting: number; readonly bytes: number } {
   let waiting = end.seq - to.seq
   let bytes = end.bytes - to.bytes
   for (const stretch of beyond.values()) {

@@ -1,4 +1,4 @@
-// Bytes of a file of the journal, also of one that the disk gives back only in part.
+// Bytes of a file of the write-ahead log (WAL), also of one that the disk gives back only in part.
 import { readSync } from 'node:fs'
 
 /** As the file system has them: what cannot be read of one is not read together with what can be. */

@@ -1,18 +1,10 @@
-// Reads the journal in its order, from any delivery on. What cannot be read it passes over, to the next record that can be, in the same
+// Reads the write-ahead log (WAL) in its order, from any delivery on. What cannot be read it passes over, to the next record that can be, in the same
 // file or in a later one; the seqs say what is missing.
 import { closeSync, fstatSync } from 'node:fs'
-import {
-  endOf,
-  headBytes,
-  mark,
-  saltedFormat,
-  type JournalRecord,
-  type RecordFormat,
-  type RecordHead,
-} from './record.ts'
+import { endOf, headBytes, magic, saltedFormat, type WalRecord, type RecordFormat, type RecordHead } from './record.ts'
 import { isThere, listSegments, openSegment, type Segment } from './segments.ts'
 import { readBytes } from './read-bytes.ts'
-import type { Mark } from './positions.ts'
+import type { Position } from './positions.ts'
 
 /** Where a record is, to read it again. */
 export interface Place {
@@ -31,13 +23,13 @@ export interface Unread {
 }
 
 export interface Found {
-  readonly record: JournalRecord
+  readonly record: WalRecord
   readonly place: Place
   /** What was passed over on the way to it. */
   readonly unread: readonly Unread[]
 }
 
-export interface JournalReader {
+export interface WalReader {
   /** The next record, again and again until `pass`; undefined when there is none up to `end`. */
   peek(end: number): Found | undefined
   pass(): void
@@ -62,10 +54,10 @@ interface OpenFile {
 }
 
 /** Begins behind the delivery `after`. */
-export function readJournal(folder: string, after: number): JournalReader {
+export function readWal(folder: string, after: number): WalReader {
   let file: OpenFile | undefined
   let offset = 0
-  /** Bytes of the file from `from` on, as they were when the journal ended at `end`. */
+  /** Bytes of the file from `from` on, as they were when the WAL ended at `end`. */
   let chunk: { bytes: Buffer; from: number; end: number } = { bytes: Buffer.alloc(0), from: 0, end: 0 }
   /** The file's size when nothing more was found in it. */
   let barrenAt = -1
@@ -166,10 +158,10 @@ export function readJournal(folder: string, after: number): JournalReader {
     const isHead = (place: number): boolean => format.readHead(bytesAt(place, headBytes, end)) !== undefined
     for (let at = from; at + headBytes <= size;) {
       const bytes = bytesAt(at, headBytes, end)
-      const here = bytes.indexOf(mark)
+      const here = bytes.indexOf(magic)
       if (here === -1) {
-        // The mark itself may begin in this chunk and end in the next.
-        at += Math.max(1, bytes.length - mark.length + 1)
+        // The magic itself may begin in this chunk and end in the next.
+        at += Math.max(1, bytes.length - magic.length + 1)
         continue
       }
       if (isHead(at + here)) return at + here
@@ -237,7 +229,7 @@ function isTorn(format: RecordFormat, head: Buffer, bytes: number): boolean {
 }
 
 /** Reads the record of that number again; undefined where it is not there any more. */
-export function readAgain({ segment, offset, length }: Place, seq: number): JournalRecord | undefined {
+export function readAgain({ segment, offset, length }: Place, seq: number): WalRecord | undefined {
   const descriptor = openSegment(segment)
   if (descriptor === undefined) return undefined
   try {
@@ -248,26 +240,26 @@ export function readAgain({ segment, offset, length }: Place, seq: number): Jour
   }
 }
 
-export interface JournalEnd {
+export interface WalEnd {
   /** Undefined where no record can be read. */
-  readonly mark: Mark | undefined
+  readonly position: Position | undefined
   /** What comes behind it. */
   readonly unread: readonly Unread[]
 }
 
-/** Where the journal ends, by its last segments alone. */
-export function endOfJournal(folder: string): JournalEnd {
+/** Where the WAL ends, by its last segments alone. */
+export function endOfWal(folder: string): WalEnd {
   let rest: readonly Unread[] = []
   for (const { first } of listSegments(folder).toReversed()) {
-    const reader = readJournal(folder, first - 1)
-    let last: Mark | undefined
+    const reader = readWal(folder, first - 1)
+    let last: Position | undefined
     for (let found = reader.peek(Infinity); found !== undefined; found = reader.peek(Infinity)) {
       last = endOf(found.record)
       reader.pass()
     }
     rest = reader.instead(Infinity) ?? rest
     reader.close()
-    if (last !== undefined) return { mark: last, unread: rest }
+    if (last !== undefined) return { position: last, unread: rest }
   }
-  return { mark: undefined, unread: rest }
+  return { position: undefined, unread: rest }
 }

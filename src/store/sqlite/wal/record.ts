@@ -1,11 +1,11 @@
-// One delivery as bytes in the journal. What was cut off or changed is known by its checksums, and the head has one of its own: how long
+// One delivery as bytes in the write-ahead log (WAL). What was cut off or changed is known by its checksums, and the head has one of its own: how long
 // a record is can be believed before all of it is read, and the next one is found again behind one that is damaged.
 import { crc32 } from 'node:zlib'
 import type { Delivery } from '../../ports/inbox.ts'
-import type { Mark } from './positions.ts'
+import type { Position } from './positions.ts'
 
 /** A delivery with its place in the order of all. */
-export interface JournalRecord {
+export interface WalRecord {
   /** 1, 2, 3, … through all files; none is given twice. */
   readonly seq: number
   /** Bytes of all bodies before this one. */
@@ -27,20 +27,20 @@ export interface RecordFormat {
   /** Undefined where no record begins. Asks for `headBytes`. */
   readHead(bytes: Buffer): RecordHead | undefined
   /** Reads a whole record, whose body stays where it is; undefined where it is not what was written. */
-  decode(bytes: Buffer): JournalRecord | undefined
+  decode(bytes: Buffer): WalRecord | undefined
 }
 
-// Little endian: the mark; the checksum of the rest of the head; how long the facts and the body are; seq, bytesBefore and receivedAt
+// Little endian: the magic; the checksum of the rest of the head; how long the facts and the body are; seq, bytesBefore and receivedAt
 // as doubles; the checksum of all that follows; the facts, JSON in UTF-8; the body as it came.
-const at = { mark: 0, check: 4, facts: 8, body: 12, seq: 16, bytesBefore: 24, receivedAt: 32, restCheck: 40, end: 44 }
+const at = { magic: 0, check: 4, facts: 8, body: 12, seq: 16, bytesBefore: 24, receivedAt: 32, restCheck: 40, end: 44 }
 /** Each record begins with it; that and the head's checksum tell a record from anything else. */
-export const mark = Buffer.from('PSJ2')
+export const magic = Buffer.from('PSJ2')
 
 /** Of a record's head; no record has fewer. */
 export const headBytes = at.end
 
-/** The place in the journal behind this one. */
-export function endOf({ seq, bytesBefore, delivery }: JournalRecord): Mark {
+/** The place in the WAL behind this one. */
+export function endOf({ seq, bytesBefore, delivery }: WalRecord): Position {
   return { seq, bytes: bytesBefore + delivery.body.length }
 }
 
@@ -49,13 +49,13 @@ export function endOf({ seq, bytesBefore, delivery }: JournalRecord): Mark {
  * within a delivery is ever taken for a record, however it was made.
  */
 export function encodeRecord(
-  { seq, bytesBefore, receivedAt, delivery }: JournalRecord,
+  { seq, bytesBefore, receivedAt, delivery }: WalRecord,
   salt: number,
 ): readonly Uint8Array[] {
   const { body, ...facts } = delivery
   const text = Buffer.from(JSON.stringify(facts))
   const head = Buffer.allocUnsafe(at.end + text.length)
-  mark.copy(head, at.mark)
+  magic.copy(head, at.magic)
   head.writeUInt32LE(text.length, at.facts)
   head.writeUInt32LE(body.length, at.body)
   head.writeDoubleLE(seq, at.seq)
@@ -69,7 +69,7 @@ export function encodeRecord(
 
 export function saltedFormat(salt: number): RecordFormat {
   function readHead(bytes: Buffer): RecordHead | undefined {
-    if (bytes.length < at.end || mark.compare(bytes, at.mark, at.check) !== 0) return undefined
+    if (bytes.length < at.end || magic.compare(bytes, at.magic, at.check) !== 0) return undefined
     if (crc32(bytes.subarray(at.facts, at.end), salt) !== bytes.readUInt32LE(at.check)) return undefined
     const length = at.end + bytes.readUInt32LE(at.facts) + bytes.readUInt32LE(at.body)
     return { seq: bytes.readDoubleLE(at.seq), length }

@@ -1,15 +1,15 @@
-// The journal's files: a folder of segments, each named by the first delivery that it may hold, so that their names are an order, and
+// The files of the write-ahead log (WAL): a folder of segments, each named by the first delivery that it may hold, so that their names are an order, and
 // by the salt of its checksums.
 import { randomBytes } from 'node:crypto'
-import { constants, fstatSync, openSync, readdirSync, statSync } from 'node:fs'
-import { open, rm, unlink, writeFile } from 'node:fs/promises'
+import { fstatSync, openSync, readdirSync, statSync } from 'node:fs'
+import { rm, unlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { threadId } from 'node:worker_threads'
 import { makePrivateFolder } from '../private-place.ts'
 import { syncFolder } from '../folder.ts'
 import { StoreError } from '../../../lib/fault.ts'
 import { leaveOldSchema } from '../../sql/schema.ts'
-import type { JournalMarks } from './positions.ts'
+import type { WalPositions } from './positions.ts'
 
 export interface Segment {
   readonly first: number
@@ -21,7 +21,7 @@ export interface Segment {
 const named = /^(\d{16})-([0-9a-f]{8})(?:-\d+)?\.wal$/
 
 /** The folder of the store in this file. */
-export function journalFolder(storeFile: string): string {
+export function walFolder(storeFile: string): string {
   return `${storeFile}-deliveries`
 }
 
@@ -56,7 +56,7 @@ export function refuseOldLog(storeFile: string): void {
 }
 
 /** Bytes that the segments take. */
-export function journalBytes(folder: string): number {
+export function walBytes(folder: string): number {
   return listSegments(folder).reduce((sum, { file }) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)
 }
 
@@ -116,21 +116,9 @@ export function isThere(file: string, descriptor: number): boolean {
   }
 }
 
-const zeros = Buffer.alloc(1 << 20)
-
-/** Overwrites it, waits until that is on the disk, and removes it: bodies may hold secrets. */
+/** Removes it. What the disk still has of it is overwritten when the file system gives its blocks to another file. */
 export async function eraseSegment({ file }: Pick<Segment, 'file'>): Promise<void> {
   try {
-    const handle = await open(file, constants.O_RDWR | constants.O_NOFOLLOW)
-    try {
-      const { size } = await handle.stat()
-      for (let at = 0; at < size; at += zeros.length) {
-        await handle.write(zeros, 0, Math.min(zeros.length, size - at), at)
-      }
-      await handle.datasync()
-    } finally {
-      await handle.close()
-    }
     await unlink(file)
   } catch (error) {
     if (!isMissing(error)) throw error
@@ -138,18 +126,18 @@ export async function eraseSegment({ file }: Pick<Segment, 'file'>): Promise<voi
 }
 
 /**
- * Those of them that hold nothing but deliveries up to `understood`; the first delivery behind all of them is `next`. Of two that begin
+ * Those of them that hold nothing but deliveries up to `processed`; the first delivery behind all of them is `next`. Of two that begin
  * with the same one, as where the older of them came back, either may have more.
  */
-export function spentSegments<T extends Segment>(segments: readonly T[], next: number, understood: number): T[] {
+export function spentSegments<T extends Segment>(segments: readonly T[], next: number, processed: number): T[] {
   const firsts = [...new Set(segments.map(({ first }) => first)), next]
   const behind = new Map(firsts.map((first, at) => [first, firsts[at + 1] ?? next]))
-  return segments.filter(({ first }) => (behind.get(first) ?? next) - 1 <= understood)
+  return segments.filter(({ first }) => (behind.get(first) ?? next) - 1 <= processed)
 }
 
-/** All that is understood, where nobody writes the journal. */
-export async function eraseUnderstood(folder: string, { end, understood }: JournalMarks): Promise<void> {
-  for (const segment of spentSegments(listSegments(folder), end.seq + 1, understood)) await eraseSegment(segment)
+/** All that is processed, where nobody writes the WAL. */
+export async function eraseProcessed(folder: string, { end, processed }: WalPositions): Promise<void> {
+  for (const segment of spentSegments(listSegments(folder), end.seq + 1, processed)) await eraseSegment(segment)
 }
 
 /** What a disk that is not full takes: a large delivery, bytes. */

@@ -1,6 +1,6 @@
-// A journal of which nothing can be read although something waits: it may pass, and when it does not, the daemon is not ready.
+// A write-ahead log (WAL) of which nothing can be read although something waits: it may pass, and when it does not, the daemon is not ready.
 import { UnreadableError } from '../../../lib/fault.ts'
-import type { JournalMarks } from './positions.ts'
+import type { WalPositions } from './positions.ts'
 
 /** How long nothing may be read before that is said, ms. */
 const patience = 60_000
@@ -11,12 +11,12 @@ function now(): number {
 }
 
 /** From now on, if not before. */
-export function noteStuck(marks: JournalMarks): void {
-  if (marks.stuckSince === 0) marks.noteStuck(now())
+export function noteStuck(positions: WalPositions): void {
+  if (positions.stuckSince === 0) positions.noteStuck(now())
 }
 
 /** Throws UnreadableError where nothing could be read for a minute. */
-export function proveReadable({ stuckSince }: JournalMarks): void {
+export function proveReadable({ stuckSince }: WalPositions): void {
   if (stuckSince === 0 || now() - stuckSince < patience) return
   throw new UnreadableError(
     'Nothing of what was accepted can be read from the write-ahead log beside the store, for a minute or longer.',

@@ -1,4 +1,4 @@
-// A file of the journal that was taken away, written once more from its descriptor: byte for byte, so that every record is where it was.
+// A file of the write-ahead log (WAL) that was taken away, written once more from its descriptor: byte for byte, so that every record is where it was.
 import { closeSync, fdatasyncSync, fstatSync, readSync, rmSync, writeSync } from 'node:fs'
 import { createAgain, type Segment } from './segments.ts'
 

@@ -1,38 +1,30 @@
-// Writes the journal: what was appended is on the disk, in a file that is still to be found there, before the promise resolves. Erases
-// what is understood, a segment at a time.
+// Writes the write-ahead log (WAL): what was appended is on the disk, in a file that is still to be found there, before the promise resolves. Erases
+// what is processed, a segment at a time.
 //
 // Somebody may take files away under it: a hand, a restore, a mount. What was accepted and waits in such a file is still to be had
 // through its descriptor, and is written again, by the same name.
 import { closeSync, existsSync, fdatasyncSync, ftruncateSync, openSync, writevSync } from 'node:fs'
 import { encodeRecord } from './record.ts'
-import {
-  createSegment,
-  eraseSegment,
-  isThere,
-  journalBytes,
-  listSegments,
-  proveFolder,
-  spentSegments,
-} from './segments.ts'
+import { createSegment, eraseSegment, isThere, walBytes, listSegments, proveFolder, spentSegments } from './segments.ts'
 import { every } from '../../../lib/timer.ts'
 import { reasonOf } from '../../../lib/fault.ts'
 import { writeAgain } from './write-again.ts'
 import type { Delivery } from '../../ports/inbox.ts'
-import type { JournalMarks } from './positions.ts'
+import type { WalPositions } from './positions.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Segment } from './segments.ts'
 
-export interface JournalWriter {
+export interface WalWriter {
   /** Throws what the file system throws; then nothing of it will be read. Not to be called again before it is done. */
   append(deliveries: readonly Delivery[], receivedAt: number): Promise<void>
-  /** Bytes that the journal takes. */
+  /** Bytes that the WAL takes. */
   readonly size: number
   /** Rejects when the disk does not take so many bytes. */
   prove(bytes: number): Promise<void>
   close(): Promise<void>
 }
 
-export interface JournalWriterOptions {
+export interface WalWriterOptions {
   readonly log?: Log | undefined
   /** Understood bodies are gone from the disk this long after the last delivery at the latest, ms; under load, a segment later. */
   readonly tidyEvery?: number | undefined
@@ -51,18 +43,18 @@ interface FullSegment extends Segment {
   readonly descriptor: number | undefined
 }
 
-/** To be opened by one thread of one process; goes on behind `marks.end`, in a segment of its own. */
-export function openJournalWriter(
+/** To be opened by one thread of one process; goes on behind `positions.end`, in a segment of its own. */
+export function openWalWriter(
   folder: string,
-  marks: JournalMarks,
-  { log, tidyEvery = 1_000, patience = 60_000 }: JournalWriterOptions = {},
-): JournalWriter {
+  positions: WalPositions,
+  { log, tidyEvery = 1_000, patience = 60_000 }: WalWriterOptions = {},
+): WalWriter {
   let full: FullSegment[] = listSegments(folder).map((segment, at, all) => ({
     ...segment,
     descriptor: all.length - at <= keptOpen ? openedAgain(segment) : undefined,
   }))
-  let current = { ...createSegment(folder, marks.end.seq + 1), length: 0 }
-  let fullBytes = journalBytes(folder)
+  let current = { ...createSegment(folder, positions.end.seq + 1), length: 0 }
+  let fullBytes = walBytes(folder)
   let appendedAt = performance.now()
   let isAppending = false
   /** Behind its end there may be bytes that nobody was told of. */
@@ -77,7 +69,7 @@ export function openJournalWriter(
 
   function roll(): void {
     const before = current
-    current = { ...createSegment(folder, marks.end.seq + 1), length: 0 }
+    current = { ...createSegment(folder, positions.end.seq + 1), length: 0 }
     isDoubtful = false
     full.push(before)
     fullBytes += before.length
@@ -101,7 +93,7 @@ export function openJournalWriter(
   function write(deliveries: readonly Delivery[], receivedAt: number): void {
     prepare()
     const { descriptor, length, salt } = current
-    let { seq, bytes } = marks.end
+    let { seq, bytes } = positions.end
     const pieces = deliveries.flatMap(delivery => {
       const record = { seq: ++seq, bytesBefore: bytes, receivedAt, delivery }
       bytes += delivery.body.length
@@ -125,7 +117,7 @@ export function openJournalWriter(
       throw error
     }
     current.length = end
-    marks.moveEnd({ seq, bytes })
+    positions.moveEnd({ seq, bytes })
   }
 
   async function append(deliveries: readonly Delivery[], receivedAt: number): Promise<void> {
@@ -146,7 +138,7 @@ export function openJournalWriter(
 
   /** Whatever is not where it was is written again, in its order; only once all of it is there its reader may give up what it misses. */
   function look(): void {
-    const spent = new Set<Segment>(spentSegments(full, current.first, marks.understood))
+    const spent = new Set<Segment>(spentSegments(full, current.first, positions.processed))
     // One after the other: what is there again stays, where the next cannot be written.
     for (const one of full) {
       if (one.descriptor === undefined || isThere(one.file, one.descriptor)) continue
@@ -155,13 +147,13 @@ export function openJournalWriter(
       full = full.flatMap(other => (other === one ? written : [other]))
     }
     if (!isThere(current.file, current.descriptor)) replaceCurrent()
-    if (isAllThere(spent)) marks.noteLook()
+    if (isAllThere(spent)) positions.noteLook()
   }
 
   function replaceCurrent(): void {
     const before = current
-    if (marks.understood >= marks.end.seq) {
-      current = { ...createSegment(folder, marks.end.seq + 1), length: 0 }
+    if (positions.processed >= positions.end.seq) {
+      current = { ...createSegment(folder, positions.end.seq + 1), length: 0 }
       closeSync(before.descriptor)
       log?.warn({ file: before.file }, 'a file of the write-ahead log was taken away; nothing in it was waiting')
     } else {
@@ -203,22 +195,22 @@ export function openJournalWriter(
     if (!isAppending) {
       look()
       const isQuiet = performance.now() - appendedAt >= tidyEvery
-      if (isQuiet && current.length > 0 && marks.understood >= marks.end.seq) roll()
+      if (isQuiet && current.length > 0 && positions.processed >= positions.end.seq) roll()
     }
-    await eraseUnderstood()
+    await eraseProcessed()
     if (isUntidy) log?.info('the write-ahead log can be tidied again')
     isUntidy = false
   }
 
-  /** Once per series of failures: until it passes the journal stays as large as it is. */
+  /** Once per series of failures: until it passes the WAL stays as large as it is. */
   function cannotTidy(error: unknown): void {
     if (!isUntidy) log?.error({ reason: reasonOf(error) }, 'the write-ahead log cannot be tidied')
     isUntidy = true
   }
 
-  async function eraseUnderstood(): Promise<void> {
+  async function eraseProcessed(): Promise<void> {
     const errors: unknown[] = []
-    for (const segment of spentSegments(full, current.first, marks.understood)) {
+    for (const segment of spentSegments(full, current.first, positions.processed)) {
       try {
         await eraseSegment(segment)
       } catch (error) {
@@ -229,7 +221,7 @@ export function openJournalWriter(
       const gone = full.find(({ file }) => file === segment.file)
       if (gone?.descriptor !== undefined) closeSync(gone.descriptor)
       full = full.filter(one => one !== gone)
-      fullBytes = journalBytes(folder) - current.length
+      fullBytes = walBytes(folder) - current.length
     }
     if (errors.length > 0) throw errors[0]
   }
@@ -248,7 +240,7 @@ export function openJournalWriter(
       await erasing?.catch(() => undefined)
       try {
         // Nobody has what waits any more once the descriptors are closed.
-        if (marks.understood < marks.end.seq) look()
+        if (positions.processed < positions.end.seq) look()
       } catch (error) {
         cannotTidy(error)
       }
