@@ -12,13 +12,13 @@ import { telemetrySettings, type TelemetrySettings } from '../telemetry/settings
 import type { Context } from './context.ts'
 import type { Config } from '../config/options.ts'
 import type { Bearer, Destination, Endpoint } from '../export/destination.ts'
-import type { Encode } from '../export/parcel.ts'
+import type { Encode } from '../export/encoded-item.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { LiveSecret } from '../config/live-secret.ts'
 import type { Loop } from '../lib/loop.ts'
 import type { MetricRefs } from '../telemetry/metrics/refs.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
-import type { ExportMeters } from '../export/ledger.ts'
+import type { ExportMeters } from '../export/export-stats.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { Started } from './steps.ts'
 import type { PendingChunk, Signal } from '../store/ports/runs.ts'
@@ -79,7 +79,7 @@ export function startExporter(
   { destinations, encode }: Pick<ExportParts, 'destinations' | 'encode'>,
   meters: ExportMeters,
 ): Started<Exporter> {
-  const exporter = createExporter({ destinations, exports: store.outbox, encode, clock, log, meters })
+  const exporter = createExporter({ destinations, outbox: store.outbox, encode, clock, log, meters })
   events.pending.on(() => exporter.wake())
   exporter.start()
   return {

@@ -9,7 +9,7 @@ import type { Totals } from '../store/ports/totals.ts'
 export interface ActiveSource {
   readonly totals: Pick<Totals, 'active'>
   readonly recentRuns: Pick<Repositories['recentRuns'], 'get' | 'change' | 'now'>
-  /** The profile that runs under way are told under. */
+  /** The profile that names the attributes of runs under way. */
   readonly profile: string
   /** Series remembered for a project at most. */
   readonly maxSeries: number

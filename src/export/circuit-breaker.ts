@@ -25,7 +25,7 @@
 import { backoff, type BackoffOptions } from '../lib/backoff.ts'
 import { sameSecret } from './sender.ts'
 import { sentenceOf, type Later, type Unacceptable, type Unauthorized } from './verdict.ts'
-import { tick } from './order.ts'
+import { tick } from './logical-clock.ts'
 import type { Bearer } from './destination.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
@@ -175,7 +175,7 @@ export function createCircuitBreaker(options: CircuitBreakerOptions): (signal: S
       },
       unavailable: (verdict, began) => {
         // A probe of the credentials that fails for another reason has proved nothing of them.
-        if (credentials.state === 'half-open') credentials.trip('unauthorized', { words: verdict.words }, began)
+        if (credentials.state === 'half-open') credentials.trip('unauthorized', { message: verdict.message }, began)
         own.trip('unavailable', verdict, began)
         return own.pause
       },
@@ -183,7 +183,7 @@ export function createCircuitBreaker(options: CircuitBreakerOptions): (signal: S
   }
 }
 
-type Failure = Pick<Later, 'words' | 'status' | 'retryAfterMs'>
+type Failure = Pick<Later, 'message' | 'status' | 'retryAfterMs'>
 
 /** One circuit: its state, and how long it stays open. Knows nothing of queues. */
 class Circuit {
@@ -199,7 +199,7 @@ class Circuit {
   #since: Millis = 0
   #until: Millis = 0
 
-  /** `facts` tell in the log whose circuit it is. */
+  /** `facts`: whose circuit it is, for the log. */
   constructor(facts: object, options: CircuitBreakerOptions) {
     this.#facts = facts
     this.#options = options

@@ -1,19 +1,19 @@
-// One flush's way to one destination: packed into requests, divided where the backend refuses, given up until the next flush
-// where it fails.
+// Sends one flush to one destination: packed into requests, divided where the backend refuses its content, and ended where the
+// backend is away: the next flush sends everything anyway.
 import { sentenceOf } from './verdict.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
-import type { Ledger } from './ledger.ts'
+import type { ExportStats } from './export-stats.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Sender, Sent } from './sender.ts'
 import type { TripCause } from './circuit-breaker.ts'
 
-/** A destination's metrics, and what is known of it. */
-export interface Target {
+/** A destination that takes metrics, and what came of the last flush. */
+export interface FlushTarget {
   readonly name: string
   readonly isCumulative: boolean
   readonly sender: Sender
-  readonly ledger: Ledger
+  readonly stats: ExportStats
   /** Why the last flush did not arrive whole, named as the circuit breaker names it; undefined when it did, and before the first. */
   cause: TripCause | undefined
   hasAccepted: boolean
@@ -21,8 +21,8 @@ export interface Target {
   nextTry: Millis
 }
 
-/** One project's metrics. */
-export interface Piece {
+/** The metrics of one project. */
+export interface EncodedProject {
   readonly project: string
   readonly bytes: Uint8Array
 }
@@ -33,51 +33,51 @@ const batchBytes = 4 * 1024 * 1024
 const mostRefused = 16
 
 export class MetricDelivery {
-  readonly #target: Target
+  readonly #target: FlushTarget
   readonly #clock: Clock
   readonly #log: Log
   #refused = 0
 
-  constructor(target: Target, clock: Clock, log: Log) {
+  constructor(target: FlushTarget, clock: Clock, log: Log) {
     this.#target = target
     this.#clock = clock
     this.#log = log
   }
 
   /** False: this flush ends here; the next one has all of it. */
-  async send(pieces: readonly Piece[]): Promise<boolean> {
-    let pack: Piece[] = []
+  async send(projects: readonly EncodedProject[]): Promise<boolean> {
+    let pack: EncodedProject[] = []
     let size = 0
-    for (const piece of pieces) {
-      if (pack.length > 0 && size + piece.bytes.length > batchBytes) {
+    for (const project of projects) {
+      if (pack.length > 0 && size + project.bytes.length > batchBytes) {
         if (!(await this.#deliver(pack))) return false
         pack = []
         size = 0
       }
-      pack.push(piece)
-      size += piece.bytes.length
+      pack.push(project)
+      size += project.bytes.length
     }
     return pack.length === 0 || this.#deliver(pack)
   }
 
-  async #deliver(pieces: readonly Piece[]): Promise<boolean> {
-    const body = Buffer.concat(pieces.map(({ bytes }) => bytes))
-    const { sender, ledger } = this.#target
+  async #deliver(projects: readonly EncodedProject[]): Promise<boolean> {
+    const body = Buffer.concat(projects.map(({ bytes }) => bytes))
+    const { sender, stats } = this.#target
     const sent = await sender.send(body)
-    ledger.answered(sent, pieces.length, body.length)
+    stats.answered(sent, projects.length, body.length)
     switch (sent.verdict.as) {
       case 'delivered':
-        ledger.count('delivered', pieces.length)
+        stats.count('delivered', projects.length)
         this.#target.hasAccepted = true
         if (this.#refused === 0) this.#become(undefined, sent)
         return true
       case 'unacceptable':
-        return this.#divide(pieces, sent)
+        return this.#divide(projects, sent)
       case 'unauthorized':
         this.#become('unauthorized', sent)
         return false
       case 'later':
-        ledger.count('later', pieces.length)
+        stats.count('later', projects.length)
         this.#target.nextTry = elapsed(this.#clock) + (sent.verdict.retryAfterMs ?? 0)
         this.#become('unavailable', sent)
         return false
@@ -85,16 +85,16 @@ export class MetricDelivery {
   }
 
   /** One project that is refused holds up no other; a destination that refuses everything is not asked for each. */
-  async #divide(pieces: readonly Piece[], sent: Sent): Promise<boolean> {
-    const [only, ...others] = pieces
+  async #divide(projects: readonly EncodedProject[], sent: Sent): Promise<boolean> {
+    const [only, ...others] = projects
     if (only !== undefined && others.length === 0) {
       this.#refused += 1
-      this.#target.ledger.count('later', 1)
+      this.#target.stats.count('later', 1)
       this.#become('unacceptable', sent, only.project)
       return this.#target.hasAccepted && this.#refused < mostRefused
     }
-    const middle = Math.ceil(pieces.length / 2)
-    return (await this.#deliver(pieces.slice(0, middle))) && (await this.#deliver(pieces.slice(middle)))
+    const middle = Math.ceil(projects.length / 2)
+    return (await this.#deliver(projects.slice(0, middle))) && (await this.#deliver(projects.slice(middle)))
   }
 
   #become(cause: TripCause | undefined, { verdict }: Sent, project?: string): void {
@@ -104,7 +104,7 @@ export class MetricDelivery {
     const facts = { destination: target.name, signal: 'metrics' }
     if (cause !== undefined) {
       const reason = sentenceOf({
-        words: verdict.words ?? '',
+        message: verdict.message ?? '',
         ...('status' in verdict ? { status: verdict.status } : {}),
       })
       this.#log.warn(

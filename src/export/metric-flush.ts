@@ -4,11 +4,11 @@
 // the next one. Each destination is served for itself. Runs under way are cumulative whatever the destination's temporality,
 // and travel in requests of their own.
 import { randomUUID } from 'node:crypto'
-import { createLedger, type ExportMeters } from './ledger.ts'
+import { createExportStats, type ExportMeters } from './export-stats.ts'
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createSender } from './sender.ts'
 import { encodeResourceMetrics } from '../telemetry/metrics/encode.ts'
-import { MetricDelivery, type Piece, type Target } from './metric-delivery.ts'
+import { MetricDelivery, type EncodedProject, type FlushTarget } from './metric-delivery.ts'
 import { readActive } from './active-runs.ts'
 import { toActive, toCumulative } from '../telemetry/metrics/cumulative.ts'
 import { elapsed, timeOfDay, type Clock } from '../lib/clock.ts'
@@ -47,19 +47,19 @@ const leaseName = 'metric-flush'
 const shortestInterval = 100
 /** Projects read at a time. */
 const pageSize = 50
-/** For what was cut to come back, ms. */
+/** For requests that were cut to end, ms. */
 const grace = 2_000
 
 export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
   const { totals, recentRuns, leases, settings, profile, interval, clock, log } = options
   const holder = randomUUID()
   /** A replica that dies is missed for two intervals at most. */
-  const hold = 2 * interval + 10_000
+  const leaseMs = 2 * interval + 10_000
   const targets = options.destinations.flatMap(destination => targetOf(destination, options) ?? [])
-  const held = async (): Promise<boolean> => leases.take(leaseName, holder, hold)
+  const hasLease = async (): Promise<boolean> => leases.take(leaseName, holder, leaseMs)
 
   async function flush(): Promise<void> {
-    if (targets.length === 0 || !(await held())) return
+    if (targets.length === 0 || !(await hasLease())) return
     const active = await readActive({ totals, recentRuns, profile, maxSeries: settings.maxSeries })
     const now = clock.now()
     const at = elapsed(clock)
@@ -70,17 +70,17 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
     await Promise.all(targets.filter(({ nextTry }) => nextTry <= at).map(target => flushTo(target, running)))
   }
 
-  async function flushTo(target: Target, running: readonly Piece[]): Promise<void> {
+  async function flushTo(target: FlushTarget, running: readonly EncodedProject[]): Promise<void> {
     const delivery = new MetricDelivery(target, clock, log)
     if (target.isCumulative) {
       let from: number | undefined
       do {
         const page = await totals.read(pageSize, from)
-        const pieces = page.projects.flatMap(project => {
+        const projects = page.projects.flatMap(project => {
           const metrics = toCumulative(project, page.now, settings)
           return metrics === undefined ? [] : [{ project: nameOf(project), bytes: encodeResourceMetrics([metrics]) }]
         })
-        if (!(await delivery.send(pieces)) || !(await held())) return
+        if (!(await delivery.send(projects)) || !(await hasLease())) return
         from = page.next
       } while (from !== undefined)
     }
@@ -115,7 +115,7 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
     status: () =>
       targets
         .filter(({ isCumulative }) => isCumulative)
-        .map(({ name, cause, ledger, nextTry }) => ({
+        .map(({ name, cause, stats, nextTry }) => ({
           destination: name,
           signal: 'metrics' as const,
           // Open until the next flush, which sends everything: there is no smaller probe.
@@ -124,9 +124,9 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
           pending: 0,
           dead: 0,
           nextTry: nextTry > elapsed(clock) ? timeOfDay(nextTry, clock) : undefined,
-          lastError: ledger.lastError,
-          lastSuccess: ledger.lastSuccess,
-          counters: { ...ledger.counters },
+          lastError: stats.lastError,
+          lastSuccess: stats.lastSuccess,
+          counters: { ...stats.counters },
         })),
   }
 }
@@ -134,14 +134,14 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
 function targetOf(
   { name, signals, bearer, proxy, temporality }: MetricFlushOptions['destinations'][number],
   { clock, log, meters }: MetricFlushOptions,
-): Target | undefined {
+): FlushTarget | undefined {
   const endpoint = signals.metrics
   if (endpoint === undefined) return undefined
   return {
     name,
     isCumulative: temporality !== 'delta',
     sender: createSender({ signal: 'metrics', endpoint, bearer, proxy, connections: 1, clock }),
-    ledger: createLedger({ destination: name, signal: 'metrics' }, clock, log, meters),
+    stats: createExportStats({ destination: name, signal: 'metrics' }, clock, log, meters),
     cause: undefined,
     hasAccepted: false,
     nextTry: 0,

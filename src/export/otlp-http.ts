@@ -48,7 +48,7 @@ function headersFor(endpoint: Endpoint, body: Uint8Array, token: Secret | undefi
   }
 }
 
-/** The connections to an address, as the endpoint's TLS files and the proxies want them. Throws ConfigError likewise. */
+/** The connections to an address, as the endpoint's TLS files and the proxies ask for. Throws ConfigError likewise. */
 export function dispatcherFor(
   url: URL,
   { timeoutMs, tls }: Pick<Endpoint, 'timeoutMs' | 'tls'>,
@@ -93,7 +93,7 @@ function readPem(path: string, what: string): Buffer {
 
 /**
  * undici's own `request` would leave a request that waits for a connection in its queue after the deadline; here the
- * deadline ends the wait, and what comes to the front later is withdrawn before a byte of it is written.
+ * deadline ends the wait, and what is begun later is withdrawn before a byte of it is written.
  */
 function exchange(
   dispatcher: Dispatcher,
@@ -108,7 +108,7 @@ function exchange(
     let begun: Dispatcher.DispatchController | undefined
     let over = false
 
-    /** A status that was heard decides, even when the body's end was not. */
+    /** A status that has arrived decides, even when the end of the body has not. */
     function finish(reason: string): void {
       if (over) return
       over = true

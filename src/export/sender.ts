@@ -1,8 +1,8 @@
-// Sends one batch to one endpoint with the token of the moment, and tells the verdict.
+// Sends one request body to one endpoint with the token of the moment, and judges the answer.
 import { promisify } from 'node:util'
 import { constants, gzip, gzipSync } from 'node:zlib'
 import { createOtlpHttp } from './otlp-http.ts'
-import { tick } from './order.ts'
+import { tick } from './logical-clock.ts'
 import { verdictOf, type Verdict } from './verdict.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Bearer, Endpoint, Proxies } from './destination.ts'

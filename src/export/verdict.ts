@@ -8,7 +8,7 @@ import {
   ProtobufMetricsSerializer,
   ProtobufTraceSerializer,
 } from '@opentelemetry/otlp-transformer'
-import { isJson, isWebPage, shorten, wordsOf } from './backend-words.ts'
+import { isJson, isWebPage, shorten, messageOf } from './backend-message.ts'
 import { httpDate } from '../lib/http-date.ts'
 import { retryAfter } from '../lib/retry-after.ts'
 import type { Millis } from '../model/instant.ts'
@@ -32,10 +32,10 @@ export type Answer =
       readonly outcomeUnknown: boolean
     }
 
-/** `words` are the backend's own, shortened; where it had none, the meaning of its status. */
+/** `message` is the backend's own, shortened; where it sent none, the meaning of its status. */
 export type Verdict =
   /** Accepted. `rejected` spans, points or records of it were not; OTLP forbids to send those again. */
-  | { readonly as: 'delivered'; readonly rejected: number; readonly words?: string | undefined }
+  | { readonly as: 'delivered'; readonly rejected: number; readonly message?: string | undefined }
   | Later
   | Unauthorized
   | Unacceptable
@@ -44,7 +44,7 @@ export interface Later {
   readonly as: 'later'
   readonly kind: 'unreachable' | 'throttled' | 'server' | 'other'
   readonly status?: number | undefined
-  readonly words: string
+  readonly message: string
   readonly retryAfterMs?: number | undefined
   readonly outcomeUnknown: boolean
 }
@@ -53,14 +53,14 @@ export interface Later {
 export interface Unauthorized {
   readonly as: 'unauthorized'
   readonly status: number
-  readonly words: string
+  readonly message: string
 }
 
 /** Nothing but another content would be accepted. */
 export interface Unacceptable {
   readonly as: 'unacceptable'
   readonly status: number
-  readonly words: string
+  readonly message: string
 }
 
 /**
@@ -69,31 +69,31 @@ export interface Unacceptable {
  */
 export function verdictOf(answer: Answer, signal: Signal, now: Millis): Verdict {
   if (answer.kind === 'failed') {
-    const words = shorten(answer.reason) ?? 'no answer'
-    return { as: 'later', kind: 'unreachable', words, outcomeUnknown: answer.outcomeUnknown }
+    const message = shorten(answer.reason) ?? 'no answer'
+    return { as: 'later', kind: 'unreachable', message, outcomeUnknown: answer.outcomeUnknown }
   }
   const { status, body, contentType } = answer
   if (status >= 200 && status < 300) return deliveredBy(answer, signal)
-  const words = wordsOf(body, contentType) ?? STATUS_CODES[status] ?? 'no reason given'
-  if (status === 401 || status === 403) return { as: 'unauthorized', status, words }
-  if (status === 400 || status === 413 || status === 422) return { as: 'unacceptable', status, words }
+  const message = messageOf(body, contentType) ?? STATUS_CODES[status] ?? 'no reason given'
+  if (status === 401 || status === 403) return { as: 'unauthorized', status, message }
+  if (status === 400 || status === 413 || status === 422) return { as: 'unacceptable', status, message }
   const wait = retryAfter(answer.retryAfter, httpDate(answer.date) ?? now)
   return {
     as: 'later',
     kind: status === 429 ? 'throttled' : status >= 500 ? 'server' : 'other',
     status,
-    words,
+    message,
     ...(wait === undefined ? {} : { retryAfterMs: wait }),
     outcomeUnknown: false,
   }
 }
 
-/** A verdict's words as one sentence, e.g. `HTTP 503: overloaded`. */
-export function sentenceOf(verdict: { readonly status?: number | undefined; readonly words: string }): string {
-  return verdict.status === undefined ? verdict.words : `HTTP ${verdict.status}: ${verdict.words}`
+/** A verdict's status and message as one sentence, e.g. `HTTP 503: overloaded`. */
+export function sentenceOf(verdict: { readonly status?: number | undefined; readonly message: string }): string {
+  return verdict.status === undefined ? verdict.message : `HTTP ${verdict.status}: ${verdict.message}`
 }
 
-/** True when an item may itself be the reason: five such answers in a row and it is set apart. */
+/** True when an entry of the request may itself be the reason: after five such answers it is sent alone. */
 export function blames(verdict: Later): boolean {
   return verdict.kind === 'server' || verdict.outcomeUnknown
 }
@@ -103,30 +103,30 @@ function deliveredBy(
   signal: Signal,
 ): Extract<Verdict, { as: 'delivered' }> {
   if (isWebPage(answer.contentType)) {
-    const words = `HTTP ${answer.status} came with a web page: the endpoint may not be an OTLP receiver`
-    return { as: 'delivered', rejected: 0, words }
+    const message = `HTTP ${answer.status} came with a web page: the endpoint may not be an OTLP receiver`
+    return { as: 'delivered', rejected: 0, message }
   }
-  const { rejected, message } = partialSuccess(answer, signal)
-  const words = shorten(message)
-  return { as: 'delivered', rejected, ...(words === undefined ? {} : { words }) }
+  const { rejected, text } = partialSuccess(answer, signal)
+  const message = shorten(text)
+  return { as: 'delivered', rejected, ...(message === undefined ? {} : { message }) }
 }
 
-/** What the answer tells of a partial success; nothing, when it cannot be read: a 2xx is a 2xx. */
+/** What the answer says of a partial success; nothing, when it cannot be read: a 2xx is a 2xx. */
 function partialSuccess(
   { body, contentType }: { readonly body: Uint8Array; readonly contentType?: string | undefined },
   signal: Signal,
-): { rejected: number; message: string } {
+): { rejected: number; text: string } {
   try {
-    const told = readPartialSuccess[signal](body, isJson(contentType))
-    const rejected = Number(told?.rejected ?? 0)
-    const message = typeof told?.message === 'string' ? told.message : ''
-    return { rejected: Number.isSafeInteger(rejected) && rejected > 0 ? rejected : 0, message }
+    const reported = readPartialSuccess[signal](body, isJson(contentType))
+    const rejected = Number(reported?.rejected ?? 0)
+    const text = typeof reported?.message === 'string' ? reported.message : ''
+    return { rejected: Number.isSafeInteger(rejected) && rejected > 0 ? rejected : 0, text }
   } catch {
-    return { rejected: 0, message: '' }
+    return { rejected: 0, text: '' }
   }
 }
 
-/** In JSON a 64-bit number may come as a string; and all of it is what somebody else wrote. */
+/** In JSON a 64-bit number may come as a string; and nothing promises that the backend keeps to the types. */
 interface PartialSuccess {
   readonly rejected: unknown
   readonly message: unknown
@@ -134,15 +134,17 @@ interface PartialSuccess {
 
 const readPartialSuccess: Readonly<Record<Signal, (body: Uint8Array, json: boolean) => PartialSuccess | undefined>> = {
   traces: (body, json) => {
-    const told = (json ? JsonTraceSerializer : ProtobufTraceSerializer).deserializeResponse(body).partialSuccess
-    return told && { rejected: told.rejectedSpans, message: told.errorMessage }
+    const { partialSuccess: partial } = (json ? JsonTraceSerializer : ProtobufTraceSerializer).deserializeResponse(body)
+    return partial && { rejected: partial.rejectedSpans, message: partial.errorMessage }
   },
   metrics: (body, json) => {
-    const told = (json ? JsonMetricsSerializer : ProtobufMetricsSerializer).deserializeResponse(body).partialSuccess
-    return told && { rejected: told.rejectedDataPoints, message: told.errorMessage }
+    const { partialSuccess: partial } = (json ? JsonMetricsSerializer : ProtobufMetricsSerializer).deserializeResponse(
+      body,
+    )
+    return partial && { rejected: partial.rejectedDataPoints, message: partial.errorMessage }
   },
   logs: (body, json) => {
-    const told = (json ? JsonLogsSerializer : ProtobufLogsSerializer).deserializeResponse(body).partialSuccess
-    return told && { rejected: told.rejectedLogRecords, message: told.errorMessage }
+    const { partialSuccess: partial } = (json ? JsonLogsSerializer : ProtobufLogsSerializer).deserializeResponse(body)
+    return partial && { rejected: partial.rejectedLogRecords, message: partial.errorMessage }
   },
 }

@@ -79,7 +79,7 @@ const queue = z.object({
   dead: z.number(),
   nextTry: millis.optional(),
   lastSuccess: millis.optional(),
-  lastError: z.object({ words: z.string(), status: z.number().optional(), at: millis }).optional(),
+  lastError: z.object({ message: z.string(), status: z.number().optional(), at: millis }).optional(),
   counters: counts,
 })
 

@@ -57,7 +57,7 @@ function queuesTable(queues: readonly ExportQueueStatus[], now: Millis): Content
     queue.lastError === undefined
       ? '–'
       : html`<span class="said"
-            >${queue.lastError.status !== undefined && `${queue.lastError.status}: `}${queue.lastError.words}</span
+            >${queue.lastError.status !== undefined && `${queue.lastError.status}: `}${queue.lastError.message}</span
           >
           <span class="dim">${since(queue.lastError.at, now)}</span>`,
   ])

@@ -58,7 +58,7 @@ interface AlikeQueues extends Omit<ExportQueueStatus, 'signal'> {
 
 function together(queues: readonly ExportQueueStatus[]): AlikeQueues[] {
   const alike = Map.groupBy(queues, ({ destination, state, cause, lastError }) =>
-    JSON.stringify([destination, state, cause, lastError?.status, lastError?.words]),
+    JSON.stringify([destination, state, cause, lastError?.status, lastError?.message]),
   )
   return [...alike.values()].flatMap(some => {
     const [first] = some
@@ -85,8 +85,8 @@ function queueNotices(
   { destination, signals, state, cause, pending, oldest, lastError, nextTry }: AlikeQueues,
   now: Millis,
 ): Notice[] {
-  const words = lastError?.words.replace(/\.$/, '')
-  const said = words === undefined ? '' : ` It said: ${[lastError?.status, words].filter(Boolean).join(', ')}.`
+  const message = lastError?.message.replace(/\.$/, '')
+  const said = message === undefined ? '' : ` It said: ${[lastError?.status, message].filter(Boolean).join(', ')}.`
   const again = nextTry === undefined || nextTry <= now ? 'soon' : `in ${duration(nextTry - now)}`
   const waiting = `${counted(pending, 'export waits', 'exports wait')} for "${destination}"`
   switch (state === 'unserved' ? state : cause) {

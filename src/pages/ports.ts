@@ -72,7 +72,8 @@ export interface ExportQueueStatus extends ExportQueue {
   readonly dead: number
   readonly nextTry?: Millis | undefined
   readonly lastSuccess?: Millis | undefined
-  readonly lastError?: { readonly words: string; readonly status?: number | undefined; readonly at: Millis } | undefined
+  readonly lastError?:
+    { readonly message: string; readonly status?: number | undefined; readonly at: Millis } | undefined
   readonly counters: { readonly delivered: number; readonly repeated: number; readonly partiallyRejected: number }
 }
 

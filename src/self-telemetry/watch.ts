@@ -3,7 +3,7 @@
 import { SpanStatusCode, type Tracer } from '@opentelemetry/api'
 import { reasonOf } from '../lib/fault.ts'
 import type { Budget } from '../platform/rest/budget.ts'
-import type { ExportMeters } from '../export/ledger.ts'
+import type { ExportMeters } from '../export/export-stats.ts'
 import type { OwnMeters } from './meters.ts'
 import type { Store } from '../store/ports/store.ts'
 

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } fro
 import { createServer as createHttps, type ServerOptions } from 'node:https'
 import { gunzipSync } from 'node:zlib'
 import protobuf from 'protobufjs/minimal.js'
-import type { Encode } from '../../src/export/parcel.ts'
+import type { Encode } from '../../src/export/encoded-item.ts'
 
 export interface Received {
   readonly method: string
@@ -35,11 +35,11 @@ export type Behaviour = Reply | 'hang' | 'cut' | 'drip headers' | 'drip body'
 
 export const ok: Reply = { status: 200 }
 
-/** One field 1 for each part: its pipeline's id; with as many bytes more as `padding` says. */
+/** One field 1 for each chunk: its pipeline's id; with as many bytes more as `padding` says. */
 export function encoderWith(padding: (pipelineId: number) => number): Encode {
-  return parts => {
+  return chunks => {
     const writer = protobuf.Writer.create()
-    for (const { key } of parts) writer.uint32(10).string(`${key.pipelineId}:${'x'.repeat(padding(key.pipelineId))}`)
+    for (const { key } of chunks) writer.uint32(10).string(`${key.pipelineId}:${'x'.repeat(padding(key.pipelineId))}`)
     return writer.finish()
   }
 }

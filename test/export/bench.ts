@@ -1,4 +1,4 @@
-// Exports owed in a real store, an exporter over it, and what tests ask of both.
+// Exports pending in a real store, an exporter over it, and what tests ask of both.
 import {
   createExporter,
   type Exporter,
@@ -26,8 +26,8 @@ export const quick = {
 
 export interface Bench {
   readonly store: Store
-  /** Owes one export for each pipeline id. */
-  owe(ids: readonly number[], to?: readonly ExportQueue[]): Promise<void>
+  /** Adds one export for each pipeline id. */
+  enqueue(ids: readonly number[], to?: readonly ExportQueue[]): Promise<void>
   /** An exporter over the store; stopped with the bench. */
   exporter(destinations: readonly Destination[], options?: Partial<ExporterOptions>): Exporter
   dispose(): Promise<void>
@@ -38,12 +38,12 @@ export function openBench(): Bench {
   const exporters: Exporter[] = []
   return {
     store,
-    owe: async (ids, to = [traces]) => {
-      await store.runs.transact(ids.map(id => frozen(id, to)))
+    enqueue: async (ids, to = [traces]) => {
+      await store.runs.transact(ids.map(id => snapshotOf(id, to)))
     },
     exporter: (destinations, options = {}) => {
       const every = { traces: encode, metrics: encode, logs: encode }
-      const base = { destinations, exports: store.outbox, encode: every, clock: systemClock, log: silentLog() }
+      const base = { destinations, outbox: store.outbox, encode: every, clock: systemClock, log: silentLog() }
       const exporter = createExporter({ ...base, ...quick, ...options })
       exporters.push(exporter)
       return exporter
@@ -55,7 +55,7 @@ export function openBench(): Bench {
   }
 }
 
-function frozen(pipelineId: number, to: readonly ExportQueue[]): Parameters<Store['runs']['transact']>[0][number] {
+function snapshotOf(pipelineId: number, to: readonly ExportQueue[]): Parameters<Store['runs']['transact']>[0][number] {
   const key = { instance: 'https://git.example.com', pipelineId }
   return {
     key,
@@ -69,8 +69,8 @@ function frozen(pipelineId: number, to: readonly ExportQueue[]): Parameters<Stor
         jobs: [],
       })
       const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
-      const { run: after, chunks: parts } = snapshotAttempt(run, [], trace, false, 0, { chunkSize: 500 })
-      return { run: after, jobs: [], timing: { changedAt: now }, pending: parts.map(chunk => ({ chunk, to })) }
+      const { run: after, chunks } = snapshotAttempt(run, [], trace, false, 0, { chunkSize: 500 })
+      return { run: after, jobs: [], timing: { changedAt: now }, pending: chunks.map(chunk => ({ chunk, to })) }
     },
   }
 }
@@ -90,18 +90,18 @@ export function destination(url: string, options: Partial<Destination & Endpoint
   }
 }
 
-/** The status of one lane. */
-export async function laneOf(
+/** The status of one queue. */
+export async function queueOf(
   exporter: Exporter,
   name = 'default',
   signal: Signal = 'traces',
 ): Promise<ExportQueueStatus> {
-  const found = (await exporter.status()).find(lane => lane.destination === name && lane.signal === signal)
-  if (found === undefined) throw new Error(`no lane ${signal} of ${name}`)
+  const found = (await exporter.status()).find(queue => queue.destination === name && queue.signal === signal)
+  if (found === undefined) throw new Error(`no queue ${signal} of ${name}`)
   return found
 }
 
-/** A log that keeps what it was told. */
+/** A log that keeps its lines. */
 export function listeningLog(): { log: Log; lines: { level: string; message: string }[] } {
   const lines: { level: string; message: string }[] = []
   const note = (level: string) => (_facts: unknown, message: string) => lines.push({ level, message })

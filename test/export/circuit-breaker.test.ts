@@ -4,12 +4,12 @@ import fc from 'fast-check'
 import { createCircuitBreaker, type QueueBreaker } from '../../src/export/circuit-breaker.ts'
 import { listeningLog } from './bench.ts'
 import { Secret } from '../../src/lib/secret.ts'
-import { tick } from '../../src/export/order.ts'
+import { tick } from '../../src/export/logical-clock.ts'
 import type { Later, Unacceptable, Unauthorized } from '../../src/export/verdict.ts'
 
-const away: Later = { as: 'later', kind: 'server', status: 503, words: 'no', outcomeUnknown: false }
-const unauthorized: Unauthorized = { as: 'unauthorized', status: 401, words: 'no' }
-const refused: Unacceptable = { as: 'unacceptable', status: 400, words: 'what is this' }
+const away: Later = { as: 'later', kind: 'server', status: 503, message: 'no', outcomeUnknown: false }
+const unauthorized: Unauthorized = { as: 'unauthorized', status: 401, message: 'no' }
+const refused: Unacceptable = { as: 'unacceptable', status: 400, message: 'what is this' }
 const minute = 60_000
 
 function world() {

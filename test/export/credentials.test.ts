@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Backend, ok, type Received, type Reply } from './backend.ts'
-import { destination, endpoint, laneOf, listeningLog, openBench, range, sorted, type Bench } from './bench.ts'
+import { destination, endpoint, queueOf, listeningLog, openBench, range, sorted, type Bench } from './bench.ts'
 import { Secret } from '../../src/lib/secret.ts'
 import type { Bearer } from '../../src/export/destination.ts'
 
@@ -57,13 +57,16 @@ describe('credentials', () => {
   it('that changed in the file are read again at once: the same batch arrives without a pause', async () => {
     const bearer = new TokenFile('token-old')
     bearer.write('token-one')
-    await bench.owe(range(1, 5))
+    await bench.enqueue(range(1, 5))
     const exporter = bench.exporter([destination(backend.url, { bearer })])
     exporter.start()
     await backend.until(({ accepted }) => accepted.length === 5)
     expect(backend.requests.map(({ status }) => status)).toEqual([401, 200])
     await exporter.flush(5_000)
-    expect(await laneOf(exporter)).toMatchObject({ state: 'closed', counters: { delivered: 5, later: 0, repeated: 0 } })
+    expect(await queueOf(exporter)).toMatchObject({
+      state: 'closed',
+      counters: { delivered: 5, later: 0, repeated: 0 },
+    })
   })
 
   it('rotated while exports flow cost nothing: all arrive, none twice', async () => {
@@ -71,7 +74,7 @@ describe('credentials', () => {
     const exporter = bench.exporter([destination(backend.url, { bearer })])
     exporter.start()
     for (const round of range(0, 9)) {
-      await bench.owe(range(round * 20 + 1, round * 20 + 20))
+      await bench.enqueue(range(round * 20 + 1, round * 20 + 20))
       exporter.wake()
       if (round % 3 === 2) {
         valid = `token-${round}`
@@ -85,22 +88,22 @@ describe('credentials', () => {
   })
 
   it.each([401, 403])(
-    'refused with %i hold the destination: one small batch probes, nothing is dropped',
+    'refused with %i open the circuit breaker: one small batch probes, nothing is dropped',
     async status => {
       backend.behave = refusing(status)
       const bearer = new TokenFile('token-wrong')
       const { log, lines } = listeningLog()
-      await bench.owe(range(1, 30))
+      await bench.enqueue(range(1, 30))
       const exporter = bench.exporter([destination(backend.url, { bearer })], { log })
       exporter.start()
       await backend.until(({ requests }) => requests.length === 5)
       expect(backend.requests.slice(1).every(({ ids }) => ids.length <= 4)).toBe(true)
-      expect(await laneOf(exporter)).toMatchObject({
+      expect(await queueOf(exporter)).toMatchObject({
         state: expect.stringMatching('open') as string,
         cause: 'unauthorized',
         pending: 30,
         dead: 0,
-        lastError: { status, words: 'not known: Bearer [secret]' },
+        lastError: { status, message: 'not known: Bearer [secret]' },
       })
       expect(lines.filter(({ level }) => level === 'error')).toHaveLength(1)
       expect(JSON.stringify(lines)).not.toContain('token-wrong')
@@ -115,35 +118,35 @@ describe('credentials', () => {
 
   it('flow again within two seconds of a new token in the file, however long the pauses have grown', async () => {
     const bearer = new TokenFile('token-wrong')
-    await bench.owe(range(1, 10))
+    await bench.enqueue(range(1, 10))
     const exporter = bench.exporter([destination(backend.url, { bearer })], { probes: { first: 60_000, max: 60_000 } })
     exporter.start()
-    await expect.poll(async () => (await laneOf(exporter)).cause).toBe('unauthorized')
+    await expect.poll(async () => (await queueOf(exporter)).cause).toBe('unauthorized')
     bearer.write('token-one')
     const began = performance.now()
     await backend.until(({ accepted }) => accepted.length === 10)
     expect(performance.now() - began).toBeLessThan(2_000)
   })
 
-  it('refused hold every signal of the destination, and no other destination', async () => {
+  it('refused stop every signal of the destination, and no other destination', async () => {
     const other = await Backend.start()
     const bearer = new TokenFile('token-wrong')
     const signals = { traces: endpoint(`${backend.url}/v1/traces`), logs: endpoint(`${backend.url}/v1/logs`) }
-    const lanes = [
+    const queues = [
       { destination: 'default', signal: 'traces' as const },
       { destination: 'default', signal: 'logs' as const },
       { destination: 'other', signal: 'traces' as const },
     ]
-    await bench.owe(range(1, 20), lanes)
+    await bench.enqueue(range(1, 20), queues)
     const exporter = bench.exporter([
       destination('', { signals, bearer }),
       destination(other.url, { name: 'other', bearer: new TokenFile('anything') }),
     ])
     exporter.start()
     await other.until(({ accepted }) => accepted.length === 20)
-    await expect.poll(async () => (await laneOf(exporter, 'default', 'logs')).cause).toBe('unauthorized')
-    expect(await laneOf(exporter)).toMatchObject({ cause: 'unauthorized', pending: 20 })
-    await expect.poll(async () => laneOf(exporter, 'other')).toMatchObject({ state: 'closed', pending: 0 })
+    await expect.poll(async () => (await queueOf(exporter, 'default', 'logs')).cause).toBe('unauthorized')
+    expect(await queueOf(exporter)).toMatchObject({ cause: 'unauthorized', pending: 20 })
+    await expect.poll(async () => queueOf(exporter, 'other')).toMatchObject({ state: 'closed', pending: 0 })
     bearer.write('token-one')
     await backend.until(({ accepted }) => accepted.length === 40)
     await other.close()
@@ -151,7 +154,7 @@ describe('credentials', () => {
 
   it('without a token to read again are probed all the same', async () => {
     backend.behave = (_request, index) => (index < 3 ? { status: 401 } : ok)
-    await bench.owe(range(1, 3))
+    await bench.enqueue(range(1, 3))
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
     await backend.until(({ accepted }) => accepted.length === 3)
@@ -160,10 +163,10 @@ describe('credentials', () => {
 
   it('in configured headers are blotted out of what the backend says', async () => {
     backend.behave = request => ({ status: 503, body: `bad key ${String(request.headers['x-api-key'])}` })
-    await bench.owe([1])
+    await bench.enqueue([1])
     const headers = { 'X-Api-Key': new Secret('abcdefgh12345') }
     const exporter = bench.exporter([destination(backend.url, { headers })])
     exporter.start()
-    await expect.poll(async () => (await laneOf(exporter)).lastError?.words).toBe('bad key [secret]')
+    await expect.poll(async () => (await queueOf(exporter)).lastError?.message).toBe('bad key [secret]')
   })
 })

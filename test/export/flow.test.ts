@@ -1,7 +1,7 @@
 import { systemClock } from '../../src/lib/clock.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Backend, encoderWith, ok, partialSuccess, rpcStatus, type Behaviour, type Received } from './backend.ts'
-import { destination, endpoint, laneOf, listeningLog, openBench, range, sorted, traces, type Bench } from './bench.ts'
+import { destination, endpoint, queueOf, listeningLog, openBench, range, sorted, traces, type Bench } from './bench.ts'
 
 describe('exports', () => {
   let bench: Bench
@@ -19,26 +19,26 @@ describe('exports', () => {
   const allArrived = (count: number) => (of: Backend) => of.accepted.length >= count
 
   it('arrive once each, many in one request', async () => {
-    await bench.owe(range(1, 300))
+    await bench.enqueue(range(1, 300))
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
     await backend.until(allArrived(300))
     await exporter.flush(5_000)
     expect(sorted(backend.accepted)).toEqual(range(1, 300))
     expect(backend.requests.length).toBeLessThan(20)
-    expect(await laneOf(exporter)).toMatchObject({
+    expect(await queueOf(exporter)).toMatchObject({
       state: 'closed',
       pending: 0,
       counters: { delivered: 300, repeated: 0 },
     })
   })
 
-  it('go out as soon as they are owed and the lane is woken', async () => {
+  it('go out as soon as they are pending and the queue is woken', async () => {
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
     await exporter.flush(5_000)
     for (const id of range(1, 5)) {
-      await bench.owe([id])
+      await bench.enqueue([id])
       const began = performance.now()
       exporter.wake()
       await backend.until(allArrived(id))
@@ -47,7 +47,7 @@ describe('exports', () => {
   })
 
   it('are no more than the request limit in one request, and one that is larger goes alone', async () => {
-    await bench.owe(range(1, 30))
+    await bench.enqueue(range(1, 30))
     const encode = { traces: encoderWith(id => (id === 7 ? 50_000 : 900)) }
     const exporter = bench.exporter([destination(backend.url)], {
       encode,
@@ -61,13 +61,13 @@ describe('exports', () => {
   })
 
   it('that cannot be encoded are dead letters with the reason; the others arrive', async () => {
-    await bench.owe(range(1, 9))
+    await bench.enqueue(range(1, 9))
     const plain = encoderWith(() => 0)
     const exporter = bench.exporter([destination(backend.url)], {
       encode: {
-        traces: parts => {
-          if (parts.some(({ key }) => key.pipelineId === 4)) throw new Error('an id is not hex')
-          return plain(parts)
+        traces: chunks => {
+          if (chunks.some(({ key }) => key.pipelineId === 4)) throw new Error('an id is not hex')
+          return plain(chunks)
         },
       },
     })
@@ -79,11 +79,11 @@ describe('exports', () => {
   })
 
   it('that have nothing to tell of a signal are done without a request', async () => {
-    await bench.owe([1])
+    await bench.enqueue([1])
     const exporter = bench.exporter([destination(backend.url)], { encode: { traces: () => new Uint8Array() } })
     exporter.start()
     await exporter.flush(5_000)
-    expect(await laneOf(exporter)).toMatchObject({ pending: 0, counters: { delivered: 1 } })
+    expect(await queueOf(exporter)).toMatchObject({ pending: 0, counters: { delivered: 1 } })
     expect(backend.requests).toEqual([])
   })
 
@@ -95,14 +95,14 @@ describe('exports', () => {
     ['a cut connection', 'cut'],
   ]
   it.each(passing)('wait for the end of %s and then arrive, all', async (_name, behaviour) => {
-    await bench.owe(range(1, 20))
+    await bench.enqueue(range(1, 20))
     backend.behave = (_request, index) => (index < 3 ? behaviour : ok)
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
     await backend.until(allArrived(20))
     await exporter.flush(5_000)
     expect(sorted(backend.accepted)).toEqual(range(1, 20))
-    const { counters, state } = await laneOf(exporter)
+    const { counters, state } = await queueOf(exporter)
     expect(state).toBe('closed')
     expect(counters).toMatchObject({ delivered: 20, rejected: 0, lost: 0 })
     expect(counters.repeated > 0).toBe(behaviour === 'cut')
@@ -111,13 +111,13 @@ describe('exports', () => {
   })
 
   it('wait for a backend that is not there', async () => {
-    await bench.owe(range(1, 20))
+    await bench.enqueue(range(1, 20))
     const url = `http://127.0.0.1:${backend.port}`
     await backend.close()
     const exporter = bench.exporter([destination(url)])
     exporter.start()
-    await expect.poll(async () => (await laneOf(exporter)).lastError?.words).toMatch(/ECONNREFUSED/)
-    expect(await laneOf(exporter)).toMatchObject({
+    await expect.poll(async () => (await queueOf(exporter)).lastError?.message).toMatch(/ECONNREFUSED/)
+    expect(await queueOf(exporter)).toMatchObject({
       state: expect.stringMatching('open') as string,
       cause: 'unavailable',
       pending: 20,
@@ -130,27 +130,27 @@ describe('exports', () => {
     ['seconds', () => '1'],
     ['a date', () => new Date(Date.now() + 2_000).toUTCString()],
   ])('wait as long as Retry-After says, in %s', async (_form, retryAfter) => {
-    await bench.owe(range(1, 3))
+    await bench.enqueue(range(1, 3))
     backend.behave = (_request, index) => (index === 0 ? { status: 503, headers: { 'retry-after': retryAfter() } } : ok)
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
     await backend.until(({ requests }) => requests.length === 1)
     // News does not shorten the pause.
-    await bench.owe([4])
+    await bench.enqueue([4])
     exporter.wake()
     await backend.until(allArrived(4))
     const [first, second] = backend.requests
     expect(second!.at - first!.at).toBeGreaterThanOrEqual(990)
   })
 
-  it('that are already leased wait too when another request is told to', async () => {
-    await bench.owe([1])
+  it('that are already leased wait too when another request is answered with a pause', async () => {
+    await bench.enqueue([1])
     const limits = { batchItems: 20, batchBytes: 1, inFlight: 3, pauses: { first: 20, max: 80 } }
     const exporter = bench.exporter([destination(backend.url)], { limits })
     exporter.start()
     await exporter.flush(5_000)
     backend.behave = (_request, index) => (index === 6 ? { status: 429, headers: { 'retry-after': '600' } } : ok)
-    await bench.owe(range(2, 60))
+    await bench.enqueue(range(2, 60))
     await exporter.flush(5_000)
     // One request for each item: those under way when the first was refused, and none after.
     expect(backend.requests.length).toBeGreaterThan(6)
@@ -160,9 +160,9 @@ describe('exports', () => {
   })
 
   it('are not even leased during a pause', async () => {
-    await bench.owe(range(1, 5))
+    await bench.enqueue(range(1, 5))
     let leases = 0
-    const exports = {
+    const outbox = {
       ...bench.store.outbox,
       lease: async (...given: Parameters<typeof bench.store.outbox.lease>) => {
         leases += 1
@@ -170,12 +170,12 @@ describe('exports', () => {
       },
     }
     backend.behave = () => ({ status: 503, headers: { 'retry-after': '600' } })
-    const exporter = bench.exporter([destination(backend.url)], { exports })
+    const exporter = bench.exporter([destination(backend.url)], { outbox })
     exporter.start()
     await backend.until(({ requests }) => requests.length === 1)
     await exporter.flush(5_000)
     for (const id of range(6, 30)) {
-      await bench.owe([id])
+      await bench.enqueue([id])
       exporter.wake()
       await exporter.flush(1_000)
     }
@@ -183,7 +183,7 @@ describe('exports', () => {
   })
 
   it('pause longer and longer while the backend fails', async () => {
-    await bench.owe([1])
+    await bench.enqueue([1])
     backend.behave = () => ({ status: 503 })
     const pauses = { first: 120, max: 10_000 }
     const exporter = bench.exporter([destination(backend.url)], { limits: { pauses } })
@@ -196,7 +196,7 @@ describe('exports', () => {
   })
 
   it('whose answer was lost are sent again with identical bytes, and counted', async () => {
-    await bench.owe(range(1, 5))
+    await bench.enqueue(range(1, 5))
     backend.behave = (_request, index) => (index === 0 ? 'cut' : ok)
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
@@ -204,41 +204,41 @@ describe('exports', () => {
     await exporter.flush(5_000)
     const [lost, again] = backend.requests
     expect(again!.body).toEqual(lost!.body)
-    expect((await laneOf(exporter)).counters).toMatchObject({ repeated: 5, delivered: 5 })
+    expect((await queueOf(exporter)).counters).toMatchObject({ repeated: 5, delivered: 5 })
   })
 
   it('that time out are counted as repeated', async () => {
-    await bench.owe([1])
+    await bench.enqueue([1])
     backend.behave = (_request, index) => (index === 0 ? 'hang' : ok)
     const exporter = bench.exporter([destination(backend.url, { timeoutMs: 150 })])
     exporter.start()
     await backend.until(allArrived(1))
     await exporter.flush(5_000)
-    expect((await laneOf(exporter)).counters).toMatchObject({ repeated: 1, delivered: 1, later: 1 })
-    expect((await laneOf(exporter)).lastError).toMatchObject({ words: 'no answer within 0.15 s' })
+    expect((await queueOf(exporter)).counters).toMatchObject({ repeated: 1, delivered: 1, later: 1 })
+    expect((await queueOf(exporter)).lastError).toMatchObject({ message: 'no answer within 0.15 s' })
   })
 
   it('accepted in part are counted, shown, said once and not sent again', async () => {
-    await bench.owe([1])
+    await bench.enqueue([1])
     const { log, lines } = listeningLog()
     backend.behave = () => partialSuccess(2, 'attribute too long')
     const exporter = bench.exporter([destination(backend.url)], { log })
     exporter.start()
     await backend.until(allArrived(1))
-    await bench.owe([2])
+    await bench.enqueue([2])
     await exporter.flush(5_000)
     expect(backend.requests).toHaveLength(2)
-    expect(await laneOf(exporter)).toMatchObject({
+    expect(await queueOf(exporter)).toMatchObject({
       pending: 0,
       dead: 0,
-      lastError: { words: 'attribute too long' },
+      lastError: { message: 'attribute too long' },
       counters: { delivered: 2, partiallyRejected: 4 },
     })
     expect(lines.filter(({ level }) => level === 'warn')).toHaveLength(1)
   })
 
   it('are said to wait once, and to flow again once', async () => {
-    await bench.owe(range(1, 5))
+    await bench.enqueue(range(1, 5))
     const { log, lines } = listeningLog()
     backend.behave = (_request, index) => (index < 6 ? { status: 503 } : ok)
     const exporter = bench.exporter([destination(backend.url)], { log })
@@ -253,7 +253,7 @@ describe('exports', () => {
   })
 
   it('travel at most so many requests at a time', async () => {
-    await bench.owe(range(1, 60))
+    await bench.enqueue(range(1, 60))
     let now = 0
     let most = 0
     backend.behave = async (_request: Received) => {
@@ -272,9 +272,9 @@ describe('exports', () => {
   })
 
   it('survive a store that does not take a settlement at first', async () => {
-    await bench.owe(range(1, 3))
+    await bench.enqueue(range(1, 3))
     let refusals = 3
-    const exports = {
+    const outbox = {
       ...bench.store.outbox,
       settle: async (...given: Parameters<typeof bench.store.outbox.settle>) => {
         refusals -= 1
@@ -282,19 +282,19 @@ describe('exports', () => {
         return bench.store.outbox.settle(...given)
       },
     }
-    const exporter = bench.exporter([destination(backend.url)], { exports })
+    const exporter = bench.exporter([destination(backend.url)], { outbox })
     exporter.start()
     await backend.until(allArrived(3))
     await exporter.flush(5_000)
-    expect(await laneOf(exporter)).toMatchObject({ pending: 0, counters: { delivered: 3, repeated: 0 } })
+    expect(await queueOf(exporter)).toMatchObject({ pending: 0, counters: { delivered: 3, repeated: 0 } })
     expect(backend.requests).toHaveLength(1)
   })
 
   it('are noted also by a process that slept longer than its lease and woke to a closed connection', async () => {
-    await bench.owe(range(1, 3))
+    await bench.enqueue(range(1, 3))
     let slept = 0
     let refusals = 2
-    const exports = {
+    const outbox = {
       ...bench.store.outbox,
       settle: async (...given: Parameters<typeof bench.store.outbox.settle>) => {
         slept = 3_600_000
@@ -304,22 +304,22 @@ describe('exports', () => {
       },
     }
     const clock = { ...systemClock, now: () => Date.now() + slept }
-    const exporter = bench.exporter([destination(backend.url)], { exports, clock })
+    const exporter = bench.exporter([destination(backend.url)], { outbox, clock })
     exporter.start()
     await backend.until(allArrived(3))
     await exporter.flush(5_000)
-    expect(await laneOf(exporter)).toMatchObject({ pending: 0, counters: { delivered: 3 } })
+    expect(await queueOf(exporter)).toMatchObject({ pending: 0, counters: { delivered: 3 } })
     expect(backend.requests).toHaveLength(1)
   })
 
   it('whose lease was lost are counted and left to whoever has them', async () => {
-    await bench.owe([1])
+    await bench.enqueue([1])
     const stolen = { ...bench.store.outbox, settle: async () => ({ lost: 1, at: 0 }) }
-    const exporter = bench.exporter([destination(backend.url)], { exports: stolen })
+    const exporter = bench.exporter([destination(backend.url)], { outbox: stolen })
     exporter.start()
     await backend.until(allArrived(1))
     await exporter.flush(2_000)
-    expect((await laneOf(exporter)).counters).toMatchObject({ lost: 1, delivered: 0 })
+    expect((await queueOf(exporter)).counters).toMatchObject({ lost: 1, delivered: 0 })
   })
 
   it('go to each destination and signal on their own: one that is down delays no other', async () => {
@@ -334,7 +334,7 @@ describe('exports', () => {
       { destination: 'default', signal: 'logs' as const },
       { destination: 'other', signal: 'traces' as const },
     ]
-    await bench.owe(range(1, 40), to)
+    await bench.enqueue(range(1, 40), to)
     const exporter = bench.exporter([
       destination(down.url, { name: 'other', timeoutMs: 1_000 }),
       destination('', { signals }),
@@ -347,25 +347,25 @@ describe('exports', () => {
       sorted(backend.requests.filter(request => request.path === path).flatMap(({ ids }) => ids))
     expect(of('/v1/traces')).toEqual(range(1, 40))
     expect(of('/v1/logs')).toEqual(range(1, 40))
-    expect(await laneOf(exporter, 'other')).toMatchObject({ pending: 40 })
+    expect(await queueOf(exporter, 'other')).toMatchObject({ pending: 40 })
     await exporter.stop(100)
     await down.close()
   })
 
-  it('owed to a destination that is no more are shown', async () => {
-    await bench.owe([1, 2], [{ destination: 'gone', signal: 'logs' }])
+  it('pending for a destination that is no more are shown', async () => {
+    await bench.enqueue([1, 2], [{ destination: 'gone', signal: 'logs' }])
     const exporter = bench.exporter([destination(backend.url)])
-    expect(await laneOf(exporter, 'gone', 'logs')).toMatchObject({ state: 'unserved', pending: 2 })
+    expect(await queueOf(exporter, 'gone', 'logs')).toMatchObject({ state: 'unserved', pending: 2 })
   })
 
-  it('are told to the meters', async () => {
-    await bench.owe(range(1, 3))
+  it('are counted by the meters', async () => {
+    await bench.enqueue(range(1, 3))
     const counted: unknown[] = []
     const requested: unknown[] = []
     const exporter = bench.exporter([destination(backend.url)], {
       meters: {
-        counted: (lane, what, by) => counted.push([lane.signal, what, by]),
-        requested: (lane, { as, items }) => requested.push([lane.destination, as, items]),
+        counted: (queue, what, by) => counted.push([queue.signal, what, by]),
+        requested: (queue, { as, items }) => requested.push([queue.destination, as, items]),
       },
     })
     exporter.start()
@@ -374,7 +374,7 @@ describe('exports', () => {
     expect(requested).toEqual([['default', 'delivered', 3]])
   })
 
-  it('have one lane a name: two destinations of one name are a configuration error', () => {
+  it('have one destination a name: two destinations of one name are a configuration error', () => {
     const twice = [destination(backend.url), destination(backend.url)]
     expect(() => bench.exporter(twice)).toThrow(/Two destinations are named "default"\. Give each its own name/)
   })

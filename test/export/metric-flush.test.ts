@@ -83,7 +83,7 @@ async function run(...observations: Observation[]): Promise<void> {
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
       selection: everything,
       to: [],
-      measure: part => measure(part, settings),
+      measure: chunk => measure(chunk, settings),
       onSnapshot: () => undefined,
     }),
     clock,
@@ -176,7 +176,7 @@ describe('the flush of cumulative metrics', () => {
     expect(receiver.requests).toHaveLength(sent + 1)
   })
 
-  it('that is refused is superseded by the next one, and the reason is told', async () => {
+  it('that is refused is superseded by the next one, and the reason is shown', async () => {
     await run(pipeline(1))
     receiver.misbehave({ fault: { kind: 'status', status: 400, message: 'no metrics today' } })
     const flush = start()
@@ -188,7 +188,7 @@ describe('the flush of cumulative metrics', () => {
         signal: 'metrics',
         state: 'open',
         cause: 'unacceptable',
-        lastError: { status: 400, words: 'no metrics today' },
+        lastError: { status: 400, message: 'no metrics today' },
       },
     ])
     receiver.behave()
@@ -232,7 +232,7 @@ describe('the flush of cumulative metrics', () => {
 })
 
 describe('runs under way', () => {
-  it('are told apart by name and state, in requests of their own, with an explicit 0 when the last one ends', async () => {
+  it('are counted by name and state, in requests of their own, with an explicit 0 when the last one ends', async () => {
     await run(
       event('running', {}, [], { name: 'Build' }, 1),
       event('running', {}, [], { name: 'Build' }, 2),

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Backend, ok, rpcStatus, type Behaviour, type Received } from './backend.ts'
-import { destination, laneOf, listeningLog, openBench, range, sorted, type Bench } from './bench.ts'
+import { destination, queueOf, listeningLog, openBench, range, sorted, type Bench } from './bench.ts'
 
 describe('a poisonous export', () => {
   let bench: Bench
@@ -23,7 +23,7 @@ describe('a poisonous export', () => {
   it.each([400, 413, 422])(
     'that is refused with %i ends alone as a dead letter; the others arrive once',
     async status => {
-      await bench.owe(range(1, 64))
+      await bench.enqueue(range(1, 64))
       backend.behave = whenAmong([23, 24, 61], { status, ...rpcStatus('attribute ci.x is not allowed') })
       const exporter = bench.exporter([destination(backend.url)])
       exporter.start()
@@ -33,12 +33,12 @@ describe('a poisonous export', () => {
       const dead = await bench.store.outbox.deadLetters(10)
       expect(sorted(dead.map(({ pipelineId }) => pipelineId))).toEqual([23, 24, 61])
       for (const letter of dead) expect(letter).toMatchObject({ status, error: 'attribute ci.x is not allowed' })
-      expect((await laneOf(exporter)).counters).toMatchObject({ delivered: 61, rejected: 3, later: 0 })
+      expect((await queueOf(exporter)).counters).toMatchObject({ delivered: 61, rejected: 3, later: 0 })
     },
   )
 
   it('is sent again when its dead letter is retried, and arrives once it is accepted', async () => {
-    await bench.owe(range(1, 4))
+    await bench.enqueue(range(1, 4))
     backend.behave = whenAmong([3], { status: 400 })
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
@@ -52,8 +52,8 @@ describe('a poisonous export', () => {
   it.each<[string, Behaviour]>([
     ['a 5xx', { status: 500, ...rpcStatus('panic') }],
     ['a cut connection', 'cut'],
-  ])('that keeps its batch at %s is set apart after five times; the others arrive once', async (_name, behaviour) => {
-    await bench.owe(range(1, 20))
+  ])('that keeps its batch at %s is sent alone after five times; the others arrive once', async (_name, behaviour) => {
+    await bench.enqueue(range(1, 20))
     const { log, lines } = listeningLog()
     backend.behave = whenAmong([5], behaviour)
     const exporter = bench.exporter([destination(backend.url)], { log })
@@ -65,7 +65,7 @@ describe('a poisonous export', () => {
     expect(withIt.filter(({ ids }) => ids.length > 1).length).toBeLessThanOrEqual(5)
 
     // From now on it harms nobody: fresh exports pass while it keeps failing.
-    await bench.owe(range(21, 40))
+    await bench.enqueue(range(21, 40))
     exporter.wake()
     await backend.until(({ accepted }) => accepted.length === 39)
     expect(
@@ -74,15 +74,15 @@ describe('a poisonous export', () => {
         .slice(5)
         .every(({ ids }) => ids.length === 1),
     ).toBe(true)
-    await expect.poll(async () => laneOf(exporter)).toMatchObject({ pending: 1, dead: 0 })
-    expect(lines.filter(({ message }) => message.includes('set apart'))).toHaveLength(1)
+    await expect.poll(async () => queueOf(exporter)).toMatchObject({ pending: 1, dead: 0 })
+    expect(lines.filter(({ message }) => message.includes('is sent alone from now on'))).toHaveLength(1)
 
     backend.behave = () => ok
     await backend.until(({ accepted }) => accepted.includes(5))
   })
 
   it('backs off by itself, longer each time', async () => {
-    await bench.owe(range(1, 3))
+    await bench.enqueue(range(1, 3))
     backend.behave = whenAmong([2], { status: 500 })
     const pauses = { first: 50, max: 2_000 }
     const exporter = bench.exporter([destination(backend.url)], { limits: { pauses } })
@@ -93,7 +93,7 @@ describe('a poisonous export', () => {
   })
 
   it('is not looked for one by one while the whole backend fails', async () => {
-    await bench.owe(range(1, 8))
+    await bench.enqueue(range(1, 8))
     backend.behave = () => ({ status: 503 })
     const exporter = bench.exporter([destination(backend.url)], { limits: { pauses: { first: 300, max: 300 } } })
     exporter.start()
@@ -124,20 +124,20 @@ describe('a destination that refuses everything', () => {
   })
 
   it('trips the circuit breaker, which says so once, probes gently, and loses nothing', async () => {
-    await bench.owe(range(1, 50))
+    await bench.enqueue(range(1, 50))
     const { log, lines } = listeningLog()
     backend.behave = () => refusal
     const exporter = bench.exporter([destination(backend.url)], { log })
     exporter.start()
-    await expect.poll(async () => (await laneOf(exporter)).cause).toBe('unacceptable')
+    await expect.poll(async () => (await queueOf(exporter)).cause).toBe('unacceptable')
     // A batch of eight, halved until each stood alone, and from then on probes of at most four.
     await backend.until(({ requests }) => requests.length > 15 + 14)
     expect(backend.requests[0]?.ids).toHaveLength(8)
     expect(backend.requests.slice(15).every(({ ids }) => ids.length <= 4)).toBe(true)
-    expect(await laneOf(exporter)).toMatchObject({
+    expect(await queueOf(exporter)).toMatchObject({
       dead: 0,
       pending: 50,
-      lastError: { words: 'unknown path', status: 400 },
+      lastError: { message: 'unknown path', status: 400 },
     })
     expect(lines.filter(({ level }) => level === 'error')).toHaveLength(1)
 
@@ -145,32 +145,32 @@ describe('a destination that refuses everything', () => {
     await backend.until(({ accepted }) => accepted.length === 50)
     await exporter.flush(5_000)
     expect(sorted(backend.accepted)).toEqual(range(1, 50))
-    expect(await laneOf(exporter)).toMatchObject({ state: 'closed', dead: 0, pending: 0 })
+    expect(await queueOf(exporter)).toMatchObject({ state: 'closed', dead: 0, pending: 0 })
     expect(lines.filter(({ message }) => message.includes('circuit breaker closed'))).toHaveLength(1)
   })
 
   it('trips it not for the poison alone: that becomes a dead letter as soon as another export is accepted', async () => {
-    await bench.owe([1])
+    await bench.enqueue([1])
     backend.behave = request => (request.ids.includes(1) ? refusal : ok)
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
-    await expect.poll(async () => (await laneOf(exporter)).cause).toBe('unacceptable')
-    expect(await laneOf(exporter)).toMatchObject({ dead: 0, pending: 1 })
-    await bench.owe([2])
+    await expect.poll(async () => (await queueOf(exporter)).cause).toBe('unacceptable')
+    expect(await queueOf(exporter)).toMatchObject({ dead: 0, pending: 1 })
+    await bench.enqueue([2])
     exporter.wake()
     await backend.until(({ accepted }) => accepted.includes(2))
-    await expect.poll(async () => (await laneOf(exporter)).dead).toBe(1)
+    await expect.poll(async () => (await queueOf(exporter)).dead).toBe(1)
     expect((await bench.store.outbox.deadLetters(1))[0]).toMatchObject({ pipelineId: 1, error: 'unknown path' })
   })
 
   it('trips it not if it has accepted something before: what it refuses are dead letters', async () => {
-    await bench.owe(range(1, 3))
+    await bench.enqueue(range(1, 3))
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
     await exporter.flush(5_000)
     backend.behave = () => refusal
-    await bench.owe(range(4, 6))
+    await bench.enqueue(range(4, 6))
     await exporter.flush(5_000)
-    expect(await laneOf(exporter)).toMatchObject({ state: 'closed', dead: 3, pending: 0 })
+    expect(await queueOf(exporter)).toMatchObject({ state: 'closed', dead: 3, pending: 0 })
   })
 })

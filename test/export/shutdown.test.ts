@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Backend, ok } from './backend.ts'
-import { destination, laneOf, openBench, range, sorted, traces, type Bench } from './bench.ts'
+import { destination, queueOf, openBench, range, sorted, traces, type Bench } from './bench.ts'
 
 describe('stopping', () => {
   let bench: Bench
@@ -17,14 +17,14 @@ describe('stopping', () => {
 
   it('ends within its deadline though the backend hangs, and gives everything back', async () => {
     backend.behave = () => 'hang'
-    await bench.owe(range(1, 30))
+    await bench.enqueue(range(1, 30))
     const exporter = bench.exporter([destination(backend.url, { timeoutMs: 60_000 })])
     exporter.start()
     await backend.until(({ requests }) => requests.length === 1)
     const began = performance.now()
     await exporter.stop(300)
     expect(performance.now() - began).toBeLessThan(1_500)
-    const { counters } = await laneOf(exporter)
+    const { counters } = await queueOf(exporter)
     expect(counters).toMatchObject({ repeated: 8, delivered: 0 })
     // Nothing is left on a lease: another process could send all of it now.
     const due = async () => (await bench.store.outbox.lease(traces, 100, 0)).items.length
@@ -32,7 +32,7 @@ describe('stopping', () => {
   })
 
   it('finishes what is in flight, and begins nothing', async () => {
-    await bench.owe(range(1, 30))
+    await bench.enqueue(range(1, 30))
     let answer: (() => void) | undefined
     backend.behave = async () => {
       await new Promise<void>(resolve => (answer = resolve))
@@ -45,11 +45,11 @@ describe('stopping', () => {
     answer?.()
     await stopped
     expect(backend.requests).toHaveLength(1)
-    expect(await laneOf(exporter)).toMatchObject({ pending: 22, counters: { delivered: 8, repeated: 0 } })
+    expect(await queueOf(exporter)).toMatchObject({ pending: 22, counters: { delivered: 8, repeated: 0 } })
   })
 
   it('leaves to the next start exactly what was not delivered', async () => {
-    await bench.owe(range(1, 500))
+    await bench.enqueue(range(1, 500))
     const limits = { batchItems: 10, pauses: { first: 20, max: 80 } }
     const first = bench.exporter([destination(backend.url)], { limits })
     first.start()
@@ -83,7 +83,7 @@ describe('flushing', () => {
   it('sends all that is due, and resolves when it has', async () => {
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
-    await bench.owe(range(1, 250))
+    await bench.enqueue(range(1, 250))
     await exporter.flush(10_000)
     expect(sorted(backend.accepted)).toEqual(range(1, 250))
   })
@@ -92,18 +92,18 @@ describe('flushing', () => {
     backend.behave = () => ({ status: 503, headers: { 'retry-after': '600' } })
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
-    await bench.owe(range(1, 5))
+    await bench.enqueue(range(1, 5))
     const began = performance.now()
     await exporter.flush(10_000)
     expect(performance.now() - began).toBeLessThan(2_000)
-    expect(await laneOf(exporter)).toMatchObject({ pending: 5 })
+    expect(await queueOf(exporter)).toMatchObject({ pending: 5 })
   })
 
   it('ends at its deadline', async () => {
     backend.behave = () => 'hang'
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()
-    await bench.owe([1])
+    await bench.enqueue([1])
     const began = performance.now()
     await exporter.flush(200)
     expect(performance.now() - began).toBeLessThan(1_000)

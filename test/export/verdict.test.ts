@@ -46,7 +46,7 @@ describe('the verdict table', () => {
 
   it('sends again after a network failure and after a time-out, and knows when the backend may have taken it', () => {
     const refused = verdictOf({ kind: 'failed', reason: 'ECONNREFUSED', outcomeUnknown: false }, 'traces', now)
-    expect(refused).toEqual({ as: 'later', kind: 'unreachable', words: 'ECONNREFUSED', outcomeUnknown: false })
+    expect(refused).toEqual({ as: 'later', kind: 'unreachable', message: 'ECONNREFUSED', outcomeUnknown: false })
     const late = verdictOf({ kind: 'failed', reason: 'no answer within 10 s', outcomeUnknown: true }, 'traces', now)
     expect(late).toMatchObject({ as: 'later', kind: 'unreachable', outcomeUnknown: true })
   })
@@ -102,9 +102,9 @@ describe('the verdict table', () => {
     expect(blamed(judge(404))).toBe(false)
   })
 
-  it('says the status with the words', () => {
-    expect(sentenceOf({ status: 503, words: 'overloaded' })).toBe('HTTP 503: overloaded')
-    expect(sentenceOf({ words: 'connect ECONNREFUSED' })).toBe('connect ECONNREFUSED')
+  it('says the status with the message', () => {
+    expect(sentenceOf({ status: 503, message: 'overloaded' })).toBe('HTTP 503: overloaded')
+    expect(sentenceOf({ message: 'connect ECONNREFUSED' })).toBe('connect ECONNREFUSED')
   })
 })
 
@@ -114,7 +114,7 @@ describe('a partial success', () => {
     const contentType = 'application/x-protobuf'
     for (const signal of ['traces', 'metrics', 'logs'] as const) {
       const answer: Answer = { kind: 'answered', status: 200, contentType, body: body as Uint8Array }
-      expect(verdictOf(answer, signal, now)).toEqual({ as: 'delivered', rejected: 3, words: 'span too large' })
+      expect(verdictOf(answer, signal, now)).toEqual({ as: 'delivered', rejected: 3, message: 'span too large' })
     }
   })
 
@@ -125,7 +125,7 @@ describe('a partial success', () => {
   ] as const)('is read in JSON for %s too, its count as text', (signal, field) => {
     const body = Buffer.from(JSON.stringify({ partialSuccess: { [field]: '12', errorMessage: 'old' } }))
     const answer: Answer = { kind: 'answered', status: 200, contentType: 'application/json; charset=utf-8', body }
-    expect(verdictOf(answer, signal, now)).toEqual({ as: 'delivered', rejected: 12, words: 'old' })
+    expect(verdictOf(answer, signal, now)).toEqual({ as: 'delivered', rejected: 12, message: 'old' })
   })
 
   it('that rejects nothing is a remark', () => {
@@ -133,7 +133,7 @@ describe('a partial success', () => {
     expect(judge(200, { body: body as Uint8Array, contentType: 'application/x-protobuf' })).toEqual({
       as: 'delivered',
       rejected: 0,
-      words: 'please use gRPC',
+      message: 'please use gRPC',
     })
   })
 
@@ -154,26 +154,26 @@ describe('a partial success', () => {
   it('is no web page: a 2xx with one is remarked upon', () => {
     const verdict = judge(200, { body: Buffer.from('<html></html>'), contentType: 'text/html; charset=utf-8' })
     expect(verdict).toMatchObject({ as: 'delivered', rejected: 0 })
-    expect('words' in verdict && verdict.words).toMatch(/web page/)
+    expect('message' in verdict && verdict.message).toMatch(/web page/)
   })
 })
 
-describe('the words of a verdict', () => {
+describe('the message of a verdict', () => {
   it("are the backend's own, of google.rpc.Status", () => {
     const { body, headers } = rpcStatus('trace 0af7 is malformed')
     const more = { body: body as Uint8Array, contentType: headers?.['content-type'] }
-    expect(judge(400, more)).toEqual({ as: 'unacceptable', status: 400, words: 'trace 0af7 is malformed' })
+    expect(judge(400, more)).toEqual({ as: 'unacceptable', status: 400, message: 'trace 0af7 is malformed' })
   })
 
   it("are the status's meaning where the backend says nothing", () => {
-    expect(judge(413)).toMatchObject({ words: 'Payload Too Large' })
-    expect(judge(499)).toMatchObject({ words: 'no reason given' })
+    expect(judge(413)).toMatchObject({ message: 'Payload Too Large' })
+    expect(judge(499)).toMatchObject({ message: 'no reason given' })
   })
 
   it('never hold a secret that the backend repeats', () => {
     new Secret('tok-123456')
     const body = Buffer.from(`token tok-123456 is not known (${Buffer.from('tok-123456').toString('hex')})`)
     const verdict = verdictOf({ kind: 'answered', status: 401, body }, 'traces', now)
-    expect(verdict).toMatchObject({ words: 'token [secret] is not known ([secret])' })
+    expect(verdict).toMatchObject({ message: 'token [secret] is not known ([secret])' })
   })
 })

@@ -21,7 +21,7 @@ const queue: ExportQueueStatus = {
   ...{ destination: 'default', signal: 'traces', state: 'closed', pending: 3, oldest: now - 300_000, dead: 0 },
   counters: { delivered: 0, repeated: 0, partiallyRejected: 0 },
 }
-const lastError = { words: 'token expired', status: 401, at: now }
+const lastError = { message: 'token expired', status: 401, at: now }
 
 it('has nothing to say where all is well', () => {
   expect(noticesOf(fine, now)).toEqual([])

@@ -110,7 +110,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       const backend = await Backend.start()
       const exporter = createExporter({
         destinations: [destination(backend.url)],
-        ...{ exports: store.outbox, encode: { traces: encode }, clock: systemClock, log },
+        ...{ outbox: store.outbox, encode: { traces: encode }, clock: systemClock, log },
       })
       try {
         exporter.start()

@@ -94,7 +94,7 @@ class Replica {
   constructor(store: Store) {
     this.store = store
     const log = silentLog()
-    const { inbox, runs, outbox: exports } = this.#iced(store)
+    const { inbox, runs, outbox } = this.#iced(store)
     const freezer = createSnapshotter({
       ...{ rules, selection: everything },
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
@@ -126,7 +126,7 @@ class Replica {
     })
     const endpoint = { url: `${receiver.url}/v1/traces`, headers: {}, timeoutMs: 2_000, compression: 'none' as const }
     this.exporter = createExporter({
-      ...{ exports, clock, log },
+      ...{ outbox, clock, log },
       destinations: [{ name: 'default', signals: { traces: endpoint } }],
       encode: { traces: parts => encodeTraces(parts, settings) },
     })

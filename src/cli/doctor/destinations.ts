@@ -44,10 +44,10 @@ async function checkSignal({ name, bearer, proxy }: Destination, signal: Signal,
 function findingOf(verdict: Verdict, where: string, say: Report): Finding {
   switch (verdict.as) {
     case 'delivered':
-      if (verdict.words === undefined) return say('fine', `${where} accepts exports.`)
+      if (verdict.message === undefined) return say('fine', `${where} accepts exports.`)
       return say(
         'warning',
-        `${where} accepts exports, and remarks: ${verdict.words}.`,
+        `${where} accepts exports, and remarks: ${verdict.message}.`,
         'Check that the address is that of an OTLP/HTTP receiver.',
       )
     case 'unauthorized':
@@ -89,16 +89,18 @@ function later(verdict: Extract<Verdict, { as: 'later' }>, where: string, say: R
         'Check the endpoint: a base URL without /v1/…, usually on port 4318.',
       )
     case 'unreachable':
-      return say('failure', `${where} cannot be reached: ${said}.`, remedyOf(verdict.words))
+      return say('failure', `${where} cannot be reached: ${said}.`, remedyOf(verdict.message))
   }
 }
 
-function remedyOf(words: string): string {
-  if (/certificate|self.signed|SSL|TLS|CERT_|UNABLE_TO_/i.test(words)) {
+function remedyOf(message: string): string {
+  if (/certificate|self.signed|SSL|TLS|CERT_|UNABLE_TO_/i.test(message)) {
     return 'Set OTEL_EXPORTER_OTLP_CERTIFICATE to the authority that signed its certificate, and check http against https.'
   }
-  if (/ENOTFOUND|EAI_AGAIN/.test(words)) return 'Check the name in the endpoint, and that this machine can resolve it.'
-  if (words.includes('ECONNREFUSED')) return 'Check host and port of the endpoint, and that the backend listens there.'
+  if (/ENOTFOUND|EAI_AGAIN/.test(message))
+    return 'Check the name in the endpoint, and that this machine can resolve it.'
+  if (message.includes('ECONNREFUSED'))
+    return 'Check host and port of the endpoint, and that the backend listens there.'
   return 'Check the endpoint, the firewall and the proxies between here and there.'
 }
 

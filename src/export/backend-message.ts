@@ -1,15 +1,15 @@
-// What a backend says in a body, as one short line in its own words: google.rpc.Status, JSON, a web page or plain text.
+// What a backend says in a body, as one short line: google.rpc.Status, JSON, a web page or plain text.
 import protobuf from 'protobufjs/minimal.js'
 import { briefly } from '../lib/redaction.ts'
 
-/** Longer words are cut. */
+/** Longer messages are cut. */
 const longest = 300
 
-/** The words in a body; undefined when there are none. */
-export function wordsOf(body: Uint8Array, contentType: string | undefined): string | undefined {
+/** The message in a body; undefined when there is none. */
+export function messageOf(body: Uint8Array, contentType: string | undefined): string | undefined {
   if (body.length === 0) return undefined
   const text = new TextDecoder().decode(body)
-  const said = isProtobuf(contentType) || isBinary(text) ? rpcMessage(body) : textWords(text, contentType)
+  const said = isProtobuf(contentType) || isBinary(text) ? rpcMessage(body) : textMessage(text, contentType)
   return shorten(said ?? '')
 }
 
@@ -35,7 +35,7 @@ function isBinary(text: string): boolean {
 }
 
 /**
- * `message` of a google.rpc.Status, which is what an OTLP/HTTP error body holds (OTLP specification, "Failures";
+ * `message` of a google.rpc.Status, which is what an OTLP/HTTP error body is (OTLP specification, "Failures";
  * status.proto: `int32 code = 1; string message = 2; repeated Any details = 3`).
  */
 function rpcMessage(body: Uint8Array): string | undefined {
@@ -52,35 +52,35 @@ function rpcMessage(body: Uint8Array): string | undefined {
   return undefined
 }
 
-function textWords(text: string, contentType: string | undefined): string {
-  if (isWebPage(contentType) || /^\s*<(!doctype|html|head|body)/i.test(text)) return pageWords(text)
+function textMessage(text: string, contentType: string | undefined): string {
+  if (isWebPage(contentType) || /^\s*<(!doctype|html|head|body)/i.test(text)) return pageMessage(text)
   try {
-    return jsonWords(JSON.parse(text)) ?? text
+    return jsonMessage(JSON.parse(text)) ?? text
   } catch {
     return text
   }
 }
 
 /** The title, which is where proxies put their reason; else the page without its tags. */
-function pageWords(page: string): string {
+function pageMessage(page: string): string {
   const title = /<title[^>]*>([^<]*)</i.exec(page)?.[1]?.trim()
   if (title !== undefined && title !== '') return title
   return page.replace(/<(script|style)\b[\s\S]*?<\/\1>/gi, ' ').replace(/<[^>]*>/g, ' ')
 }
 
-/** Where backends put their words, best first. */
-const wordFields = ['message', 'error_description', 'detail', 'error', 'errors', 'reason', 'msg', 'title']
+/** The fields where backends put their message, best first. */
+const messageFields = ['message', 'error_description', 'detail', 'error', 'errors', 'reason', 'msg', 'title']
 
-function jsonWords(value: unknown, depth = 0): string | undefined {
+function jsonMessage(value: unknown, depth = 0): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value !== 'object' || value === null || depth > 4) return undefined
   if (Array.isArray(value)) {
-    const all = value.map(inner => jsonWords(inner, depth + 1)).filter(words => words !== undefined)
+    const all = value.map(inner => jsonMessage(inner, depth + 1)).filter(message => message !== undefined)
     return all.length > 0 ? all.join('; ') : undefined
   }
-  for (const field of wordFields) {
-    const words = jsonWords((value as Record<string, unknown>)[field], depth + 1)
-    if (words !== undefined && words !== '') return words
+  for (const field of messageFields) {
+    const message = jsonMessage((value as Record<string, unknown>)[field], depth + 1)
+    if (message !== undefined && message !== '') return message
   }
   return undefined
 }

@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { rpcStatus } from './backend.ts'
 import { Secret } from '../../src/lib/secret.ts'
-import { wordsOf } from '../../src/export/backend-words.ts'
+import { messageOf } from '../../src/export/backend-message.ts'
 
-const say = (body: string, contentType?: string): string | undefined => wordsOf(Buffer.from(body), contentType)
+const say = (body: string, contentType?: string): string | undefined => messageOf(Buffer.from(body), contentType)
 
-describe("a backend's words", () => {
-  it('are the message of a google.rpc.Status, even where the content type is not told', () => {
+describe("a backend's message", () => {
+  it('are the message of a google.rpc.Status, even without a content type', () => {
     const { body } = rpcStatus('no such tenant')
-    expect(wordsOf(body as Uint8Array, 'application/x-protobuf')).toBe('no such tenant')
-    expect(wordsOf(body as Uint8Array, undefined)).toBe('no such tenant')
+    expect(messageOf(body as Uint8Array, 'application/x-protobuf')).toBe('no such tenant')
+    expect(messageOf(body as Uint8Array, undefined)).toBe('no such tenant')
   })
 
   it.each([
@@ -21,8 +21,8 @@ describe("a backend's words", () => {
     ['{"errors":["one","two"]}', 'one; two'],
     ['"just text"', 'just text'],
     ['{"status":7}', '{"status":7}'],
-  ])('are found in JSON: %s', (body, words) => {
-    expect(say(body, 'application/json')).toBe(words)
+  ])('are found in JSON: %s', (body, message) => {
+    expect(say(body, 'application/json')).toBe(message)
   })
 
   it('are the title of a web page, else its text', () => {
@@ -48,10 +48,10 @@ describe("a backend's words", () => {
         fc.constantFrom('application/x-protobuf', 'application/json', 'text/html', undefined),
         (body, contentType) => {
           const hidden = new Secret('hunter2-secret').reveal()
-          const words = wordsOf(Buffer.concat([body, Buffer.from(hidden)]), contentType) ?? ''
-          expect(words).not.toContain(hidden)
-          expect(words.length).toBeLessThanOrEqual(301)
-          expect(words).not.toMatch(/\p{Cc}/u)
+          const message = messageOf(Buffer.concat([body, Buffer.from(hidden)]), contentType) ?? ''
+          expect(message).not.toContain(hidden)
+          expect(message.length).toBeLessThanOrEqual(301)
+          expect(message).not.toMatch(/\p{Cc}/u)
         },
       ),
     )

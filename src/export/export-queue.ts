@@ -1,50 +1,50 @@
-// One lane: a destination's queue for one signal. Its loop leases, its shipments send and settle.
+// One export queue: what is pending for one destination and one signal. Its loop leases batches, which are sent and settled.
 //
-// A turn of the loop: is there room in flight? does the destination's circuit breaker (`circuit-breaker.ts`) allow it?
-// Then one lease goes off as a shipment (`shipment.ts`), and the next turn comes at once; an empty lease lets the loop rest
-// until the next item is due, something new is frozen, a shipment ends or the breaker closes. Lanes share nothing but the breaker
-// of their destination, so one that is down delays no other.
-import { createLedger, type ExportMeters, type LaneCounters, type LastError } from './ledger.ts'
+// A turn of the loop: is there room in flight? does the destination's circuit breaker (`circuit-breaker.ts`) allow it? Then a batch is
+// leased and sent (`batch-sender.ts`) while the next turn comes at once. An empty lease lets the loop rest until the next entry is due,
+// a snapshot is taken, a batch ends or the breaker closes. Queues share nothing but the breaker of their destination, so one that is
+// down delays no other.
+import { createExportStats, type ExportMeters, type ExportCounters, type LastError } from './export-stats.ts'
 import { createLoop } from '../lib/loop.ts'
 import { reasonOf } from '../lib/fault.ts'
-import { Shipment, type Cargo, type Road } from './shipment.ts'
+import { BatchSender, type LeasedBatch, type BatchContext } from './batch-sender.ts'
 import type { BackoffOptions } from '../lib/backoff.ts'
 import { elapsed, timeOfDay, type Clock } from '../lib/clock.ts'
-import type { Encode } from './parcel.ts'
+import type { Encode } from './encoded-item.ts'
 import type { Outbox, OutboxLease, ExportQueue } from '../store/ports/outbox.ts'
 import type { CircuitState, QueueBreaker, TripCause } from './circuit-breaker.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Sender } from './sender.ts'
 
-export interface LaneLimits {
-  /** Items in one lease. */
+export interface QueueLimits {
+  /** Entries in one lease. */
   readonly batchItems: number
-  /** Bytes of one request before compression; a single larger item still goes, alone. */
+  /** Bytes of one request before compression; a single larger entry is still sent, alone. */
   readonly batchBytes: number
   /** Bytes of one lease as the store holds them: all of it is in memory at once. */
   readonly leaseBytes: number
   /** Leases under way at a time. */
   readonly inFlight: number
-  /** Pauses of the lane after failures, and of an item that is set apart. */
+  /** Pauses after failures: of the queue, and of an entry that fails by itself. */
   readonly pauses: BackoffOptions
 }
 
-export interface LaneOptions {
-  readonly lane: ExportQueue
-  readonly exports: Outbox
+export interface ExportQueueOptions {
+  readonly queue: ExportQueue
+  readonly outbox: Outbox
   readonly encode: Encode
   readonly sender: Sender
   /** The endpoint's time-out, ms. */
   readonly timeoutMs: number
   readonly breaker: QueueBreaker
-  readonly limits: LaneLimits
+  readonly limits: QueueLimits
   readonly clock: Clock
   readonly log: Log
   readonly meters?: ExportMeters | undefined
 }
 
-export interface LaneView {
+export interface QueueView {
   /** Of its circuit breaker. */
   readonly state: CircuitState
   /** Why it is not closed. */
@@ -53,57 +53,57 @@ export interface LaneView {
   readonly nextTry?: Millis | undefined
   readonly lastError?: LastError | undefined
   readonly lastSuccess?: Millis | undefined
-  readonly counters: Readonly<LaneCounters>
+  readonly counters: Readonly<ExportCounters>
 }
 
-export interface RunningLane {
-  readonly lane: ExportQueue
+export interface RunningQueue {
+  readonly queue: ExportQueue
   start(): void
-  /** Something new is owed, or the circuit breaker closed. */
+  /** Something new is pending, or the circuit breaker closed. */
   wake(): void
   /** Resolves when nothing more can be sent now: nothing is due, or the backend does not take it. */
   rest(): Promise<void>
   /** Leases no more; resolves when what is in flight is settled. After `deadlineMs` requests are cut. */
   stop(deadlineMs: number): Promise<void>
-  view(): LaneView
+  view(): QueueView
 }
 
-/** Without news the store is asked at least this often, ms: leases run out, and other processes owe (`dead-letters retry`). */
+/** Without news the store is asked at least this often, ms: leases run out, and other processes add entries (`dead-letters retry`). */
 const longestRest = 1_000
 /** And at most this often. */
 const shortestRest = 100
-/** For settling what was cut, ms. */
+/** For settling what was in flight when requests were cut, ms. */
 const grace = 2_000
 
-export function createLane(options: LaneOptions): RunningLane {
-  const { lane, exports, encode, sender, breaker, limits, clock, timeoutMs } = options
-  const log = options.log.child({ destination: lane.destination, signal: lane.signal })
-  const ledger = createLedger(lane, clock, log, options.meters)
+export function createExportQueue(options: ExportQueueOptions): RunningQueue {
+  const { queue, outbox, encode, sender, breaker, limits, clock, timeoutMs } = options
+  const log = options.log.child({ destination: queue.destination, signal: queue.signal })
+  const stats = createExportStats(queue, clock, log, options.meters)
   const inFlight = new Set<Promise<void>>()
   /** A send may take two time-outs; a lease leaves room for more than one send. */
   const longestSend = 2 * timeoutMs + 5_000
-  const holdMs = 2 * longestSend + 20_000
+  const leaseMs = 2 * longestSend + 20_000
   let stopping = false
-  /** Shipments whose items the store cannot note at the moment: when their lease runs out these would be leased, and sent, again. */
+  /** Batches that the store does not settle at the moment: when their leases run out, the entries would be leased, and sent, again. */
   let unsettled = 0
   let resting: (() => void)[] = []
 
   const { batchBytes, pauses } = limits
   const isStopping = (): boolean => stopping
-  const road: Road = {
-    ...{ exports, encode, sender, breaker, ledger, batchBytes, pauses, longestSend, isStopping, clock, log },
-    holdUp: () => {
+  const context: BatchContext = {
+    ...{ outbox, encode, sender, breaker, stats, batchBytes, pauses, longestSend, isStopping, clock, log },
+    pauseLeasing: () => {
       unsettled += 1
       return () => (unsettled -= 1)
     },
   }
 
   const loop = createLoop({
-    name: `export of ${lane.signal} to ${lane.destination}`,
+    name: `export of ${queue.signal} to ${queue.destination}`,
     clock,
     log,
     turn: async () => {
-      // Those who ask for rest during the turn may know of something that it did not see.
+      // Who calls `rest` during a turn may know of an entry that this turn did not see: only the next one answers.
       const waiting = resting
       resting = []
       const rest = await turn().catch((error: unknown) => {
@@ -116,7 +116,7 @@ export function createLane(options: LaneOptions): RunningLane {
     },
   })
 
-  /** Leases and sends off one batch, if it may; answers how long there is nothing to do, ms. */
+  /** Leases one batch and begins to send it, if it may; answers how long there is nothing to do, ms. */
   async function turn(): Promise<number> {
     if (unsettled > 0) return shortestRest
     if (stopping || inFlight.size >= (breaker.isProven ? limits.inFlight : 1)) return longestRest
@@ -124,30 +124,30 @@ export function createLane(options: LaneOptions): RunningLane {
     if (admission.may === 'wait') return Math.min(admission.ms, longestRest)
     const isProbe = admission.may === 'probe'
     const size = Math.min(admission.items, limits.batchItems)
-    const leaseEnd = elapsed(clock) + holdMs
-    const leaseEndOfDay = clock.now() + holdMs
+    const leaseEnd = elapsed(clock) + leaseMs
+    const leaseEndOfDay = clock.now() + leaseMs
     let lease: OutboxLease | undefined
     try {
-      lease = await exports.lease(lane, size, holdMs, limits.leaseBytes)
+      lease = await outbox.lease(queue, size, leaseMs, limits.leaseBytes)
     } finally {
       if (isProbe && (lease === undefined || isEmpty(lease))) breaker.probed()
     }
     if (!isEmpty(lease)) {
-      ship({ lease, leaseEnd, leaseEndOfDay, isProbe })
+      send({ lease, leaseEnd, leaseEndOfDay, isProbe })
       return 0
     }
-    return Math.min(longestRest, Math.max(shortestRest, (await exports.dueIn(lane)) ?? longestRest))
+    return Math.min(longestRest, Math.max(shortestRest, (await outbox.dueIn(queue)) ?? longestRest))
   }
 
-  function ship(cargo: Cargo): void {
-    const done = new Shipment(road, cargo)
+  function send(batch: LeasedBatch): void {
+    const done = new BatchSender(context, batch)
       .run()
       .catch((error: unknown) => {
-        log.error({ reason: reasonOf(error) }, 'what became of exports could not be noted: they may be sent again')
+        log.error({ reason: reasonOf(error) }, 'what became of exports could not be stored: they may be sent again')
       })
       .finally(() => {
         inFlight.delete(done)
-        if (cargo.isProbe) breaker.probed()
+        if (batch.isProbe) breaker.probed()
         loop.wake()
       })
     inFlight.add(done)
@@ -159,7 +159,7 @@ export function createLane(options: LaneOptions): RunningLane {
   }
 
   return {
-    lane,
+    queue,
     start: () => loop.start(),
     wake: () => loop.wake(),
     rest: () =>
@@ -181,9 +181,9 @@ export function createLane(options: LaneOptions): RunningLane {
       state: breaker.state,
       cause: breaker.cause,
       nextTry: timeOfDay(breaker.nextTry, clock),
-      lastError: ledger.lastError,
-      lastSuccess: ledger.lastSuccess,
-      counters: { ...ledger.counters },
+      lastError: stats.lastError,
+      lastSuccess: stats.lastSuccess,
+      counters: { ...stats.counters },
     }),
   }
 }

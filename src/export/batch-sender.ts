@@ -1,0 +1,250 @@
+// Sends one leased batch: its entries are encoded, packed into requests, sent, and settled by the verdict of each answer.
+//
+// An entry whose requests failed five times with a 5xx or an unknown outcome is a suspect: it is sent alone, after the others, and has a
+// back-off of its own. A request that is refused for its content is halved until the refused entries stand alone: of eight entries with one that
+// is refused, that takes seven requests. Whatever ends a batch early (a failure, refused credentials, the end of the lease), the rest is
+// handed back unsent.
+import { backoff, type BackoffOptions } from '../lib/backoff.ts'
+import { blames, sentenceOf, type Later, type Unacceptable } from './verdict.ts'
+import { encoded, joined, type Encode, type EncodedItem } from './encoded-item.ts'
+import { elapsed, type Clock } from '../lib/clock.ts'
+import { StoreError } from '../lib/fault.ts'
+import type { OutboxEntry, OutboxLease, Outbox, Settlement } from '../store/ports/outbox.ts'
+import type { QueueBreaker } from './circuit-breaker.ts'
+import type { ExportStats } from './export-stats.ts'
+import type { Log } from '../lib/log.ts'
+import type { Millis } from '../model/instant.ts'
+import type { Sender } from './sender.ts'
+
+/** What all batches of an export queue share. */
+export interface BatchContext {
+  readonly outbox: Pick<Outbox, 'settle'>
+  readonly encode: Encode
+  readonly sender: Pick<Sender, 'send'>
+  readonly breaker: QueueBreaker
+  readonly stats: ExportStats
+  /** Bytes of one request before compression; a single larger entry is still sent, alone. */
+  readonly batchBytes: number
+  /** Pauses of a suspect. */
+  readonly pauses: BackoffOptions
+  /** No send takes longer, ms. */
+  readonly longestSend: number
+  /** Called when the store does not take settlements: until the answer is called, the queue leases nothing. */
+  readonly pauseLeasing: () => () => void
+  /** The queue stops: no other request begins. */
+  readonly isStopping: () => boolean
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface LeasedBatch {
+  readonly lease: OutboxLease
+  /** Until then the entries are this process's, by `elapsed`. */
+  readonly leaseEnd: Millis
+  /** The same by the time of day: while a machine sleeps, the other clock stands still and the database's goes on. */
+  readonly leaseEndOfDay: Millis
+  /** Admitted by a half-open circuit breaker. */
+  readonly isProbe: boolean
+}
+
+/** From this many tries on an entry is a suspect. */
+const suspectAfter = 5
+/** When so many suspects in a row fail, the backend is the reason rather than each of them. */
+const mostFailedSuspects = 3
+/** The reason of a dead letter that no backend has seen. */
+const damage = 'what is stored of it is damaged: nothing can be sent'
+
+/** Of a settlement, also where the lease has run out meanwhile. */
+const leastTries = 3
+
+export class BatchSender {
+  readonly #context: BatchContext
+  readonly #batch: LeasedBatch
+  /** Ids that are not settled yet. */
+  readonly #unsettled: Set<number>
+  readonly #refused: { entry: OutboxEntry; verdict: Unacceptable; began: number }[] = []
+  #failedSuspects = 0
+  #lost = false
+
+  constructor(context: BatchContext, batch: LeasedBatch) {
+    this.#context = context
+    this.#batch = batch
+    const { items, damaged } = batch.lease
+    this.#unsettled = new Set([...items, ...damaged].map(({ id }) => id))
+  }
+
+  /** Resolves when every entry is settled. Rejects when the store does not take the settlements while the lease lasts. */
+  async run(): Promise<void> {
+    const { items, damaged } = this.#batch.lease
+    await this.#settle(damaged.map(({ id }) => ({ id, as: 'rejected', status: 0, error: damage })))
+    const arrived =
+      (await this.#deliverPacked(items.filter(({ tries }) => tries < suspectAfter))) &&
+      (await this.#deliverSuspects(items.filter(({ tries }) => tries >= suspectAfter)))
+    await this.#settleRefused(arrived)
+    await this.#settle([...this.#unsettled].map(id => ({ id, as: 'unsent' })))
+  }
+
+  /** False, as everywhere below: the batch ends here. */
+  async #deliverPacked(entries: readonly OutboxEntry[]): Promise<boolean> {
+    let pack: EncodedItem[] = []
+    let size = 0
+    for await (const item of this.#encoded(entries)) {
+      if (pack.length > 0 && size + item.bytes.length > this.#context.batchBytes) {
+        if (!(await this.#deliver(pack))) return false
+        pack = []
+        size = 0
+      }
+      pack.push(item)
+      size += item.bytes.length
+    }
+    return pack.length === 0 || this.#deliver(pack)
+  }
+
+  async #deliverSuspects(entries: readonly OutboxEntry[]): Promise<boolean> {
+    for await (const item of this.#encoded(entries)) if (!(await this.#deliver([item], true))) return false
+    return true
+  }
+
+  /** An entry that cannot be encoded is a dead letter by itself; one that has nothing of this signal is done. */
+  async *#encoded(entries: readonly OutboxEntry[]): AsyncGenerator<EncodedItem> {
+    for await (const found of encoded(entries, this.#context.encode)) {
+      if ('reason' in found) await this.#reject(found.entry, 0, found.reason)
+      else if (found.bytes.length > 0) yield found
+      else await this.#settle([{ id: found.entry.id, as: 'delivered' }])
+    }
+  }
+
+  async #deliver(items: readonly EncodedItem[], alone = false): Promise<boolean> {
+    if (!this.#mayGoOn()) return false
+    const { sender, breaker, stats } = this.#context
+    const body = joined(items)
+    const sent = await sender.send(body)
+    stats.answered(sent, items.length, body.length)
+    const { verdict, began } = sent
+    switch (verdict.as) {
+      case 'delivered':
+        breaker.accepted(began)
+        this.#failedSuspects = 0
+        await this.#settle(items.map(({ entry: { id } }) => ({ id, as: 'delivered' })))
+        return true
+      case 'unauthorized':
+        breaker.unauthorized(verdict, sent.token, began)
+        await this.#putOff(items, 0, sentenceOf(verdict), false)
+        return false
+      case 'unacceptable':
+        breaker.authorized(began)
+        return this.#divide(items, verdict, began)
+      case 'later':
+        return this.#fail(items, verdict, began, alone)
+    }
+  }
+
+  async #divide(items: readonly EncodedItem[], verdict: Unacceptable, began: number): Promise<boolean> {
+    const [only, ...others] = items
+    if (only !== undefined && others.length === 0) {
+      this.#refused.push({ entry: only.entry, verdict, began })
+      return true
+    }
+    const middle = Math.ceil(items.length / 2)
+    return (await this.#deliver(items.slice(0, middle))) && (await this.#deliver(items.slice(middle)))
+  }
+
+  async #fail(items: readonly EncodedItem[], verdict: Later, began: number, alone: boolean): Promise<boolean> {
+    const { breaker, pauses, log } = this.#context
+    const [suspect] = items
+    if (!alone || suspect === undefined || !blames(verdict)) {
+      await this.#putOff(items, breaker.unavailable(verdict, began), sentenceOf(verdict), blames(verdict))
+      return false
+    }
+    // Retry-After is meant for all; without it only several suspects in a row stop the queue.
+    this.#failedSuspects += 1
+    const stops = this.#failedSuspects >= mostFailedSuspects || verdict.retryAfterMs !== undefined
+    const queuePause = stops ? breaker.unavailable(verdict, began) : 0
+    const { id, tries, chunk } = suspect.entry
+    const pause = Math.max(queuePause, backoff(tries - suspectAfter + 1, pauses))
+    if (tries === suspectAfter) {
+      log.warn(
+        { export: id, ...chunk.key, reason: sentenceOf(verdict) },
+        'an export keeps failing: it is sent alone from now on',
+      )
+    }
+    await this.#putOff(items, pause, sentenceOf(verdict), true)
+    return !stops
+  }
+
+  /** Refused singles are dead letters, unless this destination has accepted nothing yet: then they wait with all others. */
+  async #settleRefused(arrived: boolean): Promise<void> {
+    const [first] = this.#refused
+    if (first === undefined) return
+    const { breaker } = this.#context
+    const forMs = arrived ? breaker.unacceptable(first.verdict, first.began) : 0
+    if (breaker.hasAccepted) {
+      for (const { entry, verdict } of this.#refused) await this.#reject(entry, verdict.status, verdict.message)
+      return
+    }
+    await this.#settle(
+      this.#refused.map(({ entry: { id }, verdict }) => {
+        return { id, as: 'later', forMs, error: sentenceOf(verdict), counted: false }
+      }),
+    )
+  }
+
+  #mayGoOn(): boolean {
+    const { breaker, clock, longestSend, isStopping } = this.#context
+    const { leaseEnd, leaseEndOfDay, isProbe } = this.#batch
+    const now = elapsed(clock)
+    if (this.#lost || isStopping()) return false
+    if (now + longestSend > leaseEnd || clock.now() + longestSend > leaseEndOfDay) return false
+    return breaker.maySend(isProbe)
+  }
+
+  /** Another replica has the entries by now, and this one may neither send nor settle any of them. */
+  #lose(lost: number): void {
+    this.#lost = true
+    this.#context.log.warn(
+      { lost },
+      'exports were settled too late: their lease had run out, and another replica has them',
+    )
+  }
+
+  async #reject(entry: OutboxEntry, status: number, error: string): Promise<void> {
+    const { log } = this.#context
+    log.error({ export: entry.id, ...entry.chunk.key, status, reason: error }, 'an export was refused: a dead letter')
+    await this.#settle([{ id: entry.id, as: 'rejected', status, error }])
+  }
+
+  async #putOff(items: readonly EncodedItem[], forMs: number, error: string, counted: boolean): Promise<void> {
+    await this.#settle(items.map(({ entry: { id } }) => ({ id, as: 'later', forMs, error, counted })))
+  }
+
+  /**
+   * Tried again while the lease lasts, and for as long as the store does not answer: what is delivered and not settled would be
+   * sent twice. All settlements are of one kind.
+   */
+  async #settle(settlements: readonly Settlement[]): Promise<void> {
+    const [first] = settlements
+    if (first === undefined) return
+    const { outbox, stats, clock, pauseLeasing, isStopping } = this.#context
+    const { lease, leaseEnd } = this.#batch
+    let resumeLeasing: (() => void) | undefined
+    for (const { id } of settlements) this.#unsettled.delete(id)
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const { lost } = await outbox.settle(lease.token, settlements)
+        resumeLeasing?.()
+        stats.count('lost', lost)
+        if (lost > 0) this.#lose(lost)
+        if (first.as !== 'unsent') stats.count(first.as, settlements.length - lost)
+        return
+      } catch (error) {
+        resumeLeasing ??= pauseLeasing()
+        const isOver = elapsed(clock) >= leaseEnd && tries >= leastTries
+        if (isOver && (isStopping() || !(error instanceof StoreError))) {
+          resumeLeasing()
+          throw error
+        }
+        await clock.sleep(backoff(tries, { first: 100, max: 2_000 }))
+      }
+    }
+  }
+}

@@ -1,0 +1,51 @@
+// An outbox entry as the bytes of a request, and how several become one request.
+import { reasonOf } from '../lib/fault.ts'
+import type { OutboxEntry } from '../store/ports/outbox.ts'
+import type { Chunk } from '../model/chunk.ts'
+
+/**
+ * The chunks as one protobuf request; empty when the signal has nothing of them. Called with one chunk at a time: requests
+ * of one signal are joined by joining their bytes (repeated fields of protobuf merge).
+ */
+export type Encode = (chunks: readonly Chunk[]) => Uint8Array
+
+export interface EncodedItem {
+  readonly entry: OutboxEntry
+  readonly bytes: Uint8Array
+}
+
+/** This entry cannot be encoded: no other suffers from it. */
+export interface EncodeError {
+  readonly entry: OutboxEntry
+  readonly reason: string
+}
+
+/** After so long encoding lets the event loop do other work, ms. */
+const longestTurn = 10
+
+/** Encodes one entry after the other, as they are asked for. */
+export async function* encoded(
+  entries: readonly OutboxEntry[],
+  encode: Encode,
+): AsyncGenerator<EncodedItem | EncodeError> {
+  let since = performance.now()
+  for (const entry of entries) {
+    if (performance.now() - since > longestTurn) {
+      await new Promise(resolve => setImmediate(resolve))
+      since = performance.now()
+    }
+    let found: EncodedItem | EncodeError
+    try {
+      found = { entry, bytes: encode([entry.chunk]) }
+    } catch (error) {
+      found = { entry, reason: `cannot be encoded: ${reasonOf(error)}` }
+    }
+    yield found
+  }
+}
+
+/** One request's body. */
+export function joined(items: readonly EncodedItem[]): Uint8Array {
+  const [first, ...others] = items
+  return first !== undefined && others.length === 0 ? first.bytes : Buffer.concat(items.map(({ bytes }) => bytes))
+}

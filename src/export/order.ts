@@ -1,9 +1,0 @@
-// Which of two moments of this process came first: clocks are too coarse for that, and may be set back.
-
-let last = 0
-
-/** Greater than every answer before. */
-export function tick(): number {
-  last += 1
-  return last
-}
