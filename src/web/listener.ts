@@ -28,6 +28,12 @@ export interface Limits {
   readonly connections: number
 }
 
+/**
+ * Connections that wait to be accepted, as far as the system lets them. More than a listener may hold: what does not fit is dropped, and
+ * an honest sender tries again after 1, 3, 7, 15 s.
+ */
+const queued = 4_096
+
 export const defaultLimits: Limits = { headers: 10_000, request: 20_000, keepAlive: 75_000, connections: 2_048 }
 
 /** Certificate chain and private key, PEM. */
@@ -104,7 +110,7 @@ export function createListener(options: ListenerOptions): Listener {
     register: routes => void app.register(routes, { prefix: basePath }),
     start: async () => {
       try {
-        await app.listen({ host: options.host, port: options.port, backlog: limits.connections })
+        await app.listen({ host: options.host, port: options.port, backlog: queued })
       } catch (error) {
         await app.close()
         if (!isSystemError(error)) throw error
