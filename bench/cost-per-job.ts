@@ -1,5 +1,5 @@
 // Whether a job in a pipeline of 2,000 costs more than one in a pipeline of 20: webhook to encoded trace.
-import { encoded, partsOf, timed } from './work.ts'
+import { encoded, chunksOf, timed } from './work.ts'
 import { bodiesOf, finishedPipeline, pipelineEvent } from './payload.ts'
 import { plansOf, type Mix } from './plans.ts'
 import type { Question } from './question.ts'
@@ -44,5 +44,5 @@ function mixed(mix: Mix, count: number): Some {
 
 /** Of one job. */
 function microseconds({ jobs, bodies }: Some): number {
-  return (timed(() => bodies.forEach(body => encoded(partsOf(body)))) * 1_000) / jobs
+  return (timed(() => bodies.forEach(body => encoded(chunksOf(body)))) * 1_000) / jobs
 }

@@ -1,5 +1,5 @@
 // Encoding a pipeline's trace, against JSON.parse of the webhook it came from.
-import { encoded, partsOf, timed } from './work.ts'
+import { encoded, chunksOf, timed } from './work.ts'
 import { bodiesOf, finishedPipeline } from './payload.ts'
 import type { Question } from './question.ts'
 
@@ -10,18 +10,18 @@ export const encode: Question = {
   asked: { atMost: 1.5 },
   unit: 'µs',
   times: { full: 25, quick: 9 },
-  terms: () => 'Pipelines of 20 jobs, 64 different ones in turn; from the frozen part to the bytes of the request.',
+  terms: () => 'Pipelines of 20 jobs, 64 different ones in turn; from the snapshot to the bytes of the request.',
   rounds: async function* () {
     const bodies = bodiesOf(finishedPipeline(20), 64)
-    const parts = bodies.map(partsOf)
+    const chunks = bodies.map(chunksOf)
     const turns = [0, 1, 2]
     // Warm: what is measured is a daemon that has run for a while.
     for (let n = 0; n < 20; n += 1) {
-      parts.forEach(encoded)
+      chunks.forEach(encoded)
       bodies.forEach(parsed)
     }
     for (;;) {
-      const ours = timed(() => turns.forEach(() => parts.forEach(encoded)))
+      const ours = timed(() => turns.forEach(() => chunks.forEach(encoded)))
       const rival = timed(() => turns.forEach(() => bodies.forEach(parsed)))
       const each = 1_000 / (turns.length * bodies.length)
       yield { ours: ours * each, rival: rival * each }

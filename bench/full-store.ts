@@ -21,7 +21,7 @@ export const filledEnv = { PIPESPAN_STORE_MAX_SIZE: '200GiB' } as const
 
 export interface FilledStore extends Disposable {
   readonly folder: string
-  /** The first of a million numbers of pipelines that it has not heard of; others each time. */
+  /** The first of a million pipeline ids that are not in it yet; others each time. */
   newPipelines(): number
 }
 

@@ -1,4 +1,4 @@
-// What a load sends: finished pipelines one after the other, or everything that a platform tells of many at the same time.
+// What a load sends: finished pipelines one after the other, or everything that a platform reports of many at the same time.
 import { finishedPipeline, jobEvent, oneOf, pipelineEvent, type Template } from './payload.ts'
 import { plansOf } from './plans.ts'
 import type { Hook } from './load.ts'
@@ -23,12 +23,12 @@ export function platformMix(): () => Hook {
   const life = lifeOf(20)
   let sent = 0
   return () => {
-    const lane = sent % atOnce
-    const step = Math.floor(sent / atOnce) + Math.floor((lane * life.length) / atOnce)
+    const slot = sent % atOnce
+    const step = Math.floor(sent / atOnce) + Math.floor((slot * life.length) / atOnce)
     sent += 1
     const event = life[step % life.length]
     if (event === undefined) throw new RangeError('a life has no such step')
-    return { ...event, pipeline: Math.floor(step / life.length) * atOnce + lane }
+    return { ...event, pipeline: Math.floor(step / life.length) * atOnce + slot }
   }
 }
 
@@ -47,9 +47,10 @@ function lifeOf(jobs: number): Omit<Hook, 'pipeline'>[] {
   const all = Array.from({ length: jobs }, (_, job) => job)
   const life = [ofPipeline(0), ...all.map(job => ofJob(job, 'created'))]
   for (const job of all) {
-    // Spread over the jobs: a pipeline tells of itself whenever its status or a stage changes.
-    const told = Math.floor(((job + 1) * (pipelineEvents - 2)) / jobs) - Math.floor((job * (pipelineEvents - 2)) / jobs)
-    life.push(ofJob(job, 'running'), ...(told > 0 ? [ofPipeline((job + 0.5) / jobs)] : []), ofJob(job, 'finished'))
+    // Spread over the jobs: a pipeline event comes whenever its status or a stage changes.
+    const reports =
+      Math.floor(((job + 1) * (pipelineEvents - 2)) / jobs) - Math.floor((job * (pipelineEvents - 2)) / jobs)
+    life.push(ofJob(job, 'running'), ...(reports > 0 ? [ofPipeline((job + 0.5) / jobs)] : []), ofJob(job, 'finished'))
   }
   return [...life, ofPipeline(1)]
 }

@@ -1,4 +1,4 @@
-// Webhooks worked off per second when a platform tells everything of its pipelines, against a bare server with the same.
+// Webhooks worked off per second when a platform reports every change of its pipelines, against a bare server with the same.
 import { answeredPerSecond } from './load.ts'
 import { fullLoad } from './full-load.ts'
 import { platformMix } from './hooks.ts'

@@ -91,11 +91,11 @@ function partsOf({ views, runs: all, outbox: exports, inbox, notes, repositories
       ...{ startedAt: 0, received: 0, accepted: 0, duplicate: 0, ignored: {}, refused: [] },
       ...{ processed: 0, unparseable: 0, excluded: 0, attempts: 0, supplements: 0, apiClients: {} },
     }),
-    exported: parts =>
-      parts.flatMap(part =>
-        toTraces(part, settings).map(span => ({
+    exported: chunks =>
+      chunks.flatMap(chunk =>
+        toTraces(chunk, settings).map(span => ({
           ...waterfallSpanOf(span),
-          attempt: part.attempt,
+          attempt: chunk.attempt,
           resource: span.resource.attributes,
         })),
       ),

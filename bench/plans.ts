@@ -19,7 +19,7 @@ export interface PlannedJob {
   /** Seconds after the pipeline's creation. */
   readonly startedAt: number
   readonly finishedAt: number
-  /** Seconds, with the fraction that the platform tells. */
+  /** Seconds, with the fraction that the platform reports. */
   readonly duration: number
   readonly queued: number
   readonly runner: number

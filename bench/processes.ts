@@ -122,7 +122,7 @@ export function residentBytes(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1024
 }
 
-/** Processor time of a process so far, of all its threads, ms. Linux tells it in ticks of 10 ms. */
+/** Processor time of a process so far, of all its threads, ms. Linux counts it in ticks of 10 ms. */
 export function processorMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
   // After the name, which may hold anything but a last parenthesis: fields 14 and 15 of proc(5), user and system time.

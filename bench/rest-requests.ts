@@ -4,9 +4,9 @@ import { Random } from '../src/demo/platform/random.ts'
 import { scenarios, type ScenarioName } from '../src/demo/platform/scenarios.ts'
 import type { Question } from './question.ts'
 
-export const restHeard: Question = {
-  id: 'rest-heard',
-  name: 'REST requests per finished pipeline heard by webhook',
+export const restWebhook: Question = {
+  id: 'rest-webhook',
+  name: 'REST requests per finished pipeline reported by webhook',
   against: 'its jobs and its bridges',
   ...common(true),
 }
@@ -18,7 +18,7 @@ export const restPolled: Question = {
   ...common(false),
 }
 
-function common(heard: boolean): Pick<Question, 'asked' | 'unit' | 'times' | 'terms' | 'rounds'> {
+function common(byWebhook: boolean): Pick<Question, 'asked' | 'unit' | 'times' | 'terms' | 'rounds'> {
   return {
     asked: { atMost: 1.25 },
     unit: 'requests',
@@ -28,7 +28,7 @@ function common(heard: boolean): Pick<Question, 'asked' | 'unit' | 'times' | 'te
       `A group of 10,000 projects polled every minute for ${minutesOf(quick)} simulated minutes, at any time 50 of them active ` +
       'and 5 new pipelines a minute: passing, failing, retried, of merge requests; budget 300 requests a minute.',
     rounds: async function* (quick) {
-      for (;;) yield await requests(heard, minutesOf(quick))
+      for (;;) yield await requests(byWebhook, minutesOf(quick))
     },
   }
 }
@@ -43,8 +43,13 @@ const projects = Array.from({ length: 10_000 }, (_, at) => {
 })
 const kinds: readonly ScenarioName[] = ['small', 'branch', 'mergeRequest', 'nightly', 'flakyRunner']
 
-async function requests(heard: boolean, minutes: number): Promise<{ ours: number; rival: number; seen: string }> {
-  await using world = await openPolledWorld({ projects, poll: { groups: ['acme'] }, hook: () => heard, perMinute: 300 })
+async function requests(byWebhook: boolean, minutes: number): Promise<{ ours: number; rival: number; seen: string }> {
+  await using world = await openPolledWorld({
+    projects,
+    poll: { groups: ['acme'] },
+    hook: () => byWebhook,
+    perMinute: 300,
+  })
   await sweepDone(world)
   const random = new Random(1)
   for (let turn = 0; turn < minutes; turn += 1) {
@@ -65,7 +70,7 @@ async function requests(heard: boolean, minutes: number): Promise<{ ours: number
   const about = world.api.asked.filter(isAboutOne).length
   const [ofRounds, ofAll] = [rounds / minutes, asked / minutes].map(perMinute => perMinute.toFixed(0))
   const seen = `${finished} pipelines; polling rounds came to ${ofRounds} requests a minute, everything to ${ofAll}`
-  return { ours: about / finished, rival: heard ? 2 : 3, seen }
+  return { ours: about / finished, rival: byWebhook ? 2 : 3, seen }
 }
 
 /** The first look at every project of the group was some time ago. */

@@ -16,7 +16,7 @@ import { mix } from './mix.ts'
 import { postgres } from './postgres.ts'
 import { readResults, textTable, writeResults } from './results.ts'
 import { reportResults } from './report.ts'
-import { restHeard, restPolled } from './rest-requests.ts'
+import { restWebhook, restPolled } from './rest-requests.ts'
 import { start } from './start.ts'
 import { sustained } from './sustained.ts'
 import { throughput } from './throughput.ts'
@@ -25,7 +25,7 @@ const questions = [
   ...[accept, sustained, mix],
   ...[cpu, encode, costPerJob],
   ...[throughput, start, memory, latency],
-  ...[postgres, restHeard, restPolled],
+  ...[postgres, restWebhook, restPolled],
 ]
 
 /** What takes microseconds goes first: behind the others the disk still writes, and the processor has other things in its caches. */
@@ -34,7 +34,7 @@ const asked = [encode, costPerJob, ...questions.filter(one => one !== encode && 
 // So that what was started is ended, and what was written removed.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
-const values = told()
+const values = commandLine()
 const only = values.only.flatMap(list => list.split(','))
 const unknown = only.filter(id => !questions.some(question => question.id === id))
 if (unknown.length > 0) {
@@ -61,7 +61,7 @@ if (values.record) reportResults()
 console.log(textTable(answers))
 if (answers.some(one => 'failed' in one)) process.exitCode = 1
 
-function told() {
+function commandLine() {
   try {
     return parseArgs({
       options: {

@@ -1,4 +1,4 @@
-// The part of a page that is made from results: between two markers, the rest is left as it is.
+// The section of a page that is made from results: between two markers, the rest is left as it is.
 
 const markers = ['<!-- results: written by `npm run bench -- --record` -->\n', '<!-- end of results -->'] as const
 

@@ -1,4 +1,4 @@
-// An OTLP backend that only counts: requests, pipelines (ResourceSpans) and bytes. Prints its port; GET /counts tells.
+// An OTLP backend that only counts: requests, pipelines (ResourceSpans) and bytes. Prints its port; GET /counts answers with them.
 import { gunzipSync } from 'node:zlib'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

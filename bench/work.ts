@@ -11,7 +11,7 @@ const settings = telemetrySettings({ profiles })
 const parseOptions = { profile: profiles.generic, traceparent: false }
 
 /** A finished pipeline's webhook as what would be sent for it. */
-export function partsOf(body: Uint8Array): readonly Chunk[] {
+export function chunksOf(body: Uint8Array): readonly Chunk[] {
   const parsed = parseDelivery({ event: 'Pipeline Hook', instance: 'https://git.example.com', body }, parseOptions)
   if (parsed.outcome !== 'observation') throw new Error(`the benchmark's webhook is ${parsed.outcome}`)
   const run = observedRun(parsed.observation)
@@ -19,8 +19,8 @@ export function partsOf(body: Uint8Array): readonly Chunk[] {
   return snapshotAttempt(run, [...run.jobs.values()], trace, false, 0, { chunkSize: 500 }).chunks
 }
 
-export function encoded(parts: readonly Chunk[]): number {
-  return parts.reduce((bytes, part) => bytes + encodeTraces([part], settings).length, 0)
+export function encoded(chunks: readonly Chunk[]): number {
+  return chunks.reduce((bytes, chunk) => bytes + encodeTraces([chunk], settings).length, 0)
 }
 
 /** Milliseconds. */
