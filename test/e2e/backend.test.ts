@@ -131,7 +131,7 @@ describe('a backend', () => {
 
     receiver.behave()
     const retried = await daemon.command('dead-letters', 'retry', String(letter?.id))
-    expect(retried).toMatchObject({ code: 0, stdout: expect.stringContaining('1 owed again') as string })
+    expect(retried).toMatchObject({ code: 0, stdout: expect.stringContaining('1 pending again') as string })
     await receiver.until(complete(truths.filter(({ id }) => id === letter?.pipelineId)))
     expect(await daemon.command('dead-letters', 'drop', '--all')).toMatchObject({ code: 0 })
     expect(await list()).toEqual([])

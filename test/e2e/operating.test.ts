@@ -20,7 +20,7 @@ describe('pipespan inbox', () => {
     expect((await daemon.command('inbox', 'list')).stdout).toMatch(/^0 waiting to be read, 0 could not be decoded/)
     const variables = [{ key: 'PASSWORD', value: 'hunter-2' }]
     await daemon.post(JSON.stringify({ object_kind: 'pipeline', object_attributes: { variables } }), pipelineHook)
-    await daemon.process.logged('could not be decoded')
+    await daemon.process.logged('a delivery is quarantined')
     const { kept } = await listed()
     expect(kept).toEqual([expect.objectContaining({ event: 'Pipeline Hook', reason: expect.any(String) as string })])
     const id = String(kept[0]?.id)
@@ -38,7 +38,7 @@ describe('pipespan inbox', () => {
     })
     // It is no clearer the second time, and kept again.
     const timesNotUnderstood = (): number =>
-      daemon.process.log.filter(({ msg }) => msg.includes('could not be decoded')).length
+      daemon.process.log.filter(({ msg }) => msg.includes('a delivery is quarantined')).length
     await daemon.process.logged(() => timesNotUnderstood() === 2, 5_000)
     expect((await listed()).kept).toHaveLength(1)
     expect(await daemon.command('inbox', 'show', '4711')).toMatchObject({ code: 1, stdout: '' })

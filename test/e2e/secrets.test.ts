@@ -73,7 +73,7 @@ it('a planted secret appears nowhere, at the most talkative log level, with ever
   await post(`not JSON: ${secrets.variableOfKept}`)
   await post(fixture, { 'x-service-token': secrets.guessed })
   await post(fixture, { 'webhook-id': 'a', 'webhook-timestamp': '1', 'webhook-signature': `v1,${secrets.guessed}` })
-  await daemon.process.logged('could not be decoded')
+  await daemon.process.logged('a delivery is quarantined')
   await receiver.until(spans => spans.length > 0)
   await second.until((_spans, { requests }) => requests.length > 0)
   daemon.signal('SIGHUP')
