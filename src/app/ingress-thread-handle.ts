@@ -1,4 +1,4 @@
-// The main thread's hold on the ingress thread: begins it, hands it orders, listens to its news and stops it. It ends the daemon should the
+// The main thread's handle of the ingress thread: begins it, hands it orders, listens to its news and stops it. It ends the daemon should the
 // thread ever end by itself: a daemon that receives nothing must not look alive.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'

@@ -63,7 +63,7 @@ See what a webhook becomes:
   example(
     program
       .command('serve')
-      .description('run the daemon: take webhooks, export pipelines')
+      .description('run the daemon: receive webhooks, export pipelines')
       .action(answer(async () => (await import('./serve.ts')).serve(terminal, file()))),
     'PIPESPAN_WEBHOOK_TOKEN=… OTEL_EXPORTER_OTLP_ENDPOINT=https://otlp.example.com pipespan serve',
   ).addHelpText('after', () => `\n${environmentHelp(profiles, profiles.generic)}`)

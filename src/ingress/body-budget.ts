@@ -1,8 +1,8 @@
-// The bytes that bodies in flight may hold together, so that many large deliveries cannot exhaust a small container; and who gives
-// way when there are not enough for all.
+// The bytes that bodies in flight may hold together, so that many large deliveries cannot exhaust a small container; and whose
+// claim is taken when there are not enough for all.
 //
 // What is claimed are bytes that came, not bytes that were announced. Bodies whose sender has proved nothing yet (a signature is only
-// known to be right once all of it is there) share a part of the budget. Who needs room in it takes it from claims that count for less:
+// known to be right once all of it is there) share a fraction of the budget. Who needs room in it takes it from claims that count for less:
 // a stranger's before that of a sender who was right before, and among equals the slower one's. So whoever wants to push an honest body
 // out must fill the whole share faster than that body comes. What is proven is never taken away.
 //
@@ -54,26 +54,26 @@ export function createBodyBudget({ total, unproven, now }: BodyBudgetOptions): B
   /** Those that hold something and may have to give it back. */
   const removable = new Set<Claimed>()
 
-  function set(held: Claimed, bytes: number): void {
-    inFlight += bytes - held.bytes
-    if (held.standing !== 'proven') notProven += bytes - held.bytes
-    held.bytes = bytes
-    if (bytes > 0 && held.standing !== 'proven') removable.add(held)
-    else removable.delete(held)
+  function set(claimed: Claimed, bytes: number): void {
+    inFlight += bytes - claimed.bytes
+    if (claimed.standing !== 'proven') notProven += bytes - claimed.bytes
+    claimed.bytes = bytes
+    if (bytes > 0 && claimed.standing !== 'proven') removable.add(claimed)
+    else removable.delete(claimed)
   }
 
-  /** Whether there is room for the claim to hold `bytes`, after others had to give way. */
-  function hasRoom(held: Claimed, bytes: number): boolean {
-    const more = bytes - held.bytes
+  /** Whether there is room for the claim to hold `bytes`, after others had to give theirs back. */
+  function hasRoom(claimed: Claimed, bytes: number): boolean {
+    const more = bytes - claimed.bytes
     const lacking = (): number =>
-      Math.max(inFlight + more - total, held.standing === 'proven' ? 0 : notProven + more - unproven)
+      Math.max(inFlight + more - total, claimed.standing === 'proven' ? 0 : notProven + more - unproven)
     if (lacking() <= 0) return true
     const at = now()
     const rate = (one: Claimed): number => one.received / Math.max(1, at - (one.since ?? at))
-    const own = rate(held)
+    const own = rate(claimed)
     const less = [...removable]
       .map(one => ({ one, rank: ranks[one.standing], rate: rate(one) }))
-      .filter(({ one, ...its }) => one !== held && isLess(its, { rank: ranks[held.standing], rate: own }))
+      .filter(({ one, ...its }) => one !== claimed && isLess(its, { rank: ranks[claimed.standing], rate: own }))
       .sort((a, b) => a.rank - b.rank || a.rate - b.rate)
     // None is turned out for nothing.
     if (less.reduce((sum, { one }) => sum + one.bytes, 0) < lacking()) return false
@@ -88,23 +88,23 @@ export function createBodyBudget({ total, unproven, now }: BodyBudgetOptions): B
   return {
     inFlight: () => inFlight,
     claim: (standing, onTaken) => {
-      const held: Claimed = { standing, bytes: 0, received: 0, since: undefined, onTaken }
+      const claimed: Claimed = { standing, bytes: 0, received: 0, since: undefined, onTaken }
       return {
         grow: (bytes, received) => {
-          held.since ??= now()
-          held.received = received
-          if (!hasRoom(held, bytes)) return false
-          set(held, bytes)
+          claimed.since ??= now()
+          claimed.received = received
+          if (!hasRoom(claimed, bytes)) return false
+          set(claimed, bytes)
           return true
         },
         prove: bytes => {
-          set(held, 0)
-          held.standing = 'proven'
-          if (!hasRoom(held, bytes)) return false
-          set(held, bytes)
+          set(claimed, 0)
+          claimed.standing = 'proven'
+          if (!hasRoom(claimed, bytes)) return false
+          set(claimed, bytes)
           return true
         },
-        release: () => set(held, 0),
+        release: () => set(claimed, 0),
       }
     },
   }

@@ -21,7 +21,7 @@ export interface PutBatchOptions {
 export interface PutBatch {
   /**
    * Resolves once the delivery is durable, or refused; rejects with what the store threw, or when it has not answered for so
-   * long that the sender is about to give up. It may become durable afterwards: a sender that tries again is told so.
+   * long that the sender is about to give up. It may become durable afterwards: a sender that tries again gets that answer.
    */
   put(delivery: Delivery): Promise<PutOutcome>
 }
@@ -41,7 +41,7 @@ const longestGathering = 5
 const usualPatience = 7_000
 /** How often it is looked whose patience is over, ms. */
 const lookEvery = 250
-/** A transaction that takes longer holds up no other, where several may be under way, ms. */
+/** A transaction that takes longer delays no other, where several may be under way, ms. */
 const slow = 500
 
 /** What arrives in quick succession, or while a transaction is under way, goes into one. */
@@ -70,7 +70,7 @@ export function createPutBatch(inbox: PutBatchInbox, options: PutBatchOptions): 
 
   /**
    * The event loop accepts one connection a turn, and senders open one for each delivery: so a single turn's arrivals are
-   * few, even when hundreds are at the door.
+   * few, even when hundreds are waiting.
    */
   async function gather(): Promise<void> {
     const end = performance.now() + longestGathering
@@ -135,7 +135,8 @@ export function createPutBatch(inbox: PutBatchInbox, options: PutBatchOptions): 
       const { resolve, reject } = one
       const outcome = outcomes[at]
       open.delete(one)
-      if (outcome === undefined) reject(new TypeError('the inbox told fewer outcomes than it was given deliveries'))
+      if (outcome === undefined)
+        reject(new TypeError('the inbox answered with fewer outcomes than it was given deliveries'))
       else resolve(outcome)
     })
     if (outcomes.includes('accepted')) options.onAccepted()

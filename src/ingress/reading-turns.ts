@@ -1,8 +1,8 @@
 // Which bodies are read at this moment: some at a time, the others wait in their sockets, where the system holds the sender back.
 //
 // A forged signature is only known to be wrong once the body is whole. Were a thousand such bodies read at once, each turn of the event
-// loop would take so long that a newcomer, of whom one is accepted in a turn, is heard too late, and none of them would come to its end.
-// So whoever is read is read to the end, first come, first served, and gives way only when little comes of it while others wait.
+// loop would take so long that a newcomer, of whom one is accepted in a turn, is accepted too late, and none of them would come to its end.
+// So whoever is read is read to the end, first come, first served, and is interrupted only when little comes of it while others wait.
 //
 // There is a line for each size that is announced, so that 25 KB never wait for a thousand times 25 MiB; and one more of each for senders
 // who were right before. What is proven waits for nobody.
@@ -35,9 +35,9 @@ const sizes = [
   { bytes: 1024 * 1024, abreast: 2 },
   { bytes: Infinity, abreast: 1 },
 ]
-/** Who has sent nothing for so many turns of the event loop gives way: it is not waited for while others have something to read. */
+/** Who has sent nothing for so many turns of the event loop is interrupted: nobody waits for it while others have something to read. */
 const idle = 2
-/** Who has had so many turns of the event loop, and so many ms, and sent less than this meanwhile, gives way. */
+/** Who has had so many turns of the event loop, and so many ms, and sent less than this meanwhile, is interrupted. */
 const enough = { turns: 4, ms: 10, bytes: 16_384 }
 
 /** `now`: milliseconds of a monotonic clock. */

@@ -17,7 +17,7 @@ export interface WebhookPolicy {
 
 export type SecretFault = 'token' | 'signature' | 'timestamp'
 
-/** What the headers alone tell. `verify`: the signature covers the body, which must be read first. */
+/** What the headers alone decide. `verify`: the signature covers the body, which must be read first. */
 export type Admission =
   | { readonly admitted: 'by token' | 'without secret' }
   | { readonly verify: (body: Buffer) => boolean }
@@ -50,14 +50,14 @@ export function admit(headers: Headers, secrets: WebhookSecrets, policy: Webhook
   return token !== undefined && isOneOf(tokens, token) ? { admitted: 'by token' } : { refused: 'token' }
 }
 
-/** Every token is compared, the matching one not excepted: the time taken tells nothing. */
+/** Every token is compared, the matching one not excepted: so the time it takes reveals nothing. */
 function isOneOf(tokens: readonly Secret[], header: string): boolean {
   // Node reads header bytes as Latin-1; a token beyond ASCII is sent as UTF-8.
   const candidate = Buffer.from(header, 'latin1').toString()
   return tokens.reduce((found, token) => token.equals(candidate) || found, false)
 }
 
-/** What can be told before the body is read: headers that cannot be right need no body. */
+/** What can be decided before the body is read: headers that cannot be right need no body. */
 function signatureOf(headers: Headers, signing: readonly Secret[], now: number): Admission {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = headers
   // "It's important that both the message id and the timestamp not […] include any `.`" (Signature scheme): what is signed

@@ -1,13 +1,13 @@
-// What the webhook door has seen since start: counted by the door's thread, read by any. Every name is of a closed set.
+// What the ingress has counted since start: on its own thread, read by any. Every name is of a closed set.
 import { allEventKinds, type EventKind } from '../platform/webhook/event-kind.ts'
 import { refusals, type Refusal } from './webhook-refusals.ts'
 
 export interface WebhookCounts {
-  /** Deliveries that reached the door: the sum of the others, but for those still in hand. */
+  /** Deliveries that reached the ingress: the sum of the others, but for those still in hand. */
   readonly received: number
   readonly accepted: number
   readonly duplicate: number
-  /** Events that tell nothing of pipelines, by kind. */
+  /** Events that are not about pipelines, by kind. */
   readonly ignored: Readonly<Partial<Record<EventKind, number>>>
   readonly refused: Readonly<Record<Refusal, number>>
 }
@@ -22,7 +22,7 @@ const names: readonly Counted[] = [
 ]
 const placeOf = new Map(names.map((name, place) => [name, place]))
 
-/** Room for the counters of one door, all zero. */
+/** Room for the counters of one ingress, all zero. */
 export function roomForCounts(): SharedArrayBuffer {
   return new SharedArrayBuffer(names.length * BigInt64Array.BYTES_PER_ELEMENT)
 }

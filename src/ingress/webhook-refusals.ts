@@ -1,4 +1,4 @@
-// Why the webhook door refuses, and what it answers then: one table.
+// Why a delivery is refused, and what is answered then: one table.
 
 export interface RefusalAnswer {
   readonly status: 400 | 401 | 413 | 415 | 503

@@ -1,4 +1,4 @@
-// The webhook door: what a delivery must be to get in, in the order it is asked. Nothing is parsed on this side of the inbox.
+// The ingress: what a delivery must be to be accepted, in the order in which it is checked. Nothing is parsed on this side of the inbox.
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { createProvenPeers, type ProvenPeers } from '../lib/proven-peers.ts'
 import { reasonOf } from '../lib/fault.ts'
@@ -30,7 +30,7 @@ export interface WebhookIngressOptions extends WebhookPolicy {
   readonly counts?: SharedArrayBuffer | undefined
   /** The largest body, bytes; 25 MiB, as much as the platform sends. */
   readonly maxBody?: number | undefined
-  /** Bytes of all bodies in flight; 64 MiB. Never less than one largest body. Half of it is kept for senders who are proven. */
+  /** Bytes of all bodies in flight; 64 MiB. Never less than one largest body. Half of it is reserved for senders who are proven. */
   readonly maxInFlight?: number | undefined
   /** Who was right before; the listener's, where it prefers them too. */
   readonly peers?: ProvenPeers | undefined

@@ -6,11 +6,11 @@ import { version } from '../lib/version.ts'
 
 class ScrapeReader extends MetricReader {
   protected override async onShutdown(): Promise<void> {
-    // Nothing is held.
+    // There is nothing to end.
   }
 
   protected override async onForceFlush(): Promise<void> {
-    // Nothing is held.
+    // There is nothing to send.
   }
 }
 

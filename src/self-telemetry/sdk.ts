@@ -76,7 +76,7 @@ export async function startSelfSdk({ traces, metrics: forMetrics, scrape }: Self
         timer = after(deadlineMs, resolve, () => resolve())
       })
       try {
-        // A backend that is away must not hold up the stop, nor make it fail.
+        // A backend that is away must not delay the stop, nor make it fail.
         await Promise.race([sdk.shutdown().catch(() => undefined), late])
       } finally {
         timer?.stop()

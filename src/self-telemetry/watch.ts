@@ -28,7 +28,7 @@ export interface Watch {
 /** What takes longer has a span, ms. */
 const slow = 250
 const watched = ['inbox', 'runs', 'outbox', 'totals', 'pruning'] as const
-/** Leases remembered to tell how long their exports took. */
+/** Leases remembered to measure how long their exports took. */
 const mostLeases = 1_000
 
 export function createWatch({ meters, tracer, now }: WatchOptions): Watch {
@@ -100,21 +100,21 @@ export function createWatch({ meters, tracer, now }: WatchOptions): Watch {
   }
 }
 
-/** Remembers what was leased, to tell how long it took when it is delivered. */
+/** Remembers what was leased, to measure how long it took when it is delivered. */
 function withLatency(exports: Store['outbox'], meters: OwnMeters): Store['outbox'] {
-  const leases = new Map<string, { lane: { destination: string; signal: string }; heardAt: Map<number, number> }>()
+  const leases = new Map<string, { queue: { destination: string; signal: string }; observedAt: Map<number, number> }>()
   return {
     ...bound(exports),
-    lease: async (lane, ...limits) => {
-      const lease = await exports.lease(lane, ...limits)
+    lease: async (queue, ...limits) => {
+      const lease = await exports.lease(queue, ...limits)
       if (lease.items.length === 0) return lease
       const [oldest] = leases.keys()
       if (leases.size >= mostLeases && oldest !== undefined) leases.delete(oldest)
-      const { destination, signal } = lane
-      const heardAt = new Map(
-        lease.items.map(({ id, chunk: part, pendingSince: owedAt }) => [id, part.observedAt ?? owedAt]),
+      const { destination, signal } = queue
+      const observedAt = new Map(
+        lease.items.map(({ id, chunk, pendingSince }) => [id, chunk.observedAt ?? pendingSince]),
       )
-      leases.set(lease.token, { lane: { destination, signal }, heardAt })
+      leases.set(lease.token, { queue: { destination, signal }, observedAt })
       return lease
     },
     settle: async (token, settlements) => {
@@ -122,13 +122,13 @@ function withLatency(exports: Store['outbox'], meters: OwnMeters): Store['outbox
       const leased = leases.get(token)
       if (leased === undefined) return result
       for (const { id, as } of settlements) {
-        const heardAt = leased.heardAt.get(id)
-        leased.heardAt.delete(id)
-        if (as === 'delivered' && heardAt !== undefined) {
-          meters.record('latency', Math.max(0, result.at - heardAt) / 1000, leased.lane)
+        const since = leased.observedAt.get(id)
+        leased.observedAt.delete(id)
+        if (as === 'delivered' && since !== undefined) {
+          meters.record('latency', Math.max(0, result.at - since) / 1000, leased.queue)
         }
       }
-      if (leased.heardAt.size === 0) leases.delete(token)
+      if (leased.observedAt.size === 0) leases.delete(token)
       return result
     },
   }

@@ -31,15 +31,15 @@ export function createHealth(options: HealthOptions): Health {
   const { now, log } = options
   let last: { readonly at: number; readonly answer: Promise<Readiness> } | undefined
   /** How long the last answer is believed, ms. */
-  let holds: number = believed.ready
+  let believedFor: number = believed.ready
 
   async function ask(): Promise<Readiness> {
     try {
       await inTime(options.proveWritable())
-      holds = believed.ready
+      believedFor = believed.ready
       return { ready: true }
     } catch (error) {
-      holds = believed.notReady
+      believedFor = believed.notReady
       // The store's own words name files and hosts: they are for the log, not for whoever asks.
       if (error instanceof UnreadableError) {
         log.warn({ cause: reasonOf(error) }, 'not ready: what was accepted cannot be read')
@@ -52,7 +52,7 @@ export function createHealth(options: HealthOptions): Health {
 
   async function readiness(): Promise<Readiness> {
     if (options.stopping()) return { ready: false, reason: 'The daemon is stopping.' }
-    if (last === undefined || now() - last.at >= holds) last = { at: now(), answer: ask() }
+    if (last === undefined || now() - last.at >= believedFor) last = { at: now(), answer: ask() }
     return last.answer
   }
 

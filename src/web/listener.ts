@@ -22,9 +22,9 @@ export interface Limits {
   readonly headers: number
   /** Until the whole request must have come, ms. The platform gives a delivery up after 10 s; this is twice that. */
   readonly request: number
-  /** How long an idle connection is kept, ms: longer than proxies keep theirs (60 s), so that none sends into a closing one. */
+  /** How long an idle connection stays open, ms: longer than proxies keep theirs (60 s), so that none sends into a closing one. */
   readonly keepAlive: number
-  /** Connections at once; beyond it, those that have not shown the secret give way. One without a body costs some 20 kB. */
+  /** Connections at once; beyond it, those that have not shown the secret are closed. One without a body costs some 20 kB. */
   readonly connections: number
 }
 
@@ -57,7 +57,7 @@ export interface ListenerOptions {
   readonly health: Health
   readonly log: Log
   readonly limits?: Partial<Limits> | undefined
-  /** Who has shown the secret: told by the routes. */
+  /** Who has shown the secret: the routes report it. */
   readonly peers?: ProvenPeers | undefined
 }
 
@@ -85,7 +85,7 @@ export function createListener(options: ListenerOptions): Listener {
   const sockets = openSockets(server, {
     limit: limits.connections,
     peers,
-    onEvicted: () => warn('connections', 'too many connections are open: the oldest gives way', { listener: name }),
+    onEvicted: () => warn('connections', 'too many connections are open: the oldest is closed', { listener: name }),
   })
   server.on('error', error => {
     // Before it listens that is `start`'s to say; afterwards a connection could not be accepted: the next one may.
@@ -95,7 +95,7 @@ export function createListener(options: ListenerOptions): Listener {
   const app = createApp(options, server, peers)
   let stopping = false
   app.addHook('onSend', (request, reply, payload, done) => {
-    // A connection that stays open after its last answer would hold up the stop.
+    // A connection that stays open after its last answer would delay the stop.
     if (stopping) void reply.header('connection', 'close')
     done(null, closeWhatIsUnread(request, reply, payload))
   })
@@ -153,7 +153,7 @@ function createApp(
       const inTurn = strangersInTurn(peers)
       const limited = (to: RequestListener): RequestListener => once(inTurn(to))
       server.on('request', limited(withHost(handler)))
-      // Whoever asks before sending a body is told to go on only once a route wants it.
+      // Whoever asks before sending a body may go on only once a route wants it.
       server.on('checkContinue', limited(withHost(handler)))
       server.on('checkExpectation', limited(answerExpectation))
       return server

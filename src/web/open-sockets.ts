@@ -1,4 +1,4 @@
-// The connections of a server: how many there may be, and which one gives way to a new one when there are as many.
+// The connections of a server: how many there may be, and which one is closed for a new one when there are as many.
 //
 // Whoever has shown the secret keeps the connection. Of the others the oldest goes, whatever it is doing: a sender needs one round
 // trip to show the secret, and whoever waits longer than as many others need to come has nothing to show. Those from an address where
@@ -35,7 +35,7 @@ export function openSockets(
 
   function forget(socket: Socket): void {
     const name = names.get(socket) ?? ''
-    // Its port may have come back before its end was noticed.
+    // Its port may have come back before its end was seen.
     if (open.get(name) === socket) open.delete(name)
     strangers.delete(socket)
     known.delete(socket)

@@ -2,7 +2,7 @@
 // connection has its turn.
 //
 // A turn accepts one new connection. Were a thousand strangers answered in each, a newcomer behind five hundred others would wait for
-// minutes before anybody hears it. Whoever has shown the secret waits for nobody.
+// minutes before it is accepted. Whoever has shown the secret waits for nobody.
 import { setImmediate as later } from 'node:timers'
 import type { RequestListener } from 'node:http'
 import type { Socket } from 'node:net'

@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** A body of this size is cheaper read and thrown away than a connection opened anew, bytes. */
 const small = 65_536
-/** What is read of a larger one while the sender hears the refusal: at most this much, for at most this long. */
+/** What is read of a larger one while the refusal is on its way to the sender: at most this much, for at most this long. */
 const lingering = { bytes: 262_144, ms: 1_000 }
 
 /**

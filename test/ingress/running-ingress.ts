@@ -1,4 +1,4 @@
-// A webhook door behind a real listener, before a real SQLite inbox: what the door's tests post to.
+// The ingress behind a real listener, before a real SQLite inbox: what its tests post to.
 import { Agent, request } from 'undici'
 import { Webhook } from 'standardwebhooks'
 import { onTestFinished } from 'vitest'
@@ -23,8 +23,8 @@ export interface Answer {
   readonly message: string
 }
 
-export interface RunningDoor {
-  readonly door: WebhookIngress
+export interface RunningIngress {
+  readonly ingress: WebhookIngress
   readonly store: Store
   readonly listener: Listener
   readonly port: number
@@ -34,7 +34,7 @@ export interface RunningDoor {
   readonly post: (body: Buffer | string, headers?: Record<string, string>) => Promise<Answer>
 }
 
-export interface DoorSetting extends Partial<Omit<WebhookIngressOptions, 'secrets'>> {
+export interface IngressSetting extends Partial<Omit<WebhookIngressOptions, 'secrets'>> {
   readonly secrets?: WebhookSecrets | (() => WebhookSecrets)
   readonly limits?: Partial<Limits>
   readonly store?: Store
@@ -47,12 +47,12 @@ export const bySignature: WebhookSecrets = { tokens: [], signing: [new Secret(si
 export const byBoth: WebhookSecrets = { tokens: byToken.tokens, signing: bySignature.signing }
 
 /** Stops with the test. */
-export async function runDoor(setting: DoorSetting = {}): Promise<RunningDoor> {
+export async function runIngress(setting: IngressSetting = {}): Promise<RunningIngress> {
   const { secrets = byToken, limits, basePath, ...options } = setting
   const store = setting.store ?? openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
   const log = options.log ?? silentLog()
   let woken = 0
-  const door = createWebhookIngress({
+  const ingress = createWebhookIngress({
     inbox: store.inbox,
     requireSignature: false,
     profile: profiles.generic,
@@ -73,7 +73,7 @@ export async function runDoor(setting: DoorSetting = {}): Promise<RunningDoor> {
     limits,
     basePath,
   })
-  listener.register(door.routes)
+  listener.register(ingress.routes)
   const { port, url } = await listener.start()
   const agent = new Agent({ connections: 100 })
   onTestFinished(async () => {
@@ -82,7 +82,7 @@ export async function runDoor(setting: DoorSetting = {}): Promise<RunningDoor> {
     await store.close()
   })
   return {
-    door,
+    ingress,
     store,
     listener,
     port,

@@ -7,21 +7,21 @@ import { createPutBatch } from '../../src/ingress/group-commit.ts'
 import type { Delivery, Inbox } from '../../src/store/ports/inbox.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { exchange } from '../web/raw-exchange.ts'
-import { runDoor, token } from './running-ingress.ts'
+import { runIngress, token } from './running-ingress.ts'
 
 test('500 at once are committed in few transactions and all are answered, on a file', async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'door-'))
+  const folder = mkdtempSync(path.join(tmpdir(), 'ingress-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const store = openSqlite(path.join(folder, 'inbox.db'), { now: Date.now, maxSize: 2 ** 30 })
   const { inbox, sizes } = counting(store.inbox)
-  const { post, door, woken } = await runDoor({ store, inbox })
+  const { post, ingress, woken } = await runIngress({ store, inbox })
   const answers = await Promise.all(
     Array.from({ length: 500 }, (_, i) =>
       post(`{"object_kind":"pipeline","n":${i}}`, { 'x-service-token': token, 'idempotency-key': `k${i}` }),
     ),
   )
   expect(answers.every(({ status }) => status === 202)).toBe(true)
-  expect(door.counts.accepted).toBe(500)
+  expect(ingress.counts.accepted).toBe(500)
   expect((await store.inbox.state()).waiting).toBe(500)
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(500)
   // Five rounds at least, with one hundred connections.
@@ -32,7 +32,7 @@ test('500 at once are committed in few transactions and all are answered, on a f
 test('senders that open a connection for each delivery share transactions too', async () => {
   const store = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
   const { inbox, sizes } = counting(store.inbox)
-  const { port, door } = await runDoor({ store, inbox })
+  const { port, ingress } = await runIngress({ store, inbox })
   const head = `POST /webhooks HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Service-Token: ${token}\r\n`
   const answers = await Promise.all(
     Array.from({ length: 200 }, () =>
@@ -40,7 +40,7 @@ test('senders that open a connection for each delivery share transactions too', 
     ),
   )
   expect(answers.every(answer => answer.startsWith('HTTP/1.1 202 '))).toBe(true)
-  expect(door.counts.accepted).toBe(200)
+  expect(ingress.counts.accepted).toBe(200)
   expect(sizes.length).toBeLessThan(50)
 })
 

@@ -9,7 +9,7 @@ import {
   byToken,
   open,
   pipelineBody,
-  runDoor,
+  runIngress,
   signed,
   signingSecret,
   token,
@@ -31,17 +31,17 @@ describe('the token', () => {
     ['in another case', { 'x-service-token': token.toUpperCase() }],
     ['in another header', { authorization: `Bearer ${token}` }],
   ])('%s: 401', async (_name, headers) => {
-    const { post, store, door } = await runDoor({ secrets: byToken })
+    const { post, store, ingress } = await runIngress({ secrets: byToken })
     expect(await post(body, headers as Record<string, string>)).toMatchObject({
       status: 401,
       message: 'The secret token is missing or wrong.',
     })
-    expect(door.counts.refused.token).toBe(1)
+    expect(ingress.counts.refused.token).toBe(1)
     expect((await store.inbox.state()).waiting).toBe(0)
   })
 
   test('sent twice in one request: 401, also when one of them is right', async () => {
-    const { port } = await runDoor({ secrets: byToken })
+    const { port } = await runIngress({ secrets: byToken })
     const head = `POST /webhooks HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 2\r\n`
     expect(await exchange(port, `${head}X-Service-Token: ${token}\r\nX-Service-Token: b\r\n\r\n{}`)).toMatch(
       /^HTTP\/1\.1 401 /,
@@ -57,7 +57,7 @@ describe('the token', () => {
       }
     }
     const tokens = ['old', 'new', 'next'].map(value => new Watched(value))
-    const { post } = await runDoor({ secrets: { tokens, signing: [] } })
+    const { post } = await runIngress({ secrets: { tokens, signing: [] } })
     for (const value of ['old', 'new', 'next', 'none']) {
       compared.length = 0
       expect((await post(body, { 'x-service-token': value })).status).toBe(value === 'none' ? 401 : 202)
@@ -66,13 +66,13 @@ describe('the token', () => {
   })
 
   test('beyond ASCII it is taken as the UTF-8 it is sent in', async () => {
-    const { post } = await runDoor({ secrets: { tokens: [new Secret('geheim-für-ß')], signing: [] } })
+    const { post } = await runIngress({ secrets: { tokens: [new Secret('geheim-für-ß')], signing: [] } })
     const onTheWire = Buffer.from('geheim-für-ß').toString('latin1')
     expect((await post(body, { 'x-service-token': onTheWire })).status).toBe(202)
   })
 
   test('with no secret configured everybody gets in', async () => {
-    const { post } = await runDoor({ secrets: open })
+    const { post } = await runIngress({ secrets: open })
     expect((await post(body)).status).toBe(202)
     expect((await post(body, { 'x-service-token': 'whatever', ...signed(body, { secret: otherSecret }) })).status).toBe(
       202,
@@ -82,7 +82,7 @@ describe('the token', () => {
 
 describe('the signature', () => {
   test('over the body as it came lets in; the same id again is a duplicate', async () => {
-    const { post, store } = await runDoor({ secrets: bySignature })
+    const { post, store } = await runIngress({ secrets: bySignature })
     const spaced = Buffer.from('{ "name" :  "späte Schicht ✓" }\n')
     expect((await post(spaced, signed(spaced))).status).toBe(202)
     expect((await post(spaced, signed(spaced))).status).toBe(200)
@@ -105,16 +105,16 @@ describe('the signature', () => {
     ['of nothing', { ...signed(body), 'webhook-signature': 'v1,' }],
     ['absent', {}],
   ])('%s: 401', async (_name, headers) => {
-    const { post, store, door } = await runDoor({ secrets: bySignature })
+    const { post, store, ingress } = await runIngress({ secrets: bySignature })
     expect(await post(body, headers)).toMatchObject({ status: 401, message: 'The signature is missing or wrong.' })
-    expect(door.counts.refused.signature).toBe(1)
+    expect(ingress.counts.refused.signature).toBe(1)
     expect((await store.inbox.state()).waiting).toBe(0)
   })
 
   test.each(['v1,AAAA', `v1,${'A'.repeat(44)}`, `v1,${'A'.repeat(45)}=`, 'v1,AAAA v1a,BBBB'])(
     '%s is no HMAC-SHA256 of anything: 401 before the body',
     async signature => {
-      const { port } = await runDoor({ secrets: bySignature })
+      const { port } = await runIngress({ secrets: bySignature })
       const connection = await openRaw(port)
       const head = { ...signed(''), 'webhook-signature': signature, 'content-type': 'application/json' }
       const lines = Object.entries({ host: 'a', ...head, 'content-length': '25000000' })
@@ -134,18 +134,18 @@ describe('the signature', () => {
     ['in milliseconds', { ...signed(body), 'webhook-timestamp': String(Date.now()) }],
     ['negative', { ...signed(body), 'webhook-timestamp': '-1' }],
   ])('with a timestamp %s: 401', async (_name, headers) => {
-    const { post, door } = await runDoor({ secrets: bySignature })
+    const { post, ingress } = await runIngress({ secrets: bySignature })
     expect((await post(body, headers)).status).toBe(401)
-    expect(door.counts.refused.timestamp).toBe(1)
+    expect(ingress.counts.refused.timestamp).toBe(1)
   })
 
   test.each([-4, 4])('%i minutes off is within the window', async minutes => {
-    const { post } = await runDoor({ secrets: bySignature })
+    const { post } = await runIngress({ secrets: bySignature })
     expect((await post(body, signed(body, { at: Date.now() + minutes * minute }))).status).toBe(202)
   })
 
   test('one of several signatures, by one of several secrets, is enough', async () => {
-    const { post } = await runDoor({
+    const { post } = await runIngress({
       secrets: { tokens: [], signing: [otherSecret, signingSecret].map(value => new Secret(value)) },
     })
     const right = signed(body)
@@ -155,7 +155,7 @@ describe('the signature', () => {
   })
 
   test('an unusable signing secret verifies nothing and harms no other', async () => {
-    const { post } = await runDoor({
+    const { post } = await runIngress({
       secrets: { tokens: [], signing: [new Secret('whsec_***'), new Secret(signingSecret)] },
     })
     expect((await post(body, signed(body))).status).toBe(202)
@@ -163,15 +163,15 @@ describe('the signature', () => {
   })
 
   test('is verified before an event is found to be of no interest', async () => {
-    const { post, door } = await runDoor({ secrets: bySignature })
+    const { post, ingress } = await runIngress({ secrets: bySignature })
     const push = { 'x-service-event': 'Push Hook' }
     expect((await post(body, { ...signed('{}'), ...push })).status).toBe(401)
     expect((await post(body, { ...signed(body), ...push })).status).toBe(200)
-    expect(door.counts.ignored).toEqual({ push: 1 })
+    expect(ingress.counts.ignored).toEqual({ push: 1 })
   })
 
   test('whatever byte of the body is changed, added or taken away, it no longer lets in', async () => {
-    const { post, store } = await runDoor({ secrets: bySignature })
+    const { post, store } = await runIngress({ secrets: bySignature })
     let sent = 0
     await fc.assert(
       fc.asyncProperty(
@@ -199,7 +199,7 @@ describe('the signature', () => {
   })
 
   test('bytes that text decoding would make equal are not equal', async () => {
-    const { post } = await runDoor({ secrets: bySignature })
+    const { post } = await runIngress({ secrets: bySignature })
     const replacement = Buffer.from('{"a":"\ufffd"}')
     const invalid = Buffer.concat([Buffer.from('{"a":"'), Buffer.of(0xff), Buffer.from('"}')])
     expect(invalid.toString()).toBe(replacement.toString())
@@ -218,7 +218,7 @@ describe('both', () => {
     ['an empty signature beside the right token', { 'webhook-signature': '', ...withToken }, 401],
     ['neither', {}, 401],
   ])('configured: %s → %s', async (_name, headers, status) => {
-    const { post } = await runDoor({ secrets: byBoth })
+    const { post } = await runIngress({ secrets: byBoth })
     expect((await post(body, headers as Record<string, string>)).status).toBe(status)
   })
 
@@ -227,18 +227,18 @@ describe('both', () => {
     ['the signature alone', signed(body), 202],
     ['neither', {}, 401],
   ])('configured and the signature required: %s → %s', async (_name, headers, status) => {
-    const { post } = await runDoor({ secrets: byBoth, requireSignature: true })
+    const { post } = await runIngress({ secrets: byBoth, requireSignature: true })
     expect((await post(body, headers as Record<string, string>)).status).toBe(status)
   })
 
   test('a signature that no configured secret could verify leaves the decision to the token', async () => {
-    const { post } = await runDoor({ secrets: byToken })
+    const { post } = await runIngress({ secrets: byToken })
     expect((await post(body, { ...signed(body), ...withToken })).status).toBe(202)
     expect((await post(body, signed(body))).status).toBe(401)
   })
 
   test('a required signature without a secret to verify it lets nobody in', async () => {
-    const { post } = await runDoor({ secrets: open, requireSignature: true })
+    const { post } = await runIngress({ secrets: open, requireSignature: true })
     expect((await post(body, signed(body))).status).toBe(401)
   })
 })

@@ -1,17 +1,17 @@
-// What the door answers, and what is then in the inbox.
+// What the ingress answers, and what is then in the inbox.
 import { gzipSync } from 'node:zlib'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../../src/lib/fault.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { exchange, openRaw } from '../web/raw-exchange.ts'
-import { byToken, open, pipelineBody, runDoor, token } from './running-ingress.ts'
+import { byToken, open, pipelineBody, runIngress, token } from './running-ingress.ts'
 
 const withToken = { 'x-service-token': token }
 
 describe('what is let in', () => {
   test('a pipeline event is accepted once it is in the inbox, as it came, and the intake is told', async () => {
-    const { post, store, door, woken } = await runDoor()
+    const { post, store, ingress, woken } = await runIngress()
     const answer = await post(pipelineBody, {
       ...withToken,
       'idempotency-key': 'k-1',
@@ -25,20 +25,20 @@ describe('what is let in', () => {
     ])
     expect(Buffer.from(items[0]!.body)).toEqual(pipelineBody)
     expect(woken()).toBe(1)
-    expect(door.counts).toMatchObject({ received: 1, accepted: 1, duplicate: 0 })
+    expect(ingress.counts).toMatchObject({ received: 1, accepted: 1, duplicate: 0 })
   })
 
   test.each(['Pipeline Hook', 'Job Hook', 'Build Hook', 'System Hook', ''])(
     'event header %j goes to the inbox',
     async event => {
-      const { post, store } = await runDoor()
+      const { post, store } = await runIngress()
       expect((await post(pipelineBody, { ...withToken, 'x-service-event': event })).status).toBe(202)
       expect((await store.inbox.lease(10, 1e6, 1000)).items[0]!.event).toBe(event)
     },
   )
 
   test('the other spelling of the headers is understood as well', async () => {
-    const { post, store } = await runDoor()
+    const { post, store } = await runIngress()
     const headers = {
       'x-service-event': '',
       'x-gitlab-event': 'Job Hook',
@@ -57,14 +57,14 @@ describe('what is let in', () => {
     'application/vnd.example.v4+json',
     'application/cloudevents+json;charset=UTF-8',
   ])('content type %s is JSON', async type => {
-    const { post } = await runDoor()
+    const { post } = await runIngress()
     expect(
       (await post(pipelineBody, { ...withToken, 'content-type': type, 'content-encoding': 'identity' })).status,
     ).toBe(202)
   })
 
   test('a body of exactly the limit is accepted, chunked or not; the budget is free again afterwards', async () => {
-    const { post, port } = await runDoor({ secrets: open, maxBody: 100_000, maxInFlight: 100_000 })
+    const { post, port } = await runIngress({ secrets: open, maxBody: 100_000, maxInFlight: 100_000 })
     const body = `{${' '.repeat(99_998)}}`
     expect((await post(body)).status).toBe(202)
     const chunked = await exchange(port, chunkedRequest([body.slice(0, 60_000), body.slice(60_000)]))
@@ -72,8 +72,8 @@ describe('what is let in', () => {
     expect((await post(body)).status).toBe(202)
   })
 
-  test('keys such as __proto__, deep nesting and odd bytes are no matter of the door', async () => {
-    const { post, store } = await runDoor()
+  test('keys such as __proto__, deep nesting and odd bytes do not concern the ingress', async () => {
+    const { post, store } = await runIngress()
     const bodies = [
       '{"__proto__":{"polluted":1},"constructor":{}}',
       '{"a":'.repeat(50_000) + '}',
@@ -88,7 +88,7 @@ describe('what is let in', () => {
   })
 
   test('the base path is part of the address', async () => {
-    const { post, url, port } = await runDoor({ basePath: '/ci/' })
+    const { post, url, port } = await runIngress({ basePath: '/ci/' })
     expect(url).toMatch(/\/ci$/)
     expect((await post(pipelineBody, withToken)).status).toBe(202)
     expect(await exchange(port, 'POST /webhooks HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')).toMatch(
@@ -99,7 +99,7 @@ describe('what is let in', () => {
 
 describe('what is told twice, or tells nothing', () => {
   test('the same idempotency key is a duplicate, and the intake sleeps on', async () => {
-    const { post, store, door, woken } = await runDoor()
+    const { post, store, ingress, woken } = await runIngress()
     const headers = { ...withToken, 'idempotency-key': 'again' }
     expect((await post(pipelineBody, headers)).status).toBe(202)
     expect(await post('{"other":"body"}', headers)).toMatchObject({
@@ -108,11 +108,11 @@ describe('what is told twice, or tells nothing', () => {
     })
     expect((await store.inbox.state()).waiting).toBe(1)
     expect(woken()).toBe(1)
-    expect(door.counts).toMatchObject({ accepted: 1, duplicate: 1 })
+    expect(ingress.counts).toMatchObject({ accepted: 1, duplicate: 1 })
   })
 
   test('two of one key that arrive at once are one delivery', async () => {
-    const { post, store } = await runDoor()
+    const { post, store } = await runIngress()
     const headers = { ...withToken, 'idempotency-key': 'twin' }
     const answers = await Promise.all([post(pipelineBody, headers), post(pipelineBody, headers)])
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 202])
@@ -120,7 +120,7 @@ describe('what is told twice, or tells nothing', () => {
   })
 
   test('without an Idempotency-Key the webhook-id tells deliveries apart; without either nothing does', async () => {
-    const { post } = await runDoor()
+    const { post } = await runIngress()
     const statuses = async (headers: Record<string, string>): Promise<number[]> => [
       (await post(pipelineBody, { ...withToken, ...headers })).status,
       (await post(pipelineBody, { ...withToken, ...headers })).status,
@@ -131,7 +131,7 @@ describe('what is told twice, or tells nothing', () => {
   })
 
   test('a long or odd key is kept as a hash, and still a key', async () => {
-    const { post, store } = await runDoor()
+    const { post, store } = await runIngress()
     for (const key of ['k'.repeat(8_000), 'two words', 'é']) {
       expect((await post(pipelineBody, { ...withToken, 'idempotency-key': key })).status).toBe(202)
       expect((await post(pipelineBody, { ...withToken, 'idempotency-key': key })).status).toBe(200)
@@ -141,7 +141,7 @@ describe('what is told twice, or tells nothing', () => {
   })
 
   test('known and unknown events of other kinds are answered with 200, counted by kind, and never kept', async () => {
-    const { post, store, door } = await runDoor()
+    const { post, store, ingress } = await runIngress()
     for (const event of [
       'Push Hook',
       'Tag Push Hook',
@@ -158,12 +158,12 @@ describe('what is told twice, or tells nothing', () => {
       })
       expect(answer).toMatchObject({ status: 200, message: 'Events of this kind are not of interest.' })
     }
-    expect(door.counts.ignored).toEqual({ push: 2, tag_push: 1, merge_request: 1, deployment: 1, unknown: 2 })
+    expect(ingress.counts.ignored).toEqual({ push: 2, tag_push: 1, merge_request: 1, deployment: 1, unknown: 2 })
     expect((await store.inbox.state()).waiting).toBe(0)
   })
 
   test('a huge push event is thrown away without breaking the connection of its sender', async () => {
-    const { port } = await runDoor({ maxBody: 1_000_000 })
+    const { port } = await runIngress({ maxBody: 1_000_000 })
     const connection = await openRaw(port)
     const event = `X-Service-Event: Push Hook\r\nX-Service-Token: ${token}\r\n`
     connection.socket.write(`POST /webhooks HTTP/1.1\r\nHost: a\r\n${event}Content-Length: 8000000\r\n\r\n`)
@@ -183,10 +183,10 @@ describe('what is refused', () => {
     ['"{}"', 'a string'],
     ['}{', 'inside out'],
   ])('%j is not JSON-shaped (%s): 400', async body => {
-    const { post, store, door } = await runDoor()
+    const { post, store, ingress } = await runIngress()
     expect(await post(body, withToken)).toMatchObject({ status: 400, message: 'The body is not a JSON object.' })
     expect((await store.inbox.state()).waiting).toBe(0)
-    expect(door.counts.refused.shape).toBe(1)
+    expect(ingress.counts.refused.shape).toBe(1)
   })
 
   test.each([
@@ -198,22 +198,22 @@ describe('what is refused', () => {
     'nonsense',
     '',
   ])('content type %j: 415', async type => {
-    const { post, door } = await runDoor()
+    const { post, ingress } = await runIngress()
     expect((await post(pipelineBody, { ...withToken, 'content-type': type })).status).toBe(415)
-    expect(door.counts.refused.type).toBe(1)
+    expect(ingress.counts.refused.type).toBe(1)
   })
 
   test('a compressed body: 415, whatever it would have become', async () => {
-    const { post, door } = await runDoor()
+    const { post, ingress } = await runIngress()
     const answer = await post(gzipSync(pipelineBody), { ...withToken, 'content-encoding': 'gzip' })
     expect(answer).toMatchObject({ status: 415, message: 'The body must not be compressed.' })
-    expect(door.counts.refused.encoding).toBe(1)
+    expect(ingress.counts.refused.encoding).toBe(1)
   })
 
   test.each(['GET', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])(
     '%s: 405 with the methods that are possible',
     async method => {
-      const { port } = await runDoor()
+      const { port } = await runIngress()
       const answer = await exchange(port, `${method} /webhooks HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
       expect(answer).toMatch(/^HTTP\/1\.1 405 /)
       expect(answer).toMatch(/^allow: POST\r$/m)
@@ -222,28 +222,28 @@ describe('what is refused', () => {
   )
 
   test('30 MB: 413, before they are read', async () => {
-    const { post, store, door } = await runDoor()
+    const { post, store, ingress } = await runIngress()
     const answer = await post(Buffer.alloc(30_000_000, ' '), withToken)
     expect(answer).toMatchObject({ status: 413, message: 'The body is too large.' })
-    expect(door.counts.refused.size).toBe(1)
+    expect(ingress.counts.refused.size).toBe(1)
     expect((await store.inbox.state()).waiting).toBe(0)
     expect((await post(pipelineBody, withToken)).status).toBe(202)
   })
 
   test('a chunked body beyond the limit: 413 as soon as it is beyond', async () => {
-    const { port, door } = await runDoor({ secrets: open, maxBody: 100_000 })
+    const { port, ingress } = await runIngress({ secrets: open, maxBody: 100_000 })
     const connection = await openRaw(port)
     connection.socket.write(`${chunkedHead}186a0\r\n{${' '.repeat(99_999)}\r\n1\r\n}\r\n`)
     expect(await connection.until(/too large/)).toMatch(
       /^HTTP\/1\.1 413 [^]*connection: close[^]*{"message":"The body is too large\."}$/,
     )
-    expect(door.counts.refused.size).toBe(1)
+    expect(ingress.counts.refused.size).toBe(1)
     connection.socket.end()
     await connection.closed()
   })
 
   test('without the token a large body is not read: the answer comes at once, and the connection ends', async () => {
-    const { port } = await runDoor()
+    const { port } = await runIngress()
     const connection = await openRaw(port)
     connection.socket.write(
       'POST /webhooks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 25000000\r\n\r\n{',
@@ -254,7 +254,7 @@ describe('what is refused', () => {
   })
 
   test('a sender that asks first is told to go on only when its headers are right', async () => {
-    const { port } = await runDoor()
+    const { port } = await runIngress()
     const head = `POST /webhooks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\nExpect: 100-continue\r\n`
     const refused = await openRaw(port)
     refused.socket.write(`${head}\r\n`)
@@ -268,13 +268,13 @@ describe('what is refused', () => {
   })
 
   test('a sender that goes away in the middle of its body leaves nothing behind, in the inbox or in the budget', async () => {
-    const { port, door, store, post } = await runDoor({ maxBody: 1_000, maxInFlight: 1_000 })
+    const { port, ingress, store, post } = await runIngress({ maxBody: 1_000, maxInFlight: 1_000 })
     const connection = await openRaw(port)
     connection.socket.write(`${jsonHead}X-Service-Token: ${token}\r\nContent-Length: 1000\r\n\r\n{`)
-    await expect.poll(() => door.counts.received).toBe(1)
+    await expect.poll(() => ingress.counts.received).toBe(1)
     expect(await post(pipelineBody, withToken)).toMatchObject({ status: 503 })
     connection.socket.destroy()
-    await expect.poll(() => door.counts.refused.incomplete).toBe(1)
+    await expect.poll(() => ingress.counts.refused.incomplete).toBe(1)
     expect((await post(pipelineBody, withToken)).status).toBe(202)
     expect((await store.inbox.state()).waiting).toBe(1)
   })
@@ -282,7 +282,7 @@ describe('what is refused', () => {
 
 describe('when there is no room', () => {
   test('a body beyond the budget: 503 with Retry-After; one that ends makes room again', async () => {
-    const { port, post, door } = await runDoor({ maxBody: 60_000, maxInFlight: 100_000 })
+    const { port, post, ingress } = await runIngress({ maxBody: 60_000, maxInFlight: 100_000 })
     const slow = await openRaw(port)
     slow.socket.write(`${jsonHead}X-Service-Token: ${token}\r\nConnection: close\r\nContent-Length: 60000\r\n\r\n{`)
     slow.socket.write(' '.repeat(40_000))
@@ -291,11 +291,11 @@ describe('when there is no room', () => {
     slow.socket.write(' '.repeat(19_998) + '}')
     expect(await slow.closed()).toMatch(/^HTTP\/1\.1 202 /)
     expect((await post(`{${' '.repeat(50_000)}}`, withToken)).status).toBe(202)
-    expect(door.counts.refused.budget).toBe(1)
+    expect(ingress.counts.refused.budget).toBe(1)
   })
 
   test('a chunked body claims as it grows, and is refused when the rest is taken', async () => {
-    const { port } = await runDoor({ maxBody: 100_000, maxInFlight: 100_000 })
+    const { port } = await runIngress({ maxBody: 100_000, maxInFlight: 100_000 })
     const first = await openRaw(port)
     first.socket.write(`${jsonHead}X-Service-Token: ${token}\r\nContent-Length: 50000\r\n\r\n{${' '.repeat(30_000)}`)
     const second = await openRaw(port)
@@ -312,12 +312,12 @@ describe('when there is no room', () => {
     const real = openSqlite(':memory:', { now: Date.now, maxSize: 2 ** 30 })
     const small = openSqlite(':memory:', { now: Date.now, maxSize: 0 })
     const inbox = { put: (...args: Parameters<typeof real.inbox.put>) => (full ? small : real).inbox.put(...args) }
-    const { post, door } = await runDoor({ store: real, inbox })
+    const { post, ingress } = await runIngress({ store: real, inbox })
     const headers = { ...withToken, 'idempotency-key': 'k' }
     expect(await post(pipelineBody, headers)).toMatchObject({ status: 503, headers: { 'retry-after': '60' } })
     full = false
     expect((await post(pipelineBody, headers)).status).toBe(202)
-    expect(door.counts.refused.full).toBe(1)
+    expect(ingress.counts.refused.full).toBe(1)
     await small.close()
   })
 
@@ -325,12 +325,12 @@ describe('when there is no room', () => {
     const lines: string[] = []
     const log = pino({ level: 'warn' }, { write: line => lines.push(line) })
     const inbox = { put: () => Promise.reject(new StoreError('The disk /secret/path is gone.', 'Find it.')) }
-    const { post, door, woken } = await runDoor({ log, inbox })
+    const { post, ingress, woken } = await runIngress({ log, inbox })
     const answer = await post(pipelineBody, withToken)
     expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '30' } })
     expect(answer.text).not.toContain('/secret/path')
     expect(lines.join()).toContain('/secret/path')
-    expect(door.counts.refused.store).toBe(1)
+    expect(ingress.counts.refused.store).toBe(1)
     expect(woken()).toBe(0)
   })
 })
@@ -340,7 +340,7 @@ describe('what is said of it', () => {
     const lines: string[] = []
     const log = pino({ level: 'trace' }, { write: line => lines.push(line) })
     let now = Date.now()
-    const { post, door } = await runDoor({ log, now: () => now })
+    const { post, ingress } = await runIngress({ log, now: () => now })
     const texts: string[] = []
     const attempt = async (body: string, headers: Record<string, string>): Promise<void> => {
       texts.push((await post(body, headers)).text)
@@ -356,13 +356,13 @@ describe('what is said of it', () => {
       { reason: 'token', leftOut: 4 },
       { reason: 'shape', leftOut: 0 },
     ])
-    expect(door.counts).toMatchObject({ received: 8, accepted: 1, refused: { token: 6, shape: 1 } })
+    expect(ingress.counts).toMatchObject({ received: 8, accepted: 1, refused: { token: 6, shape: 1 } })
     for (const text of [...texts, ...lines]) expect(text).not.toMatch(/payload-word|guessed-word|horse/)
   })
 
   test('secrets are asked for with every request, so that a changed one counts at once', async () => {
     let secrets = byToken
-    const { post } = await runDoor({ secrets: () => secrets })
+    const { post } = await runIngress({ secrets: () => secrets })
     expect((await post(pipelineBody, withToken)).status).toBe(202)
     secrets = { tokens: [], signing: byToken.tokens }
     expect((await post(pipelineBody, withToken)).status).toBe(401)
