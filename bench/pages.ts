@@ -67,7 +67,7 @@ async function measure(filled: Store): Promise<void> {
   await app.close()
 }
 
-function partsOf({ views, runs: all, outbox: exports, inbox, notes, repositories, counters }: Store): PagesSources {
+function partsOf({ views, runs: all, outbox: exports, inbox, repositories, counters }: Store): PagesSources {
   const settings = telemetrySettings()
   return {
     ...{
@@ -75,7 +75,6 @@ function partsOf({ views, runs: all, outbox: exports, inbox, notes, repositories
       runs: all,
       outbox: exports,
       inbox,
-      notes,
       repositories,
       counters,
       log: silentLog(),

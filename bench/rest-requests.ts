@@ -76,7 +76,7 @@ async function requests(byWebhook: boolean, minutes: number): Promise<{ ours: nu
 /** The first look at every project of the group was some time ago. */
 async function sweepDone(world: PolledWorld): Promise<void> {
   const sweep = { startedAt: world.now(), since: world.now(), count: 0, before: projects.length, done: false }
-  await world.store.notes.change(`poll/sweep/${world.api.url}/acme`, () => ({ value: sweep, result: undefined }))
+  await world.store.repositories.sweeps.put({ ...sweep, instance: world.api.url, group: 'acme' })
 }
 
 function isAboutOne({ path }: { readonly path: string }): boolean {

@@ -108,7 +108,7 @@ describe('the architecture', () => {
 
   it('shows the table of texts by name to nobody but the repositories over it', () => {
     const seeing = imports.filter(({ to }) => to.startsWith(path.join('store', 'sql', 'key-value')))
-    const files = ['postgres/notes.ts', 'sql/note-rows.ts', 'sql/repositories.ts', 'sqlite/notes.ts']
+    const files = ['postgres/key-value.ts', 'sql/repositories.ts', 'sqlite/key-value.ts']
     expect(seeing.map(({ from }) => from).sort()).toEqual(files.map(file => path.join('store', file)))
   })
 

@@ -38,7 +38,7 @@ const concurrency = 8
  */
 export function connectPlatform(
   config: Config<ProfileName>,
-  store: Pick<Store, 'notes'> | undefined,
+  store: Pick<Store, 'repositories'> | undefined,
   clock: Clock,
   log: Log,
   watched: (budget: Budget) => Budget = budget => budget,
@@ -54,7 +54,7 @@ export function connectPlatform(
   const budget = watched(
     store === undefined
       ? createMemoryBudget(rules, clock)
-      : createStoredBudget({ notes: store.notes, rules, account, clock }),
+      : createStoredBudget({ budgets: store.repositories.budgets, rules, account, clock }),
   )
   const client = createPlatformClient({
     url,
@@ -89,9 +89,9 @@ export function startPlatformParts(
   selection: Selection,
   rules: MergeRules,
 ): Started<PlatformParts> {
-  const { runs, enrichment, notes, leases, inbox, views } = store
+  const { runs, enrichment, repositories, leases, inbox, views } = store
   const errors = createErrorThrottle(log)
-  const shared = { client, runs, notes, leases, rules, selection, errors, clock, log }
+  const shared = { client, runs, repositories, leases, rules, selection, errors, clock, log }
   const { publicUrl, poll, platform, traceparent } = config
   const { projects = [], groups = [], mine, interval, lookback } = poll
   const polls = projects.length + groups.length > 0 || mine

@@ -107,7 +107,7 @@ async function look(
   try {
     const summary = await backfill({
       context,
-      notes: store.notes,
+      backfills: store.repositories.backfills,
       runs: store.runs,
       name: createHash('sha256')
         .update(JSON.stringify([command.words, projects, groups]))

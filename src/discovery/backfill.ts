@@ -1,13 +1,13 @@
 // Reads the pipelines of a time range in the past, project by project, and queues them behind fresh ones, to be fetched and exported by the
 // daemon that serves the store. It goes on where it stopped; what was exported already is left alone.
-import { z } from 'zod'
 import { changedPipelines } from './poll-list.ts'
 import { isNew } from './discovered-run.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
 import type { Millis } from '../model/instant.ts'
-import type { Notes } from '../store/ports/notes.ts'
+import type { Backfill } from '../store/ports/discovery-documents.ts'
 import type { PipelineListItem } from '../platform/rest/lists.ts'
 import type { PollContext } from './poll-context.ts'
+import type { Repositories } from '../store/ports/repository.ts'
 import type { Runs } from '../store/ports/runs.ts'
 
 export interface BackfillRange {
@@ -18,7 +18,7 @@ export interface BackfillRange {
 export interface BackfillOptions {
   /** Made for the source `backfill`. */
   readonly context: PollContext
-  readonly notes: Notes
+  readonly backfills: Repositories['backfills']
   readonly runs: Runs
   /** Names this backfill: one of the same name goes on where it stopped, within a week. */
   readonly name: string
@@ -49,22 +49,13 @@ export interface BackfillProgress {
 
 const week = 7 * 24 * 3_600_000
 
-const state = z.object({
-  since: z.number(),
-  until: z.number(),
-  startedAt: z.number(),
-  /** Projects up to this id are done. */
-  after: z.number(),
-  /** How far the next one has been read. */
-  seen: z.number().optional(),
-})
-type BackfillState = z.infer<typeof state>
+type BackfillState = Omit<Backfill, 'instance' | 'name'>
 
 /** Rejects with a PlatformError that would meet every project, or with the reason of the context's aborted signal. */
 export async function backfill(options: BackfillOptions): Promise<BackfillProgress> {
-  const { context, notes, range, dryRun, now } = options
-  const name = `backfill/${context.client.instance}/${options.name}`
-  const known = state.safeParse(await notes.read(name)).data
+  const { context, backfills, range, dryRun, now } = options
+  const key = { instance: context.client.instance, name: options.name }
+  const known = await backfills.get(key)
   const resumed = !dryRun && known !== undefined && now() - known.startedAt < week
   let at: BackfillState = resumed ? known : { ...range, startedAt: now(), after: 0 }
   const counts = { seen: 0, found: 0, done: 0, all: 0 }
@@ -82,7 +73,7 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
 
   async function save(next: BackfillState): Promise<void> {
     at = next
-    if (!dryRun) await notes.change(name, () => ({ value: next, result: undefined }))
+    if (!dryRun) await backfills.put({ ...next, ...key })
     options.onProgress(progress())
   }
 
@@ -125,7 +116,7 @@ export async function backfill(options: BackfillOptions): Promise<BackfillProgre
     const { seen: _, ...rest } = at
     await save({ ...rest, after: id })
   }
-  if (!dryRun) await notes.change(name, () => ({ value: undefined, result: undefined }))
+  if (!dryRun) await backfills.remove(key)
   return progress()
 }
 

@@ -1,24 +1,11 @@
 // What the poller remembers of each project that ran anything lately: how far it has seen, what is under way, when it asked.
-import { z } from 'zod'
-import type { Notes } from '../store/ports/notes.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PipelineListItem } from '../platform/rest/lists.ts'
+import type { PolledProject } from '../store/ports/discovery-documents.ts'
+import type { Repositories } from '../store/ports/repository.ts'
 import { isBlocked, isTerminal } from '../model/status.ts'
 
-const entry = z.object({
-  /** How it is asked for: its id, or the path the operator gave. */
-  project: z.union([z.number(), z.string()]),
-  path: z.string().optional(),
-  /** All changes before this have been seen; the platform's time. */
-  seen: z.number(),
-  childrenSeen: z.number(),
-  /** The last change of anything in it; the platform's time. */
-  ranAt: z.number(),
-  /** Pipelines under way, and when they were last seen to change; the platform's time. */
-  active: z.array(z.tuple([z.number(), z.number()])),
-})
-
-export type BookEntry = z.infer<typeof entry>
+export type BookEntry = Omit<PolledProject, 'instance'>
 
 export interface PollBook {
   entries(): IterableIterator<BookEntry>
@@ -29,7 +16,6 @@ export interface PollBook {
   drop(project: number | string): Promise<void>
 }
 
-const prefix = 'poll/project/'
 const day = 24 * 3_600_000
 /** Who has not changed for so long is not followed round by round any more, ms. */
 const longestActive = 3 * day
@@ -37,26 +23,20 @@ const longestActive = 3 * day
 const mostActive = 500
 
 /** Reads what an earlier process or another replica has stored. */
-export async function openBook(notes: Notes, instance: string): Promise<PollBook> {
-  const nameOf = (project: number | string): string => `${prefix}${instance}/${project}`
-  const stored = await notes.list(nameOf(''))
-  const book = new Map<string, BookEntry>()
-  for (const value of stored.values()) {
-    const { data } = entry.safeParse(value)
-    if (data !== undefined) book.set(nameOf(data.project), data)
-  }
+export async function openBook(stored: Repositories['polledProjects'], instance: string): Promise<PollBook> {
+  const own = (await stored.all()).filter(one => one.instance === instance)
+  const book = new Map<BookEntry['project'], BookEntry>(own.map(({ instance: _, ...entry }) => [entry.project, entry]))
   return {
     entries: () => book.values(),
-    get: project => book.get(nameOf(project)),
+    get: project => book.get(project),
     put: async changed => {
-      const name = nameOf(changed.project)
-      if (JSON.stringify(book.get(name)) === JSON.stringify(changed)) return
-      book.set(name, changed)
-      await notes.change(name, () => ({ value: changed, result: undefined }))
+      if (JSON.stringify(book.get(changed.project)) === JSON.stringify(changed)) return
+      book.set(changed.project, changed)
+      await stored.put({ instance, ...changed })
     },
     drop: async project => {
-      book.delete(nameOf(project))
-      await notes.change(nameOf(project), () => ({ value: undefined, result: undefined }))
+      book.delete(project)
+      await stored.remove({ instance, project })
     },
   }
 }

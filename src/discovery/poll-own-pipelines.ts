@@ -1,28 +1,20 @@
 // The pipelines that the token's own user started, in all projects: the cross-project list is ordered by creation, so each
 // look goes back to the oldest one under way, and now and then over the whole time, for those that were retried.
-import { z } from 'zod'
 import { isBlocked, isTerminal } from '../model/status.ts'
 import { overlap, type PollContext } from './poll-context.ts'
-import type { Json, Notes } from '../store/ports/notes.ts'
 import type { PipelineListItem } from '../platform/rest/lists.ts'
-
-const state = z.object({
-  /** Creation of the newest one seen, the platform's time. */
-  newest: z.number(),
-  /** Creation of the oldest one under way; absent when none is. */
-  oldestActive: z.number().optional(),
-})
+import type { Repositories } from '../store/ports/repository.ts'
 
 const day = 24 * 3_600_000
 
 /** `whole`: over all of `lookback`. Rejects with a PlatformError. */
 export async function lookAtMine(
   context: PollContext,
-  notes: Notes,
+  stored: Repositories['ownPipelines'],
   { lookback, whole }: { readonly lookback: number; readonly whole: boolean },
 ): Promise<void> {
-  const name = `poll/ownPipelines/${context.client.instance}`
-  const known = state.safeParse(await notes.read(name)).data
+  const { instance } = context.client
+  const known = await stored.get({ instance })
   const horizon = context.now() - Math.max(day, lookback)
   const since =
     // A clock that was ahead may have written it.
@@ -41,6 +33,5 @@ export async function lookAtMine(
   const created = (items: readonly PipelineListItem[]): number[] => items.flatMap(({ createdAt }) => createdAt ?? [])
   const active = created(seen.filter(({ status }) => !isTerminal(status) && !isBlocked(status)))
   const newest = Math.max(Math.min(known?.newest ?? since, context.now()), ...created(seen))
-  const value: Json = { newest, ...(active.length > 0 && { oldestActive: Math.min(...active) }) }
-  await notes.change(name, () => ({ value, result: undefined }))
+  await stored.put({ instance, newest, ...(active.length > 0 && { oldestActive: Math.min(...active) }) })
 }

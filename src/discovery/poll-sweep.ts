@@ -1,30 +1,17 @@
 // The slow sweep: once a day every project of a group is read, whatever its last activity, a few in each round. It goes
 // on where it was after a restart.
-import { z } from 'zod'
 import { overlap, type PollContext } from './poll-context.ts'
-import type { Notes } from '../store/ports/notes.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PlatformProject } from '../platform/rest/lists.ts'
+import type { Repositories } from '../store/ports/repository.ts'
+import type { Sweep as StoredSweep } from '../store/ports/discovery-documents.ts'
 
-const state = z.object({
-  /** When this sweep began, the platform's time. */
-  startedAt: z.number(),
-  /** Changes before this were seen by the sweep before. */
-  since: z.number(),
-  /** The page of projects that comes next; absent at the first one. */
-  next: z.string().optional(),
-  /** Projects seen by this sweep so far. */
-  count: z.number(),
-  /** Projects of the sweep before; absent during the first one. */
-  before: z.number().optional(),
-  done: z.boolean(),
-})
-type SweepState = z.infer<typeof state>
+type SweepState = Omit<StoredSweep, 'instance' | 'group'>
 
 export interface SweepOptions {
   readonly group: string
   readonly context: PollContext
-  readonly notes: Notes
+  readonly sweeps: Repositories['sweeps']
   /** Between rounds, ms. */
   readonly interval: number
   /** How far the first sweep reads back, ms. */
@@ -45,14 +32,14 @@ const day = 24 * 3_600_000
 const share = 0.9
 
 export function createSweep(options: SweepOptions): Sweep {
-  const { group, context, notes, interval, lookback } = options
-  const name = `poll/sweep/${context.client.instance}/${group}`
+  const { group, context, sweeps, interval, lookback } = options
+  const { instance } = context.client
   let page:
     | { readonly items: PlatformProject[]; readonly next: string | undefined; readonly from: string | undefined }
     | undefined
 
   async function load(): Promise<SweepState> {
-    const known = state.safeParse(await notes.read(name)).data
+    const known = await sweeps.get({ instance, group })
     const now = context.now()
     if (known === undefined) {
       const first = { startedAt: now, since: now - lookback, count: 0, done: false }
@@ -66,8 +53,8 @@ export function createSweep(options: SweepOptions): Sweep {
     return { startedAt: now, since: known.startedAt - overlap, count: 0, before: known.count, done: false }
   }
 
-  async function save(value: SweepState): Promise<void> {
-    await notes.change(name, () => ({ value: value, result: undefined }))
+  async function save(state: SweepState): Promise<void> {
+    await sweeps.put({ ...state, instance, group })
   }
 
   /** The projects still to be read of the page at `from`. */

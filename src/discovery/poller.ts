@@ -15,11 +15,12 @@ import { lookAtMine } from './poll-own-pipelines.ts'
 import { newEntry, openBook, type BookEntry, type PollBook } from './poll-book.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
-import type { Leases, Notes } from '../store/ports/notes.ts'
+import type { Leases } from '../store/ports/leases.ts'
 import type { Log } from '../lib/log.ts'
 import type { DiscoveryRules } from './discovered-run.ts'
 import type { PlatformClient } from '../platform/rest/client.ts'
 import type { PlatformProject } from '../platform/rest/lists.ts'
+import type { Repositories } from '../store/ports/repository.ts'
 import type { Runs } from '../store/ports/runs.ts'
 import type { Selection } from '../processing/selection.ts'
 import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
@@ -27,7 +28,7 @@ import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
 export interface PollerOptions {
   readonly client: PlatformClient
   readonly runs: Runs
-  readonly notes: Notes
+  readonly repositories: Pick<Repositories, 'polledProjects' | 'ownPipelines' | 'sweeps'>
   readonly leases: Leases
   readonly rules: DiscoveryRules
   readonly selection: Selection
@@ -80,7 +81,7 @@ const urgentShare = 0.9
 const atOnce = 4
 
 export function createPoller(options: PollerOptions): Poller {
-  const { client, notes, leases, errors, clock, log } = options
+  const { client, repositories, leases, errors, clock, log } = options
   const interval = Math.max(1_000, options.interval)
   const allowance = Math.max(10, Math.floor((options.perMinute * interval * share) / 60_000))
   const closing = new AbortController()
@@ -99,7 +100,7 @@ export function createPoller(options: PollerOptions): Poller {
     createSweep({
       group,
       context,
-      notes,
+      sweeps: repositories.sweeps,
       interval,
       lookback: options.lookback,
       isKnown: project => book?.get(project.id) !== undefined,
@@ -238,12 +239,14 @@ export function createPoller(options: PollerOptions): Poller {
 
   async function round(): Promise<void> {
     end.now = false
-    book ??= await openBook(notes, client.instance)
+    book ??= await openBook(repositories.polledProjects, client.instance)
     counters.rounds += 1
     const start = context.requests()
     if (options.ownPipelines) {
       const whole = counters.rounds % few === 0
-      await trying("the token's own pipelines", () => lookAtMine(context, notes, { lookback: options.lookback, whole }))
+      await trying("the token's own pipelines", () =>
+        lookAtMine(context, repositories.ownPipelines, { lookback: options.lookback, whole }),
+      )
       options.onFound()
     }
     await lookAll((await urgent(book)).values(), start + allowance * urgentShare)

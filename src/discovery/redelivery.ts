@@ -3,7 +3,6 @@
 //
 // Records come newest first and never change, so each round reads back to the newest one of the round before. A delivery that
 // arrived after all is known by its key.
-import { z } from 'zod'
 import { createSingleton } from './singleton.ts'
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { deliveryKey } from '../platform/webhook/delivery-key.ts'
@@ -16,14 +15,15 @@ import type { Clock } from '../lib/clock.ts'
 import type { Delivery, Inbox } from '../store/ports/inbox.ts'
 import type { HookDelivery, PlatformHook } from '../platform/rest/lists.ts'
 import type { HookOwner, PlatformClient } from '../platform/rest/client.ts'
-import type { Leases, Notes } from '../store/ports/notes.ts'
+import type { Leases } from '../store/ports/leases.ts'
 import type { Log } from '../lib/log.ts'
+import type { Repositories } from '../store/ports/repository.ts'
 import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
 
 export interface RedeliveryOptions {
   readonly client: PlatformClient
   readonly inbox: Pick<Inbox, 'put'>
-  readonly notes: Notes
+  readonly repositories: Pick<Repositories, 'hooks'>
   readonly leases: Leases
   readonly projects: readonly string[]
   readonly groups: readonly string[]
@@ -56,20 +56,9 @@ export interface Redelivery extends Loop {
 /** Between two rounds, ms. */
 const every = 300_000
 
-/** What is remembered of a hook: how far its records were read, and their outcomes since the first round. */
-const hookState = z.object({
-  newest: z.number(),
-  owner: z.string().optional(),
-  /** As the platform calls it: `executable`, `temporarily_disabled`, `disabled`. */
-  state: z.string().optional(),
-  /** When something new was last found; the database's time. */
-  heardAt: z.number().optional(),
-  /** Deliveries by HTTP status, or `no answer`. */
-  answers: z.record(z.string(), z.number()).default({}),
-})
-
 export function createRedelivery(options: RedeliveryOptions): Redelivery {
-  const { client, inbox, notes, leases, errors, profile, clock, log } = options
+  const { client, inbox, leases, errors, profile, clock, log } = options
+  const { hooks } = options.repositories
   const counters: RedeliveryCounters = { found: 0, accepted: 0, oversize: 0 }
   const closing = new AbortController()
   const call: CallOptions = { priority: 'poll', signal: closing.signal }
@@ -86,8 +75,8 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
   }
 
   async function lookAt(owner: HookOwner, { id, alertStatus: state }: PlatformHook): Promise<void> {
-    const name = `redelivery/${client.instance}/${'project' in owner ? 'project' : 'group'}/${id}`
-    const known = hookState.safeParse(await notes.read(name)).data
+    const key = { instance: client.instance, kind: 'project' in owner ? 'project' : 'group', id } as const
+    const known = await hooks.get(key)
     const seen = known?.newest ?? 0
     const answers = { ...known?.answers }
     let newest = seen
@@ -100,10 +89,10 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
       if (fresh.length < page.items.length) break
     }
     if (known !== undefined && newest === seen && state === known.state) return
-    await notes.change(name, (_, now) => {
-      const lastDeliveryAt = newest === seen ? known?.heardAt : now
-      const facts = { ...(state !== undefined && { state }), ...(lastDeliveryAt !== undefined && { lastDeliveryAt }) }
-      return { value: { newest, owner: nameOf(owner), answers, ...facts }, result: undefined }
+    await hooks.change(key, (_, now) => {
+      const lastDeliveryAt = newest === seen ? known?.lastDeliveryAt : now
+      const of = String('project' in owner ? owner.project : owner.group)
+      return { document: { ...key, owner: of, newest, state, lastDeliveryAt, answers }, result: undefined }
     })
   }
 

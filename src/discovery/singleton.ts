@@ -1,7 +1,7 @@
 // What only one replica may do at a time: a lease that is renewed while it is needed.
 import { randomUUID } from 'node:crypto'
 import { elapsed, type Clock } from '../lib/clock.ts'
-import type { Leases } from '../store/ports/notes.ts'
+import type { Leases } from '../store/ports/leases.ts'
 
 export interface Singleton {
   /** True while the lease is ours; takes it or renews it as needed. Cheap enough to be asked before every step. */

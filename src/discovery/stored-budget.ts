@@ -1,12 +1,12 @@
 // The API budget in the store, so that replicas and commands that share a token share its limit.
-import { z } from 'zod'
 import { freshBudget, grant, observe, snapshotOf, type Budget, type BudgetRules } from '../platform/rest/budget.ts'
 import type { BudgetState } from '../platform/rest/budget.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Json, Notes } from '../store/ports/notes.ts'
+import type { Millis } from '../model/instant.ts'
+import type { Repositories } from '../store/ports/repository.ts'
 
 export interface StoredBudgetOptions {
-  readonly notes: Notes
+  readonly budgets: Repositories['budgets']
   readonly rules: BudgetRules
   /** Names the token of this moment without revealing it: whoever has the same one shares the budget. */
   readonly account: () => string
@@ -16,43 +16,35 @@ export interface StoredBudgetOptions {
 /** No wait is longer before the state is read again, ms: another process may have been granted less than it seemed. */
 const longestLook = 15_000
 
-const state = z.object({
-  tokens: z.number(),
-  at: z.number(),
-  pausedUntil: z.number().optional(),
-  announced: z.object({ remaining: z.number(), until: z.number() }).optional(),
-})
-
 /** Instants in the state are of the database's clock, which all who share it see alike. */
-export function createStoredBudget({ notes, rules, account, clock }: StoredBudgetOptions): Budget {
-  const name = (): string => `budget/${account()}`
-  const stateOf = (value: Json | undefined, now: number): BudgetState =>
-    state.safeParse(value).data ?? freshBudget(rules, now)
+export function createStoredBudget({ budgets, rules, account, clock }: StoredBudgetOptions): Budget {
+  const key = (): { account: string } => ({ account: account() })
+  const changed = async <T>(
+    change: (state: BudgetState, now: Millis) => { state: BudgetState; result: T },
+  ): Promise<T> => {
+    const of = key()
+    return budgets.change(of, (known, now) => {
+      const { state, result } = change(known ?? freshBudget(rules, now), now)
+      return { document: { ...state, ...of }, result }
+    })
+  }
   return {
     take: async (priority, signal) => {
       for (;;) {
         signal?.throwIfAborted()
-        const waitMs = await notes.change(name(), (value, now) => {
-          const granted = grant(rules, stateOf(value, now), now, priority)
-          return { value: jsonOf(granted.state), result: granted.waitMs }
+        const waitMs = await changed((before, now) => {
+          const { state, waitMs: result } = grant(rules, before, now, priority)
+          return { state, result }
         })
         if (waitMs === 0) return
         await clock.sleep(Math.min(waitMs, longestLook), signal)
       }
     },
-    observed: facts =>
-      notes.change(name(), (value, now) => ({
-        value: jsonOf(observe(stateOf(value, now), facts, now)),
-        result: undefined,
-      })),
+    observed: async facts => changed((before, now) => ({ state: observe(before, facts, now), result: undefined })),
     snapshot: async () => {
-      // A reader writes nothing: a scrape is answered on a full disk too.
-      const { value, now } = await notes.readAt(name())
-      return snapshotOf(rules, stateOf(value, now), now)
+      // Whoever only looks writes nothing: a scrape is answered on a full disk too.
+      const [known, now] = await Promise.all([budgets.get(key()), budgets.now()])
+      return snapshotOf(rules, known ?? freshBudget(rules, now), now)
     },
   }
-}
-
-function jsonOf({ tokens, at, pausedUntil, announced }: BudgetState): Json {
-  return { tokens, at, ...(pausedUntil !== undefined && { pausedUntil }), ...(announced && { announced }) }
 }

@@ -4,24 +4,31 @@ import { badge } from './status.ts'
 import { card, empty, facts, region, table } from './frame.ts'
 import { counted, duration, number, since, utc } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
-import type { Json } from '../store/ports/notes.ts'
+import type { Backfill, Sweep, WatchedHook } from '../store/ports/discovery-documents.ts'
 import type { Millis } from '../model/instant.ts'
-import type { Flow, Setup } from './ports.ts'
+import type { DiscoveryRepositories, Flow, Setup } from './ports.ts'
 
-/** Where sources keep what they remember, by the beginning of its name. */
-export const hookPrefix = 'redelivery/'
-export const documentPrefixes = ['budget/', 'poll', hookPrefix, 'backfill'] as const
+/** What discovery remembers in the store. */
+export type DiscoveryView = {
+  readonly [Name in keyof DiscoveryRepositories]: Awaited<ReturnType<DiscoveryRepositories[Name]['all']>>
+}
 
-/** What a source remembers in the store: cursors, budgets, states of hooks. */
-export interface SourceDocument {
-  readonly name: string
-  readonly value: Json
+export async function discoveryView(stored: DiscoveryRepositories): Promise<DiscoveryView> {
+  const [polledProjects, ownPipelines, sweeps, hooks, backfills, budgets] = await Promise.all([
+    stored.polledProjects.all(),
+    stored.ownPipelines.all(),
+    stored.sweeps.all(),
+    stored.hooks.all(),
+    stored.backfills.all(),
+    stored.budgets.all(),
+  ])
+  return { polledProjects, ownPipelines, sweeps, hooks, backfills, budgets }
 }
 
 interface ApiClientsView {
   readonly flow: Pick<Flow, 'apiClients'>
   readonly setup: Pick<Setup, 'platform' | 'hasPlatformToken'>
-  readonly documents: readonly SourceDocument[]
+  readonly discovery: DiscoveryView
 }
 
 /** Of the wide column. */
@@ -34,22 +41,17 @@ export function apiFacts(view: ApiClientsView, now: Millis): Content {
   return [region('api', card('Platform API', platform(view, now))), region('gaps', gaps(view))]
 }
 
-function platform({ setup, documents, flow }: ApiClientsView, now: Millis): Html {
-  const budget = fieldsOf(documents.find(({ name }) => name.startsWith('budget/')))
+function platform({ setup, discovery, flow }: ApiClientsView, now: Millis): Html {
   const { details, poller } = flow.apiClients
-  const paused = budget.pausedUntil
-  const sweeps = named(documents, 'poll/sweep/').map(
-    ({ rest, fields }) => [`All of ${rest}`, sweepWords(fields)] as const,
-  )
-  const past = named(documents, 'backfill/').map(({ fields }) => ['Backfill', pastWords(fields)] as const)
+  const [budget] = discovery.budgets
+  const paused = budget?.pausedUntil ?? 0
+  const sweeps = discovery.sweeps.map(one => [`All of ${one.group}`, sweepWords(one)] as const)
+  const past = discovery.backfills.map(one => ['Backfill', pastWords(one)] as const)
   return facts([
     ['Address', setup.platform ?? 'named by each delivery'],
     ['Token', setup.hasPlatformToken ? 'configured' : 'none: what webhooks leave out is not asked for'],
-    [
-      'Budget',
-      typeof budget.tokens === 'number' && `${counted(Math.floor(budget.tokens), 'request')} could be sent at once`,
-    ],
-    ['Paused by the platform', typeof paused === 'number' && paused > now && `for ${duration(paused - now)}`],
+    ['Budget', budget && `${counted(Math.floor(budget.tokens), 'request')} could be sent at once`],
+    ['Paused by the platform', paused > now && `for ${duration(paused - now)}`],
     [
       'Details of pipelines',
       details &&
@@ -64,14 +66,13 @@ function platform({ setup, documents, flow }: ApiClientsView, now: Millis): Html
   ])
 }
 
-function sweepWords({ done, count, startedAt }: Fields): Content {
-  const looked = `${counted(typeof count === 'number' ? count : 0, 'project')} looked at`
-  const begun = typeof startedAt === 'number' ? ` since ${utc(startedAt).slice(0, 16)}` : ''
-  return done === true ? `${looked}, once a day` : `${looked}${begun}, goes on`
+function sweepWords({ done, count, startedAt }: Sweep): Content {
+  const looked = `${counted(count, 'project')} looked at`
+  return done ? `${looked}, once a day` : `${looked} since ${utc(startedAt).slice(0, 16)}, goes on`
 }
 
-function pastWords({ since: from, until }: Fields): Content {
-  const day = (at: Json | undefined): string => (typeof at === 'number' ? utc(at).slice(0, 10) : '–')
+function pastWords({ since: from, until }: Backfill): Content {
+  const day = (at: Millis): string => utc(at).slice(0, 10)
   return `from ${day(from)} to ${day(until)}, not yet done`
 }
 
@@ -106,25 +107,19 @@ const hookStates: Readonly<Record<string, readonly [status: string, word: string
 }
 
 /** By the platform's records of our own hooks: the only place where deliveries that never arrived can be seen. */
-function hooks({ documents, flow, setup }: ApiClientsView, now: Millis): Content {
-  const known = named(documents, hookPrefix)
+function hooks({ discovery, flow, setup }: ApiClientsView, now: Millis): Content {
   if (!setup.hasPlatformToken) return ''
-  if (known.length === 0) {
+  if (discovery.hooks.length === 0) {
     const why =
       flow.apiClients.redelivery === undefined
         ? html`The platform's own records of them are looked at where <code>PIPESPAN_REDELIVERY</code> is on.`
         : 'None of the projects and groups that are polled has a hook that leads here.'
     return card("The platform's hooks", empty(why))
   }
-  const rows = known.map(({ rest, fields }) => {
-    const { owner, state, lastDeliveryAt, answers } = fields
-    const [status, word] = hookStates[typeof state === 'string' ? state : ''] ?? ['created', 'not known']
-    return [
-      badge(status, word),
-      hookName(rest, owner),
-      typeof lastDeliveryAt === 'number' ? since(lastDeliveryAt, now) : '–',
-      answerWords(answers),
-    ]
+  const rows = discovery.hooks.map(hook => {
+    const [status, word] = hookStates[hook.state ?? ''] ?? ['created', 'not known']
+    const last = hook.lastDeliveryAt === undefined ? '–' : since(hook.lastDeliveryAt, now)
+    return [badge(status, word), hookName(hook), last, answerWords(hook)]
   })
   return card(
     "The platform's hooks",
@@ -133,64 +128,36 @@ function hooks({ documents, flow, setup }: ApiClientsView, now: Millis): Content
   )
 }
 
-function hookName(document: string, owner: Json | undefined): string {
-  return `#${document.split('/').at(-1) ?? ''}${typeof owner === 'string' ? ` of ${owner}` : ''}`
+function hookName({ kind, id, owner }: WatchedHook): string {
+  return `#${id} of ${kind} ${owner}`
 }
 
 /** Hooks that the platform has switched off, by name. */
-export function hooksOff(documents: ReadonlyMap<string, Json>): string[] {
-  return [...documents].flatMap(([name, value]) => {
-    const { owner, state } = objectOf(value)
-    return typeof state === 'string' && state !== 'executable' ? [hookName(name, owner)] : []
-  })
+export function hooksOff(hooks: readonly WatchedHook[]): string[] {
+  return hooks.filter(({ state }) => state !== undefined && state !== 'executable').map(hookName)
 }
 
-function answerWords(answers: Json | undefined): Content {
-  const counts = Object.entries(objectOf(answers)).filter(([, count]) => typeof count === 'number')
+function answerWords({ answers }: WatchedHook): Content {
+  const counts = Object.entries(answers)
   if (counts.length === 0) return '–'
   return counts.map(([answer, count], index) => {
-    const text = `${answer}: ${number(count as number)}`
+    const text = `${answer}: ${number(count)}`
     return [index > 0 && ', ', answer.startsWith('2') ? text : html`<span class="bad-text">${text}</span>`]
   })
 }
 
-function cursors({ documents }: ApiClientsView): Content {
-  const known = named(documents, 'poll/project/')
-  if (known.length === 0) return ''
-  const at = (value: Json | undefined): Content =>
-    typeof value === 'number' && value > 0 ? html`<span class="whole">${utc(value)}</span>` : '–'
-  const rows = known.map(({ rest, fields: { path, seen, childrenSeen, active } }) => [
-    typeof path === 'string' ? path : rest,
+function cursors({ discovery: { polledProjects } }: ApiClientsView): Content {
+  if (polledProjects.length === 0) return ''
+  const at = (value: Millis): Content => (value > 0 ? html`<span class="whole">${utc(value)}</span>` : '–')
+  const rows = polledProjects.map(({ project, path, seen, childrenSeen, active }) => [
+    path ?? String(project),
     at(seen),
     at(childrenSeen),
-    html`<span class="figure">${number(Array.isArray(active) ? active.length : 0)}</span>`,
+    html`<span class="figure">${number(active.length)}</span>`,
   ])
   return card(
     'Poller cursors',
     table('Poller cursors', ['Project', 'Seen up to', 'Children seen up to', 'Under way'], rows),
     { aside: 'times of the platform' },
   )
-}
-
-type Fields = Readonly<Record<string, Json | undefined>>
-
-/** Documents whose names begin so, with the rest of the name: what follows the instance's address. */
-function named(
-  documents: readonly SourceDocument[],
-  prefix: string,
-): { readonly rest: string; readonly fields: Fields }[] {
-  return documents
-    .filter(({ name }) => name.startsWith(prefix))
-    .map(document => ({
-      rest: document.name.slice(prefix.length).replace(/^https?:\/\/[^/]+\//, ''),
-      fields: fieldsOf(document),
-    }))
-}
-
-function fieldsOf(document: SourceDocument | undefined): Fields {
-  return objectOf(document?.value)
-}
-
-function objectOf(value: Json | undefined): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
 }

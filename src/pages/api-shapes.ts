@@ -1,5 +1,7 @@
 // The shapes of the JSON API's answers. Times are milliseconds of Unix time; what is unknown is left out.
 import { z } from 'zod'
+import { apiBudget, backfill, ownPipelines } from '../store/ports/discovery-documents.ts'
+import { polledProject, sweep, watchedHook } from '../store/ports/discovery-documents.ts'
 
 const millis = z.number().describe('Milliseconds of Unix time.')
 const ms = z.number().describe('Milliseconds.')
@@ -232,7 +234,14 @@ export const sources = z.object({
     }),
   ),
   projects: z.array(z.object({ project: z.string(), lastHeard: millis, pipelines: z.number(), firstBy: counts })),
-  documents: z.array(z.object({ name: z.string(), value: z.unknown() })),
+  discovery: z.object({
+    polledProjects: z.array(polledProject),
+    ownPipelines: z.array(ownPipelines),
+    sweeps: z.array(sweep),
+    hooks: z.array(watchedHook),
+    backfills: z.array(backfill),
+    budgets: z.array(apiBudget),
+  }),
   counters: counts,
 })
 

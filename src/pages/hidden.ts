@@ -2,10 +2,10 @@
 // where that is decided: whatever the pages and their API know comes through here.
 import { createHiddenWords } from './hidden-words.ts'
 import type { DeadLetter, Outbox } from '../store/ports/outbox.ts'
-import type { Json } from '../store/ports/notes.ts'
 import type { PagesSources } from './ports.ts'
 import type { ProjectFacts } from '../model/observation.ts'
 import type { StoredRun } from '../store/ports/runs.ts'
+import type { WatchedHook } from '../store/ports/discovery-documents.ts'
 
 /** Asked for one, where all of one belong to hidden projects. */
 const mostPages = 10
@@ -13,12 +13,11 @@ const mostPages = 10
 const mostLookedAt = 2_000
 /** Dead letters that an action on all of them takes at once. */
 const actedOn = 1_000
-/** Documents of what asks the platform, which name projects and groups. */
-const ofSources = /^(poll|redelivery|backfill)\b/
 
 /** The same parts without what belongs to hidden projects, and without their names. Totals over all projects stay whole: they name none. */
 export function withoutHidden(parts: PagesSources, isHidden: (path: string) => boolean): PagesSources {
   const { views, runs, outbox: exports, inbox } = parts
+  const { polledProjects, sweeps, hooks } = parts.repositories
   const words = createHiddenWords(isHidden)
   const isHiddenProject = ({ path, name }: ProjectFacts): boolean => isHidden(path ?? name ?? '')
   const isShown = ({ run }: StoredRun): boolean => !isHiddenProject(run.project.facts)
@@ -69,12 +68,11 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
     flow: () => words.without(parts.flow()),
     exported: some => words.without(parts.exported(some)),
     inbox: { ...inbox, listQuarantined: async limit => words.without(await inbox.listQuarantined(limit)) },
-    notes: {
-      ...parts.notes,
-      list: async prefix => {
-        const documents = await parts.notes.list(prefix)
-        return ofSources.test(prefix) ? sourcesShown(documents, await parts.notes.list('poll/project/')) : documents
-      },
+    repositories: {
+      ...parts.repositories,
+      polledProjects: { all: async () => (await polledProjects.all()).filter(isUnnamed) },
+      sweeps: { all: async () => (await sweeps.all()).filter(isUnnamed) },
+      hooks: { all: shownHooks },
     },
     runs: { get: async key => one(await runs.get(key)) },
     outbox: {
@@ -134,26 +132,25 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
     },
   }
 
-  /** What sources remember, without hidden projects, whether it names them by their path, in an owner's words, or by their number. */
-  function sourcesShown(
-    documents: ReadonlyMap<string, Json>,
-    polled: ReadonlyMap<string, Json>,
-  ): ReadonlyMap<string, Json> {
-    const numbers = new Set(
-      [...polled].filter(([, value]) => namesHidden(value)).map(([name]) => instanceAndOwner(name)),
-    )
-    return new Map(
-      [...documents].filter(([name, value]) => {
-        if (namesHidden(value) || pathsOfName(name).some(isHidden)) return false
-        const owner = typeof value === 'object' && value !== null && 'owner' in value ? value.owner : undefined
-        return typeof owner !== 'string' || !numbers.has(`${instanceOf(name)} ${owner.replace(/^project /, '')}`)
-      }),
-    )
+  /** What names no hidden project; the instance's address names none. */
+  function isUnnamed({ instance: _, ...rest }: { readonly instance: string }): boolean {
+    return !namesHidden(rest)
   }
 
-  function namesHidden(value: Json | undefined): boolean {
-    if (typeof value === 'string') return isHidden(value.replace(/^(project|group) /, '')) || words.names(value)
+  function namesHidden(value: unknown): boolean {
+    if (typeof value === 'string') return isHidden(value) || words.names(value)
     return typeof value === 'object' && value !== null && Object.values(value).some(namesHidden)
+  }
+
+  /** An owner may be configured by its path or by its number, which the poller has seen the path of. */
+  async function shownHooks(): Promise<readonly WatchedHook[]> {
+    const projects = await polledProjects.all()
+    const hidden = new Set(
+      projects.filter(one => !isUnnamed(one)).map(({ instance, project }) => `${instance} ${project}`),
+    )
+    return (await hooks.all()).filter(
+      hook => isUnnamed(hook) && (hook.kind === 'group' || !hidden.has(`${hook.instance} ${hook.owner}`)),
+    )
   }
 }
 
@@ -168,19 +165,4 @@ async function enough<T>(
     const left = await shown(found)
     if (left.length >= limit || found.length < asked || asked >= mostLookedAt) return left.slice(0, limit)
   }
-}
-
-/** Of `poll/project/https://git.example.com/301` the instance: whatever is between the kind and the last part. */
-function instanceOf(name: string): string {
-  return /https?:\/\/.*(?=\/(?:project|group)\/\d+$)|https?:\/\/.*(?=\/[^/]+$)/.exec(name)?.[0] ?? ''
-}
-
-function instanceAndOwner(name: string): string {
-  return `${instanceOf(name)} ${name.slice(name.lastIndexOf('/') + 1)}`
-}
-
-/** What follows the host in a document's name may be a group's path, below a relative root or not. */
-function pathsOfName(name: string): string[] {
-  const [, rest = ''] = /https?:\/\/[^/]+\/(.+)$/.exec(name) ?? []
-  return [rest, rest.slice(rest.indexOf('/') + 1)]
 }

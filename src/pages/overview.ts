@@ -3,7 +3,7 @@ import { activeStatuses, activityOf } from './activity.ts'
 import { ago, counted, number, percent, since } from './format.ts'
 import { badge } from './status.ts'
 import { card, empty, region, type Page, type Reader } from './frame.ts'
-import { hookPrefix, hooksOff } from './api-clients.ts'
+import { hooksOff } from './api-clients.ts'
 import { html, type Content, type Html } from './html.ts'
 import { noticesOf, type Health, type Notice } from './notices.ts'
 import { runCard, type RunCard } from './run-card.ts'
@@ -29,7 +29,7 @@ export async function overviewOf(parts: PagesSources, now: Millis): Promise<Over
     parts.views.inStatus(activeStatuses, shown.running),
     parts.views.countInStatus(activeStatuses),
     parts.views.lastFinished(shown.finished),
-    parts.notes.list(hookPrefix),
+    parts.repositories.hooks.all(),
   ])
   const hasRuns = running.length + finished.length > 0
   const known = { flow: parts.flow(), inbox, queues, setup: parts.setup(), hasRuns }

@@ -5,8 +5,7 @@ import type { Inbox } from '../store/ports/inbox.ts'
 import type { Counters } from '../store/ports/store.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
-import type { Notes } from '../store/ports/notes.ts'
-import type { Repositories } from '../store/ports/repository.ts'
+import type { Readable, Repositories } from '../store/ports/repository.ts'
 import type { Runs } from '../store/ports/runs.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { Views } from '../store/ports/views.ts'
@@ -16,8 +15,7 @@ export interface PagesSources {
   readonly runs: Pick<Runs, 'get'>
   readonly outbox: Pick<Outbox, 'deadLetters' | 'deadLetter' | 'retryDead' | 'dropDead'>
   readonly inbox: Pick<Inbox, 'state' | 'listQuarantined' | 'retryQuarantined'>
-  readonly notes: Pick<Notes, 'list' | 'readAt' | 'change'>
-  readonly repositories: Repositories
+  readonly repositories: Pick<Repositories, 'sessions'> & DiscoveryRepositories & TokenRepositories
   readonly counters: Pick<Counters, 'all'>
   readonly queues: () => Promise<readonly ExportQueueStatus[]>
   /** What this process has counted since it started. */
@@ -30,6 +28,13 @@ export interface PagesSources {
   readonly now: () => Millis
   readonly log: Log
 }
+
+/** How far discovery has come, and what it knows of the platform's hooks and API. */
+export type DiscoveryRepositories = ReadOnly<
+  'polledProjects' | 'ownPipelines' | 'sweeps' | 'hooks' | 'backfills' | 'budgets'
+>
+type TokenRepositories = ReadOnly<'journals' | 'rotations' | 'daemonReports'>
+type ReadOnly<Name extends keyof Repositories> = { readonly [Of in Name]: Readable<Repositories[Of]> }
 
 export interface PagesSettings {
   /** Asked for at every request: it may change while the daemon runs. */

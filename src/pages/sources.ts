@@ -1,5 +1,5 @@
 // Sources: from whom news comes and when it last came, what was refused, and what was asked of the platform.
-import { apiFacts, apiTables, documentPrefixes, type SourceDocument } from './api-clients.ts'
+import { apiFacts, apiTables, discoveryView, type DiscoveryView } from './api-clients.ts'
 import { badge } from './status.ts'
 import { card, empty, facts, region, table, type Page, type Reader } from './frame.ts'
 import { counted, number, since, size, time, utc } from './format.ts'
@@ -16,7 +16,7 @@ export interface SourcesView {
   readonly quarantined: readonly QuarantinedDelivery[]
   /** Projects observed lately: which source reported each pipeline first, over its newest ones. */
   readonly projects: readonly ProjectSources[]
-  readonly documents: readonly SourceDocument[]
+  readonly discovery: DiscoveryView
   /** Counted over all restarts, by name. */
   readonly counters: Readonly<Record<string, number>>
 }
@@ -33,12 +33,12 @@ export interface ProjectSources {
 const newest = 200
 
 export async function sourcesView(parts: PagesSources): Promise<SourcesView> {
-  const [inbox, quarantined, page, counters, ...documents] = await Promise.all([
+  const [inbox, quarantined, page, counters, discovery] = await Promise.all([
     parts.inbox.state(),
     parts.inbox.listQuarantined(20),
     parts.views.search({ limit: newest }),
     parts.counters.all(),
-    ...documentPrefixes.map(async prefix => parts.notes.list(prefix)),
+    discoveryView(parts.repositories),
   ])
   return {
     flow: parts.flow(),
@@ -46,7 +46,7 @@ export async function sourcesView(parts: PagesSources): Promise<SourcesView> {
     inbox,
     quarantined,
     projects: byProject(page.runs.map(run => ({ firstSeenBy: run.firstSeenBy, card: runCard(run) }))),
-    documents: documents.flatMap(found => [...found].map(([name, value]) => ({ name, value }))),
+    discovery,
     counters: Object.fromEntries(counters),
   }
 }

@@ -31,7 +31,7 @@ function run(world: PolledWorld, options: Partial<BackfillOptions> = {}, signal 
   })
   return backfill({
     context,
-    notes: world.store.notes,
+    backfills: world.store.repositories.backfills,
     runs: world.store.runs,
     name: 'test',
     range: { since: start, until: world.now() },
@@ -78,7 +78,7 @@ describe('a backfill', () => {
     const summary = await run(world, { dryRun: true })
     expect(summary.found).toBe(world.lifecycle.state.pipelines.size)
     expect(await world.store.runs.count()).toMatchObject({ runs: 0 })
-    expect(await world.store.notes.list('backfill/')).toEqual(new Map())
+    expect(await world.store.repositories.backfills.all()).toEqual([])
   })
 
   it('stopped half-way goes on from there, over the same stretch', async () => {

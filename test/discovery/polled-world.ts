@@ -93,7 +93,12 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     { write: (line: string) => void logged.push(JSON.parse(line) as { level: number; msg: string }) },
   )
   const store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
-  const budget = createStoredBudget({ notes: store.notes, rules: { perMinute }, account: () => 'test', clock })
+  const budget = createStoredBudget({
+    budgets: store.repositories.budgets,
+    rules: { perMinute },
+    account: () => 'test',
+    clock,
+  })
   const client = createPlatformClient({
     url: instance,
     token: () => 'pat-1',
@@ -146,7 +151,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     const shared = {
       client,
       runs: store.runs,
-      notes: store.notes,
+      repositories: store.repositories,
       leases: store.leases,
       rules,
       selection: everything,

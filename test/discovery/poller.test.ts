@@ -258,7 +258,7 @@ describe('a group of 10,000 projects', () => {
     const projects = Array.from({ length: 10_000 }, (_, index) => project(index + 1))
     await using world = await openPolledWorld({ projects, poll: { groups: ['acme'] }, perMinute: 300 })
     const sweep = { startedAt: world.now(), since: world.now(), count: 0, before: 10_000, done: false }
-    await world.store.notes.change(`poll/sweep/${world.api.url}/acme`, () => ({ value: sweep, result: undefined }))
+    await world.store.repositories.sweeps.put({ ...sweep, instance: world.api.url, group: 'acme' })
     const rounds = 10
     await world.pass(rounds * minute, minute)
     const idle = world.api.asked.length / rounds

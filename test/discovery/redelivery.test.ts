@@ -28,7 +28,7 @@ async function open() {
   const redelivery = createRedelivery({
     client: world.client,
     inbox: world.store.inbox,
-    notes: world.store.notes,
+    repositories: world.store.repositories,
     leases: world.store.leases,
     projects: [],
     groups: ['brightwater'],
@@ -96,19 +96,26 @@ describe('redelivery', () => {
 
   it('remembers of each hook when it was last heard of, and how its deliveries were answered', async () => {
     await using here = await open()
-    const remembered = async () => [...(await here.world.store.notes.list('redelivery/')).values()]
+    const remembered = async () => here.world.store.repositories.hooks.all()
     for (const [id, status] of ['200', '200', '503', 'internal error'].entries()) {
       record(here.world, own, status, delivery(id + 1))
     }
     await here.redelivery.round()
-    const told = { owner: 'group brightwater', state: 'executable', lastDeliveryAt: here.world.now() }
+    const told = { kind: 'group', owner: 'brightwater', state: 'executable', lastDeliveryAt: here.world.now() }
     expect(await remembered()).toMatchObject([{ ...told, answers: { 200: 2, 503: 1, 'no answer': 1 } }])
     await here.world.pass(minute)
     await here.redelivery.round()
     expect(await remembered()).toMatchObject([{ ...told, answers: { 200: 2, 503: 1, 'no answer': 1 } }])
     record(here.world, own, '200', delivery(9))
     await here.redelivery.round()
-    expect(await remembered()).toMatchObject([{ lastDeliveryAt: here.world.now(), answers: { 200: 3 } }])
+    const last = here.world.now()
+    expect(await remembered()).toMatchObject([{ lastDeliveryAt: last, answers: { 200: 3 } }])
+    // It was switched off when it was last looked at: its state changes, and nothing new came.
+    const [hook] = await remembered()
+    await here.world.store.repositories.hooks.put({ ...hook!, state: 'disabled' })
+    await here.world.pass(minute)
+    await here.redelivery.round()
+    expect(await remembered()).toMatchObject([{ state: 'executable', lastDeliveryAt: last }])
   })
 
   it('costs nothing for a delivery that arrived after all', async () => {

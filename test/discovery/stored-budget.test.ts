@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { createStoredBudget } from '../../src/discovery/stored-budget.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import type { ApiBudget } from '../../src/store/ports/discovery-documents.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 
 function sharedStore() {
@@ -17,7 +18,9 @@ function sharedStore() {
 it('two processes with one token are granted no more than its budget in a minute', async () => {
   const { store, clock } = sharedStore()
   const rules = { perMinute: 60 }
-  const [one, two] = [1, 2].map(() => createStoredBudget({ notes: store.notes, rules, account: () => 'abc', clock }))
+  const [one, two] = [1, 2].map(() =>
+    createStoredBudget({ budgets: store.repositories.budgets, rules, account: () => 'abc', clock }),
+  )
   const grants: number[] = []
   while (grants.length < 200) {
     await one!.take('enrich')
@@ -34,7 +37,9 @@ it('two processes with one token are granted no more than its budget in a minute
 it('a pause that one process was asked for binds the other, and ends', async () => {
   const { store, clock } = sharedStore()
   const rules = { perMinute: 600 }
-  const [one, two] = [1, 2].map(() => createStoredBudget({ notes: store.notes, rules, account: () => 'abc', clock }))
+  const [one, two] = [1, 2].map(() =>
+    createStoredBudget({ budgets: store.repositories.budgets, rules, account: () => 'abc', clock }),
+  )
   await one!.observed({ pause: 30_000 })
   expect(await two!.snapshot()).toMatchObject({ available: 0, pausedFor: 30_000 })
   const before = clock.now()
@@ -45,7 +50,12 @@ it('a pause that one process was asked for binds the other, and ends', async () 
 it('another token has a budget of its own', async () => {
   const { store, clock } = sharedStore()
   let account = 'old'
-  const budget = createStoredBudget({ notes: store.notes, rules: { perMinute: 60 }, account: () => account, clock })
+  const budget = createStoredBudget({
+    budgets: store.repositories.budgets,
+    rules: { perMinute: 60 },
+    account: () => account,
+    clock,
+  })
   await budget.observed({ pause: 60_000 })
   account = 'new'
   expect(await budget.snapshot()).toMatchObject({ pausedFor: 0 })
@@ -53,8 +63,13 @@ it('another token has a budget of its own', async () => {
 
 it('what cannot be read of an older state is begun anew', async () => {
   const { store, clock } = sharedStore()
-  await store.notes.change('budget/abc', () => ({ value: { odd: true }, result: undefined }))
-  const budget = createStoredBudget({ notes: store.notes, rules: { perMinute: 60 }, account: () => 'abc', clock })
+  await store.repositories.budgets.put({ account: 'abc', odd: true } as unknown as ApiBudget)
+  const budget = createStoredBudget({
+    budgets: store.repositories.budgets,
+    rules: { perMinute: 60 },
+    account: () => 'abc',
+    clock,
+  })
   await budget.take('backfill')
   expect(await budget.snapshot()).toMatchObject({ perMinute: 60, available: 9 })
 })

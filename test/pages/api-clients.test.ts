@@ -1,18 +1,18 @@
 // What the page of sources tells of the platform's API: words and figures, from what the sources remember.
 import { describe, expect, it } from 'vitest'
-import { apiFacts, apiTables, type SourceDocument } from '../../src/pages/api-clients.ts'
+import { apiFacts, apiTables, type DiscoveryView } from '../../src/pages/api-clients.ts'
 import { html } from '../../src/pages/html.ts'
 import type { Flow } from '../../src/pages/ports.ts'
 
 const now = Date.UTC(2026, 5, 1, 12)
 const instance = 'https://git.example.com'
 
-function told(
-  apiClients: Flow['apiClients'],
-  documents: readonly SourceDocument[] = [],
-  hasPlatformToken = true,
-): string {
-  const view = { flow: { apiClients }, setup: { platform: instance, hasPlatformToken }, documents }
+function told(apiClients: Flow['apiClients'], discovery: Partial<DiscoveryView> = {}, hasPlatformToken = true): string {
+  const nothing = { polledProjects: [], ownPipelines: [], sweeps: [], hooks: [], backfills: [], budgets: [] }
+  const view = {
+    ...{ flow: { apiClients }, setup: { platform: instance, hasPlatformToken } },
+    discovery: { ...nothing, ...discovery },
+  }
   return html`${apiTables(view, now)}${apiFacts(view, now)}`
     .toString()
     .replace(/<[^>]+>/g, ' ')
@@ -22,16 +22,18 @@ function told(
 describe('the page of sources', () => {
   it('tells of each hook whether it is enabled, when it was last heard of, and how its deliveries were answered', () => {
     const answers = { 200: 1_402, 503: 2, 'no answer': 1 }
-    const text = told({ redelivery: { found: 3, accepted: 2, oversize: 0 } }, [
+    const text = told(
+      { redelivery: { found: 3, accepted: 2, oversize: 0 } },
       {
-        name: `redelivery/${instance}/group/7`,
-        value: { newest: 9, owner: 'group team', state: 'executable', lastDeliveryAt: now - 120_000, answers },
+        hooks: [
+          {
+            ...{ instance, kind: 'group', id: 7, owner: 'team', newest: 9, state: 'executable', answers },
+            lastDeliveryAt: now - 120_000,
+          },
+          { instance, kind: 'project', id: 8, owner: 'team/shop', newest: 9, state: 'disabled', answers: {} },
+        ],
       },
-      {
-        name: `redelivery/${instance}/project/8`,
-        value: { newest: 9, owner: 'project team/shop', state: 'disabled', answers: {} },
-      },
-    ])
+    )
     expect(text).toContain('enabled #7 of group team 2 min ago 200: 1,402, 503: 2 , no answer: 1')
     expect(text).toContain('switched off #8 of project team/shop – –')
     expect(text).toContain('3 failed deliveries, 2 of them not known yet')
@@ -39,21 +41,28 @@ describe('the page of sources', () => {
 
   it('tells how to look at hooks where nobody does, and nothing of them without a token', () => {
     expect(told({ details: { completed: 1, gone: 0, failed: 0 } })).toContain('PIPESPAN_REDELIVERY')
-    expect(told({}, [], false)).not.toContain('s hooks')
+    expect(told({}, {}, false)).not.toContain('s hooks')
   })
 
   it('tells what the poller found, how far it has come, and what is left of the budget', () => {
-    const text = told({ poller: { rounds: 41, requests: 304, discovered: 86 } }, [
-      { name: 'budget/abc', value: { tokens: 291.7, at: now, pausedUntil: now + 90_000 } },
+    const text = told(
+      { poller: { rounds: 41, requests: 304, discovered: 86 } },
       {
-        name: `poll/project/${instance}/4711`,
-        value: { project: 4711, path: 'team/shop', seen: now - 5_000, childrenSeen: 0, ranAt: now, active: [[1, now]] },
+        budgets: [{ account: 'abc', tokens: 291.7, at: now, pausedUntil: now + 90_000 }],
+        polledProjects: [
+          {
+            instance,
+            project: 4711,
+            path: 'team/shop',
+            seen: now - 5_000,
+            childrenSeen: 0,
+            ranAt: now,
+            active: [[1, now]],
+          },
+        ],
+        sweeps: [{ instance, group: 'team', startedAt: now - 3_600_000, since: now, count: 12, done: false }],
       },
-      {
-        name: `poll/sweep/${instance}/team`,
-        value: { startedAt: now - 3_600_000, since: now, count: 12, done: false },
-      },
-    ])
+    )
     expect(text).toContain('By polling 86 pipelines of which webhooks had reported less')
     expect(text).toContain('41 rounds, 304 requests for lists')
     expect(text).toContain('291 requests could be sent at once')

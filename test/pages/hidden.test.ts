@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHiddenWords } from '../../src/pages/hidden-words.ts'
 import { openHouse, until, type House } from './house.ts'
-import type { Json } from '../../src/store/ports/notes.ts'
 
 const instance = 'https://git.example.com'
 const other = 'acme/vault/keys'
@@ -45,16 +44,16 @@ beforeAll(async () => {
     }
     expect((await fetch(`${house.daemon.url}/webhooks`, { method: 'POST', body, headers })).status).toBe(202)
   }
-  const remember = async (name: string, value: Json): Promise<void> =>
-    store.notes.change(name, () => ({ value, result: undefined }))
-  const hook = (owner: string): Json => ({ owner, state: 'disabled', newest: 1, answers: { 500: 2 } })
-  await remember(`poll/project/${instance}/301`, { project: 301, path: other, seen: 1, active: [] })
-  await remember(`poll/project/${instance}/3`, { project: 3, path: shown.path, seen: 1, active: [] })
-  await remember(`poll/sweep/${instance}/acme/vault`, { done: true, count: 3 })
-  await remember(`redelivery/${instance}/project/17`, hook(`project ${other}`))
-  await remember(`redelivery/${instance}/group/18`, hook('group acme/vault'))
-  await remember(`redelivery/${instance}/project/19`, hook('project 301'))
-  await remember(`redelivery/${instance}/project/20`, hook('project 3'))
+  const { polledProjects, sweeps, hooks } = store.repositories
+  const cursor = { instance, seen: 1, childrenSeen: 1, ranAt: 1, active: [] }
+  await polledProjects.put({ ...cursor, project: 301, path: other })
+  await polledProjects.put({ ...cursor, project: 3, path: shown.path })
+  await sweeps.put({ instance, group: 'acme/vault', startedAt: 1, since: 1, done: true, count: 3 })
+  const hook = { instance, state: 'disabled', newest: 1, answers: { 500: 2 } }
+  await hooks.put({ ...hook, kind: 'project', id: 17, owner: other })
+  await hooks.put({ ...hook, kind: 'group', id: 18, owner: 'acme/vault' })
+  await hooks.put({ ...hook, kind: 'project', id: 19, owner: '301' })
+  await hooks.put({ ...hook, kind: 'project', id: 20, owner: '3' })
 
   const said = `See ${other}!3, ${url} and (${instance}/${other}.git).`
   const request = { iid: 4, title: `Take ${other} in`, source_branch: 'main', target_branch: 'main' }

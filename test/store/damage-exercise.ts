@@ -221,32 +221,33 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       expect(named().length).toBeGreaterThan(0)
     })
 
-    it('of a note is as if it had not been written; of a list it alone is missing', async () => {
-      const write = async (note: string): Promise<void> =>
-        store.notes.change(note, () => ({
-          value: { project: note, seen: 1, childrenSeen: 1, ranAt: 1, active: [] },
-          result: undefined,
-        }))
-      for (const note of ['1', '2']) await write(`poll/project/${instance}/${note}`)
-      await write('rotation/journal x')
-      await damage(
-        `UPDATE key_value SET value = ${half} WHERE name IN ('poll/project/${instance}/1', 'rotation/journal x')`,
-      )
-      const damaged = `poll/project/${instance}/1`
-      expect([...(await openBook(store.notes, instance)).entries()]).toHaveLength(1)
-      expect(await store.notes.read(damaged)).toBeUndefined()
-      expect((await store.notes.readAt(damaged)).value).toBeUndefined()
+    it('of a document is as if it had not been written; of a list it alone is missing', async () => {
+      const cursor = { instance, seen: 1, childrenSeen: 1, ranAt: 1, active: [] }
+      for (const project of [1, 2, 3]) await store.repositories.polledProjects.put({ ...cursor, project })
+      await store.repositories.journals.put({ version: 1, revision: 0, target: 'x', instance, older: [] })
+      const damaged = `poll/project ${instance} 1`
+      await damage(`UPDATE key_value SET value = ${half} WHERE name IN ('${damaged}', 'rotation/journal x')`)
+      // JSON, but no such document.
+      await damage(`UPDATE key_value SET value = '{"project":3}' WHERE name = 'poll/project ${instance} 3'`)
+      const { polledProjects } = store.repositories
+      expect([...(await openBook(polledProjects, instance)).entries()].map(({ project }) => project)).toEqual([2])
+      expect(await polledProjects.get({ instance, project: 1 })).toBeUndefined()
       // A rotation does not take what it cannot read for nothing.
       await expect(rotationStore(store.repositories).journals()).rejects.toThrow(
         /rotation\/journal x" is damaged.*remove the row/,
       )
-      await store.notes.change(damaged, value => ({ value: { was: value ?? null }, result: undefined }))
-      expect(await store.notes.read(damaged)).toEqual({ was: null })
+      await polledProjects.change({ instance, project: 1 }, known => {
+        expect(known).toBeUndefined()
+        return { document: { ...cursor, project: 1, seen: 7 }, result: undefined }
+      })
+      expect(await polledProjects.get({ instance, project: 1 })).toMatchObject({ seen: 7 })
+      await polledProjects.prune(({ project }) => project === 2)
+      expect((await polledProjects.all()).map(({ project }) => project)).toEqual([1])
       expect(
         named()
           .map(({ document }) => document)
           .sort(),
-      ).toEqual([damaged, 'rotation/journal x'])
+      ).toEqual([damaged, `poll/project ${instance} 3`, 'rotation/journal x'])
     })
 
     it('of a run keeps none of the others out of the lists, the poller and the queue', async () => {

@@ -370,28 +370,36 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
       })
     })
 
-    describe('notes and leases', () => {
-      it('keep documents by name, change them under a lock and list them', async () => {
-        const count = (value: unknown) => ({ value: (typeof value === 'number' ? value : 0) + 1, result: value })
-        expect(await store.notes.change('cursor/a', count)).toBeUndefined()
-        expect(await store.notes.change('cursor/a', count)).toBe(1)
-        await Promise.all(Array.from({ length: 5 }, () => store.notes.change('cursor/b', count)))
-        expect(await store.notes.list('cursor/')).toEqual(
-          new Map([
-            ['cursor/a', 2],
-            ['cursor/b', 5],
-          ]),
-        )
-        await store.notes.change('cursor/a', () => ({ value: undefined, result: undefined }))
-        expect(await store.notes.read('cursor/a')).toBeUndefined()
+    describe('repositories and leases', () => {
+      it('keep documents by key, change them under a lock and list them', async () => {
+        const { sweeps } = store.repositories
+        const [one, two] = ['acme', 'acme/shop'].map(group => ({ instance: 'https://git.example.com', group }))
+        const count =
+          (key: { instance: string; group: string }) => (known: { count: number } | undefined, now: number) => ({
+            document: { ...key, startedAt: now, since: 0, count: (known?.count ?? 0) + 1, done: false },
+            result: known?.count,
+          })
+        expect(await sweeps.change(one!, count(one!))).toBeUndefined()
+        expect(await sweeps.change(one!, count(one!))).toBe(1)
+        await Promise.all(Array.from({ length: 5 }, () => sweeps.change(two!, count(two!))))
+        await store.repositories.ownPipelines.put({ instance: 'https://git.example.com', newest: 1 })
+        expect(await sweeps.all()).toMatchObject([
+          { ...one, count: 2 },
+          { ...two, count: 5 },
+        ])
+        await sweeps.remove(one!)
+        expect(await sweeps.get(one!)).toBeUndefined()
+        expect(await sweeps.get(two!)).toMatchObject({ count: 5 })
       })
 
-      it('are read with the instant on the clock by which they are changed', async () => {
-        const written = await store.notes.change('cursor/c', (_, now) => ({ value: { at: now }, result: now }))
-        const { value, now } = await store.notes.readAt('cursor/c')
-        expect(value).toEqual({ at: written })
-        expect(now).toBeGreaterThanOrEqual(written)
-        expect((await store.notes.readAt('cursor/none')).value).toBeUndefined()
+      it('show the clock by which they are changed', async () => {
+        const { sessions } = store.repositories
+        const written = await sessions.change({ digest: 'x' }, (_, now) => ({
+          document: { digest: 'x', until: now },
+          result: now,
+        }))
+        expect(await sessions.get({ digest: 'x' })).toEqual({ digest: 'x', until: written })
+        expect(await sessions.now()).toBeGreaterThanOrEqual(written)
       })
 
       it('let one holder have a lease, until it runs out or is given back', async () => {

@@ -23,7 +23,7 @@ export async function fill(store: Store, runs: number): Promise<void> {
   const { token, items } = await store.inbox.lease(1, 1e6, 1_000)
   await store.inbox.quarantine(token, items[0]!.id, kept)
   await store.inbox.put([delivery('a'), delivery('Ä', '\u0000\u0001'), delivery(undefined)])
-  await store.notes.change('cursor/a', () => ({ value: { page: 3 }, result: undefined }))
+  await store.repositories.ownPipelines.put({ instance: 'https://git.example.com', newest: 3 })
   await store.counters.add('pruned.runs', 5)
 }
 

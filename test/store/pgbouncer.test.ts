@@ -58,12 +58,16 @@ describe.skipIf(!hasPgBouncer)('through PgBouncer in transaction mode', () => {
         const ids = items.map(({ id }) => id)
         expect(await stores[(at + 1) % 3]?.inbox.erase(token, ids)).toBe(ids.length)
       }
+      const counter = { account: 'shared' }
       const counts = await Promise.all(
         Array.from({ length: 12 }, async (_, at) =>
-          stores[at % 3]?.notes.change('count', value => ({ value: Number(value ?? 0) + 1, result: undefined })),
+          stores[at % 3]?.repositories.budgets.change(counter, known => ({
+            document: { ...counter, tokens: (known?.tokens ?? 0) + 1, at: 0 },
+            result: undefined,
+          })),
         ),
       )
-      expect(await stores[0]?.notes.read('count')).toBe(counts.length)
+      expect(await stores[0]?.repositories.budgets.get(counter)).toMatchObject({ tokens: counts.length })
     } finally {
       for (const store of stores) await store.close()
     }

@@ -132,7 +132,7 @@ export async function checkBudget(config: Config, store: SharedStore | undefined
   }
   const perMinute = config.platform.budget
   const budget = createStoredBudget({
-    notes: store.notes,
+    budgets: store.repositories.budgets,
     rules: { perMinute },
     account: () => fingerprintOf(token),
     clock: systemClock,

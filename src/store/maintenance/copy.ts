@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { StoreError } from '../../lib/fault.ts'
 import { upkeepLease } from './maintenance.ts'
-import type { Leases } from '../ports/notes.ts'
+import type { Leases } from '../ports/leases.ts'
 import type { Repositories } from '../ports/repository.ts'
 import type { Table, Tables } from '../ports/tables.ts'
 

@@ -4,7 +4,7 @@ import type { Outbox } from './outbox.ts'
 import type { Inbox, SharedInbox } from './inbox.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { Leases, Notes } from './notes.ts'
+import type { Leases } from './leases.ts'
 import type { Pruning } from './pruning.ts'
 import type { Repositories } from './repository.ts'
 import type { Runs } from './runs.ts'
@@ -30,7 +30,6 @@ export interface Store {
   readonly runs: Runs
   readonly outbox: Outbox
   readonly enrichment: EnrichmentQueue
-  readonly notes: Notes
   readonly repositories: Repositories
   readonly leases: Leases
   readonly counters: Counters

@@ -5,7 +5,7 @@ import { openDatabase, type DatabaseOptions } from './database.ts'
 import { postgresAsking } from './enrichment-queue.ts'
 import { postgresExports } from './outbox.ts'
 import { postgresInbox } from './inbox.ts'
-import { postgresNotes } from './notes.ts'
+import { postgresRepositories } from './key-value.ts'
 import { postgresPruning } from './pruning.ts'
 import { postgresTotals } from './totals.ts'
 import { postgresRuns } from './runs.ts'
@@ -31,7 +31,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     runs: postgresRuns(db),
     outbox: postgresExports(db),
     enrichment: postgresAsking(db),
-    ...postgresNotes(db),
+    ...postgresRepositories(db),
     pruning: postgresPruning(upkeep, options.maxSize),
     tables: postgresTables(upkeep),
     totals: postgresTotals(db),

@@ -18,7 +18,7 @@ import { lockForServing } from './serve-lock.ts'
 import { makeFolder } from './folder.ts'
 import { proveReadable } from './wal/stuck.ts'
 import { moveIntoTable, sqliteInbox, sqliteSharedInbox, type Waiting } from './inbox.ts'
-import { sqliteNotes } from './notes.ts'
+import { sqliteRepositories } from './key-value.ts'
 import { sqlitePruning } from './pruning.ts'
 import { sqliteTotals } from './totals.ts'
 import { sqliteRuns } from './runs.ts'
@@ -171,7 +171,7 @@ function rooms(
     runs: sqliteRuns({ waiting, recent, listings }),
     outbox: sqliteExports(db, recent),
     enrichment: sqliteAsking(db),
-    ...sqliteNotes(db),
+    ...sqliteRepositories(db),
     pruning: sqlitePruning(db, recent, trends, () => size() / options.maxSize),
     tables: sqliteTables(db),
     totals: sqliteTotals(db),

@@ -1,14 +1,12 @@
 // Texts by name for the repositories, leases and counters on SQLite.
 import type { Database } from './database.ts'
-import { notesOver } from '../sql/note-rows.ts'
 import { repositories } from '../sql/repositories.ts'
 import type { KeyValue } from '../sql/key-value.ts'
 import type { Store } from '../ports/store.ts'
 
-export function sqliteNotes(db: Database): Pick<Store, 'notes' | 'repositories' | 'leases' | 'counters'> {
+export function sqliteRepositories(db: Database): Pick<Store, 'repositories' | 'leases' | 'counters'> {
   const keyValue = sqliteKeyValue(db)
   return {
-    notes: notesOver(keyValue, db.damaged),
     repositories: repositories(keyValue, db.damaged),
     leases: {
       take: async (name, holder, ms) => {
