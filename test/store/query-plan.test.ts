@@ -9,7 +9,7 @@ import { day, hour } from '../../src/store/ports/trends.ts'
 import { manyRuns } from './many-runs.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import { selectDead, selectLanes } from '../../src/store/sql/rows.ts'
+import { selectDead, selectQueues } from '../../src/store/sql/rows.ts'
 import { newDatabase } from './new-database.ts'
 import { t0 } from '../flow/world.ts'
 import { createDamagedRows } from '../../src/store/sql/stored-json.ts'
@@ -54,7 +54,7 @@ async function askAll(ask: Ask): Promise<void> {
     await trends.jobs(by, query, 10)
     await trends.jobs(by, { ...query, projectId: 100 }, 10)
   }
-  await ask(selectLanes, [])
+  await ask(selectQueues, [])
   await ask(`${selectDead} ORDER BY e.id DESC LIMIT 100`, [])
 }
 
@@ -72,7 +72,7 @@ describe('on SQLite', () => {
   function isScan(sql: string, detail: string): boolean {
     // Figures are kept for long: a search that does not start at the time asked for reads all of it.
     if (detail.startsWith('SEARCH trends')) return !detail.includes('bucket>')
-    if (!detail.startsWith('SCAN') || /^SCAN (known|walked|lanes|CONSTANT ROW|\(subquery)/.test(detail)) return false
+    if (!detail.startsWith('SCAN') || /^SCAN (known|walked|queues|CONSTANT ROW|\(subquery)/.test(detail)) return false
     if (/^SCAN listed_runs USING (COVERING )?INDEX listed_by_(time|finish)$/.test(detail)) return !sql.includes('LIMIT')
     return !/^SCAN (e|outbox) USING (COVERING )?INDEX outbox_(pending|dead)/.test(detail)
   }

@@ -10,7 +10,7 @@ import type { Store } from '../ports/store.ts'
 
 export interface UpkeepOptions {
   readonly store: Pick<Store, 'pruning' | 'outbox' | 'leases' | 'repositories' | 'counters' | 'now'>
-  /** The lanes that are configured. What is owed to any other is given up in the end. */
+  /** The queues that are configured. What is pending for any other is given up in the end. */
   readonly served: readonly ExportQueue[]
   /** How long runs stay once nothing more is owed of them; dead letters and unreadable deliveries too. Milliseconds. */
   readonly retention: number
@@ -86,15 +86,15 @@ export function createUpkeep(options: UpkeepOptions): Loop {
   /** Only an operator knows whether a destination comes back, and the retention is the time to tell. */
   async function giveUpUnserved(before: number): Promise<number> {
     let sum = 0
-    for (const lane of await store.outbox.queues()) {
-      const isServed = served.some(one => one.destination === lane.destination && one.signal === lane.signal)
-      if (isServed || lane.pending === 0) continue
+    for (const queue of await store.outbox.queues()) {
+      const isServed = served.some(one => one.destination === queue.destination && one.signal === queue.signal)
+      if (isServed || queue.pending === 0) continue
       const exports = await inSteps(
-        async () => pruning.unserved(lane, before, step.rows),
+        async () => pruning.unserved(queue, before, step.rows),
         done => done < step.rows,
       )
       sum += exports
-      const { destination, signal } = lane
+      const { destination, signal } = queue
       if (exports > 0)
         log.warn({ destination, signal, exports }, 'nobody serves this destination: given up what it was owed')
     }

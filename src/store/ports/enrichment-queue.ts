@@ -42,13 +42,13 @@ export interface Trigger {
 
 export interface EnrichmentQueue {
   /** Takes runs that are due, the longest due first, and hides them from others for `holdMs`. */
-  take(lane: EnrichmentPriority, limit: number, holdMs: number): Promise<readonly EnrichmentItem[]>
+  take(priority: EnrichmentPriority, limit: number, holdMs: number): Promise<readonly EnrichmentItem[]>
   /** Hides them for so long from now; 0: they are due at once. */
   hold(keys: readonly RunKey[], holdMs: number): Promise<void>
   /** Puts one that was taken back, unasked: it is due again in so long. */
   defer(key: RunKey, ms: number): Promise<void>
   /** How many runs are due now or taken, and how many wait for a later time. */
-  count(lane: EnrichmentPriority): Promise<{ readonly due: number; readonly later: number }>
+  count(priority: EnrichmentPriority): Promise<{ readonly due: number; readonly later: number }>
   /**
    * For `ms` nobody could be asked: what delays exports of finished runs is moved on by as much, but not beyond `limitMs`
    * after a run's end.

@@ -70,14 +70,14 @@ export interface Outbox {
    * Leases due items: when there are more than `limit`, half of them the oldest and half the newest, so that both flow; and
    * no more than one beyond `maxBytes` of frozen parts as they are stored, whatever their number.
    */
-  lease(lane: ExportQueue, limit: number, holdMs: number, maxBytes?: number): Promise<OutboxLease>
+  lease(queue: ExportQueue, limit: number, holdMs: number, maxBytes?: number): Promise<OutboxLease>
   /**
    * Settles items of a lease. Items whose lease was lost are left alone: their number is returned. `at`: when that was, by the
    * store's clock.
    */
   settle(token: string, settlements: readonly Settlement[]): Promise<{ lost: number; at: Millis }>
-  /** How long it is until the next item of the lane is due, ms by the store's clock; undefined when nothing is owed. */
-  dueIn(lane: ExportQueue): Promise<number | undefined>
+  /** How long it is until the next item of the queue is due, ms by the store's clock; undefined when nothing is pending. */
+  dueIn(queue: ExportQueue): Promise<number | undefined>
   queues(): Promise<readonly ExportQueueState[]>
   deadLetters(limit: number): Promise<readonly DeadLetter[]>
   /** Its chunk is undefined where what is stored of it is damaged. */

@@ -26,8 +26,8 @@ export interface Pruning {
   tombstones(before: Millis, limit: number): Promise<number>
   /** Gives up dead letters refused before `before`. */
   deadLetters(before: Millis, limit: number): Promise<number>
-  /** Gives up what was owed to a lane before `before`: for lanes that nobody serves any more. */
-  unserved(lane: ExportQueue, before: Millis, limit: number): Promise<number>
+  /** Gives up what was pending for a queue before `before`: for queues that nobody serves any more. */
+  unserved(queue: ExportQueue, before: Millis, limit: number): Promise<number>
   /** Forgets deliveries that could not be decoded and came before `before`. */
   quarantinedDeliveries(before: Millis, limit: number): Promise<number>
   /** Forgets idempotency keys heard before `before`. */

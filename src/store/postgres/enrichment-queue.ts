@@ -11,7 +11,7 @@ import type { Job } from '../../model/job.ts'
 
 export function postgresAsking(db: Database): EnrichmentQueue {
   return {
-    take: async (lane, limit, holdMs) => {
+    take: async (priority, limit, holdMs) => {
       return db.transaction(async (session, now) => {
         const rows = await session.query(
           `WITH taken AS (
@@ -20,7 +20,7 @@ export function postgresAsking(db: Database): EnrichmentQueue {
                               ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED)
              RETURNING run_id, detail)
            SELECT r.instance, r.pipeline_id, t.detail FROM taken t JOIN runs r ON r.id = t.run_id`,
-          [now + holdMs, lane, now, limit],
+          [now + holdMs, priority, now, limit],
         )
         return rows.map(row => ({
           key: keyOf(row),
@@ -50,11 +50,11 @@ export function postgresAsking(db: Database): EnrichmentQueue {
         ),
       )
     },
-    count: async lane => {
+    count: async priority => {
       const [row] = await db.query(
         `SELECT count(*) FILTER (WHERE due_at <= $1::bigint OR leased = 1) AS due,
                 count(*) FILTER (WHERE due_at > $1::bigint AND leased = 0) AS later FROM enrichment_queue WHERE priority = $2`,
-        [await db.now(), lane],
+        [await db.now(), priority],
       )
       return { due: row?.due as number, later: row?.later as number }
     },

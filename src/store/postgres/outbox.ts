@@ -1,7 +1,7 @@
 // What is owed to destinations, on PostgreSQL: replicas lease past each other with SKIP LOCKED.
 import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../sql/both-ends.ts'
-import { deadLetterOf, exportedPart, laneOf, selectDead, selectLanes } from '../sql/rows.ts'
+import { deadLetterOf, exportedPart, queueStateOf, selectDead, selectQueues } from '../sql/rows.ts'
 import { storedPart } from '../sql/stored-json.ts'
 import { longestPutOff } from '../sql/too-far-ahead.ts'
 import type { Database, Row, Session } from './database.ts'
@@ -9,12 +9,12 @@ import type { DamagedItem, OutboxEntry, OutboxLease, Outbox, ExportQueue, Settle
 
 export function postgresExports(db: Database): Outbox {
   return {
-    lease: async (lane, limit, holdMs, maxBytes = Infinity) => {
+    lease: async (queue, limit, holdMs, maxBytes = Infinity) => {
       const token = randomUUID()
       return {
         token,
         ...(await db.transaction(async (session, now) =>
-          lease(session, now, lane, token, { limit, maxBytes, holdMs }),
+          lease(session, now, queue, token, { limit, maxBytes, holdMs }),
         )),
       }
     },
@@ -25,12 +25,12 @@ export function postgresExports(db: Database): Outbox {
         return { lost: settlements.length - settled, at: now }
       })
     },
-    dueIn: async lane =>
+    dueIn: async queue =>
       db.dueIn(`SELECT min(due_at) AS due FROM outbox WHERE state = 'pending' AND destination = $1 AND signal = $2`, [
-        lane.destination,
-        lane.signal,
+        queue.destination,
+        queue.signal,
       ]),
-    queues: async () => (await db.ask(selectLanes)).map(laneOf),
+    queues: async () => (await db.ask(selectQueues)).map(queueStateOf),
     deadLetters: async limit =>
       (await db.query(`${selectDead} ORDER BY e.id DESC LIMIT $1`, [limit])).map(deadLetterOf),
     deadLetter: async id => {
@@ -47,7 +47,7 @@ export function postgresExports(db: Database): Outbox {
 async function lease(
   session: Session,
   now: number,
-  lane: ExportQueue,
+  queue: ExportQueue,
   token: string,
   { limit, maxBytes, holdMs }: { limit: number; maxBytes: number; holdMs: number },
 ): Promise<Omit<OutboxLease, 'token'>> {
@@ -56,7 +56,7 @@ async function lease(
       `SELECT e.id, octet_length(p.content) AS size FROM outbox e JOIN chunks p ON p.id = e.chunk_id
        WHERE e.state = 'pending' AND e.destination = $1 AND e.signal = $2 AND e.due_at <= $3::bigint
        ORDER BY e.due_at ${order}, e.id ${order} LIMIT $4 FOR UPDATE OF e SKIP LOCKED`,
-      [lane.destination, lane.signal, now, limit],
+      [queue.destination, queue.signal, now, limit],
     )
   const oldest = await due('ASC')
   const newest = oldest.length < limit ? oldest.toReversed() : await due('DESC')

@@ -119,13 +119,13 @@ export async function writeParts(
   )
   const nameOfPart = (run: unknown, attempt: unknown, part: unknown): string => JSON.stringify([run, attempt, part])
   const idOf = new Map(rows.map(row => [nameOfPart(row.run_id, row.attempt, row.number), row.id as number]))
-  const lanes = owed.flatMap(({ run, chunk: part, to }) =>
-    to.map(lane => ({ id: idOf.get(nameOfPart(run, part.attempt, part.number)), ...lane })),
+  const queues = owed.flatMap(({ run, chunk: part, to }) =>
+    to.map(queue => ({ id: idOf.get(nameOfPart(run, part.attempt, part.number)), ...queue })),
   )
   await session.query(
     `INSERT INTO outbox (chunk_id, signal, destination, state, pending_since, due_at)
      SELECT p, s, d, 'pending', $4::bigint, $4::bigint FROM unnest($1::bigint[], $2::text[], $3::text[]) AS o (p, s, d)`,
-    [lanes.map(({ id }) => id), lanes.map(({ signal }) => signal), lanes.map(({ destination }) => destination), now],
+    [queues.map(({ id }) => id), queues.map(({ signal }) => signal), queues.map(({ destination }) => destination), now],
   )
 }
 

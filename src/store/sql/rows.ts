@@ -36,8 +36,8 @@ export function exportedPart(damaged: DamagedRows, id: number, read: () => Chunk
   return damaged.orNothing({ export: id }, 'it cannot be sent: a dead letter', read)
 }
 
-/** What `laneOf` reads: the backlog and the dead letters, each through its own index, never the delivered ones. */
-export const selectLanes = `
+/** What `queueStateOf` reads: the backlog and the dead letters, each through its own index, never the delivered ones. */
+export const selectQueues = `
   SELECT destination, signal, sum(pending) AS pending, min(oldest) AS oldest, sum(dead) AS dead, max(error) AS error
   FROM (
     SELECT destination, signal, count(*) AS pending, min(pending_since) AS oldest, 0 AS dead, max(error) AS error
@@ -45,9 +45,9 @@ export const selectLanes = `
     UNION ALL
     SELECT destination, signal, 0, NULL, count(*), NULL
     FROM outbox WHERE state = 'dead' GROUP BY destination, signal
-  ) AS lanes GROUP BY destination, signal ORDER BY destination, signal`
+  ) AS queues GROUP BY destination, signal ORDER BY destination, signal`
 
-export function laneOf(row: Row): ExportQueueState {
+export function queueStateOf(row: Row): ExportQueueState {
   return {
     destination: row.destination as string,
     signal: row.signal as ExportQueue['signal'],

@@ -4,7 +4,7 @@
 // Everything that waits for a time waits for no longer than its own maximum: what is put off further is due now. And nothing happened
 // later than now: what did happened now.
 
-/** No export is put off for longer, ms: a longer `Retry-After` is heeded by the lane that heard it. */
+/** No export is put off for longer, ms: a longer `Retry-After` is heeded by the export queue that got it. */
 export const longestPutOff = 600_000
 
 const second = 1_000

@@ -14,7 +14,7 @@ export function sqliteAsking(db: Database): EnrichmentQueue {
     db.prepare('SELECT id FROM runs WHERE instance = ? AND pipeline_id = ?').get(key.instance, key.pipelineId)?.id as
       number | undefined
   return {
-    take: async (lane, limit, holdMs) =>
+    take: async (priority, limit, holdMs) =>
       db.transaction(() => {
         const now = db.now()
         const rows = db
@@ -22,7 +22,7 @@ export function sqliteAsking(db: Database): EnrichmentQueue {
             `SELECT a.run_id AS id, a.detail, r.instance, r.pipeline_id FROM enrichment_queue a JOIN runs r ON r.id = a.run_id
              WHERE a.priority = ? AND a.due_at <= ? ORDER BY a.due_at LIMIT ?`,
           )
-          .all(lane, now, limit)
+          .all(priority, now, limit)
         const hold = db.prepare('UPDATE enrichment_queue SET due_at = ?, leased = 1 WHERE run_id = ?')
         return rows.map(row => {
           hold.run(now + holdMs, row.id as number)
@@ -52,13 +52,13 @@ export function sqliteAsking(db: Database): EnrichmentQueue {
         )
       })
     },
-    count: async lane =>
+    count: async priority =>
       db
         .prepare(
           `SELECT count(*) FILTER (WHERE due_at <= ?1 OR leased = 1) AS due,
                   count(*) FILTER (WHERE due_at > ?1 AND leased = 0) AS later FROM enrichment_queue WHERE priority = ?2`,
         )
-        .get(db.now(), lane) as unknown as { due: number; later: number },
+        .get(db.now(), priority) as unknown as { due: number; later: number },
     postpone: async (ms, limitMs) => {
       db.transaction(() =>
         db

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../sql/both-ends.ts'
 import { createLeases, type Leases } from './leases.ts'
-import { deadLetterOf, exportedPart, laneOf, selectDead, selectLanes } from '../sql/rows.ts'
+import { deadLetterOf, exportedPart, queueStateOf, selectDead, selectQueues } from '../sql/rows.ts'
 import { storedPart } from '../sql/stored-json.ts'
 import { longestPutOff } from '../sql/too-far-ahead.ts'
 import type { Database, Row } from './database.ts'
@@ -12,9 +12,9 @@ import type { DamagedItem, OutboxEntry, OutboxLease, Outbox, ExportQueue, Settle
 export function sqliteExports(db: Database, recent: RecentChunks): Outbox {
   const leases = createLeases()
   return {
-    lease: async (lane, limit, holdMs, maxBytes = Infinity) => {
+    lease: async (queue, limit, holdMs, maxBytes = Infinity) => {
       const token = randomUUID()
-      const { items, damaged } = freeItems(db, recent, leases, lane, { now: db.now(), limit, maxBytes })
+      const { items, damaged } = freeItems(db, recent, leases, queue, { now: db.now(), limit, maxBytes })
       for (const { id } of [...items, ...damaged]) leases.hold(id, token, db.elapsed() + holdMs)
       return { token, items, damaged }
     },
@@ -27,19 +27,19 @@ export function sqliteExports(db: Database, recent: RecentChunks): Outbox {
       for (const { id } of own) leases.forget(id)
       return { lost: settlements.length - settled, at: now }
     },
-    dueIn: async lane => {
+    dueIn: async queue => {
       const rows = db
         .prepare(
           `SELECT id, due_at FROM outbox WHERE state = 'pending' AND destination = ? AND signal = ?
            ORDER BY due_at, id LIMIT ?`,
         )
         // What is held was due before and comes first: the first that nobody holds is still among these.
-        .all(lane.destination, lane.signal, leases.size + 1) as { id: number; due_at: number }[]
+        .all(queue.destination, queue.signal, leases.size + 1) as { id: number; due_at: number }[]
       const [now, at] = [db.now(), db.elapsed()]
       const pauses = rows.map(({ id, due_at }) => Math.max(due_at - now, leases.heldUntil(id) - at))
       return pauses.length === 0 ? undefined : Math.max(0, Math.min(...pauses))
     },
-    queues: async () => db.prepare(selectLanes).all().map(laneOf),
+    queues: async () => db.prepare(selectQueues).all().map(queueStateOf),
     deadLetters: async limit =>
       (db.prepare(`${selectDead} ORDER BY e.id DESC LIMIT ?`).all(limit) as Row[]).map(deadLetterOf),
     deadLetter: async id => {
@@ -64,7 +64,7 @@ function freeItems(
   db: Database,
   recent: RecentChunks,
   leases: Leases,
-  lane: ExportQueue,
+  queue: ExportQueue,
   { now, limit, maxBytes }: { now: number; limit: number; maxBytes: number },
 ): Omit<OutboxLease, 'token'> {
   const at = db.elapsed()
@@ -76,7 +76,7 @@ function freeItems(
            ORDER BY due_at ${order}, id ${order} LIMIT ?`,
         )
         // What is held stays among them in the table.
-        .all(lane.destination, lane.signal, now, limit + leases.size) as { id: number }[]
+        .all(queue.destination, queue.signal, now, limit + leases.size) as { id: number }[]
     )
       .filter(({ id }) => leases.heldUntil(id) <= at)
       .slice(0, limit)
