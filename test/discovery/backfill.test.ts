@@ -5,7 +5,7 @@ import { createPollContext } from '../../src/discovery/poll-context.ts'
 import { createSelection } from '../../src/processing/selection.ts'
 import { day, hour, openPolledWorld, second, start, type PolledWorld } from './polled-world.ts'
 import { Random } from '../../src/demo/platform/random.ts'
-import { restFaults } from '../../src/demo/platform/rest-faults.ts'
+import { restFaults } from '../support/rest-faults.ts'
 
 /** Two days at the company, of which nobody has told. */
 async function openPast(): Promise<PolledWorld> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Random } from '../../src/demo/platform/random.ts'
-import { restFaults } from '../../src/demo/platform/rest-faults.ts'
+import { restFaults } from '../support/rest-faults.ts'
 import { scenarios, type ScenarioName } from '../../src/demo/platform/scenarios.ts'
 import { hour, minute, openPolledWorld, second, type PolledWorld } from '../discovery/polled-world.ts'
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openHouse, type House } from './house.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
-import { restFaults } from '../../src/demo/platform/rest-faults.ts'
+import { restFaults } from '../support/rest-faults.ts'
 
 const publicUrl = 'https://pipespan.example.com'
 let platform: RestApi

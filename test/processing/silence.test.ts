@@ -10,7 +10,7 @@ import {
   type WorldOptions,
 } from '../discovery/polled-world.ts'
 import { Random } from '../../src/demo/platform/random.ts'
-import { restFaults } from '../../src/demo/platform/rest-faults.ts'
+import { restFaults } from '../support/rest-faults.ts'
 import { scenarios, type ScenarioName } from '../../src/demo/platform/scenarios.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
 import type { Chunk } from '../../src/model/chunk.ts'

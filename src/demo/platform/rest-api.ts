@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { HookRecords, restHook } from './rest-hooks.ts'
 import { keysetPage, offsetPage, type RestPage } from './rest-pages.ts'
 import { restBridge, restCrossItem, restItem, restJob, restPipeline, restProject } from './rest-answers.ts'
-import { restFaults, type RestReply } from './rest-faults.ts'
+import { restRefusals, type RestReply } from './rest-refusals.ts'
 import { projects as worldProjects, type SimProject } from './world.ts'
 import type { PlatformState, SimPipeline } from './state.ts'
 
@@ -85,21 +85,21 @@ export class RestApi {
   #answer(path: string, url: URL, headers: IncomingMessage['headers']): RestReply {
     const { token } = this.#options
     const sent = headers['private-token'] ?? headers.authorization?.replace(/^Bearer /, '')
-    if (token !== undefined && sent !== token) return restFaults.wrongToken()
+    if (token !== undefined && sent !== token) return restRefusals.wrongToken()
     const parts = path.split('/').slice(1)
     const [home, id = ''] = parts
     const rest = parts.slice(2)
     if (home === 'pipelines') return pageReply(this.#crossProject(url))
     if (home === 'groups') return this.#group(decodeURIComponent(id), rest, url)
-    if (home !== 'projects') return restFaults.notFound('Not Found')
+    if (home !== 'projects') return restRefusals.notFound('Not Found')
     const to = this.moved.get(decodeURIComponent(id))
     if (to !== undefined) {
       const location = new URL(url)
       location.pathname = ['/api/v4/projects', encodeURIComponent(to), ...rest].join('/')
-      return restFaults.elsewhere(location.href)
+      return restRefusals.elsewhere(location.href)
     }
     const project = this.#project(decodeURIComponent(id))
-    return project === undefined ? restFaults.notFound() : this.#ofProject(project, rest, url)
+    return project === undefined ? restRefusals.notFound() : this.#ofProject(project, rest, url)
   }
 
   #ofProject(project: SimProject, [what, which, part, ...more]: string[], url: URL): RestReply {
@@ -108,10 +108,10 @@ export class RestApi {
     if (what === undefined) return json(restProject(project, instance, this.activity.get(project.id)))
     if (what === 'hooks')
       return this.#ofHooks(hook => 'project' in hook.owner && hook.owner.project === project.id, which, url)
-    if (what !== 'pipelines') return restFaults.notFound('Not Found')
+    if (what !== 'pipelines') return restRefusals.notFound('Not Found')
     if (which === undefined) return pageReply(offsetPage(this.#pipelines(project, url), url))
     const pipeline = which === 'latest' ? this.#latest(project) : state.pipelines.get(Number(which))
-    if (pipeline?.project.id !== project.id) return restFaults.notFound('Pipeline')
+    if (pipeline?.project.id !== project.id) return restRefusals.notFound('Pipeline')
     if (part === undefined) return json(restPipeline(pipeline, instance))
     if (part === 'variables' && more.length === 0) return json(pipeline.plan.variables ?? [])
     const withRetried = url.searchParams.get('include_retried') === 'true'
@@ -156,9 +156,9 @@ export class RestApi {
 
   #group(group: string, [what, which]: string[], url: URL): RestReply {
     const members = [...this.#projects.values()].filter(({ path }) => path.startsWith(`${group}/`))
-    if (members.length === 0) return restFaults.notFound('Group')
+    if (members.length === 0) return restRefusals.notFound('Group')
     if (what === 'hooks') return this.#ofHooks(hook => 'group' in hook.owner && hook.owner.group === group, which, url)
-    if (what !== 'projects') return restFaults.notFound('Not Found')
+    if (what !== 'projects') return restRefusals.notFound('Not Found')
     const after = timeOf(url.searchParams, 'last_activity_after')
     const pushed = this.#options.pushesAreActivity === true ? this.#pushes() : new Map<number, number>()
     const active = (id: number): number => Math.max(this.activity.get(id) ?? 0, pushed.get(id) ?? 0)
@@ -186,7 +186,7 @@ export class RestApi {
     const own = this.hooks.hooks.filter(isOwn)
     if (id === undefined) return pageReply(offsetPage(own.map(restHook), url))
     const hook = own.find(one => one.id === Number(id))
-    if (hook === undefined) return restFaults.notFound('Hook')
+    if (hook === undefined) return restRefusals.notFound('Hook')
     const status = url.searchParams.get('status')
     return pageReply(offsetPage(this.hooks.deliveries(hook.id, status, this.#options.now()), url))
   }

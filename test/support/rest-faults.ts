@@ -1,29 +1,19 @@
-// What the simulated API does wrong on demand: each a reply that a test or the demo puts in place of the real one.
-
-export interface RestReply {
-  readonly status: number
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body: string
-}
+// What goes wrong with the platform's API: each a reply that a test puts in place of the simulated API's own.
+import { restRefusals, type RestReply } from '../../src/demo/platform/rest-refusals.ts'
 
 const asJson = { 'content-type': 'application/json' }
 
 export const restFaults = {
+  ...restRefusals,
   tooMany: (retryAfterSeconds: number): RestReply => ({
     status: 429,
     headers: { 'content-type': 'text/plain', 'retry-after': String(retryAfterSeconds) },
     body: 'Retry later\n',
   }),
-  wrongToken: (): RestReply => ({ status: 401, headers: asJson, body: '{"message":"401 Unauthorized"}' }),
   missingScope: (): RestReply => ({
     status: 403,
     headers: asJson,
     body: '{"error":"insufficient_scope","error_description":"The request requires higher privileges.","scope":"api read_api"}',
-  }),
-  notFound: (what = 'Project'): RestReply => ({
-    status: 404,
-    headers: asJson,
-    body: JSON.stringify({ message: `404 ${what} Not Found` }),
   }),
   broken: (): RestReply => ({
     status: 502,
@@ -36,5 +26,4 @@ export const restFaults = {
     body: '<!DOCTYPE html><title>Sign in</title>',
   }),
   truncated: (): RestReply => ({ status: 200, headers: asJson, body: '[{"id": 48' }),
-  elsewhere: (location: string): RestReply => ({ status: 301, headers: { location }, body: '' }),
 } as const

@@ -1,0 +1,19 @@
+// What the simulated API answers where it has nothing to give: a wrong token, a thing that is not there, a project that moved.
+
+export interface RestReply {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+const asJson = { 'content-type': 'application/json' }
+
+export const restRefusals = {
+  wrongToken: (): RestReply => ({ status: 401, headers: asJson, body: '{"message":"401 Unauthorized"}' }),
+  notFound: (what = 'Project'): RestReply => ({
+    status: 404,
+    headers: asJson,
+    body: JSON.stringify({ message: `404 ${what} Not Found` }),
+  }),
+  elsewhere: (location: string): RestReply => ({ status: 301, headers: { location }, body: '' }),
+} as const
