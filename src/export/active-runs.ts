@@ -2,7 +2,7 @@
 import type { ActiveRuns, ProjectKey } from '../model/totals.ts'
 import type { ActiveTotals } from '../telemetry/metrics/cumulative.ts'
 import type { Millis } from '../model/instant.ts'
-import type { RecentRuns } from '../store/ports/other-documents.ts'
+import type { RecentRuns } from '../store/ports/recent-runs.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { Totals } from '../store/ports/totals.ts'
 

@@ -3,7 +3,9 @@
 import type { ApiBudget, Backfill, OwnPipelines, PolledProject, Sweep, WatchedHook } from './discovery-documents.ts'
 import type { DaemonReport, RotationJournal, RotationRecord } from './token-documents.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { RecentRuns, StoreCopy, StoredSession } from './other-documents.ts'
+import type { RecentRuns } from './recent-runs.ts'
+import type { StoreCopy } from './tables.ts'
+import type { StoredSession } from './session.ts'
 
 /** Documents of one kind. `Key` names the fields that together tell one from the others. */
 export interface Repository<Document extends object, Key extends keyof Document> {

@@ -1,4 +1,5 @@
 // The store as bare rows: what one store needs to become another. Knows no table by name but those that are of a moment.
+import { z } from 'zod'
 
 /** What a column of either database holds. */
 export type Cell = null | number | string | Uint8Array
@@ -40,3 +41,7 @@ export const momentary: readonly string[] = [
   'recent_delivery_keys',
   'pipespan_schema',
 ]
+
+/** Stands in the source of a copy until a daemon serves it again: from then on that copy cannot be continued. */
+export const storeCopy = z.object({ holder: z.string() })
+export type StoreCopy = z.infer<typeof storeCopy>

@@ -2,7 +2,9 @@
 // as whole. One that does not is named once in the log, and is as if it had never been written.
 import type { z } from 'zod'
 import * as discovery from '../ports/discovery-documents.ts'
-import * as others from '../ports/other-documents.ts'
+import { recentRuns } from '../ports/recent-runs.ts'
+import { storeCopy } from '../ports/tables.ts'
+import { storedSession } from '../ports/session.ts'
 import * as tokens from '../ports/token-documents.ts'
 import { storedDocument, type DamagedRows } from './stored-json.ts'
 import type { KeyValue } from './key-value.ts'
@@ -24,13 +26,12 @@ export function repositories(keyValue: KeyValue, damaged: DamagedRows): Reposito
         const text = await keyValue.read(nameOf(of))
         return text === undefined ? undefined : documentOf(nameOf(of), text)
       },
-      all: async onDamaged => {
-        return (await list()).flatMap(({ name, value }) => {
+      all: async onDamaged =>
+        (await list()).flatMap(({ name, value }) => {
           const document = documentOf(name, value)
           if (document === undefined) onDamaged?.(name)
           return document ?? []
-        })
-      },
+        }),
       put: async document =>
         keyValue.change(nameOf(document), () => ({ value: JSON.stringify(document), result: undefined })),
       remove: async of => keyValue.change(nameOf(of), () => ({ value: undefined, result: undefined })),
@@ -64,8 +65,8 @@ export function repositories(keyValue: KeyValue, damaged: DamagedRows): Reposito
     daemonReports: repository('daemon', tokens.daemonReport, ['daemon']),
     journals: repository('rotation/journal', tokens.rotationJournal, ['target']),
     rotations: repository('rotation/record', tokens.rotationRecord, ['id']),
-    sessions: repository('session', others.storedSession, ['digest']),
-    recentRuns: repository('metrics/recent-runs', others.recentRuns, []),
-    copy: repository('store-copy', others.storeCopy, []),
+    sessions: repository('session', storedSession, ['digest']),
+    recentRuns: repository('metrics/recent-runs', recentRuns, []),
+    copy: repository('store-copy', storeCopy, []),
   }
 }

@@ -1,14 +1,5 @@
-// What else is remembered in small documents: who is logged in, which runs were under way lately, which copy of a store was begun.
+// Which series of runs were under way of late, so that a series that ended is sent as 0 for a while, by whichever replica flushes.
 import { z } from 'zod'
-
-/** Of somebody who logged in to the pages. */
-export const storedSession = z.object({
-  /** Of the cookie, keyed by the admin token: whoever reads the store has no cookie. */
-  digest: z.string(),
-  /** The store's time. */
-  until: z.number(),
-})
-export type StoredSession = z.infer<typeof storedSession>
 
 /** Series of runs under way, and those that ended of late. */
 export const recentRuns = z.object({
@@ -35,7 +26,3 @@ export const recentRuns = z.object({
   ),
 })
 export type RecentRuns = z.infer<typeof recentRuns>
-
-/** Stands in the source of a copy until a daemon serves it again: from then on that copy cannot be continued. */
-export const storeCopy = z.object({ holder: z.string() })
-export type StoreCopy = z.infer<typeof storeCopy>
