@@ -13,7 +13,7 @@ export interface DaemonProcessOptions {
 
 export type Readiness = 'ready' | 'died' | 'too-late'
 
-/** How many lines of its output are kept. */
+/** How many lines of its output are remembered. */
 const keptLines = 20
 /** How long it may take to stop, ms. */
 const patience = 25_000

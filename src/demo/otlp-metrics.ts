@@ -16,7 +16,7 @@ interface MetricHead {
   readonly scope: ReceivedScope
 }
 
-/** One metric of one request, told apart by `kind`. A metric without data has kind `empty`. */
+/** One metric of one request, distinguished by `kind`. A metric without data has kind `empty`. */
 export type ReceivedMetric = MetricHead &
   (
     | { readonly kind: 'empty'; readonly points: readonly [] }

@@ -37,10 +37,10 @@ function statusWord(code: SpanStatusCode): WaterfallSpan['status'] {
   return code === SpanStatusCode.ERROR ? 'error' : 'unset'
 }
 
-/** The status as the platform said it, else what the span's own status tells. */
+/** The status as the platform said it, else what the span's own status says. */
 export function statusOfSpan({ attributes, kind, status }: WaterfallSpan): string {
-  const told = attributes[`${kind}.status`]
-  if (typeof told === 'string') return told
+  const reported = attributes[`${kind}.status`]
+  if (typeof reported === 'string') return reported
   return { ok: 'success', error: 'failed', unset: 'unknown' }[status]
 }
 

@@ -9,9 +9,9 @@ import { axisText, barOf, durationText, pointOf, type Axis, type Bar } from './w
 import { neverRan, queuedFor, statusOfSpan, type WaterfallSpan } from './waterfall-span.ts'
 
 export interface WaterfallOptions {
-  /** Columns of the terminal; 100 unless told. */
+  /** Columns of the terminal; 100 by default. */
   readonly width?: number | undefined
-  /** Colours by ANSI escapes; none unless told. */
+  /** Colours by ANSI escapes; none by default. */
   readonly color?: boolean | undefined
 }
 
@@ -80,7 +80,7 @@ function linesBelow(span: WaterfallSpan, children: Children, prefix: string): Li
   })
 }
 
-/** The bar gets what the other columns leave; on a narrow terminal labels and notes give way first. */
+/** The bar gets what the other columns leave; on a narrow terminal labels and notes are cut first. */
 function layoutOf(root: WaterfallSpan, lines: readonly Line[], width: number): Layout {
   const jobs = lines.filter(({ span }) => span.kind === 'job')
   const stage = longest(jobs.map(line => line.stage))

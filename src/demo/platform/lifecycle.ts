@@ -12,7 +12,7 @@ import type { JobPlan, PipelinePlan } from './plan.ts'
 import type { Random } from './random.ts'
 import type { Timeline } from './timeline.ts'
 
-/** Something a webhook tells of. */
+/** Something that a webhook reports. */
 export interface News {
   readonly kind: 'pipeline' | 'job'
   readonly at: number
@@ -30,7 +30,7 @@ export class Lifecycle {
   readonly #random: Random
   readonly #tell: (news: News) => void
 
-  /** `tell` is called at every change a webhook would tell of, when the state shows just that change. */
+  /** `tell` is called at every change a webhook would report, when the state shows just that change. */
   constructor(state: PlatformState, timeline: Timeline, random: Random, tell: (news: News) => void) {
     this.state = state
     this.timeline = timeline
@@ -216,7 +216,7 @@ export class Lifecycle {
     this.#process(parent)
   }
 
-  /** Takes over the status that the jobs make; tells of it; lets a waiting bridge and waiting people act. */
+  /** Takes over the status that the jobs make; reports it; lets a waiting bridge and waiting people act. */
   #follow(pipeline: SimPipeline): void {
     const { now } = this.timeline
     const status = compositeStatus(latestJobs(pipeline))

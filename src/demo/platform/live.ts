@@ -24,7 +24,7 @@ export interface LiveOptions extends SendOptions {
    * ought not to show times to come.
    */
   readonly start?: number | undefined
-  /** Where everything is kept, for whoever else serves it. */
+  /** Where everything is stored, for whoever else serves it. */
   readonly state?: PlatformState | undefined
   /** See `PayloadOptions.newest`. Default true. */
   readonly newest?: boolean | undefined

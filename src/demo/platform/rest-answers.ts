@@ -22,7 +22,7 @@ export function restItem(pipeline: SimPipeline, instance: string): object {
   }
 }
 
-/** The cross-project list tells more. */
+/** The cross-project list has more fields. */
 export function restCrossItem(pipeline: SimPipeline, instance: string): object {
   const { project, startedAt, finishedAt, mergeRequest } = pipeline
   return {

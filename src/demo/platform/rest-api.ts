@@ -10,7 +10,7 @@ import type { PlatformState, SimPipeline } from './state.ts'
 
 export interface RestApiOptions {
   readonly state: PlatformState
-  /** Unix ms of the platform, told in the `Date` header. */
+  /** Unix ms of the platform, sent in the `Date` header. */
   readonly now: () => number
   /** The address the platform gives itself. Default: its own URL. */
   readonly instance?: string | undefined

@@ -16,7 +16,7 @@ export interface SendOptions extends Partial<HeaderOptions> {
   readonly loss?: number | undefined
   /** The share of deliveries that are sent twice with the same key, 0 to 1. */
   readonly duplicates?: number | undefined
-  /** 2: a project hook and a group hook tell of every event, each with keys of its own. Default 1. */
+  /** 2: a project hook and a group hook report every event, each with keys of its own. Default 1. */
   readonly hooks?: 1 | 2 | undefined
   /** Every send waits for a random time up to this, ms: so they overtake each other. */
   readonly delay?: number | undefined

@@ -1,4 +1,4 @@
-// What webhooks have told of pipelines' ends: what arrives beyond that, somebody must have found out by asking.
+// What webhooks have reported of pipelines' ends: what arrives beyond that, somebody must have found out by asking.
 import type { Delivery } from './delivery.ts'
 import type { SendOutcome } from './sender.ts'
 
@@ -12,7 +12,7 @@ export class ToldEnds {
     this.#last.set(pipelineId, told.status)
   }
 
-  /** True when a webhook has told that the pipeline is in this status. */
+  /** True when a webhook has reported that the pipeline is in this status. */
   has(pipelineId: number, status: string): boolean {
     return this.#last.get(pipelineId) === status
   }
