@@ -9,7 +9,7 @@ import { day, hour } from '../../src/store/ports/trends.ts'
 import { manyRuns } from './many-runs.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
-import { selectDead, selectQueues } from '../../src/store/sql/rows.ts'
+import { selectDead, selectQueues } from '../../src/store/sql/dead-letters.ts'
 import { newDatabase } from './new-database.ts'
 import { t0 } from '../flow/world.ts'
 import { createDamagedRows } from '../../src/store/sql/stored-json.ts'
@@ -55,7 +55,7 @@ async function askAll(ask: Ask): Promise<void> {
     await trends.jobs(by, { ...query, projectId: 100 }, 10)
   }
   await ask(selectQueues, [])
-  await ask(`${selectDead} ORDER BY e.id DESC LIMIT 100`, [])
+  await ask(`${selectDead} ORDER BY o.id DESC LIMIT 100`, [])
 }
 
 async function fill(store: Store, runs: number): Promise<void> {
@@ -74,7 +74,7 @@ describe('on SQLite', () => {
     if (detail.startsWith('SEARCH trends')) return !detail.includes('bucket>')
     if (!detail.startsWith('SCAN') || /^SCAN (known|walked|queues|CONSTANT ROW|\(subquery)/.test(detail)) return false
     if (/^SCAN listed_runs USING (COVERING )?INDEX listed_by_(time|finish)$/.test(detail)) return !sql.includes('LIMIT')
-    return !/^SCAN (e|outbox) USING (COVERING )?INDEX outbox_(pending|dead)/.test(detail)
+    return !/^SCAN (o|outbox) USING (COVERING )?INDEX outbox_(pending|dead)/.test(detail)
   }
 
   it('no query of the pages scans a table', async () => {

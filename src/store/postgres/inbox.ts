@@ -1,6 +1,6 @@
 // The inbox on PostgreSQL: replicas lease past each other with SKIP LOCKED.
 import { randomUUID } from 'node:crypto'
-import { itemOf, keptOf } from '../sql/rows.ts'
+import { itemOf, quarantinedOf } from '../sql/rows.ts'
 import {
   blamedInHaste,
   keyMemory,
@@ -57,12 +57,12 @@ export function postgresInbox(db: Database, maxSize: number): Inbox {
            FROM quarantined_deliveries ORDER BY id DESC LIMIT $1`,
           [limit],
         )
-      ).map(keptOf),
+      ).map(quarantinedOf),
     showQuarantined: async id => {
       const [row] = await db.query('SELECT *, octet_length(body) AS size FROM quarantined_deliveries WHERE id = $1', [
         id,
       ])
-      return row === undefined ? undefined : { delivery: keptOf(row), body: row.body as Buffer }
+      return row === undefined ? undefined : { delivery: quarantinedOf(row), body: row.body as Buffer }
     },
     retryQuarantined: async ids => (ids === 'all' ? requeue(db, 'true', []) : requeue(db, 'id = ANY ($1)', [ids])),
     retryQuarantinedOfOtherVersions: async version =>

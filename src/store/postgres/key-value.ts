@@ -1,6 +1,8 @@
 // Texts by name for the repositories, leases and counters on PostgreSQL.
 import type { Database, Session } from './database.ts'
+import { leasesAndCounters } from '../sql/leases.ts'
 import { repositories } from '../sql/repositories.ts'
+import { postgresStatements } from './statements.ts'
 import type { KeyValue } from '../sql/key-value.ts'
 import type { Store } from '../ports/store.ts'
 
@@ -8,38 +10,7 @@ export function postgresRepositories(db: Database): Pick<Store, 'repositories' |
   const keyValue = postgresKeyValue(db)
   return {
     repositories: repositories(keyValue, db.damaged),
-    leases: {
-      take: async (name, holder, ms) => {
-        const now = await db.now()
-        const rows = await db.query(
-          `INSERT INTO leases VALUES ($1, $2, $3::bigint)
-           ON CONFLICT (name) DO UPDATE SET holder = $2, until = $3::bigint
-             WHERE leases.holder = $2 OR leases.until <= $4::bigint
-           RETURNING 1`,
-          [name, holder, now + ms, now],
-        )
-        return rows.length === 1
-      },
-      release: async (name, holder) => {
-        await db.query('DELETE FROM leases WHERE name = $1 AND holder = $2', [name, holder])
-      },
-    },
-    counters: {
-      add: async (name, by) => {
-        await db.query(
-          `INSERT INTO counters VALUES ($1, $2::bigint)
-           ON CONFLICT (name) DO UPDATE SET value = counters.value + $2::bigint`,
-          [name, by],
-        )
-      },
-      all: async () =>
-        new Map(
-          (await db.query('SELECT name, value FROM counters ORDER BY name')).map(row => [
-            row.name as string,
-            row.value as number,
-          ]),
-        ),
-    },
+    ...leasesAndCounters(postgresStatements(db)),
   }
 }
 

@@ -1,6 +1,6 @@
 // The store of several replicas: one PostgreSQL database, every room's tables on one pool.
 import { broughtBack } from '../sql/too-far-ahead.ts'
-import { placed } from './trend-taking.ts'
+import { placed } from './statements.ts'
 import { openDatabase, type DatabaseOptions } from './database.ts'
 import { postgresAsking } from './enrichment-queue.ts'
 import { postgresExports } from './outbox.ts'

@@ -1,8 +1,8 @@
 // What is owed to destinations, on PostgreSQL: replicas lease past each other with SKIP LOCKED.
 import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../sql/both-ends.ts'
-import { deadLetterOf, exportedPart, queueStateOf, selectDead, selectQueues } from '../sql/rows.ts'
-import { storedPart } from '../sql/stored-json.ts'
+import { chunkOf, deadLetters } from '../sql/dead-letters.ts'
+import { postgresStatements } from './statements.ts'
 import { longestPutOff } from '../sql/too-far-ahead.ts'
 import type { Database, Row, Session } from './database.ts'
 import type { DamagedItem, OutboxEntry, OutboxLease, Outbox, ExportQueue, Settlement } from '../ports/outbox.ts'
@@ -30,17 +30,7 @@ export function postgresExports(db: Database): Outbox {
         queue.destination,
         queue.signal,
       ]),
-    queues: async () => (await db.ask(selectQueues)).map(queueStateOf),
-    deadLetters: async limit =>
-      (await db.query(`${selectDead} ORDER BY e.id DESC LIMIT $1`, [limit])).map(deadLetterOf),
-    deadLetter: async id => {
-      const [row] = await db.query(`${selectDead} AND e.id = $1`, [id])
-      if (row === undefined) return undefined
-      return { letter: deadLetterOf(row), chunk: exportedPart(db.damaged, id, () => storedPart(row.content)) }
-    },
-    retryDead: async ids =>
-      change(db, `state = 'pending', due_at = $1::bigint, lease = NULL, tries = 0, settled_at = NULL`, ids),
-    dropDead: async ids => change(db, `state = 'dropped', settled_at = $1::bigint`, ids),
+    ...deadLetters(postgresStatements(db)),
   }
 }
 
@@ -80,7 +70,7 @@ async function lease(
   const damaged: DamagedItem[] = []
   for (const row of rows) {
     const id = row.id as number
-    const part = exportedPart(session.damaged, id, () => storedPart(row.content))
+    const part = chunkOf(session.damaged, id, row.content)
     if (part === undefined) damaged.push({ id })
     else items.push({ id, chunk: part, tries: row.tries as number, pendingSince: row.pending_since as number })
   }
@@ -119,10 +109,4 @@ async function settle(
 function stateOf(settlement: Settlement): 'pending' | 'delivered' | 'dead' {
   if (settlement.as === 'delivered') return 'delivered'
   return settlement.as === 'rejected' ? 'dead' : 'pending'
-}
-
-async function change(db: Database, set: string, ids: readonly number[] | 'all'): Promise<number> {
-  const now = await db.now()
-  const [which, values] = ids === 'all' ? ['', [now]] : ['AND id = ANY ($2)', [now, ids]]
-  return (await db.query(`UPDATE outbox SET ${set} WHERE state = 'dead' ${which} RETURNING id`, values)).length
 }

@@ -4,47 +4,17 @@ import { remember } from '../../model/tombstone.ts'
 import { slicesOf } from './slices.ts'
 import { usedBytes } from './size.ts'
 import { writeMemories } from './tombstones.ts'
+import { pruneStatements } from '../sql/pruning.ts'
+import { postgresStatements } from './statements.ts'
 import { prunedRun } from '../sql/run-rows.ts'
 import type { Database, Session } from './database.ts'
 import type { Pruning, RunCursor, RunsPruned } from '../ports/pruning.ts'
 
 export function postgresPruning(db: Database, maxSize: number): Pruning {
-  const changes = async (sql: string, values: readonly (number | string)[]): Promise<number> =>
-    (await db.query(sql, values)).length
   return {
+    ...pruneStatements(postgresStatements(db)),
     runs: async (before, limit, from) =>
       db.transaction(async (session, now) => pruneRuns(session, now, before, limit, from)),
-    tombstones: async (before, limit) =>
-      changes(
-        `DELETE FROM tombstones WHERE (instance, pipeline_id) IN
-           (SELECT instance, pipeline_id FROM tombstones WHERE pruned_at < $1 ORDER BY pruned_at LIMIT $2) RETURNING 1`,
-        [before, limit],
-      ),
-    deadLetters: async (before, limit) =>
-      changes(
-        `UPDATE outbox SET state = 'dropped' WHERE id IN
-           (SELECT id FROM outbox WHERE state = 'dead' AND settled_at < $1 ORDER BY settled_at LIMIT $2) RETURNING 1`,
-        [before, limit],
-      ),
-    unserved: async ({ destination, signal }, before, limit) =>
-      changes(
-        `UPDATE outbox SET state = 'dropped', lease = NULL, settled_at = pending_since WHERE id IN
-           (SELECT id FROM outbox WHERE state = 'pending' AND destination = $1 AND signal = $2 AND pending_since < $3::bigint
-            LIMIT $4 FOR UPDATE SKIP LOCKED) RETURNING 1`,
-        [destination, signal, before, limit],
-      ),
-    quarantinedDeliveries: async (before, limit) =>
-      changes(
-        `DELETE FROM quarantined_deliveries WHERE id IN
-           (SELECT id FROM quarantined_deliveries WHERE received_at < $1 LIMIT $2) RETURNING 1`,
-        [before, limit],
-      ),
-    keys: async (before, limit) =>
-      changes(
-        `DELETE FROM delivery_keys WHERE key IN
-           (SELECT key FROM delivery_keys WHERE seen_at < $1 ORDER BY seen_at LIMIT $2) RETURNING 1`,
-        [before, limit],
-      ),
     fullness: async () => (await usedBytes(db)) / maxSize,
     // Autovacuum does it.
     giveBack: async () => 0,

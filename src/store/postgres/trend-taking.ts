@@ -12,6 +12,7 @@ import {
 } from '../read-models/trends-sql.ts'
 import { EarlierFailures } from '../read-models/earlier-failures.ts'
 import { TrendSums, type Addition } from '../read-models/trend-sums.ts'
+import { placed } from './statements.ts'
 import type { Database, Row, Session } from './database.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Ask, Value } from '../read-models/views-sql.ts'
@@ -140,8 +141,4 @@ const writtenRows = `SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[]
 /** For `unnest`, which takes an array for each column. */
 function columnsOf(rows: readonly (readonly Value[])[]): Value[][] {
   return (rows[0] ?? []).map((_, column) => rows.map(row => row[column] ?? null))
-}
-
-export function placed(sql: string): string {
-  return sql.replace(/\?(\d+)/g, '$$$1')
 }

@@ -1,6 +1,7 @@
 // Views on PostgreSQL.
 import { trendsOn } from '../read-models/trends-sql.ts'
-import { placed, postgresTrendTaking } from './trend-taking.ts'
+import { placed } from './statements.ts'
+import { postgresTrendTaking } from './trend-taking.ts'
 import { listingColumns, listingOf, listingValues } from '../read-models/listing.ts'
 import { viewsOn, type Ask } from '../read-models/views-sql.ts'
 import type { Database, Session } from './database.ts'

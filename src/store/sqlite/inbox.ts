@@ -1,7 +1,7 @@
 // The inbox on SQLite: what the ingress has taken is read from the write-ahead log (WAL) beside the file; what comes another way (redelivery,
 // retries) is in a table. A row of the table has the number below zero, so that both have ids of their own.
 import { randomUUID } from 'node:crypto'
-import { itemOf, keptOf } from '../sql/rows.ts'
+import { itemOf, quarantinedOf } from '../sql/rows.ts'
 import type { DeliveryKeys } from './delivery-keys.ts'
 import type { WalInbox } from './wal-inbox.ts'
 import type { WalState } from './wal-checkpoint.ts'
@@ -90,11 +90,11 @@ export function sqliteSharedInbox(waiting: Waiting, options: SqliteInboxOptions)
            FROM quarantined_deliveries ORDER BY id DESC LIMIT ?`,
         )
         .all(limit)
-        .map(row => keptOf(row as Row)),
+        .map(row => quarantinedOf(row as Row)),
     showQuarantined: async id => {
       const row = db.prepare('SELECT *, length(body) AS size FROM quarantined_deliveries WHERE id = ?').get(id) as
         Row | undefined
-      return row === undefined ? undefined : { delivery: keptOf(row), body: row.body as Uint8Array }
+      return row === undefined ? undefined : { delivery: quarantinedOf(row), body: row.body as Uint8Array }
     },
     retryQuarantined: async ids =>
       db.transaction(() =>

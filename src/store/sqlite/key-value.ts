@@ -1,6 +1,8 @@
 // Texts by name for the repositories, leases and counters on SQLite.
 import type { Database } from './database.ts'
+import { leasesAndCounters } from '../sql/leases.ts'
 import { repositories } from '../sql/repositories.ts'
+import { sqliteStatements } from './statements.ts'
 import type { KeyValue } from '../sql/key-value.ts'
 import type { Store } from '../ports/store.ts'
 
@@ -8,30 +10,7 @@ export function sqliteRepositories(db: Database): Pick<Store, 'repositories' | '
   const keyValue = sqliteKeyValue(db)
   return {
     repositories: repositories(keyValue, db.damaged),
-    leases: {
-      take: async (name, holder, ms) => {
-        const now = db.now()
-        const sql = `INSERT INTO leases VALUES (?1, ?2, ?3)
-                     ON CONFLICT (name) DO UPDATE SET holder = ?2, until = ?3 WHERE holder = ?2 OR until <= ?4`
-        return db.transaction(() => db.prepare(sql).run(name, holder, now + ms, now).changes) === 1
-      },
-      release: async (name, holder) => {
-        db.transaction(() => db.prepare('DELETE FROM leases WHERE name = ? AND holder = ?').run(name, holder))
-      },
-    },
-    counters: {
-      add: async (name, by) => {
-        const sql = 'INSERT INTO counters VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = value + ?2'
-        db.transaction(() => db.prepare(sql).run(name, by))
-      },
-      all: async () =>
-        new Map(
-          db
-            .prepare('SELECT name, value FROM counters ORDER BY name')
-            .all()
-            .map(row => [row.name as string, row.value as number]),
-        ),
-    },
+    ...leasesAndCounters(sqliteStatements(db)),
   }
 }
 

@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../sql/both-ends.ts'
 import { createLeases, type Leases } from './leases.ts'
-import { deadLetterOf, exportedPart, queueStateOf, selectDead, selectQueues } from '../sql/rows.ts'
-import { storedPart } from '../sql/stored-json.ts'
+import { chunkOf, deadLetters } from '../sql/dead-letters.ts'
+import { sqliteStatements } from './statements.ts'
 import { longestPutOff } from '../sql/too-far-ahead.ts'
-import type { Database, Row } from './database.ts'
+import type { Database } from './database.ts'
 import type { RecentChunks } from './recent-chunks.ts'
 import type { DamagedItem, OutboxEntry, OutboxLease, Outbox, ExportQueue, Settlement } from '../ports/outbox.ts'
 
@@ -39,23 +39,7 @@ export function sqliteExports(db: Database, recent: RecentChunks): Outbox {
       const pauses = rows.map(({ id, due_at }) => Math.max(due_at - now, leases.heldUntil(id) - at))
       return pauses.length === 0 ? undefined : Math.max(0, Math.min(...pauses))
     },
-    queues: async () => db.prepare(selectQueues).all().map(queueStateOf),
-    deadLetters: async limit =>
-      (db.prepare(`${selectDead} ORDER BY e.id DESC LIMIT ?`).all(limit) as Row[]).map(deadLetterOf),
-    deadLetter: async id => {
-      const row = db.prepare(`${selectDead} AND e.id = ?`).get(id) as Row | undefined
-      if (row === undefined) return undefined
-      return { letter: deadLetterOf(row), chunk: exportedPart(db.damaged, id, () => storedPart(row.content)) }
-    },
-    retryDead: async ids => {
-      const now = db.now()
-      const sql = `UPDATE outbox SET state = 'pending', due_at = ?, tries = 0, settled_at = NULL WHERE state = 'dead'`
-      return change(db, sql, [now], ids)
-    },
-    dropDead: async ids => {
-      const sql = `UPDATE outbox SET state = 'dropped', settled_at = ? WHERE state = 'dead'`
-      return change(db, sql, [db.now()], ids)
-    },
+    ...deadLetters(sqliteStatements(db)),
   }
 }
 
@@ -93,7 +77,7 @@ function freeItems(
     const row = rowOf.get(id) as { chunk_id: number; tries: number; pending_since: number }
     const known = recent.recall(row.chunk_id)
     const text = known === undefined ? (content.get(row.chunk_id)?.content as string) : ''
-    const part = known?.chunk ?? exportedPart(db.damaged, id, () => storedPart(text))
+    const part = known?.chunk ?? chunkOf(db.damaged, id, text)
     bytes += known?.size ?? text.length
     if (part === undefined) damaged.push({ id })
     else items.push({ id, chunk: part, tries: row.tries, pendingSince: row.pending_since })
@@ -129,11 +113,4 @@ function settle(db: Database, settlement: Settlement, now: number): boolean {
     }
   })()
   return Number(result.changes) === 1
-}
-
-function change(db: Database, sql: string, values: number[], ids: readonly number[] | 'all'): number {
-  return db.transaction(() => {
-    if (ids === 'all') return Number(db.prepare(sql).run(...values).changes)
-    return ids.reduce((sum, id) => sum + Number(db.prepare(`${sql} AND id = ?`).run(...values, id).changes), 0)
-  })
 }

@@ -1,5 +1,7 @@
 // Giving up what is old, on SQLite: small transactions, and the pages they free back to the file system.
 import { loadJobs } from './run-rows.ts'
+import { pruneStatements } from '../sql/pruning.ts'
+import { sqliteStatements } from './statements.ts'
 import { prunedRun, storedRun } from '../sql/run-rows.ts'
 import { remember } from '../../model/tombstone.ts'
 import { writeMemory } from './tombstones.ts'
@@ -19,46 +21,20 @@ export function sqlitePruning(
   trends: Pick<TrendTaking, 'writeAhead'>,
   fullness: () => number,
 ): Pruning {
-  /** Runs one statement whose last parameters are the age and the limit. */
-  const changes = (sql: string, ...values: (number | string)[]): number =>
-    db.transaction(() => Number(db.prepare(sql).run(...values).changes))
+  const sql = sqliteStatements(db)
+  const shared = pruneStatements(sql)
   return {
+    ...shared,
     runs: async (before, limit, from) => {
       trends.writeAhead()
       return db.transaction(() => pruneRuns(db, recent, before, limit, from))
     },
-    tombstones: async (before, limit) =>
-      changes(
-        `DELETE FROM tombstones WHERE (instance, pipeline_id) IN
-           (SELECT instance, pipeline_id FROM tombstones WHERE pruned_at < ? ORDER BY pruned_at LIMIT ?)`,
-        ...[before, limit],
-      ),
-    deadLetters: async (before, limit) =>
-      changes(
-        `UPDATE outbox SET state = 'dropped'
-         WHERE id IN (SELECT id FROM outbox WHERE state = 'dead' AND settled_at < ? ORDER BY settled_at LIMIT ?)`,
-        ...[before, limit],
-      ),
-    unserved: async ({ destination, signal }, before, limit) =>
-      changes(
-        `UPDATE outbox SET state = 'dropped', settled_at = pending_since WHERE id IN
-           (SELECT id FROM outbox WHERE state = 'pending' AND destination = ? AND signal = ? AND pending_since < ? LIMIT ?)`,
-        ...[destination, signal, before, limit],
-      ),
-    quarantinedDeliveries: async (before, limit) =>
-      changes(
-        'DELETE FROM quarantined_deliveries WHERE id IN (SELECT id FROM quarantined_deliveries WHERE received_at < ? LIMIT ?)',
-        ...[before, limit],
-      ),
     keys: async (before, limit) =>
-      changes(
-        'DELETE FROM delivery_keys WHERE key IN (SELECT key FROM delivery_keys WHERE seen_at < ? ORDER BY seen_at LIMIT ?)',
-        ...[before, limit],
-      ) +
-      changes(
-        'DELETE FROM recent_delivery_keys WHERE seq IN (SELECT seq FROM recent_delivery_keys WHERE seen_at < ? ORDER BY seq LIMIT ?)',
-        ...[before, limit],
-      ),
+      (await shared.keys(before, limit)) +
+      (await sql.change(
+        'DELETE FROM recent_delivery_keys WHERE seq IN (SELECT seq FROM recent_delivery_keys WHERE seen_at < ?1 ORDER BY seq LIMIT ?2)',
+        [before, limit],
+      )),
     fullness: async () => fullness(),
     giveBack: async () => db.giveBack(pagesPerStep),
   }

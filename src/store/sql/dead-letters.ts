@@ -1,0 +1,75 @@
+// What the outbox shows of itself, and what becomes of dead letters.
+import { number, optional, record, text } from './columns.ts'
+import { places, type Statements, type Value } from './statements.ts'
+import { storedPart, type DamagedRows } from './stored-json.ts'
+import type { Chunk } from '../../model/chunk.ts'
+import type { Outbox } from '../ports/outbox.ts'
+import type { Signal } from '../ports/runs.ts'
+
+export function deadLetters(
+  sql: Statements,
+): Pick<Outbox, 'queues' | 'deadLetters' | 'deadLetter' | 'retryDead' | 'dropDead'> {
+  const change = async (set: string, ids: readonly number[] | 'all'): Promise<number> => {
+    if (ids.length === 0) return 0
+    const which = ids === 'all' ? '' : `AND id IN (${places(ids, 1)})`
+    const values: Value[] = [await sql.now(), ...(ids === 'all' ? [] : ids)]
+    return sql.change(`UPDATE outbox SET ${set} WHERE state = 'dead' ${which}`, values)
+  }
+  return {
+    queues: async () => (await sql.all(selectQueues)).map(queue),
+    deadLetters: async limit => (await sql.all(`${selectDead} ORDER BY o.id DESC LIMIT ?1`, [limit])).map(letter),
+    deadLetter: async id => {
+      const [row] = await sql.all(`${selectDead} AND o.id = ?1`, [id])
+      return row && { letter: letter(row), chunk: chunkOf(sql.damaged, id, row.content) }
+    },
+    retryDead: async ids => change(`state = 'pending', due_at = ?1, lease = NULL, tries = 0, settled_at = NULL`, ids),
+    dropDead: async ids => change(`state = 'dropped', settled_at = ?1`, ids),
+  }
+}
+
+/** With the chunk's content; a condition may follow with AND. */
+export const selectDead = `
+  SELECT o.id, o.destination, o.signal, o.answer_status, o.error, o.tries, o.pending_since, o.settled_at,
+         r.instance, r.pipeline_id, c.attempt, c.number, c.content
+  FROM outbox o JOIN chunks c ON c.id = o.chunk_id JOIN runs r ON r.id = c.run_id
+  WHERE o.state = 'dead'`
+
+const letter = record({
+  id: number('id'),
+  destination: text('destination'),
+  signal: text<Signal>('signal'),
+  instance: text('instance'),
+  pipelineId: number('pipeline_id'),
+  attempt: number('attempt'),
+  chunk: number('number'),
+  status: number('answer_status'),
+  error: text('error'),
+  tries: number('tries'),
+  pendingSince: number('pending_since'),
+  settledAt: number('settled_at'),
+})
+
+/** The backlog and the dead letters, each through its own index, never the delivered ones. */
+export const selectQueues = `
+  SELECT destination, signal, sum(pending) AS pending, min(oldest) AS oldest, sum(dead) AS dead, max(error) AS error
+  FROM (
+    SELECT destination, signal, count(*) AS pending, min(pending_since) AS oldest, 0 AS dead, max(error) AS error
+    FROM outbox WHERE state = 'pending' GROUP BY destination, signal
+    UNION ALL
+    SELECT destination, signal, 0, NULL, count(*), NULL
+    FROM outbox WHERE state = 'dead' GROUP BY destination, signal
+  ) AS queues GROUP BY destination, signal ORDER BY destination, signal`
+
+const queue = record({
+  destination: text('destination'),
+  signal: text<Signal>('signal'),
+  pending: number('pending'),
+  oldest: optional(number, 'oldest'),
+  dead: number('dead'),
+  lastError: optional(text, 'error'),
+})
+
+/** The chunk that an outbox entry is to send; undefined where its stored content is damaged. */
+export function chunkOf(damaged: DamagedRows, entry: number, content: unknown): Chunk | undefined {
+  return damaged.orNothing({ export: entry }, 'it cannot be sent: a dead letter', () => storedPart(content))
+}

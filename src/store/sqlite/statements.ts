@@ -1,0 +1,13 @@
+// Statements that both databases share, on SQLite.
+import type { Database } from './database.ts'
+import type { Statements } from '../sql/statements.ts'
+
+export function sqliteStatements(db: Database): Statements {
+  return {
+    all: async (sql, values = []) => db.prepare(sql).all(...values),
+    change: async (sql, values = []) => db.transaction(() => Number(db.prepare(sql).run(...values).changes)),
+    now: async () => db.now(),
+    damaged: db.damaged,
+    skipLocked: '',
+  }
+}
