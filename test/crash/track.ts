@@ -141,7 +141,7 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
       ...nameLife(life),
       CRASH_AT: moment && nameOf(moment),
       CRASH_NTH: death !== undefined && 'nth' in death ? String(death.nth) : undefined,
-      PIPESPAN_RETENTION: moment?.point.needs === 'a short retention' ? '500ms' : '7d',
+      PIPESPAN_RETENTION: moment?.point.needs === 'a short retention' ? '1ms' : '7d',
     }
     if (daemon !== undefined) return daemon.revive(env)
     daemon = Daemon.launch(
