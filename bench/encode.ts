@@ -7,7 +7,7 @@ export const encode: Question = {
   id: 'encode',
   name: "mapping and encoding a pipeline's trace",
   against: 'JSON.parse of its webhook',
-  asked: { atMost: 1.5 },
+  asked: { atMost: 2 },
   unit: 'µs',
   times: { full: 25, quick: 9 },
   terms: () => 'Pipelines of 20 jobs, 64 different ones in turn; from the snapshot to the bytes of the request.',

@@ -10,8 +10,9 @@ import { manyRuns } from '../test/store/many-runs.ts'
 import { openSqlite } from '../src/store/sqlite/open-sqlite.ts'
 import { silentLog } from '../src/lib/log.ts'
 import { telemetrySettings } from '../src/telemetry/settings.ts'
-import { toTraces } from '../src/telemetry/traces.ts'
-import { waterfallSpanOf } from '../src/terminal/waterfall-span.ts'
+import { plainAttributes } from '../src/telemetry/otlp/attribute.ts'
+import { resourceAttributesOf } from '../src/telemetry/resource.ts'
+import { shownSpans } from '../src/telemetry/shown-span.ts'
 import type { PagesSources } from '../src/pages/ports.ts'
 import type { Store } from '../src/store/ports/store.ts'
 
@@ -92,10 +93,10 @@ function partsOf({ views, runs: all, outbox: exports, inbox, repositories, count
     }),
     exported: chunks =>
       chunks.flatMap(chunk =>
-        toTraces(chunk, settings).map(span => ({
-          ...waterfallSpanOf(span),
+        shownSpans(chunk, settings).map(span => ({
+          ...span,
           attempt: chunk.attempt,
-          resource: span.resource.attributes,
+          resource: plainAttributes(resourceAttributesOf(chunk, settings)),
         })),
       ),
     setup: () => ({ webhooks: '', hasPlatformToken: false, hasWebhookSecret: true, destinations: [] }),

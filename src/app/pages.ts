@@ -5,10 +5,11 @@ import { fingerprintOf } from '../tokens/fingerprint.ts'
 import { jobSpanId } from '../telemetry/otlp/ids.ts'
 import { refusals } from '../ingress/webhook-refusals.ts'
 import { signals } from '../config/otlp-options.ts'
-import { toTraces } from '../telemetry/traces.ts'
+import { plainAttributes } from '../telemetry/otlp/attribute.ts'
+import { resourceAttributesOf } from '../telemetry/resource.ts'
+import { shownSpans } from '../telemetry/shown-span.ts'
 import { enforcementOf } from './enforcement.ts'
 import { flowOf } from '../pages/flow.ts'
-import { waterfallSpanOf } from '../terminal/waterfall-span.ts'
 import type { Context } from './context.ts'
 import type { PlatformParts } from './platform.ts'
 import type { Config } from '../config/options.ts'
@@ -82,14 +83,12 @@ function byPlace(a: ExportQueueStatus, b: ExportQueueStatus): number {
 /** The spans as they are sent: made anew from the same chunk, by the same code. */
 function spansOf(chunk: Chunk, settings: TelemetrySettings): ExportedSpan[] {
   const jobs = new Map(chunk.jobs.map(job => [jobSpanId(chunk, job), job.id]))
-  return toTraces(chunk, settings).map(span => {
-    const { traceId, spanId, name, kind, start, end, attributes } = waterfallSpanOf(span)
-    return {
-      ...{ attempt: chunk.attempt, name, kind, traceId, spanId, start, end, attributes },
-      jobId: jobs.get(spanId),
-      resource: span.resource.attributes,
-    }
-  })
+  const resource = plainAttributes(resourceAttributesOf(chunk, settings))
+  return shownSpans(chunk, settings).map(({ traceId, spanId, name, kind, start, end, attributes }) => ({
+    ...{ attempt: chunk.attempt, name, kind, traceId, spanId, start, end, attributes },
+    jobId: jobs.get(spanId),
+    resource,
+  }))
 }
 
 function setupOf(

@@ -7,11 +7,10 @@ import { isTerminal } from '../model/status.ts'
 import { parseDelivery } from '../platform/webhook/parse-delivery.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import { reasonOf } from '../lib/fault.ts'
-import { toTraces } from '../telemetry/traces.ts'
+import { shownSpans } from '../telemetry/shown-span.ts'
 import { traceContextOf } from '../model/family.ts'
 import { tracesAsJson } from '../telemetry/encode.ts'
 import { waterfall } from '../terminal/waterfall.ts'
-import { waterfallSpanOf } from '../terminal/waterfall-span.ts'
 import type { Config } from '../config/options.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
@@ -65,7 +64,7 @@ export function mapFile(
   }
   const color = terminal.stdout.isTTY === true && terminal.env.NO_COLOR === undefined
   const width = terminal.stdout.columns ?? 100
-  print(terminal, waterfall(toTraces(chunk, telemetry).map(waterfallSpanOf), { width, color }))
+  print(terminal, waterfall(shownSpans(chunk, telemetry), { width, color }))
   const { status } = chunk.pipeline.facts
   if (!isTerminal(status)) print(terminal, `\nStatus ${status}: the daemon would wait for its end.`)
   if (parsed.dropped > 0) print(terminal, `\n${parsed.dropped} jobs without a usable id or status were left out.`)

@@ -1,23 +1,21 @@
 // What the operator has a say in: attributes left out, hashed or cut short, in every signal alike.
 import { createHash } from 'node:crypto'
 import picomatch from 'picomatch'
-
-/** What an attribute may hold here: no maps, no bytes. */
-export type AttributeValue = string | number | boolean | readonly (string | number | boolean)[]
+import type { AttributeValue } from './otlp/attribute-value.ts'
 
 export interface AttributePolicyOptions {
   /** Names or glob patterns of attributes that are left out; these win over `hash`. */
   readonly drop?: readonly string[] | undefined
   /** Names or glob patterns of attributes whose values are replaced by a digest. */
   readonly hash?: readonly string[] | undefined
-  /** The longest string value, in UTF-16 code units; 4096 unless told. */
+  /** The longest string value, in UTF-16 code units; 4096 by default. */
   readonly valueLengthLimit?: number | undefined
 }
 
-/** What becomes of the values of one attribute. */
+/** What is done to the values of one attribute before they are exported. */
 export type AttributeRule = (value: AttributeValue) => AttributeValue
 
-/** The rule for a name, undefined when it may not leave. Names are those that leave, vendor namespace and all. */
+/** The rule for a name as it is exported, vendor namespace and all; undefined when it is dropped. */
 export type AttributePolicy = (key: string) => AttributeRule | undefined
 
 export const defaultValueLengthLimit = 4096
@@ -43,28 +41,13 @@ export function digestOf(value: AttributeValue): string {
   return createHash('sha256').update(text).digest().toString('hex', 0, 16)
 }
 
-/** Answers are remembered: names come from the tables and the configuration, so there are not many. */
 function matcher(patterns: readonly string[] = []): (key: string) => boolean {
-  if (patterns.length === 0) return () => false
-  const matches = picomatch([...patterns], { dot: true })
-  const answers = new Map<string, boolean>()
-  return key => {
-    const known = answers.get(key)
-    if (known !== undefined) return known
-    const answer = matches(key)
-    answers.set(key, answer)
-    return answer
-  }
+  return patterns.length === 0 ? () => false : picomatch([...patterns], { dot: true })
 }
 
 function shortened(value: AttributeValue, limit: number): AttributeValue {
   if (typeof value === 'string') return cut(value, limit)
-  return typeof value === 'object' ? shortenedList(value, limit) : value
-}
-
-/** Apart from the above, which would make the closure's memory for every value. */
-function shortenedList(items: readonly (string | number | boolean)[], limit: number): AttributeValue {
-  return items.map(item => (typeof item === 'string' ? cut(item, limit) : item))
+  return isList(value) ? value.map(item => (typeof item === 'string' ? cut(item, limit) : item)) : value
 }
 
 /** Never splits a code point, and never leaves half of one: not every backend takes what is no valid UTF-8. */
@@ -75,6 +58,6 @@ export function cut(text: string, limit: number): string {
   return whole.slice(0, last >= 0xd800 && last < 0xdc00 ? limit - 1 : limit)
 }
 
-function isList(value: AttributeValue): value is Exclude<AttributeValue, string | number | boolean> {
+function isList(value: AttributeValue): value is Extract<AttributeValue, readonly unknown[]> {
   return Array.isArray(value)
 }

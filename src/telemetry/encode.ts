@@ -1,53 +1,65 @@
-// Traces and logs as bytes: OTLP requests of many pipelines. The official serializers make the JSON; protobuf our own, in a third of
-// the time, and exact where they are not: above 2^53, and for doubles that are whole.
-import { JsonLogsSerializer, JsonTraceSerializer } from '@opentelemetry/otlp-transformer'
-import type { Attributes } from '@opentelemetry/api'
-import type { ReadableLogRecord } from '@opentelemetry/sdk-logs'
-import type { ReadableSpan } from '@opentelemetry/sdk-trace'
+// OTLP requests of many pipelines, as protobuf for backends and as JSON for people.
+import { BackWriter } from './otlp/back-writer.ts'
+import { logsRequest, metricsRequest, traceRequest, type ResourceMetrics } from './otlp/messages.ts'
+import { toDelta } from './metrics/delta.ts'
+import { toLogs } from './logs.ts'
+import { toTraces } from './traces.ts'
 import type { Chunk } from '../model/chunk.ts'
-import { logBytes } from './log-bytes.ts'
-import { sketchLogs, toLogs } from './logs.ts'
+import type { MessageKind } from './otlp/kinds.ts'
+import type { SeriesCap } from './metrics/series-cap.ts'
 import type { TelemetrySettings } from './settings.ts'
-import { traceBytes } from './trace-bytes.ts'
-import { sketchTrace, toTraces } from './traces.ts'
-import { settleJson, withNeighbours } from './whole-doubles.ts'
 
 /**
- * One ExportTraceServiceRequest in protobuf, with one ResourceSpans for each part. The bytes of many parts are those of each,
- * one after the other.
+ * One ExportTraceServiceRequest in protobuf, with one ResourceSpans for each chunk. The bytes of many chunks are those of each,
+ * one after the other; so it is with logs and metrics.
  */
-export function encodeTraces(parts: readonly Chunk[], settings: TelemetrySettings): Uint8Array {
-  return traceBytes(parts.map(part => sketchTrace(part, settings)))
+export function encodeTraces(chunks: readonly Chunk[], settings: TelemetrySettings): Uint8Array {
+  return encode(traceRequest, { resourceSpans: chunks.flatMap(chunk => toTraces(chunk, settings) ?? []) })
 }
 
 /** The same request as OTLP/JSON, indented for people. */
-export function tracesAsJson(parts: readonly Chunk[], settings: TelemetrySettings): string {
-  return readable(JsonTraceSerializer.serializeRequest(spansOf(parts, settings)))
+export function tracesAsJson(chunks: readonly Chunk[], settings: TelemetrySettings): string {
+  return asJson(traceRequest, { resourceSpans: chunks.flatMap(chunk => toTraces(chunk, settings) ?? []) })
 }
 
-/** One ExportLogsServiceRequest in protobuf, with one ResourceLogs for each part; joined as traces are. */
-export function encodeLogs(parts: readonly Chunk[], settings: TelemetrySettings): Uint8Array {
-  return logBytes(parts.map(part => sketchLogs(part, settings)))
+/** One ExportLogsServiceRequest in protobuf, with one ResourceLogs for each chunk. */
+export function encodeLogs(chunks: readonly Chunk[], settings: TelemetrySettings): Uint8Array {
+  return encode(logsRequest, { resourceLogs: chunks.flatMap(chunk => toLogs(chunk, settings) ?? []) })
 }
 
 /** The same request as OTLP/JSON, indented for people. */
-export function logsAsJson(parts: readonly Chunk[], settings: TelemetrySettings): string {
-  return readable(JsonLogsSerializer.serializeRequest(recordsOf(parts, settings)))
+export function logsAsJson(chunks: readonly Chunk[], settings: TelemetrySettings): string {
+  return asJson(logsRequest, { resourceLogs: chunks.flatMap(chunk => toLogs(chunk, settings) ?? []) })
 }
 
-function spansOf(parts: readonly Chunk[], settings: TelemetrySettings): ReadableSpan[] {
-  return parts.flatMap(part => toTraces(part, settings).map(withWholeDoubles))
+/**
+ * Delta points as one ExportMetricsServiceRequest in protobuf, with one ResourceMetrics for each chunk that carries any; empty
+ * when none does.
+ */
+export function encodeMetrics(chunks: readonly Chunk[], settings: TelemetrySettings, cap?: SeriesCap): Uint8Array {
+  return encodeResourceMetrics(chunks.flatMap(chunk => toDelta(chunk, settings, cap) ?? []))
 }
 
-function recordsOf(parts: readonly Chunk[], settings: TelemetrySettings): ReadableLogRecord[] {
-  return parts.flatMap(part => toLogs(part, settings).map(withWholeDoubles))
+export function encodeResourceMetrics(resourceMetrics: readonly ResourceMetrics[]): Uint8Array {
+  return encode(metricsRequest, { resourceMetrics })
 }
 
-function withWholeDoubles<T extends { readonly attributes: Attributes }>(subject: T): T {
-  const attributes = withNeighbours(subject.attributes)
-  return attributes === subject.attributes ? subject : { ...subject, attributes }
+/** The same request as OTLP/JSON, indented for people. */
+export function metricsAsJson(resourceMetrics: readonly ResourceMetrics[]): string {
+  return asJson(metricsRequest, { resourceMetrics })
 }
 
-function readable(json: Uint8Array | undefined): string {
-  return JSON.stringify(JSON.parse(new TextDecoder().decode(json), settleJson), null, 2)
+/** One writer for all requests, as encoding is synchronous. Each of its buffers holds some pipelines. */
+const writer = new BackWriter(256 * 1024)
+
+/** A request as protobuf. */
+export function encode<T>(kind: MessageKind<T>, request: T): Uint8Array {
+  // A request before that could not be written to its end may have left bytes.
+  writer.clear()
+  kind.content(writer, request)
+  return writer.take()
+}
+
+function asJson<T>(kind: MessageKind<T>, request: T): string {
+  return JSON.stringify(kind.json(request), null, 2)
 }

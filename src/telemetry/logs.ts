@@ -1,126 +1,103 @@
 // How a pipeline looks as log records: one for it, one for each of its jobs and bridges, each of the span it belongs to.
-import { SeverityNumber, type Attributes, type SpanContext } from '@opentelemetry/api'
-import type { Resource } from '@opentelemetry/resources'
-import type { ReadableLogRecord } from '@opentelemetry/sdk-logs'
-import { carriesPipeline, type JobSnapshot, type Chunk } from '../model/chunk.ts'
-import type { Millis } from '../model/instant.ts'
-import type { Status } from '../model/status.ts'
-import { jobAttributes, jobSubject, type JobSubject } from './mapping/job.ts'
-import { logAttributes, type LogSubject } from './mapping/log.ts'
+import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
+import { attributesOf } from './attributes.ts'
+import { carriesPipeline, type Chunk } from '../model/chunk.ts'
+import { isInstant, pipelineTimes, timedJobs } from './span-time.ts'
+import { jobAttributes, jobSubjects, type JobSubject } from './mapping/job.ts'
+import { jobSpanId, pipelineSpanId, traceIdOf } from './otlp/ids.ts'
+import { logAttributes } from './mapping/log.ts'
+import { notBlank } from './mapping/row.ts'
 import { pipelineAttributes } from './mapping/pipeline.ts'
-import { resourceOf, toldResource } from './mapping/resource.ts'
-import { notBlank } from './attributes.ts'
-import { toldTable, type AttributeSource, type ToldTable } from './attributes/told.ts'
-import { contextOf, jobSpanId, pipelineSpanId, traceIdOf } from './otlp/ids.ts'
+import { resourceAttributesOf, resourceWith } from './resource.ts'
+import { schemaUrl } from './mapping/semconv.ts'
 import { scope } from './otlp/scope.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
-import { hrTimeOf, isInstant } from './span-time.ts'
-import { jobsUrl } from './urls.ts'
-import { pipelineTimes, timedJobs } from './traces.ts'
+import type { LogRecord, ResourceLogs } from './otlp/messages.ts'
+import type { Millis } from '../model/instant.ts'
+import type { Status } from '../model/status.ts'
+
+/** The records of a chunk with their resource; undefined where the chunk has none. */
+export function toLogs(chunk: Chunk, settings: TelemetrySettings): ResourceLogs | undefined {
+  const logRecords = toRecords(chunk, settings)
+  if (logRecords.length === 0) return undefined
+  const resource = resourceWith(resourceAttributesOf(chunk, settings))
+  return { resource, scopeLogs: [{ scope, logRecords, schemaUrl }], schemaUrl }
+}
+
+/**
+ * The records of a chunk: the pipeline's first, where the chunk carries it, then the jobs' by start and id. What has no span
+ * for want of any instant has no record either.
+ */
+export function toRecords(chunk: Chunk, settings: TelemetrySettings): LogRecord[] {
+  const traceId = traceIdOf(chunk.trace, chunk.key.instance)
+  const times = carriesPipeline(chunk) ? pipelineTimes(chunk) : undefined
+  const subjectOf = jobSubjects(chunk)
+  const jobs = timedJobs(chunk).map(({ job, times: own }) => jobRecord(subjectOf(job), own.end, traceId, settings))
+  return times === undefined ? jobs : [pipelineRecord(chunk, times.end, traceId, settings), ...jobs]
+}
+
+function pipelineRecord(chunk: Chunk, end: Millis, traceId: string, settings: TelemetrySettings): LogRecord {
+  const { key, pipeline, attempt } = chunk
+  const { status, name, ref } = pipeline.facts
+  const severity = severityOf(status)
+  const style = styleOf(chunk, settings)
+  // The work of a later attempt began long after the pipeline was created.
+  const began = attempt > 1 ? pipeline.start : pipeline.createdAt
+  return record({
+    at: firstInstant([pipeline.finishedAt, began], end),
+    severity,
+    body: `Pipeline ${status}: ${notBlank(name) ?? notBlank(ref) ?? key.pipelineId}`,
+    attributes: [
+      ...attributesOf(logAttributes, { source: 'pipeline', level: severity.text }, style),
+      ...attributesOf(pipelineAttributes, chunk, style),
+    ],
+    traceId,
+    spanId: pipelineSpanId(chunk),
+  })
+}
+
+function jobRecord(subject: JobSubject, end: Millis, traceId: string, settings: TelemetrySettings): LogRecord {
+  const { chunk, job } = subject
+  const stage = notBlank(job.stage)
+  const severity = severityOf(job.status, job.allowFailure)
+  const style = styleOf(chunk, settings)
+  return record({
+    at: firstInstant([job.finishedAt, job.startedAt, job.createdAt], end),
+    severity,
+    body: `Job ${job.status}: ${notBlank(job.name) ?? job.id}${stage === undefined ? '' : ` (${stage})`}`,
+    attributes: [
+      ...attributesOf(logAttributes, { source: 'job', level: severity.text }, style),
+      ...attributesOf(jobAttributes, subject, style),
+    ],
+    traceId,
+    spanId: jobSpanId(chunk, job),
+  })
+}
 
 interface Severity {
   readonly number: SeverityNumber
   readonly text: 'INFO' | 'WARN' | 'ERROR' | 'DEBUG'
 }
 
-/** A record as it will be, its attributes not made yet. */
-export interface LogSketch {
+interface RecordParts extends Pick<LogRecord, 'attributes' | 'traceId' | 'spanId'> {
   readonly at: Millis
   readonly severity: Severity
   readonly body: string
-  /** Of its span. */
-  readonly context: SpanContext
-  /** In their order; of two of one name the later counts. */
-  readonly attributes: readonly AttributeSource[]
 }
 
-/** The records of one part, all of one resource. */
-export interface LogsSketch {
-  readonly resource: AttributeSource
-  readonly records: readonly LogSketch[]
-}
-
-/**
- * The records of a part, all of one Resource object: the pipeline's first, where the part carries it, then the jobs' by
- * start and id. What has no span for want of any instant has no record either.
- */
-export function toLogs(part: Chunk, settings: TelemetrySettings): ReadableLogRecord[] {
-  const resource = resourceOf(part, settings)
-  return sketchLogs(part, settings).records.map(one => finished(one, resource))
-}
-
-/** The same records, their attributes not made yet. */
-export function sketchLogs(part: Chunk, settings: TelemetrySettings): LogsSketch {
-  const style = styleOf(part, settings)
-  const frame: Frame = {
-    part,
-    traceId: traceIdOf(part.trace, part.key.instance),
-    own: toldTable(logAttributes, style, logAttributesField),
-    jobs: toldTable(jobAttributes, style, logAttributesField),
-    pipeline: toldTable(pipelineAttributes, style, logAttributesField).of(part),
-    jobsUrl: jobsUrl(part),
-  }
-  const times = carriesPipeline(part) ? pipelineTimes(part) : undefined
-  const records = times === undefined ? [] : [pipelineRecord(times.end, frame)]
-  for (const { job, times: own } of timedJobs(part)) records.push(jobRecord(job, own.end, frame))
-  return { resource: toldResource(part, settings), records }
-}
-
-/** Their number in the message of a record. */
-const logAttributesField = 6
-
-/** What the records of one part share. */
-interface Frame {
-  readonly part: Chunk
-  readonly traceId: string
-  readonly own: ToldTable<LogSubject>
-  readonly jobs: ToldTable<JobSubject>
-  readonly pipeline: AttributeSource
-  readonly jobsUrl: JobSubject['jobsUrl']
-}
-
-function pipelineRecord(end: Millis, { part, traceId, own, pipeline: attributes }: Frame): LogSketch {
-  const { key, pipeline, attempt } = part
-  const { status, name, ref } = pipeline.facts
-  const severity = severityOf(status)
-  // The work of a later attempt began long after the pipeline was created.
-  const began = attempt > 1 ? pipeline.start : pipeline.createdAt
+function record({ at, severity, body, attributes, traceId, spanId }: RecordParts): LogRecord {
   return {
-    at: firstInstant([pipeline.finishedAt, began], end),
-    severity,
-    body: `Pipeline ${status}: ${notBlank(name) ?? notBlank(ref) ?? key.pipelineId}`.toWellFormed(),
-    context: contextOf(traceId, pipelineSpanId(part)),
-    attributes: [own.of({ source: 'pipeline', level: severity.text }), attributes],
-  }
-}
-
-function jobRecord(job: JobSnapshot, end: Millis, { part, traceId, own, jobs, jobsUrl: base }: Frame): LogSketch {
-  const stage = notBlank(job.stage)
-  const severity = severityOf(job.status, job.allowFailure)
-  const subject = `${notBlank(job.name) ?? job.id}${stage === undefined ? '' : ` (${stage})`}`
-  return {
-    at: firstInstant([job.finishedAt, job.startedAt, job.createdAt], end),
-    severity,
-    body: `Job ${job.status}: ${subject}`.toWellFormed(),
-    context: contextOf(traceId, jobSpanId(part, job)),
-    attributes: [own.of({ source: 'job', level: severity.text }), jobs.of(jobSubject(part, job, base))],
-  }
-}
-
-/** The record as the SDK's own would be. */
-function finished({ at, severity, body, context, attributes }: LogSketch, resource: Resource): ReadableLogRecord {
-  const time = hrTimeOf(at)
-  return {
-    hrTime: time,
-    hrTimeObserved: time,
-    spanContext: context,
+    timeUnixNano: at,
+    // What is sent again must be the same, so this cannot be the time of the sending.
+    observedTimeUnixNano: at,
     severityNumber: severity.number,
     severityText: severity.text,
-    body,
-    attributes: Object.assign({}, ...attributes.map(one => one.asObject())) as Attributes,
+    body: body.toWellFormed(),
+    attributes,
     droppedAttributesCount: 0,
-    instrumentationScope: scope,
-    resource,
+    flags: TraceFlags.SAMPLED,
+    traceId,
+    spanId,
   }
 }
 

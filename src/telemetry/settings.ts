@@ -1,13 +1,10 @@
 // What the operator decides about the look of the telemetry, made ready once and used for every pipeline.
-import {
-  attributePolicy,
-  type AttributePolicy,
-  type AttributePolicyOptions,
-  type AttributeValue,
-} from './attribute-policy.ts'
-import { vendorPrefix, type AttributeStyle } from './attributes.ts'
+import { attributePolicy, type AttributePolicy, type AttributePolicyOptions } from './attribute-policy.ts'
+import { vendorPrefix } from './mapping/row.ts'
 import { defaultBounds } from './metrics/buckets.ts'
 import { refFolder, type FoldRef, type MetricRefs } from './metrics/refs.ts'
+import type { AttributeStyle } from './attributes.ts'
+import type { AttributeValue } from './otlp/attribute-value.ts'
 import type { Chunk } from '../model/chunk.ts'
 
 /** A platform's own words in the telemetry. */
@@ -19,19 +16,19 @@ export interface TelemetryProfile {
 }
 
 export interface TelemetryOptions extends AttributePolicyOptions {
-  /** By name: a part is sent under the profile it was frozen with, whatever the profile is now. */
+  /** By name: a chunk is sent under the profile of its snapshot, whatever the profile is now. */
   readonly profiles?: Readonly<Record<string, TelemetryProfile>> | undefined
-  /** `service.name`; unless told the project's name. */
+  /** `service.name`; by default the project's name. */
   readonly serviceName?: string | undefined
   /** The user's own resource attributes. Names that belong to the contract are left to the contract. */
   readonly resourceAttributes?: Readonly<Record<string, AttributeValue>> | undefined
   /** How pipeline spans are named: `pipeline: {name or ref}`, or `RUN {name}` as the conventions say. */
   readonly spanNames?: 'legacy' | 'conventions' | undefined
-  /** Which refs metrics tell apart; `branches` unless told. */
+  /** Which refs metrics tell apart; `branches` by default. */
   readonly metricRefs?: MetricRefs | undefined
   /** Upper bounds of the histograms' buckets, ascending, seconds. */
   readonly histogramBounds?: readonly number[] | undefined
-  /** Series that one metric of a project may have; 2000 unless told, as in the OpenTelemetry SDKs. */
+  /** Series that one metric of a project may have; 2000 by default, as in the OpenTelemetry SDKs. */
   readonly maxSeries?: number | undefined
 }
 
@@ -48,7 +45,7 @@ export interface TelemetrySettings {
 
 const defaultMaxSeries = 2_000
 
-/** Of a part frozen under a profile that this version does not have: the names as the tables write them. */
+/** For a snapshot under a profile that this version does not have: the names as the tables write them. */
 const unnamedProfile: TelemetryProfile = { namespace: vendorPrefix, provider: 'platform' }
 
 export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySettings {
@@ -69,9 +66,9 @@ export function profileOf({ trace }: Pick<Chunk, 'trace'>, settings: TelemetrySe
   return (Object.hasOwn(profiles, trace.profile) ? profiles[trace.profile] : undefined) ?? unnamedProfile
 }
 
-/** How this part's attributes are written: the very same object for all parts of a profile. */
-export function styleOf(part: Pick<Chunk, 'trace'>, settings: TelemetrySettings): AttributeStyle {
-  const { namespace } = profileOf(part, settings)
+/** How the attributes of this chunk are written: the very same object for all chunks of a profile. */
+export function styleOf(chunk: Pick<Chunk, 'trace'>, settings: TelemetrySettings): AttributeStyle {
+  const { namespace } = profileOf(chunk, settings)
   const styles = stylesOf.get(settings) ?? new Map<string, AttributeStyle>()
   const style = styles.get(namespace) ?? { namespace, policy: settings.policy }
   stylesOf.set(settings, styles.set(namespace, style))

@@ -1,14 +1,8 @@
 // How a pipeline looks as a trace: one span for it, one for each of its jobs and bridges.
-import { SpanKind, SpanStatusCode, type Link, type SpanContext, type SpanStatus } from '@opentelemetry/api'
-import type { ReadableSpan } from '@opentelemetry/sdk-trace'
-import { carriesPipeline, type JobSnapshot, type Chunk } from '../model/chunk.ts'
-import type { Status } from '../model/status.ts'
-import { jobAttributes, jobSubject, type JobSubject } from './mapping/job.ts'
-import { linkAttributesOf } from './mapping/link.ts'
-import { pipelineAttributes, pipelineOutcome } from './mapping/pipeline.ts'
-import { resourceOf, toldResource } from './mapping/resource.ts'
-import { notBlank, type AttributeStyle } from './attributes.ts'
-import { toldTable, type ToldTable } from './attributes/told.ts'
+import { SpanKind, TraceFlags, type SpanContext } from '@opentelemetry/api'
+import { attributesOf, type AttributeStyle } from './attributes.ts'
+import { carriesPipeline, type Chunk } from '../model/chunk.ts'
+import { jobAttributes, jobSubjects, type JobSubject } from './mapping/job.ts'
 import {
   contextOf,
   jobSpanId,
@@ -19,64 +13,38 @@ import {
   traceIdOf,
   type SpanLink,
 } from './otlp/ids.ts'
-import type { Outcome } from './mapping/statuses.ts'
-import { CICD_PIPELINE_ACTION_NAME_VALUE_RUN } from './mapping/semconv.ts'
+import { linkAttributes } from './mapping/link.ts'
+import { notBlank } from './mapping/row.ts'
+import { pipelineAttributes, pipelineOutcome } from './mapping/pipeline.ts'
+import { pipelineTimes, timedJobs, type SpanTimes } from './span-time.ts'
+import { resourceAttributesOf, resourceWith } from './resource.ts'
+import { CICD_PIPELINE_ACTION_NAME_VALUE_RUN, schemaUrl } from './mapping/semconv.ts'
+import { scope } from './otlp/scope.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
-import { finished, type SpanSketch, type TraceSketch } from './span-sketch.ts'
-import { jobsUrl } from './urls.ts'
-import { spanTimes, type SpanTimes } from './span-time.ts'
+import type { Link, ResourceSpans, Span, SpanStatus } from './otlp/messages.ts'
+import type { Outcome } from './mapping/statuses.ts'
+import type { Status } from '../model/status.ts'
+
+/** The spans of a chunk with their resource; undefined where the chunk has none. */
+export function toTraces(chunk: Chunk, settings: TelemetrySettings): ResourceSpans | undefined {
+  const spans = toSpans(chunk, settings)
+  if (spans.length === 0) return undefined
+  const resource = resourceWith(resourceAttributesOf(chunk, settings))
+  return { resource, scopeSpans: [{ scope, spans, schemaUrl }], schemaUrl }
+}
 
 /**
- * The spans of a part, all of one Resource object: the pipeline's first, where the part carries it, then the jobs' by start
- * and id. A span for which no instant at all is known cannot be placed in time and is left out.
+ * The spans of a chunk: the pipeline's first, where the chunk carries it, then the jobs' by start and id. A span for which no
+ * instant at all is known cannot be placed in time and is left out.
  */
-export function toTraces(part: Chunk, settings: TelemetrySettings): ReadableSpan[] {
-  const resource = resourceOf(part, settings)
-  return sketchTrace(part, settings).spans.map(span => finished(span, resource))
-}
-
-/** The same spans, their attributes not made yet. */
-export function sketchTrace(part: Chunk, settings: TelemetrySettings): TraceSketch {
-  const traceId = traceIdOf(part.trace, part.key.instance)
-  const style = styleOf(part, settings)
-  const frame: Frame = {
-    part,
-    settings,
-    style,
-    traceId,
-    pipeline: contextOf(traceId, pipelineSpanId(part)),
-    jobs: toldTable(jobAttributes, style, spanAttributes),
-    jobsUrl: jobsUrl(part),
-  }
-  const times = carriesPipeline(part) ? pipelineTimes(part) : undefined
-  const spans = times === undefined ? [] : [pipelineSpan(times, frame)]
-  for (const { job, times: own } of timedJobs(part)) spans.push(jobSpan(job, own, frame))
-  return { resource: toldResource(part, settings), spans }
-}
-
-/** The jobs that can be placed in time, by start and id. */
-export function timedJobs(part: Chunk): TimedJob[] {
-  const jobs: TimedJob[] = []
-  for (const job of part.jobs) {
-    const times = jobTimes(part, job)
-    if (times !== undefined) jobs.push({ job, times })
-  }
-  return jobs.sort((a, b) => a.times.start - b.times.start || a.job.id - b.job.id)
-}
-
-interface TimedJob {
-  readonly job: JobSnapshot
-  readonly times: SpanTimes
-}
-
-/** When a pipeline's span starts and ends; undefined when no instant is known. */
-export function pipelineTimes({ pipeline, jobs }: Chunk): SpanTimes | undefined {
-  return spanTimes(pipeline.start, pipeline.end, () => [pipeline.createdAt, ...jobs.map(({ end }) => end)])
-}
-
-/** When a job's span starts and ends. One that never ran starts and ends at its finish, else at the pipeline's. */
-export function jobTimes({ pipeline }: Chunk, job: JobSnapshot): SpanTimes | undefined {
-  return spanTimes(job.start, job.end, () => [pipeline.finishedAt, pipeline.end, pipeline.start, pipeline.createdAt])
+export function toSpans(chunk: Chunk, settings: TelemetrySettings): Span[] {
+  const style = styleOf(chunk, settings)
+  const traceId = traceIdOf(chunk.trace, chunk.key.instance)
+  const pipeline = contextOf(traceId, pipelineSpanId(chunk))
+  const times = carriesPipeline(chunk) ? pipelineTimes(chunk) : undefined
+  const subjectOf = jobSubjects(chunk)
+  const jobs = timedJobs(chunk).map(({ job, times: own }) => jobSpan(subjectOf(job), own, pipeline, style))
+  return times === undefined ? jobs : [pipelineSpan(chunk, times, pipeline, style, settings), ...jobs]
 }
 
 /** `pipeline: {name or ref}`, or as the conventions say `RUN {name}`, and `RUN` for a pipeline without a name. */
@@ -87,69 +55,85 @@ export function pipelineSpanName({ key, pipeline }: Chunk, style: TelemetrySetti
   return name === undefined ? action : `${action} ${name}`.toWellFormed()
 }
 
-/** Their number in the message of a span. */
-const spanAttributes = 9
+/** The protocol's kinds begin with an "unspecified" that the API does not have. */
+export const spanKinds = { pipeline: SpanKind.SERVER + 1, job: SpanKind.INTERNAL + 1 } as const
 
-/** What the spans of one part share. */
-interface Frame {
-  readonly part: Chunk
-  readonly settings: TelemetrySettings
-  readonly style: AttributeStyle
-  readonly traceId: string
-  /** Context of the pipeline's span, whether it is in this part or was sent before. */
-  readonly pipeline: SpanContext
-  readonly jobs: ToldTable<JobSubject>
-  readonly jobsUrl: JobSubject['jobsUrl']
-}
-
-function pipelineSpan(times: SpanTimes, { part, settings, style, pipeline }: Frame): SpanSketch {
-  return {
-    name: pipelineSpanName(part, settings.spanNames),
-    kind: SpanKind.SERVER,
-    context: pipeline,
-    parent: parentOfPipeline(part),
-    times,
-    status: statusOf(part.pipeline.facts.status, pipelineOutcome(part)),
-    attributes: toldTable(pipelineAttributes, style, spanAttributes).of(part),
-    links: linked(linksOfPipeline(part), style),
-  }
-}
-
-function jobSpan(
-  job: JobSnapshot,
+function pipelineSpan(
+  chunk: Chunk,
   times: SpanTimes,
-  { part, style, traceId, pipeline, jobs, jobsUrl }: Frame,
-): SpanSketch {
-  const subject = jobSubject(part, job, jobsUrl)
+  { traceId, spanId }: SpanContext,
+  style: AttributeStyle,
+  settings: TelemetrySettings,
+): Span {
+  const parent = parentOfPipeline(chunk)
   return {
-    name: `job: ${notBlank(job.name) ?? job.id}`.toWellFormed(),
-    kind: SpanKind.INTERNAL,
-    context: contextOf(traceId, jobSpanId(part, job)),
-    parent: pipeline,
-    times,
-    status: statusOf(job.status, subject.outcome),
-    attributes: jobs.of(subject),
-    links: linked(linksOfJob(part, job), style),
+    traceId,
+    spanId,
+    parentSpanId: parent?.spanId,
+    name: pipelineSpanName(chunk, settings.spanNames),
+    kind: spanKinds.pipeline,
+    startTimeUnixNano: times.start,
+    endTimeUnixNano: times.end,
+    attributes: attributesOf(pipelineAttributes, chunk, style),
+    droppedAttributesCount: 0,
+    events: [],
+    droppedEventsCount: 0,
+    status: statusOf(chunk.pipeline.facts.status, pipelineOutcome(chunk)),
+    links: linksOfPipeline(chunk).map(link => toLink(link, style)),
+    droppedLinksCount: 0,
+    flags: flagsOf(parent),
   }
 }
 
-const none: Link[] = []
-
-function linked(links: readonly SpanLink[], style: AttributeStyle): Link[] {
-  return links.length === 0
-    ? none
-    : links.map(({ type, context }) => ({ context, attributes: linkAttributesOf(type, style) }))
+/** `pipeline`: the context of the pipeline's span, whether that is in this chunk or was sent before. */
+function jobSpan(subject: JobSubject, times: SpanTimes, pipeline: SpanContext, style: AttributeStyle): Span {
+  const { chunk, job, outcome } = subject
+  return {
+    traceId: pipeline.traceId,
+    spanId: jobSpanId(chunk, job),
+    parentSpanId: pipeline.spanId,
+    name: `job: ${notBlank(job.name) ?? job.id}`.toWellFormed(),
+    kind: spanKinds.job,
+    startTimeUnixNano: times.start,
+    endTimeUnixNano: times.end,
+    attributes: attributesOf(jobAttributes, subject, style),
+    droppedAttributesCount: 0,
+    events: [],
+    droppedEventsCount: 0,
+    status: statusOf(job.status, outcome),
+    links: linksOfJob(chunk, job).map(link => toLink(link, style)),
+    droppedLinksCount: 0,
+    flags: flagsOf(pipeline),
+  }
 }
+
+function toLink({ type, context }: SpanLink, style: AttributeStyle): Link {
+  return {
+    attributes: attributesOf(linkAttributes, type, style),
+    spanId: context.spanId,
+    traceId: context.traceId,
+    droppedAttributesCount: 0,
+    flags: flagsOf(context),
+  }
+}
+
+/** What is exported is sampled. Beside that: that it is known whether the other span is remote, and whether it is. */
+function flagsOf(other: SpanContext | undefined): number {
+  return TraceFlags.SAMPLED | 0x100 | (other?.isRemote === true ? 0x200 : 0)
+}
+
+/** StatusCode of the protocol. */
+export const statusCodes = { unset: 0, ok: 1, error: 2 } as const
 
 /** `success` OK; `failed` and `canceled` ERROR, with the reason where there is one; all else UNSET. */
 function statusOf(status: Status, { reason }: Outcome): SpanStatus {
   switch (status) {
     case 'success':
-      return { code: SpanStatusCode.OK }
+      return { code: statusCodes.ok }
     case 'failed':
     case 'canceled':
-      return { code: SpanStatusCode.ERROR, ...(reason === undefined ? {} : { message: reason.toWellFormed() }) }
+      return { code: statusCodes.error, message: reason?.toWellFormed() }
     default:
-      return { code: SpanStatusCode.UNSET }
+      return { code: statusCodes.unset }
   }
 }

@@ -1,7 +1,4 @@
 // A span as the waterfall draws it: plain data, made from spans of this process or from a request that was received.
-import { SpanKind, SpanStatusCode } from '@opentelemetry/api'
-import { hrTimeToMilliseconds } from '@opentelemetry/core'
-import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 
 export interface WaterfallSpan {
   readonly name: string
@@ -15,26 +12,6 @@ export interface WaterfallSpan {
   readonly end: number
   readonly status: 'ok' | 'error' | 'unset'
   readonly attributes: Readonly<Record<string, unknown>>
-}
-
-export function waterfallSpanOf(span: ReadableSpan): WaterfallSpan {
-  const { traceId, spanId } = span.spanContext()
-  return {
-    name: span.name,
-    kind: span.kind === SpanKind.SERVER ? 'pipeline' : 'job',
-    traceId,
-    spanId,
-    parentSpanId: span.parentSpanContext?.spanId,
-    start: hrTimeToMilliseconds(span.startTime),
-    end: hrTimeToMilliseconds(span.endTime),
-    status: statusWord(span.status.code),
-    attributes: span.attributes,
-  }
-}
-
-function statusWord(code: SpanStatusCode): WaterfallSpan['status'] {
-  if (code === SpanStatusCode.OK) return 'ok'
-  return code === SpanStatusCode.ERROR ? 'error' : 'unset'
 }
 
 /** The status as the platform said it, else what the span's own status says. */

@@ -4,22 +4,38 @@ import type { Attributes } from '@opentelemetry/api'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { profiles } from '../../src/platform/profile.ts'
-import { jobAttributes, jobAttributesOf } from '../../src/telemetry/mapping/job.ts'
-import { pipelineAttributes, pipelineAttributesOf } from '../../src/telemetry/mapping/pipeline.ts'
+import { jobAttributes, jobSubjects } from '../../src/telemetry/mapping/job.ts'
+import { pipelineAttributes } from '../../src/telemetry/mapping/pipeline.ts'
 import { cut } from '../../src/telemetry/attribute-policy.ts'
-import { resourceAttributes, resourceAttributesOf } from '../../src/telemetry/mapping/resource.ts'
-import { keyUnder } from '../../src/telemetry/attributes.ts'
-import { profileOf, telemetrySettings, type TelemetryOptions } from '../../src/telemetry/settings.ts'
-import { toTraces } from '../../src/telemetry/traces.ts'
+import { resourceAttributes } from '../../src/telemetry/mapping/resource.ts'
+import { resourceAttributesOf } from '../../src/telemetry/resource.ts'
+import { plainAttributes } from '../../src/telemetry/otlp/attribute.ts'
+import { attributesOf, keyUnder } from '../../src/telemetry/attributes.ts'
+import {
+  profileOf,
+  styleOf,
+  telemetrySettings,
+  type TelemetryOptions,
+  type TelemetrySettings,
+} from '../../src/telemetry/settings.ts'
+import { readableSpans } from './sdk.ts'
 import { frozenPart } from './arbitraries.ts'
 import { stories } from './stories.ts'
-import type { Chunk } from '../../src/model/chunk.ts'
+import type { Chunk, JobSnapshot } from '../../src/model/chunk.ts'
 
 const settings = telemetrySettings({ profiles })
 const success = stories.success![0]!
 
 function resourceWith(options: TelemetryOptions, part: Chunk = success): Attributes {
-  return resourceAttributesOf(part, telemetrySettings({ profiles, ...options }))
+  return plainAttributes(resourceAttributesOf(part, telemetrySettings({ profiles, ...options })))
+}
+
+function pipelineAttributesOf(part: Chunk, chosen: TelemetrySettings): Attributes {
+  return plainAttributes(attributesOf(pipelineAttributes, part, styleOf(part, chosen)))
+}
+
+function jobAttributesOf(part: Chunk, job: JobSnapshot, chosen: TelemetrySettings): Attributes {
+  return plainAttributes(attributesOf(jobAttributes, jobSubjects(part)(job), styleOf(part, chosen)))
 }
 
 function withProject(project: Partial<Chunk['project']>): Chunk {
@@ -56,7 +72,7 @@ describe('whatever is told', () => {
   it('every attribute is in its table and of its type', () => {
     fc.assert(
       fc.property(frozenPart, part => {
-        expectTable(resourceAttributes, resourceAttributesOf(part, settings), part)
+        expectTable(resourceAttributes, plainAttributes(resourceAttributesOf(part, settings)), part)
         expectTable(pipelineAttributes, pipelineAttributesOf(part, settings), part)
         for (const job of part.jobs) expectTable(jobAttributes, jobAttributesOf(part, job, settings), part)
       }),
@@ -115,14 +131,14 @@ describe('numbers', () => {
 describe('the vendor names', () => {
   it('follow the profile that the part was frozen with', () => {
     const part = { ...success, trace: { ...success.trace, profile: 'gitlab' } }
-    const keys = toTraces(part, settings).flatMap(({ attributes, resource }) => [
+    const keys = readableSpans(part, settings).flatMap(({ attributes, resource }) => [
       ...Object.keys(attributes),
       ...Object.keys(resource.attributes),
     ])
     expect(keys.filter(key => key.startsWith('platform.'))).toEqual([])
     expect(keys).toContain('gitlab.vcs.repository.id')
     expect(keys).toContain('gitlab.cicd.pipeline.task.run.duration')
-    expect(resourceAttributesOf(part, settings)['vcs.provider.name']).toBe('gitlab')
+    expect(plainAttributes(resourceAttributesOf(part, settings))['vcs.provider.name']).toBe('gitlab')
   })
 })
 
@@ -185,7 +201,7 @@ describe('the resource', () => {
 
 describe('what the operator leaves out', () => {
   const all = (options: TelemetryOptions) =>
-    toTraces(success, telemetrySettings({ profiles, ...options })).map(({ attributes, resource }) => ({
+    readableSpans(success, telemetrySettings({ profiles, ...options })).map(({ attributes, resource }) => ({
       ...resource.attributes,
       ...attributes,
     }))
@@ -218,7 +234,7 @@ describe('what the operator leaves out', () => {
 
   it('covers the attributes of links', () => {
     const attempt = stories.retry![1]!
-    const [pipeline] = toTraces(attempt, telemetrySettings({ profiles, drop: ['platform.cicd.link.*'] }))
+    const [pipeline] = readableSpans(attempt, telemetrySettings({ profiles, drop: ['platform.cicd.link.*'] }))
     expect(pipeline!.links.map(({ attributes }) => attributes)).toEqual([{}])
   })
 })

@@ -1,6 +1,7 @@
 // Cumulative metrics: whose they are, and the limit of series of runs under way.
 import { expect, it } from 'vitest'
 import { activePoints, projectResource, type ActiveTotals } from '../../src/telemetry/metrics/cumulative.ts'
+import { plainAttributes } from '../../src/telemetry/otlp/attribute.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import { telemetrySettings, type TelemetryOptions } from '../../src/telemetry/settings.ts'
 
@@ -11,7 +12,7 @@ const owner = {
 }
 
 function resource(options: TelemetryOptions = {}) {
-  return projectResource(owner, telemetrySettings({ profiles, ...options })).attributes
+  return plainAttributes(projectResource(owner, telemetrySettings({ profiles, ...options })))
 }
 
 function active(...runs: [name: string, status: string, count: number][]): ActiveTotals {

@@ -6,8 +6,7 @@ import { decodeLogs } from '../../src/demo/otlp-logs.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import { encodeLogs, logsAsJson } from '../../src/telemetry/encode.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
-import { toLogs } from '../../src/telemetry/logs.ts'
-import { toTraces } from '../../src/telemetry/traces.ts'
+import { readableRecords, readableSpans } from './sdk.ts'
 import { frozenPart } from './arbitraries.ts'
 import { officially } from './official.ts'
 import { readable } from './golden.ts'
@@ -27,7 +26,7 @@ describe('the log records of whole stories', () => {
 describe('a log record', () => {
   it('says in its severity how it went, and a failure that is allowed is a warning', () => {
     const said = (story: string) =>
-      toLogs(stories[story]![0]!, settings).map(({ body, severityText, severityNumber }) => [
+      readableRecords(stories[story]![0]!, settings).map(({ body, severityText, severityNumber }) => [
         body,
         severityText,
         severityNumber,
@@ -57,7 +56,7 @@ describe('a log record', () => {
     fc.assert(
       fc.property(fc.array(frozenPart, { maxLength: 3 }), given => {
         const parts = given.map(part => ({ ...part, jobs: part.jobs.map(job => ({ ...job, coverage: 88.5 })) }))
-        const records = parts.flatMap(part => toLogs(part, settings))
+        const records = parts.flatMap(part => readableRecords(part, settings))
         const official = officially(records, all => ProtobufLogsSerializer.serializeRequest(all))
         expect(Buffer.from(encodeLogs(parts, settings)).equals(official)).toBe(true)
       }),
@@ -67,7 +66,7 @@ describe('a log record', () => {
 
   it('of a supplement is the late job alone', () => {
     const late = stories.supplement!.find(({ kind }) => kind === 'supplement')!
-    expect(toLogs(late, settings).map(({ body }) => body)).toEqual([
+    expect(readableRecords(late, settings).map(({ body }) => body)).toEqual([
       'Job failed: unit (test)',
       'Job success: trigger (deploy)',
     ])
@@ -78,8 +77,8 @@ describe('whatever is told', () => {
   it('there is a record for every span, in the same order, with its ids, its attributes and a time', () => {
     fc.assert(
       fc.property(frozenPart, part => {
-        const spans = toTraces(part, settings)
-        const records = toLogs(part, settings)
+        const spans = readableSpans(part, settings)
+        const records = readableRecords(part, settings)
         expect(records.map(({ spanContext }) => spanContext)).toEqual(spans.map(span => span.spanContext()))
         records.forEach(({ hrTime, attributes }, index) => {
           expect(hrTime[0] >= 0 && hrTime[0] + hrTime[1] > 0).toBe(true)

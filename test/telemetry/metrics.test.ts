@@ -1,5 +1,6 @@
 // How frozen pipelines look as metrics: golden files of whole stories in delta, and what must hold whatever is told.
 import fc from 'fast-check'
+import { ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer'
 import { describe, expect, it } from 'vitest'
 import { decodeMetrics, type ReceivedMetric } from '../../src/demo/otlp-metrics.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
@@ -7,7 +8,11 @@ import { observedRun } from '../../src/model/run.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import { telemetrySettings, type TelemetryOptions } from '../../src/telemetry/settings.ts'
 import { createSeriesCap } from '../../src/telemetry/metrics/series-cap.ts'
-import { encodeMetrics, metricsAsJson } from '../../src/telemetry/metrics/encode.ts'
+import { encodeMetrics, encodeResourceMetrics, metricsAsJson } from '../../src/telemetry/encode.ts'
+import { attributesFrom } from '../../src/telemetry/otlp/attribute.ts'
+import { measure } from '../../src/telemetry/metrics/measure.ts'
+import { sdkMetrics } from './sdk.ts'
+import { toActive, toCumulative } from '../../src/telemetry/metrics/cumulative.ts'
 import { toDelta } from '../../src/telemetry/metrics/delta.ts'
 import { attemptMetrics } from '../../src/telemetry/mapping/metrics.ts'
 import { at, event, job } from '../flow/world.ts'
@@ -130,7 +135,7 @@ describe('whatever is told', () => {
       fc.property(frozenPart, part => {
         for (const metric of received([part])) {
           const row = known.get(metric.name.replace(/^(platform|gitlab)\./, ''))
-          expect(row).toMatchObject({ unit: metric.unit, says: metric.description })
+          expect(row).toMatchObject({ unit: metric.unit, description: metric.description })
           const series = metric.points.map(({ attributes }) => JSON.stringify(attributes))
           expect(new Set(series).size).toBe(series.length)
           for (const point of metric.points) {
@@ -149,5 +154,48 @@ describe('whatever is told', () => {
         expect(Buffer.from(encodeMetrics([a, b], settings)).equals(apart)).toBe(true)
       }),
     )
+  })
+})
+
+describe('the bytes of metrics', () => {
+  it('are those of the official serializer, delta and cumulative', () => {
+    fc.assert(
+      fc.property(frozenPart, fc.constantFrom('generic', 'gitlab'), (part, profile) => {
+        const measured = measure(part, settings)
+        const totals = measured && {
+          ...measured,
+          profile,
+          series: measured.increments.map(increment => ({ ...increment, startedAt: at(0) })),
+        }
+        const cumulative = totals && toCumulative(totals, at(60), settings)
+        const project = { key: { instance: 'https://git.example.com', projectId: 42 }, project: part.project, profile }
+        const runs = [{ ...project, name: 'build', status: 'running', count: 3 }]
+        const active = toActive({ ...project, since: at(0), runs }, at(60), settings)
+        for (const message of [toDelta(part, settings), cumulative, active]) {
+          if (message === undefined) continue
+          const official = ProtobufMetricsSerializer.serializeRequest(sdkMetrics(message))!
+          expect(Buffer.from(encodeResourceMetrics([message])).equals(Buffer.from(official))).toBe(true)
+        }
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('carry exemplars where there are any', () => {
+    const exemplar = { timeUnixNano: at(5), asInt: 7, traceId: 'ab'.repeat(16), spanId: 'cd'.repeat(8) }
+    const [metrics] = stories.success!.flatMap(part => toDelta(part, settings) ?? [])
+    const point = {
+      attributes: [],
+      startTimeUnixNano: at(0),
+      timeUnixNano: at(9),
+      asInt: 7,
+      exemplars: [{ ...exemplar, filteredAttributes: attributesFrom({ branch: 'main' }) }],
+    }
+    const sum = { aggregationTemporality: 1, isMonotonic: true, dataPoints: [point] }
+    const metric = { name: 'runs', description: 'Runs.', unit: '{run}', sum }
+    const message = { ...metrics!, scopeMetrics: [{ ...metrics!.scopeMetrics[0]!, metrics: [metric] }] }
+    const [decoded] = decodeMetrics(encodeResourceMetrics([message]))
+    const expected = { value: 7, nanos: BigInt(at(5)) * 1_000_000n, traceId: 'ab'.repeat(16), spanId: 'cd'.repeat(8) }
+    expect(decoded!.points).toMatchObject([{ exemplars: [expected] }])
   })
 })

@@ -1,12 +1,12 @@
-// The official serializers, and what they cannot write put right in their bytes: whole doubles, and Unix nanoseconds, which no
-// number holds. Our own encoders are held against them.
-import { settled, withNeighbours } from '../../src/telemetry/whole-doubles.ts'
+// The official serializers, and what they cannot write put right in their bytes: whole doubles, which they write as integers, and
+// Unix nanoseconds, which no number holds. Our own messages are held against them.
 import type { Attributes } from '@opentelemetry/api'
 
 /** In protobuf a name is followed by: field 2, 9 bytes, and in these field 4 (a double) of AnyValue. */
 const doubles = ['coverage'].map(tail => Buffer.concat([Buffer.from(tail), Buffer.from([0x12, 0x09, 0x21])]))
 const nanos = ['job.created_at', '.cicd.pipeline.task.run.created_at'].map(name => Buffer.from(`${name}\u0012`))
 
+/** A whole double goes in as its neighbour above, which is no whole number; its last bit is cleared in the bytes. */
 export function officially<T extends { readonly attributes: Attributes }>(
   subjects: readonly T[],
   serialize: (prepared: T[]) => Uint8Array | undefined,
@@ -37,4 +37,26 @@ function putExact(varint: Buffer): void {
     varint[at] = Number(value & 0x7fn) | (at + 1 < varint.length ? 0x80 : 0)
     value >>= 7n
   }
+}
+
+function withNeighbours(attributes: Attributes): Attributes {
+  const moved = Object.entries(attributes).map(([key, value]) => {
+    const isWholeDouble = key.endsWith('job.coverage') || key.endsWith('task.run.coverage')
+    return [key, isWholeDouble && Number.isInteger(value) ? neighbour(value as number, 1n) : value]
+  })
+  return Object.fromEntries(moved) as Attributes
+}
+
+/** The whole double whose neighbour this is; every other double itself. */
+function settled(value: number): number {
+  const below = Number.isFinite(value) && !Number.isInteger(value) ? neighbour(value, -1n) : value
+  return Number.isInteger(below) ? below : value
+}
+
+/** The double so many steps further from zero. */
+function neighbour(value: number, steps: bigint): number {
+  const view = new DataView(new ArrayBuffer(8))
+  view.setFloat64(0, value)
+  view.setBigUint64(0, view.getBigUint64(0) + steps)
+  return view.getFloat64(0)
 }

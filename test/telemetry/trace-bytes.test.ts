@@ -3,13 +3,12 @@ import fc from 'fast-check'
 import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { describe, expect, it } from 'vitest'
 import { profiles } from '../../src/platform/profile.ts'
-import { resourceOf } from '../../src/telemetry/mapping/resource.ts'
-import { GivenAttributes } from '../../src/telemetry/attributes/given.ts'
-import { encodeTraces } from '../../src/telemetry/encode.ts'
+import { attributesFrom } from '../../src/telemetry/otlp/attribute.ts'
+import { encode, encodeTraces } from '../../src/telemetry/encode.ts'
+import { readableSpan, readableSpans, sdkResource } from './sdk.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
-import { finished } from '../../src/telemetry/span-sketch.ts'
-import { sketchTrace, toTraces } from '../../src/telemetry/traces.ts'
-import { traceBytes } from '../../src/telemetry/trace-bytes.ts'
+import { toTraces } from '../../src/telemetry/traces.ts'
+import { traceRequest, type Span } from '../../src/telemetry/otlp/messages.ts'
 import { officially } from './official.ts'
 import { changes, frozenJob, frozenPart } from './arbitraries.ts'
 import { stories } from './stories.ts'
@@ -25,8 +24,17 @@ function official(spans: readonly ReadableSpan[]): Uint8Array {
 }
 
 function officialOf(parts: readonly Chunk[], chosen = settings): Uint8Array {
-  return official(parts.flatMap(part => toTraces(part, chosen)))
+  return official(parts.flatMap(part => readableSpans(part, chosen)))
 }
+
+/** A request of these spans, with the resource and the scope of the story. */
+function requestOf(...spans: Span[]): Uint8Array {
+  const traces = toTraces(success, settings)!
+  const scopeSpans = [{ ...traces.scopeSpans[0]!, spans }]
+  return encode(traceRequest, { resourceSpans: [{ ...traces, scopeSpans }] })
+}
+
+const [firstSpan] = toTraces(success, settings)!.scopeSpans[0]!.spans
 
 function withPercentCoverage(job: JobSnapshot): JobSnapshot {
   return {
@@ -75,7 +83,6 @@ describe('the trace encoder', () => {
   })
 
   it('writes the bytes of the official serializer for every value, instant and text', () => {
-    const { resource, spans } = sketchTrace(success, settings)
     const value = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 300 }),
       fc.boolean(),
@@ -90,15 +97,16 @@ describe('the trace encoder', () => {
     const time = fc.integer({ min: 1, max: 9_223_372_036_854 })
     fc.assert(
       fc.property(attributes, time, time, fc.string({ unit: 'binary' }), (given, start, end, name) => {
-        const span = { ...spans[0]!, name, attributes: new GivenAttributes(given, 9), times: { start, end } }
-        const bytes = traceBytes([{ resource, spans: [span] }])
-        expect(Buffer.from(bytes).equals(official([finished(span, resourceOf(success, settings))]))).toBe(true)
+        const time = { startTimeUnixNano: start, endTimeUnixNano: end }
+        const span = { ...firstSpan!, name, attributes: attributesFrom(given), ...time }
+        const bytes = Buffer.from(requestOf(span))
+        expect(bytes.equals(official([readableSpan(span, sdkResource(success, settings))]))).toBe(true)
       }),
       runs(1_000),
     )
   })
 
-  it('copies what is told again also when the message outgrows its buffer', () => {
+  it('writes a message that outgrows its buffer', () => {
     const [first] = success.jobs
     const jobs = Array.from({ length: 1_000 }, (_, n) => ({ ...first!, id: n + 1, name: `job ${n}` }))
     const parts = [{ ...success, jobs }]
@@ -108,17 +116,15 @@ describe('the trace encoder', () => {
   })
 
   it('forgets a message that could not be written', () => {
-    const { resource, spans } = sketchTrace(success, settings)
-    const broken = new GivenAttributes({}, 9)
-    broken.write = () => {
+    const broken = attributesFrom({ name: 'value' })
+    broken[0]!.names.write = () => {
       throw new Error('broken')
     }
-    const attempt = () => traceBytes([{ resource, spans: [{ ...spans[0]!, attributes: broken }, ...spans] }])
-    expect(attempt).toThrow('broken')
-    expect(Buffer.from(traceBytes([{ resource, spans }])).equals(officialOf(stories.success!.slice(0, 1)))).toBe(true)
+    expect(() => requestOf({ ...firstSpan!, attributes: broken }, firstSpan!)).toThrow('broken')
+    expect(Buffer.from(encodeTraces([success], settings)).equals(officialOf([success]))).toBe(true)
   })
 
-  it('tells whatever changes of a runner that is known, and what it was before', () => {
+  it('writes whatever changes of a runner that is known, and what it was before', () => {
     const known = { id: 7, description: 'one', tags: ['a', 'b'], type: 'shared', active: true, isShared: true }
     const others: Partial<typeof known>[] = [
       { id: 8 },
@@ -140,7 +146,7 @@ describe('the trace encoder', () => {
     }
   })
 
-  it('tells the stages of each pipeline, whatever those of the one before were', () => {
+  it('writes the stages of each pipeline, whatever those of the one before were', () => {
     const lists = [
       ['a', 'b'],
       ['a', 'b'],
@@ -158,14 +164,11 @@ describe('the trace encoder', () => {
   })
 
   it('writes lengths of one byte and of more alike', () => {
-    const { resource, spans } = sketchTrace(success, settings)
     for (let length = 0; length < 300; length += 1) {
       const given = { text: 'x'.repeat(length), wide: 'é'.repeat(length), ['n'.repeat(length + 1)]: length }
-      const span = { ...spans[0]!, attributes: new GivenAttributes(given, 9) }
-      const bytes = traceBytes([{ resource, spans: [span] }])
-      expect(Buffer.from(bytes).equals(official([finished(span, resourceOf(success, settings))])), `${length}`).toBe(
-        true,
-      )
+      const span = { ...firstSpan!, attributes: attributesFrom(given) }
+      const written = official([readableSpan(span, sdkResource(success, settings))])
+      expect(Buffer.from(requestOf(span)).equals(written), `${length}`).toBe(true)
     }
   })
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { profiles } from '../../src/platform/profile.ts'
 import { encodeTraces, tracesAsJson } from '../../src/telemetry/encode.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
-import { toTraces } from '../../src/telemetry/traces.ts'
+import { readableSpans } from './sdk.ts'
 import { frozenPart } from './arbitraries.ts'
 import { readable } from './golden.ts'
 import { at, stories } from './stories.ts'
@@ -20,7 +20,7 @@ function story(name: string): readonly Chunk[] {
 }
 
 function spansOf(name: string, part = 0) {
-  return toTraces(story(name)[part]!, settings)
+  return readableSpans(story(name)[part]!, settings)
 }
 
 describe('the traces of whole stories', () => {
@@ -44,7 +44,7 @@ describe('a trace', () => {
   })
 
   it('has one resource and one scope object for all spans of a part, and another resource for the next', () => {
-    const [one, two] = story('family').map(part => toTraces(part, settings))
+    const [one, two] = story('family').map(part => readableSpans(part, settings))
     expect(new Set(one!.map(({ resource }) => resource)).size).toBe(1)
     expect(new Set([...one!, ...two!].map(({ instrumentationScope }) => instrumentationScope)).size).toBe(1)
     expect(one![0]!.resource).not.toBe(two![0]!.resource)
@@ -58,9 +58,9 @@ describe('a trace', () => {
 
   it('names the pipeline as the conventions do where that is wanted', () => {
     const conventions = telemetrySettings({ profiles, spanNames: 'conventions' })
-    expect(toTraces(story('success')[0]!, conventions)[0]!.name).toBe('RUN Build and deploy')
-    expect(toTraces(story('failure')[0]!, conventions)[0]!.name).toBe('RUN')
-    expect(toTraces(story('success')[0]!, conventions)[1]!.name).toBe('job: compile')
+    expect(readableSpans(story('success')[0]!, conventions)[0]!.name).toBe('RUN Build and deploy')
+    expect(readableSpans(story('failure')[0]!, conventions)[0]!.name).toBe('RUN')
+    expect(readableSpans(story('success')[0]!, conventions)[1]!.name).toBe('job: compile')
   })
 
   it('keeps milliseconds exactly', () => {
@@ -97,7 +97,7 @@ describe('whatever is told', () => {
   it('no span starts at the epoch or before it, and none ends before it starts', () => {
     fc.assert(
       fc.property(frozenPart, part => {
-        for (const { startTime, endTime } of toTraces(part, settings)) {
+        for (const { startTime, endTime } of readableSpans(part, settings)) {
           const [start, end] = [startTime, endTime].map(([s, n]) => BigInt(s) * 1_000_000_000n + BigInt(n))
           expect(start! > 0n && end! >= start! && end! < 2n ** 63n).toBe(true)
         }
@@ -108,7 +108,7 @@ describe('whatever is told', () => {
   it('every span has valid ids of its own', () => {
     fc.assert(
       fc.property(frozenPart, part => {
-        const contexts = toTraces(part, settings).map(span => span.spanContext())
+        const contexts = readableSpans(part, settings).map(span => span.spanContext())
         for (const { traceId, spanId } of contexts) {
           expect(traceId).toMatch(/^(?!0{32})[0-9a-f]{32}$/)
           expect(spanId).toMatch(/^(?!0{16})[0-9a-f]{16}$/)

@@ -4,17 +4,17 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { profiles } from '../../src/platform/profile.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
-import { toTraces } from '../../src/telemetry/traces.ts'
+import { shownSpans } from '../../src/telemetry/shown-span.ts'
 import { waterfall } from '../../src/terminal/waterfall.ts'
 import { durationText } from '../../src/terminal/waterfall-bar.ts'
-import { waterfallSpanOf, type WaterfallSpan } from '../../src/terminal/waterfall-span.ts'
+import type { WaterfallSpan } from '../../src/terminal/waterfall-span.ts'
 import { frozenPart } from './arbitraries.ts'
 import { stories } from './stories.ts'
 
 const settings = telemetrySettings({ profiles })
 
 function spansOf(name: string): WaterfallSpan[] {
-  return stories[name]!.flatMap(part => toTraces(part, settings)).map(waterfallSpanOf)
+  return stories[name]!.flatMap(part => shownSpans(part, settings))
 }
 
 describe('the waterfalls of whole stories', () => {
@@ -29,7 +29,7 @@ describe('a waterfall', () => {
   it('shows every span, of whatever it is told', () => {
     fc.assert(
       fc.property(frozenPart, part => {
-        const spans = toTraces(part, settings).map(waterfallSpanOf)
+        const spans = shownSpans(part, settings)
         const lines = waterfall(spans).split('\n')
         expect(lines.filter(line => /\S/.test(line)).length).toBeGreaterThanOrEqual(spans.length)
       }),

@@ -1,7 +1,6 @@
 // The attribute of a link: why a span points at another one.
-import type { Attributes } from '@opentelemetry/api'
 import type { LinkType } from '../otlp/ids.ts'
-import { attributesOf, type AttributeRow, type AttributeStyle } from '../attributes.ts'
+import type { AttributeRow } from './row.ts'
 
 /** What each kind of link says, for the reference. */
 export const linkMeanings: Readonly<Record<LinkType, string>> = {
@@ -14,7 +13,3 @@ export const linkMeanings: Readonly<Record<LinkType, string>> = {
 export const linkAttributes: readonly AttributeRow<LinkType>[] = [
   { keys: ['platform.cicd.link.type'], type: 'string', when: 'always', value: type => type },
 ]
-
-export function linkAttributesOf(type: LinkType, style: AttributeStyle): Attributes {
-  return attributesOf(linkAttributes, type, style)
-}

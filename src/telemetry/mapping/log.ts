@@ -1,6 +1,5 @@
 // The attributes that a log record has beside those of its span.
-import type { Attributes } from '@opentelemetry/api'
-import { attributesOf, type AttributeRow, type AttributeStyle } from '../attributes.ts'
+import type { AttributeRow } from './row.ts'
 
 export interface LogSubject {
   readonly source: 'pipeline' | 'job'
@@ -12,7 +11,3 @@ export const logAttributes: readonly AttributeRow<LogSubject>[] = [
   { keys: ['log.level'], type: 'string', when: 'always', note: "the severity's text", value: ({ level }) => level },
   { keys: ['log.source'], type: 'string', when: 'always', note: '`pipeline` or `job`', value: ({ source }) => source },
 ]
-
-export function logAttributesOf(subject: LogSubject, style: AttributeStyle): Attributes {
-  return attributesOf(logAttributes, subject, style)
-}

@@ -2,7 +2,7 @@
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import type { Chunk } from '../../model/chunk.ts'
 import { pipelineOutcome, refTypeOf } from './pipeline.ts'
-import { notBlank, type AttributeRow } from '../attributes.ts'
+import { notBlank, type AttributeRow } from './row.ts'
 import { errorTypeOf, stateOf } from './statuses.ts'
 import {
   ATTR_CICD_PIPELINE_NAME,
@@ -14,7 +14,7 @@ import {
 
 /** What a point is about. */
 export interface MetricSubject {
-  readonly part: Chunk
+  readonly chunk: Chunk
   /** The ref as metrics tell refs apart. */
   readonly ref: string
   /** Of a point about one stage. */
@@ -32,31 +32,31 @@ const status: Row = {
   keys: ['pipeline.status'],
   type: 'string',
   when: 'always',
-  value: ({ part }) => part.pipeline.facts.status,
+  value: ({ chunk }) => chunk.pipeline.facts.status,
 }
 const result: Row = {
   keys: [ATTR_CICD_PIPELINE_RESULT],
   type: 'string',
   when: 'the pipeline ended',
-  value: ({ part }) => pipelineOutcome(part).result,
+  value: ({ chunk }) => pipelineOutcome(chunk).result,
 }
 const trigger: Row = {
   keys: ['platform.cicd.pipeline.trigger.type'],
   type: 'string',
   when: 'known',
-  value: ({ part }) => part.pipeline.facts.source,
+  value: ({ chunk }) => chunk.pipeline.facts.source,
 }
 const refType: Row = {
   keys: [ATTR_VCS_REF_HEAD_TYPE],
   type: 'string',
   when: 'known',
-  value: ({ part }) => refTypeOf(part.pipeline.facts.tag),
+  value: ({ chunk }) => refTypeOf(chunk.pipeline.facts.tag),
 }
 const name: Row = {
   keys: [ATTR_CICD_PIPELINE_NAME],
   type: 'string',
   when: 'not blank',
-  value: ({ part }) => notBlank(part.pipeline.facts.name),
+  value: ({ chunk }) => notBlank(chunk.pipeline.facts.name),
 }
 
 export const legacyAttributes: readonly Row[] = [
@@ -70,7 +70,7 @@ export const conventionAttributes: readonly Row[] = [
     keys: [ATTR_CICD_PIPELINE_RUN_STATE],
     type: 'string',
     when: 'the status is known',
-    value: ({ part }) => stateOf(part.pipeline.facts.status),
+    value: ({ chunk }) => stateOf(chunk.pipeline.facts.status),
   },
   result,
   trigger,
@@ -95,7 +95,7 @@ export const errorAttributes: readonly Row[] = [
     keys: [ATTR_ERROR_TYPE],
     type: 'string',
     when: 'always',
-    value: ({ part }) => errorTypeOf(pipelineOutcome(part)),
+    value: ({ chunk }) => errorTypeOf(pipelineOutcome(chunk)),
   },
 ]
 

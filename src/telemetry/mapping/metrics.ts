@@ -2,7 +2,7 @@
 import { durationsOf, type Chunk } from '../../model/chunk.ts'
 import { pipelineOutcome } from './pipeline.ts'
 import { errorTypeOf } from './statuses.ts'
-import { pipelineTimes } from '../traces.ts'
+import { pipelineTimes } from '../span-time.ts'
 import {
   activeAttributes,
   conventionAttributes,
@@ -12,17 +12,16 @@ import {
   legacyStageAttributes,
   type MetricSubject,
 } from './metric-attributes.ts'
-import type { AttributeRow } from '../attributes.ts'
+import type { AttributeRow } from './row.ts'
 
-/** What a backend is told of a metric beside its points. */
+/** What a backend gets of a metric beside its points. */
 export interface MetricHead {
   /** Vendor names are written under `platform.`; a profile's namespace takes its place. */
   readonly name: string
   readonly type: 'gauge' | 'counter' | 'histogram' | 'updowncounter'
   readonly unit: string
   readonly number: 'int' | 'double'
-  /** The metric's description. */
-  readonly says: string
+  readonly description: string
   /** For the reference. */
   readonly when: string
 }
@@ -37,7 +36,7 @@ export interface Measured {
 export interface MetricRow extends MetricHead {
   readonly type: 'gauge' | 'counter' | 'histogram'
   readonly attributes: readonly AttributeRow<MetricSubject>[]
-  readonly measured: (part: Chunk) => readonly Measured[]
+  readonly measured: (chunk: Chunk) => readonly Measured[]
 }
 
 const gauge = { type: 'gauge', number: 'double', unit: 's' } as const
@@ -51,27 +50,27 @@ const hasJobs = 'has jobs that ran; a point for each stage'
 // prettier-ignore
 export const attemptMetrics: readonly MetricRow[] = [
   { name: 'pipeline.duration_seconds', ...gauge, attributes: legacyAttributes, when: hasDuration, measured: duration,
-    says: 'Duration of the latest pipeline.' },
+    description: 'Duration of the latest pipeline.' },
   { name: 'cicd.pipeline.run.duration', ...histogram, attributes: conventionAttributes, when: hasDuration, measured: duration,
-    says: 'Duration of pipeline runs.' },
+    description: 'Duration of pipeline runs.' },
   { name: 'pipeline.status_total', ...counter, unit: '1', attributes: legacyAttributes, when: 'always', measured: one,
-    says: 'Pipelines that ended, by status.' },
+    description: 'Pipelines that ended, by status.' },
   { name: 'cicd.pipeline.run.count', ...counter, unit: '{run}', attributes: conventionAttributes, when: 'always', measured: one,
-    says: 'Pipeline runs that ended, by result.' },
+    description: 'Pipeline runs that ended, by result.' },
   { name: 'pipeline.jobs_total', ...gauge, number: 'int', unit: '1', attributes: legacyAttributes, when: 'always; bridges count', measured: jobs,
-    says: 'Jobs and bridges in the latest pipeline.' },
+    description: 'Jobs and bridges in the latest pipeline.' },
   { name: 'cicd.pipeline.task.total', ...gauge, number: 'int', unit: '{task}', attributes: conventionAttributes, when: 'always; bridges count', measured: jobs,
-    says: 'Tasks in the latest pipeline run.' },
+    description: 'Tasks in the latest pipeline run.' },
   { name: 'job.duration_seconds', ...histogram, attributes: legacyStageAttributes, when: hasJobs, measured: stages,
-    says: 'Duration of jobs, by stage.' },
+    description: 'Duration of jobs, by stage.' },
   { name: 'cicd.pipeline.task.duration', ...histogram, attributes: conventionStageAttributes, when: hasJobs, measured: stages,
-    says: 'Duration of tasks, by type.' },
+    description: 'Duration of tasks, by type.' },
   { name: 'pipeline.queue_duration_seconds', ...gauge, attributes: legacyAttributes, when: wasQueued, measured: queued,
-    says: 'Time that the latest pipeline waited before it ran.' },
+    description: 'Time that the latest pipeline waited before it ran.' },
   { name: 'platform.cicd.pipeline.run.queued_duration', ...gauge, attributes: conventionAttributes, when: wasQueued, measured: queued,
-    says: 'Time that the latest pipeline run waited before it ran.' },
+    description: 'Time that the latest pipeline run waited before it ran.' },
   { name: 'cicd.pipeline.run.errors', ...counter, unit: '{error}', attributes: errorAttributes, when: 'result `failure`, `error` or `timeout`', measured: errors,
-    says: 'Pipeline runs that ended in an error, by its type.' },
+    description: 'Pipeline runs that ended in an error, by its type.' },
 ]
 
 export const activeRunsMetric: MetricHead & { readonly attributes: typeof activeAttributes } = {
@@ -81,17 +80,17 @@ export const activeRunsMetric: MetricHead & { readonly attributes: typeof active
   unit: '{run}',
   attributes: activeAttributes,
   when: 'while runs are known to be active, and 0 for a day after the last one',
-  says: 'Pipeline runs under way, by state.',
+  description: 'Pipeline runs under way, by state.',
 }
 
 /** Seconds. A later attempt's is its own span's: the platform's duration adds up over attempts. */
-function duration(part: Chunk): Measured[] {
-  if (part.attempt === 1) return positive(part.pipeline.facts.duration)
-  const times = pipelineTimes(part)
+function duration(chunk: Chunk): Measured[] {
+  if (chunk.attempt === 1) return positive(chunk.pipeline.facts.duration)
+  const times = pipelineTimes(chunk)
   return times === undefined ? [] : positive((times.end - times.start) / 1000)
 }
 
-/** Seconds. The platform tells how long the pipeline's beginning was queued: a retry has no queue of its own. */
+/** Seconds. The platform reports how long the pipeline's beginning was queued: a retry has no queue of its own. */
 function queued({ attempt, pipeline }: Chunk): Measured[] {
   return attempt === 1 ? positive(pipeline.facts.queuedDuration) : []
 }
@@ -104,12 +103,12 @@ function jobs({ pipeline }: Chunk): Measured[] {
   return [{ values: [pipeline.jobCount] }]
 }
 
-function stages(part: Chunk): Measured[] {
-  return durationsOf(part).map(({ stage, seconds }) => ({ stage, values: seconds }))
+function stages(chunk: Chunk): Measured[] {
+  return durationsOf(chunk).map(({ stage, seconds }) => ({ stage, values: seconds }))
 }
 
-function errors(part: Chunk): Measured[] {
-  return errorTypeOf(pipelineOutcome(part)) === undefined ? [] : one()
+function errors(chunk: Chunk): Measured[] {
+  return errorTypeOf(pipelineOutcome(chunk)) === undefined ? [] : one()
 }
 
 function positive(seconds: number | undefined): Measured[] {

@@ -1,5 +1,4 @@
 // The attributes of a pipeline: one table, carried by its span and by its log record alike.
-import type { Attributes } from '@opentelemetry/api'
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import type { Chunk } from '../../model/chunk.ts'
 import { changeStateOf, errorTypeOf, outcomeOfPipeline, stateOf } from './statuses.ts'
@@ -20,9 +19,8 @@ import {
   VCS_REF_HEAD_TYPE_VALUE_BRANCH,
   VCS_REF_HEAD_TYPE_VALUE_TAG,
 } from './semconv.ts'
-import { styleOf, type TelemetrySettings } from '../settings.ts'
-import { pipelineUrl } from '../urls.ts'
-import { attributesOf, milliseconds, notBlank, type AttributeRow } from '../attributes.ts'
+import { pipelineUrl } from './urls.ts'
+import { milliseconds, notBlank, type AttributeRow } from './row.ts'
 
 const always = 'always'
 const known = 'known'
@@ -32,8 +30,8 @@ const zeroWhenNull = 'always, 0 when null'
 /** Prettier would give each row eight lines; a table reads better with one or two. */
 // prettier-ignore
 export const pipelineAttributes: readonly AttributeRow<Chunk>[] = [
-  { keys: ['pipeline.id'], type: 'int', when: always, value: part => part.key.pipelineId },
-  { keys: [ATTR_CICD_PIPELINE_RUN_ID], type: 'string', when: always, value: part => String(part.key.pipelineId) },
+  { keys: ['pipeline.id'], type: 'int', when: always, value: chunk => chunk.key.pipelineId },
+  { keys: [ATTR_CICD_PIPELINE_RUN_ID], type: 'string', when: always, value: chunk => String(chunk.key.pipelineId) },
   { keys: ['pipeline.iid'], type: 'int', when: known, value: ({ pipeline }) => pipeline.facts.iid },
   { keys: ['pipeline.name'], type: 'string', when: emptyWhenNull, value: ({ pipeline }) => pipeline.facts.name ?? '' },
   { keys: [ATTR_CICD_PIPELINE_NAME], type: 'string', when: 'not blank', value: ({ pipeline }) => notBlank(pipeline.facts.name) },
@@ -43,7 +41,7 @@ export const pipelineAttributes: readonly AttributeRow<Chunk>[] = [
   { keys: ['pipeline.status'], type: 'string', when: always, note: 'as the platform says it', value: ({ pipeline }) => pipeline.facts.status },
   { keys: [ATTR_CICD_PIPELINE_RUN_STATE], type: 'string', when: 'the status is known', note: 'mapped, below',
     value: ({ pipeline }) => stateOf(pipeline.facts.status) },
-  { keys: [ATTR_CICD_PIPELINE_RESULT], type: 'string', when: 'the pipeline ended', note: 'mapped, below', value: part => pipelineOutcome(part).result },
+  { keys: [ATTR_CICD_PIPELINE_RESULT], type: 'string', when: 'the pipeline ended', note: 'mapped, below', value: chunk => pipelineOutcome(chunk).result },
   { keys: ['pipeline.detailed_status'], type: 'string', when: "always, `''` when unknown", value: ({ pipeline }) => pipeline.facts.detailedStatus ?? '' },
   { keys: ['pipeline.duration', 'platform.cicd.pipeline.run.duration'], type: 'int', when: zeroWhenNull, note: 'ms; adds up over attempts',
     value: ({ pipeline }) => milliseconds(pipeline.facts.duration) ?? 0 },
@@ -51,7 +49,7 @@ export const pipelineAttributes: readonly AttributeRow<Chunk>[] = [
     value: ({ pipeline }) => milliseconds(pipeline.facts.queuedDuration) ?? 0 },
   { keys: ['pipeline.protected_ref', 'platform.vcs.ref.head.protected'], type: 'bool', when: 'always, false when unknown',
     value: ({ pipeline }) => pipeline.facts.protectedRef ?? false },
-  { keys: ['pipeline.url', ATTR_CICD_PIPELINE_RUN_URL_FULL], type: 'string', when: always, value: part => pipelineUrl(part) },
+  { keys: ['pipeline.url', ATTR_CICD_PIPELINE_RUN_URL_FULL], type: 'string', when: always, value: chunk => pipelineUrl(chunk) },
   { keys: ['pipeline.tag'], type: 'bool', when: known, value: ({ pipeline }) => pipeline.facts.tag },
   { keys: [ATTR_VCS_REF_HEAD_TYPE], type: 'string', when: known, note: '`tag` or `branch`', value: ({ pipeline }) => refTypeOf(pipeline.facts.tag) },
   { keys: ['pipeline.before_sha', ATTR_VCS_REF_BASE_REVISION], type: 'string', when: 'present and not all zeros',
@@ -80,14 +78,10 @@ export const pipelineAttributes: readonly AttributeRow<Chunk>[] = [
   { keys: ['platform.cicd.pipeline.run.incomplete'], type: 'bool', when: 'exported before it ended',
     note: 'always true: the pipeline waits at a manual gate or for a clock, or went silent', value: ({ pipeline }) => pipeline.incomplete || undefined },
   { keys: [ATTR_ERROR_TYPE], type: 'string', when: 'result `failure`, `error` or `timeout`', note: 'the failure reason, else `_OTHER`',
-    value: part => errorTypeOf(pipelineOutcome(part)) },
+    value: chunk => errorTypeOf(pipelineOutcome(chunk)) },
 ]
 
-export function pipelineAttributesOf(part: Chunk, settings: TelemetrySettings): Attributes {
-  return attributesOf(pipelineAttributes, part, styleOf(part, settings))
-}
-
-/** Result and failure reason of the pipeline as it was frozen. */
+/** Result and failure reason of the pipeline in its snapshot. */
 export function pipelineOutcome({ pipeline }: Pick<Chunk, 'pipeline'>): ReturnType<typeof outcomeOfPipeline> {
   return outcomeOfPipeline(pipeline.facts.status, pipeline.failures)
 }
@@ -98,10 +92,10 @@ export function refTypeOf(tag: boolean | undefined): string | undefined {
   return tag ? VCS_REF_HEAD_TYPE_VALUE_TAG : VCS_REF_HEAD_TYPE_VALUE_BRANCH
 }
 
-/** The stages as told, else those of this part's jobs: job ids follow the order of the stages. */
+/** The stages as the platform lists them, else those of this chunk's jobs: job ids follow the order of the stages. */
 function stagesOf({ pipeline, jobs }: Chunk): readonly string[] | undefined {
-  const told = pipeline.facts.stages ?? []
-  if (told.length > 0) return told
+  const { stages = [] } = pipeline.facts
+  if (stages.length > 0) return stages
   const inOrder = jobs.toSorted((a, b) => a.id - b.id).flatMap(({ stage }) => notBlank(stage) ?? [])
   return inOrder.length === 0 ? undefined : [...new Set(inOrder)]
 }

@@ -1,8 +1,5 @@
 // Cumulative metrics: a project's running totals, and its runs under way, each series since the start that the store keeps.
-import type { Attributes } from '@opentelemetry/api'
 import { ATTR_SERVICE_INSTANCE_ID, ATTR_SERVICE_NAMESPACE } from '@opentelemetry/semantic-conventions'
-import { resourceFromAttributes, type Resource } from '@opentelemetry/resources'
-import type { MetricData, ResourceMetrics } from '@opentelemetry/sdk-metrics'
 import type { Millis } from '../../model/instant.ts'
 import {
   overflowAttributes,
@@ -13,15 +10,19 @@ import {
   type SeriesTotal,
 } from '../../model/totals.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
-import { ownerOf, resourceAttributesOf } from '../mapping/resource.ts'
-import { attributesOf, keyUnder, vendorPrefix } from '../attributes.ts'
-import { schemaUrl } from '../mapping/semconv.ts'
+import { keyUnder } from '../attributes.ts'
+import { ownerOf } from '../mapping/resource.ts'
+import { resourceAttributesOf } from '../resource.ts'
+import { vendorPrefix } from '../mapping/row.ts'
+import { attributesFrom, keyValuesOf, type Attribute } from '../otlp/attribute.ts'
+import type { AttributeValue } from '../otlp/attribute-value.ts'
+import type { ResourceMetrics } from '../otlp/messages.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
-import { histogramOf, metricData, resourceMetrics, type Point } from './data.ts'
-import { sorted } from './samples.ts'
+import { resourceMetrics, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
+import { pointAttributes, sorted } from './samples.ts'
 import { activeRunsMetric, attemptMetrics, type MetricRow } from '../mapping/metrics.ts'
 
-/** A project and the profile it is told under. */
+/** A project and the profile it is exported under. */
 export interface Owner {
   readonly key: ProjectKey
   readonly project: ProjectFacts
@@ -34,7 +35,7 @@ export interface ActiveTotals extends Owner {
   readonly since: Millis
 }
 
-/** `now`: when the totals were read, the time of every point. Undefined when there is nothing to tell. */
+/** `now`: when the totals were read, the time of every point. Undefined when there are none. */
 export function toCumulative(
   totals: ProjectTotals,
   now: Millis,
@@ -45,19 +46,23 @@ export function toCumulative(
 }
 
 export function toActive(active: ActiveTotals, now: Millis, settings: TelemetrySettings): ResourceMetrics {
-  const data = metricData(activeRunsMetric, activeRunsMetric.name, 'cumulative', activePoints(active, now, settings))
-  return resourceMetrics(projectResource(active, settings), [data])
+  return resourceMetrics(projectResource(active, settings), [activeData(active, now, settings)])
 }
 
 /** The metrics of these series, in the table's order. Series of metrics or bounds that are no more are left out. */
-export function totalsData(series: readonly SeriesTotal[], now: Millis, settings: TelemetrySettings): MetricData[] {
+export function totalsData(series: readonly SeriesTotal[], now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
   const byMetric = Map.groupBy(series, ({ metric }) => metric)
   return wireNames(settings).flatMap(([name, row]) => {
     const points = (byMetric.get(name) ?? [])
       .filter(({ amount }) => shapeOf(amount) === shapeOfRow(row, settings))
       .map(total => pointOf(total, now))
-    return points.length === 0 ? [] : [metricData(row, name, 'cumulative', points)]
+    return points.length === 0 ? [] : [{ head: row, name, temporality: 'cumulative' as const, points }]
   })
+}
+
+export function activeData(active: ActiveTotals, now: Millis, settings: TelemetrySettings): MeasuredMetric {
+  const points = activePoints(active, now, settings)
+  return { head: activeRunsMetric, name: activeRunsMetric.name, temporality: 'cumulative', points }
 }
 
 /** States of the same attributes add up: several statuses are one state. */
@@ -65,7 +70,7 @@ export function activePoints(active: ActiveTotals, now: Millis, settings: Teleme
   const style = styleOf({ trace: traceOf(active) }, settings)
   const points = new Map<string, Point>()
   for (const run of active.runs) {
-    const attributes = attributesOf(activeRunsMetric.attributes, run, style)
+    const attributes = pointAttributes(activeRunsMetric.attributes, run, style)
     const id = sorted(attributes)
     const before = points.get(id)?.value
     const value = run.count + (typeof before === 'number' ? before : 0)
@@ -79,32 +84,35 @@ function within(maxSeries: number, points: readonly Point[]): Point[] {
   const [first, ...others] = points.slice(maxSeries - 1)
   if (first === undefined || others.length === 0) return [...points]
   const value = [first, ...others].reduce((sum, point) => sum + (typeof point.value === 'number' ? point.value : 0), 0)
-  const attributes = JSON.parse(overflowAttributes) as Attributes
+  const attributes = JSON.parse(overflowAttributes) as PointAttributes
   return [...points.slice(0, maxSeries - 1), { ...first, attributes, value }]
 }
 
-/** Names and ids that keep apart two projects of one name. */
-export function projectResource(owner: Owner, settings: TelemetrySettings): Resource {
+/**
+ * The attributes of a project's resource, with a namespace and an id that keep apart two projects of one name. The user's own
+ * `service.namespace` wins over that of the project, its id over the user's own.
+ */
+export function projectResource(owner: Owner, settings: TelemetrySettings): Attribute[] {
   const { key, project } = owner
   const subject = { key: { instance: key.instance, pipelineId: 0 }, project, trace: traceOf(owner) }
   const namespace = ownerOf(subject)
-  const attributes: Attributes = {
+  const own = keyValuesOf(resourceAttributesOf(subject, settings)).map(({ key: name, value }) => [name, value] as const)
+  return attributesFrom({
     ...(namespace === undefined ? {} : { [ATTR_SERVICE_NAMESPACE]: namespace }),
-    ...resourceAttributesOf(subject, settings),
+    ...Object.fromEntries<AttributeValue>(own),
     [ATTR_SERVICE_INSTANCE_ID]: String(key.projectId),
-  }
-  return resourceFromAttributes(attributes, { schemaUrl })
+  })
 }
 
 function pointOf({ amount, attributes, startedAt }: SeriesTotal, now: Millis): Point {
-  const common = { attributes: JSON.parse(attributes) as Attributes, start: Math.min(startedAt, now), end: now }
+  const common = { attributes: JSON.parse(attributes) as PointAttributes, start: Math.min(startedAt, now), end: now }
   switch (amount.kind) {
     case 'sum':
       return { ...common, value: amount.by }
     case 'last':
       return { ...common, value: amount.value }
     case 'histogram':
-      return { ...common, value: histogramOf(amount.bounds, amount.counts, amount.sum) }
+      return { ...common, value: amount }
   }
 }
 

@@ -1,81 +1,80 @@
-// Metrics in the shape that the official serializers take.
-import { ValueType, type Attributes } from '@opentelemetry/api'
-import type { Resource } from '@opentelemetry/resources'
-import {
-  AggregationTemporality,
-  DataPointType,
-  type DataPoint,
-  type Histogram,
-  type MetricData,
-  type ResourceMetrics,
-} from '@opentelemetry/sdk-metrics'
-import type { Millis } from '../../model/instant.ts'
+// Metrics with their points, and the messages they are sent as.
+import { attributesFrom } from '../otlp/attribute.ts'
+import { resourceWith } from '../resource.ts'
+import { schemaUrl } from '../mapping/semconv.ts'
 import { scope } from '../otlp/scope.ts'
-import { hrTimeOf } from '../span-time.ts'
+import type { Attribute } from '../otlp/attribute.ts'
+import type { HistogramPoint, Metric, NumberPoint, ResourceMetrics } from '../otlp/messages.ts'
 import type { MetricHead } from '../mapping/metrics.ts'
+import type { Millis } from '../../model/instant.ts'
 
 export type Temporality = 'cumulative' | 'delta'
 
-/** A point's value: a number, or a histogram's buckets. */
-export type PointValue = number | Histogram
-
-export interface Point {
-  readonly attributes: Attributes
-  readonly start: Millis
-  readonly end: Millis
-  readonly value: PointValue
+export interface Buckets {
+  /** Upper ends; one more count than these: that of what lies above the last. */
+  readonly bounds: readonly number[]
+  readonly counts: readonly number[]
+  readonly sum: number
+  /** Known of single values only: totals do not keep them. */
+  readonly min?: number | undefined
+  readonly max?: number | undefined
 }
 
-/** One metric with its points. `name`: as it leaves. */
-export function metricData(
-  head: MetricHead,
-  name: string,
-  temporality: Temporality,
-  points: readonly Point[],
-): MetricData {
-  const { unit, says: description } = head
-  const valueType = head.number === 'int' ? ValueType.INT : ValueType.DOUBLE
-  const common = {
-    descriptor: { name, description, unit, valueType },
-    aggregationTemporality: temporality === 'delta' ? AggregationTemporality.DELTA : AggregationTemporality.CUMULATIVE,
+/** Attributes of points are texts, and the mark of an overflow series. */
+export type PointAttributes = Readonly<Record<string, string | boolean>>
+
+export interface Point {
+  readonly attributes: PointAttributes
+  readonly start: Millis
+  readonly end: Millis
+  readonly value: number | Buckets
+}
+
+export interface MeasuredMetric {
+  readonly head: MetricHead
+  /** As it is exported. */
+  readonly name: string
+  readonly temporality: Temporality
+  readonly points: readonly Point[]
+}
+
+export function totalOf(counts: readonly number[]): number {
+  return counts.reduce((all, count) => all + count, 0)
+}
+
+export function resourceMetrics(attributes: readonly Attribute[], metrics: readonly MeasuredMetric[]): ResourceMetrics {
+  return {
+    resource: resourceWith(attributes),
+    schemaUrl,
+    scopeMetrics: [{ scope, metrics: metrics.map(toMetric), schemaUrl }],
   }
-  const dataPoints = points.map(({ attributes, start, end, value }) => ({
-    attributes,
-    startTime: hrTimeOf(start),
-    endTime: hrTimeOf(end),
-    value,
-  }))
+}
+
+/** AggregationTemporality of the protocol. */
+const temporalities = { delta: 1, cumulative: 2 } as const
+
+function toMetric({ head, name, temporality, points }: MeasuredMetric): Metric {
+  const common = { name, description: head.description, unit: head.unit }
+  const aggregationTemporality = temporalities[temporality]
+  const dataPoints = points.map(point => toPoint(point, head))
   switch (head.type) {
     case 'gauge':
-      return { ...common, dataPointType: DataPointType.GAUGE, dataPoints: dataPoints as DataPoint<number>[] }
+      return { ...common, gauge: { dataPoints: dataPoints } }
     case 'histogram':
-      return { ...common, dataPointType: DataPointType.HISTOGRAM, dataPoints: dataPoints as DataPoint<Histogram>[] }
+      return { ...common, histogram: { aggregationTemporality, dataPoints: dataPoints as HistogramPoint[] } }
     case 'counter':
     case 'updowncounter':
       return {
         ...common,
-        dataPointType: DataPointType.SUM,
-        isMonotonic: head.type === 'counter',
-        dataPoints: dataPoints as DataPoint<number>[],
+        sum: { aggregationTemporality, isMonotonic: head.type === 'counter', dataPoints: dataPoints },
       }
   }
 }
 
-export function resourceMetrics(resource: Resource, metrics: MetricData[]): ResourceMetrics {
-  return { resource, scopeMetrics: [{ scope, metrics }] }
-}
-
-/** A histogram's value. Smallest and greatest are known of single values only: totals do not keep them. */
-export function histogramOf(
-  bounds: readonly number[],
-  counts: readonly number[],
-  sum: number,
-  values: readonly number[] = [],
-): Histogram {
-  return {
-    buckets: { boundaries: [...bounds], counts: [...counts] },
-    count: counts.reduce((all, count) => all + count, 0),
-    sum,
-    ...(values.length === 0 ? {} : { min: Math.min(...values), max: Math.max(...values) }),
-  }
+function toPoint({ attributes, start, end, value }: Point, { number }: MetricHead): NumberPoint | HistogramPoint {
+  const time = { startTimeUnixNano: Math.round(start), timeUnixNano: Math.round(end) }
+  const common = { attributes: attributesFrom(attributes) }
+  if (typeof value === 'number') return { ...common, ...time, [number === 'int' ? 'asInt' : 'asDouble']: value }
+  const { bounds, counts, sum, min, max } = value
+  return { ...common, bucketCounts: counts, explicitBounds: bounds, count: totalOf(counts), sum, min, max, ...time }
 }

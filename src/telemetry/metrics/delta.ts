@@ -1,45 +1,44 @@
 // Delta metrics: one set of points for each pipeline, at the time it ended.
-import type { Attributes } from '@opentelemetry/api'
-import type { MetricData, ResourceMetrics } from '@opentelemetry/sdk-metrics'
 import type { Chunk } from '../../model/chunk.ts'
 import { overflowAttributes } from '../../model/totals.ts'
-import { resourceOf } from '../mapping/resource.ts'
+import { resourceAttributesOf } from '../resource.ts'
+import type { ResourceMetrics } from '../otlp/messages.ts'
 import type { TelemetrySettings } from '../settings.ts'
 import { bucketed } from './buckets.ts'
-import { histogramOf, metricData, resourceMetrics, type Point, type PointValue } from './data.ts'
+import { resourceMetrics, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
 import { samplesOf, type Sample } from './samples.ts'
 import type { SeriesCap } from './series-cap.ts'
 
 /**
- * Undefined for parts that carry no metrics. A point's window is the millisecond before the pipeline's end: so windows of
+ * Undefined for a chunk that carries no metrics. A point's window is the millisecond before the pipeline's end: so windows of
  * pipelines that ran side by side do not overlap.
  */
-export function toDelta(part: Chunk, settings: TelemetrySettings, cap?: SeriesCap): ResourceMetrics | undefined {
-  const told = samplesOf(part, settings)
-  if (told === undefined) return undefined
-  const { at, samples } = told
-  const owner = `${part.key.instance}\n${part.project.id}`
-  const metrics = [...Map.groupBy(samples, ({ row }) => row)].map(([row, ofRow]): MetricData => {
+export function toDelta(chunk: Chunk, settings: TelemetrySettings, cap?: SeriesCap): ResourceMetrics | undefined {
+  const measured = samplesOf(chunk, settings)
+  if (measured === undefined) return undefined
+  const { at, samples } = measured
+  const owner = `${chunk.key.instance}\n${chunk.project.id}`
+  const metrics = [...Map.groupBy(samples, ({ row }) => row)].map(([row, ofRow]): MeasuredMetric => {
     const points = ofRow.map((sample): Point => {
       const attributes = attributesWithin(cap, owner, sample)
       return { attributes, start: Math.max(0, at - 1), end: at, value: valueOf(sample, settings.histogramBounds) }
     })
-    return metricData(row, ofRow[0]?.metric ?? row.name, 'delta', points)
+    return { head: row, name: ofRow[0]?.metric ?? row.name, temporality: 'delta', points }
   })
-  return resourceMetrics(resourceOf(part, settings), metrics)
+  return resourceMetrics(resourceAttributesOf(chunk, settings), metrics)
 }
 
 function attributesWithin(
   cap: SeriesCap | undefined,
   owner: string,
   { metric, series, attributes }: Sample,
-): Attributes {
+): PointAttributes {
   if (cap === undefined || cap.admits(owner, metric, series)) return attributes
-  return JSON.parse(overflowAttributes) as Attributes
+  return JSON.parse(overflowAttributes) as PointAttributes
 }
 
-function valueOf({ row, values }: Sample, bounds: readonly number[]): PointValue {
+function valueOf({ row, values }: Sample, bounds: readonly number[]): Point['value'] {
   const sum = values.reduce((all, value) => all + value, 0)
   if (row.type !== 'histogram') return sum
-  return histogramOf(bounds, bucketed(values, bounds), sum, values)
+  return { bounds, counts: bucketed(values, bounds), sum, min: Math.min(...values), max: Math.max(...values) }
 }

@@ -1,10 +1,17 @@
 // Pipeline metrics as a scrape shows them: each family once, over all projects, told apart by labels.
+import { ValueType } from '@opentelemetry/api'
+import { millisToHrTime } from '@opentelemetry/core'
+import {
+  AggregationTemporality,
+  DataPointType,
+  type DataPoint,
+  type Histogram,
+  type MetricData,
+  type ScopeMetrics,
+} from '@opentelemetry/sdk-metrics'
+import { activeData, totalsData, type ActiveTotals } from './cumulative.ts'
 import { nameOf, ownerOf } from '../mapping/resource.ts'
-import { activePoints, totalsData, type ActiveTotals } from './cumulative.ts'
-import { metricData } from './data.ts'
-import { activeRunsMetric } from '../mapping/metrics.ts'
-import type { MetricData, ScopeMetrics } from '@opentelemetry/sdk-metrics'
-import type { Attributes } from '@opentelemetry/api'
+import { totalOf, type Buckets, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Owner } from './cumulative.ts'
 import type { ProjectTotals } from '../../model/totals.ts'
@@ -29,32 +36,58 @@ export interface Families {
 }
 
 export function createFamilies(settings: TelemetrySettings): Families {
-  const families = new Map<string, MetricData>()
-  const take = (owner: Owner, metrics: readonly MetricData[]): void => {
+  const families = new Map<string, { readonly metric: MeasuredMetric; readonly points: Point[] }>()
+  const take = (owner: Owner, metrics: readonly MeasuredMetric[]): void => {
     const labels = labelsOf(owner)
     for (const metric of metrics) {
-      const family = families.get(metric.descriptor.name) ?? empty(metric)
-      for (const { attributes, ...point } of metric.dataPoints) {
-        ;(family.dataPoints as unknown[]).push({ ...point, attributes: { ...attributes, ...labels } })
-      }
-      families.set(metric.descriptor.name, family)
+      const family = families.get(metric.name) ?? { metric, points: [] }
+      family.points.push(...metric.points.map(point => ({ ...point, attributes: { ...point.attributes, ...labels } })))
+      families.set(metric.name, family)
     }
   }
   return {
     add: (totals, now) => take(totals, totalsData(totals.series, now, settings)),
-    addActive: (active, now) =>
-      take(active, [
-        metricData(activeRunsMetric, activeRunsMetric.name, 'cumulative', activePoints(active, now, settings)),
-      ]),
-    scopes: () => [{ scope, metrics: [...families.values()] }],
+    addActive: (active, now) => take(active, [activeData(active, now, settings)]),
+    scopes: () => [
+      { scope, metrics: [...families.values()].map(({ metric, points }) => asSdkMetric({ ...metric, points })) },
+    ],
   }
 }
 
-function empty(metric: MetricData): MetricData {
-  return { ...metric, dataPoints: [] }
-}
-
-function labelsOf({ key, project }: Owner): Attributes {
+function labelsOf({ key, project }: Owner): PointAttributes {
   const values = [key.instance, String(key.projectId), project.path, ownerOf({ project }), nameOf({ project })]
   return Object.fromEntries(projectLabels.map((label, index) => [label, values[index] ?? '']))
+}
+
+/** In the shape that the SDK's serializer for Prometheus takes. */
+function asSdkMetric({ head, name, points }: MeasuredMetric): MetricData {
+  const { unit, description, type } = head
+  const common = {
+    descriptor: { name, description, unit, valueType: head.number === 'int' ? ValueType.INT : ValueType.DOUBLE },
+    aggregationTemporality: AggregationTemporality.CUMULATIVE,
+  }
+  const dataPoints = points.map(({ attributes, start, end, value }) => ({
+    attributes,
+    startTime: millisToHrTime(start),
+    endTime: millisToHrTime(end),
+    value: typeof value === 'number' ? value : asSdkHistogram(value),
+  }))
+  switch (type) {
+    case 'gauge':
+      return { ...common, dataPointType: DataPointType.GAUGE, dataPoints: dataPoints as DataPoint<number>[] }
+    case 'histogram':
+      return { ...common, dataPointType: DataPointType.HISTOGRAM, dataPoints: dataPoints as DataPoint<Histogram>[] }
+    case 'counter':
+    case 'updowncounter':
+      return {
+        ...common,
+        dataPointType: DataPointType.SUM,
+        isMonotonic: type === 'counter',
+        dataPoints: dataPoints as DataPoint<number>[],
+      }
+  }
+}
+
+function asSdkHistogram({ bounds, counts, sum }: Buckets): Histogram {
+  return { buckets: { boundaries: [...bounds], counts: [...counts] }, count: totalOf(counts), sum }
 }

@@ -5,19 +5,19 @@ import type { TelemetrySettings } from '../settings.ts'
 import { bucketed } from './buckets.ts'
 import { samplesOf, type Sample } from './samples.ts'
 
-/** Undefined for parts that add nothing. */
-export function measure(part: Chunk, settings: TelemetrySettings): ProjectIncrements | undefined {
-  const told = samplesOf(part, settings)
-  if (told === undefined) return undefined
+/** Undefined for a chunk that adds nothing. */
+export function measure(chunk: Chunk, settings: TelemetrySettings): ProjectIncrements | undefined {
+  const measured = samplesOf(chunk, settings)
+  if (measured === undefined) return undefined
   return {
-    key: { instance: part.key.instance, projectId: part.project.id },
-    project: part.project,
-    profile: part.trace.profile,
+    key: { instance: chunk.key.instance, projectId: chunk.project.id },
+    project: chunk.project,
+    profile: chunk.trace.profile,
     maxSeries: settings.maxSeries,
-    increments: told.samples.map(sample => ({
+    increments: measured.samples.map(sample => ({
       metric: sample.metric,
       attributes: sample.series,
-      amount: amountOf(sample, told.at, settings.histogramBounds),
+      amount: amountOf(sample, measured.at, settings.histogramBounds),
       ...(sample.folded ? { folded: true as const } : {}),
     })),
   }

@@ -13,7 +13,7 @@ export const mergeRequestRefs = 'refs/merge-requests/*'
 /** All other refs that are not told apart. */
 export const otherRefs = '*'
 
-export type FoldRef = (part: Pick<Chunk, 'pipeline' | 'project'>) => string
+export type FoldRef = (chunk: Pick<Chunk, 'pipeline' | 'project'>) => string
 
 export function refFolder(refs: MetricRefs): FoldRef {
   const isKept = keeperOf(refs)

@@ -1,17 +1,19 @@
 // What one attempt measures: every point of every metric, before it is a delta point or part of a total.
-import type { Attributes } from '@opentelemetry/api'
 import { carriesPipeline, type Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
-import { attributesOf, keyUnder } from '../attributes.ts'
+import { attributesOf, keyUnder, type AttributeStyle } from '../attributes.ts'
+import { plainAttributes } from '../otlp/attribute.ts'
+import type { AttributeRow } from '../mapping/row.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
-import { pipelineTimes } from '../traces.ts'
+import { pipelineTimes } from '../span-time.ts'
+import type { PointAttributes } from './data.ts'
 import { attemptMetrics, type MetricRow } from '../mapping/metrics.ts'
 
 export interface Sample {
   readonly row: MetricRow
-  /** The metric's name as it leaves. */
+  /** The metric's name as it is exported. */
   readonly metric: string
-  readonly attributes: Attributes
+  readonly attributes: PointAttributes
   /** The same attributes as sorted JSON. */
   readonly series: string
   readonly values: readonly number[]
@@ -25,17 +27,17 @@ export interface Samples {
   readonly samples: readonly Sample[]
 }
 
-/** Undefined for parts that carry no pipeline, and for an attempt of which no instant is known. */
-export function samplesOf(part: Chunk, settings: TelemetrySettings): Samples | undefined {
-  const times = carriesPipeline(part) ? pipelineTimes(part) : undefined
+/** Undefined for a chunk that carries no pipeline, and for an attempt of which no instant is known. */
+export function samplesOf(chunk: Chunk, settings: TelemetrySettings): Samples | undefined {
+  const times = carriesPipeline(chunk) ? pipelineTimes(chunk) : undefined
   if (times === undefined) return undefined
-  const style = styleOf(part, settings)
-  const ref = settings.foldRef(part)
-  const isFolded = ref !== (part.pipeline.facts.ref ?? '')
+  const style = styleOf(chunk, settings)
+  const ref = settings.foldRef(chunk)
+  const isFolded = ref !== (chunk.pipeline.facts.ref ?? '')
   const samples = attemptMetrics.flatMap(row => {
     const folded = isFolded && row.attributes.some(({ keys }) => keys[0] === 'pipeline.ref')
-    const points = row.measured(part).map(({ stage, values }) => {
-      const attributes = attributesOf(row.attributes, { part, ref, stage }, style)
+    const points = row.measured(chunk).map(({ stage, values }) => {
+      const attributes = pointAttributes(row.attributes, { chunk, ref, stage }, style)
       return {
         row,
         metric: keyUnder(style.namespace, row.name),
@@ -57,7 +59,15 @@ function joined(points: readonly Sample[]): Sample[] {
   )
 }
 
+export function pointAttributes<S>(
+  rows: readonly AttributeRow<S>[],
+  subject: S,
+  style: AttributeStyle,
+): PointAttributes {
+  return plainAttributes(attributesOf(rows, subject, style)) as PointAttributes
+}
+
 /** Sorted JSON of attributes: the identity of a series. */
-export function sorted(attributes: Attributes): string {
+export function sorted(attributes: PointAttributes): string {
   return JSON.stringify(Object.fromEntries(Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1))))
 }

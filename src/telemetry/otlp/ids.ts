@@ -6,11 +6,10 @@
 import { hash } from 'node:crypto'
 import { isSpanContextValid, TraceFlags, type SpanContext } from '@opentelemetry/api'
 import { parseTraceParent } from '@opentelemetry/core'
-import { NumberedBytes } from '../digits.ts'
 import type { JobSnapshot, Chunk } from '../../model/chunk.ts'
 import type { TraceContext } from '../../model/run.ts'
 
-/** What of a part its ids are made from. */
+/** What of a chunk its ids are made from. */
 export type Identified = Pick<Chunk, 'key' | 'trace' | 'attempt'>
 
 export type IdentifiedJob = Pick<JobSnapshot, 'id' | 'kind' | 'salt'>
@@ -39,31 +38,28 @@ export function jobSpanId(
   { key, trace }: Pick<Identified, 'key' | 'trace'>,
   { id, kind, salt }: IdentifiedJob,
 ): string {
-  if (trace.scheme === 'instance') return hashed(8, jobInput.of(key.instance, '\njob\n', id, salted('', '\n', salt)))
+  if (trace.scheme === 'instance') return hashed(8, salted(`${key.instance}\njob\n${id}`, '\n', salt))
   if (kind === 'bridge' && salt === undefined) return padded(8, id)
-  return hashed(8, jobInput.of(trace.rootPipelineId, ':', id, salted(':export', ':', salt)))
+  return hashed(8, salted(`${trace.rootPipelineId}:${id}:export`, ':', salt))
 }
-
-/** A part has many jobs, whose ids are all that differs. */
-const jobInput = new NumberedBytes()
 
 /**
  * The pipeline span's parent: the first span of the bridge (or job) that triggered it, else the span of an honoured
  * traceparent, else none.
  */
-export function parentOfPipeline(part: Identified): SpanContext | undefined {
-  const { key, trace } = part
+export function parentOfPipeline(chunk: Identified): SpanContext | undefined {
+  const { key, trace } = chunk
   if (trace.parent === undefined) return honoured(trace)
   const { jobId, kind } = trace.parent
-  return { ...contextOf(traceIdOf(trace, key.instance), jobSpanId(part, { id: jobId, kind })), isRemote: true }
+  return { ...contextOf(traceIdOf(trace, key.instance), jobSpanId(chunk, { id: jobId, kind })), isRemote: true }
 }
 
 /** To the attempt before, and to the pipeline that triggered this one where that cannot be its parent. */
-export function linksOfPipeline(part: Identified): SpanLink[] {
-  const { key, trace, attempt } = part
+export function linksOfPipeline(chunk: Identified): SpanLink[] {
+  const { key, trace, attempt } = chunk
   const links: SpanLink[] = []
   if (attempt > 1) {
-    const context = contextOf(traceIdOf(trace, key.instance), pipelineSpanId(part, attempt - 1))
+    const context = contextOf(traceIdOf(trace, key.instance), pipelineSpanId(chunk, attempt - 1))
     links.push({ type: 'previous_attempt', context })
   }
   if (trace.linked !== undefined) {
@@ -77,10 +73,13 @@ export function linksOfPipeline(part: Identified): SpanLink[] {
 }
 
 /** A later span of a job points at the job's first. */
-export function linksOfJob(part: Identified, { id, kind, salt }: IdentifiedJob): SpanLink[] {
+export function linksOfJob(chunk: Identified, { id, kind, salt }: IdentifiedJob): SpanLink[] {
   if (salt === undefined) return []
   return [
-    { type: 'same_job', context: contextOf(traceIdOf(part.trace, part.key.instance), jobSpanId(part, { id, kind })) },
+    {
+      type: 'same_job',
+      context: contextOf(traceIdOf(chunk.trace, chunk.key.instance), jobSpanId(chunk, { id, kind })),
+    },
   ]
 }
 

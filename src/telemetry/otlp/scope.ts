@@ -1,7 +1,5 @@
-// The instrumentation scope of everything that pipelines become: one constant object, because the serializers put together
-// what shares a scope object.
-import type { InstrumentationScope } from '@opentelemetry/core'
+// The instrumentation scope of everything that pipelines become.
 import { version } from '../../lib/version.ts'
-import { schemaUrl } from '../mapping/semconv.ts'
+import type { Scope } from './messages.ts'
 
-export const scope: InstrumentationScope = { name: 'pipespan', version, schemaUrl }
+export const scope: Scope = { name: 'pipespan', version }

@@ -22,13 +22,13 @@ export function metricsReference(own: readonly OwnMetricRow[]): string {
     introduction,
     table(
       ['metric', 'type', 'unit', 'attributes', 'when', 'description'],
-      [...attemptMetrics, activeRunsMetric].map(({ name, type, unit, attributes, when, says }) => [
+      [...attemptMetrics, activeRunsMetric].map(({ name, type, unit, attributes, when, description }) => [
         code(name),
         typeName(type),
         code(unit),
         attributes.flatMap(({ keys }) => keys.map(code)).join(', '),
         when,
-        says,
+        description,
       ]),
     ),
     attempts,

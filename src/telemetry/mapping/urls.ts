@@ -1,5 +1,5 @@
 // Where a project, a pipeline and its jobs are found in a browser, where the platform itself did not say.
-import type { Chunk } from '../model/chunk.ts'
+import type { Chunk } from '../../model/chunk.ts'
 
 type Placed = Pick<Chunk, 'key' | 'project'>
 
@@ -10,16 +10,16 @@ export function projectUrl({ key, project }: Placed): string | undefined {
   return project.path === undefined ? undefined : `${key.instance}/${project.path}`
 }
 
-export function pipelineUrl(part: Placed & Pick<Chunk, 'pipeline'>): string | undefined {
-  return part.pipeline.facts.url ?? below(part, `pipelines/${part.key.pipelineId}`)
+export function pipelineUrl(chunk: Placed & Pick<Chunk, 'pipeline'>): string | undefined {
+  return chunk.pipeline.facts.url ?? below(chunk, `pipelines/${chunk.key.pipelineId}`)
 }
 
-/** Below which a project's jobs are, by id; undefined when the project's own is not known. */
-export function jobsUrl(part: Placed): string | undefined {
-  return below(part, 'jobs/')
+/** What stands before the id of each job of the project. */
+export function jobsUrl(chunk: Placed): string | undefined {
+  return below(chunk, 'jobs/')
 }
 
-function below(part: Placed, path: string): string | undefined {
-  const project = projectUrl(part)
+function below(chunk: Placed, path: string): string | undefined {
+  const project = projectUrl(chunk)
   return project === undefined ? undefined : `${project}/-/${path}`
 }
