@@ -103,7 +103,7 @@ WARN for \`canceled\`, ERROR for \`failed\` (WARN where the job may fail), else 
 const reasons = `A failed job's result follows from its failure reason. A failed pipeline's is taken over the latest job of each name that failed and was not
 allowed to: \`failure\` over \`timeout\` over \`error\`. \`error.type\` and the span's status message are the reason of the job that decides.`
 
-/** As it leaves. */
+/** As it is exported. */
 function wireType(type: string): string {
   return type === 'nanoseconds' ? 'int' : type
 }

@@ -60,7 +60,7 @@ and \`PIPESPAN_ATTRIBUTES_HASH\`; what they mean is in [ATTRIBUTES.md](ATTRIBUTE
 const attempts = `A pipeline that is retried counts once for each attempt, with that attempt's status, its own duration and its own jobs. The upper
 bounds of the histograms' buckets are ${defaultBounds.join(', ')} seconds (\`PIPESPAN_METRICS_HISTOGRAM_BOUNDS\`).`
 
-const temporality = `\`cumulative\` (default): running totals of each project, kept in the store and moved in the transaction that freezes an attempt, so that
+const temporality = `\`cumulative\` (default): running totals of each project, kept in the store and moved in the transaction that takes the snapshot of an attempt, so that
 neither a restart nor a second replica resets or doubles them. One replica sends them every \`PIPESPAN_METRICS_INTERVAL\`; what is refused is
 superseded by the next flush. The resource is the project's, with \`service.namespace\` its owner and \`service.instance.id\` its id.
 
@@ -77,7 +77,7 @@ ${projectLabels.map(code).join(', ')}: dots become underscores, and counters end
 \`127.0.0.1\`; with one whoever sends it as a bearer token, from wherever ([Prometheus](operating.md#health-and-metrics)); \`PIPESPAN_METRICS_OPEN=true\` opens it to everybody.`
 
 const ownMetrics = `Shown on \`/metrics\`, and sent by OTLP under \`service.name\` = \`pipespan\` when \`PIPESPAN_SELF_TELEMETRY=true\`; then operations that take
-long are sent as spans too. Where the store is shared, what it holds is told by every replica: take the maximum, not the sum, of the gauges
+long are sent as spans too. Where the store is shared, what it holds is reported by every replica: take the maximum, not the sum, of the gauges
 \`pipespan.inbox.*\`, \`pipespan.runs.stored\` and \`pipespan.export.queue.*\`.`
 
 function typeName(type: string): string {
