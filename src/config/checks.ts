@@ -77,7 +77,7 @@ const checks: readonly Check[] = [
       if (!redelivery) return undefined
       if (publicUrl === undefined) {
         return {
-          what: "Without the daemon's own address its hooks cannot be told from others.",
+          what: "Without the daemon's own address its hooks cannot be known among others.",
           remedy: 'Set public_url (PIPESPAN_PUBLIC_URL).',
         }
       }

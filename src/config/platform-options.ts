@@ -73,7 +73,7 @@ export const pollingOptions = {
   }),
   publicUrl: setting(httpUrl, {
     variable: 'PIPESPAN_PUBLIC_URL',
-    says: 'The address under which the platform reaches this daemon: how its own hooks are told from others.',
+    says: 'The address under which the platform reaches this daemon: how its own hooks are known among others.',
     example: 'https://pipespan.example.com',
   }),
 }

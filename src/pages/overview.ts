@@ -1,4 +1,4 @@
-// The overview: what needs a human, how news flows, what runs now, what ended last.
+// The overview: what needs a human, how deliveries flow, what is running, what ended last.
 import { activeStatuses, activityOf } from './activity.ts'
 import { ago, counted, number, percent, since } from './format.ts'
 import { badge } from './status.ts'
@@ -13,9 +13,9 @@ import type { Millis } from '../model/instant.ts'
 
 export interface Overview extends Health {
   readonly notices: readonly Notice[]
-  /** The newest of those that run now. */
+  /** The newest of those that are running. */
   readonly running: readonly RunCard[]
-  /** How many run now. */
+  /** How many are running. */
   readonly active: number
   readonly finished: readonly RunCard[]
 }
@@ -111,7 +111,7 @@ function flowPicture({ flow, inbox, queues, active }: Overview, now: Millis): Ht
       inbox.waiting === 0 ? 'nothing waits' : `waiting, oldest ${ago(inbox.oldest, now)}`,
       inbox.quarantined > 0 && html`<span class="bad-text">${number(inbox.quarantined)} quarantined</span>`,
     ])}
-    ${station('Pipelines', number(active), [active === 1 ? 'runs now' : 'run now', `${number(flow.attempts)} settled since the start`])}
+    ${station('Pipelines', number(active), ['running', `${number(flow.attempts)} settled since the start`])}
     ${station('Exports', number(pending), [pending === 0 ? 'nothing pending' : `pending, oldest ${ago(Math.min(...oldest), now)}`, false])}
     ${station(names.length > 1 ? 'Backends' : 'Backend', number(delivered), ['exports delivered since the start', troubled ? html`<span class="bad-text">in trouble</span>` : names.join(', ')])}
   </ol>`
@@ -172,17 +172,17 @@ function becameOf({
   duplicate,
   ignored,
   refused,
-}: Overview['flow']): Record<'taken' | 'ignored' | 'refused', number> {
+}: Overview['flow']): Record<'accepted' | 'ignored' | 'refused', number> {
   return {
-    taken: accepted + duplicate,
+    accepted: accepted + duplicate,
     ignored: Object.values(ignored).reduce((sum, count) => sum + count, 0),
     refused: refused.reduce((sum, { count }) => sum + count, 0),
   }
 }
 
 function sources({ flow, setup }: Overview, now: Millis): Content {
-  const { taken, ignored, refused } = becameOf(flow)
-  const isRefusing = refused > 0 && taken + ignored === 0
+  const { accepted, ignored, refused } = becameOf(flow)
+  const isRefusing = refused > 0 && accepted + ignored === 0
   return html`<ul class="plain-list">
     <li class="pair">
       <span
@@ -193,7 +193,8 @@ function sources({ flow, setup }: Overview, now: Millis): Content {
       <span class="right"
         >${isRefusing ? badge('failed', 'refuses all') : flow.received === 0 ? badge('created', 'listening') : badge('open', 'receiving')}<br /><span
           class="dim"
-          >${number(taken)} taken${flow.duplicate > 0 && html`, ${percent(flow.duplicate / taken)} repeated`}</span
+          >${number(accepted)}
+          accepted${flow.duplicate > 0 && html`, ${percent(flow.duplicate / accepted)} repeated`}</span
         ></span
       >
     </li>
