@@ -13,27 +13,43 @@ class LongFirst extends BaseSequencer {
   }
 }
 
-/** Rooms whose code keeps nothing in its modules: their files share processes, as half of their time would go into loading. */
-const pure = ['model', 'telemetry', 'platform', 'flow', 'web', 'deploy', 'bench'].map(
-  room => `test/${room}/**/*.test.ts`,
-)
+/**
+ * Files that share processes, as half of their time would go into loading: of rooms whose code keeps nothing in its modules, and tests
+ * of whole daemons, which are processes of their own. The others know secrets, hold sessions or open stores in their own process.
+ */
+const shared = [
+  ...[
+    'model',
+    'platform',
+    'processing',
+    'discovery',
+    'enrichment',
+    'telemetry',
+    'export',
+    'flow',
+    'config',
+    'lib',
+    'web',
+  ],
+  ...['self-telemetry', 'deploy', 'bench', 'demo', 'release', 'e2e', 'crash', 'bounds', 'attack'],
+].map(room => `test/${room}/**/*.test.ts`)
 
 export default defineConfig({
   test: {
     pool: 'forks',
     globalSetup: 'test/before-all.ts',
-    // Daemons under test wait as much as they work: a third worker fills two processors.
-    maxWorkers: 3,
+    // Daemons under test wait as much as they work: four workers fill two processors.
+    maxWorkers: 4,
     // What is awaited may come late where others work: only what never comes fails.
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000 } },
     sequence: { sequencer: LongFirst },
     projects: [
-      { extends: true, test: { name: 'pure', include: pure, isolate: false } },
+      { extends: true, test: { name: 'shared', include: shared, isolate: false } },
       {
         extends: true,
-        test: { name: 'whole', include: ['test/**/*.test.ts'], exclude: [...configDefaults.exclude, ...pure] },
+        test: { name: 'isolated', include: ['test/**/*.test.ts'], exclude: [...configDefaults.exclude, ...shared] },
       },
     ],
   },

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import pg from 'pg'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { askingExercise } from './enrichment-queue-exercise.ts'
 import { damageExercise } from './damage-exercise.ts'
 import { exercise } from './exercise.ts'
@@ -10,12 +10,19 @@ import { toldExercise } from './restored-jobs-exercise.ts'
 import { settlerExercise, type BareBench } from './settler-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
 import { textList, textsOf } from '../../src/store/postgres/text-lists.ts'
-import { newDatabase } from './new-database.ts'
+import { startPostgres, type PostgresServer } from './postgres-server.ts'
 import { t0 } from '../flow/world.ts'
 import { runs } from '../full.ts'
 
+// A server of its own: what is taken into figures over time waits for every transaction on the server that is still open.
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(async () => server.dispose())
+
 const bench = async (): Promise<BareBench> => {
-  const url = await newDatabase()
+  const url = await server.newDatabase()
   let now = t0
   return {
     open: async ({ maxSize = 2 ** 30, log } = {}) => openPostgres(url, { now: () => now, maxSize, log }),
@@ -42,7 +49,7 @@ damageExercise('PostgreSQL', bench)
 
 describe('a PostgreSQL database', () => {
   it('takes any JSON texts as one parameter, and gives them back as they are', async () => {
-    const client = new pg.Client(await newDatabase())
+    const client = new pg.Client(await server.newDatabase())
     await client.connect()
     const text = fc.oneof(
       fc.constant(null),
@@ -62,14 +69,14 @@ describe('a PostgreSQL database', () => {
   })
 
   it('is migrated once, however many replicas open it at the same moment', async () => {
-    const url = await newDatabase()
+    const url = await server.newDatabase()
     const stores = await Promise.all(Array.from({ length: 4 }, async () => openPostgres(url, { maxSize: 2 ** 30 })))
     for (const store of stores) await store.proveWritable()
     await Promise.all(stores.map(async store => store.close()))
   })
 
   it('that cannot be reached is told with what to check, and without its password', async () => {
-    const url = (await newDatabase()).replace(/pipespan_\d+$/, 'no_such_database')
+    const url = (await server.newDatabase()).replace(/pipespan_\d+$/, 'no_such_database')
     const told = await openPostgres(url, { maxSize: 1 }).catch((error: unknown) => String(error))
     expect(told).toMatch(/PostgreSQL store cannot be opened: .*no_such_database.*PIPESPAN_STORE_URL/)
     expect(told).not.toContain('only-for-this-test')

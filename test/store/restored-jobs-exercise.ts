@@ -140,7 +140,8 @@ export function toldExercise(name: string, bench: () => Promise<Bench>): void {
         }),
         runs(80),
       )
-      expect(await rows()).toBeLessThan(known)
+      // How many of them need none depends on the examples; the next test names one that does not.
+      expect(await rows()).toBeLessThanOrEqual(known)
     })
 
     it('have no row of their own when they were heard and frozen at once', async () => {

@@ -2,15 +2,22 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import pg from 'pg'
-import { expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { ownOrShared } from './own-or-shared.ts'
-import { newDatabase } from './new-database.ts'
+import { startPostgres, type PostgresServer } from './postgres-server.ts'
 import { t0 } from '../flow/world.ts'
 import { day } from '../../src/store/ports/trends.ts'
 import { manyRuns } from './many-runs.ts'
 import { viewsExercise } from './views-exercise.ts'
+
+// A server of its own: what is taken into figures over time waits for every transaction on the server that is still open.
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(async () => server.dispose())
 
 viewsExercise('SQLite', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-views-'))
@@ -29,7 +36,7 @@ viewsExercise('SQLite', async () => {
 })
 
 viewsExercise('PostgreSQL', async () => {
-  const url = await newDatabase()
+  const url = await server.newDatabase()
   let now = t0
   return {
     open: async ({ maxSize = 2 ** 30 } = {}) => openPostgres(url, { now: () => now, maxSize }),
@@ -42,7 +49,7 @@ viewsExercise('PostgreSQL', async () => {
 })
 
 it('the figures on PostgreSQL leave out nothing that is committed after what has a greater number', async () => {
-  const url = await newDatabase()
+  const url = await server.newDatabase()
   let now = t0
   const store = await openPostgres(url, { now: () => now, maxSize: 2 ** 30 })
   const pool = new pg.Pool({ connectionString: url })
