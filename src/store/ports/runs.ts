@@ -24,7 +24,7 @@ export interface RunTiming {
 export interface StoredRun {
   readonly run: Run
   readonly timing: RunTiming
-  /** When each source first told of it. */
+  /** When each source first reported it. */
   readonly firstSeenBy: Readonly<Partial<Record<SourceName, Millis>>>
 }
 

@@ -1,5 +1,5 @@
 // Runs and their jobs as they are read from PostgreSQL, many at a time.
-import { isFrozen, jobsOf, storedRun } from '../sql/run-rows.ts'
+import { hasSnapshot, jobsOf, storedRun } from '../sql/run-rows.ts'
 import { storedPart } from '../sql/stored-json.ts'
 import type { Job } from '../../model/job.ts'
 import type { Row, Session } from './database.ts'
@@ -52,7 +52,7 @@ export async function loadJobs(session: Session, wanted: readonly Wanted[]): Pro
 /** What parts alone tell of the wanted jobs. */
 async function toldParts(session: Session, wanted: readonly Wanted[]): Promise<Map<number, Row[]>> {
   const ranges = wanted
-    .filter(({ run, jobs }) => isFrozen(run) && (jobs === 'all' || jobs.length > 0))
+    .filter(({ run, jobs }) => hasSnapshot(run) && (jobs === 'all' || jobs.length > 0))
     .map(one => {
       const { jobs } = one
       const [first, last] = jobs === 'all' ? [0, Number.MAX_SAFE_INTEGER] : [Math.min(...jobs), Math.max(...jobs)]

@@ -1,6 +1,6 @@
 // What a transaction writes of runs on PostgreSQL: each kind of row in one statement for all of them.
 import { Again, type Session } from './database.ts'
-import { jobWrites, keyOf, toldRange, type JobWrites } from '../sql/run-rows.ts'
+import { jobWrites, keyOf, restorableRange, type JobWrites } from '../sql/run-rows.ts'
 import { nameOf } from './run-rows.ts'
 import { textList, textsOf } from './text-lists.ts'
 import type { RunChange, StoredRun } from '../ports/runs.ts'
@@ -55,7 +55,7 @@ export async function writeRuns(session: Session, changes: readonly Written[]): 
         fresh.map(({ change }) => change.run.key.pipelineId),
       ],
     )
-    // Another replica heard of one of them at the same moment: everything is decided anew, with its row locked.
+    // Another replica observed one of them at the same moment: everything is decided anew, with its row locked.
     if (rows.length < fresh.length) throw new Again()
     for (const row of rows) idOf.set(nameOf(keyOf(row)), row.id as number)
   }
@@ -92,35 +92,35 @@ export async function writeJobs(session: Session, changes: readonly Written[], i
   )
 }
 
-/** What was frozen, and what is owed for it. */
-export async function writeParts(
+/** Chunks, and their entries in the outbox. */
+export async function writeChunks(
   session: Session,
   changes: readonly Written[],
   ids: readonly number[],
   now: number,
 ): Promise<void> {
-  const owed = changes.flatMap(({ change, jobs: { told } }, index) =>
-    (change.pending ?? []).map(one => ({ run: ids[index], ...one, range: toldRange(one.chunk, told) })),
+  const pending = changes.flatMap(({ change, jobs: { inChunks } }, index) =>
+    (change.pending ?? []).map(one => ({ run: ids[index], ...one, range: restorableRange(one.chunk, inChunks) })),
   )
-  if (owed.length === 0) return
+  if (pending.length === 0) return
   const rows = await session.query(
     `INSERT INTO chunks (run_id, attempt, number, content, first_job, last_job, snapshot_at)
      SELECT *, $7::bigint FROM unnest($1::bigint[], $2::int[], $3::int[], ${textsOf('$4')}, $5::bigint[], $6::bigint[])
      RETURNING id, run_id, attempt, number`,
     [
-      owed.map(({ run }) => run),
-      owed.map(({ chunk: part }) => part.attempt),
-      owed.map(({ chunk: part }) => part.number),
-      textList(owed.map(({ chunk: part }) => JSON.stringify(part))),
-      owed.map(({ range }) => range?.[0] ?? null),
-      owed.map(({ range }) => range?.[1] ?? null),
+      pending.map(({ run }) => run),
+      pending.map(({ chunk }) => chunk.attempt),
+      pending.map(({ chunk }) => chunk.number),
+      textList(pending.map(({ chunk }) => JSON.stringify(chunk))),
+      pending.map(({ range }) => range?.[0] ?? null),
+      pending.map(({ range }) => range?.[1] ?? null),
       now,
     ],
   )
-  const nameOfPart = (run: unknown, attempt: unknown, part: unknown): string => JSON.stringify([run, attempt, part])
-  const idOf = new Map(rows.map(row => [nameOfPart(row.run_id, row.attempt, row.number), row.id as number]))
-  const queues = owed.flatMap(({ run, chunk: part, to }) =>
-    to.map(queue => ({ id: idOf.get(nameOfPart(run, part.attempt, part.number)), ...queue })),
+  const nameOfChunk = (run: unknown, attempt: unknown, chunk: unknown): string => JSON.stringify([run, attempt, chunk])
+  const idOf = new Map(rows.map(row => [nameOfChunk(row.run_id, row.attempt, row.number), row.id as number]))
+  const queues = pending.flatMap(({ run, chunk, to }) =>
+    to.map(queue => ({ id: idOf.get(nameOfChunk(run, chunk.attempt, chunk.number)), ...queue })),
   )
   await session.query(
     `INSERT INTO outbox (chunk_id, signal, destination, state, pending_since, due_at)

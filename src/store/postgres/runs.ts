@@ -8,7 +8,7 @@ import { headOf, keyOf, known, revived } from '../sql/run-rows.ts'
 import { loadJobs, nameOf, runOf, selectRuns } from './run-rows.ts'
 import { readMemory, takeMemories } from './tombstones.ts'
 import { slicesOf } from './slices.ts'
-import { writeJobs, writeParts, writeRuns, writtenOf, type Written } from './run-writes.ts'
+import { writeJobs, writeChunks, writeRuns, writtenOf, type Written } from './run-writes.ts'
 import { revive } from '../../model/tombstone.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { Runs, RunWork, Processed } from '../ports/runs.ts'
@@ -143,7 +143,7 @@ async function decideAll(
     ),
     now,
   )
-  await writeParts(session, changes, ids, now)
+  await writeChunks(session, changes, ids, now)
   await noteTriggers(
     session,
     changes.flatMap(({ change: { run, jobs } }, index) =>

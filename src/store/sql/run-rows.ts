@@ -1,7 +1,7 @@
-// Rows of runs, jobs and parts as the model has them, for both databases: they name their columns alike.
+// Rows of runs, jobs and chunks as the model has them, for both databases: they name their columns alike.
 //
-// What a part tells of a job (`model/restore.ts`) is not stored a second time: such a job has no row of its own, or a row without its
-// mark. A part says between which ids it has such jobs; one that has none need not be read.
+// What can be restored of a job from its chunk (`model/restore.ts`) is not stored a second time: such a job has no row of its own, or a
+// row without its mark. A chunk's row says between which ids it has such jobs; a chunk without any need not be read.
 import { storedJson as json, type DamagedRows } from './stored-json.ts'
 import { revive, type Tombstone } from '../../model/tombstone.ts'
 import { restoreJob, restoreMark, restorableOf } from '../../model/restore.ts'
@@ -25,8 +25,8 @@ export function headOf(row: Row): RunHead {
   }
 }
 
-/** Whether anything of the run was frozen, without a look at what. */
-export function isFrozen(row: Row): boolean {
+/** Whether there is a snapshot of the run, without decoding it. */
+export function hasSnapshot(row: Row): boolean {
   return row.attempts !== '[]'
 }
 
@@ -43,7 +43,7 @@ export function storedRun(row: Row, jobs: Run['jobs']): StoredRun {
   }
 }
 
-/** What is known of one run; a damaged one is unknown to whoever only asks. */
+/** What is known of one run; a damaged one counts as unknown for readers. */
 export function known<T>(damaged: DamagedRows, key: RunKey, read: () => T): T | undefined {
   return damaged.orNothing({ ...key }, 'it is as if it were unknown', read)
 }
@@ -53,16 +53,16 @@ export function revived(memory: Tombstone & { readonly prunedAt: number }): Stor
   return { run: revive(memory), timing: { changedAt: memory.prunedAt }, firstSeenBy: {} }
 }
 
-/** The jobs of one run in the order of their ids. `parts`: in the order of their numbers, those that tell of jobs that are wanted. */
+/** The jobs of one run in the order of their ids. `chunks`: in the order of their numbers, those that hold jobs that are wanted. */
 export function jobsOf(
   rows: Iterable<Row>,
-  parts: readonly Chunk[],
+  chunks: readonly Chunk[],
   isWanted: (id: number) => boolean = () => true,
 ): Map<number, Job> {
   const jobs = new Map<number, Job>()
   for (const row of rows) jobs.set(row.job_id as number, jobOf(row))
-  if (parts.length === 0) return jobs
-  for (const { attempt, jobs: spans } of parts) {
+  if (chunks.length === 0) return jobs
+  for (const { attempt, jobs: spans } of chunks) {
     for (const span of spans) {
       if (!isWanted(span.id)) continue
       const job = jobs.get(span.id)
@@ -86,15 +86,15 @@ function jobOf(row: Row): Job {
 export interface JobWrites {
   /** Whole rows. */
   readonly rows: readonly Job[]
-  /** Jobs that were only frozen: all but the mark stays as it is. */
+  /** Jobs of which only the mark of their snapshot changed. */
   readonly marks: readonly Job[]
-  /** Ids of the jobs that are told by the change's parts alone. */
-  readonly told: ReadonlySet<number>
+  /** Ids of the jobs that are stored in the change's chunks alone. */
+  readonly inChunks: ReadonlySet<number>
 }
 
-export function jobWrites({ jobs, pending: owed }: RunChange, known: StoredRun | undefined): JobWrites {
+export function jobWrites({ jobs, pending }: RunChange, known: StoredRun | undefined): JobWrites {
   const spans = new Map<number, JobSnapshot>()
-  for (const { chunk: part } of owed ?? []) for (const span of part.jobs) spans.set(span.id, span)
+  for (const { chunk } of pending ?? []) for (const span of chunk.jobs) spans.set(span.id, span)
   const rows: Job[] = []
   const marks: Job[] = []
   const told = new Set<number>()
@@ -102,17 +102,17 @@ export function jobWrites({ jobs, pending: owed }: RunChange, known: StoredRun |
     const before = known?.run.jobs.get(job.id)
     const isKnown = before?.record === job.record && before.times === job.times
     const span = spans.get(job.id)
-    const tells = span === undefined ? 'nothing' : restorableOf(job, span)
-    const isTold = isKnown ? tells !== 'nothing' : before === undefined && tells === 'job'
-    if (isTold) told.add(job.id)
+    const restorable = span === undefined ? 'nothing' : restorableOf(job, span)
+    const isInChunk = isKnown ? restorable !== 'nothing' : before === undefined && restorable === 'job'
+    if (isInChunk) told.add(job.id)
     else if (isKnown) marks.push(job)
     else rows.push(job)
   }
-  return { rows, marks, told }
+  return { rows, marks, inChunks: told }
 }
 
-/** Between which ids the part tells of jobs that nothing else tells of; undefined when there is none. */
-export function toldRange({ jobs }: Chunk, told: ReadonlySet<number>): readonly [number, number] | undefined {
+/** Between which ids the chunk has jobs that are stored nowhere else; undefined when there is none. */
+export function restorableRange({ jobs }: Chunk, told: ReadonlySet<number>): readonly [number, number] | undefined {
   let first = Infinity
   let last = -Infinity
   for (const { id } of jobs) {
@@ -127,7 +127,7 @@ function optional(value: unknown): number | undefined {
   return (value ?? undefined) as number | undefined
 }
 
-/** The run of a row, as it is to be remembered. Undefined where it is damaged: with it would go what was sent of it. */
+/** The run of a row, as it is to be remembered. Undefined where it is damaged: its tombstone could not say what was sent. */
 export function prunedRun(damaged: DamagedRows, row: Row, read: () => StoredRun): Run | undefined {
   return damaged.orNothing({ ...keyOf(row) }, 'it is not pruned', read)?.run
 }

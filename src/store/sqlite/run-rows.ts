@@ -1,5 +1,5 @@
 // Runs and their jobs as they are read from SQLite.
-import { isFrozen, jobsOf } from '../sql/run-rows.ts'
+import { hasSnapshot, jobsOf } from '../sql/run-rows.ts'
 import { storedPart } from '../sql/stored-json.ts'
 import type { Database, Row } from './database.ts'
 import type { Chunk } from '../../model/chunk.ts'
@@ -16,14 +16,14 @@ export function select(db: Database, key: RunKey): Row | undefined {
 export function loadJobs(db: Database, recent: RecentChunks, run: Row, which: RunWork['jobs']): Map<number, Job> {
   const id = run.id as number
   if (which === 'all') {
-    return jobsOf(rowsOf(db, id), isFrozen(run) ? toldParts(db, recent, id, 0, Number.MAX_SAFE_INTEGER) : [])
+    return jobsOf(rowsOf(db, id), hasSnapshot(run) ? toldParts(db, recent, id, 0, Number.MAX_SAFE_INTEGER) : [])
   }
   const one = db.prepare('SELECT * FROM jobs WHERE run_id = ? AND job_id = ?')
   const rows = which.flatMap(job => {
     const row = one.get(id, job)
     return row === undefined ? [] : [row]
   })
-  if (!isFrozen(run) || which.length === 0) return jobsOf(rows, [])
+  if (!hasSnapshot(run) || which.length === 0) return jobsOf(rows, [])
   const wanted = new Set(which)
   const parts = toldParts(db, recent, id, Math.min(...wanted), Math.max(...wanted))
   return jobsOf(rows, parts, job => wanted.has(job))

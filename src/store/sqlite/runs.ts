@@ -1,11 +1,11 @@
-// Runs, their jobs and what was frozen of them, on SQLite.
+// Runs, their jobs and their chunks, on SQLite.
 import { changeAsking, noteTriggers } from './enrichment-queue.ts'
 import { erase } from './inbox.ts'
 import { changesListing } from '../read-models/listing.ts'
 import { moveTotals } from './totals.ts'
 import { createDueLeases } from './due-leases.ts'
 import { loadJobs, select } from './run-rows.ts'
-import { headOf, jobWrites, known, revived, storedRun, toldRange, type JobWrites } from '../sql/run-rows.ts'
+import { headOf, jobWrites, known, revived, storedRun, restorableRange, type JobWrites } from '../sql/run-rows.ts'
 import { readMemory, takeMemory } from './tombstones.ts'
 import { revive } from '../../model/tombstone.ts'
 import type { Database, Row } from './database.ts'
@@ -26,14 +26,14 @@ export interface Beside {
 export function sqliteRuns(beside: Beside): Runs {
   const { waiting, recent } = beside
   const { db } = waiting
-  const held = createDueLeases()
+  const leased = createDueLeases()
   return {
     transact: async (work, processed) => {
       return db.transaction(() => {
         const written = transact(beside, work, processed)
         db.afterCommit(() => {
-          for (const id of written?.runs ?? []) held.forget(id)
-          recent.remember(written?.parts ?? [])
+          for (const id of written?.runs ?? []) leased.forget(id)
+          recent.remember(written?.chunks ?? [])
         })
         return written !== undefined
       })
@@ -41,21 +41,21 @@ export function sqliteRuns(beside: Beside): Runs {
     // Only reads, as the inbox does: writing the time into the row would write the whole run once more.
     takeDue: async (limit, holdMs) => {
       const at = db.elapsed()
-      held.expire(at)
+      leased.expire(at)
       const rows = db
         .prepare('SELECT id, instance, pipeline_id FROM runs WHERE due_at <= ? ORDER BY due_at LIMIT ?')
-        .all(db.now(), limit + held.size) as { id: number; instance: string; pipeline_id: number }[]
-      const free = rows.filter(({ id }) => held.isFree(id, at)).slice(0, limit)
-      for (const { id } of free) held.hold(id, at + holdMs)
+        .all(db.now(), limit + leased.size) as { id: number; instance: string; pipeline_id: number }[]
+      const free = rows.filter(({ id }) => leased.isFree(id, at)).slice(0, limit)
+      for (const { id } of free) leased.hold(id, at + holdMs)
       return free.map(row => ({ instance: row.instance, pipelineId: row.pipeline_id }))
     },
     dueIn: async () => {
       const at = db.elapsed()
       const rows = db
         .prepare('SELECT id, due_at FROM runs WHERE due_at IS NOT NULL ORDER BY due_at LIMIT ?')
-        .all(held.size + 1) as { id: number; due_at: number }[]
-      const free = rows.find(({ id }) => held.isFree(id, at))?.due_at ?? Infinity
-      const pause = Math.min(free - db.now(), (held.nextFree() ?? Infinity) - at)
+        .all(leased.size + 1) as { id: number; due_at: number }[]
+      const free = rows.find(({ id }) => leased.isFree(id, at))?.due_at ?? Infinity
+      const pause = Math.min(free - db.now(), (leased.nextFree() ?? Infinity) - at)
       return pause === Infinity ? undefined : Math.max(0, pause)
     },
     get: async key => {
@@ -91,17 +91,17 @@ export function sqliteRuns(beside: Beside): Runs {
 /** What a transaction wrote. */
 interface Written {
   readonly runs: number[]
-  readonly parts: RecentChunk[]
+  readonly chunks: RecentChunk[]
 }
 
-/** Within a transaction. Undefined when any delivery is no longer ours: then somebody else has its news. */
+/** Within a transaction. Undefined when any delivery is no longer ours: then somebody else processes it. */
 function transact(beside: Beside, work: readonly RunWork[], processed: Processed | undefined): Written | undefined {
   const { waiting, recent, listings } = beside
   const { db, leases } = waiting
   const { token, ids } = processed ?? { token: '', ids: [] }
   if (!ids.every(id => leases.isHeldBy(id, token))) return undefined
   erase(waiting, ids)
-  const written: Written = { runs: [], parts: [] }
+  const written: Written = { runs: [], chunks: [] }
   const now = db.now()
   const totals: ProjectIncrements[] = []
   for (const item of work) {
@@ -110,9 +110,9 @@ function transact(beside: Beside, work: readonly RunWork[], processed: Processed
     const change = item.decide(known, now)
     if (change !== undefined) {
       if (row !== undefined) written.runs.push(row.id as number)
-      written.parts.push(...write(beside, row?.id as number | undefined, known, change, item.source, now))
-      // What would be forgotten at once is not held until the commit.
-      written.parts.splice(0, written.parts.length - newestWorth(mostText, written.parts))
+      written.chunks.push(...write(beside, row?.id as number | undefined, known, change, item.source, now))
+      // What would be forgotten at once is not kept in memory until the commit.
+      written.chunks.splice(0, written.chunks.length - newestWorth(mostText, written.chunks))
       totals.push(...(change.totals ?? []))
     } else if (row !== undefined && item.source !== undefined && known?.firstSeenBy[item.source] === undefined) {
       const firstSeenBy = { ...known?.firstSeenBy, [item.source]: now }
@@ -124,7 +124,7 @@ function transact(beside: Beside, work: readonly RunWork[], processed: Processed
   return written
 }
 
-/** A run that was pruned and is heard of again goes on from what is remembered of it. */
+/** A run that was pruned and is observed again goes on from its tombstone. */
 function reviveRow(beside: Beside, key: RunKey, now: number): Row | undefined {
   const { db } = beside.waiting
   const memory = takeMemory(db, key)
@@ -177,10 +177,10 @@ function write(
   const writes = jobWrites(change, known)
   writeJobs(db, id, writes)
   if (changesListing(known?.run, run)) listings.note(id, run, now)
-  const parts = (change.pending ?? []).map(owed => owe(db, id, owed, writes.told, now))
+  const chunks = (change.pending ?? []).map(one => addToOutbox(db, id, one, writes.inChunks, now))
   noteTriggers(db, id, run.key.instance, change.jobs)
   changeAsking(db, id, change.enrichment)
-  return parts
+  return chunks
 }
 
 function writeJobs(db: Database, runId: number, { rows, marks }: JobWrites): void {
@@ -189,31 +189,30 @@ function writeJobs(db: Database, runId: number, { rows, marks }: JobWrites): voi
     `INSERT INTO jobs (run_id, job_id, record, times, snapshot) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT (run_id, job_id) DO UPDATE SET record = excluded.record, times = excluded.times, snapshot = excluded.snapshot`,
   )
-  for (const { id, snapshot: frozen } of marks)
-    mark.run(frozen === undefined ? null : JSON.stringify(frozen), runId, id)
-  for (const { id, record, times, snapshot: frozen } of rows) {
-    const text = frozen === undefined ? null : JSON.stringify(frozen)
+  for (const { id, snapshot } of marks) mark.run(snapshot === undefined ? null : JSON.stringify(snapshot), runId, id)
+  for (const { id, record, times, snapshot } of rows) {
+    const text = snapshot === undefined ? null : JSON.stringify(snapshot)
     put.run(runId, id, JSON.stringify(record), JSON.stringify(times), text)
   }
 }
 
-function owe(
+function addToOutbox(
   db: Database,
   runId: number,
-  { chunk: part, to }: PendingChunk,
-  told: JobWrites['told'],
+  { chunk, to }: PendingChunk,
+  told: JobWrites['inChunks'],
   now: number,
 ): RecentChunk {
-  const view = JSON.stringify(part)
-  const [first, last] = toldRange(part, told) ?? [null, null]
+  const view = JSON.stringify(chunk)
+  const [first, last] = restorableRange(chunk, told) ?? [null, null]
   const { lastInsertRowid } = db
     .prepare(
       'INSERT INTO chunks (run_id, attempt, number, content, snapshot_at, first_job, last_job) VALUES (?, ?, ?, ?, ?, ?, ?)',
     )
-    .run(runId, part.attempt, part.number, view, now, first, last)
+    .run(runId, chunk.attempt, chunk.number, view, now, first, last)
   const insert = db.prepare(
     `INSERT INTO outbox (chunk_id, signal, destination, state, pending_since, due_at) VALUES (?, ?, ?, 'pending', ?, ?)`,
   )
   for (const { signal, destination } of to) insert.run(lastInsertRowid, signal, destination, now, now)
-  return { id: Number(lastInsertRowid), chunk: part, size: view.length }
+  return { id: Number(lastInsertRowid), chunk, size: view.length }
 }
