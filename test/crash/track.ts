@@ -149,7 +149,6 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
         ...env,
         PIPESPAN_LISTEN: `127.0.0.1:${port}`,
         OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-        OTEL_EXPORTER_OTLP_TIMEOUT: '1000',
         ...(options.storeUrl === undefined ? {} : { PIPESPAN_STORE_URL: options.storeUrl }),
       },
       ['--import', killSwitchOf(options.storeUrl)],
