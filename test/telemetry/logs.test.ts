@@ -4,9 +4,12 @@ import { ProtobufLogsSerializer } from '@opentelemetry/otlp-transformer'
 import { describe, expect, it } from 'vitest'
 import { decodeLogs } from '../../src/demo/otlp-logs.ts'
 import { profiles } from '../../src/platform/profile.ts'
-import { encodeLogs, logsAsJson } from '../../src/telemetry/encode.ts'
+import { encode, encodeLogs, logsAsJson } from '../../src/telemetry/encode.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
-import { readableRecords, readableSpans } from './sdk.ts'
+import { readableRecord, readableRecords, readableSpans, sdkResource } from './sdk.ts'
+import { logsRequest } from '../../src/telemetry/otlp/messages.ts'
+import { schemaUrl } from '../../src/telemetry/mapping/semconv.ts'
+import { toLogs, toRecords } from '../../src/telemetry/logs.ts'
 import { frozenPart } from './arbitraries.ts'
 import { officially } from './official.ts'
 import { readable } from './golden.ts'
@@ -62,6 +65,26 @@ describe('a log record', () => {
       }),
       runs(300),
     )
+  })
+
+  it('may be an event, and one resource may have records of several scopes', () => {
+    const [chunk] = stories.success!
+    const [first, ...others] = toRecords(chunk!, settings).map(record => ({ ...record, attributes: [] }))
+    const event = { ...first!, eventName: 'pipespan.section' }
+    const inside = { name: 'pipespan.job', version: '1.2.3' }
+    const logs = toLogs(chunk!, settings)!
+    const scopeLogs = [
+      { ...logs.scopeLogs[0]!, logRecords: others },
+      { scope: inside, logRecords: [event], schemaUrl },
+    ]
+    const request = { resourceLogs: [{ ...logs, scopeLogs }] }
+    const resource = sdkResource(chunk!, settings)
+    const official = ProtobufLogsSerializer.serializeRequest([
+      ...others.map(record => readableRecord(record, resource)),
+      readableRecord(event, resource, { ...inside, schemaUrl }),
+    ])
+    expect(Buffer.from(encode(logsRequest, request)).equals(official!)).toBe(true)
+    expect(JSON.stringify(logsRequest.json(request))).toContain('"eventName":"pipespan.section"')
   })
 
   it('of a supplement is the late job alone', () => {

@@ -19,6 +19,7 @@ import { at, event, job } from '../flow/world.ts'
 import { frozenPart } from './arbitraries.ts'
 import { readable } from './golden.ts'
 import { stories } from './stories.ts'
+import type { NumberPoint } from '../../src/telemetry/otlp/messages.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 
 const settings = telemetrySettings({ profiles })
@@ -181,21 +182,38 @@ describe('the bytes of metrics', () => {
     )
   })
 
-  it('carry exemplars where there are any', () => {
-    const exemplar = { timeUnixNano: at(5), asInt: 7, traceId: 'ab'.repeat(16), spanId: 'cd'.repeat(8) }
-    const [metrics] = stories.success!.flatMap(part => toDelta(part, settings) ?? [])
-    const point = {
-      attributes: [],
-      startTimeUnixNano: at(0),
-      timeUnixNano: at(9),
-      asInt: 7,
-      exemplars: [{ ...exemplar, filteredAttributes: attributesFrom({ branch: 'main' }) }],
+  it.each([
+    ['a gauge', (point: NumberPoint) => ({ gauge: { dataPoints: [point] } })],
+    ['a sum', (point: NumberPoint) => ({ sum: { aggregationTemporality: 1, isMonotonic: true, dataPoints: [point] } })],
+    [
+      'a histogram',
+      ({ asInt, ...point }: NumberPoint) => {
+        const buckets = { count: 1, sum: asInt!, bucketCounts: [0, 1], explicitBounds: [5] }
+        return { histogram: { aggregationTemporality: 1, dataPoints: [{ ...point, ...buckets }] } }
+      },
+    ],
+  ])('carry the exemplars of %s', (_what, data) => {
+    const time = { startTimeUnixNano: at(0), timeUnixNano: at(9) }
+    const span = { timeUnixNano: at(5), traceId: 'ab'.repeat(16), spanId: 'cd'.repeat(8) }
+    const exemplars = [
+      { ...span, asInt: 7, filteredAttributes: attributesFrom({ branch: 'main' }) },
+      { timeUnixNano: at(6), asDouble: 0.5, filteredAttributes: [] },
+    ]
+    const metric = {
+      ...{ name: 'runs', description: 'Runs.', unit: '{run}' },
+      ...data({ ...time, asInt: 7, exemplars, attributes: [] }),
     }
-    const sum = { aggregationTemporality: 1, isMonotonic: true, dataPoints: [point] }
-    const metric = { name: 'runs', description: 'Runs.', unit: '{run}', sum }
+    const [metrics] = stories.success!.flatMap(part => toDelta(part, settings) ?? [])
     const message = { ...metrics!, scopeMetrics: [{ ...metrics!.scopeMetrics[0]!, metrics: [metric] }] }
     const [decoded] = decodeMetrics(encodeResourceMetrics([message]))
-    const expected = { value: 7, nanos: BigInt(at(5)) * 1_000_000n, traceId: 'ab'.repeat(16), spanId: 'cd'.repeat(8) }
-    expect(decoded!.points).toMatchObject([{ exemplars: [expected] }])
+    const nanos = (millis: number) => BigInt(millis) * 1_000_000n
+    const received = [
+      {
+        ...{ value: 7, nanos: nanos(at(5)), traceId: span.traceId, spanId: span.spanId },
+        attributes: { branch: 'main' },
+      },
+      { value: 0.5, nanos: nanos(at(6)), traceId: undefined, spanId: undefined, attributes: {} },
+    ]
+    expect(decoded!.points).toMatchObject([{ exemplars: received }])
   })
 })

@@ -11,6 +11,7 @@ import { toSpans } from '../../src/telemetry/traces.ts'
 import { resourceAttributesOf } from '../../src/telemetry/resource.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { LogRecord, ResourceMetrics, Span } from '../../src/telemetry/otlp/messages.ts'
+import type { InstrumentationScope } from '@opentelemetry/core'
 import type { ReadableLogRecord } from '@opentelemetry/sdk-logs'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
 import type { Resource } from '@opentelemetry/resources'
@@ -64,7 +65,11 @@ export function readableSpan(span: Span, resource: Resource): ReadableSpan {
   return readable
 }
 
-function readableRecord(record: LogRecord, resource: Resource): ReadableLogRecord {
+export function readableRecord(
+  record: LogRecord,
+  resource: Resource,
+  own: InstrumentationScope = instrumentationScope,
+): ReadableLogRecord {
   const readable = {
     hrTime: millisToHrTime(record.timeUnixNano),
     hrTimeObserved: millisToHrTime(record.observedTimeUnixNano),
@@ -72,9 +77,10 @@ function readableRecord(record: LogRecord, resource: Resource): ReadableLogRecor
     severityNumber: record.severityNumber,
     severityText: record.severityText,
     body: record.body,
+    ...(record.eventName === undefined ? {} : { eventName: record.eventName }),
     attributes: plainAttributes(record.attributes),
     droppedAttributesCount: 0,
-    instrumentationScope,
+    instrumentationScope: own,
     resource,
   }
   // The messages have the protocol's numbers where the SDK has enumerations of the same.

@@ -77,6 +77,7 @@ const logRecord = message({
   traceId: [9, hex],
   spanId: [10, hex],
   observedTimeUnixNano: [11, instant],
+  eventName: [12, optional(string)],
 })
 
 const exemplars = repeated(
