@@ -58,7 +58,7 @@ it.each(isFull ? [...short, ...full] : short)(
     const settings = {
       PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken,
       PIPESPAN_WEBHOOK_TOKEN: undefined,
-      PIPESPAN_TRUST_PROXY: forwarded ? platform : undefined,
+      PIPESPAN_TRUST_PROXY: forwarded ? 'true' : undefined,
     }
     // As docs/operating.md says for a small container.
     const daemon = Daemon.launch(settings, mebibytes === 256 ? ['--max-old-space-size=128'] : [])
