@@ -31,7 +31,10 @@ export async function fetchRun(
   const { instance, pipelineId } = key
   const about = { instance, project: project.facts }
   if (detail === 'details' && isAtEnd(run)) {
-    return normalizeRest({ ...about, pipelineId, ...(await fetchDetails(run, call, options, bridgesAreListed(run))) })
+    const details = await fetchDetails(run, call, options, bridgesAreListed(run))
+    if (!mayBeMisconfigured(run, details)) return normalizeRest({ ...about, pipelineId, ...details })
+    const pipeline = await options.client.pipeline(project.facts.id, pipelineId, call)
+    return normalizeRest({ ...about, pipeline, ...details })
   }
   const pipeline = await options.client.pipeline(project.facts.id, pipelineId, call)
   const state = normalizeRest({ ...about, pipeline })
@@ -69,6 +72,16 @@ async function fetchDetails(
 /** True where the newest webhook lists the bridges: what an earlier one listed may be old. */
 function bridgesAreListed({ pipeline }: Run): boolean {
   return pipeline !== undefined && versionOfField(pipeline.record, 'bridgesAreListed') === pipeline.record.version
+}
+
+/** A pipeline that failed without any job: why, only the pipeline itself says. */
+function mayBeMisconfigured(
+  { pipeline, jobs }: Run,
+  asked: { readonly jobs: readonly RestJob[]; readonly bridges: readonly RestBridge[] },
+): boolean {
+  const { status, yamlErrors } = pipeline?.record.facts ?? {}
+  const hasJobs = jobs.size > 0 || asked.jobs.length > 0 || asked.bridges.length > 0
+  return status === 'failed' && yamlErrors === undefined && !hasJobs
 }
 
 function isOver(run: Run): boolean {

@@ -16,6 +16,10 @@ export interface JobSnapshot extends JobView {
   readonly end: Millis
   /** A higher job id of the same name exists in the run. */
   readonly retried: boolean
+  /** On the critical path of its attempt. Absent, as the slack is, where that was not known: in supplements, and where it never ran. */
+  readonly critical?: true | undefined
+  /** How much later it could have ended without its attempt ending later, ms. */
+  readonly slack?: Millis | undefined
   /** Appended to the span id's input, for every span of a job after its first. */
   readonly salt?: string | undefined
 }
@@ -37,6 +41,8 @@ export interface PipelineSnapshot {
   readonly failures: readonly string[]
   /** Number of jobs and bridges of this attempt, over all chunks. */
   readonly jobCount: number
+  /** How long the jobs of this attempt ran, added up, over all chunks, ms; bridges run nowhere. */
+  readonly computeMs?: number | undefined
   /** Of the jobs of all chunks. Only in chunk 1 of several: a single chunk has all jobs itself. */
   readonly durations?: readonly StageDurations[] | undefined
 }

@@ -1,4 +1,4 @@
-// How long jobs ran, stage by stage: what metrics are made from.
+// How long jobs ran, by themselves and stage by stage: what metrics are made from.
 import { isFinished } from './status.ts'
 import type { JobView } from './job.ts'
 
@@ -22,6 +22,11 @@ export function durationsByStage(jobs: readonly JobView[]): StageDurations[] {
     else known.push(seconds)
   }
   return [...stages].map(([stage, seconds]) => ({ stage, seconds }))
+}
+
+/** In which it took a runner's time; undefined for a bridge, which runs nowhere, and for a job that never ran or still runs. */
+export function computeSeconds(job: JobView): number | undefined {
+  return job.kind === 'bridge' ? undefined : secondsOf(job)
 }
 
 /** As the platform reports it, else by its times; undefined for a job that never ran or still runs. */

@@ -86,6 +86,7 @@ const ofOneRun = [
   'failureReason',
   'runner',
   'artifacts',
+  'artifactSizes',
   'coverage',
   'downstream',
 ] as const

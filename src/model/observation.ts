@@ -46,6 +46,10 @@ export interface JobFacts {
   readonly user?: Person | undefined
   readonly runner?: Runner | undefined
   readonly artifacts?: { readonly filename: string; readonly size?: number | undefined } | undefined
+  /** Bytes by type, as the platform names the types; `logArtifact` is the job's log. */
+  readonly artifactSizes?: Readonly<Record<string, number>> | undefined
+  /** The tags that it asks of its runner. */
+  readonly tags?: readonly string[] | undefined
   readonly environment?: Environment | undefined
   /** Percent. */
   readonly coverage?: number | undefined
@@ -53,6 +57,9 @@ export interface JobFacts {
   /** A bridge's child pipeline. */
   readonly downstream?: { readonly pipelineId: number; readonly projectId?: number | undefined } | undefined
 }
+
+/** The type under which the platform lists a job's log among its artifacts. */
+export const logArtifact = 'trace'
 
 export interface JobTimes {
   readonly createdAt?: Millis | undefined
@@ -83,7 +90,12 @@ export interface MergeRequest {
   readonly iid: number
   readonly title?: string | undefined
   readonly state?: string | undefined
+  readonly draft?: boolean | undefined
+  readonly sourceBranch?: string | undefined
   readonly targetBranch?: string | undefined
+  readonly url?: string | undefined
+  /** Its source branch is another project's. */
+  readonly fork?: boolean | undefined
 }
 
 /** The facts of the pipeline besides its times. Undefined means: this source did not say. */
@@ -106,6 +118,8 @@ export interface PipelineFacts {
   readonly url?: string | undefined
   readonly user?: Person | undefined
   readonly commit?: { readonly id?: string | undefined; readonly message?: string | undefined } | undefined
+  /** When the commit was committed. */
+  readonly committedAt?: Millis | undefined
   readonly mergeRequest?: MergeRequest | undefined
   readonly sourcePipeline?: SourcePipeline | undefined
   readonly rootPipelineId?: number | undefined
@@ -113,6 +127,8 @@ export interface PipelineFacts {
   readonly bridgesAreListed?: boolean | undefined
   /** Percent. */
   readonly coverage?: number | undefined
+  /** Why no job could be made of the pipeline's configuration. */
+  readonly yamlErrors?: string | undefined
   /** A validated W3C traceparent the pipeline was started with (only under `PIPESPAN_TRACEPARENT=true`). */
   readonly traceparent?: string | undefined
 }

@@ -1,5 +1,6 @@
 // Taking a snapshot: the chunks that will be sent for an attempt or for supplements, and the run as it is afterwards. Pure.
-import { durationsByStage } from './durations.ts'
+import { computeSeconds, durationsByStage } from './durations.ts'
+import { criticalPath } from './critical-path.ts'
 import { finishOf, newestByName } from './attempt.ts'
 import { snapshotVersion, type JobSnapshot, type Chunk, type PipelineSnapshot } from './chunk.ts'
 import { newestSecondOf } from './versioned.ts'
@@ -40,8 +41,9 @@ export function snapshotAttempt(
   const pipelineSnapshot: PipelineSnapshot = {
     ...portrait(run, start, finish, incomplete),
     jobCount: views.length,
+    computeMs: Math.round(views.reduce((sum, view) => sum + (computeSeconds(view) ?? 0), 0) * 1_000),
   }
-  const groups = dividedByBytes(jobSnapshots(run, jobs, views, attempt, finish), options)
+  const groups = dividedByBytes(withSlack(jobSnapshots(run, jobs, views, attempt, finish)), options)
   const first = groups.length > 1 ? { ...pipelineSnapshot, durations: durationsByStage(views) } : pipelineSnapshot
   const chunks = groups.map((group, index) =>
     chunkOf(run, attempt, index + 1, 'attempt', trace, index === 0 ? first : pipelineSnapshot, group),
@@ -137,6 +139,17 @@ function jobSnapshots(
     const job = jobs[at]
     return job?.snapshot === undefined ? taken : Object.assign(taken, { salt: saltOf(job, attempt) })
   })
+}
+
+/** The jobs themselves, those that ran with their place in the attempt's course. */
+function withSlack(jobs: JobSnapshot[]): JobSnapshot[] {
+  const ran = jobs.filter(job => job.startedAt !== undefined)
+  const { ids, slack } = criticalPath(ran)
+  const critical = new Set(ids)
+  for (const job of ran) {
+    Object.assign(job, { slack: slack.get(job.id) }, critical.has(job.id) ? { critical: true } : {})
+  }
+  return jobs
 }
 
 /** A later span of a job is salted by its attempt; a second span within one attempt also by its own number. */

@@ -1,5 +1,5 @@
 // The rows of a waterfall: a family's pipelines, stages and jobs in order, each with its place in time. Pure.
-import { criticalPath, type CriticalPath, type Ran } from './critical-path.ts'
+import { criticalPath, type CriticalPath, type Ran } from '../model/critical-path.ts'
 import { drawnRows } from './waterfall-choice.ts'
 import { platformNow } from './run-card.ts'
 import type { FamilyMember } from './family.ts'

@@ -46,6 +46,12 @@ export const readFlag: Read<boolean> = value => (typeof value === 'boolean' ? va
 export const readSeconds: Read<number> = value =>
   typeof value === 'number' && value >= 0 && value <= longestSeconds ? value : undefined
 
+/** Percent, as a number or as the digits that a pipeline spells it in. */
+export const readPercent: Read<number> = value => {
+  const percent = typeof value === 'string' && /^\d{1,15}(\.\d{1,15})?$/.test(value) ? Number(value) : value
+  return typeof percent === 'number' && Number.isFinite(percent) && percent >= 0 ? percent : undefined
+}
+
 /** A count of bytes or the like. */
 export const readCount: Read<number> = value =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined

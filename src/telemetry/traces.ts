@@ -1,6 +1,7 @@
 // How a pipeline looks as a trace: one span for it, one for each of its jobs and bridges.
 import { SpanKind, TraceFlags, type SpanContext } from '@opentelemetry/api'
 import { attributesOf, type AttributeStyle } from './attributes.ts'
+import { cut, defaultValueLengthLimit } from './attribute-policy.ts'
 import { carriesPipeline, type Chunk } from '../model/chunk.ts'
 import { jobAttributes, jobSubjects, type JobSubject } from './mapping/job.ts'
 import {
@@ -22,7 +23,6 @@ import { CICD_PIPELINE_ACTION_NAME_VALUE_RUN, schemaUrl } from './mapping/semcon
 import { scope } from './otlp/scope.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import type { Link, ResourceSpans, Span, SpanStatus } from './otlp/messages.ts'
-import type { Outcome } from './mapping/statuses.ts'
 import type { Status } from '../model/status.ts'
 
 /** The spans of a chunk with their resource; undefined where the chunk has none. */
@@ -78,7 +78,7 @@ function pipelineSpan(
     droppedAttributesCount: 0,
     events: [],
     droppedEventsCount: 0,
-    status: statusOf(chunk.pipeline.facts.status, pipelineOutcome(chunk)),
+    status: statusOf(chunk.pipeline.facts.status, refusalOf(chunk) ?? pipelineOutcome(chunk).reason),
     links: linksOfPipeline(chunk).map(link => toLink(link, style)),
     droppedLinksCount: 0,
     flags: flagsOf(parent),
@@ -100,7 +100,7 @@ function jobSpan(subject: JobSubject, times: SpanTimes, pipeline: SpanContext, s
     droppedAttributesCount: 0,
     events: [],
     droppedEventsCount: 0,
-    status: statusOf(job.status, outcome),
+    status: statusOf(job.status, outcome.reason),
     links: linksOfJob(chunk, job).map(link => toLink(link, style)),
     droppedLinksCount: 0,
     flags: flagsOf(pipeline),
@@ -125,8 +125,14 @@ function flagsOf(other: SpanContext | undefined): number {
 /** StatusCode of the protocol. */
 export const statusCodes = { unset: 0, ok: 1, error: 2 } as const
 
+/** A status's message is no attribute, and has the length of a long one. */
+function refusalOf({ pipeline }: Chunk): string | undefined {
+  const said = notBlank(pipeline.facts.yamlErrors)
+  return said === undefined ? undefined : cut(said, defaultValueLengthLimit)
+}
+
 /** `success` OK; `failed` and `canceled` ERROR, with the reason where there is one; all else UNSET. */
-function statusOf(status: Status, { reason }: Outcome): SpanStatus {
+function statusOf(status: Status, reason: string | undefined): SpanStatus {
   switch (status) {
     case 'success':
       return { code: statusCodes.ok }

@@ -38,6 +38,10 @@ const jobFields = {
   user: maybe(person),
   runner: maybe(runner),
   artifacts: maybe(fc.record({ filename: text, size: maybe(number) })),
+  artifactSizes: maybe(fc.dictionary(fc.constantFrom('trace', 'archive', 'junit'), number)),
+  tags: maybe(fc.array(text, { maxLength: 3 })),
+  critical: maybe(fc.constant(true as const)),
+  slack: maybe(number),
   environment: maybe(fc.record({ name: text, action: maybe(text), deploymentTier: maybe(text) })),
   coverage: maybe(number),
   url: maybe(text),
@@ -67,7 +71,7 @@ const facts = fc.record({
   sha: maybe(text),
   beforeSha: maybe(text),
   tag: maybe(fc.boolean()),
-  source: maybe(text),
+  source: maybe(fc.oneof(text, fc.constantFrom('push', 'merge_request_event'))),
   detailedStatus: maybe(text),
   stages: maybe(fc.array(text, { maxLength: 3 })),
   duration: maybe(number),
@@ -77,9 +81,22 @@ const facts = fc.record({
   user: maybe(person),
   commit: maybe(fc.record({ id: maybe(text), message: maybe(text) })),
   mergeRequest: maybe(
-    fc.record({ id: maybe(id), iid: id, title: maybe(text), state: maybe(text), targetBranch: maybe(text) }),
+    fc.record({
+      id: maybe(id),
+      iid: id,
+      title: maybe(text),
+      state: maybe(fc.oneof(text, fc.constantFrom('opened', 'merged'))),
+      draft: maybe(fc.boolean()),
+      sourceBranch: maybe(text),
+      targetBranch: maybe(text),
+      url: maybe(text),
+      fork: maybe(fc.boolean()),
+    }),
   ),
   sourcePipeline: maybe(fc.record({ pipelineId: id })),
+  committedAt: maybe(time.map(Math.round)),
+  coverage: maybe(fc.constantFrom(0, 71.5, 88, Number.NaN)),
+  yamlErrors: maybe(text),
 })
 
 export const traceContext: fc.Arbitrary<Chunk['trace']> = fc.record({
@@ -110,6 +127,7 @@ export const frozenPart: fc.Arbitrary<Chunk> = fc.record({
     incomplete: fc.boolean(),
     failures: fc.array(reason, { maxLength: 3 }),
     jobCount: fc.nat(),
+    computeMs: maybe(number),
   }),
   jobs: fc.uniqueArray(frozenJob, { maxLength: 3, selector: ({ id: jobId }) => jobId }),
 })

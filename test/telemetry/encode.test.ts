@@ -50,7 +50,8 @@ function spans({ resourceSpans }: Decoded): Decoded['resourceSpans'][number]['sc
 
 function withCoverage(coverage: number, profile = 'generic'): Chunk {
   const trace = { ...success.trace, profile }
-  return { ...success, trace, jobs: success.jobs.slice(0, 1).map(job => ({ ...job, coverage })) }
+  const pipeline = { ...success.pipeline, facts: { ...success.pipeline.facts, coverage: undefined } }
+  return { ...success, trace, pipeline, jobs: success.jobs.slice(0, 1).map(job => ({ ...job, coverage })) }
 }
 
 function coverageIn(message: Decoded): unknown[] {

@@ -5,9 +5,9 @@ import {
   errorTypeOf,
   outcomeOfJob,
   outcomeOfPipeline,
-  resultOfReason,
   stateOf,
 } from '../../src/telemetry/mapping/statuses.ts'
+import { meaningOf } from '../../src/telemetry/mapping/failure-reasons.ts'
 
 describe('a status', () => {
   it.each([
@@ -36,7 +36,7 @@ describe('a status', () => {
 
 describe('a failure reason', () => {
   it.each(['job_execution_timeout', 'stuck_or_timeout_failure', 'stale_schedule'])('%s is a timeout', reason => {
-    expect(resultOfReason(reason)).toBe('timeout')
+    expect(meaningOf(reason).result).toBe('timeout')
   })
 
   it.each([
@@ -49,14 +49,14 @@ describe('a failure reason', () => {
     ...['insufficient_bridge_permissions', 'insufficient_upstream_permissions'],
     ...['reached_max_descendant_pipelines_depth', 'reached_max_pipeline_hierarchy_size'],
   ])('%s is an error of the system', reason => {
-    expect(resultOfReason(reason)).toBe('error')
+    expect(meaningOf(reason).result).toBe('error')
   })
 
   it.each([
     ...['script_failure', 'unknown_failure', 'deployment_rejected', 'failed_outdated_deployment_job'],
     ...['forward_deployment_failure', 'protected_environment_failure', 'a_reason_of_tomorrow', ''],
   ])('%j is a failure', reason => {
-    expect(resultOfReason(reason)).toBe('failure')
+    expect(meaningOf(reason).result).toBe('failure')
   })
 })
 

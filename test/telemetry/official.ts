@@ -4,7 +4,9 @@ import type { Attributes } from '@opentelemetry/api'
 
 /** In protobuf a name is followed by: field 2, 9 bytes, and in these field 4 (a double) of AnyValue. */
 const doubles = ['coverage'].map(tail => Buffer.concat([Buffer.from(tail), Buffer.from([0x12, 0x09, 0x21])]))
-const nanos = ['job.created_at', '.cicd.pipeline.task.run.created_at'].map(name => Buffer.from(`${name}\u0012`))
+const nanos = ['job.created_at', '.cicd.pipeline.task.run.created_at', '.cicd.pipeline.run.committed_at'].map(name =>
+  Buffer.from(`${name}\u0012`),
+)
 
 /** A whole double goes in as its neighbour above, which is no whole number; its last bit is cleared in the bytes. */
 export function officially<T extends { readonly attributes: Attributes }>(
@@ -41,8 +43,8 @@ function putExact(varint: Buffer): void {
 
 function withNeighbours(attributes: Attributes): Attributes {
   const moved = Object.entries(attributes).map(([key, value]) => {
-    const isWholeDouble = key.endsWith('job.coverage') || key.endsWith('task.run.coverage')
-    return [key, isWholeDouble && Number.isInteger(value) ? neighbour(value as number, 1n) : value]
+    const isDouble = key.endsWith('coverage')
+    return [key, isDouble && Number.isInteger(value) ? neighbour(value as number, 1n) : value]
   })
   return Object.fromEntries(moved) as Attributes
 }

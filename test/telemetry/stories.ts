@@ -127,7 +127,11 @@ function success(): Chunk[] {
       101,
       'build',
       'compile',
-      { ...ran(58.35, 2), artifacts: { filename: 'artifacts.zip', size: 48_211 } },
+      {
+        ...ran(58.35, 2),
+        artifacts: { filename: 'artifacts.zip', size: 48_211 },
+        artifactSizes: { archive: 48_211, metadata: 164, trace: 9_377 },
+      },
       { createdAt: at(0, 1), startedAt: at(0, 3), finishedAt: at(1, 1) },
     ),
     job(
@@ -146,7 +150,8 @@ function success(): Chunk[] {
     ),
     job(102, 'build', 'lint', ran(12, 2.5), { createdAt: at(0, 1), startedAt: at(0, 3), finishedAt: at(0, 15) }),
   ]
-  const facts = { ...main, url: 'https://git.example.com/shop/backend/checkout/-/pipelines/9001' }
+  const url = 'https://git.example.com/shop/backend/checkout/-/pipelines/9001'
+  const facts = { ...main, url, coverage: 79.75, committedAt: at(-2) }
   return tell([[told({ id: 9001, facts, times: { createdAt: at(0), finishedAt: at(4, 10) }, jobs })]]).parts
 }
 
@@ -280,7 +285,19 @@ function mergeRequest(): Chunk[] {
     beforeSha: '0000000000000000000000000000000000000000',
     tag: false,
     source: 'merge_request_event',
-    mergeRequest: { id: 8800, iid: 88, title: 'Round totals', state: 'opened', targetBranch: 'main' },
+    user: { id: 90, username: 'project_42_bot_5e1f' },
+    committedAt: at(39),
+    mergeRequest: {
+      id: 8800,
+      iid: 88,
+      title: 'Draft: Round totals',
+      state: 'opened',
+      draft: true,
+      sourceBranch: 'round-totals',
+      targetBranch: 'main',
+      url: 'https://git.example.com/shop/backend/checkout/-/merge_requests/88',
+      fork: true,
+    },
   }
   const unit = job(501, 'test', 'unit', {}, { startedAt: at(40, 2), finishedAt: at(40, 32) })
   return tell([[told({ id: 9006, facts, times: { createdAt: at(40), finishedAt: at(40, 33) }, jobs: [unit] })]]).parts
@@ -341,7 +358,7 @@ function unknown(): Chunk[] {
   })
   const broken = told({
     id: 9011,
-    facts: { status: 'failed', ref: 'main', sha, source: 'schedule' },
+    facts: { status: 'failed', ref: 'main', sha, source: 'schedule', yamlErrors: 'jobs config should contain a job' },
     times: { createdAt: at(92) + 1, finishedAt: at(92) },
   })
   return [...tell([[tomorrow]]).parts, ...tell([[broken]]).parts]

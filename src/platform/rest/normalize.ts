@@ -12,6 +12,9 @@ import type {
   Runner,
 } from '../../model/observation.ts'
 
+/** Artifacts of one job that are looked at; the platform knows some forty types. */
+const mostArtifacts = 100
+
 /** What other answers have of the pipeline: its place in its family, its merge request, its traceparent. */
 export type KnownBesides = Pick<PipelineFacts, 'mergeRequest' | 'sourcePipeline' | 'rootPipelineId' | 'traceparent'>
 
@@ -52,6 +55,7 @@ export function normalizeRest(answers: RestAnswers): Observation {
         ...pipelineFacts(pipeline),
         stages: answers.jobs === undefined ? undefined : stagesOf(jobs),
         commit: commitOf(pipeline, answers.jobs ?? []),
+        committedAt: committedAt(pipeline, answers.jobs ?? []),
         mergeRequest: mergeRequestOfRef(pipeline.ref),
         ...besides,
       }),
@@ -101,13 +105,20 @@ function pipelineFacts(pipeline: RestPipeline): PipelineFacts {
     url: pipeline.web_url,
     user: pipeline.user && anyKnown(pipeline.user),
     coverage: pipeline.coverage,
+    yamlErrors: pipeline.yaml_errors,
   }
 }
 
 /** Only jobs have the message; without it the commit is left out, so that a webhook's message stays. */
 function commitOf(pipeline: RestPipeline, jobs: readonly RestJob[]): PipelineFacts['commit'] {
   const commit = jobs.find(job => job.commit?.message !== undefined && job.commit.id === pipeline.sha)?.commit
-  return commit && known(commit)
+  return commit && known({ id: commit.id, message: commit.message })
+}
+
+/** A pipeline says it on the newest platforms only; its jobs, of the same commit, say it on all. */
+function committedAt(pipeline: RestPipeline, jobs: readonly RestJob[]): number | undefined {
+  const ofJob = jobs.find(job => job.commit?.committed_date !== undefined && job.commit.id === pipeline.sha)
+  return pipeline.committed_at ?? ofJob?.commit?.committed_date
 }
 
 /** Jobs are created stage by stage, so the order of their ids is the order of the stages; retries only come later. */
@@ -116,7 +127,8 @@ function stagesOf(jobs: readonly ObservedJob[]): string[] {
 }
 
 function observedJob(job: RestJob): ObservedJob {
-  return observed(job, { ...jobFacts('job', job), runner: runnerOf(job), artifacts: archiveOf(job) })
+  const artifacts = { artifacts: archiveOf(job), artifactSizes: sizesOf(job) }
+  return observed(job, { ...jobFacts('job', job), ...artifacts, runner: runnerOf(job), tags: job.tag_list })
 }
 
 function observedBridge(bridge: RestBridge): ObservedJob {
@@ -162,5 +174,14 @@ function runnerOf({ runner }: RestJob): Runner | undefined {
 
 function archiveOf(job: RestJob): JobFacts['artifacts'] {
   const archive = job.artifacts_file ?? job.artifacts?.find(artifact => artifact.file_type === 'archive')
-  return archive && known({ filename: archive.filename, size: archive.size })
+  return archive?.filename === undefined ? undefined : known({ filename: archive.filename, size: archive.size })
+}
+
+/** Bytes by type; several of one type add up. Undefined where none has a size. */
+function sizesOf({ artifacts = [] }: RestJob): JobFacts['artifactSizes'] {
+  const sizes = new Map<string, number>()
+  for (const { file_type: type, size } of artifacts.slice(0, mostArtifacts)) {
+    if (size !== undefined) sizes.set(type, (sizes.get(type) ?? 0) + size)
+  }
+  return sizes.size === 0 ? undefined : Object.fromEntries(sizes)
 }

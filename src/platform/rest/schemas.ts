@@ -6,6 +6,7 @@ import {
   wireCount,
   wireId,
   wireMessage,
+  wirePercent,
   wireSeconds,
   wireStatus,
   wireText,
@@ -24,18 +25,7 @@ const flag = maybe(
     .nullable()
     .transform(value => value ?? false),
 )
-/** Percent, as a number or as the digits that a pipeline spells it in. */
-const percent = maybe(
-  z
-    .union([
-      z.number(),
-      z
-        .string()
-        .regex(/^\d+(\.\d+)?$/)
-        .transform(Number),
-    ])
-    .pipe(z.number().nonnegative()),
-)
+const percent = maybe(wirePercent)
 
 const person = maybe(z.object({ id: maybe(wireId), username: text }))
 
@@ -50,6 +40,8 @@ export const restPipeline = z.object({
   ref: text,
   sha: text,
   before_sha: text,
+  yaml_errors: maybe(wireMessage),
+  committed_at: time,
   tag: flag,
   web_url: maybe(wireUrl),
   user: person,
@@ -78,10 +70,17 @@ const processable = {
   failure_reason: text,
   web_url: maybe(wireUrl),
   user: person,
-  commit: maybe(z.object({ id: wireText, message: maybe(wireMessage) })),
+  commit: maybe(z.object({ id: wireText, message: maybe(wireMessage), committed_date: time })),
 }
 
 const archive = z.object({ filename: wireText, size: maybe(wireCount) })
+
+/** Types of a later platform pass, as long as they are words. */
+const artifact = z.object({
+  file_type: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/),
+  filename: maybe(wireText),
+  size: maybe(wireCount),
+})
 
 /** `GET /projects/:id/pipelines/:pipeline_id/jobs`. */
 export const restJob = z.object({
@@ -94,11 +93,7 @@ export const restJob = z.object({
   artifacts: maybe(
     z
       .array(z.unknown())
-      .transform(items =>
-        items
-          .map(item => archive.extend({ file_type: z.string() }).safeParse(item).data)
-          .filter(artifact => artifact !== undefined),
-      ),
+      .transform(items => items.map(item => artifact.safeParse(item).data).filter(listed => listed !== undefined)),
   ),
 })
 export type RestJob = z.infer<typeof restJob>

@@ -4,6 +4,7 @@ import {
   readCount,
   readId,
   readMessage,
+  readPercent,
   readSeconds,
   readStatus,
   readText,
@@ -25,6 +26,7 @@ export const wireUrl = wire(readUrl)
 export const wireStatus = wire(readStatus)
 export const wireSeconds = wire(readSeconds)
 export const wireCount = wire(readCount)
+export const wirePercent = wire(readPercent)
 /** Milliseconds of Unix time. */
 export const wireTime = wire(readTime)
 export const wireTexts = wire(readTexts)

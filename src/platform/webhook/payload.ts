@@ -9,6 +9,7 @@ import {
   readId,
   readMessage,
   readObject,
+  readPercent,
   readSeconds,
   readStatus,
   readText,
@@ -16,10 +17,10 @@ import {
   readTime,
   readUrl,
 } from '../wire-read.ts'
-import { anyOf, fieldsOf, record } from './wire-record.ts'
+import { anyOf, fieldsOf } from './wire-record.ts'
 import { objectShape, shapeOf } from './wire-shape.ts'
+import { readMergeRequest } from './merge-request.ts'
 import type {
-  MergeRequest,
   Observation,
   PipelineFacts,
   PipelineTimes,
@@ -61,6 +62,8 @@ const pipelineFacts = fieldsOf<PipelineFacts>({
   protectedRef: ['protected_ref', readFlag],
   url: ['url', readUrl],
   rootPipelineId: ['root_pipeline_id', readId],
+  coverage: ['coverage', readPercent],
+  yamlErrors: ['yaml_errors', readMessage],
 })
 
 const pipelineTimes = fieldsOf<PipelineTimes>({
@@ -80,14 +83,6 @@ const readCommit = anyOf<NonNullable<PipelineFacts['commit']>>({
   message: ['message', readMessage],
 })
 
-const readMergeRequest = record<MergeRequest>(['iid'], {
-  id: ['id', readId],
-  iid: ['iid', readId],
-  title: ['title', readText],
-  state: ['state', readText],
-  targetBranch: ['target_branch', readText],
-})
-
 /** All that anybody reads of a pipeline's or a job's event. */
 export const hookShape = objectShape(
   {
@@ -102,7 +97,7 @@ export const hookShape = objectShape(
     jobs: { items: listedJobShape },
     bridges: { items: listedJobShape },
     user: shapeOf(readPerson),
-    commit: shapeOf(readCommit),
+    commit: objectShape({ timestamp: 'scalar' }, readCommit),
     merge_request: shapeOf(readMergeRequest),
     source_pipeline: objectShape({
       pipeline_id: 'scalar',
@@ -150,6 +145,7 @@ export function readPipelineHook(body: unknown, context: HookContext): HookTold 
   const bridgesAreListed = listedBridges !== undefined
   const user = readPerson(hook.user)
   const commit = readCommit(hook.commit)
+  const committedAt = readTime(readObject(hook.commit)?.timestamp)
   const mergeRequest = readMergeRequest(hook.merge_request)
   const isNew = bridgesAreListed || facts.rootPipelineId !== undefined
   const sourcePipeline = sourcePipelineOf(hook.source_pipeline, isNew, facts.source === 'parent_pipeline')
@@ -159,6 +155,7 @@ export function readPipelineHook(body: unknown, context: HookContext): HookTold 
     status,
     ...(user && { user }),
     ...(commit && { commit }),
+    ...(committedAt !== undefined && { committedAt }),
     ...(mergeRequest && { mergeRequest }),
     ...(sourcePipeline && { sourcePipeline }),
     ...(bridgesAreListed && { bridgesAreListed }),

@@ -1,6 +1,7 @@
 // The attributes of a job or bridge: one table, carried by its span and by its log record alike.
-import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
+import { ATTR_DEPLOYMENT_ENVIRONMENT_NAME, ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import type { JobSnapshot, Chunk } from '../../model/chunk.ts'
+import { artifactsSize, deploymentStatusOf, deploys, failureDomainOf, logSize } from './job-facts.ts'
 import { errorTypeOf, outcomeOfJob, stateOf, type Outcome } from './statuses.ts'
 import {
   ATTR_CICD_PIPELINE_TASK_NAME,
@@ -11,6 +12,8 @@ import {
   ATTR_CICD_WORKER_ID,
   ATTR_CICD_WORKER_NAME,
   ATTR_CICD_WORKER_STATE,
+  ATTR_DEPLOYMENT_NAME,
+  ATTR_DEPLOYMENT_STATUS,
   CICD_WORKER_STATE_VALUE_AVAILABLE,
   CICD_WORKER_STATE_VALUE_OFFLINE,
 } from './semconv.ts'
@@ -36,7 +39,10 @@ const always = 'always'
 const known = 'known'
 const zeroWhenNull = 'always, 0 when null'
 const hasRunner = 'has a runner'
-const deploys = 'deploys to an environment'
+const hasEnvironment = 'deploys to an environment'
+const startsDeployment = "the environment's action is `start`"
+const sizesKnown = 'known from the API'
+const ran = 'it ran; not in a supplement'
 
 /** The conventions have no name for a task's state: it follows theirs for the run. */
 const taskRunState = 'cicd.pipeline.task.run.state'
@@ -61,6 +67,8 @@ export const jobAttributes: readonly AttributeRow<JobSubject>[] = [
   { keys: ['job.failure_reason', 'platform.cicd.pipeline.task.run.failure_reason'], recurs, type: 'string', when: 'failed, and known',
     value: ({ outcome }) => outcome.reason },
   { keys: [ATTR_ERROR_TYPE], recurs, type: 'string', when: 'failed', note: 'the failure reason, else `_OTHER`', value: ({ outcome }) => errorTypeOf(outcome) },
+  { keys: ['platform.cicd.failure.domain'], recurs, type: 'string', when: 'failed', note: '`user`, `platform` or `unknown`, by the failure reason, below',
+    value: ({ outcome }) => failureDomainOf(outcome) },
   { keys: ['job.type', 'platform.cicd.pipeline.task.kind'], recurs, type: 'string', when: 'bridges only', note: '`bridge`',
     value: ({ job }) => (job.kind === 'bridge' ? 'bridge' : undefined) },
   { keys: ['job.created_at', 'platform.cicd.pipeline.task.run.created_at'], recurs, type: 'nanoseconds', when: known,
@@ -74,6 +82,9 @@ export const jobAttributes: readonly AttributeRow<JobSubject>[] = [
     value: ({ job }) => job.artifacts?.filename },
   { keys: ['job.artifacts.size', 'platform.cicd.pipeline.task.artifacts.size'], type: 'int', when: 'has an archive', note: 'bytes',
     value: ({ job }) => job.artifacts?.size },
+  { keys: ['platform.cicd.pipeline.task.artifacts.total_size'], type: 'int', when: sizesKnown, note: 'bytes: all artifacts and reports, without the log',
+    value: ({ job }) => artifactsSize(job) },
+  { keys: ['platform.cicd.pipeline.task.log.size'], type: 'int', when: sizesKnown, note: 'bytes', value: ({ job }) => logSize(job) },
   { keys: ['job.runner.id'], recurs, type: 'int', when: hasRunner, value: ({ job }) => job.runner?.id },
   { keys: [ATTR_CICD_WORKER_ID], recurs, type: 'string', when: hasRunner, value: ({ job }) => job.runner?.id.toString() },
   { keys: ['job.runner.description', ATTR_CICD_WORKER_NAME], recurs, type: 'string', when: hasRunner, value: ({ job }) => job.runner?.description },
@@ -82,12 +93,22 @@ export const jobAttributes: readonly AttributeRow<JobSubject>[] = [
   { keys: ['job.runner.active'], recurs, type: 'bool', when: known, value: ({ job }) => job.runner?.active },
   { keys: [ATTR_CICD_WORKER_STATE], recurs, type: 'string', when: known, note: '`available` or `offline`', value: ({ job }) => workerStateOf(job.runner?.active) },
   { keys: ['job.runner.is_shared', 'platform.cicd.runner.is_shared'], recurs, type: 'bool', when: known, value: ({ job }) => job.runner?.isShared },
-  { keys: ['job.environment.name', 'platform.cicd.pipeline.task.environment.name'], recurs, type: 'string', when: deploys,
+  { keys: ['job.environment.name', 'platform.cicd.pipeline.task.environment.name'], recurs, type: 'string', when: hasEnvironment,
     value: ({ job }) => job.environment?.name },
-  { keys: ['job.environment.action', 'platform.cicd.pipeline.task.environment.action'], recurs, type: 'string', when: deploys,
+  { keys: ['job.environment.action', 'platform.cicd.pipeline.task.environment.action'], recurs, type: 'string', when: hasEnvironment,
     value: ({ job }) => job.environment?.action },
-  { keys: ['job.environment.deployment_tier', 'platform.cicd.pipeline.task.environment.deployment_tier'], recurs, type: 'string', when: deploys,
+  { keys: ['job.environment.deployment_tier', 'platform.cicd.pipeline.task.environment.deployment_tier'], recurs, type: 'string', when: hasEnvironment,
     value: ({ job }) => job.environment?.deploymentTier },
+  { keys: [ATTR_DEPLOYMENT_ENVIRONMENT_NAME], recurs, type: 'string', when: startsDeployment, note: 'what it deploys to; on the resource it is your own',
+    value: ({ job }) => (deploys(job) ? job.environment?.name : undefined) },
+  { keys: [ATTR_DEPLOYMENT_NAME], recurs, type: 'string', when: startsDeployment, note: 'the name of the job',
+    value: ({ job }) => (deploys(job) ? job.name : undefined) },
+  { keys: [ATTR_DEPLOYMENT_STATUS], recurs, type: 'string', when: `${startsDeployment}, and succeeded or failed`, note: '`succeeded` or `failed`',
+    value: ({ job }) => deploymentStatusOf(job) },
+  { keys: ['platform.cicd.pipeline.task.run.critical'], recurs, type: 'bool', when: ran, note: 'on the critical path of its attempt',
+    value: ({ job }) => (job.slack === undefined ? undefined : job.critical === true) },
+  { keys: ['platform.cicd.pipeline.task.run.slack'], type: 'int', when: ran, note: 'ms that it could have ended later without its attempt ending later',
+    value: ({ job }) => job.slack },
   { keys: ['job.retried', 'platform.cicd.pipeline.task.run.retried'], recurs, type: 'bool', when: 'a later run of the same job exists', note: 'always true',
     value: ({ job }) => job.retried || undefined },
   { keys: ['job.coverage', 'platform.cicd.pipeline.task.run.coverage'], type: 'double', when: known, note: 'percent', value: ({ job }) => job.coverage },

@@ -1,13 +1,12 @@
-// What the platform's statuses, failure reasons and merge request states mean in the words of the CI/CD conventions.
+// What the platform's statuses and merge request states mean in the words of the CI/CD conventions.
 import { ERROR_TYPE_VALUE_OTHER } from '@opentelemetry/semantic-conventions'
+import { meaningOf } from './failure-reasons.ts'
 import { isKnownStatus, type KnownStatus, type Status } from '../../model/status.ts'
 import {
   CICD_PIPELINE_RESULT_VALUE_CANCELLATION,
-  CICD_PIPELINE_RESULT_VALUE_ERROR,
   CICD_PIPELINE_RESULT_VALUE_FAILURE,
   CICD_PIPELINE_RESULT_VALUE_SKIP,
   CICD_PIPELINE_RESULT_VALUE_SUCCESS,
-  CICD_PIPELINE_RESULT_VALUE_TIMEOUT,
   CICD_PIPELINE_RUN_STATE_VALUE_EXECUTING,
   CICD_PIPELINE_RUN_STATE_VALUE_FINALIZING,
   CICD_PIPELINE_RUN_STATE_VALUE_PENDING,
@@ -48,35 +47,6 @@ export const statusMeanings: Readonly<Record<KnownStatus, { readonly state: RunS
   canceling: executing,
 }
 
-/** Failure reasons that are not the user's own failure. Any reason that is not here and matches no pattern is `failure`. */
-export const reasonResults: Readonly<Record<'timeout' | 'error', readonly string[]>> = {
-  timeout: ['job_execution_timeout', 'stuck_or_timeout_failure', 'stale_schedule'],
-  error: [
-    'runner_system_failure',
-    'runner_unsupported',
-    'no_matching_runner',
-    'scheduler_failure',
-    'data_integrity_failure',
-    'api_failure',
-    'archived_failure',
-    'unmet_prerequisites',
-    'environment_creation_failure',
-    'secrets_provider_not_found',
-    'ci_quota_exceeded',
-    'user_blocked',
-    'project_deleted',
-    'ip_restriction_failure',
-    'builds_disabled',
-    'trace_size_exceeded',
-    'job_token_expired',
-    'missing_dependency_failure',
-    'pipeline_loop_detected',
-  ],
-}
-
-/** Families of reasons that are `error`: the platform keeps adding to them. */
-export const errorReasons = /^(?:downstream|upstream|insufficient|reached)_|._bridge_./
-
 /** States of a merge request; a state that is not here passes through. */
 export const changeStates: Readonly<Record<string, string>> = {
   opened: VCS_CHANGE_STATE_VALUE_OPEN,
@@ -90,17 +60,11 @@ export function stateOf(status: Status): RunState | undefined {
   return isKnownStatus(status) ? statusMeanings[status].state : undefined
 }
 
-export function resultOfReason(reason: string): 'failure' | 'timeout' | 'error' {
-  if (reasonResults.timeout.includes(reason)) return CICD_PIPELINE_RESULT_VALUE_TIMEOUT
-  if (reasonResults.error.includes(reason) || errorReasons.test(reason)) return CICD_PIPELINE_RESULT_VALUE_ERROR
-  return CICD_PIPELINE_RESULT_VALUE_FAILURE
-}
-
 export function outcomeOfJob(job: { readonly status: Status; readonly failureReason?: string | undefined }): Outcome {
   const { status } = job
   if (status !== 'failed') return isKnownStatus(status) ? { result: statusMeanings[status].result } : {}
   const reason = named(job.failureReason)
-  return { result: resultOfReason(reason ?? ''), reason }
+  return { result: meaningOf(reason ?? '').result, reason }
 }
 
 /**
@@ -110,7 +74,7 @@ export function outcomeOfJob(job: { readonly status: Status; readonly failureRea
 export function outcomeOfPipeline(status: Status, failures: readonly string[]): Outcome {
   if (status !== 'failed') return outcomeOfJob({ status })
   for (const result of ['failure', 'timeout', 'error'] as const) {
-    const deciding = failures.filter(reason => resultOfReason(reason) === result)
+    const deciding = failures.filter(reason => meaningOf(reason).result === result)
     if (deciding.length > 0) return { result, reason: deciding.find(reason => named(reason) !== undefined) }
   }
   return { result: CICD_PIPELINE_RESULT_VALUE_FAILURE }
@@ -122,8 +86,10 @@ export function errorTypeOf({ result, reason }: Outcome): string | undefined {
   return reason ?? ERROR_TYPE_VALUE_OTHER
 }
 
-export function changeStateOf(state: string | undefined): string | undefined {
+/** `draft`: an open one is not ready yet. */
+export function changeStateOf(state: string | undefined, draft?: boolean): string | undefined {
   if (state === undefined) return undefined
+  if (state === 'opened' && draft === true) return VCS_CHANGE_STATE_VALUE_WIP
   return Object.hasOwn(changeStates, state) ? changeStates[state] : state
 }
 

@@ -5,7 +5,8 @@ import { logAttributes } from '../mapping/log.ts'
 import { pipelineAttributes } from '../mapping/pipeline.ts'
 import { defaultValueLengthLimit } from '../attribute-policy.ts'
 import { resourceAttributes } from '../mapping/resource.ts'
-import { changeStates, reasonResults, statusMeanings } from '../mapping/statuses.ts'
+import { familyMeaning, failureReasons, otherMeaning, type FailureMeaning } from '../mapping/failure-reasons.ts'
+import { changeStates, statusMeanings } from '../mapping/statuses.ts'
 import { schemaUrl } from '../mapping/semconv.ts'
 import type { TelemetryProfile } from '../settings.ts'
 
@@ -57,20 +58,26 @@ export function attributesReference(profiles: Readonly<Record<string, TelemetryP
     '### Failure reasons',
     reasons,
     table(
-      ['result', 'failure reasons'],
+      ['failure reasons', 'result', '`platform.cicd.failure.domain`', '`cicd.system.component`'],
       [
-        ['`timeout`', reasonResults.timeout.map(code).join(', ')],
+        ...[...Map.groupBy(failureReasons, ([, meaning]) => JSON.stringify(wordsOf(meaning))).values()].map(alike => [
+          alike.map(([reason]) => code(reason)).join(', '),
+          ...(alike[0] === undefined ? [] : wordsOf(alike[0][1])),
+        ]),
         [
-          '`error`',
-          `${reasonResults.error.map(code).join(', ')}, and every \`downstream_…\`, \`upstream_…\`, \`insufficient_…\`, \`reached_…\` and \`…_bridge_…\``,
+          'every `downstream_…`, `upstream_…`, `insufficient_…`, `reached_…` and `…_bridge_…`',
+          ...wordsOf(familyMeaning),
         ],
-        ['`failure`', 'any other, or none'],
+        ['any other, or none', ...wordsOf(otherMeaning)],
       ],
     ),
     '### States of a merge request',
     table(
       ['platform', '`vcs.change.state`'],
-      Object.entries(changeStates).map(([state, value]) => [code(state), code(value)]),
+      [
+        ...Object.entries(changeStates).map(([state, value]) => [code(state), code(value)]),
+        ['`opened`, a draft', '`wip`'],
+      ],
     ),
   ].join('\n\n')}\n`
 }
@@ -91,7 +98,7 @@ const ownAttributes = `Your own attributes (\`OTEL_RESOURCE_ATTRIBUTES\`, or the
 vendor's names and \`service.version\` stay as above.`
 
 const pipelineSpan = `Span name \`pipeline: {name or ref}\`, kind SERVER. Status OK for \`success\`, ERROR for \`failed\` (with the failure reason that decided
-as its message, where there is one) and for \`canceled\`, else UNSET.`
+as its message, where there is one; where its configuration was refused, with what was wrong in it) and for \`canceled\`, else UNSET.`
 
 const jobSpan = `Span name \`job: {name}\`, kind INTERNAL, child of the pipeline's span; status as above. A job that never ran starts and ends at its finish,
 else at the pipeline's.`
@@ -102,6 +109,10 @@ WARN for \`canceled\`, ERROR for \`failed\` (WARN where the job may fail), else 
 
 const reasons = `A failed job's result follows from its failure reason. A failed pipeline's is taken over the latest job of each name that failed and was not
 allowed to: \`failure\` over \`timeout\` over \`error\`. \`error.type\` and the span's status message are the reason of the job that decides.`
+
+function wordsOf({ result, domain, component }: FailureMeaning): string[] {
+  return [result, domain, component].map(word => (word === undefined ? '' : code(word)))
+}
 
 /** As it is exported. */
 function wireType(type: string): string {

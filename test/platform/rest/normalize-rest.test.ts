@@ -41,6 +41,7 @@ describe('a pipeline that was retried eight days later', () => {
           id: '5c1f0c2a9be84d0f6a1a7f6f7a1f9f3c2d7e4b10',
           message: 'Lift heavier crates\n\nThe old limit was a guess.\n',
         },
+        committedAt: Date.parse('2025-03-03T09:12:03Z'),
       },
       times: {
         createdAt: Date.parse('2025-03-03T09:12:40.344Z'),
@@ -78,6 +79,8 @@ describe('a pipeline that was retried eight days later', () => {
           isShared: true,
         },
         artifacts: { filename: 'artifacts.zip', size: 20480 },
+        artifactSizes: { metadata: 186, archive: 20480 },
+        tags: ['linux'],
         url: 'https://git.example.com/harbour/tools/crane/-/jobs/700101',
       },
       times: {
@@ -139,6 +142,22 @@ describe('a pipeline', () => {
     }
   })
 
+  it('has the time of its commit from itself, else from a job of the same revision', () => {
+    const committed = (fields: object): unknown =>
+      normalizeRest({ instance, pipeline: restPipeline.parse({ ...pipelineJson, ...fields }), jobs }).pipeline!.facts
+        .committedAt
+    expect(committed({ committed_at: '2025-03-03T09:00:00.000Z' })).toBe(Date.parse('2025-03-03T09:00:00Z'))
+    expect(committed({ committed_at: null })).toBe(Date.parse('2025-03-03T09:12:03Z'))
+    expect(committed({ sha: 'f'.repeat(40) })).toBeUndefined()
+  })
+
+  it('says what was wrong in its configuration', () => {
+    const refused = restPipeline.parse({ ...pipelineJson, yaml_errors: 'jobs:test config should be a hash' })
+    expect(normalizeRest({ instance, pipeline: refused }).pipeline!.facts.yamlErrors).toBe(
+      'jobs:test config should be a hash',
+    )
+  })
+
   it('keeps a status that this version does not know', () => {
     const odd = restPipeline.parse({ ...pipelineJson, status: 'quarantined' })
     expect(normalizeRest({ instance, pipeline: odd }).pipeline!.facts.status).toBe('quarantined')
@@ -181,6 +200,23 @@ describe('a job', () => {
     const log = { file_type: 'trace', filename: 'job.log', size: 5 }
     expect(heardJob({ artifacts: [log, null, archive] }).facts.artifacts).toEqual({ filename: 'out.zip', size: 7 })
     expect(heardJob({ artifacts: [log] }).facts).not.toHaveProperty('artifacts')
+  })
+
+  it('has the sizes of all its artifacts, its log among them, and of none that is odd', () => {
+    const listed = [
+      { file_type: 'trace', filename: 'job.log', size: 5_098 },
+      { file_type: 'junit', filename: 'junit.xml.gz', size: 700 },
+      { file_type: 'junit', filename: 'more.xml.gz', size: 30 },
+      { file_type: 'constructor', size: 1 },
+      { file_type: '__proto__', size: 1 },
+      { file_type: 'A type', size: 1 },
+      { file_type: 'dotenv', size: -1 },
+      { file_type: 'metrics', filename: 'metrics.txt' },
+      7,
+    ]
+    expect(heardJob({ artifacts: listed }).facts.artifactSizes).toEqual({ trace: 5_098, junit: 730, constructor: 1 })
+    expect(heardJob({ artifacts: [] }).facts).not.toHaveProperty('artifactSizes')
+    expect(heardJob({ artifacts: undefined }).facts).not.toHaveProperty('artifactSizes')
   })
 
   it('takes a null boolean for false and a missing one for unknown', () => {

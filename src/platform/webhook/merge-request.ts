@@ -1,0 +1,41 @@
+// The merge request of a pipeline event.
+import { readFlag, readId, readText, readUrl, type Read } from '../wire-read.ts'
+import { record } from './wire-record.ts'
+import { shaped, shapeOf } from './wire-shape.ts'
+import type { MergeRequest } from '../../model/observation.ts'
+
+interface WireMergeRequest extends Omit<MergeRequest, 'fork'> {
+  readonly sourceProjectId?: number | undefined
+  readonly targetProjectId?: number | undefined
+  /** What older platforms call a draft. */
+  readonly workInProgress?: boolean | undefined
+}
+
+const readFields = record<WireMergeRequest>(['iid'], {
+  id: ['id', readId],
+  iid: ['iid', readId],
+  title: ['title', readText],
+  state: ['state', readText],
+  draft: ['draft', readFlag],
+  sourceBranch: ['source_branch', readText],
+  targetBranch: ['target_branch', readText],
+  url: ['url', readUrl],
+  sourceProjectId: ['source_project_id', readId],
+  targetProjectId: ['target_project_id', readId],
+  workInProgress: ['work_in_progress', readFlag],
+})
+
+/** How the platform marks a draft in the title, which is all that most pipeline events have of it. */
+const draftTitle = /^\s*(?:draft:|\[draft\]|\(draft\))/i
+
+export const readMergeRequest: Read<MergeRequest> = shaped(value => {
+  const read = readFields(value)
+  if (read === undefined) return undefined
+  const { sourceProjectId: source, targetProjectId: target, workInProgress, ...facts } = read
+  const draft = facts.draft ?? workInProgress ?? (draftTitle.test(facts.title ?? '') || undefined)
+  return {
+    ...facts,
+    ...(draft !== undefined && { draft }),
+    ...(source !== undefined && target !== undefined && { fork: source !== target }),
+  }
+}, shapeOf(readFields))

@@ -1,0 +1,67 @@
+// What the platform's failure reasons mean: the result in the words of the CI/CD conventions, and who can do something about it.
+import {
+  CICD_PIPELINE_RESULT_VALUE_ERROR,
+  CICD_PIPELINE_RESULT_VALUE_FAILURE,
+  CICD_PIPELINE_RESULT_VALUE_TIMEOUT,
+} from './semconv.ts'
+
+export interface FailureMeaning {
+  readonly result: 'failure' | 'timeout' | 'error'
+  /** Who can mend it: those whose pipeline it is, or those who run the platform and its runners. */
+  readonly domain: 'user' | 'platform' | 'unknown'
+  /** The part of the CI system that failed; absent where no part of it did. */
+  readonly component?: 'runner' | 'scheduler' | 'api' | undefined
+}
+
+const failure = { result: CICD_PIPELINE_RESULT_VALUE_FAILURE } as const
+const timeout = { result: CICD_PIPELINE_RESULT_VALUE_TIMEOUT } as const
+const error = { result: CICD_PIPELINE_RESULT_VALUE_ERROR } as const
+const user = { domain: 'user' } as const
+const platform = { domain: 'platform' } as const
+const unknown = { domain: 'unknown' } as const
+const runner = { ...platform, component: 'runner' } as const
+const scheduler = { ...platform, component: 'scheduler' } as const
+const api = { ...platform, component: 'api' } as const
+
+/** Every reason that the platform documents. */
+export const failureReasons: ReadonlyMap<string, FailureMeaning> = new Map<string, FailureMeaning>([
+  ['script_failure', { ...failure, ...user }],
+  ['deployment_rejected', { ...failure, ...user }],
+  ['failed_outdated_deployment_job', { ...failure, ...user }],
+  ['forward_deployment_failure', { ...failure, ...user }],
+  ['protected_environment_failure', { ...failure, ...user }],
+  ['unknown_failure', { ...failure, ...unknown }],
+  ['job_execution_timeout', { ...timeout, ...user }],
+  ['stuck_or_timeout_failure', { ...timeout, ...scheduler }],
+  ['stale_schedule', { ...timeout, ...scheduler }],
+  ['runner_system_failure', { ...error, ...runner }],
+  ['runner_unsupported', { ...error, ...runner }],
+  ['no_matching_runner', { ...error, ...scheduler }],
+  ['scheduler_failure', { ...error, ...scheduler }],
+  ['data_integrity_failure', { ...error, ...scheduler }],
+  ['api_failure', { ...error, ...api }],
+  ['unmet_prerequisites', { ...error, ...platform }],
+  ['ip_restriction_failure', { ...error, ...platform }],
+  ['archived_failure', { ...error, ...user }],
+  ['environment_creation_failure', { ...error, ...user }],
+  ['secrets_provider_not_found', { ...error, ...user }],
+  ['ci_quota_exceeded', { ...error, ...user }],
+  ['user_blocked', { ...error, ...user }],
+  ['project_deleted', { ...error, ...user }],
+  ['builds_disabled', { ...error, ...user }],
+  ['trace_size_exceeded', { ...error, ...user }],
+  ['job_token_expired', { ...error, ...user }],
+  ['pipeline_loop_detected', { ...error, ...user }],
+  ['missing_dependency_failure', { ...error, ...unknown }],
+])
+
+/** Families of reasons, to which the platform keeps adding: what one pipeline may not do with another. */
+const familyReasons = /^(?:downstream|upstream|insufficient|reached)_|._bridge_./
+export const familyMeaning: FailureMeaning = { ...error, ...user }
+
+/** Of no reason, and of a reason that is not in the table. */
+export const otherMeaning: FailureMeaning = { ...failure, ...unknown }
+
+export function meaningOf(reason: string): FailureMeaning {
+  return failureReasons.get(reason) ?? (familyReasons.test(reason) ? familyMeaning : otherMeaning)
+}

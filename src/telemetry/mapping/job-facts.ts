@@ -1,0 +1,34 @@
+// What follows from a job's facts: whose failure it was, what it left behind, what it deployed.
+import { logArtifact } from '../../model/observation.ts'
+import { meaningOf, type FailureMeaning } from './failure-reasons.ts'
+import { DEPLOYMENT_STATUS_VALUE_FAILED, DEPLOYMENT_STATUS_VALUE_SUCCEEDED } from './semconv.ts'
+import { errorTypeOf, type Outcome } from './statuses.ts'
+import type { JobSnapshot } from '../../model/chunk.ts'
+
+/** Undefined for what is no failure. */
+export function failureDomainOf(outcome: Outcome): FailureMeaning['domain'] | undefined {
+  return errorTypeOf(outcome) === undefined ? undefined : meaningOf(outcome.reason ?? '').domain
+}
+
+/** Bytes of all artifacts and reports; undefined where none is known. The log is no artifact of the job's making. */
+export function artifactsSize({ artifactSizes }: JobSnapshot): number | undefined {
+  if (artifactSizes === undefined) return undefined
+  const sizes = Object.entries(artifactSizes).filter(([type]) => type !== logArtifact)
+  return sizes.length === 0 ? undefined : sizes.reduce((sum, [, size]) => sum + size, 0)
+}
+
+export function logSize({ artifactSizes }: JobSnapshot): number | undefined {
+  return artifactSizes?.[logArtifact]
+}
+
+/** Jobs may also stop, prepare or verify an environment, or only have access to it. */
+export function deploys({ environment }: JobSnapshot): boolean {
+  return environment !== undefined && (environment.action ?? 'start') === 'start'
+}
+
+/** The conventions know the two ends of a deployment and no other status. */
+export function deploymentStatusOf(job: JobSnapshot): string | undefined {
+  if (!deploys(job)) return undefined
+  if (job.status === 'success') return DEPLOYMENT_STATUS_VALUE_SUCCEEDED
+  return job.status === 'failed' ? DEPLOYMENT_STATUS_VALUE_FAILED : undefined
+}

@@ -1,0 +1,86 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { criticalPath, type Ran } from '../../src/model/critical-path.ts'
+
+const ran = (id: number, start: number, end: number): Ran => ({ id, start: start * 1_000, end: end * 1_000 })
+
+it('is the chain of jobs that the pipeline waited for', () => {
+  const jobs = [ran(1, 0, 60), ran(2, 0, 90), ran(3, 95, 100), ran(4, 95, 140), ran(5, 145, 150)]
+  expect(criticalPath(jobs)).toMatchObject({ ids: [2, 4, 5], busyMs: 140_000 })
+})
+
+it('goes through the failed attempt of a job that was retried', () => {
+  expect(criticalPath([ran(1, 0, 30), ran(2, 31, 50), ran(3, 55, 80)]).ids).toEqual([1, 2, 3])
+})
+
+it('of jobs that ended together names the longest', () => {
+  expect(criticalPath([ran(1, 50, 60), ran(2, 0, 60)]).ids).toEqual([2])
+})
+
+it('is in order of time, never overlaps by more than a second, and ends with what ended last', () => {
+  const jobs = fc
+    .array(fc.tuple(fc.nat(500), fc.nat(200)), { maxLength: 25 })
+    .map(all => all.map(([start, took], id) => ran(id, start, start + took)))
+  fc.assert(
+    fc.property(jobs, given => {
+      const path = criticalPath(given).ids.map(id => given[id]!)
+      expect(path.at(-1)?.end).toBe(given.length === 0 ? undefined : Math.max(...given.map(job => job.end)))
+      for (const [index, job] of path.slice(1).entries()) {
+        expect(job.start).toBeGreaterThan(path[index]!.start)
+        expect(path[index]!.end).toBeLessThanOrEqual(job.start + 1_000)
+      }
+    }),
+  )
+})
+
+const someJobs = fc
+  .array(fc.tuple(fc.nat(120), fc.nat(60)), { minLength: 1, maxLength: 12 })
+  .map(all => all.map(([start, took], id) => ran(id, start, start + took)))
+
+it('gives jobs of the path no slack, and every other job at most what is left of the pipeline', () => {
+  fc.assert(
+    fc.property(someJobs, given => {
+      const { ids, busyMs, slack } = criticalPath(given)
+      const finish = Math.max(...given.map(job => job.end))
+      for (const id of ids) expect(slack.get(id)).toBe(0)
+      for (const { id, end } of given) {
+        expect(slack.get(id)).toBeGreaterThanOrEqual(0)
+        expect(slack.get(id)).toBeLessThanOrEqual(finish - end)
+      }
+      // What is not work on the path is the waiting between its jobs.
+      const path = ids.map(id => given[id]!)
+      const waited = path.slice(1).reduce((sum, job, at) => sum + (job.start - path[at]!.end), 0)
+      expect(busyMs + waited).toBe(finish - path[0]!.start)
+    }),
+  )
+})
+
+/** When the last job ends if one takes longer: each begins as long after the last that it may have waited for as it did. */
+function finishWith(jobs: readonly Ran[], slow: number, more: number): number {
+  const ends = new Map<number, number>()
+  for (const job of jobs.toSorted((a, b) => a.start - b.start)) {
+    const before = jobs.filter(({ start, end }) => start < job.start && end <= job.start + 1_000)
+    const planned = Math.max(...before.map(({ end }) => end))
+    const moved = Math.max(...before.map(({ id }) => ends.get(id)!))
+    const late = before.length === 0 ? 0 : moved - planned
+    ends.set(job.id, job.end + late + (job.id === slow ? more : 0))
+  }
+  return Math.max(...ends.values())
+}
+
+it('has slack of exactly what a job may take longer: the pipeline ends as it did, and later with any more', () => {
+  fc.assert(
+    fc.property(someJobs, fc.nat(11), (given, which) => {
+      const { id } = given[which % given.length]!
+      const slack = criticalPath(given).slack.get(id)!
+      const finish = Math.max(...given.map(job => job.end))
+      expect(finishWith(given, id, slack)).toBe(finish)
+      expect(finishWith(given, id, slack + 500)).toBe(finish + 500)
+    }),
+  )
+})
+
+it('takes no longer than sorting does, also for jobs that all ran at once', () => {
+  const jobs = Array.from({ length: 40_000 }, (_, id) => ran(id, id % 7, (id % 7) + 1))
+  expect(criticalPath(jobs).slack.size).toBe(40_000)
+})
