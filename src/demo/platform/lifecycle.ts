@@ -261,10 +261,11 @@ export class Lifecycle {
   }
 
   #mergeRequest(plan: PipelinePlan, iid: number): NonNullable<SimPipeline['mergeRequest']> {
+    const title = (plan.commitMessage || commitMessage(this.#random)).split('\n', 1)[0] ?? ''
     return {
       id: 88_000 + iid,
       iid: Math.floor(iid / 3),
-      title: (plan.commitMessage || commitMessage(this.#random)).split('\n', 1)[0] ?? '',
+      title: iid % 4 === 0 ? `Draft: ${title}` : title,
       sourceBranch: plan.ref,
       targetBranch: plan.project.defaultBranch,
     }

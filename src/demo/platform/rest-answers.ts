@@ -1,6 +1,6 @@
 // From state to REST: pipelines, jobs, bridges and projects as the platform's API writes them (ISO times with milliseconds).
 import { hasWarnings } from './composite-status.ts'
-import { durationOf, isOver, latestJobs, type SimJob, type SimPipeline } from './state.ts'
+import { committedAt, durationOf, isOver, latestJobs, type SimJob, type SimPipeline } from './state.ts'
 import { secondsBetween } from './wire-words.ts'
 import type { SimProject, SimRunner, SimUser } from './world.ts'
 
@@ -49,7 +49,7 @@ export function restPipeline(pipeline: SimPipeline, instance: string): object {
     user: restUser(user, instance),
     started_at: iso(startedAt),
     finished_at: iso(finishedAt),
-    committed_at: null,
+    committed_at: iso(committedAt(pipeline)),
     duration: durationOf(pipeline) ?? null,
     queued_duration: startedAt === undefined ? null : Math.round((startedAt - createdAt) / 1000),
     coverage: coverage === undefined ? null : coverage.toFixed(2),
@@ -66,7 +66,27 @@ export function restJob(job: SimJob, pipeline: SimPipeline, instance: string): o
     runner: restRunner(job.runner),
     runner_manager: null,
     tag_list: job.plan.tags,
-    artifacts: archive === undefined ? [] : [{ file_type: 'archive', ...archive, file_format: 'zip' }],
+    artifacts: [
+      ...(archive === undefined
+        ? []
+        : [
+            { file_type: 'archive', ...archive, file_format: 'zip' },
+            { file_type: 'metadata', filename: 'metadata.gz', size: 186, file_format: 'gzip' },
+          ]),
+      ...(job.coverage === undefined
+        ? []
+        : [{ file_type: 'junit', filename: 'junit.xml.gz', size: 4_200 + (job.id % 900), file_format: 'gzip' }]),
+      ...(job.startedAt === undefined || job.finishedAt === undefined
+        ? []
+        : [
+            {
+              file_type: 'trace',
+              filename: 'job.log',
+              size: logSize(job.finishedAt - job.startedAt),
+              file_format: null,
+            },
+          ]),
+    ],
     ...(archive === undefined ? {} : { artifacts_file: archive }),
   }
 }
@@ -122,6 +142,7 @@ function restTask(job: SimJob, pipeline: SimPipeline, instance: string): object 
       message: commitMessage,
       author_name: user.name,
       author_email: user.email,
+      committed_date: iso(committedAt(pipeline)),
     },
     pipeline: restItem(pipeline, instance),
     ...(failureReason === undefined ? {} : { failure_reason: failureReason }),
@@ -132,6 +153,11 @@ function restTask(job: SimJob, pipeline: SimPipeline, instance: string): object 
 
 function restUser({ id, username, name }: SimUser, instance: string): object {
   return { id, username, name, state: 'active', avatar_url: null, web_url: `${instance}/${username}` }
+}
+
+/** Bytes: a log grows as long as its job runs. */
+function logSize(ranMs: number): number {
+  return 2_400 + Math.round(ranMs / 9)
 }
 
 /** The API has no tags of runners, and says `paused` beside `active`. */

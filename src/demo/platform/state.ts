@@ -113,6 +113,12 @@ export class PlatformState {
   }
 }
 
+/** When the commit of a pipeline was committed. */
+export function committedAt({ createdAt, trigger }: SimPipeline): number {
+  const since = trigger === undefined ? createdAt : trigger.pipeline.createdAt
+  return Math.floor((since - 40_000) / 1_000) * 1_000
+}
+
 /** Success, failure, cancellation or skipped: nothing more comes by itself. */
 export function isOver(status: SimStatus): boolean {
   return status === 'success' || status === 'failed' || status === 'canceled' || status === 'skipped'

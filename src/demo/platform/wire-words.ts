@@ -1,5 +1,5 @@
 // How the platform spells things in webhooks: times, people, runners, projects.
-import type { SimPipeline } from './state.ts'
+import { committedAt, type SimPipeline } from './state.ts'
 import type { SimProject, SimRunner, SimUser } from './world.ts'
 
 /** `YYYY-MM-DD HH:MM:SS UTC`: real webhooks cut times to the second. */
@@ -52,12 +52,12 @@ export function namespaceOf(path: string): string {
 }
 
 export function wireCommit(pipeline: SimPipeline, instance: string): object {
-  const { sha, commitMessage, project, user, createdAt } = pipeline
+  const { sha, commitMessage, project, user } = pipeline
   return {
     id: sha,
     message: commitMessage,
     title: commitMessage.split('\n', 1)[0],
-    timestamp: new Date(createdAt - 40_000).toISOString().replace(/\.\d+Z$/, '+00:00'),
+    timestamp: new Date(committedAt(pipeline)).toISOString().replace(/\.\d+Z$/, '+00:00'),
     url: `${instance}/${project.path}/-/commit/${sha}`,
     author: { name: user.name, email: user.email },
   }

@@ -37,7 +37,7 @@ export const users: readonly [SimUser, ...SimUser[]] = [
 ]
 
 /** Who starts scheduled pipelines. */
-export const robot: SimUser = user(40, 'Release Robot', 'release-robot')
+export const robot: SimUser = user(40, 'Release Robot', 'project_333_bot_9c41d2')
 
 export const runners: readonly [SimRunner, ...SimRunner[]] = [
   { id: 501, description: 'linux-small-1', type: 'instance_type', isShared: true, tags: ['linux', 'docker'] },
