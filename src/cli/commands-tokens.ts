@@ -1,6 +1,6 @@
 // The command line of `pipespan tokens` and `pipespan enforcement`.
-import { durationMs, example, misuse, type CommandLine } from './command-line.ts'
-import { InvalidArgumentError, Option } from 'commander'
+import { durationMs, example, type CommandLine } from './command-line.ts'
+import { Argument, InvalidArgumentError, Option } from 'commander'
 import { parseTarget } from '../tokens/target.ts'
 import { Fault, reasonOf } from '../lib/fault.ts'
 import type { TokensAction } from './tokens.ts'
@@ -90,12 +90,11 @@ export function addTokenCommands({ program, terminal, file, answer }: CommandLin
     program
       .command('enforcement')
       .description('whether the observability instance drops telemetry without a valid token')
-      .argument('<action>', 'status, on or off')
+      .addArgument(new Argument('<action>', 'what to do').choices(['status', 'on', 'off']))
       .option('--force', "turn it on although this daemon's token is not seen to be accepted", false)
       .option('--json', 'for scripts', false)
       .action(
-        answer(async (action: string, options: { force: boolean; json: boolean }) => {
-          if (action !== 'status' && action !== 'on' && action !== 'off') throw misuse('Say status, on or off.')
+        answer(async (action: 'status' | 'on' | 'off', options: { force: boolean; json: boolean }) => {
           const { withTokens } = await import('./tokens-configuration.ts')
           const { enforcementCommand } = await import('./enforcement.ts')
           return withTokens(terminal, { file: file() }, async setup =>

@@ -1,5 +1,7 @@
-// `pipespan map FILE`: what a webhook's payload becomes, without a daemon and without a backend.
-import { readFileSync } from 'node:fs'
+// `pipespan map FILE` (or `-` for the standard input): what a webhook's payload becomes, without a daemon and without a backend.
+import { buffer } from 'node:stream/consumers'
+import { readFile } from 'node:fs/promises'
+import { Readable } from 'node:stream'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { snapshotAttempt } from '../model/snapshot.ts'
 import { observedRun, type Run } from '../model/run.ts'
@@ -16,6 +18,7 @@ import type { Chunk } from '../model/chunk.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
 
 export interface MapOptions {
+  /** `-`: the standard input. */
   readonly file: string
   /** The event header the payload came with; else the payload decides. */
   readonly event?: string | undefined
@@ -24,28 +27,32 @@ export interface MapOptions {
 }
 
 /** The whole payload is mapped as it stands, also that of a pipeline which would wait for more. */
-export function mapFile(
+export async function mapFile(
   terminal: Terminal,
   { file, event, json }: MapOptions,
   config: Config<ProfileName>,
   telemetry: TelemetrySettings,
-): number {
+): Promise<number> {
+  const name = file === '-' ? 'The standard input' : file
   let body: Uint8Array
   try {
-    body = readFileSync(file)
+    body = file === '-' ? await buffer(terminal.stdin ?? Readable.from([])) : await readFile(file)
   } catch (error) {
-    complain(terminal, `${file} cannot be read: ${reasonOf(error)}. Name a file with one webhook's JSON body.`)
+    complain(
+      terminal,
+      `${name} cannot be read: ${reasonOf(error)}. Name a file with one webhook's JSON body, or - and pipe it in.`,
+    )
     return exitCode.failed
   }
   const profile = profiles[config.platform.profile]
   const { traceparent, platform } = config
   const parsed = parseDelivery({ event, body }, { profile, traceparent, platformUrl: platform.url })
   if (parsed.outcome === 'unparseable') {
-    complain(terminal, `${file}: ${parsed.reason}`)
+    complain(terminal, `${name}: ${parsed.reason}`)
     return exitCode.failed
   }
   if (parsed.outcome === 'ignored') {
-    print(terminal, `${file}: an event of kind "${parsed.kind}": answered with 200 and counted, nothing is exported.`)
+    print(terminal, `${name}: an event of kind "${parsed.kind}": answered with 200 and counted, nothing is exported.`)
     return exitCode.done
   }
   const run = observedRun(parsed.observation)
@@ -53,7 +60,7 @@ export function mapFile(
     const jobs = [...run.jobs.values()].map(
       ({ id, record }) => `job ${id} ${record.facts.name ?? ''} ${record.facts.status}`,
     )
-    print(terminal, `${file}: news of pipeline ${run.key.pipelineId}: ${jobs.join(', ')}.`)
+    print(terminal, `${name}: news of pipeline ${run.key.pipelineId}: ${jobs.join(', ')}.`)
     print(terminal, 'It waits until the pipeline itself is observed, and is exported with it.')
     return exitCode.done
   }

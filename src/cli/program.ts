@@ -1,5 +1,6 @@
 // The command line: names, options and help of every command. What a command does is in its own file, loaded when needed.
-import { Command, CommanderError } from 'commander'
+import { Argument, Command, CommanderError } from 'commander'
+import { shells, type Shell } from './completion.ts'
 import { addBackfillCommand } from './commands-backfill.ts'
 import { addCiCommands } from './commands-ci.ts'
 import { addDeadLetterCommands } from './commands-dead-letters.ts'
@@ -85,7 +86,7 @@ See what a webhook becomes:
     program
       .command('map')
       .description('show what a webhook payload becomes, without a backend')
-      .argument('<file>', "a file with one webhook's JSON body")
+      .argument('<file>', "a file with one webhook's JSON body; - reads the standard input")
       .option('--event <kind>', 'the event header it came with, such as "Pipeline Hook"')
       .option('--json', 'print OTLP/JSON instead of a tree', false)
       .action(
@@ -96,6 +97,7 @@ See what a webhook becomes:
         }),
       ),
     'pipespan map payload.json',
+    'curl -s https://example.com/hook.json | pipespan map -',
   )
 
   const config = program.command('config').description('the configuration')
@@ -132,6 +134,22 @@ See what a webhook becomes:
         ),
       ),
     'pipespan demo --once',
+  )
+
+  example(
+    program
+      .command('completion')
+      .description('print the script by which a shell completes commands and options')
+      .addArgument(new Argument('<shell>', 'the shell').choices(shells))
+      .action(
+        answer(async (shell: Shell) => {
+          const { completionScript } = await import('./completion.ts')
+          terminal.stdout.write(completionScript(program, shell))
+          return exitCode.done
+        }),
+      ),
+    'source <(pipespan completion bash)',
+    'pipespan completion fish | source',
   )
   return program
 }

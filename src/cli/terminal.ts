@@ -1,6 +1,7 @@
 // What a command may touch of the outside: its streams and its environment, handed in so that a test can hold them.
 
 export interface Terminal {
+  readonly stdin?: NodeJS.ReadableStream
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean }
   readonly env: NodeJS.ProcessEnv

@@ -1,0 +1,162 @@
+// `pipespan completion SHELL`: a script by which a shell completes commands, options and their choices, made from the command line
+// itself, so that it cannot differ from it. It stands alone: pressing the Tab key starts no process.
+import type { Command, Option } from 'commander'
+
+export const shells = ['bash', 'zsh', 'fish'] as const
+export type Shell = (typeof shells)[number]
+
+interface Word {
+  readonly text: string
+  readonly says: string
+}
+
+/** What may follow one command, whose words are `path`: empty for the program itself. */
+interface Place {
+  readonly path: string
+  /** And what an argument may be, where that is a choice. */
+  readonly commands: readonly Word[]
+  readonly options: readonly Word[]
+  /** Words behind an option: its choices; empty where it takes a file. */
+  readonly values: readonly { readonly option: string; readonly words: readonly string[] }[]
+  readonly takesFile: boolean
+}
+
+/** The script, to be read by the shell at its start. */
+export function completionScript(program: Command, shell: Shell): string {
+  const places = placesOf(program, '', [])
+  const name = program.name()
+  return { bash, zsh, fish }[shell](name, places)
+}
+
+/** `general`: options of the commands around it, which are understood here too. */
+function placesOf(command: Command, path: string, general: readonly Option[]): Place[] {
+  const help = command.createHelp()
+  const own = help.visibleCommands(command).filter(one => one.name() !== 'help')
+  const options = [...help.visibleOptions(command), ...general]
+  const choices = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
+    argChoices.map(text => ({ text, says: description })),
+  )
+  const place: Place = {
+    path,
+    commands: [...own.map(one => ({ text: one.name(), says: one.description() })), ...choices],
+    options: options.flatMap(({ long, description }) => (long == null ? [] : [{ text: long, says: description }])),
+    values: options.flatMap(valuesOf),
+    takesFile: command.registeredArguments.some(one => isFile(one.name())),
+  }
+  const given = [...command.options.filter(({ long }) => long !== '--version'), ...general]
+  return [place, ...own.flatMap(one => placesOf(one, `${path} ${one.name()}`.trim(), given))]
+}
+
+function valuesOf({ long, flags, argChoices }: Option): Place['values'] {
+  if (long == null) return []
+  const takesFile = isFile(/[<[](.+)[>\]]/.exec(flags)?.[1] ?? '')
+  return argChoices === undefined && !takesFile ? [] : [{ option: long, words: argChoices ?? [] }]
+}
+
+/** As arguments and options name it in the help. */
+function isFile(name: string): boolean {
+  return name === 'file' || name === 'path' || name === 'folder'
+}
+
+/** Cases in which one more word leads from one place to another: where one is, a space, the word. */
+function steps(places: readonly Place[]): string {
+  return places
+    .filter(({ path }) => path !== '')
+    .map(({ path }) => (path.includes(' ') ? `'${path}'` : `' ${path}'`))
+    .join('|')
+}
+
+const textsOf = (words: readonly Word[]): string => words.map(({ text }) => text).join(' ')
+
+function bash(name: string, places: readonly Place[]): string {
+  const cases = places.map(
+    ({ path, commands, options, values, takesFile }) => `    '${path}')
+      commands='${textsOf(commands)}' options='${textsOf(options)}' file=${takesFile ? 'yes' : ''}
+      case "$before" in
+${values.map(({ option, words }) => `        ${option}) commands='${words.join(' ')}' file=${words.length === 0 ? 'yes' : ''} ;;\n`).join('')}      esac ;;`,
+  )
+  return `# Read it at the start of bash: source <(${name} completion bash)
+_${name}() {
+  local current=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD-1]} path= word commands= options= file=
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$path $word" in ${steps(places)}) path="\${path:+$path }$word" ;; esac
+  done
+  case "$path" in
+${cases.join('\n')}
+  esac
+  case "$current" in
+    -*) COMPREPLY=($(compgen -W "$options" -- "$current")) ;;
+    *)
+      COMPREPLY=($(compgen -W "$commands" -- "$current"))
+      if [ -n "$file" ]; then compopt -o default 2>/dev/null; fi ;;
+  esac
+}
+complete -F _${name} ${name}
+`
+}
+
+function zsh(name: string, places: readonly Place[]): string {
+  const listed = (words: readonly Word[]): string =>
+    words.map(({ text, says }) => quoted(`${text}:${says}`, `'\\''`)).join(' ')
+  const cases = places.map(
+    ({ path, commands, options, values, takesFile }) => `    '${path}')
+      commands=(${listed(commands)}) options=(${listed(options)}) file=${takesFile ? 'yes' : ''}
+      case "$words[CURRENT-1]" in
+${values.map(({ option, words }) => `        ${option}) commands=(${words.join(' ')}) file=${words.length === 0 ? 'yes' : ''} ;;\n`).join('')}      esac ;;`,
+  )
+  return `#compdef ${name}
+# Read it at the start of zsh, behind compinit: source <(${name} completion zsh)
+_${name}() {
+  local path_= word file=
+  local -a commands options
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    case "$path_ $word" in ${steps(places)}) path_="\${path_:+$path_ }$word" ;; esac
+  done
+  case "$path_" in
+${cases.join('\n')}
+  esac
+  if [[ "$words[CURRENT]" == -* ]]; then _describe option options
+  else
+    if (( $#commands )); then _describe command commands; fi
+    if [[ -n "$file" ]]; then _files; fi
+  fi
+}
+compdef _${name} ${name}
+`
+}
+
+function fish(name: string, places: readonly Place[]): string {
+  const says = (text: string): string => quoted(text, `\\'`)
+  const lines = places.flatMap(({ path, commands, options, values, takesFile }) => {
+    const here = `complete -c ${name} -n 'test (__${name}_path) = "${path}"'`
+    return [
+      ...commands.map(one => `${here} -a ${one.text} -d ${says(one.says)}`),
+      ...options.map(one => {
+        const value = values.find(({ option }) => option === one.text)
+        const given =
+          value === undefined ? '' : value.words.length === 0 ? ' -r -F' : ` -x -a '${value.words.join(' ')}'`
+        return `${here} -l ${one.text.slice(2)} -d ${says(one.says)}${given}`
+      }),
+      ...(takesFile ? [`${here} -F`] : []),
+    ]
+  })
+  return `# Read it at the start of fish: ${name} completion fish | source
+function __${name}_path
+  set -l path ''
+  for word in (commandline -opc)[2..]
+    switch "$path $word"
+      case ${steps(places).replaceAll('|', ' ')}
+        set path (string trim "$path $word")
+    end
+  end
+  echo $path
+end
+complete -c ${name} -f
+${lines.join('\n')}
+`
+}
+
+/** One word in single quotes. */
+function quoted(text: string, quote: string): string {
+  return `'${text.replaceAll("'", quote)}'`
+}

@@ -1,0 +1,41 @@
+// `pipespan map`: where it reads a payload from.
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { expect, it } from 'vitest'
+import { runProgram } from '../../src/cli/program.ts'
+
+const payload = path.join(import.meta.dirname, '..', 'fixtures', 'webhooks', 'pipeline-failed.json')
+
+async function map(file: string, stdin: Readable): Promise<{ code: number; out: string; complaint: string }> {
+  const stdout = new PassThrough()
+  const stderr = new PassThrough()
+  const env = { PIPESPAN_WEBHOOK_TOKEN: 'x' }
+  const code = await runProgram(['map', file], { stdin, stdout, stderr, env })
+  stdout.end()
+  stderr.end()
+  return { code, out: await text(stdout), complaint: await text(stderr) }
+}
+
+it('maps the standard input as it maps the file, however slowly it comes', async () => {
+  const fromFile = await map(payload, Readable.from([]))
+  expect(fromFile.code).toBe(0)
+  const bytes = readFileSync(payload)
+  const slow = async function* (): AsyncGenerator<Buffer> {
+    for (let at = 0; at < bytes.length; at += 4_000) {
+      await new Promise(resolve => setImmediate(resolve))
+      yield bytes.subarray(at, at + 4_000)
+    }
+  }
+  expect(await map('-', Readable.from(slow()))).toEqual(fromFile)
+})
+
+it('says what is wrong with the standard input', async () => {
+  expect(await map('-', Readable.from(['{']))).toEqual({
+    code: 1,
+    out: '',
+    complaint:
+      'The standard input: The body is not JSON. Look for what cuts or rewrites it on its way from the platform.\n',
+  })
+})
