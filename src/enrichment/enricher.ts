@@ -207,7 +207,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
   async function renew(now: number): Promise<void> {
     if (now - renewedAt < renewMs) return
     renewedAt = now
-    await queue.hold(
+    await queue.extend(
       [...inFlight.values()].map(({ key }) => key),
       leaseMs,
     )
@@ -239,7 +239,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
       closing.abort(new Error('the daemon stops'))
       const left = [...inFlight.values()]
       await Promise.all(left.map(({ done }) => done))
-      await queue.hold(
+      await queue.extend(
         left.map(({ key }) => key),
         0,
       )

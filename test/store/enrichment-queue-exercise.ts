@@ -70,7 +70,7 @@ export function askingExercise(name: string, bench: () => Promise<Bench>): void 
       await store.runs.transact([asking(1, ask()), asking(2, ask())])
       await taken()
       await store.runs.transact([asking(2, ask())])
-      await store.enrichment.hold(
+      await store.enrichment.extend(
         [
           { instance, pipelineId: 1 },
           { instance, pipelineId: 2 },
@@ -95,10 +95,10 @@ export function askingExercise(name: string, bench: () => Promise<Bench>): void 
       const key = { instance, pipelineId: 1 }
       await store.runs.transact([asking(1, ask())])
       await taken(1, 10)
-      await store.enrichment.hold([key], minute)
+      await store.enrichment.extend([key], minute)
       here.move(20)
       expect(await taken()).toEqual([])
-      await store.enrichment.hold([key], 0)
+      await store.enrichment.extend([key], 0)
       expect(await taken()).toEqual([[1, 'details']])
     })
 

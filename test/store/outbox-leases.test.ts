@@ -112,14 +112,14 @@ it('what is due is found through the index of what is owed, in its order', async
 
 it('nothing is remembered of what is settled', () => {
   const leases = createLeases()
-  leases.hold(1, 'a', 100)
-  leases.hold(2, 'a', 100)
-  leases.hold(1, 'b', 200)
-  expect([leases.heldUntil(1), leases.heldUntil(2), leases.heldUntil(3)]).toEqual([200, 100, 0])
-  expect([leases.isHeldBy(1, 'a'), leases.isHeldBy(1, 'b'), leases.isHeldBy(3, 'a')]).toEqual([false, true, false])
+  leases.lease(1, 100, 'a')
+  leases.lease(2, 100, 'a')
+  leases.lease(1, 200, 'b')
+  expect([leases.until(1), leases.until(2), leases.until(3)]).toEqual([200, 100, 0])
+  expect([leases.isOf(1, 'a'), leases.isOf(1, 'b'), leases.isOf(3, 'a')]).toEqual([false, true, false])
   leases.forget(1)
   leases.forget(2)
-  expect([leases.size, leases.heldUntil(1), leases.isHeldBy(1, 'b')]).toEqual([0, 0, false])
+  expect([leases.size, leases.until(1), leases.isOf(1, 'b')]).toEqual([0, 0, false])
 })
 
 it('what is on its way is nobody else’s when the clock is set a year ahead, and free in time when it is set back', async () => {

@@ -1,6 +1,6 @@
 // Parts remembered for a moment: a shortcut that must never tell another part than the row holds.
 import { expect, it } from 'vitest'
-import { createDueLeases } from '../../src/store/sqlite/due-leases.ts'
+import { createLeases } from '../../src/store/sqlite/leases.ts'
 import { createRecentChunks } from '../../src/store/sqlite/recent-chunks.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 
@@ -40,13 +40,13 @@ it('leaves out what is large: it takes the place of none', () => {
 })
 
 it('due runs are free again when they were looked at, or when their time is over', () => {
-  const held = createDueLeases()
-  held.hold(1, 100)
-  held.hold(2, 200)
-  expect([held.isFree(1, 99), held.isFree(1, 100), held.isFree(3, 0)]).toEqual([false, true, true])
-  expect(held.nextFree()).toBe(100)
-  held.forget(1)
-  expect([held.isFree(1, 0), held.nextFree()]).toEqual([true, 200])
-  held.expire(200)
-  expect([held.size, held.nextFree()]).toEqual([0, undefined])
+  const leases = createLeases()
+  leases.lease(1, 100)
+  leases.lease(2, 200)
+  expect([leases.until(1), leases.until(3)]).toEqual([100, 0])
+  expect(leases.nextFree()).toBe(100)
+  leases.forget(1)
+  expect([leases.until(1), leases.nextFree()]).toEqual([0, 200])
+  leases.expire(200)
+  expect([leases.size, leases.nextFree()]).toEqual([0, undefined])
 })

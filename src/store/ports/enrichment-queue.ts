@@ -1,8 +1,9 @@
-// Which runs the platform's API is still to be asked about, when, and for what; and which job started which pipeline.
+// The enrichment queue: which runs the platform's API is still to be asked about, when, and at which level of detail; and which job
+// started which pipeline.
 import type { Millis } from '../../model/instant.ts'
 import type { RunKey } from '../../model/observation.ts'
 
-/** Pipelines of the day, runs under way of which nothing more is heard, and what a backfill found: none waits for another. */
+/** Pipelines of the day, runs under way of which nothing more is observed, and what a backfill found: none waits for another. */
 export type EnrichmentPriority = 'fresh' | 'silent' | 'backfill'
 
 /**
@@ -14,9 +15,9 @@ export type DetailLevel = (typeof detailLevels)[number]
 
 /** What a decision on a run changes in the queue. */
 export type EnrichmentChange =
-  /** Ask for it; what was wanted already stays wanted, and the earlier time counts. */
+  /** Ask for it; what was asked for already stays in the queue, and the earlier time counts. */
   | { readonly detail: DetailLevel; readonly priority: EnrichmentPriority; readonly at: Millis }
-  /** It was asked: nothing more is wanted, or only this. */
+  /** It was asked: nothing more is to be asked, or only this. */
   | { readonly asked: true; readonly again?: NextEnrichment | undefined }
 
 export interface NextEnrichment {
@@ -33,7 +34,7 @@ export interface EnrichmentItem {
   readonly takenAt: Millis
 }
 
-/** The job that started a pipeline, as its own pipeline's jobs tell. */
+/** The job that started a pipeline, as the jobs of its own pipeline report it. */
 export interface Trigger {
   readonly pipelineId: number
   readonly projectId: number
@@ -41,10 +42,10 @@ export interface Trigger {
 }
 
 export interface EnrichmentQueue {
-  /** Takes runs that are due, the longest due first, and hides them from others for `holdMs`. */
-  take(priority: EnrichmentPriority, limit: number, holdMs: number): Promise<readonly EnrichmentItem[]>
-  /** Hides them for so long from now; 0: they are due at once. */
-  hold(keys: readonly RunKey[], holdMs: number): Promise<void>
+  /** Leases those that have been due the longest, in no order: for `leaseMs` nobody else gets them. */
+  take(priority: EnrichmentPriority, limit: number, leaseMs: number): Promise<readonly EnrichmentItem[]>
+  /** Their leases end so long from now; 0: they are due at once. */
+  extend(keys: readonly RunKey[], leaseMs: number): Promise<void>
   /** Puts one that was taken back, unasked: it is due again in so long. */
   defer(key: RunKey, ms: number): Promise<void>
   /** How many runs are due now or taken, and how many wait for a later time. */
@@ -56,7 +57,7 @@ export interface EnrichmentQueue {
   postpone(ms: number, limitMs: number): Promise<void>
   triggerOf(key: RunKey): Promise<Trigger | undefined>
   /**
-   * Runs that may have triggered this one: older by id, not frozen and not known to have ended, the nearest first. In one
+   * Runs that may have triggered this one: older by id, without a snapshot and not known to have ended, the nearest first. In one
    * project, or in all.
    */
   candidates(key: RunKey, projectId: number | undefined, limit: number): Promise<readonly CandidateRun[]>

@@ -34,7 +34,8 @@ export interface PendingChunk {
   readonly to: readonly { readonly destination: string; readonly signal: Signal }[]
 }
 
-export type Signal = 'traces' | 'metrics' | 'logs'
+export const signals = ['traces', 'metrics', 'logs'] as const
+export type Signal = (typeof signals)[number]
 
 /** What a decision writes. */
 export interface RunChange {

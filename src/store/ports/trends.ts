@@ -1,4 +1,4 @@
-// Figures over time: what one frozen part adds to them, and how they are kept. Pure; the SQL is beside.
+// Figures over time: what one chunk adds to them, and how long they stay. Pure; the SQL is beside.
 import type { Bins } from '../../lib/log-bins.ts'
 import { plainText } from '../sql/plain-text.ts'
 import { carriesPipeline, type Chunk } from '../../model/chunk.ts'
@@ -11,7 +11,7 @@ export const day = 86_400_000
 /** How long a figure covers, ms. Hours are kept for a few days, days for long. */
 export type TrendStep = typeof hour | typeof day
 
-export const keptFor: Readonly<Record<TrendStep, number>> = { [hour]: 4 * day, [day]: 400 * day }
+export const storedFor: Readonly<Record<TrendStep, number>> = { [hour]: 4 * day, [day]: 400 * day }
 
 /** Whose figures: of a job, of a project's pipelines (job ''), of all pipelines (project 0). */
 export interface TrendSubject {
@@ -70,27 +70,27 @@ export interface TrendViews {
     limit: number,
   ): Promise<readonly TrendTotal[]>
   /**
-   * Reads what was frozen since the last time, at most `limit` parts, and adds it up in memory for `takeIn` to write. Answers
+   * Reads the chunks that are new since the last time, at most `limit`, and adds them up in memory for `takeIn` to write. Answers
    * whether there may be more to read, or so much is read that it should be written. A store that reads nothing ahead says 'all'.
    */
   readAhead(limit: number): Promise<'more' | 'all' | 'enough'>
-  /** Writes what was read ahead and at most `limit` parts beyond; answers how many those were. */
+  /** Writes what was read ahead and at most `limit` chunks beyond; answers how many those were. */
   takeIn(limit: number): Promise<number>
-  /** Forgets what is older than it is kept for. */
+  /** Removes what is older than `storedFor`. */
   prune(): Promise<number>
 }
 
 /**
- * What one part tells: of its pipeline, as the project's and as one of all, and of its jobs. `failedBefore`: what failed in it, and
- * in the parts of the same run that were frozen before it.
+ * What one chunk adds: its pipeline, as the project's and as one of all, and its jobs. `failedBefore`: what failed in it, and in the
+ * earlier chunks of the same run.
  */
-export function outcomesOf(part: Chunk, failedBefore: Failures): TrendOutcome[] {
-  const { key, project, pipeline } = part
+export function outcomesOf(chunk: Chunk, failedBefore: Failures): TrendOutcome[] {
+  const { key, project, pipeline } = chunk
   const path = plainText(project.path ?? project.name ?? '')
   const base = { instance: key.instance, projectId: project.id, project: path }
   const outcomes: TrendOutcome[] = []
   const { status, queuedDuration } = pipeline.facts
-  if (carriesPipeline(part) && !pipeline.incomplete && isOutcome(status)) {
+  if (carriesPipeline(chunk) && !pipeline.incomplete && isOutcome(status)) {
     const ofProject = {
       ...{ ...base, job: '', endedAt: pipeline.end, failed: status === 'failed', flaky: false },
       tookMs: tookMs(pipeline.start, pipeline.end),
@@ -98,7 +98,7 @@ export function outcomesOf(part: Chunk, failedBefore: Failures): TrendOutcome[] 
     }
     outcomes.push(ofProject, { ...ofProject, instance: '', projectId: 0, project: '' })
   }
-  for (const job of part.jobs) {
+  for (const job of chunk.jobs) {
     if (job.kind !== 'job' || job.name === undefined || job.name === '') continue
     if (job.startedAt === undefined || !isOutcome(job.status)) continue
     const flaky = job.status === 'success' && (failedBefore.get(job.name) ?? Infinity) < job.id

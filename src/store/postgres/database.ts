@@ -3,10 +3,9 @@ import pg from 'pg'
 import { faultOf } from './faults.ts'
 import { createDamagedRows, type DamagedRows } from '../sql/stored-json.ts'
 import { migrate } from './migrate.ts'
+import { number, optional, type Row } from '../sql/columns.ts'
 import { reasonOf, StoreError } from '../../lib/fault.ts'
 import type { Log } from '../../lib/log.ts'
-
-export type Row = Record<string, unknown>
 
 /** A connection inside a transaction, or the pool outside of one. */
 export interface Session {
@@ -53,6 +52,7 @@ const connectTimeout = 5_000
 const silentTransaction = 10_000
 
 const clock = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`
+const nowOf = number('now')
 const attempts = 8
 
 /** Connects and brings the database to this version's schema. Throws StoreError with a remedy. */
@@ -118,11 +118,11 @@ function connect(shared: Shared, patience: number): Database {
     damaged,
     transaction,
     ask: async (sql, values) => transaction(async session => session.query(sql, values)),
-    now: async () => options.now?.() ?? ((await query(`SELECT ${clock}`))[0]?.now as number),
+    now: async () => options.now?.() ?? nowOf((await query(`SELECT ${clock}`))[0] ?? {}),
     dueIn: async (sql, values) => {
       const [row] = await query(`SELECT due, ${clock} FROM (${sql}) AS next`, values)
-      const due = row?.due ?? undefined
-      return due === undefined ? undefined : Math.max(0, (due as number) - (options.now?.() ?? (row?.now as number)))
+      const due = row && optional(number, 'due')(row)
+      return row && due !== undefined ? Math.max(0, due - (options.now?.() ?? nowOf(row))) : undefined
     },
     withPatience: ms => connect(shared, ms),
     close: async () => pool.end(),
@@ -171,7 +171,7 @@ async function begin(client: pg.PoolClient, patience: number): Promise<number> {
   const text = `BEGIN; SET LOCAL statement_timeout = ${patience};
     SET LOCAL idle_in_transaction_session_timeout = ${silentTransaction}; SELECT ${clock}`
   const results = (await client.query<Row>(timed(text, patience))) as unknown as pg.QueryResult<Row>[]
-  return results.at(-1)?.rows[0]?.now as number
+  return nowOf(results.at(-1)?.rows[0] ?? {})
 }
 
 /** A statement that is not answered in time has failed for us. Its connection is given up: nobody can tell what comes on it. */

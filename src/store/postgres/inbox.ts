@@ -1,15 +1,9 @@
 // The inbox on PostgreSQL: replicas lease past each other with SKIP LOCKED.
 import { randomUUID } from 'node:crypto'
-import { itemOf, quarantinedOf } from '../sql/rows.ts'
-import {
-  blamedInHaste,
-  keyMemory,
-  readAlone,
-  type Delivery,
-  type Inbox,
-  type InboxItem,
-  type PutOutcome,
-} from '../ports/inbox.ts'
+import { deliveryColumns, inboxReads, itemOf, ofOtherVersions } from '../sql/inbox.ts'
+import { number, text } from '../sql/columns.ts'
+import { placed, postgresStatements } from './statements.ts'
+import { keyMemory, readAlone, type Delivery, type Inbox, type InboxItem, type PutOutcome } from '../ports/inbox.ts'
 import { usedBytes } from './size.ts'
 import type { Database, Session } from './database.ts'
 
@@ -21,17 +15,17 @@ export function postgresInbox(db: Database, maxSize: number): Inbox {
       if ((await size()) >= maxSize) return deliveries.map(() => 'full')
       return db.transaction(async (session, now) => put(session, now, deliveries))
     },
-    lease: async (limit, maxBytes, holdMs) => {
+    lease: async (limit, maxBytes, leaseMs) => {
       const token = randomUUID()
       const before = survived.length
       const items = await db.transaction(async (session, now) => {
         for (const one of survived.slice(0, before)) await takeBack(session, one)
-        return lease(session, now, token, limit, maxBytes, holdMs)
+        return lease(session, now, token, limit, maxBytes, leaseMs)
       })
       survived.splice(0, before)
       return { token, items }
     },
-    // Told with the next lease: by then a database that was away is back.
+    // Written with the next lease: by then a database that was away is back.
     readingEnded: async (lease, all) => {
       // Its bodies are not needed for that.
       if (!all) survived.push({ token: lease.token, ids: lease.items.map(({ id }) => id) })
@@ -44,41 +38,15 @@ export function postgresInbox(db: Database, maxSize: number): Inbox {
       const rows = await db.query(
         `WITH gone AS (DELETE FROM inbox WHERE id = $1 AND lease = $2 RETURNING key, event, instance, source, received_at),
               freed AS (DELETE FROM delivery_keys WHERE key IN (SELECT key FROM gone))
-         INSERT INTO quarantined_deliveries (key, event, instance, source, received_at, body, reason, version)
+         INSERT INTO quarantined_deliveries (${deliveryColumns}, reason, version)
          SELECT key, event, instance, source, received_at, $3, $4, $5 FROM gone RETURNING 1`,
         [id, token, Buffer.from(why.body), why.reason, why.version],
       )
       return rows.length === 1
     },
-    listQuarantined: async limit =>
-      (
-        await db.query(
-          `SELECT id, event, instance, source, received_at, reason, version, octet_length(body) AS size
-           FROM quarantined_deliveries ORDER BY id DESC LIMIT $1`,
-          [limit],
-        )
-      ).map(quarantinedOf),
-    showQuarantined: async id => {
-      const [row] = await db.query('SELECT *, octet_length(body) AS size FROM quarantined_deliveries WHERE id = $1', [
-        id,
-      ])
-      return row === undefined ? undefined : { delivery: quarantinedOf(row), body: row.body as Buffer }
-    },
-    retryQuarantined: async ids => (ids === 'all' ? requeue(db, 'true', []) : requeue(db, 'id = ANY ($1)', [ids])),
-    retryQuarantinedOfOtherVersions: async version =>
-      requeue(db, 'version <> $1 OR starts_with(reason, $2)', [version, blamedInHaste]),
-    state: async () => {
-      const [row] = await db.ask(
-        `SELECT count(*) AS waiting, coalesce(sum(octet_length(body)), 0) AS bytes, min(received_at) AS oldest,
-                (SELECT count(*) FROM quarantined_deliveries) AS kept FROM inbox`,
-      )
-      return {
-        waiting: row?.waiting as number,
-        waitingBytes: row?.bytes as number,
-        oldest: (row?.oldest ?? undefined) as number | undefined,
-        quarantined: row?.kept as number,
-      }
-    },
+    retryQuarantined: async ids => (ids === 'all' ? requeue(db, 'true') : requeue(db, 'id = ANY (?1)', [ids])),
+    retryQuarantinedOfOtherVersions: async version => requeue(db, ...ofOtherVersions(version)),
+    ...inboxReads(postgresStatements(db)),
   }
 }
 
@@ -90,7 +58,7 @@ async function put(session: Session, now: number, deliveries: readonly Delivery[
      RETURNING key`,
     [keys, now],
   )
-  const open = new Set(fresh.map(row => row.key as string))
+  const open = new Set(fresh.map(text('key')))
   const outcomes = deliveries.map(({ key }): PutOutcome => {
     if (key === undefined) return 'accepted'
     return open.delete(key) ? 'accepted' : 'duplicate'
@@ -110,7 +78,7 @@ async function insert(session: Session, now: number, deliveries: readonly Delive
   const rows = deliveries.map(
     (_, at) => `($${5 * at + 2}, $${5 * at + 3}, $${5 * at + 4}, $${5 * at + 5}, $1::bigint, $${5 * at + 6}::bytea)`,
   )
-  await session.query(`INSERT INTO inbox (key, event, instance, source, received_at, body) VALUES ${rows.join(', ')}`, [
+  await session.query(`INSERT INTO inbox (${deliveryColumns}) VALUES ${rows.join(', ')}`, [
     now,
     ...deliveries.flatMap(one => [one.key ?? null, one.event, one.instance ?? null, one.source, Buffer.from(one.body)]),
   ])
@@ -122,7 +90,7 @@ async function lease(
   token: string,
   limit: number,
   maxBytes: number,
-  holdMs: number,
+  leaseMs: number,
 ): Promise<InboxItem[]> {
   const rows = await session.query(
     `WITH free AS (
@@ -138,15 +106,17 @@ async function lease(
      UPDATE inbox SET lease = $3, leased_until = $4::bigint,
                       tries = CASE WHEN (SELECT count(*) FROM taken) = 1 THEN greatest(tries, 1) + 1 ELSE 1 END
      WHERE id IN (SELECT id FROM taken) RETURNING *`,
-    [now, limit, token, now + holdMs, maxBytes, readAlone],
+    [now, limit, token, now + leaseMs, maxBytes, readAlone],
   )
   return rows
     .map(row => {
-      const deaths = (row.tries as number) - firstAlone
+      const deaths = tries(row) - firstAlone
       return deaths > 0 ? { ...itemOf(row), deaths } : itemOf(row)
     })
     .sort((a, b) => a.id - b.id)
 }
+
+const tries = number('tries')
 
 /**
  * `tries` of a delivery that nobody leases: 0 is no suspicion; 1, whoever had it among others has not come back; above, so many
@@ -167,10 +137,12 @@ async function takeBack(session: Session, { token, ids }: Survived): Promise<voi
   )
 }
 
-async function requeue(db: Database, which: string, values: readonly unknown[]): Promise<number> {
+async function requeue(db: Database, which: string, values: readonly unknown[] = []): Promise<number> {
   const rows = await db.query(
-    `WITH back AS (DELETE FROM quarantined_deliveries WHERE ${which} RETURNING key, event, instance, source, received_at, body)
-     INSERT INTO inbox (key, event, instance, source, received_at, body) SELECT * FROM back RETURNING id`,
+    placed(
+      `WITH back AS (DELETE FROM quarantined_deliveries WHERE ${which} RETURNING ${deliveryColumns})
+       INSERT INTO inbox (${deliveryColumns}) SELECT * FROM back RETURNING id`,
+    ),
     values,
   )
   return rows.length

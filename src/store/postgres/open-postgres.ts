@@ -1,13 +1,13 @@
 // The store of several replicas: one PostgreSQL database, every room's tables on one pool.
 import { broughtBack } from '../sql/too-far-ahead.ts'
-import { placed } from './statements.ts'
+import { placed, postgresStatements } from './statements.ts'
 import { openDatabase, type DatabaseOptions } from './database.ts'
-import { postgresAsking } from './enrichment-queue.ts'
-import { postgresExports } from './outbox.ts'
+import { enrichmentQueue } from '../sql/enrichment-queue.ts'
+import { postgresOutbox } from './outbox.ts'
 import { postgresInbox } from './inbox.ts'
 import { postgresRepositories } from './key-value.ts'
 import { postgresPruning } from './pruning.ts'
-import { postgresTotals } from './totals.ts'
+import { totals } from '../sql/totals.ts'
 import { postgresRuns } from './runs.ts'
 import { postgresTables } from './tables.ts'
 import { postgresViews } from './views.ts'
@@ -18,25 +18,26 @@ export interface PostgresOptions extends DatabaseOptions {
   readonly maxSize: number
 }
 
-const upkeepPatience = 60_000
+const maintenancePatience = 60_000
 
 /** `url` is a PostgreSQL connection URI; TLS as its parameters say. Throws StoreError with a remedy. */
 export async function openPostgres(url: string, options: PostgresOptions): Promise<Store> {
   const db = await openDatabase(url, options)
   // What looks after the store goes through many rows at a time.
-  const upkeep = db.withPatience(upkeepPatience)
+  const maintenance = db.withPatience(maintenancePatience)
+  const sql = postgresStatements(db)
   return {
     runsPerTransaction: 64,
     inbox: postgresInbox(db, options.maxSize),
     runs: postgresRuns(db),
-    outbox: postgresExports(db),
-    enrichment: postgresAsking(db),
+    outbox: postgresOutbox(db),
+    enrichment: enrichmentQueue(sql),
     ...postgresRepositories(db),
-    pruning: postgresPruning(upkeep, options.maxSize),
-    tables: postgresTables(upkeep),
-    totals: postgresTotals(db),
+    pruning: postgresPruning(maintenance, options.maxSize),
+    tables: postgresTables(maintenance),
+    totals: totals(sql),
     damaged: db.damaged,
-    views: postgresViews(db, upkeep),
+    views: postgresViews(db, maintenance),
     now: async () => db.now(),
     bringBack: async () =>
       db.transaction(async (session, now) => {

@@ -1,20 +1,22 @@
-// What is owed to destinations, on PostgreSQL: replicas lease past each other with SKIP LOCKED.
+// What is pending for destinations, on PostgreSQL: replicas lease past each other with SKIP LOCKED.
 import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../sql/both-ends.ts'
-import { chunkOf, deadLetters } from '../sql/dead-letters.ts'
+import { chunkOf, deadLetters, entryOf, settledValues } from '../sql/outbox.ts'
 import { postgresStatements } from './statements.ts'
-import { longestPutOff } from '../sql/too-far-ahead.ts'
-import type { Database, Row, Session } from './database.ts'
+import { columnsOf, unnest } from './arrays.ts'
+import { idOf } from './run-rows.ts'
+import { number, type Row } from '../sql/columns.ts'
+import type { Database, Session } from './database.ts'
 import type { DamagedItem, OutboxEntry, OutboxLease, Outbox, ExportQueue, Settlement } from '../ports/outbox.ts'
 
-export function postgresExports(db: Database): Outbox {
+export function postgresOutbox(db: Database): Outbox {
   return {
-    lease: async (queue, limit, holdMs, maxBytes = Infinity) => {
+    lease: async (queue, limit, leaseMs, maxBytes = Infinity) => {
       const token = randomUUID()
       return {
         token,
         ...(await db.transaction(async (session, now) =>
-          lease(session, now, queue, token, { limit, maxBytes, holdMs }),
+          lease(session, now, queue, token, { limit, maxBytes, leaseMs }),
         )),
       }
     },
@@ -34,27 +36,28 @@ export function postgresExports(db: Database): Outbox {
   }
 }
 
+const sizeOf = number('size')
+
 async function lease(
   session: Session,
   now: number,
   queue: ExportQueue,
   token: string,
-  { limit, maxBytes, holdMs }: { limit: number; maxBytes: number; holdMs: number },
+  { limit, maxBytes, leaseMs }: { limit: number; maxBytes: number; leaseMs: number },
 ): Promise<Omit<OutboxLease, 'token'>> {
   const due = async (order: 'ASC' | 'DESC'): Promise<Row[]> =>
     session.query(
-      `SELECT e.id, octet_length(p.content) AS size FROM outbox e JOIN chunks p ON p.id = e.chunk_id
+      `SELECT e.id, octet_length(c.content) AS size FROM outbox e JOIN chunks c ON c.id = e.chunk_id
        WHERE e.state = 'pending' AND e.destination = $1 AND e.signal = $2 AND e.due_at <= $3::bigint
        ORDER BY e.due_at ${order}, e.id ${order} LIMIT $4 FOR UPDATE OF e SKIP LOCKED`,
       [queue.destination, queue.signal, now, limit],
     )
   const oldest = await due('ASC')
   const newest = oldest.length < limit ? oldest.toReversed() : await due('DESC')
-  const sizes = new Map([...oldest, ...newest].map(row => [row.id as number, row.size as number]))
-  const idsOf = (rows: readonly Row[]): number[] => rows.map(row => row.id as number)
+  const sizes = new Map([...oldest, ...newest].map(row => [idOf(row), sizeOf(row)]))
   const chosen: number[] = []
   let bytes = 0
-  for (const id of bothEnds(idsOf(oldest), idsOf(newest), limit)) {
+  for (const id of bothEnds(oldest.map(idOf), newest.map(idOf), limit)) {
     if (bytes >= maxBytes) break
     bytes += sizes.get(id) ?? 0
     chosen.push(id)
@@ -62,17 +65,17 @@ async function lease(
   if (chosen.length === 0) return { items: [], damaged: [] }
   // A lease is a due time in the future: whoever dies gives it back by the clock alone.
   const rows = await session.query(
-    `UPDATE outbox e SET lease = $1, due_at = $2::bigint FROM chunks p
-     WHERE e.id = ANY ($3::bigint[]) AND p.id = e.chunk_id RETURNING e.id, e.tries, e.pending_since, p.content`,
-    [token, now + holdMs, chosen],
+    `UPDATE outbox e SET lease = $1, due_at = $2::bigint FROM chunks c
+     WHERE e.id = ANY ($3::bigint[]) AND c.id = e.chunk_id RETURNING e.id, e.tries, e.pending_since, c.content`,
+    [token, now + leaseMs, chosen],
   )
   const items: OutboxEntry[] = []
   const damaged: DamagedItem[] = []
   for (const row of rows) {
-    const id = row.id as number
-    const part = chunkOf(session.damaged, id, row.content)
-    if (part === undefined) damaged.push({ id })
-    else items.push({ id, chunk: part, tries: row.tries as number, pendingSince: row.pending_since as number })
+    const id = idOf(row)
+    const chunk = chunkOf(session.damaged, id, row.content)
+    if (chunk === undefined) damaged.push({ id })
+    else items.push({ id, chunk, ...entryOf(row) })
   }
   return { items, damaged }
 }
@@ -84,29 +87,16 @@ async function settle(
   token: string,
   settlements: readonly Settlement[],
 ): Promise<number> {
-  const rows = await session.query(
-    `UPDATE outbox e SET
-       state = s.state, lease = NULL, due_at = coalesce(s.due, e.due_at), error = s.error, tries = e.tries + s.tries,
-       answer_status = s.status, settled_at = CASE WHEN s.state = 'pending' THEN NULL ELSE $3::bigint END
-     FROM unnest($1::bigint[], $4::text[], $5::bigint[], $6::text[], $7::int[], $8::int[]) AS s (id, state, due, error, tries, status)
-     WHERE e.id = s.id AND e.lease = $2 AND e.state = 'pending' RETURNING e.id`,
-    [
-      settlements.map(({ id }) => id),
-      token,
-      now,
-      settlements.map(stateOf),
-      settlements.map(one =>
-        one.as === 'later' ? now + Math.min(longestPutOff, one.forMs) : one.as === 'unsent' ? now : null,
-      ),
-      settlements.map(one => (one.as === 'later' || one.as === 'rejected' ? one.error.replaceAll('\u0000', '') : null)),
-      settlements.map(one => (one.as === 'later' && one.counted ? 1 : 0)),
-      settlements.map(one => (one.as === 'rejected' ? one.status : null)),
-    ],
-  )
+  const rows = await session.query(settleEntries, [
+    ...columnsOf(settlements.map(one => settledValues(one, now))),
+    token,
+  ])
   return rows.length
 }
 
-function stateOf(settlement: Settlement): 'pending' | 'delivered' | 'dead' {
-  if (settlement.as === 'delivered') return 'delivered'
-  return settlement.as === 'rejected' ? 'dead' : 'pending'
-}
+const settleEntries = `
+  UPDATE outbox e SET
+    state = s.state, lease = NULL, due_at = coalesce(s.due_at, e.due_at), error = s.error, tries = e.tries + s.tries,
+    answer_status = s.status, settled_at = s.settled_at
+  FROM ${unnest(['text', 'bigint', 'text', 'int', 'int', 'bigint', 'bigint'])} AS s (state, due_at, error, tries, status, settled_at, id)
+  WHERE e.id = s.id AND e.lease = $8 AND e.state = 'pending' RETURNING e.id`

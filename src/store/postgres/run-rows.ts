@@ -1,12 +1,13 @@
-// Runs and their jobs as they are read from PostgreSQL, many at a time.
+// Runs and their jobs as a transaction on PostgreSQL reads them, many at a time.
+import { number, type Row } from '../sql/columns.ts'
 import { hasSnapshot, jobsOf, storedRun } from '../sql/run-rows.ts'
-import { storedPart } from '../sql/stored-json.ts'
+import { storedChunk } from '../sql/stored-json.ts'
 import type { Job } from '../../model/job.ts'
-import type { Row, Session } from './database.ts'
+import type { Session } from './database.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { RunWork, StoredRun } from '../ports/runs.ts'
 
-export async function selectRuns(session: Session, keys: readonly RunKey[], tail: string): Promise<Row[]> {
+export async function selectRuns(session: Session, keys: readonly RunKey[], tail = ''): Promise<Row[]> {
   return session.query(
     `SELECT r.* FROM runs r
      JOIN unnest($1::text[], $2::bigint[]) AS k (instance, pipeline_id)
@@ -25,8 +26,8 @@ export interface Wanted {
 export type LoadedJobs = ReadonlyMap<number, () => ReadonlyMap<number, Job>>
 
 export async function loadJobs(session: Session, wanted: readonly Wanted[]): Promise<LoadedJobs> {
-  const whole = wanted.filter(({ jobs }) => jobs === 'all').map(idOf)
-  const some = wanted.flatMap(one => (one.jobs === 'all' ? [] : one.jobs.map(job => [idOf(one), job] as const)))
+  const whole = wanted.filter(({ jobs }) => jobs === 'all').map(({ run }) => idOf(run))
+  const some = wanted.flatMap(({ run, jobs }) => (jobs === 'all' ? [] : jobs.map(job => [idOf(run), job] as const)))
   const rows = await session.query(
     `SELECT * FROM jobs WHERE run_id = ANY ($1::bigint[])
      UNION ALL
@@ -34,43 +35,41 @@ export async function loadJobs(session: Session, wanted: readonly Wanted[]): Pro
        ON j.run_id = w.run_id AND j.job_id = w.job_id`,
     [whole, some.map(([run]) => run), some.map(([, job]) => job)],
   )
-  const rowsOf = Map.groupBy(rows, row => row.run_id as number)
-  const partsOf = await toldParts(session, wanted)
+  const rowsOf = Map.groupBy(rows, runId)
+  const chunksOf = await readChunks(session, wanted)
   return new Map(
-    wanted.map(one => {
-      const id = idOf(one)
-      const ids = one.jobs === 'all' ? undefined : new Set(one.jobs)
+    wanted.map(({ run, jobs }) => {
+      const id = idOf(run)
+      const ids = jobs === 'all' ? undefined : new Set(jobs)
       const read = (): ReadonlyMap<number, Job> => {
-        const parts = (partsOf.get(id) ?? []).map(({ content }) => storedPart(content))
-        return jobsOf(rowsOf.get(id) ?? [], parts, job => ids === undefined || ids.has(job))
+        const chunks = (chunksOf.get(id) ?? []).map(({ content }) => storedChunk(content))
+        return jobsOf(rowsOf.get(id) ?? [], chunks, job => ids === undefined || ids.has(job))
       }
       return [id, read]
     }),
   )
 }
 
-/** What parts alone tell of the wanted jobs. */
-async function toldParts(session: Session, wanted: readonly Wanted[]): Promise<Map<number, Row[]>> {
+/** The chunks that have wanted jobs which are stored nowhere else. */
+async function readChunks(session: Session, wanted: readonly Wanted[]): Promise<Map<number, Row[]>> {
   const ranges = wanted
     .filter(({ run, jobs }) => hasSnapshot(run) && (jobs === 'all' || jobs.length > 0))
-    .map(one => {
-      const { jobs } = one
+    .map(({ run, jobs }) => {
       const [first, last] = jobs === 'all' ? [0, Number.MAX_SAFE_INTEGER] : [Math.min(...jobs), Math.max(...jobs)]
-      return { run: idOf(one), first, last }
+      return { run: idOf(run), first, last }
     })
   if (ranges.length === 0) return new Map()
   const rows = await session.query(
-    `SELECT p.run_id, p.content FROM chunks p JOIN unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS w (run_id, first, last)
-       ON p.run_id = w.run_id AND p.first_job <= w.last AND p.last_job >= w.first
-     ORDER BY p.id`,
+    `SELECT c.run_id, c.content FROM chunks c JOIN unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS w (run_id, first, last)
+       ON c.run_id = w.run_id AND c.first_job <= w.last AND c.last_job >= w.first
+     ORDER BY c.id`,
     [ranges.map(({ run }) => run), ranges.map(({ first }) => first), ranges.map(({ last }) => last)],
   )
-  return Map.groupBy(rows, row => row.run_id as number)
+  return Map.groupBy(rows, runId)
 }
 
-function idOf({ run }: Wanted): number {
-  return run.id as number
-}
+export const idOf = number('id')
+export const runId = number('run_id')
 
 export function nameOf(key: RunKey): string {
   return `${key.instance}\n${key.pipelineId}`
@@ -78,5 +77,5 @@ export function nameOf(key: RunKey): string {
 
 /** The run of that row, with the jobs that were loaded of it. Throws DataError where either is damaged. */
 export function runOf(row: Row, jobs: LoadedJobs): StoredRun {
-  return storedRun(row, jobs.get(row.id as number)?.() ?? new Map<number, Job>())
+  return storedRun(row, jobs.get(idOf(row))?.() ?? new Map<number, Job>())
 }

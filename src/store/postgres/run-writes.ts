@@ -1,7 +1,19 @@
 // What a transaction writes of runs on PostgreSQL: each kind of row in one statement for all of them.
 import { Again, type Session } from './database.ts'
-import { jobWrites, keyOf, restorableRange, type JobWrites } from '../sql/run-rows.ts'
-import { nameOf } from './run-rows.ts'
+import { columnsOf, unnest } from './arrays.ts'
+import {
+  chunkValues,
+  insertChunks,
+  insertJobs,
+  insertOutboxEntries,
+  insertRuns,
+  jobTexts,
+  runColumns,
+  runValues,
+} from '../sql/run-writes.ts'
+import { jobWrites, keyOf, type JobWrites } from '../sql/run-rows.ts'
+import { idOf, nameOf } from './run-rows.ts'
+import { number, record } from '../sql/columns.ts'
 import { textList, textsOf } from './text-lists.ts'
 import type { RunChange, StoredRun } from '../ports/runs.ts'
 
@@ -23,74 +35,57 @@ export function writtenOf(
   return { id, known, change, firstSeenBy, jobs: jobWrites(change, known) }
 }
 
+const bigints = (count: number): 'bigint'[] => Array<'bigint'>(count).fill('bigint')
+const texts = (count: number): 'text'[] => Array<'text'>(count).fill('text')
+const runTypes = [...bigints(1), ...texts(6), ...bigints(4)]
+
+const insertRun = `
+  ${insertRuns(`SELECT * FROM ${unnest([...runTypes, 'text', 'bigint'])}`)}
+  ON CONFLICT (instance, pipeline_id) DO NOTHING RETURNING id, instance, pipeline_id`
+
+const updateRun = `
+  UPDATE runs r SET ${runColumns.map(name => `${name} = v.${name}`).join(', ')}
+  FROM ${unnest([...runTypes, 'bigint'])} AS v (${runColumns.join(', ')}, id) WHERE r.id = v.id`
+
 /** Answers their ids. */
 export async function writeRuns(session: Session, changes: readonly Written[]): Promise<number[]> {
-  const columns = (some: readonly Written[]): unknown[] => [
-    some.map(({ change }) => change.run.project.facts.id),
-    some.map(({ change }) => plain(change.run.pipeline?.record.facts.status)),
-    some.map(({ change }) => JSON.stringify(change.run.project)),
-    some.map(({ change }) => (change.run.pipeline === undefined ? null : JSON.stringify(change.run.pipeline))),
-    some.map(({ change }) => JSON.stringify(change.run.attempts)),
-    some.map(({ firstSeenBy }) => JSON.stringify(firstSeenBy)),
-    some.map(({ change }) => change.timing.changedAt),
-    some.map(({ change }) => change.timing.endedAt ?? null),
-    some.map(({ change }) => change.timing.enrichingUntil ?? null),
-    some.map(({ change }) => change.timing.dueAt ?? null),
-    some.map(({ change }) => plain(change.run.pipeline?.record.facts.name)),
-  ]
-  const arrays = `$1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::text[]`
-  const names =
-    'project_id, status, project, pipeline, attempts, first_seen_by, changed_at, ended_at, enriching_until, due_at, name'
+  const valuesOf = ({ change, firstSeenBy }: Written): ReturnType<typeof runValues> => runValues(change, firstSeenBy)
   const fresh = changes.filter(({ id }) => id === undefined)
-  const known = changes.filter(({ id }) => id !== undefined)
-  const idOf = new Map<string, number>()
+  const known = changes.flatMap(one => (one.id === undefined ? [] : [[...valuesOf(one), one.id]]))
+  const ids = new Map<string, number>()
   if (fresh.length > 0) {
-    const rows = await session.query(
-      `INSERT INTO runs (${names}, instance, pipeline_id)
-       SELECT * FROM unnest(${arrays}, $12::text[], $13::bigint[])
-       ON CONFLICT (instance, pipeline_id) DO NOTHING RETURNING id, instance, pipeline_id`,
-      [
-        ...columns(fresh),
-        fresh.map(({ change }) => change.run.key.instance),
-        fresh.map(({ change }) => change.run.key.pipelineId),
-      ],
-    )
+    const values = fresh.map(one => [...valuesOf(one), one.change.run.key.instance, one.change.run.key.pipelineId])
+    const rows = await session.query(insertRun, columnsOf(values))
     // Another replica observed one of them at the same moment: everything is decided anew, with its row locked.
     if (rows.length < fresh.length) throw new Again()
-    for (const row of rows) idOf.set(nameOf(keyOf(row)), row.id as number)
+    for (const row of rows) ids.set(nameOf(keyOf(row)), idOf(row))
   }
-  if (known.length > 0) {
-    const set = names
-      .split(', ')
-      .map(name => `${name} = v.${name}`)
-      .join(', ')
-    await session.query(
-      `UPDATE runs r SET ${set} FROM unnest(${arrays}, $12::bigint[]) AS v (${names}, id) WHERE r.id = v.id`,
-      [...columns(known), known.map(({ id }) => id)],
-    )
-  }
-  return changes.map(({ id, change }) => id ?? idOf.get(nameOf(change.run.key)) ?? 0)
+  if (known.length > 0) await session.query(updateRun, columnsOf(known))
+  return changes.map(({ id, change }) => id ?? ids.get(nameOf(change.run.key)) ?? 0)
 }
 
+const insertJob = insertJobs(`
+  SELECT r, j, record, times, nullif(snapshot, '')
+  FROM unnest($1::bigint[], $2::bigint[], ${textsOf('$3')}, ${textsOf('$4')}, ${textsOf('$5')}) AS w (r, j, record, times, snapshot)`)
+
 export async function writeJobs(session: Session, changes: readonly Written[], ids: readonly number[]): Promise<void> {
-  const jobs = changes.flatMap(({ jobs: { rows, marks } }, index) =>
-    [...rows, ...marks].map(job => ({ run: ids[index], job })),
+  const jobs = changes.flatMap(({ jobs: { rows, snapshots } }, index) =>
+    [...rows, ...snapshots].map(job => ({ run: ids[index], id: job.id, texts: jobTexts(job) })),
   )
   if (jobs.length === 0) return
-  await session.query(
-    `INSERT INTO jobs (run_id, job_id, record, times, snapshot)
-     SELECT r, j, record, times, nullif(snapshot, '')
-     FROM unnest($1::bigint[], $2::bigint[], ${textsOf('$3')}, ${textsOf('$4')}, ${textsOf('$5')}) AS w (r, j, record, times, snapshot)
-     ON CONFLICT (run_id, job_id) DO UPDATE SET record = excluded.record, times = excluded.times, snapshot = excluded.snapshot`,
-    [
-      jobs.map(({ run }) => run),
-      jobs.map(({ job }) => job.id),
-      textList(jobs.map(({ job }) => JSON.stringify(job.record))),
-      textList(jobs.map(({ job }) => JSON.stringify(job.times))),
-      textList(jobs.map(({ job }) => (job.snapshot === undefined ? null : JSON.stringify(job.snapshot)))),
-    ],
-  )
+  const listOf = (column: 0 | 1 | 2): string => textList(jobs.map(job => job.texts[column]))
+  const values = [jobs.map(({ run }) => run), jobs.map(({ id }) => id), listOf(0), listOf(1), listOf(2)]
+  await session.query(insertJob, values)
 }
+
+const chunkTypes = ['bigint', 'int', 'int', 'bigint', 'bigint', 'bigint'] as const
+const insertChunk = `
+  ${insertChunks(`SELECT * FROM unnest(${chunkTypes.map((type, at) => `$${at + 1}::${type}[]`).join(', ')}, ${textsOf('$7')})`)}
+  RETURNING id, run_id, attempt, number`
+const insertEntry = insertOutboxEntries(`
+  SELECT c, s, d, 'pending', $4::bigint, $4::bigint FROM ${unnest(['bigint', 'text', 'text'])} AS o (c, s, d)`)
+
+const place = record({ run: number('run_id'), attempt: number('attempt'), chunk: number('number') })
 
 /** Chunks, and their entries in the outbox. */
 export async function writeChunks(
@@ -99,37 +94,22 @@ export async function writeChunks(
   ids: readonly number[],
   now: number,
 ): Promise<void> {
-  const pending = changes.flatMap(({ change, jobs: { inChunks } }, index) =>
-    (change.pending ?? []).map(one => ({ run: ids[index], ...one, range: restorableRange(one.chunk, inChunks) })),
+  const pending = changes.flatMap(({ change, jobs }, index) =>
+    (change.pending ?? []).map(one => ({ run: ids[index] ?? 0, one, jobs })),
   )
   if (pending.length === 0) return
-  const rows = await session.query(
-    `INSERT INTO chunks (run_id, attempt, number, content, first_job, last_job, snapshot_at)
-     SELECT *, $7::bigint FROM unnest($1::bigint[], $2::int[], $3::int[], ${textsOf('$4')}, $5::bigint[], $6::bigint[])
-     RETURNING id, run_id, attempt, number`,
-    [
-      pending.map(({ run }) => run),
-      pending.map(({ chunk }) => chunk.attempt),
-      pending.map(({ chunk }) => chunk.number),
-      textList(pending.map(({ chunk }) => JSON.stringify(chunk))),
-      pending.map(({ range }) => range?.[0] ?? null),
-      pending.map(({ range }) => range?.[1] ?? null),
-      now,
-    ],
+  const rows = await session.query(insertChunk, [
+    ...columnsOf(pending.map(({ run, one, jobs }) => chunkValues(run, one, jobs, now))),
+    textList(pending.map(({ one }) => JSON.stringify(one.chunk))),
+  ])
+  const nameOfChunk = (of: ReturnType<typeof place>): string => JSON.stringify([of.run, of.attempt, of.chunk])
+  const chunks = new Map(rows.map(row => [nameOfChunk(place(row)), idOf(row)]))
+  const entries = pending.flatMap(({ run, one: { chunk, to } }) =>
+    to.map(({ signal, destination }) => [
+      chunks.get(nameOfChunk({ run, attempt: chunk.attempt, chunk: chunk.number })) ?? null,
+      signal,
+      destination,
+    ]),
   )
-  const nameOfChunk = (run: unknown, attempt: unknown, chunk: unknown): string => JSON.stringify([run, attempt, chunk])
-  const idOf = new Map(rows.map(row => [nameOfChunk(row.run_id, row.attempt, row.number), row.id as number]))
-  const queues = pending.flatMap(({ run, chunk, to }) =>
-    to.map(queue => ({ id: idOf.get(nameOfChunk(run, chunk.attempt, chunk.number)), ...queue })),
-  )
-  await session.query(
-    `INSERT INTO outbox (chunk_id, signal, destination, state, pending_since, due_at)
-     SELECT p, s, d, 'pending', $4::bigint, $4::bigint FROM unnest($1::bigint[], $2::text[], $3::text[]) AS o (p, s, d)`,
-    [queues.map(({ id }) => id), queues.map(({ signal }) => signal), queues.map(({ destination }) => destination), now],
-  )
-}
-
-/** PostgreSQL's text holds no NUL; in JSON it is escaped, in a plain column it must go. */
-function plain(text: string | undefined): string | null {
-  return text?.replaceAll('\u0000', '') ?? null
+  if (entries.length > 0) await session.query(insertEntry, [...columnsOf(entries), now])
 }

@@ -1,12 +1,15 @@
-// Runs, their jobs and what was frozen of them, on PostgreSQL: each step of a transaction is one statement for all runs.
-import { changeAsking, noteTriggers } from './enrichment-queue.ts'
+// Runs, their jobs and their chunks, on PostgreSQL: each step of a transaction is one statement for all runs.
+import { changeEnrichment, writeTriggers } from './enrichment-queue.ts'
 import { changesListing } from '../read-models/listing.ts'
 import { listRuns } from './views.ts'
 import { moveTotals } from './totals.ts'
-import type { Database, Row, Session } from './database.ts'
-import { headOf, keyOf, known, revived } from '../sql/run-rows.ts'
-import { loadJobs, nameOf, runOf, selectRuns } from './run-rows.ts'
-import { readMemory, takeMemories } from './tombstones.ts'
+import type { Database, Session } from './database.ts'
+import type { Row } from '../sql/columns.ts'
+import { keyOf } from '../sql/run-rows.ts'
+import { idOf, loadJobs, nameOf, runOf, selectRuns } from './run-rows.ts'
+import { postgresStatements } from './statements.ts'
+import { runReads } from '../sql/run-reads.ts'
+import { takeTombstones } from './tombstones.ts'
 import { slicesOf } from './slices.ts'
 import { writeJobs, writeChunks, writeRuns, writtenOf, type Written } from './run-writes.ts'
 import { revive } from '../../model/tombstone.ts'
@@ -27,53 +30,19 @@ export function postgresRuns(db: Database): Runs {
         throw error
       }
     },
-    takeDue: async (limit, holdMs) => {
+    takeDue: async (limit, leaseMs) => {
       const rows = await db.transaction(async (session, now) =>
         session.query(
           `UPDATE runs SET due_at = $1::bigint
            WHERE id IN (SELECT id FROM runs WHERE due_at <= $2::bigint ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
            RETURNING instance, pipeline_id`,
-          [now + holdMs, now, limit],
+          [now + leaseMs, now, limit],
         ),
       )
       return rows.map(keyOf)
     },
     dueIn: async () => db.dueIn('SELECT min(due_at) AS due FROM runs WHERE due_at IS NOT NULL'),
-    get: async key => {
-      const [row] = await selectRuns(db, [key], '')
-      if (row === undefined) {
-        const memory = await readMemory(db, key)
-        return known(db.damaged, key, () => memory && revived(memory()))
-      }
-      const jobs = await loadJobs(db, [{ run: row, jobs: 'all' }])
-      return known(db.damaged, key, () => runOf(row, jobs))
-    },
-    ancestor: async (key, jobId) => {
-      const [row] = await selectRuns(db, [key], '')
-      if (row === undefined) {
-        const memory = await readMemory(db, key)
-        return known(db.damaged, key, () => {
-          if (memory === undefined) return undefined
-          const { jobs, ...head } = revive(memory())
-          return { head, trigger: jobs.get(jobId ?? 0) }
-        })
-      }
-      const id = row.id as number
-      const jobs = jobId === undefined ? undefined : await loadJobs(db, [{ run: row, jobs: [jobId] }])
-      return known(db.damaged, key, () => {
-        const trigger = jobs
-          ?.get(id)?.()
-          .get(jobId ?? 0)
-        return { head: headOf(row), ...(trigger === undefined ? {} : { trigger }) }
-      })
-    },
-    count: async () => {
-      const [row] = await db.ask(
-        `SELECT count(*) AS runs, count(*) FILTER (WHERE pipeline IS NULL) AS only_jobs,
-                count(*) FILTER (WHERE due_at IS NOT NULL) AS open FROM runs`,
-      )
-      return { runs: row?.runs as number, onlyJobs: row?.only_jobs as number, open: row?.open as number }
-    },
+    ...runReads(postgresStatements(db)),
   }
 }
 
@@ -105,8 +74,10 @@ async function transact(session: Session, now: number, work: readonly RunWork[])
   const locked = await selectRuns(session, keys, 'ORDER BY r.instance, r.pipeline_id FOR UPDATE OF r')
   const rows = [...locked, ...(await reviveRuns(session, unknown(keys, locked)))]
   const byKey = new Map(rows.map(row => [nameOf(keyOf(row)), row]))
-  const whole = ({ key, jobs }: RunWork): number | undefined =>
-    jobs === 'all' ? (byKey.get(nameOf(key))?.id as number | undefined) : undefined
+  const whole = ({ key, jobs }: RunWork): number | undefined => {
+    const row = jobs === 'all' ? byKey.get(nameOf(key)) : undefined
+    return row && idOf(row)
+  }
   for (const slice of await slicesOf(session, work, whole)) await decideAll(session, now, slice, byKey)
 }
 
@@ -129,9 +100,9 @@ async function decideAll(
     const change = item.decide(known, now)
     const { source } = item
     const firstSeenBy = { ...(source === undefined ? {} : { [source]: now }), ...known?.firstSeenBy }
-    const firstWord = source !== undefined && known !== undefined && known.firstSeenBy[source] === undefined
-    const written = change ?? (firstWord ? { run: known.run, jobs: [], timing: known.timing } : undefined)
-    return written === undefined ? [] : [writtenOf(row?.id as number | undefined, known, written, firstSeenBy)]
+    const isFirst = source !== undefined && known !== undefined && known.firstSeenBy[source] === undefined
+    const written = change ?? (isFirst ? { run: known.run, jobs: [], timing: known.timing } : undefined)
+    return written === undefined ? [] : [writtenOf(row && idOf(row), known, written, firstSeenBy)]
   })
   if (changes.length === 0) return
   const ids = await writeRuns(session, changes)
@@ -144,13 +115,13 @@ async function decideAll(
     now,
   )
   await writeChunks(session, changes, ids, now)
-  await noteTriggers(
+  await writeTriggers(
     session,
     changes.flatMap(({ change: { run, jobs } }, index) =>
       jobs.map(job => ({ runId: ids[index] ?? 0, instance: run.key.instance, job })),
     ),
   )
-  await changeAsking(
+  await changeEnrichment(
     session,
     changes.map(({ change }, index) => ({ runId: ids[index] ?? 0, change: change.enrichment })),
   )
@@ -166,20 +137,19 @@ function unknown(keys: readonly RunKey[], rows: readonly Row[]): RunKey[] {
   return keys.filter(key => !known.has(nameOf(key)))
 }
 
-/** Runs that were pruned and are heard of again go on from what is remembered of them. */
+/** Runs that were pruned and are observed again go on from their tombstones. */
 async function reviveRuns(session: Session, keys: readonly RunKey[]): Promise<Row[]> {
-  const memories = await takeMemories(session, keys)
-  if (memories.length === 0) return []
-  const changes = memories.map((memory): Written => {
-    const run = revive(memory)
-    const change = { run, jobs: [...run.jobs.values()], timing: { changedAt: memory.prunedAt } }
+  const tombstones = await takeTombstones(session, keys)
+  if (tombstones.length === 0) return []
+  const changes = tombstones.map((tombstone): Written => {
+    const run = revive(tombstone)
+    const change = { run, jobs: [...run.jobs.values()], timing: { changedAt: tombstone.prunedAt } }
     return writtenOf(undefined, undefined, change, {})
   })
   await writeJobs(session, changes, await writeRuns(session, changes))
   return selectRuns(
     session,
-    memories.map(({ key }) => key),
-    '',
+    tombstones.map(({ key }) => key),
   )
 }
 

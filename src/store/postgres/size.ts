@@ -1,4 +1,5 @@
 // How much of the PostgreSQL database holds something. What was deleted leaves room inside the files, which do not shrink.
+import { number, optional, text } from '../sql/columns.ts'
 import type { Database, Session } from './database.ts'
 
 /** Where nearly all of it is, and in which order a few rows are looked at: the latest where an index knows them. */
@@ -26,18 +27,20 @@ export async function usedBytes(db: Database): Promise<number> {
   return db.transaction(async session => measure(session))
 }
 
+const width = optional(number, 'width')
+
 async function measure(db: Session): Promise<number> {
   const [row] = await db.query('SELECT pg_database_size(current_database()) AS bytes')
   const counts = await db.query(
     'SELECT relname AS name, n_live_tup AS rows FROM pg_stat_user_tables WHERE schemaname = current_schema()',
   )
-  const rowsOf = new Map(counts.map(({ name, rows }) => [name as string, rows as number]))
+  const rowsOf = new Map(counts.map(row => [text('name')(row), number('rows')(row)]))
   let needed = 0
   for (const [name, order] of Object.entries(large)) {
     const [sample] = await db.query(
       `SELECT avg(pg_column_size(sample.*)) AS width FROM (SELECT * FROM ${name} ${order} LIMIT ${sampled}) sample`,
     )
-    needed += (rowsOf.get(name) ?? 0) * ((sample?.width as number | null) ?? 0) * overhead
+    needed += (rowsOf.get(name) ?? 0) * (width(sample ?? {}) ?? 0) * overhead
   }
-  return Math.min(row?.bytes as number, emptyDatabase + needed)
+  return Math.min(number('bytes')(row ?? {}), emptyDatabase + needed)
 }

@@ -1,9 +1,11 @@
 // Runs with all their jobs, so many at a time as fit into memory: a run may have thousands of jobs, and a batch dozens of runs.
+import { number } from '../sql/columns.ts'
+import { runId } from './run-rows.ts'
 import type { Session } from './database.ts'
 
 /** Jobs in memory at once; a single larger run still goes, alone. */
 const jobsAtOnce = 20_000
-/** Of a part's text, for one job. */
+/** What a job takes of a chunk's content. */
 const bytesOfJob = 600
 
 /** In the order they came. `runOf`: the run whose jobs are all wanted, if they are. */
@@ -20,10 +22,10 @@ export async function slicesOf<T>(
        UNION ALL
        SELECT run_id, sum(octet_length(content)) / ${bytesOfJob} FROM chunks
        WHERE run_id = ANY ($1::bigint[]) AND first_job IS NOT NULL GROUP BY run_id
-     ) AS told GROUP BY run_id`,
+     ) AS jobs_of_runs GROUP BY run_id`,
     [ids],
   )
-  const jobsOf = new Map(counts.map(row => [row.run_id as number, row.jobs as number]))
+  const jobsOf = new Map(counts.map(row => [runId(row), number('jobs')(row)]))
   return cut(items, item => jobsOf.get(runOf(item) ?? -1) ?? 0, jobsAtOnce)
 }
 

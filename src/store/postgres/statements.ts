@@ -6,6 +6,7 @@ export function postgresStatements(db: Database): Statements {
   return {
     all: async (sql, values) => db.ask(placed(sql), values),
     change: async (sql, values) => (await db.query(`${placed(sql)} RETURNING 1`, values)).length,
+    changed: async (sql, values) => db.ask(placed(sql), values),
     now: async () => db.now(),
     damaged: db.damaged,
     skipLocked: 'FOR UPDATE SKIP LOCKED',

@@ -1,23 +1,24 @@
 // Rows as they are, on PostgreSQL.
 import { momentary, type Cell, type Cells, type Table, type Tables } from '../ports/tables.ts'
 import { takeInSql } from '../read-models/trends-sql.ts'
-import type { Database, Row } from './database.ts'
+import { cell, number, record, text, type Row } from '../sql/columns.ts'
+import type { Database } from './database.ts'
 
 /** PostgreSQL takes at most 65,535 parameters in one statement. */
 const mostParameters = 30_000
 
 export function postgresTables(db: Database): Tables {
-  const cells = (table: Table, row: Row): Cells => table.columns.map(name => row[name] as Cell)
+  const cells = (names: readonly string[], row: Row): Cells => names.map(name => cell(name)(row))
   return {
-    schema: async () => (await db.query('SELECT version FROM pipespan_schema'))[0]?.version as number,
+    schema: async () => number('version')((await db.query('SELECT version FROM pipespan_schema'))[0] ?? {}),
     list: async () => (await db.query(listing)).map(tableOf).filter(({ name }) => !momentary.includes(name)),
-    count: async ({ name }) => (await db.query(`SELECT count(*) AS rows FROM ${name}`))[0]?.rows as number,
+    count: async ({ name }) => number('rows')((await db.query(`SELECT count(*) AS rows FROM ${name}`))[0] ?? {}),
     last: async table => {
       const { name, key } = table
       const [row] = await db.query(
         `SELECT ${key.join(', ')} FROM ${name} ORDER BY ${await orderOf(db, table, 'DESC')} LIMIT 1`,
       )
-      return row && key.map(column => row[column] as Cell)
+      return row && cells(key, row)
     },
     read: async (table, after, limit) => {
       const { name, key, columns } = table
@@ -26,7 +27,7 @@ export function postgresTables(db: Database): Tables {
           ? ''
           : `WHERE (${await orderOf(db, table)}) > (${key.map((_, index) => `$${index + 2}`).join(', ')})`
       const sql = `SELECT ${columns.join(', ')} FROM ${name} ${where} ORDER BY ${await orderOf(db, table)} LIMIT $1`
-      return (await db.query(sql, [limit, ...(after ?? [])])).map(row => cells(table, row))
+      return (await db.query(sql, [limit, ...(after ?? [])])).map(row => cells(columns, row))
     },
     write: async ({ name, columns }, rows) => {
       const most = Math.floor(mostParameters / columns.length)
@@ -49,7 +50,7 @@ export function postgresTables(db: Database): Tables {
          WHERE table_schema = current_schema() AND column_default LIKE 'nextval(%'`,
       )
       for (const row of serials) {
-        const { name, column } = row as { name: string; column: string }
+        const { name, column } = serial(row)
         await db.query(
           `SELECT setval(pg_get_serial_sequence('${name}', '${column}'), greatest(max(${column}), 1), max(${column}) IS NOT NULL) FROM ${name}`,
         )
@@ -69,9 +70,11 @@ const listing = `
           WHERE i.indrelid = c.oid AND i.indisprimary) AS key
   FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace ORDER BY c.oid`
 
+const serial = record({ name: text('name'), column: text('column') })
+
 function tableOf(row: Row): Table {
   const names = (list: unknown): string[] => (typeof list === 'string' ? list.split(',') : [])
-  return { name: row.name as string, key: names(row.key), columns: names(row.columns) }
+  return { name: text('name')(row), key: names(row.key), columns: names(row.columns) }
 }
 
 /** Texts are ordered by their bytes, as SQLite does, whatever language the database is in. */

@@ -2,7 +2,8 @@
 import { trendsOn } from '../read-models/trends-sql.ts'
 import { placed } from './statements.ts'
 import { postgresTrendTaking } from './trend-taking.ts'
-import { listingColumns, listingOf, listingValues } from '../read-models/listing.ts'
+import { columnsOf, unnest } from './arrays.ts'
+import { insertListings, listingOf, listingValues } from '../read-models/listing.ts'
 import { viewsOn, type Ask } from '../read-models/views-sql.ts'
 import type { Database, Session } from './database.ts'
 import type { Run } from '../../model/run.ts'
@@ -28,30 +29,12 @@ export async function listRuns(
     return listing === undefined ? [] : [[id, ...listingValues(listing)]]
   })
   if (rows.length === 0) return
-  const types = [
-    'bigint',
-    'text',
-    'bigint',
-    'bigint',
-    'text',
-    'text',
-    'text',
-    'text',
-    'bigint',
-    'bigint',
-    'bigint',
-    'text',
-  ]
-  const columns = types.map((_, column) => rows.map(row => row[column]))
-  await session.query(
-    `INSERT INTO listed_runs AS l (run_id, ${listingColumns})
-     SELECT * FROM unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')})
-     ON CONFLICT (run_id) DO UPDATE SET
-       project = excluded.project, status = excluded.status, ref = excluded.ref, source = excluded.source,
-       created_at = excluded.created_at, finished_at = excluded.finished_at, parent_id = excluded.parent_id, text = excluded.text
-     WHERE (l.project, l.status, l.ref, l.source, l.created_at, l.finished_at, l.parent_id, l.text) IS DISTINCT FROM
-           (excluded.project, excluded.status, excluded.ref, excluded.source, excluded.created_at, excluded.finished_at,
-            excluded.parent_id, excluded.text)`,
-    columns,
-  )
+  await session.query(insertAll, columnsOf(rows))
 }
+
+const insertAll = insertListings(
+  `SELECT * FROM ${unnest([
+    ...(['bigint', 'text', 'bigint', 'bigint', 'text', 'text', 'text', 'text'] as const),
+    ...(['bigint', 'bigint', 'bigint', 'text'] as const),
+  ])}`,
+)

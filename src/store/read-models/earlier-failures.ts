@@ -1,5 +1,5 @@
-// What failed in a run before a part of it: all that figures over time need of earlier parts. Parts come in the order of their
-// numbers, so that each is read once, however many a run has, and none is held.
+// What failed in a run before a chunk of it: all that figures over time need of earlier chunks. Chunks come in the order of their
+// ids, so that each is read once, however many a run has, and none is kept in memory.
 import type { Chunk } from '../../model/chunk.ts'
 
 /** Ids of the first failed job of each name. */
@@ -11,16 +11,16 @@ export class EarlierFailures {
   #run: number | undefined
   #byAttempt = new Map<number, Map<string, number>>()
 
-  /** True where the parts before this one must be told of first (`tell`). */
-  isMissing(run: number, part: Chunk): boolean {
+  /** True where the chunks before this one must be added first (`add`). */
+  isMissing(run: number, chunk: Chunk): boolean {
     if (this.#run === run) return false
     this.#run = run
     this.#byAttempt = new Map()
-    return part.attempt > 1 || part.number > 1
+    return chunk.attempt > 1 || chunk.number > 1
   }
 
-  /** A part of the run that was asked about. */
-  tell({ attempt, jobs }: Pick<Chunk, 'attempt' | 'jobs'>): void {
+  /** A chunk of the run that `isMissing` was last called with. */
+  add({ attempt, jobs }: Pick<Chunk, 'attempt' | 'jobs'>): void {
     for (const { id, name, status } of jobs) {
       if (name === undefined || status !== 'failed') continue
       const failures = this.#byAttempt.get(attempt) ?? new Map<string, number>()
@@ -29,7 +29,7 @@ export class EarlierFailures {
     }
   }
 
-  /** Of the parts told of, those of this attempt and of earlier ones. */
+  /** Of the chunks that were added, those of this attempt and of earlier ones. */
   upTo(attempt: number): Failures {
     const found = [...this.#byAttempt].filter(([of]) => of <= attempt).map(([, failures]) => failures)
     const [only = none] = found

@@ -24,9 +24,17 @@ export interface Listing {
   readonly text: string
 }
 
-/** Columns of `listed_runs` after `run_id`, in the order of `listingValues`. */
-export const listingColumns =
-  'instance, pipeline_id, project_id, project, status, ref, source, created_at, finished_at, parent_id, text'
+/** What of a listing may change. */
+const changing = ['project', 'status', 'ref', 'source', 'created_at', 'finished_at', 'parent_id', 'text']
+
+/** `rows`: a run's id and its `listingValues`. What stays as it was is not written. */
+export function insertListings(rows: string): string {
+  const values = (table: string): string => changing.map(name => `${table}.${name}`).join(', ')
+  return `
+    INSERT INTO listed_runs AS l (run_id, instance, pipeline_id, project_id, ${changing.join(', ')}) ${rows}
+    ON CONFLICT (run_id) DO UPDATE SET ${changing.map(name => `${name} = excluded.${name}`).join(', ')}
+    WHERE (${values('l')}) IS DISTINCT FROM (${values('excluded')})`
+}
 
 /** A longer commit title or name says no more to whoever searches, UTF-16 units. */
 const longest = 300

@@ -1,5 +1,5 @@
-// Figures over time of parts that were read and are not yet written: added up in memory, so that each is written once for many
-// parts. Pure.
+// Figures over time of chunks that were read and are not yet written: added up in memory, so that each is written once for many
+// chunks. Pure.
 import { binOf, type Bins } from '../../lib/log-bins.ts'
 import {
   day,
@@ -31,7 +31,7 @@ interface Hour extends Pick<TrendRow, 'instance' | 'projectId' | 'bucket'> {
 export class TrendSums {
   /** Days are added up of hours. */
   readonly #hours = new Map<string, Hour>()
-  /** What is told of one part is mostly of one hour. */
+  /** What one chunk reports is mostly of one hour. */
   #last: Hour | undefined
   #size = 0
 
@@ -40,9 +40,9 @@ export class TrendSums {
     return this.#size
   }
 
-  /** `failedBefore`: in it and in the parts of the same run that were frozen before it. */
-  add(part: Chunk, failedBefore: Failures): void {
-    for (const outcome of outcomesOf(part, failedBefore)) count(this.#sumOf(outcome), outcome)
+  /** `failedBefore`: in it and in the earlier chunks of the same run. */
+  add(chunk: Chunk, failedBefore: Failures): void {
+    for (const outcome of outcomesOf(chunk, failedBefore)) count(this.#sumOf(outcome), outcome)
   }
 
   additions(): Addition[] {

@@ -1,8 +1,10 @@
-// The figures' SQL, one for both databases; how a transaction is made is theirs.
-import { day, hour, keptFor, type TrendQuery, type TrendRow, type TrendStep } from '../ports/trends.ts'
+// The SQL of figures over time; how a transaction is made is each database's own matter.
+import { day, hour, storedFor, type TrendQuery, type TrendRow, type TrendStep } from '../ports/trends.ts'
 import { plus, type Addition } from './trend-sums.ts'
-import type { Ask, Row, Value } from './views-sql.ts'
-import { storedJson, storedPart, type DamagedRows } from '../sql/stored-json.ts'
+import { json, number, record, text, type Row } from '../sql/columns.ts'
+import type { Ask } from './views-sql.ts'
+import type { Value } from '../sql/statements.ts'
+import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
 import type { Bins } from '../../lib/log-bins.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { TrendFigures, TrendTotal, TrendViews } from '../ports/trends.ts'
@@ -10,20 +12,20 @@ import type { TrendFigures, TrendTotal, TrendViews } from '../ports/trends.ts'
 export const trendSteps: readonly TrendStep[] = [hour, day]
 
 /**
- * Rows of hours in memory before they are written, but for those of one part; as many again of days are written with them: some ten
+ * Rows of hours in memory before they are written, but for those of one chunk; as many again of days are written with them: some ten
  * milliseconds. A row takes some kilobytes, and each job of a pipeline of 40,000 may be another row.
  */
-export const rowsHeld = 1_000
+export const rowsInMemory = 1_000
 
-/** What the taking in reads and writes, in order; each database runs it in one transaction. */
+/** What is read and written to bring the figures up to date, in order; each database runs it in one transaction. */
 export const takeInSql = {
   /** Locks out other replicas where there are any. */
   reached: `INSERT INTO trends_reached VALUES (1, 0)
             ON CONFLICT (id) DO UPDATE SET chunk_id = trends_reached.chunk_id RETURNING chunk_id`,
-  /** Parts after the last, up to the one before which no other can still appear. */
-  parts: 'SELECT id, run_id, content FROM chunks WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3',
+  /** Chunks after the last, up to the one before which no other can still appear. */
+  chunks: 'SELECT id, run_id, content FROM chunks WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3',
   /** The same where they may still be in memory. */
-  numbers: 'SELECT id, run_id FROM chunks WHERE id > ?1 ORDER BY id LIMIT ?2',
+  ids: 'SELECT id, run_id FROM chunks WHERE id > ?1 ORDER BY id LIMIT ?2',
   earlier: 'SELECT id, content FROM chunks WHERE run_id = ?1 AND id < ?2',
   row: `SELECT runs, failed, flaky, total_ms, durations, queues FROM trends
         WHERE step = ?1 AND project_id = ?2 AND job = ?3 AND bucket = ?4 AND instance = ?5`,
@@ -44,9 +46,9 @@ export function writing(rows: string): string {
             total_ms = excluded.total_ms, durations = excluded.durations, queues = excluded.queues`
 }
 
-/** A part of which figures are taken; undefined where it is damaged. */
-export function countedPart(damaged: DamagedRows, id: number, view: unknown): Chunk | undefined {
-  return damaged.orNothing({ part: id }, 'it is not among the figures over time', () => storedPart(view))
+/** A chunk of which figures are taken; undefined where it is damaged. */
+export function countedChunk(damaged: DamagedRows, id: number, content: unknown): Chunk | undefined {
+  return damaged.orNothing({ chunk: id }, 'it is not among the figures over time', () => storedChunk(content))
 }
 
 export function rowKey({ step, row: { projectId, job, bucket, instance } }: Addition): Value[] {
@@ -130,7 +132,7 @@ async function details(
       const rows = await ask(
         `SELECT * FROM trends
          WHERE step = ?1 AND project_id = ?4 AND job = ?5 AND bucket >= ?2 AND bucket < ?3 ORDER BY bucket`,
-        [...timesOf(query), subject.project_id as number, subject.job as string],
+        [...timesOf(query), projectOf(subject), jobOf(subject)],
       )
       return rowsOf(rows, damaged).reduce<TrendTotal | undefined>(
         (sum, row) => ({ ...row, ...(sum && plus(sum, row)) }),
@@ -147,34 +149,33 @@ function timesOf({ step, since, until }: TrendQuery): [number, number, number] {
 
 function rowsOf(rows: readonly Row[], damaged: DamagedRows): TrendRow[] {
   return rows.flatMap(row => {
-    const told = { trend: row.step, projectId: row.project_id, job: row.job, bucket: row.bucket }
-    return damaged.orNothing(told, 'it is left out', () => rowOf(row)) ?? []
+    const names = { trend: row.step, projectId: row.project_id, job: row.job, bucket: row.bucket }
+    return damaged.orNothing(names, 'it is left out', () => rowOf(row)) ?? []
   })
 }
 
-function rowOf(row: Row): TrendRow {
-  return {
-    instance: row.instance as string,
-    projectId: row.project_id as number,
-    project: row.project as string,
-    job: row.job as string,
-    bucket: row.bucket as number,
-    ...figuresOf(row),
-  }
-}
+const projectOf = number('project_id')
+const jobOf = text('job')
 
-function figuresOf(row: Row): TrendFigures {
-  return {
-    runs: row.runs as number,
-    failed: row.failed as number,
-    flaky: row.flaky as number,
-    totalMs: row.total_ms as number,
-    durations: storedJson<Bins>(row.durations),
-    queues: storedJson<Bins>(row.queues),
-  }
+const figures = {
+  runs: number('runs'),
+  failed: number('failed'),
+  flaky: number('flaky'),
+  totalMs: number('total_ms'),
+  durations: json<Bins>('durations'),
+  queues: json<Bins>('queues'),
 }
+const figuresOf: (row: Row) => TrendFigures = record(figures)
+const rowOf: (row: Row) => TrendRow = record({
+  instance: text('instance'),
+  projectId: projectOf,
+  project: text('project'),
+  job: jobOf,
+  bucket: number('bucket'),
+  ...figures,
+})
 
 /** Before when a step's rows are forgotten. */
 export function forgottenBefore(step: TrendStep, now: number): number {
-  return now - keptFor[step]
+  return now - storedFor[step]
 }

@@ -1,13 +1,12 @@
-// The views' SQL, one for both databases: they differ in how a value's place is written, and in nothing else here.
+// The SQL of the views.
 import { jobsOf, keyOf, storedRun } from '../sql/run-rows.ts'
-import { storedPart, type DamagedRows } from '../sql/stored-json.ts'
-import type { StoredRun } from '../ports/runs.ts'
+import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
+import { number, optional, record, text, word, type Row } from '../sql/columns.ts'
+import { places, type Value } from '../sql/statements.ts'
+import { signals, type StoredRun } from '../ports/runs.ts'
 import type { ExportState, RunCursor, RunPage, RunQuery, Views } from '../ports/views.ts'
 
-export type Row = Record<string, unknown>
-export type Value = string | number | null
-
-/** Asks the database. Values stand as `?1`, `?2` in the text. */
+/** Asks the database. */
 export type Ask = (sql: string, values: readonly Value[]) => Promise<Row[]>
 
 /** So many rows of the narrow list are looked at for one page: some milliseconds. */
@@ -27,7 +26,7 @@ export function viewsOn(ask: Ask, damaged: DamagedRows): Omit<Views, 'trends'> {
           ),
         ),
       )
-      const newest = lists.flat().sort((a, b) => (b.created_at as number) - (a.created_at as number))
+      const newest = lists.flat().sort((a, b) => createdAt(b) - createdAt(a))
       return load(idsOf(newest.slice(0, limit)))
     },
     countInStatus: async (statuses, isCounted) => {
@@ -38,8 +37,8 @@ export function viewsOn(ask: Ask, damaged: DamagedRows): Omit<Views, 'trends'> {
       const counts = await Promise.all(statuses.map(async status => ask(sql, [status])))
       return counts
         .flat()
-        .filter(row => isCounted?.(row.project as string) ?? true)
-        .reduce((sum, row) => sum + Number(row.count), 0)
+        .filter(row => isCounted?.(project(row)) ?? true)
+        .reduce((sum, row) => sum + count(row), 0)
     },
     lastFinished: async limit => {
       const rows = await ask(
@@ -61,7 +60,7 @@ export function viewsOn(ask: Ask, damaged: DamagedRows): Omit<Views, 'trends'> {
          SELECT project FROM known WHERE project IS NOT NULL LIMIT ?1`,
         [limit],
       )
-      return rows.map(row => row.project as string).filter(path => path !== '')
+      return rows.map(project).filter(path => path !== '')
     },
     find: async (projectId, pipelineId, instance) => {
       const one = instance === undefined ? '' : 'AND instance = ?3'
@@ -80,19 +79,19 @@ export function viewsOn(ask: Ask, damaged: DamagedRows): Omit<Views, 'trends'> {
     },
     chunks: async key => {
       const rows = await ask(
-        `SELECT p.id, p.content FROM runs r JOIN chunks p ON p.run_id = r.id
-         WHERE r.instance = ?1 AND r.pipeline_id = ?2 ORDER BY p.attempt, p.number`,
+        `SELECT c.id, c.content FROM runs r JOIN chunks c ON c.run_id = r.id
+         WHERE r.instance = ?1 AND r.pipeline_id = ?2 ORDER BY c.attempt, c.number`,
         [key.instance, key.pipelineId],
       )
       return rows.flatMap(
-        row => damaged.orNothing({ part: row.id }, 'it is not shown', () => storedPart(row.content)) ?? [],
+        row => damaged.orNothing({ chunk: row.id }, 'it is not shown', () => storedChunk(row.content)) ?? [],
       )
     },
     outboxOf: async key => {
       const rows = await ask(
-        `SELECT e.id, e.signal, e.destination, e.state, e.pending_since, e.settled_at, e.tries, e.error, p.attempt, p.number
-         FROM runs r JOIN chunks p ON p.run_id = r.id JOIN outbox e ON e.chunk_id = p.id
-         WHERE r.instance = ?1 AND r.pipeline_id = ?2 ORDER BY p.attempt, p.number, e.destination, e.signal`,
+        `SELECT e.id, e.signal, e.destination, e.state, e.pending_since, e.settled_at, e.tries, e.error, c.attempt, c.number
+         FROM runs r JOIN chunks c ON c.run_id = r.id JOIN outbox e ON e.chunk_id = c.id
+         WHERE r.instance = ?1 AND r.pipeline_id = ?2 ORDER BY c.attempt, c.number, e.destination, e.signal`,
         [key.instance, key.pipelineId],
       )
       return rows.map(exportOf)
@@ -145,11 +144,11 @@ function whereOf(conditions: readonly string[]): string {
 }
 
 function cursorOf(row: Row | undefined): RunCursor | undefined {
-  return row === undefined ? undefined : { createdAt: row.created_at as number, id: row.run_id as number }
+  return row && { createdAt: createdAt(row), id: runId(row) }
 }
 
 function idsOf(rows: readonly Row[]): number[] {
-  return rows.map(row => row.run_id as number)
+  return rows.map(runId)
 }
 
 type Load = (ids: readonly number[]) => Promise<StoredRun[]>
@@ -157,41 +156,41 @@ type Load = (ids: readonly number[]) => Promise<StoredRun[]>
 /** Runs with their jobs, in the order of the ids. */
 async function loadRuns(ask: Ask, damaged: DamagedRows, ids: readonly number[]): Promise<StoredRun[]> {
   if (ids.length === 0) return []
-  const places = ids.map((_, index) => `?${index + 1}`).join(', ')
-  const [runs, jobs, parts] = await Promise.all([
-    ask(`SELECT * FROM runs WHERE id IN (${places})`, ids),
-    ask(`SELECT * FROM jobs WHERE run_id IN (${places}) ORDER BY run_id, job_id`, ids),
-    ask(`SELECT run_id, content FROM chunks WHERE run_id IN (${places}) AND first_job IS NOT NULL ORDER BY id`, ids),
+  const these = places(ids)
+  const [runs, jobs, chunks] = await Promise.all([
+    ask(`SELECT * FROM runs WHERE id IN (${these})`, ids),
+    ask(`SELECT * FROM jobs WHERE run_id IN (${these}) ORDER BY run_id, job_id`, ids),
+    ask(`SELECT run_id, content FROM chunks WHERE run_id IN (${these}) AND first_job IS NOT NULL ORDER BY id`, ids),
   ])
-  const rowsOf = Map.groupBy(jobs, row => row.run_id as number)
-  const partsOf = Map.groupBy(parts, row => row.run_id as number)
-  const byId = new Map(runs.map(row => [row.id as number, row]))
+  const rowsOf = Map.groupBy(jobs, runId)
+  const chunksOf = Map.groupBy(chunks, runId)
+  const byId = new Map(runs.map(row => [rowId(row), row]))
   return ids.flatMap(id => {
     const row = byId.get(id)
     if (row === undefined) return []
     const read = (): StoredRun => {
-      const told = (partsOf.get(id) ?? []).map(part => storedPart(part.content))
-      return storedRun(row, jobsOf(rowsOf.get(id) ?? [], told))
+      const restorable = (chunksOf.get(id) ?? []).map(chunk => storedChunk(chunk.content))
+      return storedRun(row, jobsOf(rowsOf.get(id) ?? [], restorable))
     }
     return damaged.orNothing({ ...keyOf(row) }, 'it is not shown', read) ?? []
   })
 }
 
-function exportOf(row: Row): ExportState {
-  return {
-    id: row.id as number,
-    attempt: row.attempt as number,
-    chunk: row.number as number,
-    signal: row.signal as ExportState['signal'],
-    destination: row.destination as string,
-    state: row.state as ExportState['state'],
-    pendingSince: row.pending_since as number,
-    settledAt: optional(row.settled_at),
-    tries: row.tries as number,
-    error: (row.error ?? undefined) as string | undefined,
-  }
-}
+const rowId = number('id')
+const runId = number('run_id')
+const createdAt = number('created_at')
+const project = text('project')
+const count = number('count')
 
-function optional(value: unknown): number | undefined {
-  return (value ?? undefined) as number | undefined
-}
+const exportOf: (row: Row) => ExportState = record({
+  id: rowId,
+  attempt: number('attempt'),
+  chunk: number('number'),
+  signal: word('signal', signals),
+  destination: text('destination'),
+  state: word('state', ['pending', 'delivered', 'dead', 'dropped']),
+  pendingSince: number('pending_since'),
+  settledAt: optional(number, 'settled_at'),
+  tries: number('tries'),
+  error: optional(text, 'error'),
+})

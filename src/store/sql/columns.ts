@@ -1,5 +1,7 @@
 // Rows as both databases give them, read into what the ports speak: each column is checked once, here, and typed from then on.
 import { DataError } from '../../lib/fault.ts'
+import { storedJson } from './stored-json.ts'
+import type { Cell } from '../ports/tables.ts'
 
 /** A row by column name. Both databases name their columns alike. */
 export type Row = Readonly<Record<string, unknown>>
@@ -8,16 +10,44 @@ export type Row = Readonly<Record<string, unknown>>
 export type Column<T> = (row: Row) => T
 
 export function number(name: string): Column<number> {
-  return row => (typeof row[name] === 'number' ? row[name] : damaged(name))
+  return row => {
+    const value = row[name]
+    return typeof value === 'number' ? value : damaged(name)
+  }
 }
 
-/** `T`: the words that the column has, where they are few. */
-export function text<T extends string = string>(name: string): Column<T> {
-  return row => (typeof row[name] === 'string' ? (row[name] as T) : damaged(name))
+export function text(name: string): Column<string> {
+  return row => {
+    const value = row[name]
+    return typeof value === 'string' ? value : damaged(name)
+  }
+}
+
+/** A text that is one of these words. */
+export function word<const T extends string>(name: string, words: readonly T[]): Column<T> {
+  return row => words.find(one => one === row[name]) ?? damaged(name)
 }
 
 export function bytes(name: string): Column<Uint8Array> {
-  return row => (row[name] instanceof Uint8Array ? row[name] : damaged(name))
+  return row => {
+    const value = row[name]
+    return value instanceof Uint8Array ? value : damaged(name)
+  }
+}
+
+/** Whatever a column may hold. */
+export function cell(name: string): Column<Cell> {
+  return row => {
+    const value = row[name]
+    if (value === null || typeof value === 'number' || typeof value === 'string' || value instanceof Uint8Array)
+      return value
+    return damaged(name)
+  }
+}
+
+/** A text that is JSON, written by this program: it is decoded, and its shape is believed. */
+export function json<T>(name: string): Column<T> {
+  return row => storedJson<T>(row[name])
 }
 
 /** A column that may be null. */
@@ -31,7 +61,11 @@ type Columns = Readonly<Record<string, Column<unknown>>>
 /** A reader of rows: `record({ pipelineId: number('pipeline_id') })(row).pipelineId`. */
 export function record<C extends Columns>(columns: C): (row: Row) => { [Name in keyof C]: ReturnType<C[Name]> } {
   const all = Object.entries(columns)
-  return row => Object.fromEntries(all.map(([name, read]) => [name, read(row)])) as never
+  return row => {
+    const found: Record<string, unknown> = {}
+    for (const [name, read] of all) found[name] = read(row)
+    return found as never
+  }
 }
 
 function damaged(name: string): never {

@@ -1,12 +1,37 @@
-// What is still to be asked about runs: all but the taking, which each database does in its own way.
-import { detailLevels, type EnrichmentChange, type EnrichmentQueue } from '../ports/enrichment-queue.ts'
-import { number, record, text } from './columns.ts'
-import type { Statements, Value } from './statements.ts'
+// What the platform's API is still to be asked about runs: which run, at which level of detail, and when.
+import {
+  detailLevels,
+  type EnrichmentChange,
+  type EnrichmentItem,
+  type EnrichmentQueue,
+} from '../ports/enrichment-queue.ts'
+import { number, record, type Row } from './columns.ts'
+import { keyOf } from './run-rows.ts'
+import { keyPlaces, keyValues, type Statements, type Value } from './statements.ts'
 
-export function enrichmentStatements(
-  sql: Statements,
-): Pick<EnrichmentQueue, 'defer' | 'count' | 'postpone' | 'triggerOf' | 'candidates'> {
+export function enrichmentQueue(sql: Statements): EnrichmentQueue {
   return {
+    take: async (priority, limit, leaseMs) => {
+      const now = await sql.now()
+      const rows = await sql.changed(
+        `UPDATE enrichment_queue SET due_at = ?1, leased = 1
+         WHERE run_id IN (SELECT run_id FROM enrichment_queue WHERE priority = ?2 AND due_at <= ?3
+                          ORDER BY due_at LIMIT ?4 ${sql.skipLocked})
+         RETURNING detail, (SELECT instance FROM runs WHERE id = run_id) AS instance,
+                   (SELECT pipeline_id FROM runs WHERE id = run_id) AS pipeline_id`,
+        [now + leaseMs, priority, now, limit],
+      )
+      return rows.map(row => ({ key: keyOf(row), detail: detailOf(row), takenAt: now }))
+    },
+    extend: async (keys, leaseMs) => {
+      if (keys.length === 0) return
+      // What somebody asked for anew since it was taken is not hidden again.
+      await sql.change(
+        `UPDATE enrichment_queue SET due_at = ?1, leased = ?2
+         WHERE leased = 1 AND run_id IN (SELECT id FROM runs WHERE (instance, pipeline_id) IN ${keyPlaces(keys, 2)})`,
+        [(await sql.now()) + leaseMs, leaseMs > 0 ? 1 : 0, ...keyValues(keys)],
+      )
+    },
     defer: async ({ instance, pipelineId }, ms) => {
       await sql.change(
         `UPDATE enrichment_queue SET due_at = ?1, leased = 0
@@ -47,21 +72,22 @@ export function enrichmentStatements(
          ORDER BY pipeline_id DESC LIMIT ?4`,
         [instance, pipelineId, projectId ?? null, limit],
       )
-      return rows.map(row => ({ key: key(row), ...project(row) }))
+      return rows.map(row => ({ key: keyOf(row), projectId: projectOf(row) }))
     },
   }
 }
 
 const counts = record({ due: number('due'), later: number('later') })
-const key = record({ instance: text('instance'), pipelineId: number('pipeline_id') })
-const project = record({ projectId: number('project_id') })
+const projectOf = number('project_id')
+const level = number('detail')
+const detailOf = (row: Row): EnrichmentItem['detail'] => detailLevels[level(row)] ?? 'details'
 const trigger = record({
   pipelineId: number('pipeline_id'),
   projectId: number('project_id'),
   jobId: number('job_id'),
 })
 
-/** What a run's change writes into the queue: a statement with its values. */
+/** What the change of a run writes into the queue: a statement with its values. */
 export function enrichmentChange(runId: number, change: EnrichmentChange): readonly [string, Value[]] {
   if ('detail' in change) {
     const rank = detailLevels.indexOf(change.detail)
@@ -72,7 +98,7 @@ export function enrichmentChange(runId: number, change: EnrichmentChange): reado
   return [askAgain, [runId, detailLevels.indexOf(detail), at, priority ?? null]]
 }
 
-/** The greater detail and the earlier time count; what somebody asked for anew is not hidden any longer. */
+/** The greater detail and the earlier time count; what is asked for anew, and earlier than its lease ends, is free again. */
 const askFor = `
   INSERT INTO enrichment_queue AS known (run_id, priority, detail, due_at, leased) VALUES (?1, ?2, ?3, ?4, 0)
   ON CONFLICT (run_id) DO UPDATE SET
@@ -84,3 +110,10 @@ const askFor = `
 const askAgain = `
   UPDATE enrichment_queue SET detail = ?2, due_at = ?3, priority = coalesce(?4, priority), leased = 0
   WHERE run_id = ?1 AND leased = 1`
+
+/** Which job started which pipeline. `rows`: instance, pipeline, the run and its job. */
+export function insertTriggers(rows: string): string {
+  return `
+    INSERT INTO triggers (instance, pipeline_id, run_id, job_id) ${rows}
+    ON CONFLICT (instance, pipeline_id) DO UPDATE SET run_id = excluded.run_id, job_id = excluded.job_id`
+}

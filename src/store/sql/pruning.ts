@@ -1,5 +1,6 @@
-// Giving up what is old, in small steps: all but the runs themselves.
-import type { Pruning } from '../ports/pruning.ts'
+// Giving up what is old, in small steps.
+import { number, record, type Row } from './columns.ts'
+import type { Pruning, RunCursor } from '../ports/pruning.ts'
 import type { Statements } from './statements.ts'
 
 export function pruneStatements(
@@ -37,4 +38,23 @@ export function pruneStatements(
         [before, limit],
       ),
   }
+}
+
+/** Runs at rest that last changed before `?1`, behind the cursor `(?2, ?3)`. */
+export function selectAtRest(columns: string): string {
+  return `
+    SELECT ${columns} FROM runs WHERE due_at IS NULL AND changed_at < ?1 AND (changed_at, id) > (?2, ?3)
+    ORDER BY changed_at, id LIMIT ?4`
+}
+
+export const runCursor: (row: Row) => RunCursor = record({ changedAt: number('changed_at'), id: number('id') })
+
+/**
+ * Chunks of these runs that keep them from being pruned: their snapshot was taken, or an outbox entry of theirs settled, between `?2` and
+ * `?3`, for the pages still show it; or an entry is pending or a dead letter.
+ */
+export function chunksInUse(runs: string): string {
+  return `
+    FROM chunks c LEFT JOIN outbox e ON e.chunk_id = c.id
+    WHERE ${runs} AND (c.snapshot_at BETWEEN ?2 AND ?3 OR e.state IN ('pending', 'dead') OR e.settled_at BETWEEN ?2 AND ?3)`
 }

@@ -1,27 +1,30 @@
-// Rows of runs, jobs and chunks as the model has them, for both databases: they name their columns alike.
+// Rows of runs, jobs and chunks as the model has them.
 //
 // What can be restored of a job from its chunk (`model/restore.ts`) is not stored a second time: such a job has no row of its own, or a
-// row without its mark. A chunk's row says between which ids it has such jobs; a chunk without any need not be read.
-import { storedJson as json, type DamagedRows } from './stored-json.ts'
+// row whose column `snapshot` is null. A chunk's row says between which ids it has such jobs; a chunk without any need not be read.
+import { json, number, optional, record, text, type Row } from './columns.ts'
+import type { DamagedRows } from './stored-json.ts'
 import { revive, type Tombstone } from '../../model/tombstone.ts'
 import { restoreJob, restoreMark, restorableOf } from '../../model/restore.ts'
 import type { JobSnapshot, Chunk } from '../../model/chunk.ts'
 import type { Job } from '../../model/job.ts'
 import type { Run, RunHead } from '../../model/run.ts'
 import type { RunKey } from '../../model/observation.ts'
-import type { Row } from './rows.ts'
 import type { RunChange, StoredRun } from '../ports/runs.ts'
 
-export function keyOf(row: Row): RunKey {
-  return { instance: row.instance as string, pipelineId: row.pipeline_id as number }
-}
+export const keyOf: (row: Row) => RunKey = record({ instance: text('instance'), pipelineId: number('pipeline_id') })
+
+const project = json<RunHead['project']>('project')
+const pipeline = optional(json<NonNullable<RunHead['pipeline']>>, 'pipeline')
+const attempts = json<RunHead['attempts']>('attempts')
 
 export function headOf(row: Row): RunHead {
+  const known = pipeline(row)
   return {
     key: keyOf(row),
-    project: json(row.project),
-    ...(row.pipeline == null ? {} : { pipeline: json<NonNullable<RunHead['pipeline']>>(row.pipeline) }),
-    attempts: json(row.attempts),
+    project: project(row),
+    ...(known === undefined ? {} : { pipeline: known }),
+    attempts: attempts(row),
   }
 }
 
@@ -30,17 +33,16 @@ export function hasSnapshot(row: Row): boolean {
   return row.attempts !== '[]'
 }
 
+const timing = record({
+  changedAt: number('changed_at'),
+  endedAt: optional(number, 'ended_at'),
+  enrichingUntil: optional(number, 'enriching_until'),
+  dueAt: optional(number, 'due_at'),
+})
+const firstSeenBy = json<StoredRun['firstSeenBy']>('first_seen_by')
+
 export function storedRun(row: Row, jobs: Run['jobs']): StoredRun {
-  return {
-    run: { ...headOf(row), jobs },
-    timing: {
-      changedAt: row.changed_at as number,
-      endedAt: optional(row.ended_at),
-      enrichingUntil: optional(row.enriching_until),
-      dueAt: optional(row.due_at),
-    },
-    firstSeenBy: json(row.first_seen_by),
-  }
+  return { run: { ...headOf(row), jobs }, timing: timing(row), firstSeenBy: firstSeenBy(row) }
 }
 
 /** What is known of one run; a damaged one counts as unknown for readers. */
@@ -49,18 +51,18 @@ export function known<T>(damaged: DamagedRows, key: RunKey, read: () => T): T | 
 }
 
 /** A run that was pruned, as it is remembered. */
-export function revived(memory: Tombstone & { readonly prunedAt: number }): StoredRun {
-  return { run: revive(memory), timing: { changedAt: memory.prunedAt }, firstSeenBy: {} }
+export function revived(tombstone: Tombstone & { readonly prunedAt: number }): StoredRun {
+  return { run: revive(tombstone), timing: { changedAt: tombstone.prunedAt }, firstSeenBy: {} }
 }
 
-/** The jobs of one run in the order of their ids. `chunks`: in the order of their numbers, those that hold jobs that are wanted. */
+/** The jobs of one run in the order of their ids: of its rows, and of its chunks, which come in the order of their numbers. */
 export function jobsOf(
   rows: Iterable<Row>,
   chunks: readonly Chunk[],
   isWanted: (id: number) => boolean = () => true,
 ): Map<number, Job> {
   const jobs = new Map<number, Job>()
-  for (const row of rows) jobs.set(row.job_id as number, jobOf(row))
+  for (const row of rows) jobs.set(jobId(row), jobOf(row))
   if (chunks.length === 0) return jobs
   for (const { attempt, jobs: spans } of chunks) {
     for (const span of spans) {
@@ -73,21 +75,27 @@ export function jobsOf(
   return new Map([...jobs].sort(([a], [b]) => a - b))
 }
 
+const jobId = number('job_id')
+const jobRecord = json<Job['record']>('record')
+const times = json<Job['times']>('times')
+const snapshot = optional(json<NonNullable<Job['snapshot']>>, 'snapshot')
+
 function jobOf(row: Row): Job {
+  const mark = snapshot(row)
   return {
-    id: row.job_id as number,
-    record: json(row.record),
-    times: json(row.times),
-    ...(row.snapshot == null ? {} : { snapshot: json<NonNullable<Job['snapshot']>>(row.snapshot) }),
+    id: jobId(row),
+    record: jobRecord(row),
+    times: times(row),
+    ...(mark === undefined ? {} : { snapshot: mark }),
   }
 }
 
-/** What is to be written of a change's jobs. */
+/** How the jobs of a change are to be written. */
 export interface JobWrites {
   /** Whole rows. */
   readonly rows: readonly Job[]
-  /** Jobs of which only the mark of their snapshot changed. */
-  readonly marks: readonly Job[]
+  /** Jobs of which only the snapshot changed: their rows are there. */
+  readonly snapshots: readonly Job[]
   /** Ids of the jobs that are stored in the change's chunks alone. */
   readonly inChunks: ReadonlySet<number>
 }
@@ -96,35 +104,31 @@ export function jobWrites({ jobs, pending }: RunChange, known: StoredRun | undef
   const spans = new Map<number, JobSnapshot>()
   for (const { chunk } of pending ?? []) for (const span of chunk.jobs) spans.set(span.id, span)
   const rows: Job[] = []
-  const marks: Job[] = []
-  const told = new Set<number>()
+  const snapshots: Job[] = []
+  const inChunks = new Set<number>()
   for (const job of jobs) {
     const before = known?.run.jobs.get(job.id)
     const isKnown = before?.record === job.record && before.times === job.times
     const span = spans.get(job.id)
     const restorable = span === undefined ? 'nothing' : restorableOf(job, span)
     const isInChunk = isKnown ? restorable !== 'nothing' : before === undefined && restorable === 'job'
-    if (isInChunk) told.add(job.id)
-    else if (isKnown) marks.push(job)
+    if (isInChunk) inChunks.add(job.id)
+    else if (isKnown) snapshots.push(job)
     else rows.push(job)
   }
-  return { rows, marks, inChunks: told }
+  return { rows, snapshots, inChunks }
 }
 
 /** Between which ids the chunk has jobs that are stored nowhere else; undefined when there is none. */
-export function restorableRange({ jobs }: Chunk, told: ReadonlySet<number>): readonly [number, number] | undefined {
+export function restorableRange({ jobs }: Chunk, inChunks: ReadonlySet<number>): readonly [number, number] | undefined {
   let first = Infinity
   let last = -Infinity
   for (const { id } of jobs) {
-    if (!told.has(id)) continue
+    if (!inChunks.has(id)) continue
     if (id < first) first = id
     if (id > last) last = id
   }
   return last < first ? undefined : [first, last]
-}
-
-function optional(value: unknown): number | undefined {
-  return (value ?? undefined) as number | undefined
 }
 
 /** The run of a row, as it is to be remembered. Undefined where it is damaged: its tombstone could not say what was sent. */

@@ -15,7 +15,7 @@ export interface DamagedRows {
   orNothing<T>(row: Readonly<Record<string, unknown>>, consequence: string, read: () => T): T | undefined
 }
 
-/** Rows remembered, so that each is told of once. */
+/** Rows remembered, so that each is reported once. */
 const mostNamed = 10_000
 
 export function createDamagedRows(log: Log | undefined): DamagedRows {
@@ -59,9 +59,9 @@ export function storedDocument<T>(text: unknown, shape: z.ZodType<T>): T {
   return success ? data : storedJson('')
 }
 
-/** A frozen part that can be told from anything else. Throws DataError. */
-export function storedPart(text: unknown): Chunk {
-  const part = storedJson<Partial<Chunk> | null>(text)
-  const isWhole = Array.isArray(part?.jobs) && part.key !== undefined && part.pipeline !== undefined
-  return isWhole ? (part as Chunk) : storedJson('')
+/** A chunk of a snapshot: checked as far as it takes to know it from anything else. Throws DataError. */
+export function storedChunk(text: unknown): Chunk {
+  const chunk = storedJson<Partial<Chunk> | null>(text)
+  const isWhole = Array.isArray(chunk?.jobs) && chunk.key !== undefined && chunk.pipeline !== undefined
+  return isWhole ? (chunk as Chunk) : storedJson('')
 }

@@ -1,8 +1,38 @@
-// A tombstone as both stores write it: JSON with jobs as short rows, for there are many and they stay for more than a year.
+// Tombstones: what is remembered of pruned runs. Each is JSON with jobs as short rows, for there are many and they stay for more than a year.
+import { number, text as textColumn, type Row } from './columns.ts'
+import { keyOf } from './run-rows.ts'
 import { storedJson } from './stored-json.ts'
 import type { Attempt } from '../../model/run.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { RememberedJob, Tombstone } from '../../model/tombstone.ts'
+import type { Value } from './statements.ts'
+
+export interface StoredTombstone extends Tombstone {
+  readonly prunedAt: number
+}
+
+export const selectTombstone = 'SELECT * FROM tombstones WHERE instance = ?1 AND pipeline_id = ?2'
+
+/** `rows`: those of `tombstoneValues`. */
+export function insertTombstones(rows: string): string {
+  return `
+    INSERT INTO tombstones (instance, pipeline_id, project_id, pruned_at, memory) ${rows}
+    ON CONFLICT (instance, pipeline_id) DO UPDATE SET pruned_at = excluded.pruned_at, memory = excluded.memory`
+}
+
+export function tombstoneValues(tombstone: Tombstone, now: number): Value[] {
+  const { key, projectId } = tombstone
+  return [key.instance, key.pipelineId, projectId, now, tombstoneText(tombstone)]
+}
+
+/** Throws DataError where the row is damaged. */
+export function tombstoneOf(row: Row): StoredTombstone {
+  return { ...readTombstone(keyOf(row), projectId(row), memory(row)), prunedAt: prunedAt(row) }
+}
+
+const projectId = number('project_id')
+const prunedAt = number('pruned_at')
+const memory = textColumn('memory')
 
 /** Seconds after the first attempt's finish. */
 type Since = number | null

@@ -1,7 +1,7 @@
 // One connection to an SQLite file: its pragmas, its migrations, its transactions. SQL of the rooms is in the files beside.
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { makeFolder } from './folder.ts'
 import { makePrivateFile } from './private-place.ts'
 import { DataError, reasonOf, StoreError, type Fault } from '../../lib/fault.ts'
@@ -36,8 +36,6 @@ export interface Database {
   readonly scrub: () => void
   readonly close: () => void
 }
-
-export type Row = Record<string, SQLInputValue>
 
 /** How long a statement waits for another process (a command beside the daemon) to finish writing, ms. */
 const busyTimeout = 10_000

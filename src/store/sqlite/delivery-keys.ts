@@ -1,6 +1,7 @@
 // Keys of deliveries on SQLite: one that is sent again is known by its key for a week. Keys come in no order, so each would change a
 // page of its own: they wait in the order of the write-ahead log (WAL) until they are many, and join the others in the order of the keys.
 import { keyMemory } from '../ports/inbox.ts'
+import { number, optional, record, text } from '../sql/columns.ts'
 import type { Database } from './database.ts'
 
 export interface DeliveryKeys {
@@ -23,7 +24,7 @@ const roundedTo = 3_600_000
 
 export function sqliteDeliveryKeys(db: Database): DeliveryKeys {
   // About: what a transaction that was rolled back had counted is not taken back.
-  let fresh = db.prepare('SELECT count(*) AS keys FROM recent_delivery_keys').get()?.keys as number
+  let fresh = number('keys')(db.prepare('SELECT count(*) AS keys FROM recent_delivery_keys').get() ?? {})
 
   function joinAll(now: number): void {
     db.prepare(
@@ -73,18 +74,19 @@ export interface IngressKeys {
   forgetJoined(processed: number): void
 }
 
+const recentKey = record({ seq: number('seq'), key: text('key'), seenAt: number('seen_at') })
+const firstSeq = optional(number, 'seq')
+
 export function ingressKeys(db: Database): IngressKeys {
-  const waiting = new Map<string, { readonly seq: number; readonly heardAt: number }>()
+  const waiting = new Map<string, { readonly seq: number; readonly seenAt: number }>()
   const fresh = db.prepare('SELECT seq, key, seen_at FROM recent_delivery_keys ORDER BY seq').all()
-  for (const { seq, key, seen_at: heardAt } of fresh as { seq: number; key: string; seen_at: number }[]) {
-    waiting.set(key, { seq, heardAt })
-  }
+  for (const { seq, key, seenAt } of fresh.map(recentKey)) waiting.set(key, { seq, seenAt })
   let processed = Infinity
   return {
     isKnown: (key, now) => {
       const since = now - keyMemory
       const place = waiting.get(key)
-      if (place !== undefined && place.heardAt >= since) {
+      if (place !== undefined && place.seenAt >= since) {
         // One that is processed may have been forgotten since.
         if (place.seq > processed) return true
         const isFresh = db.prepare('SELECT 1 FROM recent_delivery_keys WHERE seq = ? AND key = ?')
@@ -92,17 +94,17 @@ export function ingressKeys(db: Database): IngressKeys {
       }
       return db.prepare('SELECT 1 FROM delivery_keys WHERE key = ? AND seen_at >= ?').get(key, since) !== undefined
     },
-    accept: (key, seq, heardAt) => {
+    accept: (key, seq, seenAt) => {
       // Last in the order, also where the key was known long ago.
       waiting.delete(key)
-      waiting.set(key, { seq, heardAt })
+      waiting.set(key, { seq, seenAt })
     },
     takeBack: from => {
       for (const [key, { seq }] of waiting) if (seq >= from) waiting.delete(key)
     },
     forgetJoined: upTo => {
       processed = upTo
-      const first = db.prepare('SELECT min(seq) AS seq FROM recent_delivery_keys').get()?.seq as number | null
+      const first = firstSeq(db.prepare('SELECT min(seq) AS seq FROM recent_delivery_keys').get() ?? {})
       for (const [key, { seq }] of waiting) {
         if (seq > processed || seq >= (first ?? Infinity)) return
         waiting.delete(key)

@@ -1,26 +1,27 @@
 // The inbox on SQLite: what the ingress has taken is read from the write-ahead log (WAL) beside the file; what comes another way (redelivery,
 // retries) is in a table. A row of the table has the number below zero, so that both have ids of their own.
 import { randomUUID } from 'node:crypto'
-import { itemOf, quarantinedOf } from '../sql/rows.ts'
+import { deliveryColumns, deliveryValues, inboxReads, itemOf, ofOtherVersions } from '../sql/inbox.ts'
+import { number } from '../sql/columns.ts'
+import { sqliteStatements } from './statements.ts'
 import type { DeliveryKeys } from './delivery-keys.ts'
 import type { WalInbox } from './wal-inbox.ts'
 import type { WalState } from './wal-checkpoint.ts'
-import type { Database, Row } from './database.ts'
+import type { Database } from './database.ts'
 import { isProcessed } from './wal/checkpoint.ts'
 import { openReadingNote, type ReadingNote } from './reading-note.ts'
 import { readCheckpoint } from './wal-checkpoint.ts'
 import {
-  blamedInHaste,
   readAlone,
   type Delivery,
   type Inbox,
   type InboxItem,
-  type InboxState,
   type PutOutcome,
   type SharedInbox,
 } from '../ports/inbox.ts'
 import { StoreError } from '../../lib/fault.ts'
 import type { Leases } from './leases.ts'
+import type { Value } from '../sql/statements.ts'
 
 /** All that waits, and who has it at the moment. */
 export interface Waiting {
@@ -48,30 +49,29 @@ export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions, noteF
   let note: ReadingNote | undefined
   return {
     ...sqliteSharedInbox(waiting, options),
-    lease: async (limit, maxBytes, holdMs) => {
+    lease: async (limit, maxBytes, leaseMs) => {
       const token = randomUUID()
       note ??= openReadingNote(noteFile, stillWaits(db))
-      const items = lease(waiting, note, token, { limit, maxBytes, holdMs })
+      const items = lease(waiting, note, token, { limit, maxBytes, leaseMs })
       if (items.length > 0) note.begin(items.map(({ id }) => id))
       return { token, items }
     },
     readingEnded: async () => note?.end(),
     erase: async (token, ids) => {
-      const own = ids.filter(id => leases.isHeldBy(id, token))
+      const own = ids.filter(id => leases.isOf(id, token))
       db.transaction(() => erase(waiting, own))
       return own.length
     },
     quarantine: async (token, id, why) => {
-      if (!leases.isHeldBy(id, token)) return false
+      if (!leases.isOf(id, token)) return false
       const item = id > 0 ? wal?.item(id) : rowOf(db, id)
       if (item === undefined) return false
       db.transaction(() => {
         erase(waiting, [id])
         if (item.key !== undefined) keys.forget(item.key, id > 0 ? id : undefined)
         db.prepare(
-          `INSERT INTO quarantined_deliveries (key, event, instance, source, received_at, body, reason, version)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-        ).run(...[...columnsOf(item), why.body, why.reason, why.version])
+          `INSERT INTO quarantined_deliveries (${deliveryColumns}, reason, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+        ).run(...[...deliveryValues(item), why.body, why.reason, why.version])
       })
       return true
     },
@@ -81,32 +81,26 @@ export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions, noteF
 /** For whoever looks at it beside that one. */
 export function sqliteSharedInbox(waiting: Waiting, options: SqliteInboxOptions): SharedInbox {
   const { db } = waiting
+  const reads = inboxReads(sqliteStatements(db))
   return {
+    ...reads,
     put: async deliveries => put(waiting, deliveries, options),
-    listQuarantined: async limit =>
-      db
-        .prepare(
-          `SELECT id, event, instance, source, received_at, reason, version, length(body) AS size
-           FROM quarantined_deliveries ORDER BY id DESC LIMIT ?`,
-        )
-        .all(limit)
-        .map(row => quarantinedOf(row as Row)),
-    showQuarantined: async id => {
-      const row = db.prepare('SELECT *, length(body) AS size FROM quarantined_deliveries WHERE id = ?').get(id) as
-        Row | undefined
-      return row === undefined ? undefined : { delivery: quarantinedOf(row), body: row.body as Uint8Array }
-    },
     retryQuarantined: async ids =>
       db.transaction(() =>
-        ids === 'all'
-          ? requeue(db, 'id > ?', 0)
-          : ids.map(id => requeue(db, 'id = ?', id)).reduce((sum, count) => sum + count, 0),
+        ids === 'all' ? requeue(db, 'true') : ids.reduce((sum, id) => sum + requeue(db, 'id = ?1', [id]), 0),
       ),
-    retryQuarantinedOfOtherVersions: async version =>
-      db.transaction(() =>
-        requeue(db, 'version <> ? OR substr(reason, 1, length(?)) = ?', version, blamedInHaste, blamedInHaste),
-      ),
-    state: async () => state(db, options.walState()),
+    retryQuarantinedOfOtherVersions: async version => db.transaction(() => requeue(db, ...ofOtherVersions(version))),
+    state: async () => {
+      const table = await reads.state()
+      const wal = options.walState()
+      const times = [table.oldest, wal.oldest].filter(time => time !== undefined)
+      return {
+        ...table,
+        waiting: table.waiting + wal.waiting,
+        waitingBytes: table.waitingBytes + wal.bytes,
+        oldest: times.length === 0 ? undefined : Math.min(...times),
+      }
+    },
   }
 }
 
@@ -127,8 +121,8 @@ function put(
 }
 
 export function insertDelivery(db: Database, delivery: Omit<InboxItem, 'id'>): void {
-  db.prepare('INSERT INTO inbox (key, event, instance, source, received_at, body) VALUES (?, ?, ?, ?, ?, ?)').run(
-    ...[...columnsOf(delivery), delivery.body],
+  db.prepare(`INSERT INTO inbox (${deliveryColumns}) VALUES (?, ?, ?, ?, ?, ?)`).run(
+    ...[...deliveryValues(delivery), delivery.body],
   )
 }
 
@@ -139,15 +133,15 @@ function stillWaits(db: Database): (id: number) => boolean {
     id > 0 ? !isProcessed(checkpoint, id) : db.prepare('SELECT 1 FROM inbox WHERE id = ?').get(-id) !== undefined
 }
 
-/** Only reads: what is held is known in memory (`leases.ts`). */
+/** Only reads: what is leased is known in memory (`leases.ts`). */
 function lease(
   { db, leases, wal }: Waiting,
   note: ReadingNote,
   token: string,
-  { limit, maxBytes, holdMs }: { limit: number; maxBytes: number; holdMs: number },
+  { limit, maxBytes, leaseMs }: { limit: number; maxBytes: number; leaseMs: number },
 ): InboxItem[] {
   const at = db.elapsed()
-  const isFree = (id: number): boolean => leases.heldUntil(id) <= at
+  const isFree = (id: number): boolean => leases.until(id) <= at
   const items: InboxItem[] = []
   let bytes = 0
   const take = (from: Iterable<InboxItem>): void => {
@@ -156,7 +150,7 @@ function lease(
       const deaths = note.deaths(item.id)
       const isAlone = deaths !== undefined || item.body.length >= readAlone
       if (!isAlone || items.length === 0) {
-        leases.hold(item.id, token, at + holdMs)
+        leases.lease(item.id, at + leaseMs, token)
         items.push(deaths === undefined || deaths === 0 ? item : { ...item, deaths })
       }
       bytes += isAlone ? Infinity : item.body.length
@@ -196,15 +190,15 @@ export function moveIntoTable({ db, keys, wal }: Waiting): void {
 }
 
 function* waitingRows(db: Database, limit: number, isFree: (id: number) => boolean): Generator<InboxItem> {
-  const ids = db.prepare('SELECT id FROM inbox ORDER BY id LIMIT ?').all(limit) as { id: number }[]
-  for (const { id } of ids) {
+  const ids = db.prepare('SELECT id FROM inbox ORDER BY id LIMIT ?').all(limit).map(number('id'))
+  for (const id of ids) {
     const item = isFree(-id) ? rowOf(db, -id) : undefined
     if (item !== undefined) yield item
   }
 }
 
 function rowOf(db: Database, id: number): InboxItem | undefined {
-  const row = db.prepare('SELECT * FROM inbox WHERE id = ?').get(-id) as Row | undefined
+  const row = db.prepare('SELECT * FROM inbox WHERE id = ?').get(-id)
   return row && { ...itemOf(row), id }
 }
 
@@ -220,38 +214,12 @@ export function erase({ db, leases, wal }: Waiting, ids: readonly number[]): voi
   })
 }
 
-function requeue(db: Database, which: string, ...values: readonly (number | string)[]): number {
+/** Within a transaction. */
+function requeue(db: Database, which: string, values: readonly Value[] = []): number {
   // Keys stay free: what is retried must not be refused as a duplicate of itself.
   // Within the database: together they may be many times larger than the memory.
-  const columns = 'key, event, instance, source, received_at, body'
-  db.prepare(`INSERT INTO inbox (${columns}) SELECT ${columns} FROM quarantined_deliveries WHERE ${which}`).run(
-    ...values,
-  )
+  db.prepare(
+    `INSERT INTO inbox (${deliveryColumns}) SELECT ${deliveryColumns} FROM quarantined_deliveries WHERE ${which}`,
+  ).run(...values)
   return Number(db.prepare(`DELETE FROM quarantined_deliveries WHERE ${which}`).run(...values).changes)
-}
-
-function state(db: Database, beside: WalState): InboxState {
-  const table = db
-    .prepare(
-      'SELECT count(*) AS waiting, coalesce(sum(length(body)), 0) AS bytes, min(received_at) AS oldest FROM inbox',
-    )
-    .get() as { waiting: number; bytes: number; oldest: number | null }
-  const kept = db.prepare('SELECT count(*) AS kept FROM quarantined_deliveries').get() as { kept: number }
-  const times = [table.oldest, beside.oldest].filter(time => typeof time === 'number')
-  return {
-    waiting: table.waiting + beside.waiting,
-    waitingBytes: table.bytes + beside.bytes,
-    oldest: times.length === 0 ? undefined : Math.min(...times),
-    quarantined: kept.kept,
-  }
-}
-
-function columnsOf({
-  key,
-  event,
-  instance,
-  source,
-  receivedAt,
-}: Omit<InboxItem, 'id' | 'body'>): (string | number | null)[] {
-  return [key ?? null, event, instance ?? null, source, receivedAt]
 }

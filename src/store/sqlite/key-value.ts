@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 import { leasesAndCounters } from '../sql/leases.ts'
 import { repositories } from '../sql/repositories.ts'
 import { sqliteStatements } from './statements.ts'
-import type { KeyValue } from '../sql/key-value.ts'
+import { deleteValue, keyValueReads, selectValue, valueOf, writeValue, type KeyValue } from '../sql/key-value.ts'
 import type { Store } from '../ports/store.ts'
 
 export function sqliteRepositories(db: Database): Pick<Store, 'repositories' | 'leases' | 'counters'> {
@@ -15,22 +15,15 @@ export function sqliteRepositories(db: Database): Pick<Store, 'repositories' | '
 }
 
 function sqliteKeyValue(db: Database): KeyValue {
-  const read = (name: string): string | undefined =>
-    db.prepare('SELECT value FROM key_value WHERE name = ?').get(name)?.value as string | undefined
   return {
-    read: async name => read(name),
+    ...keyValueReads(sqliteStatements(db)),
     change: async (name, change) =>
       db.transaction(() => {
-        const { value, result } = change(read(name), db.now())
-        if (value === undefined) db.prepare('DELETE FROM key_value WHERE name = ?').run(name)
-        else db.prepare('INSERT OR REPLACE INTO key_value VALUES (?, ?)').run(name, value)
+        const row = db.prepare(selectValue).get(name)
+        const { value, result } = change(row && valueOf(row), db.now())
+        if (value === undefined) db.prepare(deleteValue).run(name)
+        else db.prepare(writeValue).run(name, value)
         return result
       }),
-    list: async prefix =>
-      db
-        .prepare('SELECT name, value FROM key_value WHERE substr(name, 1, ?) = ? ORDER BY name')
-        .all(prefix.length, prefix)
-        .map(row => ({ name: row.name as string, value: row.value as string })),
-    now: async () => db.now(),
   }
 }

@@ -2,10 +2,11 @@
 // to look at it, and one run alone changes a page of each.
 //
 // Which runs are to be listed is written with them. What they are listed as is remembered, and read again where it is not.
+import { number, record, type Row } from '../sql/columns.ts'
 import { headOf, keyOf } from '../sql/run-rows.ts'
-import { listingColumns, listingOf, listingValues, type ListingValues } from '../read-models/listing.ts'
+import { insertListings, listingOf, listingValues, type ListingValues } from '../read-models/listing.ts'
 import { loadJobs } from './run-rows.ts'
-import type { Database, Row } from './database.ts'
+import type { Database } from './database.ts'
 import type { RecentChunks } from './recent-chunks.ts'
 import type { Run } from '../../model/run.ts'
 
@@ -18,17 +19,13 @@ export interface Listings {
   catchUp(): void
 }
 
+const unlisted = record({ id: number('run_id'), version: number('version') })
+const changedAt = number('changed_at')
+
 /** Runs that wait: some milliseconds of writing. */
 const many = 512
 
-const writeListing = `
-  INSERT INTO listed_runs (run_id, ${listingColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (run_id) DO UPDATE SET
-    project = excluded.project, status = excluded.status, ref = excluded.ref, source = excluded.source,
-    created_at = excluded.created_at, finished_at = excluded.finished_at, parent_id = excluded.parent_id, text = excluded.text
-  WHERE (project, status, ref, source, created_at, finished_at, parent_id, text) IS NOT
-        (excluded.project, excluded.status, excluded.ref, excluded.source, excluded.created_at, excluded.finished_at,
-         excluded.parent_id, excluded.text)`
+const writeListing = insertListings('VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
 
 export function sqliteListings(db: Database, recent: RecentChunks): Listings {
   /** By run: what it is listed as, if the version in its row is still this one. Others may have written the run since. */
@@ -39,7 +36,7 @@ export function sqliteListings(db: Database, recent: RecentChunks): Listings {
     const head = headOf(row)
     const needsJobs = head.pipeline !== undefined && head.pipeline.times.createdAt === undefined
     const jobs: Run['jobs'] = needsJobs ? loadJobs(db, recent, row, 'all') : new Map()
-    const listing = listingOf({ ...head, jobs }, row.changed_at as number)
+    const listing = listingOf({ ...head, jobs }, changedAt(row))
     return listing && listingValues(listing)
   }
 
@@ -54,7 +51,7 @@ export function sqliteListings(db: Database, recent: RecentChunks): Listings {
     const isThere = db.prepare('SELECT 1 FROM runs WHERE id = ?')
     const write = db.prepare(writeListing)
     const done = db.prepare('DELETE FROM unlisted_runs WHERE run_id = ?')
-    for (const { run_id: id, version } of waiting as { run_id: number; version: number }[]) {
+    for (const { id, version } of waiting.map(unlisted)) {
       const known = noted.get(id)
       noted.delete(id)
       const row = known?.version === version ? undefined : runOf.get(id)

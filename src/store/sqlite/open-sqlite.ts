@@ -3,11 +3,12 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { isUpToDate, openOwnDatabase, openSharedDatabase, type Database } from './database.ts'
-import { reclaimAsking, sqliteAsking } from './enrichment-queue.ts'
+import { enrichmentQueue } from '../sql/enrichment-queue.ts'
+import { reclaimEnrichment } from './enrichment-queue.ts'
 import { sqliteDeliveryKeys, type DeliveryKeys } from './delivery-keys.ts'
 import { createRecentChunks } from './recent-chunks.ts'
 import { sqliteListings, type Listings } from './listings.ts'
-import { sqliteExports } from './outbox.ts'
+import { sqliteOutbox } from './outbox.ts'
 import { createLeases } from './leases.ts'
 import { eraseProcessed, walBytes, walFolder, proveFolder, refuseOldLog, usualRoom } from './wal/segments.ts'
 import { walFault } from './inbox-writer.ts'
@@ -20,7 +21,8 @@ import { proveReadable } from './wal/stuck.ts'
 import { moveIntoTable, sqliteInbox, sqliteSharedInbox, type Waiting } from './inbox.ts'
 import { sqliteRepositories } from './key-value.ts'
 import { sqlitePruning } from './pruning.ts'
-import { sqliteTotals } from './totals.ts'
+import { sqliteStatements } from './statements.ts'
+import { totals } from '../sql/totals.ts'
 import { sqliteRuns } from './runs.ts'
 import { sqliteTables } from './tables.ts'
 import { sqliteTrendTaking } from './trend-taking.ts'
@@ -133,7 +135,7 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
         db.prepare(`UPDATE outbox SET due_at = ?, lease = NULL WHERE state = 'pending' AND lease IS NOT NULL`).run(
           db.now(),
         )
-        reclaimAsking(db)
+        reclaimEnrichment(db)
         // Of a file that an earlier version pruned, or that was copied.
         db.prepare(takeInSql.moveBack).run()
       })
@@ -162,6 +164,7 @@ function rooms(
   size: () => number,
 ): { readonly store: Omit<SharedStore, 'inbox' | 'close'>; readonly listings: Listings } {
   const { db } = waiting
+  const sql = sqliteStatements(db)
   const recent = createRecentChunks(db.elapsed)
   const listings = sqliteListings(db, recent)
   const trends = sqliteTrendTaking(db, recent)
@@ -169,12 +172,12 @@ function rooms(
     // Some milliseconds, so that everything else on the thread has its turn; larger ones were tried, and are no faster.
     runsPerTransaction: 16,
     runs: sqliteRuns({ waiting, recent, listings }),
-    outbox: sqliteExports(db, recent),
-    enrichment: sqliteAsking(db),
+    outbox: sqliteOutbox(db, recent),
+    enrichment: enrichmentQueue(sql),
     ...sqliteRepositories(db),
     pruning: sqlitePruning(db, recent, trends, () => size() / options.maxSize),
     tables: sqliteTables(db),
-    totals: sqliteTotals(db),
+    totals: totals(sql),
     damaged: db.damaged,
     views: sqliteViews(db, trends, listings),
     now: async () => db.now(),

@@ -1,28 +1,32 @@
-// What is owed to destinations, on SQLite.
+// What is pending for destinations, on SQLite: leases are in memory, so that leasing writes nothing.
 import { randomUUID } from 'node:crypto'
 import { bothEnds } from '../sql/both-ends.ts'
+import { chunkOf, deadLetters, entryOf, settledValues } from '../sql/outbox.ts'
 import { createLeases, type Leases } from './leases.ts'
-import { chunkOf, deadLetters } from '../sql/dead-letters.ts'
+import { number, record, text } from '../sql/columns.ts'
 import { sqliteStatements } from './statements.ts'
-import { longestPutOff } from '../sql/too-far-ahead.ts'
 import type { Database } from './database.ts'
 import type { RecentChunks } from './recent-chunks.ts'
-import type { DamagedItem, OutboxEntry, OutboxLease, Outbox, ExportQueue, Settlement } from '../ports/outbox.ts'
+import type { DamagedItem, OutboxEntry, OutboxLease, Outbox, ExportQueue } from '../ports/outbox.ts'
 
-export function sqliteExports(db: Database, recent: RecentChunks): Outbox {
+export function sqliteOutbox(db: Database, recent: RecentChunks): Outbox {
   const leases = createLeases()
   return {
-    lease: async (queue, limit, holdMs, maxBytes = Infinity) => {
+    lease: async (queue, limit, leaseMs, maxBytes = Infinity) => {
       const token = randomUUID()
       const { items, damaged } = freeItems(db, recent, leases, queue, { now: db.now(), limit, maxBytes })
-      for (const { id } of [...items, ...damaged]) leases.hold(id, token, db.elapsed() + holdMs)
+      for (const { id } of [...items, ...damaged]) leases.lease(id, db.elapsed() + leaseMs, token)
       return { token, items, damaged }
     },
     settle: async (token, settlements) => {
-      const own = settlements.filter(({ id }) => leases.isHeldBy(id, token))
+      const own = settlements.filter(({ id }) => leases.isOf(id, token))
       // One time for all: what goes off together is due together again.
       const now = db.now()
-      const settled = db.transaction(() => own.filter(one => settle(db, one, now)).length)
+      const settled = db.transaction(() => {
+        const settle = db.prepare(settleEntry)
+        // What was not sent was due, and is: nothing is written of it.
+        return own.filter(one => one.as === 'unsent' || settle.run(...settledValues(one, now)).changes === 1).length
+      })
       // Not before it is committed: what could not be written is settled by the same lease once more.
       for (const { id } of own) leases.forget(id)
       return { lost: settlements.length - settled, at: now }
@@ -33,15 +37,25 @@ export function sqliteExports(db: Database, recent: RecentChunks): Outbox {
           `SELECT id, due_at FROM outbox WHERE state = 'pending' AND destination = ? AND signal = ?
            ORDER BY due_at, id LIMIT ?`,
         )
-        // What is held was due before and comes first: the first that nobody holds is still among these.
-        .all(queue.destination, queue.signal, leases.size + 1) as { id: number; due_at: number }[]
+        // What is leased was due before and comes first: the first that nobody has leased is still among these.
+        .all(queue.destination, queue.signal, leases.size + 1)
       const [now, at] = [db.now(), db.elapsed()]
-      const pauses = rows.map(({ id, due_at }) => Math.max(due_at - now, leases.heldUntil(id) - at))
+      const pauses = rows.map(due).map(entry => Math.max(entry.at - now, leases.until(entry.id) - at))
       return pauses.length === 0 ? undefined : Math.max(0, Math.min(...pauses))
     },
     ...deadLetters(sqliteStatements(db)),
   }
 }
+
+/** Nothing of an entry that is no longer pending. */
+const settleEntry = `
+  UPDATE outbox SET state = ?, due_at = coalesce(?, due_at), error = ?, tries = tries + ?, answer_status = ?, settled_at = ?
+  WHERE id = ? AND state = 'pending'`
+
+const idOf = number('id')
+const chunkId = number('chunk_id')
+const contentOf = text('content')
+const due = record({ id: idOf, at: number('due_at') })
 
 /** Only reads. */
 function freeItems(
@@ -53,18 +67,16 @@ function freeItems(
 ): Omit<OutboxLease, 'token'> {
   const at = db.elapsed()
   const ids = (order: 'ASC' | 'DESC'): number[] =>
-    (
-      db
-        .prepare(
-          `SELECT id FROM outbox WHERE state = 'pending' AND destination = ? AND signal = ? AND due_at <= ?
-           ORDER BY due_at ${order}, id ${order} LIMIT ?`,
-        )
-        // What is held stays among them in the table.
-        .all(queue.destination, queue.signal, now, limit + leases.size) as { id: number }[]
-    )
-      .filter(({ id }) => leases.heldUntil(id) <= at)
+    db
+      .prepare(
+        `SELECT id FROM outbox WHERE state = 'pending' AND destination = ? AND signal = ? AND due_at <= ?
+         ORDER BY due_at ${order}, id ${order} LIMIT ?`,
+      )
+      // What is leased stays among them in the table.
+      .all(queue.destination, queue.signal, now, limit + leases.size)
+      .map(idOf)
+      .filter(id => leases.until(id) <= at)
       .slice(0, limit)
-      .map(({ id }) => id)
   const oldest = ids('ASC')
   const newest = oldest.length < limit ? oldest.toReversed() : ids('DESC')
   const rowOf = db.prepare('SELECT chunk_id, tries, pending_since FROM outbox WHERE id = ?')
@@ -74,43 +86,13 @@ function freeItems(
   let bytes = 0
   for (const id of bothEnds(oldest, newest, limit)) {
     if (bytes >= maxBytes) break
-    const row = rowOf.get(id) as { chunk_id: number; tries: number; pending_since: number }
-    const known = recent.recall(row.chunk_id)
-    const text = known === undefined ? (content.get(row.chunk_id)?.content as string) : ''
-    const part = known?.chunk ?? chunkOf(db.damaged, id, text)
-    bytes += known?.size ?? text.length
-    if (part === undefined) damaged.push({ id })
-    else items.push({ id, chunk: part, tries: row.tries, pendingSince: row.pending_since })
+    const row = rowOf.get(id) ?? {}
+    const known = recent.recall(chunkId(row))
+    const stored = known === undefined ? contentOf(content.get(chunkId(row)) ?? {}) : ''
+    const chunk = known?.chunk ?? chunkOf(db.damaged, id, stored)
+    bytes += known?.size ?? stored.length
+    if (chunk === undefined) damaged.push({ id })
+    else items.push({ id, chunk, ...entryOf(row) })
   }
   return { items, damaged }
-}
-
-/** False when it is no longer owed. */
-function settle(db: Database, settlement: Settlement, now: number): boolean {
-  const where = `WHERE id = ? AND state = 'pending'`
-  const result = ((): { changes: number | bigint } => {
-    switch (settlement.as) {
-      case 'delivered':
-        return db
-          .prepare(`UPDATE outbox SET state = 'delivered', settled_at = ?, error = NULL ${where}`)
-          .run(now, settlement.id)
-      case 'later':
-        return db
-          .prepare(`UPDATE outbox SET due_at = ?, error = ?, tries = tries + ? ${where}`)
-          .run(
-            now + Math.min(longestPutOff, settlement.forMs),
-            settlement.error,
-            settlement.counted ? 1 : 0,
-            settlement.id,
-          )
-      case 'unsent':
-        // Due it was, and is.
-        return { changes: 1 }
-      case 'rejected':
-        return db
-          .prepare(`UPDATE outbox SET state = 'dead', settled_at = ?, answer_status = ?, error = ? ${where}`)
-          .run(now, settlement.status, settlement.error, settlement.id)
-    }
-  })()
-  return Number(result.changes) === 1
 }

@@ -1,11 +1,11 @@
 // Giving up what is old, on SQLite: small transactions, and the pages they free back to the file system.
 import { loadJobs } from './run-rows.ts'
-import { pruneStatements } from '../sql/pruning.ts'
+import { chunksInUse, pruneStatements, runCursor, selectAtRest } from '../sql/pruning.ts'
 import { sqliteStatements } from './statements.ts'
 import { prunedRun, storedRun } from '../sql/run-rows.ts'
 import { remember } from '../../model/tombstone.ts'
-import { writeMemory } from './tombstones.ts'
-import type { Database, Row } from './database.ts'
+import { writeTombstone } from './tombstones.ts'
+import type { Database } from './database.ts'
 import { takeInSql } from '../read-models/trends-sql.ts'
 import type { RecentChunks } from './recent-chunks.ts'
 import type { TrendTaking } from './trend-taking.ts'
@@ -48,27 +48,18 @@ function pruneRuns(
   from: RunCursor | undefined,
 ): RunsPruned {
   const now = db.now()
-  const rows = db
-    .prepare(
-      `SELECT * FROM runs WHERE due_at IS NULL AND changed_at < ? AND (changed_at, id) > (?, ?)
-       ORDER BY changed_at, id LIMIT ?`,
-    )
-    .all(before, from?.changedAt ?? -1, from?.id ?? -1, limit) as Row[]
-  // Sent only lately: the pages still show it.
-  const isBusy = db.prepare(
-    `SELECT 1 FROM chunks p LEFT JOIN outbox e ON e.chunk_id = p.id
-     WHERE p.run_id = ?1 AND (p.snapshot_at BETWEEN ?2 AND ?3 OR e.state IN ('pending', 'dead') OR e.settled_at BETWEEN ?2 AND ?3) LIMIT 1`,
-  )
+  const rows = db.prepare(selectAtRest('*')).all(before, from?.changedAt ?? -1, from?.id ?? -1, limit)
+  const isBusy = db.prepare(`SELECT 1 ${chunksInUse('c.run_id = ?1')} LIMIT 1`)
   let pruned = 0
   let remembered = 0
   for (const row of rows) {
-    const id = row.id as number
+    const { id } = runCursor(row)
     if (isBusy.get(id, before, now) !== undefined) continue
     const run = prunedRun(db.damaged, row, () => storedRun(row, loadJobs(db, recent, row, 'all')))
     if (run === undefined) continue
     const tombstone = remember(run)
     if (tombstone !== undefined) {
-      writeMemory(db, tombstone, now)
+      writeTombstone(db, tombstone, now)
       remembered += 1
     }
     db.prepare('DELETE FROM runs WHERE id = ?').run(id)
@@ -76,6 +67,5 @@ function pruneRuns(
   }
   if (pruned > 0) db.prepare(takeInSql.moveBack).run()
   const last = rows.length < limit ? undefined : rows.at(-1)
-  const next = last && { changedAt: last.changed_at as number, id: last.id as number }
-  return { pruned, remembered, next }
+  return { pruned, remembered, next: last && runCursor(last) }
 }

@@ -1,7 +1,9 @@
-// Runs and their jobs as they are read from SQLite.
+// Runs and their jobs as a transaction on SQLite reads them.
+import { number, type Row } from '../sql/columns.ts'
 import { hasSnapshot, jobsOf } from '../sql/run-rows.ts'
-import { storedPart } from '../sql/stored-json.ts'
-import type { Database, Row } from './database.ts'
+import { selectRun } from '../sql/run-reads.ts'
+import { storedChunk } from '../sql/stored-json.ts'
+import type { Database } from './database.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Job } from '../../model/job.ts'
 import type { RecentChunks } from './recent-chunks.ts'
@@ -9,14 +11,17 @@ import type { RunKey } from '../../model/observation.ts'
 import type { RunWork } from '../ports/runs.ts'
 
 export function select(db: Database, key: RunKey): Row | undefined {
-  return db.prepare('SELECT * FROM runs WHERE instance = ? AND pipeline_id = ?').get(key.instance, key.pipelineId)
+  return db.prepare(selectRun).get(key.instance, key.pipelineId)
 }
+
+const idOf = number('id')
+const jobId = number('job_id')
 
 /** `run`: its row. */
 export function loadJobs(db: Database, recent: RecentChunks, run: Row, which: RunWork['jobs']): Map<number, Job> {
-  const id = run.id as number
+  const id = idOf(run)
   if (which === 'all') {
-    return jobsOf(rowsOf(db, id), hasSnapshot(run) ? toldParts(db, recent, id, 0, Number.MAX_SAFE_INTEGER) : [])
+    return jobsOf(rowsOf(db, id), hasSnapshot(run) ? chunksOf(db, recent, id, 0, Number.MAX_SAFE_INTEGER) : [])
   }
   const one = db.prepare('SELECT * FROM jobs WHERE run_id = ? AND job_id = ?')
   const rows = which.flatMap(job => {
@@ -25,31 +30,30 @@ export function loadJobs(db: Database, recent: RecentChunks, run: Row, which: Ru
   })
   if (!hasSnapshot(run) || which.length === 0) return jobsOf(rows, [])
   const wanted = new Set(which)
-  const parts = toldParts(db, recent, id, Math.min(...wanted), Math.max(...wanted))
-  return jobsOf(rows, parts, job => wanted.has(job))
+  const chunks = chunksOf(db, recent, id, Math.min(...wanted), Math.max(...wanted))
+  return jobsOf(rows, chunks, job => wanted.has(job))
 }
 
-/** Rows read at once: of a large run all of them would take as much memory again as what is made of them. */
-const rowsAtOnce = 2_000
+/** Rows of jobs read at once: of a large run all of them would take as much memory again as what is made of them. */
+const jobsAtOnce = 2_000
 
 function* rowsOf(db: Database, run: number): Generator<Row> {
   const next = db.prepare('SELECT * FROM jobs WHERE run_id = ? AND job_id > ? ORDER BY job_id LIMIT ?')
   for (let after = -1; ;) {
-    const rows = next.all(run, after, rowsAtOnce)
+    const rows = next.all(run, after, jobsAtOnce)
     yield* rows
-    if (rows.length < rowsAtOnce) return
-    after = rows.at(-1)?.job_id as number
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < jobsAtOnce) return
+    after = jobId(last)
   }
 }
 
-/** The run's parts that tell of jobs with ids from `first` to `last`. */
-function toldParts(db: Database, recent: RecentChunks, run: number, first: number, last: number): Chunk[] {
+/** The run's chunks that have jobs with ids from `first` to `last` which are stored nowhere else. */
+function chunksOf(db: Database, recent: RecentChunks, run: number, first: number, last: number): Chunk[] {
   const ids = db
     .prepare('SELECT id FROM chunks WHERE run_id = ? AND first_job <= ? AND last_job >= ? ORDER BY id')
     .all(run, last, first)
+    .map(idOf)
   const content = db.prepare('SELECT content FROM chunks WHERE id = ?')
-  return ids.map(row => {
-    const id = row.id as number
-    return recent.recall(id)?.chunk ?? storedPart(content.get(id)?.content)
-  })
+  return ids.map(id => recent.recall(id)?.chunk ?? storedChunk(content.get(id)?.content))
 }

@@ -6,6 +6,7 @@ export function sqliteStatements(db: Database): Statements {
   return {
     all: async (sql, values = []) => db.prepare(sql).all(...values),
     change: async (sql, values = []) => db.transaction(() => Number(db.prepare(sql).run(...values).changes)),
+    changed: async (sql, values = []) => db.transaction(() => db.prepare(sql).all(...values)),
     now: async () => db.now(),
     damaged: db.damaged,
     skipLocked: '',

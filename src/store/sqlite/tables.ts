@@ -1,10 +1,11 @@
 // Rows as they are, on SQLite.
-import { momentary, type Cell, type Cells, type Table, type Tables } from '../ports/tables.ts'
+import { momentary, type Cells, type Table, type Tables } from '../ports/tables.ts'
 import { takeInSql } from '../read-models/trends-sql.ts'
-import type { Database, Row } from './database.ts'
+import { cell, number, text, type Row } from '../sql/columns.ts'
+import type { Database } from './database.ts'
 
 export function sqliteTables(db: Database): Tables {
-  const cells = (table: Table, row: Row): Cells => table.columns.map(name => row[name] as Cell)
+  const cells = (names: readonly string[], row: Row): Cells => names.map(name => cell(name)(row))
   return {
     schema: async () => Number(db.prepare('PRAGMA user_version').get()?.user_version),
     list: async () =>
@@ -13,14 +14,14 @@ export function sqliteTables(db: Database): Tables {
           `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid`,
         )
         .all()
-        .map(row => row.name as string)
+        .map(nameOf)
         .filter(name => !momentary.includes(name))
         .map(name => tableOf(db, name)),
-    count: async ({ name }) => db.prepare(`SELECT count(*) AS rows FROM ${name}`).get()?.rows as number,
+    count: async ({ name }) => rowCount(db.prepare(`SELECT count(*) AS rows FROM ${name}`).get() ?? {}),
     last: async ({ name, key }) => {
       const order = key.map(column => `${column} DESC`).join(', ')
       const row = db.prepare(`SELECT ${key.join(', ')} FROM ${name} ORDER BY ${order} LIMIT 1`).get()
-      return row && key.map(column => row[column] as Cell)
+      return row && cells(key, row)
     },
     read: async (table, after, limit) => {
       const key = table.key.join(', ')
@@ -29,7 +30,7 @@ export function sqliteTables(db: Database): Tables {
       return db
         .prepare(sql)
         .all(...(after ?? []), limit)
-        .map(row => cells(table, row))
+        .map(row => cells(table.columns, row))
     },
     write: async ({ name, columns }, rows) => {
       const marks = columns.map(() => '?').join(', ')
@@ -43,8 +44,11 @@ export function sqliteTables(db: Database): Tables {
   }
 }
 
+const nameOf = text('name')
+const rowCount = number('rows')
+
 function tableOf(db: Database, name: string): Table {
   const columns = db.prepare(`SELECT name, pk FROM pragma_table_info(?) ORDER BY cid`).all(name)
   const key = columns.filter(column => Number(column.pk) > 0).sort((a, b) => Number(a.pk) - Number(b.pk))
-  return { name, key: key.map(column => column.name as string), columns: columns.map(column => column.name as string) }
+  return { name, key: key.map(nameOf), columns: columns.map(nameOf) }
 }

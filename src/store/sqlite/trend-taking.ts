@@ -1,13 +1,14 @@
-// Figures over time on SQLite: read ahead from what was frozen a moment ago, written for many parts at once.
+// Figures over time on SQLite: read ahead while the chunks of new snapshots are still in memory, and written for many chunks at once.
 import {
-  countedPart,
+  countedChunk,
   forgottenBefore,
   rowKey,
-  rowsHeld,
+  rowsInMemory,
   rowValues,
   takeInSql,
   trendSteps,
 } from '../read-models/trends-sql.ts'
+import { number, record } from '../sql/columns.ts'
 import { StoreError } from '../../lib/fault.ts'
 import { EarlierFailures } from '../read-models/earlier-failures.ts'
 import { TrendSums } from '../read-models/trend-sums.ts'
@@ -15,7 +16,7 @@ import type { Database } from './database.ts'
 import type { RecentChunks } from './recent-chunks.ts'
 import type { TrendViews } from '../ports/trends.ts'
 
-/** Read and not yet written: the parts after `from` up to `last`. */
+/** Read and not yet written: the chunks after `from` up to `last`. */
 interface Ahead {
   readonly from: number
   last: number
@@ -24,7 +25,7 @@ interface Ahead {
 }
 
 export interface TrendTaking extends Pick<TrendViews, 'readAhead' | 'takeIn' | 'prune'> {
-  /** Before parts are pruned: SQLite gives the numbers of the newest again, so nothing may be read and not written. */
+  /** Before chunks are pruned: SQLite gives the ids of the newest again, so nothing may be read and not written. */
   writeAhead(): void
 }
 
@@ -47,9 +48,9 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
   return {
     readAhead: async limit => {
       ahead ??= startAt(reached(db))
-      if (ahead.sums.size >= rowsHeld) return 'enough'
+      if (ahead.sums.size >= rowsInMemory) return 'enough'
       const count = read(db, recent, ahead, limit)
-      if (ahead.sums.size >= rowsHeld) return 'enough'
+      if (ahead.sums.size >= rowsInMemory) return 'enough'
       return count === limit ? 'more' : 'all'
     },
     takeIn: async limit => take(limit),
@@ -72,33 +73,38 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
   }
 }
 
+const idOf = number('id')
+const chunkId = number('chunk_id')
+const chunkOfRun = record({ id: idOf, run: number('run_id') })
+
 function startAt(from: number): Ahead {
   return { from, last: from, sums: new TrendSums(), failures: new EarlierFailures() }
 }
 
 function reached(db: Database): number {
-  return (db.prepare('SELECT chunk_id FROM trends_reached WHERE id = 1').get()?.chunk_id ?? 0) as number
+  const row = db.prepare('SELECT chunk_id FROM trends_reached WHERE id = 1').get()
+  return row === undefined ? 0 : chunkId(row)
 }
 
-/** One writer at a time: no part with a smaller number can appear later. Answers how many parts it read, one at least if there is one. */
+/** One writer at a time: no chunk with a smaller id can appear later. Answers how many chunks it read, one at least if there is one. */
 function read(db: Database, recent: RecentChunks, ahead: Ahead, limit: number): number {
-  const rows = db.prepare(takeInSql.numbers).all(ahead.last, limit) as { id: number; run_id: number }[]
+  const rows = db.prepare(takeInSql.ids).all(ahead.last, limit).map(chunkOfRun)
   const content = db.prepare('SELECT content FROM chunks WHERE id = ?')
   let count = 0
-  for (const { id, run_id: run } of rows) {
-    if (count > 0 && ahead.sums.size >= rowsHeld) break
+  for (const { id, run } of rows) {
+    if (count > 0 && ahead.sums.size >= rowsInMemory) break
     count += 1
     ahead.last = id
-    const part = recent.recall(id)?.chunk ?? countedPart(db.damaged, id, content.get(id)?.content)
-    if (part === undefined) continue
-    if (ahead.failures.isMissing(run, part)) {
+    const chunk = recent.recall(id)?.chunk ?? countedChunk(db.damaged, id, content.get(id)?.content)
+    if (chunk === undefined) continue
+    if (ahead.failures.isMissing(run, chunk)) {
       for (const row of db.prepare(takeInSql.earlier).iterate(run, id)) {
-        const earlier = countedPart(db.damaged, row.id as number, row.content)
-        if (earlier !== undefined) ahead.failures.tell(earlier)
+        const earlier = countedChunk(db.damaged, idOf(row), row.content)
+        if (earlier !== undefined) ahead.failures.add(earlier)
       }
     }
-    ahead.failures.tell(part)
-    ahead.sums.add(part, ahead.failures.upTo(part.attempt))
+    ahead.failures.add(chunk)
+    ahead.sums.add(chunk, ahead.failures.upTo(chunk.attempt))
   }
   return count
 }

@@ -2,7 +2,8 @@
 import { alsoProcessed, isProcessed, lastProcessed, waitingUpTo, type Checkpoint } from './wal/checkpoint.ts'
 import { endOfWal, readWal, type Unread } from './wal/reader.ts'
 import { headBytes } from './wal/record.ts'
-import { storedJson } from '../sql/stored-json.ts'
+import { addToCounter } from '../sql/leases.ts'
+import { json, number, record } from '../sql/columns.ts'
 import { listSegments } from './wal/segments.ts'
 import type { Database } from './database.ts'
 import type { WalPositions } from './wal/positions.ts'
@@ -31,7 +32,7 @@ export function noteLost(
   const deliveries = gaps.reduce((sum, { from, to }) => sum + to - from + 1, 0)
   db.transaction(() => {
     writeCheckpoint(db, next)
-    countLost(db, deliveries)
+    db.prepare(addToCounter).run('pruned.unreadable_deliveries', deliveries)
   })
   const facts = { deliveries, from: gaps[0]?.from, to: gaps.at(-1)?.to, unread }
   log?.error(facts, 'accepted deliveries cannot be read from the write-ahead log: they are passed over')
@@ -96,24 +97,21 @@ export function walState(checkpoint: Checkpoint, folder: string): WalState {
   }
 }
 
+const position = record({ seq: number('seq'), bytes: number('bytes') })
+const beyond = json<readonly [from: number, to: number, bytes: number][]>('beyond')
+
 export function readCheckpoint(db: Database): Checkpoint {
-  const row = db.prepare('SELECT seq, bytes, beyond FROM wal_checkpoint').get()
-  const { seq, bytes, beyond } = row as { seq: number; bytes: number; beyond: string }
+  const row = db.prepare('SELECT seq, bytes, beyond FROM wal_checkpoint').get() ?? {}
+  const { seq, bytes } = position(row)
   // Without it what lies beyond is read once more, and changes nothing.
-  const read = (): [number, number, number][] => storedJson(beyond)
-  const known = db.damaged.orNothing({ checkpoint: seq }, 'deliveries behind it are read again', read) ?? []
+  const known =
+    db.damaged.orNothing({ checkpoint: seq }, 'deliveries behind it are read again', () => beyond(row)) ?? []
   const stretches = known.map(([from, to, size]) => ({ from, to, bytes: size }))
   return { to: { seq, bytes }, beyond: new Map(stretches.map(one => [one.from, one])) }
 }
 
-export function writeCheckpoint(db: Database, { to, beyond }: Checkpoint): void {
+export function writeCheckpoint(db: Database, { to, beyond: stretches }: Checkpoint): void {
   db.prepare('UPDATE wal_checkpoint SET seq = ?, bytes = ?, beyond = ?').run(
-    ...[to.seq, to.bytes, JSON.stringify([...beyond.values()].map(one => [one.from, one.to, one.bytes]))],
+    ...[to.seq, to.bytes, JSON.stringify([...stretches.values()].map(one => [one.from, one.to, one.bytes]))],
   )
-}
-
-function countLost(db: Database, count: number): void {
-  db.prepare(
-    `INSERT INTO counters VALUES ('pruned.unreadable_deliveries', ?1) ON CONFLICT (name) DO UPDATE SET value = value + ?1`,
-  ).run(count)
 }

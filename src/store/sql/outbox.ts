@@ -1,10 +1,12 @@
-// What the outbox shows of itself, and what becomes of dead letters.
-import { number, optional, record, text } from './columns.ts'
+// The outbox: its entries as they are settled, what it shows of itself, and what becomes of dead letters.
+import { number, optional, record, text, word } from './columns.ts'
+import { signals } from '../ports/runs.ts'
+import { longestPutOff } from './too-far-ahead.ts'
 import { places, type Statements, type Value } from './statements.ts'
-import { storedPart, type DamagedRows } from './stored-json.ts'
+import { plainText } from './plain-text.ts'
+import { storedChunk, type DamagedRows } from './stored-json.ts'
 import type { Chunk } from '../../model/chunk.ts'
-import type { Outbox } from '../ports/outbox.ts'
-import type { Signal } from '../ports/runs.ts'
+import type { Outbox, Settlement } from '../ports/outbox.ts'
 
 export function deadLetters(
   sql: Statements,
@@ -37,7 +39,7 @@ export const selectDead = `
 const letter = record({
   id: number('id'),
   destination: text('destination'),
-  signal: text<Signal>('signal'),
+  signal: word('signal', signals),
   instance: text('instance'),
   pipelineId: number('pipeline_id'),
   attempt: number('attempt'),
@@ -62,14 +64,36 @@ export const selectQueues = `
 
 const queue = record({
   destination: text('destination'),
-  signal: text<Signal>('signal'),
+  signal: word('signal', signals),
   pending: number('pending'),
   oldest: optional(number, 'oldest'),
   dead: number('dead'),
   lastError: optional(text, 'error'),
 })
 
+/** What is read of an entry that is leased; its chunk is read beside it. */
+export const entryOf = record({ tries: number('tries'), pendingSince: number('pending_since') })
+
 /** The chunk that an outbox entry is to send; undefined where its stored content is damaged. */
 export function chunkOf(damaged: DamagedRows, entry: number, content: unknown): Chunk | undefined {
-  return damaged.orNothing({ export: entry }, 'it cannot be sent: a dead letter', () => storedPart(content))
+  return damaged.orNothing({ export: entry }, 'it cannot be sent: a dead letter', () => storedChunk(content))
+}
+
+/**
+ * What a settlement makes of an entry: its state, when it is due (null: as before), its error, how many tries more, the status of
+ * the answer, when it was settled; and behind them its id.
+ */
+export function settledValues(one: Settlement, now: number): Value[] {
+  switch (one.as) {
+    case 'delivered':
+      return ['delivered', null, null, 0, null, now, one.id]
+    case 'later': {
+      const dueAt = now + Math.min(longestPutOff, one.forMs)
+      return ['pending', dueAt, plainText(one.error), one.counted ? 1 : 0, null, null, one.id]
+    }
+    case 'unsent':
+      return ['pending', now, null, 0, null, null, one.id]
+    case 'rejected':
+      return ['dead', null, plainText(one.error), 0, one.status, now, one.id]
+  }
 }

@@ -1,0 +1,76 @@
+// Rows of deliveries, and what the inbox shows of itself.
+import { bytes, number, optional, record, text, word, type Row } from './columns.ts'
+import { blamedInHaste, type Inbox, type InboxItem, type InboxState, type QuarantinedDelivery } from '../ports/inbox.ts'
+import type { Statements, Value } from './statements.ts'
+
+const sources = ['webhook', 'redelivery'] as const
+
+export const itemOf: (row: Row) => InboxItem = record({
+  id: number('id'),
+  key: optional(text, 'key'),
+  event: text('event'),
+  instance: optional(text, 'instance'),
+  source: word('source', sources),
+  receivedAt: number('received_at'),
+  body: bytes('body'),
+})
+
+const quarantinedOf: (row: Row) => QuarantinedDelivery = record({
+  id: number('id'),
+  event: text('event'),
+  instance: optional(text, 'instance'),
+  source: word('source', sources),
+  receivedAt: number('received_at'),
+  reason: text('reason'),
+  version: text('version'),
+  size: number('size'),
+})
+
+const stateOf: (row: Row) => InboxState = record({
+  waiting: number('waiting'),
+  waitingBytes: number('bytes'),
+  oldest: optional(number, 'oldest'),
+  quarantined: number('quarantined'),
+})
+
+const body = bytes('body')
+
+/** `state`: of what is in the tables. */
+export function inboxReads(sql: Statements): Pick<Inbox, 'listQuarantined' | 'showQuarantined' | 'state'> {
+  return {
+    listQuarantined: async limit => {
+      const rows = await sql.all(
+        `SELECT id, event, instance, source, received_at, reason, version, octet_length(body) AS size
+         FROM quarantined_deliveries ORDER BY id DESC LIMIT ?1`,
+        [limit],
+      )
+      return rows.map(quarantinedOf)
+    },
+    showQuarantined: async id => {
+      const [row] = await sql.all('SELECT *, octet_length(body) AS size FROM quarantined_deliveries WHERE id = ?1', [
+        id,
+      ])
+      return row && { delivery: quarantinedOf(row), body: body(row) }
+    },
+    state: async () => {
+      const [row = {}] = await sql.all(
+        `SELECT count(*) AS waiting, coalesce(sum(octet_length(body)), 0) AS bytes, min(received_at) AS oldest,
+                (SELECT count(*) FROM quarantined_deliveries) AS quarantined FROM inbox`,
+      )
+      return stateOf(row)
+    },
+  }
+}
+
+/** What `retryQuarantinedOfOtherVersions` puts back: a condition with its values. */
+export function ofOtherVersions(version: string): readonly [string, Value[]] {
+  const which = 'version <> ?1 OR substr(reason, 1, length(CAST(?2 AS text))) = ?2'
+  return [which, [version, blamedInHaste]]
+}
+
+/** A delivery's columns in both tables, in the order of `deliveryValues`, and behind them its body. */
+export const deliveryColumns = 'key, event, instance, source, received_at, body'
+
+export function deliveryValues({ key, event, instance, source, receivedAt }: Omit<InboxItem, 'id' | 'body'>): Value[] {
+  return [key ?? null, event, instance ?? null, source, receivedAt]
+}
