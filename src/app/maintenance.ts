@@ -1,7 +1,7 @@
 // Starts what looks after the store.
 import { createClockWatch } from '../store/maintenance/clock-watch.ts'
 import { createTrendLoop } from '../store/maintenance/trend-loop.ts'
-import { createUpkeep } from '../store/maintenance/maintenance.ts'
+import { createMaintenance } from '../store/maintenance/maintenance.ts'
 import type { Context } from './context.ts'
 import type { ExportParts } from './export.ts'
 import type { Loop } from '../lib/loop.ts'
@@ -10,7 +10,7 @@ import type { Started } from './steps.ts'
 /** Forgets what is old. `queues`: those that are configured; what is pending for any other is given up in the end. */
 export function startMaintenance({ config, store, clock, log }: Context, queues: ExportParts['queues']): Started<Loop> {
   const { retention, remember } = config
-  const loop = createUpkeep({ store, served: queues, retention, remember, clock, log })
+  const loop = createMaintenance({ store, served: queues, retention, remember, clock, log })
   return started(loop, 'what is old can wait for the next start')
 }
 

@@ -19,7 +19,7 @@ export interface OpenOptions {
   readonly maxSize: number
   /** For the process that serves the store, and has it open twice, on two threads. PostgreSQL needs none. */
   readonly positions?: WalPositions | undefined
-  /** For what an operator must hear of. */
+  /** For what an operator must know. */
   readonly log?: Log | undefined
   /** On PostgreSQL: a statement that is not answered by then has failed, ms. */
   readonly patience?: number | undefined

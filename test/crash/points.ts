@@ -60,14 +60,14 @@ const onlyIn =
   ({ changes }: Commit): boolean =>
     [...changes].every(change => tables.includes(change.split(' ')[1] ?? ''))
 /** Who looks after the store changes other tables with these. */
-const isNotOfUpkeep = ({ changes }: Commit): boolean => !changes.has('update tombstones')
+const isNotOfMaintenance = ({ changes }: Commit): boolean => !changes.has('update tombstones')
 /** What became of exports, in a word that is among its values. */
 const settles =
   (word: string) =>
   (made: Commit): boolean =>
     made.changes.has('update outbox') &&
     !made.changes.has('insert outbox') &&
-    isNotOfUpkeep(made) &&
+    isNotOfMaintenance(made) &&
     !made.values.has('dropped') &&
     [...made.values].some(value => value.includes(word))
 
@@ -75,7 +75,7 @@ const settles =
 export const points: readonly Point[] = [
   { ...commit('the schema made', ['create inbox']), first: true },
   {
-    ...commit('what a dead process had leased given back', ['update outbox', 'update enrichment_queue'], isNotOfUpkeep),
+    ...commit('what a dead process had leased given back', ['update outbox', 'update enrichment_queue'], isNotOfMaintenance),
     engines: ['sqlite'],
   },
   atSync(commit('deliveries put into the inbox', ['insert delivery_keys', 'insert inbox'])),

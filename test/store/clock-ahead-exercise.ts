@@ -115,9 +115,9 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
     it('takes back what a dead process had then: leases, deliveries', async () => {
       await store.inbox.put([delivery('a')])
       expect((await store.inbox.lease(10, 1e6, minute)).items).toHaveLength(1)
-      await store.leases.take('upkeep', 'dead', minute)
+      await store.leases.take('maintenance', 'dead', minute)
       await restart()
-      expect(await store.leases.take('upkeep', 'alive', minute)).toBe(true)
+      expect(await store.leases.take('maintenance', 'alive', minute)).toBe(true)
       expect((await store.inbox.lease(10, 1e6, minute)).items).toHaveLength(1)
     })
 

@@ -4,7 +4,7 @@ import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { at, event, everything, instance, job, rules } from '../flow/world.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { createSettleLoop } from '../../src/processing/settle-loop.ts'
-import { createUpkeep } from '../../src/store/maintenance/maintenance.ts'
+import { createMaintenance } from '../../src/store/maintenance/maintenance.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { newDatabase } from './new-database.ts'
 import { shiftClock } from './postgres-server.ts'
@@ -106,7 +106,7 @@ describe.each([
     )
     const round = async (retention: number): Promise<void> => {
       let rounds = 0
-      const upkeep = createUpkeep({
+      const maintenance = createMaintenance({
         ...{ store, served: [lane], retention, remember: 400 * 24 * hour, log: silentLog() },
         // Resting means that a round is over.
         clock: {
@@ -117,9 +117,9 @@ describe.each([
           },
         },
       })
-      upkeep.start()
+      maintenance.start()
       await expect.poll(() => rounds).toBeGreaterThan(0)
-      await upkeep.stop()
+      await maintenance.stop()
     }
     await round(30 * minute)
     expect((await store.runs.count()).runs).toBe(1)

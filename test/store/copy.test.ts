@@ -101,7 +101,7 @@ describe('a copy of a store', () => {
     await to.counters.add('pruned.runs', 1)
     await expect(copyStore({ from, to, source: 'here' })).rejects.toThrow(/not empty: its table counters/)
     const empty = await sqlite()
-    expect(await from.leases.take('upkeep', 'a daemon', 30_000)).toBe(true)
+    expect(await from.leases.take('maintenance', 'a daemon', 30_000)).toBe(true)
     await expect(copyStore({ from, to: empty, source: 'here' })).rejects.toThrow(/daemon uses one of the two stores/)
   })
 })

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { at, day, event, instance, job, minute, rules, told } from '../flow/world.ts'
-import { createUpkeep } from '../../src/store/maintenance/maintenance.ts'
+import { createMaintenance } from '../../src/store/maintenance/maintenance.ts'
 import { delivery, type Bench } from './exercise.ts'
 import { plan } from '../../src/model/settle.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -189,7 +189,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
         const small = await here.open({ maxSize })
         const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
         const rules = { served: [lane], retention: week, remember: 400 * day }
-        const loop = createUpkeep({ store: small, ...rules, clock, log: silentLog() })
+        const loop = createMaintenance({ store: small, ...rules, clock, log: silentLog() })
         const before = (await store.counters.all()).get('pruned.runs_early')
         const after = async () => (await store.counters.all()).get('pruned.runs_early')
         loop.start()
@@ -222,7 +222,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       const sized = await here.open({ maxSize })
       const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
       const log = silentLog()
-      const loop = createUpkeep({ store: sized, served: [lane], retention: week, remember: 400 * day, clock, log })
+      const loop = createMaintenance({ store: sized, served: [lane], retention: week, remember: 400 * day, clock, log })
       loop.start()
       await expect.poll(async () => (await store.runs.count()).runs).toBe(2)
       await loop.stop()
@@ -244,7 +244,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       await store.inbox.quarantine(token, items[0]!.id, { reason: 'no id', body: Buffer.from('{}'), version: '1.0.0' })
       await store.inbox.put([delivery('b')])
       here.move(30 * day)
-      const upkeep = () => {
+      const maintenance = () => {
         let slept = (): void => undefined
         const rested = new Promise<void>(resolve => (slept = resolve))
         const clock = {
@@ -255,7 +255,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
             await new Promise(resolve => signal?.addEventListener('abort', resolve))
           },
         }
-        const loop = createUpkeep({
+        const loop = createMaintenance({
           store,
           served: [lane],
           retention: week,
@@ -265,8 +265,8 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
         })
         return { loop, rested }
       }
-      expect(await store.leases.take('upkeep', 'another replica', minute)).toBe(true)
-      const early = upkeep()
+      expect(await store.leases.take('maintenance', 'another replica', minute)).toBe(true)
+      const early = maintenance()
       early.loop.start()
       await early.rested
       expect(await store.runs.count()).toMatchObject({ runs: 1 })
@@ -281,7 +281,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
           ['pruned.runs', 1],
         ]),
       )
-      expect(await store.leases.take('upkeep', 'another replica', minute)).toBe(true)
+      expect(await store.leases.take('maintenance', 'another replica', minute)).toBe(true)
     })
   })
 }

@@ -13,7 +13,7 @@ export interface ClockWatchOptions {
 /** Between two looks, ms. */
 const every = 2_000
 /** Less is what an answer of the database may take, ms. */
-const noticed = 1_000
+const tolerance = 1_000
 
 export function createClockWatch({ store, clock, log }: ClockWatchOptions): Loop {
   /** The store's time less the process's own, which never goes back. */
@@ -24,7 +24,7 @@ export function createClockWatch({ store, clock, log }: ClockWatchOptions): Loop
     log,
     turn: async () => {
       const ahead = (await store.now()) - performance.now()
-      if (ahead < before - noticed) {
+      if (ahead < before - tolerance) {
         const rows = await store.bringBack()
         if (rows > 0) log.warn({ rows }, 'a clock was ahead: what it had put off for too long is due now')
       }

@@ -1,7 +1,7 @@
 // Moves everything from one store into another, of either database: in steps that can be taken up again, and counted at the end.
 import { createHash } from 'node:crypto'
 import { StoreError } from '../../lib/fault.ts'
-import { upkeepLease } from './maintenance.ts'
+import { maintenanceLease } from './maintenance.ts'
 import type { Leases } from '../ports/leases.ts'
 import type { Repositories } from '../ports/repository.ts'
 import type { Table, Tables } from '../ports/tables.ts'
@@ -17,16 +17,16 @@ export interface CopyOptions {
   readonly to: Copyable
   /** Names the source, without secrets: a copy that was cut off is continued only from the same one. */
   readonly source: string
-  /** Told after each table. */
+  /** Called after each table. */
   readonly onTable?: ((name: string, rows: number) => void) | undefined
 }
 
 /** Rows of one transaction. Those with whole deliveries are large. */
 const rowsAtOnce = { large: 16, usual: 500 }
 /** As long as no daemon may be surprised, ms; renewed while the copy lasts. */
-const holdMs = 60_000
+const leaseMs = 60_000
 const renewMs = 10_000
-const markName = 'store-copy'
+const copyLease = 'store-copy'
 const forGood = 100 * 365 * 24 * 3_600_000
 
 /** Answers the rows of each table. Throws StoreError when either store is in use, or the target holds something else. */
@@ -35,35 +35,35 @@ export async function copyStore(options: CopyOptions): Promise<ReadonlyMap<strin
   const pairs = await paired(from.tables, to.tables)
   const holder = `copy of ${createHash('sha256').update(options.source).digest('hex').slice(0, 16)}`
   let renewed = -Infinity
-  const hold = async (): Promise<void> => {
+  const renew = async (): Promise<void> => {
     if (performance.now() - renewed < renewMs) return
     for (const store of [from, to]) await reserve(store.leases, holder)
     renewed = performance.now()
   }
   try {
-    await hold()
+    await renew()
     await begin(from, to, pairs, holder)
     for (const table of pairs) {
-      await hold()
-      await copyTable(table, from.tables, to.tables, hold)
+      await renew()
+      await copyTable(table, from.tables, to.tables, renew)
       options.onTable?.(table.name, await to.tables.count(table))
     }
     await to.tables.finish()
     const counts = await verified(pairs, from.tables, to.tables)
     for (const { repositories } of [from, to]) await repositories.copy.remove({})
-    await to.leases.release(markName, holder)
+    await to.leases.release(copyLease, holder)
     return counts
   } finally {
-    for (const store of [from, to]) await store.leases.release(upkeepLease, holder)
+    for (const store of [from, to]) await store.leases.release(maintenanceLease, holder)
   }
 }
 
-async function copyTable(table: Table, from: Tables, to: Tables, hold: () => Promise<void>): Promise<void> {
+async function copyTable(table: Table, from: Tables, to: Tables, renew: () => Promise<void>): Promise<void> {
   const limit = table.columns.includes('body') ? rowsAtOnce.large : rowsAtOnce.usual
   // Rows are written in the order of their keys, so the greatest key says how far a copy that was cut off had come.
   let after = await to.last(table)
   for (;;) {
-    await hold()
+    await renew()
     const rows = await from.read(table, after, limit)
     if (rows.length > 0) await to.write(table, rows)
     if (rows.length < limit) return
@@ -74,18 +74,18 @@ async function copyTable(table: Table, from: Tables, to: Tables, hold: () => Pro
 
 /** A daemon that serves a store renews this lease as long as it runs. */
 async function reserve(leases: Leases, holder: string): Promise<void> {
-  if (await leases.take(upkeepLease, holder, holdMs)) return
+  if (await leases.take(maintenanceLease, holder, leaseMs)) return
   throw new StoreError(
     'A Pipespan daemon uses one of the two stores.',
     'Stop every daemon of both stores first; one that was killed is noticed after half a minute.',
   )
 }
 
-/** Marks both stores, so that a copy that was cut off goes on where it was, and only if nothing has changed since. */
+/** Leaves a sign in both stores, so that a copy that was cut off goes on where it was, and only if nothing has changed since. */
 async function begin(from: Copyable, to: Copyable, tables: readonly Table[], holder: string): Promise<void> {
-  const isMarked = !(await to.leases.take(markName, 'nobody', 0))
-  if (isMarked) {
-    const isOurs = await to.leases.take(markName, holder, forGood)
+  const isBegun = !(await to.leases.take(copyLease, 'nobody', 0))
+  if (isBegun) {
+    const isOurs = await to.leases.take(copyLease, holder, forGood)
     if (isOurs && (await from.repositories.copy.get({}))?.holder === holder) return
     throw new StoreError(
       isOurs
@@ -102,7 +102,7 @@ async function begin(from: Copyable, to: Copyable, tables: readonly Table[], hol
     )
   }
   await from.repositories.copy.put({ holder })
-  await to.leases.take(markName, holder, forGood)
+  await to.leases.take(copyLease, holder, forGood)
 }
 
 /** The tables of the source as the target knows them too. */

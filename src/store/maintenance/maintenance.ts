@@ -1,4 +1,4 @@
-// Upkeep of the store: forgets what it no longer needs, in small steps, counts it and says so. One replica does it, by lease.
+// Maintenance of the store: forgets what it no longer needs, in small steps, counts it and says so. One replica does it, by lease.
 import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { keyMemory } from '../ports/inbox.ts'
@@ -8,11 +8,11 @@ import type { Log } from '../../lib/log.ts'
 import type { RunCursor } from '../ports/pruning.ts'
 import type { Store } from '../ports/store.ts'
 
-export interface UpkeepOptions {
+export interface MaintenanceOptions {
   readonly store: Pick<Store, 'pruning' | 'outbox' | 'leases' | 'repositories' | 'counters' | 'now'>
   /** The queues that are configured. What is pending for any other is given up in the end. */
   readonly served: readonly ExportQueue[]
-  /** How long runs stay once nothing more is owed of them; dead letters and unreadable deliveries too. Milliseconds. */
+  /** How long runs stay once nothing of them is pending; dead letters and deliveries that cannot be decoded too. Milliseconds. */
   readonly retention: number
   /** How long it is remembered what was exported of a pruned run, ms. */
   readonly remember: number
@@ -21,12 +21,12 @@ export interface UpkeepOptions {
 }
 
 /** Who holds it looks after the store; `pipespan store copy` sees by it that a store is in use. */
-export const upkeepLease = 'upkeep'
+export const maintenanceLease = 'maintenance'
 
 /** Between two rounds, ms. */
 const every = 600_000
-/** A replica that dies is replaced within `holdMs`. */
-const lease = { holdMs: 30_000, renewMs: 10_000 }
+/** A replica that dies is replaced within `leaseMs`. */
+const lease = { leaseMs: 30_000, renewMs: 10_000 }
 /** Rows of one transaction, and how long others have the store to themselves after it, ms. */
 const step = { rows: 50, pause: 5 }
 
@@ -42,7 +42,7 @@ type Pruned = Record<
   number
 >
 
-export function createUpkeep(options: UpkeepOptions): Loop {
+export function createMaintenance(options: MaintenanceOptions): Loop {
   const { store, served, retention, remember, clock, log } = options
   const { pruning } = store
   const holder = randomUUID()
@@ -54,7 +54,7 @@ export function createUpkeep(options: UpkeepOptions): Loop {
   async function mayGoOn(): Promise<boolean> {
     if (stopping) return false
     if (elapsed(clock) - renewed < lease.renewMs) return true
-    if (!(await store.leases.take(upkeepLease, holder, lease.holdMs))) return false
+    if (!(await store.leases.take(maintenanceLease, holder, lease.leaseMs))) return false
     renewed = elapsed(clock)
     return true
   }
@@ -83,7 +83,7 @@ export function createUpkeep(options: UpkeepOptions): Loop {
     )
   }
 
-  /** Only an operator knows whether a destination comes back, and the retention is the time to tell. */
+  /** Only an operator knows whether a destination comes back, and the retention is the time it has to say so. */
   async function giveUpUnserved(before: number): Promise<number> {
     let sum = 0
     for (const queue of await store.outbox.queues()) {
@@ -96,7 +96,10 @@ export function createUpkeep(options: UpkeepOptions): Loop {
       sum += exports
       const { destination, signal } = queue
       if (exports > 0)
-        log.warn({ destination, signal, exports }, 'nobody serves this destination: given up what it was owed')
+        log.warn(
+          { destination, signal, exports },
+          'nobody serves this destination: what was pending for it is given up',
+        )
     }
     return sum
   }
@@ -152,13 +155,14 @@ export function createUpkeep(options: UpkeepOptions): Loop {
     )
     const { dead_letters: letters, quarantined_deliveries: deliveries } = pruned
     if (letters > 0) log.warn({ letters }, 'dead letters older than the retention were given up')
-    if (deliveries > 0) log.warn({ deliveries }, 'deliveries that nobody could read were given up after the retention')
+    if (deliveries > 0)
+      log.warn({ deliveries }, 'deliveries that could not be decoded were given up after the retention')
     if (Object.values(pruned).some(count => count > 0))
       log.info({ ...pruned, bytesGivenBack: bytes }, 'the store was pruned')
   }
 
   const loop = createLoop({
-    name: 'upkeep',
+    name: 'maintenance',
     clock,
     log,
     turn: async () => {
@@ -179,7 +183,7 @@ export function createUpkeep(options: UpkeepOptions): Loop {
     stop: async () => {
       stopping = true
       await loop.stop()
-      if (renewed > -Infinity) await store.leases.release(upkeepLease, holder)
+      if (renewed > -Infinity) await store.leases.release(maintenanceLease, holder)
     },
   }
 }

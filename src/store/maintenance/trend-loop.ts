@@ -1,4 +1,4 @@
-// Keeps the figures over time up with what was frozen: in steps, off the way of deliveries and exports.
+// Brings the figures over time up to date with the snapshots that were taken: in steps, beside the way of deliveries and exports.
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
@@ -10,8 +10,8 @@ export interface TrendLoopOptions {
   readonly log: Log
 }
 
-/** Parts read in one step: some milliseconds. */
-const parts = 50
+/** Chunks read in one step: some milliseconds. */
+const chunks = 50
 /** When there is nothing new to read, and between two steps while there is, ms. */
 const pause = { idle: 250, busy: 5 }
 /** Between two times of writing, unless more was read than should wait, ms. */
@@ -27,10 +27,10 @@ export function createTrendLoop({ trends, clock, log }: TrendLoopOptions): Loop 
     clock,
     log,
     turn: async () => {
-      const found = await trends.readAhead(parts)
+      const found = await trends.readAhead(chunks)
       if (found === 'more') return pause.busy
       if (found === 'all' && elapsed(clock) - wroteAt < writeEvery) return pause.idle
-      if ((await trends.takeIn(parts)) === parts) return pause.busy
+      if ((await trends.takeIn(chunks)) === chunks) return pause.busy
       wroteAt = elapsed(clock)
       if (elapsed(clock) - prunedAt >= pruneEvery) {
         await trends.prune()

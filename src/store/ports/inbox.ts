@@ -3,10 +3,10 @@
 /** How long an idempotency key is remembered, ms. */
 export const keyMemory = 7 * 24 * 3_600_000
 
-/** So begin the reasons of versions that took the store's trouble for a delivery's own: what they kept is tried once more. */
+/** So begin the reasons of versions that took a failure of the store for the delivery's own: what they quarantined is tried once more. */
 export const blamedInHaste = 'It cannot be taken in: '
 
-/** One delivery as a door hands it over: verified, not parsed. */
+/** One delivery as the ingress or redelivery hands it over: verified, not parsed. */
 export interface Delivery {
   /** The sender's idempotency key; undefined when it sent none. */
   readonly key?: string | undefined
@@ -31,7 +31,7 @@ export interface InboxItem extends Delivery {
 /** A larger delivery is leased alone, bytes. */
 export const readAlone = 1024 * 1024
 
-/** Items held for a while; a lease that was lost can settle nothing. */
+/** Items leased for a while; a lease that was lost can settle nothing. */
 export interface InboxLease {
   readonly token: string
   readonly items: readonly InboxItem[]
@@ -47,7 +47,7 @@ export interface QuarantinedDelivery {
   readonly reason: string
   /** The version that could not decode it. */
   readonly version: string
-  /** Size of what is kept, bytes. */
+  /** Size of its body, bytes. */
   readonly size: number
 }
 
@@ -67,27 +67,27 @@ export interface Inbox {
   put(deliveries: readonly Delivery[]): Promise<readonly PutOutcome[]>
   /**
    * Leases the oldest waiting deliveries: at most `limit`, and no more than one beyond `maxBytes`; alone one that is large, or
-   * during whose reading a process died. They are noted as being read until `readingEnded`.
+   * during whose reading a process died. They are recorded as being read until `readingEnded`.
    */
-  lease(limit: number, maxBytes: number, holdMs: number): Promise<InboxLease>
+  lease(limit: number, maxBytes: number, leaseMs: number): Promise<InboxLease>
   /**
-   * To be called after each lease, however its reading went: the process lives. `all`: each of them was erased, kept, or taken
+   * To be called after each lease, however its reading went: the process lives. `all`: each of them was erased, quarantined, or taken
    * into the runs.
    */
   readingEnded(lease: InboxLease, all: boolean): Promise<void>
   /**
-   * Erases deliveries that are processed and tell nothing of a run: those that the lease still holds. Returns how many.
-   * Those that do tell something are erased with the run's change.
+   * Erases deliveries that are processed and report nothing of a run: those that are still leased. Returns how many.
+   * Those that do report something are erased with the run's change.
    */
   erase(token: string, ids: readonly number[]): Promise<number>
   /**
-   * Moves a delivery out of the way: kept for inspection with its reason. Its key does not block a resend. False: the lease
-   * holds it no longer.
+   * Moves a delivery out of the way, for inspection, with its reason. Its key does not block a resend. False: it is no longer
+   * leased.
    */
   quarantine(token: string, id: number, why: { reason: string; body: Uint8Array; version: string }): Promise<boolean>
   listQuarantined(limit: number): Promise<readonly QuarantinedDelivery[]>
   showQuarantined(id: number): Promise<{ delivery: QuarantinedDelivery; body: Uint8Array } | undefined>
-  /** Puts kept deliveries back into the inbox: those named, or all. Returns how many. */
+  /** Puts quarantined deliveries back into the inbox: those named, or all. Returns how many. */
   retryQuarantined(ids: readonly number[] | 'all'): Promise<number>
   /** Puts back what another version could not decode, each once per version, and what was `blamedInHaste`. Returns how many. */
   retryQuarantinedOfOtherVersions(version: string): Promise<number>
@@ -97,7 +97,7 @@ export interface Inbox {
 /** What may be done with the inbox beside the daemon that works it off. */
 export type SharedInbox = Omit<Inbox, 'lease' | 'readingEnded' | 'erase' | 'quarantine'>
 
-/** All of the store that a door needs, on connections of its own. */
+/** All of the store that the ingress needs, on connections of its own. */
 export interface InboxWriter extends Pick<Inbox, 'put'> {
   /** So many puts may be under way at a time. */
   readonly abreast: number

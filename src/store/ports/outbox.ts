@@ -1,4 +1,4 @@
-// What is owed to destinations: one row per frozen part, signal and destination; leased, sent, settled by verdict.
+// What is pending for destinations: one entry per chunk, signal and destination; leased, sent, settled by verdict.
 import type { Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Signal } from './runs.ts'
@@ -17,7 +17,7 @@ export interface OutboxEntry {
   readonly pendingSince: Millis
 }
 
-/** Owed, and what is stored of it is damaged: it is never sent. */
+/** Pending, and what is stored of its chunk is damaged: it is never sent. */
 export type DamagedItem = Pick<OutboxEntry, 'id'>
 
 export interface OutboxLease {
@@ -30,7 +30,7 @@ export interface OutboxLease {
 /** What becomes of one leased item. */
 export type Settlement =
   | { readonly id: number; readonly as: 'delivered' }
-  /** Stays owed. `error`: what the backend said. `counted`: this try counts against the item itself. */
+  /** Stays pending. `error`: what the backend said. `counted`: this try counts against the item itself. */
   | {
       readonly id: number
       readonly as: 'later'
@@ -68,9 +68,9 @@ export interface ExportQueueState extends ExportQueue {
 export interface Outbox {
   /**
    * Leases due items: when there are more than `limit`, half of them the oldest and half the newest, so that both flow; and
-   * no more than one beyond `maxBytes` of frozen parts as they are stored, whatever their number.
+   * no more than one beyond `maxBytes` of chunks as they are stored, whatever their number.
    */
-  lease(queue: ExportQueue, limit: number, holdMs: number, maxBytes?: number): Promise<OutboxLease>
+  lease(queue: ExportQueue, limit: number, leaseMs: number, maxBytes?: number): Promise<OutboxLease>
   /**
    * Settles items of a lease. Items whose lease was lost are left alone: their number is returned. `at`: when that was, by the
    * store's clock.
@@ -82,7 +82,7 @@ export interface Outbox {
   deadLetters(limit: number): Promise<readonly DeadLetter[]>
   /** Its chunk is undefined where what is stored of it is damaged. */
   deadLetter(id: number): Promise<{ letter: DeadLetter; chunk: Chunk | undefined } | undefined>
-  /** Owes dead letters again: those named, or all. Returns how many. */
+  /** Makes dead letters pending again: those named, or all. Returns how many. */
   retryDead(ids: readonly number[] | 'all'): Promise<number>
   /** Gives dead letters up for good. Returns how many. */
   dropDead(ids: readonly number[] | 'all'): Promise<number>

@@ -18,8 +18,8 @@ export interface RunsPruned {
 
 export interface Pruning {
   /**
-   * Looks at the next `limit` runs at rest that last changed before `before`, and removes those of which nothing is owed and
-   * nothing was sent since then, with their jobs, frozen parts and exports. What was frozen is remembered in a tombstone.
+   * Looks at the next `limit` runs at rest that last changed before `before`, and removes those of which nothing is pending and
+   * nothing was sent since then, with their jobs, chunks and outbox entries. A tombstone remembers what of them was sent.
    */
   runs(before: Millis, limit: number, from: RunCursor | undefined): Promise<RunsPruned>
   /** Forgets tombstones of runs pruned before `before`. Answers how many, as all of these do. */
@@ -30,7 +30,7 @@ export interface Pruning {
   unserved(queue: ExportQueue, before: Millis, limit: number): Promise<number>
   /** Forgets deliveries that could not be decoded and came before `before`. */
   quarantinedDeliveries(before: Millis, limit: number): Promise<number>
-  /** Forgets idempotency keys heard before `before`. */
+  /** Forgets idempotency keys first seen before `before`. */
   keys(before: Millis, limit: number): Promise<number>
   /** How much of what the store may hold is in use: 1 at the limit, where no more deliveries are taken. */
   fullness(): Promise<number>

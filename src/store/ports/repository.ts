@@ -7,7 +7,7 @@ import type { RecentRuns } from './recent-runs.ts'
 import type { StoreCopy } from './tables.ts'
 import type { StoredSession } from './session.ts'
 
-/** Documents of one kind. `Key` names the fields that together tell one from the others. */
+/** Documents of one kind. `Key` names the fields that together identify one. */
 export interface Repository<Document extends object, Key extends keyof Document> {
   /** Undefined also where it is damaged: whoever owns it writes it anew. */
   get(key: Pick<Document, Key>): Promise<Document | undefined>

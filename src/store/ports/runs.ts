@@ -1,4 +1,4 @@
-// Runs and what was frozen of them: one verb to change them, under a lock, with what is then owed, in one transaction.
+// Runs and their snapshots: one verb to change them, under a lock, together with what becomes pending, in one transaction.
 import type { EnrichmentChange } from './enrichment-queue.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Job } from '../../model/job.ts'
@@ -28,7 +28,7 @@ export interface StoredRun {
   readonly firstSeenBy: Readonly<Partial<Record<SourceName, Millis>>>
 }
 
-/** A part to be sent, and to whom. */
+/** A chunk of a snapshot that is to be sent, and to whom. */
 export interface PendingChunk {
   readonly chunk: Chunk
   readonly to: readonly { readonly destination: string; readonly signal: Signal }[]
@@ -44,7 +44,7 @@ export interface RunChange {
   readonly jobs: readonly Job[]
   readonly timing: RunTiming
   readonly pending?: readonly PendingChunk[] | undefined
-  /** What the frozen attempts add to the totals: in the same transaction, so that nothing counts twice or not at all. */
+  /** What the snapshots add to the totals: in the same transaction, so that nothing counts twice or not at all. */
   readonly totals?: readonly ProjectIncrements[] | undefined
   /** What the platform's API is to be asked about the run. Undefined: as before. */
   readonly enrichment?: EnrichmentChange | undefined
@@ -54,13 +54,13 @@ export interface RunWork {
   readonly key: RunKey
   /** Which jobs the decision needs. */
   readonly jobs: 'all' | readonly number[]
-  /** Set when a source tells something: noted with the time of its first word. */
+  /** Set when a source reports something: stored with the time of its first report. */
   readonly source?: SourceName | undefined
   /** Pure and synchronous; may be called again when the run changed meanwhile. Undefined: nothing to write. */
   readonly decide: (known: StoredRun | undefined, now: Millis) => RunChange | undefined
 }
 
-/** Inbox rows that are erased in the same transaction, because their news is now in the runs. */
+/** Deliveries that are erased in the same transaction, because what they report is now in the runs. */
 export interface Processed {
   readonly token: string
   readonly ids: readonly number[]
@@ -80,8 +80,8 @@ export interface Runs {
    * Returns false, with nothing written, when the inbox lease was lost to somebody else.
    */
   transact(work: readonly RunWork[], processed?: Processed): Promise<boolean>
-  /** Takes runs that are due and hides them from others for `holdMs`. */
-  takeDue(limit: number, holdMs: number): Promise<readonly RunKey[]>
+  /** Takes runs that are due and hides them from others for `leaseMs`. */
+  takeDue(limit: number, leaseMs: number): Promise<readonly RunKey[]>
   /** How long it is until the next run is due, ms by the store's clock; undefined when none will be. */
   dueIn(): Promise<number | undefined>
   /** Undefined for one that is unknown, or damaged: so is an ancestor. */

@@ -19,7 +19,7 @@ export interface StoreOptions {
   readonly elapsed?: (() => number) | undefined
   /** Bytes the store may hold before it takes no more deliveries. */
   readonly maxSize: number
-  /** For what an operator must hear of. */
+  /** For what an operator must know. */
   readonly log?: Log | undefined
 }
 

@@ -16,6 +16,6 @@ export interface TotalsPage {
 export interface Totals {
   /** The totals of at most `limit` projects, from the first one or from where the page before ended. */
   read(limit: number, from?: number): Promise<TotalsPage>
-  /** Runs that have begun and are not frozen, by project, name and status. */
+  /** Runs that have begun and wait for their snapshot, by project, name and status. */
   active(): Promise<readonly ActiveRuns[]>
 }

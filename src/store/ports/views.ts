@@ -47,7 +47,7 @@ export interface ExportState {
   readonly pendingSince: Millis
   readonly settledAt?: Millis | undefined
   readonly tries: number
-  /** The backend's last words, while owed or dead. */
+  /** The backend's last words, while it is pending or dead. */
   readonly error?: string | undefined
 }
 
@@ -66,9 +66,9 @@ export interface Views {
   find(projectId: number, pipelineId: number, instance?: string): Promise<StoredRun | undefined>
   /** The runs that this one triggered. */
   children(key: RunKey): Promise<readonly StoredRun[]>
-  /** All that was frozen of a run, in order. */
+  /** All snapshots of a run, in order. */
   chunks(key: RunKey): Promise<readonly Chunk[]>
-  /** What was owed for it, in order. */
+  /** Its outbox entries, in order. */
   outboxOf(key: RunKey): Promise<readonly ExportState[]>
   readonly trends: TrendViews
 }

@@ -38,7 +38,7 @@ export interface DatabaseOptions {
   readonly now?: (() => number) | undefined
   /** Most connections of this process. */
   readonly connections?: number | undefined
-  /** For what an operator must hear of. */
+  /** For what an operator must know. */
   readonly log?: Log | undefined
   /** A statement that is not answered by then has failed, and its connection with it, ms: a network may fall silent. */
   readonly patience?: number | undefined
@@ -48,7 +48,7 @@ export interface DatabaseOptions {
 const usualPatience = 60_000
 /** A new connection is there by then, or a free one, ms. */
 const connectTimeout = 5_000
-/** A transaction whose owner is not heard of any more gives its locks back after this long, ms. */
+/** A transaction whose owner has fallen silent gives its locks back after this long, ms. */
 const silentTransaction = 10_000
 
 const clock = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`
@@ -137,14 +137,14 @@ async function once<T>(
   const client = await pool.connect().catch((error: unknown) => {
     throw faultOf(error)
   })
-  // A connection that breaks while it is ours tells its query; told to nobody else as well, it would end the process.
+  // A connection that breaks while it is ours fails its query; the event beside it would end the process if nobody listened.
   client.on('error', ignore)
   let broken: Error | undefined
   const query: Session['query'] = async (text, values = []) => {
     try {
       return (await client.query<Row>(timed(text, patience), [...values])).rows
     } catch (error) {
-      // Not the server's own word: nothing more is heard on this connection.
+      // Not the server's own word: no answer comes on this connection any more.
       if (!(error instanceof pg.DatabaseError)) broken = error as Error
       throw faultOf(error)
     }
@@ -174,7 +174,7 @@ async function begin(client: pg.PoolClient, patience: number): Promise<number> {
   return nowOf(results.at(-1)?.rows[0] ?? {})
 }
 
-/** A statement that is not answered in time has failed for us. Its connection is given up: nobody can tell what comes on it. */
+/** A statement that is not answered in time has failed for us. Its connection is given up: nobody knows what comes on it. */
 function timed(text: string, patience: number): pg.QueryConfig {
   return { text, query_timeout: patience } as pg.QueryConfig
 }

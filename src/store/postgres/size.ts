@@ -20,8 +20,8 @@ const overhead = 1.5
 const emptyDatabase = 10 * 1024 * 1024
 
 /**
- * Bytes in use: no more than the size of the database, and no more than its rows need, as far as PostgreSQL's own counts and
- * a few rows of each table tell.
+ * Bytes in use: no more than the size of the database, and no more than its rows need, by PostgreSQL's own counts and
+ * a few rows of each table.
  */
 export async function usedBytes(db: Database): Promise<number> {
   return db.transaction(async session => measure(session))

@@ -34,11 +34,11 @@ export function postgresTables(db: Database): Tables {
       await db.transaction(async session => {
         for (let from = 0; from < rows.length; from += most) {
           const some = rows.slice(from, from + most)
-          const marks = some.map(
+          const values = some.map(
             (_, row) => `(${columns.map((_, at) => `$${row * columns.length + at + 1}`).join(', ')})`,
           )
           await session.query(
-            `INSERT INTO ${name} (${columns.join(', ')}) VALUES ${marks.join(', ')} ON CONFLICT DO NOTHING`,
+            `INSERT INTO ${name} (${columns.join(', ')}) VALUES ${values.join(', ')} ON CONFLICT DO NOTHING`,
             some.flat().map(storable),
           )
         }

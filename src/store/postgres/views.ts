@@ -9,12 +9,12 @@ import type { Database, Session } from './database.ts'
 import type { Run } from '../../model/run.ts'
 import type { Views } from '../ports/views.ts'
 
-/** `upkeep`: the same database, for what takes longer than a page may. */
-export function postgresViews(db: Database, upkeep: Database): Views {
+/** `maintenance`: the same database, for what takes longer than a page may. */
+export function postgresViews(db: Database, maintenance: Database): Views {
   const ask: Ask = async (sql, values) => db.ask(placed(sql), values)
   return {
     ...viewsOn(ask, db.damaged),
-    trends: { ...trendsOn(ask, db.damaged), ...postgresTrendTaking(upkeep) },
+    trends: { ...trendsOn(ask, db.damaged), ...postgresTrendTaking(maintenance) },
   }
 }
 

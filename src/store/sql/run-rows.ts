@@ -81,12 +81,12 @@ const times = json<Job['times']>('times')
 const snapshot = optional(json<NonNullable<Job['snapshot']>>, 'snapshot')
 
 function jobOf(row: Row): Job {
-  const mark = snapshot(row)
+  const known = snapshot(row)
   return {
     id: jobId(row),
     record: jobRecord(row),
     times: times(row),
-    ...(mark === undefined ? {} : { snapshot: mark }),
+    ...(known === undefined ? {} : { snapshot: known }),
   }
 }
 

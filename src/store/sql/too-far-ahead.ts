@@ -15,13 +15,13 @@ const day = 24 * hour
 const longestLease = 2 * hour
 /** The platform is asked again an hour later at the latest, ms; about what has gone silent after a week. */
 const longestUnasked = { usual: 2 * hour, silent: 8 * day }
-/** Marks that are for good are further ahead than any clock was. */
+/** Leases that are for good are further ahead than any clock was. */
 const forGood = 50 * 365 * day
 
 /** The one parameter: the store's time, ms. */
 const now = 'CAST(?1 AS bigint)'
 
-/** In this order: what waits is told by the run's last change, which `take-snapshots.ts` bounds when it looks at the run. */
+/** In this order: what waits is known by the run's last change, which `take-snapshots.ts` bounds when it looks at the run. */
 export const broughtBack: readonly string[] = [
   `UPDATE enrichment_queue SET due_at = ${now}, leased = 0
    WHERE due_at > ${now} + ${longestUnasked.silent} OR due_at > ${now} + ${longestUnasked.usual} AND (leased = 1 OR priority <> 'silent')

@@ -14,7 +14,7 @@ import { sqliteMigrations } from './migrations.ts'
 type Surroundings = Pick<StoreOptions, 'now' | 'elapsed' | 'log'>
 
 export interface Database {
-  /** A prepared statement, kept for the next time. */
+  /** A prepared statement, which is remembered for the next time. */
   readonly prepare: (sql: string) => StatementSync
   /** Runs `work` in one durable transaction: all of it, or nothing. Not reentrant. */
   readonly transaction: <T>(work: () => T) => T
@@ -276,12 +276,12 @@ function isSqliteError(error: unknown): error is Error & { errcode: number } {
   return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
 }
 
-/** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE. All else tells of the file, the disk or who else holds it. */
+/** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE. All else is about the file, the disk or who else holds it. */
 const ofTheData: readonly number[] = [18, 19, 20, 25]
 const full = 13
 
 function writeFault(error: Error & { errcode: number }): Fault {
-  // The upper bits tell which kind of it.
+  // The upper bits say which kind of it.
   const code = error.errcode & 0xff
   if (ofTheData.includes(code)) {
     return new DataError(`The store does not hold such data: ${error.message}.`, 'Please report it.', { cause: error })

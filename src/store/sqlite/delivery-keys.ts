@@ -8,8 +8,8 @@ export interface DeliveryKeys {
   /** Within a transaction: a delivery that has no place in the WAL. False when its key was known. */
   remember(key: string, now: number): boolean
   /** Within a transaction: the key of the WAL's delivery of that number. */
-  note(seq: number, key: string, now: number): void
-  /** Within a transaction, after its keys were noted: they join the others when they have become many. */
+  add(seq: number, key: string, now: number): void
+  /** Within a transaction, after its keys were added: they join the others when they have become many. */
   joinMany(now: number): void
   /** Within a transaction: all that wait join the others. */
   joinAll(now: number): void
@@ -47,7 +47,7 @@ export function sqliteDeliveryKeys(db: Database): DeliveryKeys {
       )
       return remember.run(key, now, since).changes !== 0
     },
-    note: (seq, key, now) => {
+    add: (seq, key, now) => {
       db.prepare('INSERT OR REPLACE INTO recent_delivery_keys (seq, key, seen_at) VALUES (?, ?, ?)').run(seq, key, now)
       fresh += 1
     },

@@ -126,7 +126,7 @@ export function insertDelivery(db: Database, delivery: Omit<InboxItem, 'id'>): v
   )
 }
 
-/** Tells of a delivery whether it is still to be processed. */
+/** Whether a delivery is still to be processed. */
 function stillWaits(db: Database): (id: number) => boolean {
   const checkpoint = readCheckpoint(db)
   return id =>
@@ -167,14 +167,14 @@ const movedAtOnce = 64
 
 /**
  * Moves what waits in the WAL into the table, and its keys to the others. Throws StoreError where some of it is in files that are
- * away: nobody writes the WAL who could tell whether they are gone.
+ * away: nobody writes the WAL who knows whether they are gone.
  */
 export function moveIntoTable({ db, keys, wal }: Waiting): void {
   let items: InboxItem[] = []
   const move = (): void => {
     db.transaction(() => {
       for (const item of items) insertDelivery(db, item)
-      wal?.noteProcessed(items.map(({ id }) => id))
+      wal?.recordProcessed(items.map(({ id }) => id))
     })
     items = []
   }
@@ -206,7 +206,7 @@ function rowOf(db: Database, id: number): InboxItem | undefined {
 export function erase({ db, leases, wal }: Waiting, ids: readonly number[]): void {
   for (const id of ids) if (id < 0) db.prepare('DELETE FROM inbox WHERE id = ?').run(-id)
   const ofWal = ids.filter(id => id > 0)
-  if (ofWal.length > 0) wal?.noteProcessed(ofWal)
+  if (ofWal.length > 0) wal?.recordProcessed(ofWal)
   db.afterCommit(() => {
     // Bodies may hold secrets.
     if (ofWal.length < ids.length) db.scrub()

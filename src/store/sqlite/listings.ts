@@ -12,8 +12,8 @@ import type { Run } from '../../model/run.ts'
 
 export interface Listings {
   /** Within the transaction that writes the run. */
-  note(runId: number, run: Run, now: number): void
-  /** Within a transaction, after its runs were noted: lists them when they have become many. */
+  add(runId: number, run: Run, now: number): void
+  /** Within a transaction, after its runs were added: lists them when they have become many. */
   listMany(): void
   /** Before somebody looks. Throws StoreError. */
   catchUp(): void
@@ -29,7 +29,7 @@ const writeListing = insertListings('VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 export function sqliteListings(db: Database, recent: RecentChunks): Listings {
   /** By run: what it is listed as, if the version in its row is still this one. Others may have written the run since. */
-  const noted = new Map<number, { readonly version: number; readonly values: ListingValues }>()
+  const known = new Map<number, { readonly version: number; readonly values: ListingValues }>()
   let nextVersion = Math.floor(Math.random() * 2 ** 50)
 
   function valuesOf(row: Row): ListingValues | undefined {
@@ -52,28 +52,29 @@ export function sqliteListings(db: Database, recent: RecentChunks): Listings {
     const write = db.prepare(writeListing)
     const done = db.prepare('DELETE FROM unlisted_runs WHERE run_id = ?')
     for (const { id, version } of waiting.map(unlisted)) {
-      const known = noted.get(id)
-      noted.delete(id)
-      const row = known?.version === version ? undefined : runOf.get(id)
-      const values = known?.version === version ? isThere.get(id) && known.values : row && readValues(row)
+      const remembered = known.get(id)
+      known.delete(id)
+      const isCurrent = remembered?.version === version
+      const row = isCurrent ? undefined : runOf.get(id)
+      const values = isCurrent ? isThere.get(id) && remembered.values : row && readValues(row)
       if (values !== undefined) write.run(id, ...values)
       done.run(id)
     }
-    // All are listed: what is left was noted by a transaction that was rolled back.
-    if (waiting.length < many) noted.clear()
+    // All are listed: what is left was added by a transaction that was rolled back.
+    if (waiting.length < many) known.clear()
     return waiting.length
   }
 
   return {
-    note: (runId, run, now) => {
+    add: (runId, run, now) => {
       const listing = listingOf(run, now)
       if (listing === undefined) return
       const version = nextVersion++
       db.prepare('INSERT OR REPLACE INTO unlisted_runs VALUES (?, ?)').run(runId, version)
-      noted.set(runId, { version, values: listingValues(listing) })
+      known.set(runId, { version, values: listingValues(listing) })
     },
     listMany: () => {
-      if (noted.size >= many) list()
+      if (known.size >= many) list()
     },
     catchUp: () => {
       // Other processes write runs too, and leave them to whoever looks first.

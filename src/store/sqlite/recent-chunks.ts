@@ -1,6 +1,6 @@
-// Parts frozen a moment ago, still in memory: they are sent, and counted for the trends, right after they were written, and
-// reading a part back takes as long as mapping it. Only what is committed is remembered: a number that was rolled back is given
-// to another part. And only for a moment: so is one that was pruned.
+// Chunks of snapshots that were taken a moment ago, still in memory: they are sent, and counted for the figures over time, right after
+// they were written, and reading a chunk back takes as long as mapping it. Only what is committed is remembered: an id that was
+// rolled back is given to another chunk. And only for a moment: so is the id of one that was pruned.
 import type { Chunk } from '../../model/chunk.ts'
 
 export interface RecentChunk {
@@ -12,14 +12,14 @@ export interface RecentChunk {
 
 export interface RecentChunks {
   /** After the commit. */
-  remember(parts: readonly RecentChunk[]): void
-  /** The part of that number; undefined when it must be read. */
+  remember(chunks: readonly RecentChunk[]): void
+  /** The chunk of that id; undefined when it must be read. */
   recall(id: number): RecentChunk | undefined
 }
 
-/** JSON of all that is remembered, UTF-16 units: some 600 parts of twenty jobs, and three times as much in memory. */
+/** JSON of all that is remembered, UTF-16 units: some 600 chunks of twenty jobs, and three times as much in memory. */
 export const mostText = 8 * 1024 * 1024
-/** A part of a large pipeline, UTF-16 units: it is read back, as a few of them would take the place, and the memory, of all others. */
+/** A chunk of a large pipeline, UTF-16 units: it is read back, as a few of them would take the place, and the memory, of all others. */
 const largest = 128 * 1024
 const believedMs = 60_000
 
@@ -31,8 +31,8 @@ export function createRecentChunks(now: () => number): RecentChunks {
     recent.delete(id)
   }
   return {
-    remember: parts => {
-      for (const one of parts) {
+    remember: chunks => {
+      for (const one of chunks) {
         forget(one.id)
         if (one.size > largest) continue
         recent.set(one.id, { ...one, until: now() + believedMs })
@@ -54,11 +54,11 @@ export function createRecentChunks(now: () => number): RecentChunks {
 }
 
 /** How many of them, from the newest on, have so much text together. */
-export function newestWorth(text: number, parts: readonly RecentChunk[]): number {
+export function newestWorth(text: number, chunks: readonly RecentChunk[]): number {
   let left = text
-  for (let count = 0; count < parts.length; count += 1) {
-    left -= parts[parts.length - 1 - count]?.size ?? 0
+  for (let count = 0; count < chunks.length; count += 1) {
+    left -= chunks[chunks.length - 1 - count]?.size ?? 0
     if (left < 0) return count
   }
-  return parts.length
+  return chunks.length
 }

@@ -147,7 +147,7 @@ function write(
   }
   const writes = jobWrites(change, known)
   writeJobs(db, id, writes)
-  if (changesListing(known?.run, run)) listings.note(id, run, now)
+  if (changesListing(known?.run, run)) listings.add(id, run, now)
   const chunks = (change.pending ?? []).map(one => addToOutbox(db, id, one, writes, now))
   writeTriggers(db, id, run.key.instance, change.jobs)
   changeEnrichment(db, id, change.enrichment)
@@ -161,9 +161,9 @@ const insertChunk = insertChunks('VALUES (?, ?, ?, ?, ?, ?, ?)')
 const insertOutboxEntry = insertOutboxEntries(`VALUES (?, ?, ?, 'pending', ?, ?)`)
 
 function writeJobs(db: Database, runId: number, { rows, snapshots }: JobWrites): void {
-  const mark = db.prepare('UPDATE jobs SET snapshot = ? WHERE run_id = ? AND job_id = ?')
+  const setSnapshot = db.prepare('UPDATE jobs SET snapshot = ? WHERE run_id = ? AND job_id = ?')
   const put = db.prepare(insertJob)
-  for (const { id, snapshot } of snapshots) mark.run(snapshotText(snapshot), runId, id)
+  for (const { id, snapshot } of snapshots) setSnapshot.run(snapshotText(snapshot), runId, id)
   for (const job of rows) put.run(runId, job.id, ...jobTexts(job))
 }
 

@@ -63,7 +63,7 @@ function sayWhoHolds(holderFile: string): void {
   try {
     writeFileSync(holderFile, `process ${process.pid} on ${hostname()}\n`, { mode: 0o600 })
   } catch {
-    // As on a full disk: then the one who is refused is not told who holds it.
+    // As on a full disk: then the message to the one who is refused does not name the holder.
   }
 }
 

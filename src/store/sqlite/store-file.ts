@@ -16,7 +16,7 @@ export function storeFile(file: string): string {
   }
   if (isMounted(real)) {
     throw new StoreError(
-      `The store ${real} is mounted as a single file: what must be kept beside it would be kept elsewhere, or not at all.`,
+      `The store ${real} is mounted as a single file: the files that belong beside it would be made elsewhere, or not at all.`,
       'Mount its folder.',
     )
   }
@@ -36,7 +36,7 @@ function withoutLinks(file: string): string {
   return folder === file ? file : path.join(withoutLinks(folder), path.basename(file))
 }
 
-/** Only Linux tells. */
+/** Only Linux says so. */
 function isMounted(file: string): boolean {
   try {
     const escaped = file.replace(/[\\ \t\n]/g, char => `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`)

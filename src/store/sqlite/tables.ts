@@ -33,8 +33,8 @@ export function sqliteTables(db: Database): Tables {
         .map(row => cells(table.columns, row))
     },
     write: async ({ name, columns }, rows) => {
-      const marks = columns.map(() => '?').join(', ')
-      const insert = db.prepare(`INSERT OR IGNORE INTO ${name} (${columns.join(', ')}) VALUES (${marks})`)
+      const values = columns.map(() => '?').join(', ')
+      const insert = db.prepare(`INSERT OR IGNORE INTO ${name} (${columns.join(', ')}) VALUES (${values})`)
       db.transaction(() => rows.forEach(row => insert.run(...row)))
     },
     // Ids follow the greatest one by themselves; so must what counts them.

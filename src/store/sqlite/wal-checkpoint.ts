@@ -23,7 +23,7 @@ export interface Gap {
 }
 
 /** Counts deliveries that cannot be read any more and says so; `next`: the checkpoint without them. */
-export function noteLost(
+export function recordLost(
   db: Database,
   next: Checkpoint,
   { gaps, unread }: { readonly gaps: readonly Gap[]; readonly unread: readonly Unread[] },
@@ -64,9 +64,9 @@ export function beginWal({ db, folder, positions, log }: BeginWalOptions): void 
   if (damaged.length > 0 && (position?.seq ?? 0) >= processed.seq) {
     const most = damaged.reduce((sum, one) => sum + Math.ceil(one.bytes / headBytes), 0)
     const next = alsoProcessed(checkpoint, [{ from: seq + 1, to: seq + most, bytes: 0 }])
-    // How many they were nobody can tell: at least as many as there are such places.
+    // How many they were nobody knows: at least as many as there are such places.
     const gaps = damaged.map((_, at) => ({ from: seq + 1 + at, to: seq + 1 + at }))
-    noteLost(db, next, { gaps, unread }, log)
+    recordLost(db, next, { gaps, unread }, log)
     checkpoint = next
     seq += most
   }

@@ -1,9 +1,9 @@
-// The reading side of the write-ahead log (WAL) beside the SQLite file: hands out its deliveries, and notes in the database, within the
+// The reading side of the write-ahead log (WAL) beside the SQLite file: hands out its deliveries, and records in the database, within the
 // transaction that takes them in, which of them are processed.
 import { alsoProcessed, isProcessed, notProcessed, waitingUpTo } from './wal/checkpoint.ts'
 import { beginReading, missedBy, type Missed, type Reading } from './wal/missed.ts'
 import { endOf, type WalRecord } from './wal/record.ts'
-import { noteLost, readCheckpoint, writeCheckpoint, type Gap, type WalState } from './wal-checkpoint.ts'
+import { recordLost, readCheckpoint, writeCheckpoint, type Gap, type WalState } from './wal-checkpoint.ts'
 import { noteStuck } from './wal/stuck.ts'
 import { readAgain, readWal } from './wal/reader.ts'
 import type { Found, WalReader, Place, Unread } from './wal/reader.ts'
@@ -14,10 +14,10 @@ import type { WalPositions, Position } from './wal/positions.ts'
 import type { Log } from '../../lib/log.ts'
 
 export interface WalInbox {
-  /** Waiting deliveries in their order: first those that were handed out before and `isFree` again. Stop asking when enough. */
+  /** Waiting deliveries in their order: first those that were handed out before and `isFree` again. The caller stops when it has enough. */
   waiting(isFree: (id: number) => boolean): Generator<InboxItem>
   /** Within a transaction: these are processed. */
-  noteProcessed(ids: readonly number[]): void
+  recordProcessed(ids: readonly number[]): void
   /** A delivery that was handed out and is not processed. */
   item(id: number): InboxItem | undefined
   state(): WalState
@@ -78,7 +78,7 @@ export function walInbox({ db, keys, folder, positions, log }: WalInboxOptions):
     // Which body was how long nobody knows.
     const stretches = gaps.map((gap, at) => ({ ...gap, bytes: at === 0 ? bytes : 0 }))
     const next = alsoProcessed(checkpoint, stretches)
-    noteLost(db, next, { gaps, unread }, log)
+    recordLost(db, next, { gaps, unread }, log)
     checkpoint = next
     positions.moveProcessed(next.to.seq)
   }
@@ -118,7 +118,7 @@ export function walInbox({ db, keys, folder, positions, log }: WalInboxOptions):
     reader = undefined
   }
 
-  /** What was accepted last may be what cannot be read: then nothing comes after it by which it could be told. */
+  /** What was accepted last may be what cannot be read: then nothing comes after it by which it could be known. */
   function missTheEnd(reading: Reading): void {
     const { end } = positions
     if (reader === undefined || last.seq >= end.seq || reader.peek(end.seq) !== undefined) return
@@ -184,13 +184,13 @@ export function walInbox({ db, keys, folder, positions, log }: WalInboxOptions):
   }
 
   return {
-    waiting: isFree => noting(waiting(isFree), positions, () => last.seq < positions.end.seq),
-    noteProcessed: ids => {
+    waiting: isFree => recordingStuck(waiting(isFree), positions, () => last.seq < positions.end.seq),
+    recordProcessed: ids => {
       const now = db.now()
       const finished = ids.flatMap(seq => {
         const known = seen.get(seq)
         if (known === undefined) return []
-        if (known.key !== undefined) keys.note(seq, known.key, now)
+        if (known.key !== undefined) keys.add(seq, known.key, now)
         return [{ from: seq, to: seq, bytes: known.bytes }]
       })
       keys.joinMany(now)
@@ -221,8 +221,12 @@ function oldest(peek: () => Found | undefined): number | undefined {
   }
 }
 
-/** Notes since when something waits and nothing of it can be read, for whoever is asked how the store is. */
-function* noting(items: Generator<InboxItem>, positions: WalPositions, isWaiting: () => boolean): Generator<InboxItem> {
+/** Records since when something waits and nothing of it can be read, for whoever is asked how the store is. */
+function* recordingStuck(
+  items: Generator<InboxItem>,
+  positions: WalPositions,
+  isWaiting: () => boolean,
+): Generator<InboxItem> {
   try {
     let isAny = false
     for (const one of items) {

@@ -18,7 +18,7 @@ export interface Unread {
   readonly file: string
   readonly offset: number
   readonly bytes: number
-  /** They end where the file does, within a record: most likely one that nobody was ever told was taken. */
+  /** They end where the file does, within a record: most likely one that was never answered as accepted. */
   readonly isTorn: boolean
 }
 

@@ -33,7 +33,7 @@ export interface RecordFormat {
 // Little endian: the magic; the checksum of the rest of the head; how long the facts and the body are; seq, bytesBefore and receivedAt
 // as doubles; the checksum of all that follows; the facts, JSON in UTF-8; the body as it came.
 const at = { magic: 0, check: 4, facts: 8, body: 12, seq: 16, bytesBefore: 24, receivedAt: 32, restCheck: 40, end: 44 }
-/** Each record begins with it; that and the head's checksum tell a record from anything else. */
+/** Each record begins with it; that and the head's checksum distinguish a record from anything else. */
 export const magic = Buffer.from('PSJ2')
 
 /** Of a record's head; no record has fewer. */

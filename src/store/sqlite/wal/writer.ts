@@ -36,8 +36,8 @@ export interface WalWriterOptions {
 const segmentBytes = 16 * 2 ** 20
 /** Buffers that one call writes: less than the 1,024 that systems take (IOV_MAX). */
 const piecesAtOnce = 1_000
-/** Of so many full segments the descriptors are kept: what somebody takes away can be written again. */
-const keptOpen = 16
+/** So many full segments stay open: what somebody takes away can be written again from them. */
+const mostOpen = 16
 
 interface FullSegment extends Segment {
   readonly descriptor: number | undefined
@@ -51,18 +51,18 @@ export function openWalWriter(
 ): WalWriter {
   let full: FullSegment[] = listSegments(folder).map((segment, at, all) => ({
     ...segment,
-    descriptor: all.length - at <= keptOpen ? openedAgain(segment) : undefined,
+    descriptor: all.length - at <= mostOpen ? openedAgain(segment) : undefined,
   }))
   let current = { ...createSegment(folder, positions.end.seq + 1), length: 0 }
   let fullBytes = walBytes(folder)
   let appendedAt = performance.now()
   let isAppending = false
-  /** Behind its end there may be bytes that nobody was told of. */
+  /** Behind its end there may be bytes that were never answered as accepted. */
   let isSpoiled = false
   /** What the disk said of it when it was to be written: it gets no more. */
   let isDoubtful = false
   let isUntidy = false
-  /** Since when full files are away of which no descriptor is kept. */
+  /** Since when full files are away of which no descriptor is open. */
   let awaySince: number | undefined
   let erasing: Promise<void> | undefined
   const tidying = every(tidyEvery, async () => (erasing = tidy()), cannotTidy)
@@ -74,7 +74,7 @@ export function openWalWriter(
     full.push(before)
     fullBytes += before.length
     // The oldest are the first to be erased.
-    const surplus = full[full.length - 1 - keptOpen]
+    const surplus = full[full.length - 1 - mostOpen]
     if (surplus?.descriptor === undefined) return
     closeSync(surplus.descriptor)
     full = full.map(one => (one === surplus ? { ...one, descriptor: undefined } : one))
