@@ -75,7 +75,11 @@ const settles =
 export const points: readonly Point[] = [
   { ...commit('the schema made', ['create inbox']), first: true },
   {
-    ...commit('what a dead process had leased given back', ['update outbox', 'update enrichment_queue'], isNotOfMaintenance),
+    ...commit(
+      'what a dead process had leased given back',
+      ['update outbox', 'update enrichment_queue'],
+      isNotOfMaintenance,
+    ),
     engines: ['sqlite'],
   },
   atSync(commit('deliveries put into the inbox', ['insert delivery_keys', 'insert inbox'])),
