@@ -1,5 +1,5 @@
 // From the rows of a table to attributes: names under the profile's namespace, values of the row's type, as the operator allows.
-import { AttributeNames, type Attribute, type Conversion } from './otlp/attribute.ts'
+import { AttributeTable, type AttributeSet, type NamedRow, type Typing } from './otlp/attribute.ts'
 import { Double, type AttributeValue } from './otlp/attribute-value.ts'
 import { isInstant } from './span-time.ts'
 import { vendorPrefix, type AttributeRow } from './mapping/row.ts'
@@ -13,15 +13,12 @@ export interface AttributeStyle {
 }
 
 /** The attributes of a subject, in the table's order; what is unknown or not of the row's type is left out. */
-export function attributesOf<S>(rows: readonly AttributeRow<S>[], subject: S, style: AttributeStyle): Attribute[] {
-  const names = namesOf(rows, style)
-  const attributes: Attribute[] = []
-  for (let n = 0; n < rows.length; n += 1) {
-    const own = names[n]
-    const value = rows[n]?.value(subject)
-    if (own !== undefined && value !== undefined) attributes.push({ names: own, value })
-  }
-  return attributes
+export function attributesOf<S>(rows: readonly AttributeRow<S>[], subject: S, style: AttributeStyle): AttributeSet[] {
+  const { table, facts } = tableOf(rows, style)
+  // Filled first: an array that begins with numbers is copied when the first text comes.
+  const values = new Array<AttributeValue | undefined>(facts.length).fill(undefined)
+  for (let n = 0; n < facts.length; n += 1) values[n] = facts[n]?.(subject)
+  return [{ table, values }]
 }
 
 /** A name of a table under the profile's namespace. */
@@ -29,38 +26,44 @@ export function keyUnder(namespace: string, key: string): string {
   return key.startsWith(vendorPrefix) ? namespace + key.slice(vendorPrefix.length) : key
 }
 
+/** A table in a style: its names, and what its rows read of a subject. */
+interface StyledTable<S> {
+  readonly table: AttributeTable
+  readonly facts: readonly ((subject: S) => AttributeValue | undefined)[]
+}
+
 /** Styles are few and live as long as the settings do. */
-const namesUnder = new WeakMap<AttributeStyle, Map<unknown, readonly AttributeNames[]>>()
+const tablesIn = new WeakMap<AttributeStyle, Map<unknown, StyledTable<never>>>()
 
 /** The names of the rows in this style, put together and matched against the operator's patterns only once. */
-function namesOf<S>(rows: readonly AttributeRow<S>[], style: AttributeStyle): readonly AttributeNames[] {
-  const tables = namesUnder.get(style) ?? new Map<unknown, readonly AttributeNames[]>()
-  const names =
-    tables.get(rows) ??
-    rows.map(({ keys, type, recurs }) => {
-      const allowed = keys.flatMap(name => {
-        const key = keyUnder(style.namespace, name)
-        const rule = style.policy(key)
-        if (rule === undefined) return []
-        const convert: Conversion = value => {
-          const typed = ofType(type, value)
-          return typed === undefined ? undefined : rule(typed)
-        }
-        return [[key, convert] as const]
-      })
-      return new AttributeNames(allowed, recurs)
-    })
-  namesUnder.set(style, tables.set(rows, names))
-  return names
+function tableOf<S>(rows: readonly AttributeRow<S>[], style: AttributeStyle): StyledTable<S> {
+  const tables = tablesIn.get(style) ?? new Map<unknown, StyledTable<never>>()
+  const known = tables.get(rows) as StyledTable<S> | undefined
+  if (known !== undefined) return known
+  const table = { table: new AttributeTable(rows.map(row => namedRow(row, style))), facts: rows.map(row => row.value) }
+  tablesIn.set(style, tables.set(rows, table))
+  return table
 }
 
-function ofType(type: AttributeRow<unknown>['type'], value: AttributeValue): AttributeValue | undefined {
-  if (typeof value !== 'number') return value
-  if (type === 'nanoseconds') return nanoseconds(value)
-  return type === 'double' ? double(value) : int(value)
+function namedRow<S>({ keys, type, recurs }: AttributeRow<S>, { namespace, policy }: AttributeStyle): NamedRow {
+  const names = keys.flatMap(name => {
+    const key = keyUnder(namespace, name)
+    const rule = policy(key)
+    return rule === undefined ? [] : [{ key, rule }]
+  })
+  return { names, typed: typings[type], recurs }
 }
 
-/** A whole number within 64 bits. */
+/** Numbers as they are exported. */
+const typings: Readonly<Record<AttributeRow<unknown>['type'], Typing | undefined>> = {
+  string: undefined,
+  'string[]': undefined,
+  bool: undefined,
+  int: value => int(Number(value)),
+  double: value => double(Number(value)),
+  nanoseconds: value => nanoseconds(Number(value)),
+}
+
 function int(value: number): number | undefined {
   const whole = Math.round(value) + 0
   return whole >= -(2 ** 63) && whole < 2 ** 63 ? whole : undefined

@@ -3,24 +3,24 @@ import { attributesOf, type AttributeStyle } from './attributes.ts'
 import { resourceAttributes, type ResourceOwner } from './mapping/resource.ts'
 import { schemaUrl } from './mapping/semconv.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
-import { attributesFrom, type Attribute } from './otlp/attribute.ts'
+import { attributesFrom, type AttributeSet } from './otlp/attribute.ts'
 import type { Resource } from './otlp/messages.ts'
 
 /** Names of the contract that no attribute of the user's may take, beside those of the table and of the vendor. */
 const contractNames = /^(?:vcs\.|service\.version$)/
 
 /** What a resource's message has, whoever's attributes they are. */
-export function resourceWith(attributes: readonly Attribute[]): Resource {
+export function resourceWith(attributes: readonly AttributeSet[]): Resource {
   return { attributes, droppedAttributesCount: 0, schemaUrl }
 }
 
 /** All attributes of a project's resource, the user's own last. */
-export function resourceAttributesOf(chunk: ResourceOwner, settings: TelemetrySettings): Attribute[] {
+export function resourceAttributesOf(chunk: ResourceOwner, settings: TelemetrySettings): AttributeSet[] {
   const style = styleOf(chunk, settings)
   return [...attributesOf(resourceAttributes, { chunk, settings }, style), ...ownAttributes(settings, style)]
 }
 
-function ownAttributes(settings: TelemetrySettings, { namespace, policy }: AttributeStyle): Attribute[] {
+function ownAttributes(settings: TelemetrySettings, { namespace, policy }: AttributeStyle): AttributeSet[] {
   return Object.entries(settings.resourceAttributes).flatMap(([key, value]) => {
     if (tableNames.has(key) || contractNames.test(key) || key.startsWith(namespace)) return []
     const rule = policy(key)

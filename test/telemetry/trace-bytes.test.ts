@@ -117,7 +117,7 @@ describe('the trace encoder', () => {
 
   it('forgets a message that could not be written', () => {
     const broken = attributesFrom({ name: 'value' })
-    broken[0]!.names.write = () => {
+    broken[0]!.table.write = () => {
       throw new Error('broken')
     }
     expect(() => requestOf({ ...firstSpan!, attributes: broken }, firstSpan!)).toThrow('broken')

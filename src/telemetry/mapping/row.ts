@@ -11,8 +11,11 @@ interface RowOf<S, T extends string, V> {
   readonly when: string
   readonly note?: string
   readonly value: (subject: S) => V | undefined
-  /** Its values are few and come again and again, such as stages and runners: what is written for them may be remembered. */
-  readonly recurs?: boolean
+  /**
+   * Its values are few and come again and again, such as stages and runners: what is written for them may be remembered. Rows of the same
+   * mark that stand together are remembered together. So they should be facts of one thing, and the first of them the one that tells it apart.
+   */
+  readonly recurs?: true | string
 }
 
 export type AttributeRow<S> =

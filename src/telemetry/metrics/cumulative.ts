@@ -14,7 +14,7 @@ import { keyUnder } from '../attributes.ts'
 import { ownerOf } from '../mapping/resource.ts'
 import { resourceAttributesOf } from '../resource.ts'
 import { vendorPrefix } from '../mapping/row.ts'
-import { attributesFrom, keyValuesOf, type Attribute } from '../otlp/attribute.ts'
+import { attributesFrom, keyValuesOf, type AttributeSet } from '../otlp/attribute.ts'
 import type { AttributeValue } from '../otlp/attribute-value.ts'
 import type { ResourceMetrics } from '../otlp/messages.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
@@ -92,7 +92,7 @@ function within(maxSeries: number, points: readonly Point[]): Point[] {
  * The attributes of a project's resource, with a namespace and an id that keep apart two projects of one name. The user's own
  * `service.namespace` wins over that of the project, its id over the user's own.
  */
-export function projectResource(owner: Owner, settings: TelemetrySettings): Attribute[] {
+export function projectResource(owner: Owner, settings: TelemetrySettings): AttributeSet[] {
   const { key, project } = owner
   const subject = { key: { instance: key.instance, pipelineId: 0 }, project, trace: traceOf(owner) }
   const namespace = ownerOf(subject)

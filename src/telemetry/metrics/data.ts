@@ -3,7 +3,7 @@ import { attributesFrom } from '../otlp/attribute.ts'
 import { resourceWith } from '../resource.ts'
 import { schemaUrl } from '../mapping/semconv.ts'
 import { scope } from '../otlp/scope.ts'
-import type { Attribute } from '../otlp/attribute.ts'
+import type { AttributeSet } from '../otlp/attribute.ts'
 import type { HistogramPoint, Metric, NumberPoint, ResourceMetrics } from '../otlp/messages.ts'
 import type { MetricHead } from '../mapping/metrics.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -42,7 +42,10 @@ export function totalOf(counts: readonly number[]): number {
   return counts.reduce((all, count) => all + count, 0)
 }
 
-export function resourceMetrics(attributes: readonly Attribute[], metrics: readonly MeasuredMetric[]): ResourceMetrics {
+export function resourceMetrics(
+  attributes: readonly AttributeSet[],
+  metrics: readonly MeasuredMetric[],
+): ResourceMetrics {
   return {
     resource: resourceWith(attributes),
     schemaUrl,

@@ -4,96 +4,157 @@ import { Double, type AttributeValue, type KeyValue } from './attribute-value.ts
 import type { Attributes } from '@opentelemetry/api'
 import type { BackWriter } from './back-writer.ts'
 
-/** A value under its names: `job.name` and `cicd.pipeline.task.name` are one attribute here, and two where it is written. */
-export interface Attribute {
-  readonly names: AttributeNames
-  readonly value: AttributeValue
+/** Values in the order of a table's rows; undefined where a row has none. */
+export type RowValues = readonly (AttributeValue | undefined)[]
+
+/** Attributes by a table: `job.name` and `cicd.pipeline.task.name` are one value here, and two where it is written. */
+export interface AttributeSet {
+  readonly table: AttributeTable
+  readonly values: RowValues
 }
 
-/** What a value becomes under one name; undefined where it is left out. */
-export type Conversion = (value: AttributeValue) => AttributeValue | undefined
+/** What of a value is exported; undefined where it is left out. */
+export type Typing = (value: AttributeValue) => AttributeValue | undefined
 
-/** Values remembered of one attribute, and the longest of them in UTF-16 units: a hundred kilobytes at most. */
-const most = 256
-const longest = 128
-
-interface Name {
-  readonly key: string
-  /** What stands in a KeyValue before the length of the value: field 1 with the key, and the tag of field 2. */
-  readonly head: Uint8Array
-  readonly convert: Conversion
+/** The names that carry a row's value. */
+export interface NamedRow {
+  readonly names: readonly { readonly key: string; readonly rule?: (value: AttributeValue) => AttributeValue }[]
+  readonly typed?: Typing | undefined
+  /** Its values come again and again, together with those of the rows beside it that say the same word. */
+  readonly recurs?: true | string | undefined
 }
 
-/** The names that carry a value, and what it becomes under each. */
-export class AttributeNames {
-  readonly #names: readonly Name[]
-  /** What was written for a value, by the number of the field. Whoever asks with another value gets nothing. */
-  readonly #written: Map<AttributeValue, Uint8Array>[] | undefined
+/** Runs that are remembered of one place in a table: by so many first values, of each so many, so long in UTF-16 units. */
+const mostFirsts = 512
+const mostOfFirst = 4
+const longest = 1_024
 
-  /** `recurs`: most of its values are written again and again, so what is written for them is remembered. */
-  constructor(names: readonly (readonly [key: string, convert: Conversion])[], recurs = false) {
-    this.#names = names.map(([key, convert]) => ({ key, head: headOf(key), convert }))
-    this.#written = recurs ? [] : undefined
+/** What was written for the values of a run. */
+interface Written {
+  readonly values: RowValues
+  readonly bytes: Uint8Array
+}
+
+/** Rows that stand together: one, or several that recur together. Rows and names are in the order in which they are written. */
+interface Run {
+  readonly from: number
+  readonly to: number
+  readonly rows: readonly {
+    readonly at: number
+    readonly typed: Typing | undefined
+    readonly names: readonly (NamedRow['names'][number] & { readonly head: Uint8Array })[]
+  }[]
+  /** By the tag that was written, and by the first of the run's values: the newest of those that have it in common. */
+  readonly written: Map<AttributeValue | undefined, Written[]>[] | undefined
+}
+
+/** The names of a table's rows. */
+export class AttributeTable {
+  readonly #rows: readonly NamedRow[]
+  readonly #runs: readonly Run[]
+
+  constructor(rows: readonly NamedRow[]) {
+    this.#rows = rows
+    const starts = rows.flatMap(({ recurs }, n) => (recurs !== undefined && recurs === rows[n - 1]?.recurs ? [] : [n]))
+    this.#runs = starts.map((from, n) => runOf(rows, from, starts[n + 1] ?? rows.length)).reverse()
   }
 
-  keyValues(value: AttributeValue): KeyValue[] {
-    return this.#names.flatMap(({ key, convert }) => {
-      const converted = convert(value)
-      return converted === undefined ? [] : [{ key, value: converted }]
+  keyValues(values: RowValues): KeyValue[] {
+    return this.#rows.flatMap(({ names, typed }, n) => {
+      const value = exported(values[n], typed)
+      return value === undefined ? [] : names.map(({ key, rule }) => ({ key, value: rule ? rule(value) : value }))
     })
   }
 
-  /** As fields of this number. */
-  write(writer: BackWriter, field: number, value: AttributeValue): void {
-    if (this.#written === undefined) {
-      this.#writeAnew(writer, field, value)
-      return
+  write(writer: BackWriter, tag: number, values: RowValues): void {
+    for (const run of this.#runs) {
+      if (run.written === undefined) writeAnew(writer, tag, values, run)
+      else writeKnown(writer, tag, values, run, run.written)
     }
-    const written = (this.#written[field] ??= new Map<AttributeValue, Uint8Array>())
-    // Lists are known by what is in them.
-    const by = typeof value === 'object' ? JSON.stringify(value) : value
-    const known = written.get(by)
-    if (known !== undefined) {
-      writer.bytes(known)
-      return
-    }
-    const before = writer.written
-    this.#writeAnew(writer, field, value)
-    if (typeof by === 'string' && by.length > longest) return
-    if (written.size >= most) written.clear()
-    written.set(by, writer.since(before))
   }
+}
 
-  #writeAnew(writer: BackWriter, field: number, value: AttributeValue): void {
-    for (let n = this.#names.length - 1; n >= 0; n -= 1) {
-      const name = this.#names[n]
-      const converted = name?.convert(value)
-      if (name !== undefined && converted !== undefined) writeAttribute(writer, field, name.head, converted)
+function runOf(rows: readonly NamedRow[], from: number, to: number): Run {
+  const own = rows.slice(from, to).map(({ names, typed }, n) => {
+    return { at: from + n, typed, names: names.map(name => ({ ...name, head: headOf(name.key) })).reverse() }
+  })
+  return { from, to, rows: own.reverse(), written: rows[from]?.recurs === undefined ? undefined : [] }
+}
+
+function writeAnew(writer: BackWriter, tag: number, values: RowValues, { rows }: Run): void {
+  for (const { at, typed, names } of rows) {
+    const value = exported(values[at], typed)
+    if (value === undefined) continue
+    for (const { head, rule } of names) writeAttribute(writer, tag, head, rule ? rule(value) : value)
+  }
+}
+
+/** What is remembered is written for the very same values alone: where any of them is another one, all are written anew. */
+function writeKnown(
+  writer: BackWriter,
+  tag: number,
+  values: RowValues,
+  run: Run,
+  written: NonNullable<Run['written']>,
+) {
+  const byFirst = (written[tag] ??= new Map<AttributeValue | undefined, Written[]>())
+  const first = values[run.from]
+  const known = byFirst.get(first) ?? []
+  for (const one of known) {
+    if (areSame(one.values, values, run.from)) {
+      writer.bytes(one.bytes)
+      return
     }
   }
+  const before = writer.written
+  writeAnew(writer, tag, values, run)
+  const own = values.slice(run.from, run.to)
+  if (own.reduce(longer, 0) > longest) return
+  if (byFirst.size >= mostFirsts) byFirst.clear()
+  byFirst.set(first, [{ values: own, bytes: writer.since(before) }, ...known.slice(0, mostOfFirst - 1)])
+}
+
+function exported(value: AttributeValue | undefined, typed: Typing | undefined): AttributeValue | undefined {
+  return value === undefined || typed === undefined ? value : typed(value)
+}
+
+/** Whether the run's values are those from there on. */
+function areSame(run: RowValues, values: RowValues, from: number): boolean {
+  for (let n = 0; n < run.length; n += 1) {
+    const value = run[n]
+    if (value !== values[from + n] && !areSameLists(value, values[from + n])) return false
+  }
+  return true
+}
+
+function areSameLists(a: AttributeValue | undefined, b: AttributeValue | undefined): boolean {
+  return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, n) => item === b[n])
+}
+
+function longer(length: number, value: AttributeValue | undefined): number {
+  return length + (Array.isArray(value) ? value.join().length : typeof value === 'string' ? value.length : 1)
 }
 
 /** Attributes of an object whose values are what is to be written. */
-export function attributesFrom(object: Readonly<Record<string, AttributeValue>>): Attribute[] {
-  return Object.entries(object).map(([key, value]) => ({ names: new AttributeNames([[key, same]]), value }))
+export function attributesFrom(object: Readonly<Record<string, AttributeValue>>): AttributeSet[] {
+  const rows = Object.keys(object).map((key): NamedRow => ({ names: [{ key }] }))
+  return [{ table: new AttributeTable(rows), values: Object.values(object) }]
 }
 
-export function keyValuesOf(attributes: readonly Attribute[]): KeyValue[] {
-  return attributes.flatMap(({ names, value }) => names.keyValues(value))
+export function keyValuesOf(attributes: readonly AttributeSet[]): KeyValue[] {
+  return attributes.flatMap(({ table, values }) => table.keyValues(values))
 }
 
-export const attributes: Kind<readonly Attribute[]> = {
-  write(writer, field, values) {
-    for (let n = values.length - 1; n >= 0; n -= 1) {
-      const one = values[n]
-      one?.names.write(writer, field, one.value)
-    }
+export const attributes: Kind<readonly AttributeSet[]> = {
+  wire: anyValue.wire,
+  write(writer, tag, sets) {
+    for (const { table, values } of sets.toReversed()) table.write(writer, tag, values)
   },
-  json: values => keyValuesOf(values).map(({ key, value }) => ({ key, value: anyValue.json(value) })),
+  json: sets => keyValuesOf(sets).map(({ key, value }) => ({ key, value: anyValue.json(value) })),
 }
 
 /** The attributes as an object with plain numbers, for those who show or compare them. */
-export function plainAttributes(attributes: readonly Attribute[]): Attributes {
+export function plainAttributes(attributes: readonly AttributeSet[]): Attributes {
   return Object.fromEntries(keyValuesOf(attributes).map(({ key, value }) => [key, plain(value)]))
 }
 
@@ -101,8 +162,4 @@ function plain(value: AttributeValue): Attributes[string] {
   if (value instanceof Double) return value.value
   if (typeof value === 'object') return [...value] as string[]
   return typeof value === 'bigint' ? Number(value) : value
-}
-
-function same(value: AttributeValue): AttributeValue {
-  return value
 }

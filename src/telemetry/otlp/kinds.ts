@@ -3,9 +3,12 @@ import { Double, type AttributeValue } from './attribute-value.ts'
 import { BackWriter } from './back-writer.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** How a value is written as a field of this number: its tag last, as the writer goes from back to front. */
+/** How a value is written as a field. */
 export interface Kind<V> {
-  readonly write: (writer: BackWriter, field: number, value: V) => void
+  /** The wire type of its tags. */
+  readonly wire: number
+  /** Writes the value and then its tag, as the writer goes from back to front. */
+  readonly write: (writer: BackWriter, tag: number, value: V) => void
   readonly json: (value: V) => unknown
 }
 
@@ -30,96 +33,48 @@ const fixed64 = 1
 const delimited = 2
 const fixed32 = 5
 
-export const string: Kind<string> = {
-  write(writer, field, value) {
-    writer.string(value)
-    writer.tag(field, delimited)
-  },
-  json: same,
+/** The tag of a field: its number and its wire type. */
+export function tagOf(field: number, wire: number): number {
+  return (field << 3) | wire
 }
 
+function kind<V>(wire: number, write: Kind<V>['write'], json: Kind<V>['json'] = value => value): Kind<V> {
+  return { wire, write, json }
+}
+
+export const string = kind<string>(delimited, (writer, tag, value) => writer.string(value).varint(tag))
 /** Bytes that are given as hex, and that OTLP/JSON writes as hex. */
-export const hex: Kind<string> = {
-  write(writer, field, value) {
-    writer.hex(value)
-    writer.tag(field, delimited)
-  },
-  json: same,
-}
-
+export const hex = kind<string>(delimited, (writer, tag, value) => writer.hex(value).varint(tag))
 /** Also for enumerations. Zero is written, as the official serializers do. */
-export const uint32: Kind<number> = {
-  write(writer, field, value) {
-    writer.varint(value)
-    writer.tag(field, varint)
-  },
-  json: same,
-}
-
-/** False is left out, as the official serializers do. */
-export const bool: Kind<boolean> = {
-  write(writer, field, value) {
-    if (!value) return
-    writer.varint(1)
-    writer.tag(field, varint)
-  },
-  json: same,
-}
-
-export const flags: Kind<number> = {
-  write(writer, field, value) {
-    writer.fixed32(value)
-    writer.tag(field, fixed32)
-  },
-  json: same,
-}
-
+export const uint32 = kind<number>(varint, (writer, tag, value) => writer.varint(value).varint(tag))
+export const flags = kind<number>(fixed32, (writer, tag, value) => writer.fixed32(value).varint(tag))
 /** A whole number that a double holds exactly: counts, and values of metrics. */
-export const count: Kind<number> = {
-  write(writer, field, value) {
-    writer.fixed64(value)
-    writer.tag(field, fixed64)
-  },
-  json: same,
-}
-
-export const double: Kind<number> = {
-  write(writer, field, value) {
-    writer.double(value)
-    writer.tag(field, fixed64)
-  },
-  json: same,
-}
-
+export const count = kind<number>(fixed64, (writer, tag, value) => writer.fixed64(value).varint(tag))
+export const double = kind<number>(fixed64, (writer, tag, value) => writer.double(value).varint(tag))
 /** Milliseconds since 1970, written as nanoseconds. */
-export const instant: Kind<Millis> = {
-  write(writer, field, value) {
-    writer.instant(value)
-    writer.tag(field, fixed64)
-  },
-  json: value => String(BigInt(value) * 1_000_000n),
-}
+export const instant = kind<Millis>(
+  fixed64,
+  (writer, tag, value) => writer.instant(value).varint(tag),
+  value => String(BigInt(value) * 1_000_000n),
+)
+const truth = kind<boolean>(varint, (writer, tag, value) => writer.varint(value ? 1 : 0).varint(tag))
+const integer = kind<number>(varint, (writer, tag, value) => writer.int64(value).varint(tag))
+const wide = kind<bigint>(varint, (writer, tag, value) => writer.bigint(value).varint(tag))
 
-export const counts: Kind<readonly number[]> = packed((writer, value) => writer.fixed64(value))
-export const doubles: Kind<readonly number[]> = packed((writer, value) => writer.double(value))
+/** What is empty is left out, as the official serializers do: false, no text, the enumerations' "unspecified". */
+export const bool = unlessEmpty(truth)
+export const counts = packed((writer, value) => writer.fixed64(value))
+export const doubles = packed((writer, value) => writer.double(value))
 
 /** AnyValue: 1 string, 2 bool, 3 int, 4 double, 5 array. */
 function writeValue(writer: BackWriter, value: AttributeValue): void {
-  if (typeof value === 'string') string.write(writer, 1, value)
-  else if (typeof value === 'boolean') {
-    writer.varint(value ? 1 : 0)
-    writer.tag(2, varint)
-  } else if (typeof value === 'bigint') {
-    writer.bigint(value)
-    writer.tag(3, varint)
-  } else if (typeof value === 'number') {
-    if (!isInt64(value)) double.write(writer, 4, value)
-    else {
-      writer.int64(value)
-      writer.tag(3, varint)
-    }
-  } else if (value instanceof Double) double.write(writer, 4, value.value)
-  else array.write(writer, 5, value)
+  if (typeof value === 'string') string.write(writer, tagOf(1, delimited), value)
+  else if (typeof value === 'boolean') truth.write(writer, tagOf(2, varint), value)
+  else if (typeof value === 'bigint') wide.write(writer, tagOf(3, varint), value)
+  else if (value instanceof Double) double.write(writer, tagOf(4, fixed64), value.value)
+  else if (typeof value === 'object') array.write(writer, tagOf(5, delimited), value)
+  else if (isInt64(value)) integer.write(writer, tagOf(3, varint), value)
+  else double.write(writer, tagOf(4, fixed64), value)
 }
 
 export const anyValue: Kind<AttributeValue> = embedded(writeValue, value => {
@@ -134,60 +89,60 @@ export const anyValue: Kind<AttributeValue> = embedded(writeValue, value => {
 
 /** ArrayValue: 1 values. */
 const array: Kind<readonly AttributeValue[]> = embedded(
-  (writer, values) => repeated(anyValue).write(writer, 1, values),
+  (writer, values) => repeated(anyValue).write(writer, tagOf(1, delimited), values),
   values => ({ values: values.map(anyValue.json) }),
 )
 
 /** All that stands before the value's length in a KeyValue: field 1 with the key, and the tag of field 2. */
 export function headOf(key: string): Uint8Array {
   const writer = new BackWriter(3 * key.length + 8)
-  writer.tag(2, delimited)
-  string.write(writer, 1, key)
+  string.write(writer.varint(tagOf(2, delimited)), tagOf(1, delimited), key)
   return writer.take()
 }
 
 /** KeyValue: 1 key, 2 value. */
-export function writeAttribute(writer: BackWriter, field: number, head: Uint8Array, value: AttributeValue): void {
-  if (typeof value === 'string' && writer.shortAttribute(field, head, value)) return
+export function writeAttribute(writer: BackWriter, tag: number, head: Uint8Array, value: AttributeValue): void {
+  if (typeof value === 'string' ? writer.shortAttribute(tag, head, value) : writer.smallAttribute(tag, head, value))
+    return
   const before = writer.written
   writeValue(writer, value)
-  writer.varint(writer.written - before)
-  writer.bytes(head)
-  writer.varint(writer.written - before)
-  writer.tag(field, delimited)
+  writer.varint(writer.written - before).bytes(head)
+  writer.varint(writer.written - before).varint(tag)
 }
 
-export function repeated<V>(kind: Kind<V>): Kind<readonly V[]> {
-  return {
-    write(writer, field, values) {
-      for (let n = values.length - 1; n >= 0; n -= 1) kind.write(writer, field, values[n] as V)
-    },
-    json: values => values.map(kind.json),
+export function repeated<V>({ wire, write, json }: Kind<V>): Kind<readonly V[]> {
+  const all: Kind<readonly V[]>['write'] = (writer, tag, values) => {
+    for (let n = values.length - 1; n >= 0; n -= 1) write(writer, tag, values[n] as V)
   }
+  return kind(wire, all, values => values.map(json))
 }
 
-/** A field that may be missing: then it is not written. */
-export function optional<V>(kind: Kind<V>): Kind<V | undefined> {
-  return {
-    write: (writer, field, value) => {
-      if (value !== undefined) kind.write(writer, field, value)
+/** A field that may be missing: a message writes what is there. */
+export function optional<V>(one: Kind<V>): Kind<V | undefined> {
+  return one as Kind<V | undefined>
+}
+
+export function unlessEmpty<V>({ wire, write, json }: Kind<V>): Kind<V> {
+  return kind(
+    wire,
+    (writer, tag, value) => {
+      if (Boolean(value)) write(writer, tag, value)
     },
-    json: value => (value === undefined ? undefined : kind.json(value)),
-  }
+    json,
+  )
 }
 
 /** A message by the table of its fields. JSON has them in the order of the object. */
 export function message<const F extends Fields>(fields: F): MessageKind<MessageOf<F>> {
   const rows = Object.entries(fields as unknown as Readonly<Record<string, readonly [number, Kind<unknown>]>>)
-  const table = rows.map(([name, [field, kind]]) => ({ name, field, kind }))
+  const table = rows.map(([name, [field, { wire, write }]]) => ({ name, tag: tagOf(field, wire), write })).reverse()
   const content = (writer: BackWriter, value: Readonly<Record<string, unknown>>): void => {
-    for (let n = table.length - 1; n >= 0; n -= 1) {
-      const row = table[n]
-      const own = row && value[row.name]
-      if (row !== undefined && own !== undefined) row.kind.write(writer, row.field, own)
+    for (const { name, tag, write } of table) {
+      const own = value[name]
+      if (own !== undefined) write(writer, tag, own)
     }
   }
-  const kinds = new Map(table.map(({ name, kind }) => [name, kind]))
+  const kinds = new Map(rows.map(([name, [, one]]) => [name, one]))
   const json = (value: Readonly<Record<string, unknown>>): unknown =>
     Object.fromEntries(
       Object.entries(value).flatMap(([name, own]) => (own === undefined ? [] : [[name, kinds.get(name)?.json(own)]])),
@@ -196,34 +151,32 @@ export function message<const F extends Fields>(fields: F): MessageKind<MessageO
 }
 
 /** What stands with its length before it. */
-function embedded<V>(content: (writer: BackWriter, value: V) => void, json: (value: V) => unknown): Kind<V> {
-  return {
-    write(writer, field, value) {
-      const before = writer.written
-      content(writer, value)
-      writer.varint(writer.written - before)
-      writer.tag(field, delimited)
-    },
-    json,
+function embedded<V>(content: (writer: BackWriter, value: V) => void, json: Kind<V>['json']): Kind<V> {
+  const write: Kind<V>['write'] = (writer, tag, value) => {
+    const before = writer.written
+    content(writer, value)
+    writer.varint(writer.written - before).varint(tag)
   }
+  return kind(delimited, write, json)
 }
 
-function packed(write: (writer: BackWriter, value: number) => void): Kind<readonly number[]> {
-  const all = embedded<readonly number[]>((writer, values) => {
-    for (const value of values.toReversed()) write(writer, value)
-  }, same)
-  return {
-    write(writer, field, values) {
-      if (values.length > 0) all.write(writer, field, values)
+/** Numbers without tags of their own; left out where there are none. */
+function packed(put: (writer: BackWriter, value: number) => void): Kind<readonly number[]> {
+  const all = embedded<readonly number[]>(
+    (writer, values) => {
+      for (const value of values.toReversed()) put(writer, value)
     },
-    json: same,
-  }
+    values => values,
+  )
+  return kind(
+    delimited,
+    (writer, tag, values) => {
+      if (values.length > 0) all.write(writer, tag, values)
+    },
+    all.json,
+  )
 }
 
 function isInt64(value: number): boolean {
   return Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 63
-}
-
-function same<V>(value: V): V {
-  return value
 }

@@ -15,13 +15,14 @@ import {
   repeated,
   string,
   uint32,
+  unlessEmpty,
   type Kind,
   type ValueOf,
 } from './kinds.ts'
 import { attributes } from './attribute.ts'
 
 /** The official JSON serializer repeats the schema of the resource inside of it, where the protocol has no field: JSON alone has it. */
-const inJsonAlone: Kind<string> = { write: () => undefined, json: value => value }
+const inJsonAlone: Kind<string> = { ...string, write: () => undefined }
 
 const resource = message({
   attributes: [1, attributes],
@@ -68,8 +69,8 @@ const span = message({
 
 const logRecord = message({
   timeUnixNano: [1, instant],
-  severityNumber: [2, uint32],
-  severityText: [3, string],
+  severityNumber: [2, unlessEmpty(uint32)],
+  severityText: [3, unlessEmpty(string)],
   body: [5, anyValue],
   attributes: [6, attributes],
   droppedAttributesCount: [7, uint32],
