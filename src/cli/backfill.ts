@@ -53,7 +53,7 @@ export async function backfillCommand(
         await store.close()
       }
     }
-    const daemon = await startDaemon({ config: withoutDoors(config), log })
+    const daemon = await startDaemon({ config: withoutListeners(config), log })
     try {
       const code = await look(terminal, command, config, daemon.store, log, stopping.signal)
       if (!command.dryRun) await delivered(terminal, daemon.store, stopping.signal)
@@ -197,7 +197,7 @@ function minutes(seconds: number): string {
 }
 
 /** The daemon's inside alone: nobody is let in, and nothing else is looked for. */
-function withoutDoors(config: Config<ProfileName>): Config<ProfileName> {
+function withoutListeners(config: Config<ProfileName>): Config<ProfileName> {
   const closed = { host: '127.0.0.1', port: 0 }
   return {
     ...config,

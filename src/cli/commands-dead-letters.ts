@@ -37,7 +37,7 @@ export function addDeadLetterCommands({ program, terminal, file, answer }: Comma
     'pipespan dead-letters show 4',
   )
   for (const [name, says] of [
-    ['retry', 'owe them again'],
+    ['retry', 'make them pending again'],
     ['drop', 'give them up for good'],
   ] as const) {
     example(

@@ -100,7 +100,7 @@ function pipelineOf(letter: DeadLetter): string {
 function asJson(letter: DeadLetter): object {
   return {
     ...letter,
-    owedAt: new Date(letter.pendingSince).toISOString(),
+    pendingSince: new Date(letter.pendingSince).toISOString(),
     settledAt: new Date(letter.settledAt).toISOString(),
   }
 }

@@ -1,4 +1,4 @@
-// The options of metrics: how often, how finely told apart, and who may scrape them; and of the daemon's own telemetry.
+// The options of metrics: how often, how finely divided, and who may scrape them; and of the daemon's own telemetry.
 import { boolean, duration, integer, oneOf } from './plain-kinds.ts'
 import { httpUrl } from './address-kinds.ts'
 import { itemsOf, listSchema, patterns } from './list-kinds.ts'
@@ -36,7 +36,7 @@ export const metricOptions = {
   refs: setting(patterns, {
     variable: 'PIPESPAN_METRICS_REFS',
     unset: 'every ref, those of merge requests as one',
-    says: 'Refs that metrics tell apart: `all`, also those of merge requests; `default`, the default branch only; or patterns. The others share the value `*`.',
+    says: 'Refs that metrics distinguish: `all`, also those of merge requests; `default`, the default branch only; or patterns. The others share the value `*`.',
     example: 'main,release/*',
   }),
   histogramBounds: setting(bounds, {

@@ -42,7 +42,7 @@ function needsRestart(old: Setting, now: Setting): string {
   return `${now.path}: ${value} (${describeSource(now.source)}) needs a restart; ${shown(old)} stays in use until then.`
 }
 
-/** Whether the lists differ in more than their secrets, so that old and new items cannot be told to be the same. */
+/** Whether the lists differ in more than their secrets, so that old and new items cannot be known to be the same. */
 function destinationsDiffer(before: ReadonlyMap<string, Setting>, after: ReadonlyMap<string, Setting>): boolean {
   const paths = new Set([...before.keys(), ...after.keys()].filter(path => path.startsWith('destinations[')))
   return [...paths].some(path => {

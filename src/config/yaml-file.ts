@@ -17,7 +17,7 @@ export interface FileMap {
 }
 
 export interface FileContent {
-  /** Absent when the file is empty, or so broken that what it means cannot be told. */
+  /** Absent when the file is empty, or so broken that what it means cannot be known. */
   readonly root?: FileMap
   readonly faults: readonly ConfigFault[]
 }
@@ -55,8 +55,8 @@ export function parseYamlFile(text: string, file: string): FileContent {
     for (const { code, message, pos } of [...document.errors, ...document.warnings]) {
       faults.push({ source: placeOf(pos[0]), ...(plainer[code] ?? { what: `${message}.`, remedy: quoteRemedy }) })
     }
-    const told = document.errors.every(({ code }) => code === 'DUPLICATE_KEY')
-    const tree = told ? treeOf(document, placeOf, faults) : undefined
+    const isNamed = document.errors.every(({ code }) => code === 'DUPLICATE_KEY')
+    const tree = isNamed ? treeOf(document, placeOf, faults) : undefined
     return { faults, ...(tree === undefined ? {} : { root: tree }) }
   } catch (error) {
     faults.push({ source: placeOf(0), what: `The file is not YAML (${reasonOf(error)}).`, remedy: 'Write it anew.' })

@@ -15,12 +15,12 @@ export async function lookAtMine(
 ): Promise<void> {
   const { instance } = context.client
   const known = await stored.get({ instance })
-  const horizon = context.now() - Math.max(day, lookback)
+  const earliest = context.now() - Math.max(day, lookback)
   const since =
     // A clock that was ahead may have written it.
     known === undefined || whole || known.newest > context.now() + overlap
       ? context.now() - lookback
-      : Math.max(horizon, Math.min(known.newest - overlap, known.oldestActive ?? Infinity))
+      : Math.max(earliest, Math.min(known.newest - overlap, known.oldestActive ?? Infinity))
   const seen: PipelineListItem[] = []
   for (const source of [undefined, 'parent_pipeline']) {
     const query = { createdAfter: since, ...(source !== undefined && { source }) }

@@ -233,7 +233,7 @@ export const sources = z.object({
       size: z.number().describe('Bytes.'),
     }),
   ),
-  projects: z.array(z.object({ project: z.string(), lastHeard: millis, pipelines: z.number(), firstBy: counts })),
+  projects: z.array(z.object({ project: z.string(), lastObserved: millis, pipelines: z.number(), firstBy: counts })),
   discovery: z.object({
     polledProjects: z.array(polledProject),
     ownPipelines: z.array(ownPipelines),

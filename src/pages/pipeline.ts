@@ -184,10 +184,10 @@ function exportSummary({ exports }: PipelineDetail): Content {
   return [...states].map(([state, some]) => `${some.length} ${state}`).join(', ')
 }
 
-function exportsTable({ exports, attempts: frozen, pipeline }: PipelineDetail, now: number): Content {
+function exportsTable({ exports, attempts, pipeline }: PipelineDetail, now: number): Content {
   if (exports.length === 0) {
     const until = pipeline.waitsUntil
-    if (frozen.length > 0) return empty('Nothing of it goes to any destination.')
+    if (attempts.length > 0) return empty('Nothing of it goes to any destination.')
     return empty(
       until === undefined
         ? 'Nothing to export yet: a pipeline is exported when it has ended and settled.'
@@ -214,10 +214,10 @@ const sourceWords: Readonly<Record<string, string>> = {
   backfill: 'Backfill, through the platform’s API',
 }
 
-function origin({ firstSeenBy, attempts: frozen, pipeline }: PipelineDetail, now: number): Html {
+function origin({ firstSeenBy, attempts, pipeline }: PipelineDetail, now: number): Html {
   return html`<ol class="steps">
     ${firstSeenBy.map(({ source, at }, index) => html`<li><strong>${sourceWords[source] ?? source}</strong> ${index === 0 ? 'reported it first' : 'reported it too'}, ${time(at, now)}</li>`)}
-    ${frozen.map(({ attempt, status, finish, incomplete }) => html`<li>Attempt ${valueOf(attempt)} <strong>${wordOf(status)}</strong>, finished ${time(finish, now)}${incomplete && ', exported before its end'}</li>`)}
+    ${attempts.map(({ attempt, status, finish, incomplete }) => html`<li>Attempt ${valueOf(attempt)} <strong>${wordOf(status)}</strong>, finished ${time(finish, now)}${incomplete && ', exported before its end'}</li>`)}
     <li class="dim">Last change ${ago(pipeline.changedAt, now)}, instance ${pipeline.instance}</li>
   </ol>`
 }

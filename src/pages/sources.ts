@@ -23,7 +23,7 @@ export interface SourcesView {
 
 export interface ProjectSources {
   readonly project: string
-  readonly lastHeard: Millis
+  readonly lastObserved: Millis
   readonly pipelines: number
   /** Pipelines that this source reported first. */
   readonly firstBy: Readonly<Record<string, number>>
@@ -66,12 +66,12 @@ function byProject(
       }
       return {
         project,
-        lastHeard: Math.max(...some.map(({ card: one }) => one.changedAt)),
+        lastObserved: Math.max(...some.map(({ card: one }) => one.changedAt)),
         pipelines: some.length,
         firstBy,
       }
     })
-    .sort((a, b) => b.lastHeard - a.lastHeard)
+    .sort((a, b) => b.lastObserved - a.lastObserved)
 }
 
 export function sourcesPage(view: SourcesView, { now }: Reader): Page {
@@ -141,9 +141,9 @@ function figure(count: number): Html {
 
 function projectsTable(projects: readonly ProjectSources[], now: Millis): Content {
   if (projects.length === 0) return empty('No project has been observed yet.')
-  const rows = projects.map(({ project, lastHeard, pipelines, firstBy }) => [
+  const rows = projects.map(({ project, lastObserved, pipelines, firstBy }) => [
     project,
-    since(lastHeard, now),
+    since(lastObserved, now),
     figure(pipelines),
     Object.entries(firstBy)
       .map(([source, count]) => `${source} ${number(count)}`)

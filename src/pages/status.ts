@@ -22,7 +22,6 @@ const tones: Readonly<Record<string, Tone>> = {
   preparing: 'waiting',
   scheduled: 'waiting',
   manual: 'waiting',
-  owed: 'waiting',
   waiting_for_resource: 'waiting',
   waiting_for_callback: 'waiting',
 }

@@ -124,8 +124,8 @@ function longest(texts: readonly string[]): number {
 
 /** By stage, in the pipeline's own order, then by time; what never ran comes last in its stage. */
 function ordered(pipeline: WaterfallSpan, spans: readonly WaterfallSpan[]): WaterfallSpan[] {
-  const told = pipeline.attributes['pipeline.stages']
-  const stages: unknown[] = Array.isArray(told) ? told : []
+  const listed = pipeline.attributes['pipeline.stages']
+  const stages: unknown[] = Array.isArray(listed) ? listed : []
   const rank = ({ attributes }: WaterfallSpan): number => {
     const index = stages.indexOf(attributes['job.stage'])
     return index === -1 ? stages.length : index

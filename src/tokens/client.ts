@@ -29,7 +29,7 @@ export type Revocation = 'revoked' | 'gone' | 'last'
 
 /** Every function throws an InstanceError when the instance does not do as asked. */
 export interface IngestTokens {
-  /** As configured; tells one instance from another. */
+  /** As configured; distinguishes one instance from another. */
   readonly url: string
   create(name: string): Promise<CreatedToken>
   list(): Promise<readonly ListedToken[]>
@@ -77,7 +77,7 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
     const asked = 'read the state of enforcement'
     const answer = await ask('GET', 'state', asked)
     const enabled = readState(parsed(answer.text))
-    if (enabled === undefined) throw errorOfBody(answer, asked, 'the answer is not whole, or does not tell the state')
+    if (enabled === undefined) throw errorOfBody(answer, asked, 'the answer is not whole, or does not have the state')
     return enabled
   }
 

@@ -1,4 +1,4 @@
-// A token's fingerprint: enough to tell tokens apart in journals, reports and tables, and no way back to the value.
+// A token's fingerprint: enough to distinguish tokens in journals, reports and tables, and no way back to the value.
 import { createHash } from 'node:crypto'
 import type { Secret } from '../lib/secret.ts'
 

@@ -5,7 +5,7 @@ import type { Journal, RotationStep, RotationUnderWay } from './journal.ts'
 import type { RotationStore } from './rotation-store.ts'
 import type { LockedTarget } from './target.ts'
 
-/** What a rotation tells while it goes on: the journal's steps, and the acts between them. */
+/** What a rotation reports while it goes on: the journal's steps, and the acts between them. */
 export type ProgressPoint =
   RotationStep | 'watching' | 'recovering' | 'answered' | 'tried' | 'replaced' | 'revoked' | 'over' | 'warning'
 
@@ -15,11 +15,11 @@ export type Progress = (point: ProgressPoint, text: string) => void | Promise<vo
 export interface Logbook {
   /** The journal as it stands beside the target. */
   readonly journal: Journal
-  /** Writes the next state down, then tells it. */
+  /** Writes the next state down, then reports it. */
   advance(next: Journal, point: ProgressPoint, text: string): Promise<void>
-  /** Tells what the journal need not hold. */
-  tell: Progress
-  /** A warning, told now and answered by `warnings` at the end. */
+  /** Reports what the journal need not hold. */
+  report: Progress
+  /** A warning, reported now and answered by `warnings` at the end. */
   warn(text: string): Promise<void>
   readonly warnings: readonly string[]
 }
@@ -71,7 +71,7 @@ export function createLogbook(
     get warnings() {
       return warnings
     },
-    tell: progress,
+    report: progress,
     warn,
     advance: async (next, point, text) => {
       const former = journal.rotation

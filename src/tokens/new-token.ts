@@ -31,7 +31,7 @@ export async function makeToken(session: RotationSession): Promise<Secret> {
       'Check that the OTLP endpoint belongs to the instance at PIPESPAN_OBSERVABILITY_URL, and that it can be reached.',
     )
   }
-  await log.tell('tried', 'The OTLP endpoint accepts it.')
+  await log.report('tried', 'The OTLP endpoint accepts it.')
   return value
 }
 
@@ -52,7 +52,7 @@ async function createAndIdentify(session: RotationSession): Promise<{ value: Sec
   const owner = options.adopt ? adopted(log.journal, others, at) : log.journal
   await log.advance(begun(owner, beginning), 'creating', `Creating a token named "${name}".`)
   const answer = await create(session)
-  await log.tell('answered', 'The instance has answered.')
+  await log.report('answered', 'The instance has answered.')
   return { value: answer.value, id: answer.id ?? (await identify(session, before)) }
 }
 
@@ -90,7 +90,7 @@ async function identify(session: RotationSession, before: readonly string[]): Pr
     )
   }
   const ids = fresh.map(token => token.id)
-  await log.advance(over(log.journal), 'over', 'The new token cannot be told from others.')
+  await log.advance(over(log.journal), 'over', 'The new token cannot be distinguished from others.')
   throw new RotationError(
     `Several tokens named "${options.name}" appeared at once (${ids.join(', ')}), and the instance does not say which one was created here; the target is as it was.`,
     'Revoke the one that nobody uses, and give every target a name of its own.',

@@ -2,7 +2,7 @@
 //
 // | the journal's step | in the target | what is done |
 // |---|---|---|
-// | creating | – | the token that appeared since is revoked, if it can be told; a new rotation may begin |
+// | creating | – | the token that appeared since is revoked, if it can be distinguished; a new rotation may begin |
 // | created, writing | another value | the new token, whose value is lost, is revoked; a new rotation may begin |
 // | created, writing | the new token | the write had succeeded: it is noted, and the rotation goes on |
 // | written … revoking | the new token | the rotation goes on |
@@ -30,7 +30,7 @@ export async function recover(session: RotationSession, value: Secret | undefine
     }
     return 'clear'
   }
-  await log.tell('recovering', `A rotation stopped at "${rotation.step}"; this run takes it up.`)
+  await log.report('recovering', `A rotation stopped at "${rotation.step}"; this run takes it up.`)
   const { token } = rotation
   if (token === undefined) {
     await clearCreation(session, rotation)

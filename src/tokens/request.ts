@@ -1,4 +1,4 @@
-// One HTTP request with a time limit and a bounded answer; what came of it is told as a union, never thrown.
+// One HTTP request with a time limit and a bounded answer; what came of it is a union, never thrown.
 import { Agent, request, type Dispatcher } from 'undici'
 import { briefly, redact } from '../lib/redaction.ts'
 

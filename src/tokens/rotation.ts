@@ -10,7 +10,7 @@
 //
 // 1. creating: the ids listed now are noted, then the token is created; an answer without an id is the difference of the lists.
 // 2. created: its id and fingerprint are noted. The endpoint must accept it before it goes anywhere near the target.
-// 3. writing, written: the target is replaced in one go. Which of the two values is in it is told by the fingerprint.
+// 3. writing, written: the target is replaced in one go. Which of the two values is in it, the fingerprint shows.
 // 4. proved: the endpoint accepts what is now read from the target.
 // 5. waiting, seen: every running daemon reports the new token. If one does not, the older tokens stay: nothing is lost.
 // 6. revoking: the endpoint is asked once more, then every older token that this target has held is revoked.
@@ -105,11 +105,11 @@ async function replace(session: RotationSession): Promise<void> {
   const now = () => parts.clock.now()
   await log.advance(stepped(log.journal, 'writing', now()), 'writing', `Writing it to ${parts.target.address}.`)
   await target.write(value)
-  await log.tell('replaced', 'The target is replaced.')
+  await log.report('replaced', 'The target is replaced.')
   await log.advance(written(log.journal, now()), 'written', 'The target holds the new token.')
 }
 
-/** Whether the endpoint accepts what a daemon would read from the target now. Throws when that cannot be told. */
+/** Whether the endpoint accepts what a daemon would read from the target now. Throws when that cannot be known. */
 async function isAccepted(session: RotationSession): Promise<boolean> {
   const { value } = await session.target.read()
   if (value === undefined || fingerprintOf(value) !== session.log.journal.current?.fingerprint) {

@@ -20,7 +20,7 @@ export function useOf(id: string, { journals, used, whole }: UseEvidence): Token
       if (token?.fingerprint !== undefined) fingerprints.set(token.id, token.fingerprint)
     }
   }
-  // What lies in a target is read by somebody, whether or not a report tells so.
+  // What lies in a target is read by somebody, whether or not a report says so.
   if (journals.some(journal => journal.current?.id === id)) return 'in use'
   const fingerprint = fingerprints.get(id)
   if (fingerprint !== undefined && used.has(fingerprint)) return 'in use'

@@ -10,7 +10,7 @@ import type { Config } from '../../config/options.ts'
 
 /** ms. */
 const patience = 5_000
-/** An event that tells nothing of pipelines: it is answered, and nothing is stored. */
+/** An event that reports nothing of pipelines: it is answered, and nothing is stored. */
 const harmless = { event: 'Push Hook', body: '{"object_kind":"push"}' }
 
 export async function checkDaemon(config: Config<ProfileName>): Promise<Finding[]> {

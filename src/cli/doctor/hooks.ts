@@ -14,7 +14,7 @@ export async function checkHooks(config: Config, client: PlatformClient | undefi
     return [report('skipped', 'No projects or groups are configured whose hooks could be looked at (PIPESPAN_POLL_…).')]
   }
   if (publicUrl === undefined) {
-    return [report('skipped', 'PIPESPAN_PUBLIC_URL is not set: our own hooks cannot be told from others.')]
+    return [report('skipped', 'PIPESPAN_PUBLIC_URL is not set: our own hooks cannot be distinguished from others.')]
   }
   const url = `${publicUrl.replace(/\/+$/, '')}/webhooks`
   const findings: Finding[] = []

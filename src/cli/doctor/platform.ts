@@ -106,7 +106,7 @@ export async function checkClock(config: Config): Promise<Finding[]> {
     const received = Date.now()
     await body.dump()
     const theirs = typeof headers.date === 'string' ? Date.parse(headers.date) : NaN
-    if (Number.isNaN(theirs)) return [report('skipped', 'The platform does not tell its time.')]
+    if (Number.isNaN(theirs)) return [report('skipped', 'The platform does not report its time.')]
     const off = Math.round((theirs - (sent + received) / 2) / 1_000)
     if (Math.abs(off) * 1_000 <= clockMayDiffer) return [report('fine', 'The clocks agree.')]
     return [

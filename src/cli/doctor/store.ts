@@ -64,7 +64,7 @@ function mib(bytes: number): string {
 export async function checkInstances(config: Config, store: SharedStore): Promise<Finding[]> {
   const foreign = reportOf('instances')
   const own = config.platform.url === undefined ? undefined : normalizeInstance(config.platform.url)
-  if (own === undefined) return [foreign('skipped', 'No platform is configured: every delivery tells its own.')]
+  if (own === undefined) return [foreign('skipped', 'No platform is configured: every delivery names its own.')]
   const { runs } = await store.views.search({ limit: lookedAt })
   const others = new Map<string, number>()
   for (const { run } of runs) {

@@ -123,7 +123,7 @@ export function readListedJobs(
 }
 
 /** The one job of a job event; undefined without a usable id or status. Bridges send none. */
-export const readToldJob = shaped(
+export const readReportedJob = shaped(
   (hook: WireObject): ObservedJob | undefined => {
     const id = readId(hook.build_id)
     const facts = factsOf('job', toldFacts(hook))

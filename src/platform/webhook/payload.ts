@@ -2,7 +2,7 @@
 // type is dropped, and only what nothing can be known without is required. snake_case ends here. Pipeline variables are not read.
 import { instanceOfPayload } from '../../model/instance.ts'
 import { PayloadError } from '../../lib/fault.ts'
-import { listedJobShape, readListedJobs, readPerson, readToldJob } from './job-fields.ts'
+import { listedJobShape, readListedJobs, readPerson, readReportedJob } from './job-fields.ts'
 import { mostItems, readItems } from './wire-items.ts'
 import {
   readFlag,
@@ -111,7 +111,7 @@ export const hookShape = objectShape(
     project_name: 'scalar',
     repository: objectShape({ name: 'scalar', homepage: 'scalar' }),
   },
-  readToldJob,
+  readReportedJob,
 )
 
 /** The observation of a pipeline event. Throws PayloadError, which names the fields that it cannot do without. */
@@ -177,7 +177,7 @@ export function readPipelineHook(body: unknown, context: HookContext): HookTold 
 export function readJobHook(body: unknown, context: HookContext): HookTold {
   const hook = readObject(body)
   if (hook === undefined) throw notAnObject('job')
-  const job = readToldJob(hook)
+  const job = readReportedJob(hook)
   const pipelineId = readId(hook.pipeline_id)
   if (job === undefined || pipelineId === undefined) {
     const missing = [
