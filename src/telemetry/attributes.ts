@@ -15,8 +15,7 @@ export interface AttributeStyle {
 /** The attributes of a subject, in the table's order; what is unknown or not of the row's type is left out. */
 export function attributesOf<S>(rows: readonly AttributeRow<S>[], subject: S, style: AttributeStyle): AttributeSet[] {
   const { table, facts } = tableOf(rows, style)
-  // Filled first: an array that begins with numbers is copied when the first text comes.
-  const values = new Array<AttributeValue | undefined>(facts.length).fill(undefined)
+  const values = new Array<AttributeValue | undefined>(facts.length)
   for (let n = 0; n < facts.length; n += 1) values[n] = facts[n]?.(subject)
   return [{ table, values }]
 }

@@ -49,8 +49,8 @@ export function metricsAsJson(resourceMetrics: readonly ResourceMetrics[]): stri
   return asJson(metricsRequest, { resourceMetrics })
 }
 
-/** One writer for all requests, as encoding is synchronous. Each of its buffers holds some pipelines. */
-const writer = new BackWriter(256 * 1024)
+/** One writer for all requests, as encoding is synchronous. */
+const writer = new BackWriter(64 * 1024)
 
 /** A request as protobuf. */
 export function encode<T>(kind: MessageKind<T>, request: T): Uint8Array {
