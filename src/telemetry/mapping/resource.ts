@@ -28,57 +28,20 @@ export interface ResourceSubject {
 /** What a service is called that has no name (resource semantic conventions, "service"). */
 const unknownService = 'unknown_service'
 
+/** Prettier would give each row seven lines; a table reads better with one or two. */
+// prettier-ignore
 export const resourceAttributes: readonly AttributeRow<ResourceSubject>[] = [
-  {
-    keys: [ATTR_SERVICE_NAME],
-    type: 'string',
-    when: 'always',
-    note: 'as configured, else the name of the project',
-    value: ({ chunk, settings }) => configuredName(settings) ?? nameOf(chunk) ?? unknownService,
-  },
+  { keys: [ATTR_SERVICE_NAME], type: 'string', when: 'always', note: 'as configured, else the name of the project',
+    value: ({ chunk, settings }) => configuredName(settings) ?? nameOf(chunk) ?? unknownService },
   { keys: [ATTR_SERVICE_VERSION], type: 'string', when: 'always', note: '`1.0.0`, static', value: () => '1.0.0' },
-  {
-    keys: [ATTR_DEPLOYMENT_ENVIRONMENT, ATTR_DEPLOYMENT_ENVIRONMENT_NAME],
-    type: 'string',
-    when: 'always',
-    note: 'as configured under either name, else `production`',
-    value: ({ settings }) => configuredEnvironment(settings) ?? 'production',
-  },
-  {
-    keys: [ATTR_VCS_PROVIDER_NAME],
-    type: 'string',
-    when: 'always',
-    note: 'as the profile says',
-    value: ({ chunk, settings }) => profileOf(chunk, settings).provider,
-  },
-  {
-    keys: [ATTR_VCS_REPOSITORY_NAME],
-    type: 'string',
-    when: 'known',
-    note: 'the name of the project',
-    value: ({ chunk }) => nameOf(chunk),
-  },
-  {
-    keys: ['platform.vcs.repository.id'],
-    type: 'string',
-    when: 'always',
-    note: 'the id of the project',
-    value: ({ chunk }) => String(chunk.project.id),
-  },
-  {
-    keys: [ATTR_VCS_REPOSITORY_URL_FULL],
-    type: 'string',
-    when: 'known',
-    note: 'the web URL of the project',
-    value: ({ chunk }) => projectUrl(chunk),
-  },
-  {
-    keys: [ATTR_VCS_OWNER_NAME],
-    type: 'string',
-    when: 'the project has a namespace',
-    note: 'everything before the last `/` of the path of the project',
-    value: ({ chunk }) => ownerOf(chunk),
-  },
+  { keys: [ATTR_DEPLOYMENT_ENVIRONMENT, ATTR_DEPLOYMENT_ENVIRONMENT_NAME], type: 'string', when: 'always', note: 'as configured under either name, else `production`',
+    value: ({ settings }) => configuredEnvironment(settings) ?? 'production' },
+  { keys: [ATTR_VCS_PROVIDER_NAME], type: 'string', when: 'always', note: 'as the profile says', value: ({ chunk, settings }) => profileOf(chunk, settings).provider },
+  { keys: [ATTR_VCS_REPOSITORY_NAME], type: 'string', when: 'known', note: 'the name of the project', value: ({ chunk }) => nameOf(chunk) },
+  { keys: ['platform.vcs.repository.id'], type: 'string', when: 'always', note: 'the id of the project', value: ({ chunk }) => String(chunk.project.id) },
+  { keys: [ATTR_VCS_REPOSITORY_URL_FULL], type: 'string', when: 'known', note: 'the web URL of the project', value: ({ chunk }) => projectUrl(chunk) },
+  { keys: [ATTR_VCS_OWNER_NAME], type: 'string', when: 'the project has a namespace', note: 'everything before the last `/` of the path of the project',
+    value: ({ chunk }) => ownerOf(chunk) },
 ]
 
 /** Everything before the last `/` of the project's path; undefined where there is no namespace. */

@@ -9,6 +9,7 @@ import { familyMeaning, failureReasons, otherMeaning, type FailureMeaning } from
 import { changeStates, statusMeanings } from '../mapping/statuses.ts'
 import { schemaUrl } from '../mapping/semconv.ts'
 import type { TelemetryProfile } from '../settings.ts'
+import { code, table } from './markdown.ts'
 
 /** What the reference shows of a row, whatever its subject. */
 interface ReferenceRow {
@@ -144,13 +145,4 @@ function plainTable(rows: readonly ReferenceRow[]): string {
     ['attribute', 'type', 'when', 'note'],
     rows.map(({ keys, type, when, note }) => [keys.map(code).join(', '), wireType(type), when, note ?? '']),
   )
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
-}
-
-function code(text: string): string {
-  return `\`${text}\``
 }

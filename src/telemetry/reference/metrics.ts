@@ -3,6 +3,7 @@ import { activeRunsMetric, attemptMetrics } from '../mapping/metrics.ts'
 import { defaultBounds } from '../metrics/buckets.ts'
 import { mergeRequestRefs, otherRefs } from '../metrics/refs.ts'
 import { projectLabels } from '../metrics/families.ts'
+import { code, table } from './markdown.ts'
 
 /** What the reference shows of one of the daemon's own metrics. */
 export interface OwnMetricRow {
@@ -82,13 +83,4 @@ long are sent as spans too. Where the store is shared, what it holds is reported
 
 function typeName(type: string): string {
   return type === 'updowncounter' ? 'up-down counter' : type
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
-}
-
-function code(text: string): string {
-  return `\`${text}\``
 }

@@ -1,0 +1,10 @@
+// How the references are written: tables and code, as Markdown.
+
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+export function code(text: string): string {
+  return `\`${text}\``
+}
