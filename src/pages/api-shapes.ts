@@ -148,14 +148,16 @@ const span = z.object({
   resource: z.record(z.string(), z.unknown()),
 })
 
-const member = z.object({
-  card: pipeline,
-  triggeredBy: z.number().optional(),
-  get children() {
-    return z.array(member)
-  },
-  left: z.number(),
-})
+const member = z
+  .object({
+    card: pipeline,
+    triggeredBy: z.number().optional(),
+    get children() {
+      return z.array(member)
+    },
+    left: z.number(),
+  })
+  .meta({ id: 'FamilyMember' })
 
 export const pipelineDetail = z.object({
   pipeline,

@@ -1,7 +1,7 @@
 // The JSON API behind the pages: one table of routes, from which both the routes and their OpenAPI description are made.
 import { z } from 'zod'
 import { exportsView, perform } from './exports.ts'
-import { filterNames, pipelineList } from './pipelines.ts'
+import { cursorPattern, filterNames, instantPattern, pipelineList } from './pipelines.ts'
 import { overviewOf } from './overview.ts'
 import { pipelineDetail } from './pipeline-detail.ts'
 import { sourcesView } from './sources.ts'
@@ -30,8 +30,19 @@ export interface ApiInput {
 }
 
 const wholeNumber = z.coerce.number().int().positive()
+const instant = z
+  .string()
+  .regex(instantPattern, 'Write a day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC')
+  .describe('A day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC.')
 const filters = z.object({
   ...Object.fromEntries(filterNames.map(name => [name, z.string().optional()])),
+  since: instant.optional(),
+  until: instant.optional(),
+  after: z
+    .string()
+    .regex(cursorPattern, 'Give `next` of the page before')
+    .optional()
+    .describe('`next` of the page before.'),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 })
 const trendQuery = z.object({
@@ -67,15 +78,15 @@ export function apiRoutes(parts: PagesSources, settings: Pick<PagesSettings, 'tr
     },
     {
       method: 'GET',
-      path: '/pipelines/:project/:pipeline',
+      path: '/pipelines/:projectId/:pipelineId',
       says: 'One pipeline with its family, its exports and every span that was sent of it.',
-      params: z.object({ project: wholeNumber, pipeline: wholeNumber }),
+      params: z.object({ projectId: wholeNumber, pipelineId: wholeNumber }),
       query: z.object({ instance: z.string().optional() }),
       answer: shapes.pipelineDetail,
       handle: async ({ params, query }) =>
         pipelineDetail(parts, settings, {
-          projectId: params.project as number,
-          pipelineId: params.pipeline as number,
+          projectId: params.projectId as number,
+          pipelineId: params.pipelineId as number,
           instance: query.instance as string | undefined,
         }),
     },

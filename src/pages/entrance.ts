@@ -1,5 +1,5 @@
 // The pages of those who are not in: log in, and why somebody is turned away.
-import { html } from './html.ts'
+import { html, type Content } from './html.ts'
 import type { Page } from './frame.ts'
 
 export function loginPage(base: string, next: string, problem?: string): Page {
@@ -31,7 +31,7 @@ export function strangeHostPage(): Page {
   }
 }
 
-export function notFoundPage(what: string): Page {
+export function notFoundPage(what: Content): Page {
   return {
     status: 404,
     title: 'Not found',

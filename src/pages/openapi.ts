@@ -6,9 +6,11 @@ type Json = Record<string, unknown>
 
 export function openApi(routes: readonly ApiRoute[], version: string): Json {
   const paths: Record<string, Record<string, Json>> = {}
+  /** Shapes that contain themselves, by their names. */
+  const shared: Json = {}
   for (const route of routes) {
     const path = `/api${route.path.replace(/:(\w+)/g, '{$1}')}`
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route) }
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, shared) }
   }
   return {
     openapi: '3.1.0',
@@ -29,22 +31,27 @@ export function openApi(routes: readonly ApiRoute[], version: string): Json {
           description: 'The admin token. Without one configured, requests must come by a loopback name.',
         },
       },
-      schemas: { Message: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] } },
+      schemas: {
+        ...shared,
+        Message: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] },
+      },
     },
   }
 }
 
-function operation(route: ApiRoute): Json {
+function operation(route: ApiRoute, shared: Json): Json {
   const { says, method, path, params, query, body, answer } = route
   return {
     operationId: `${method.toLowerCase()}${path.replace(/[/:-]+(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
     summary: says,
-    parameters: [...parameters('path', params), ...parameters('query', query)],
+    parameters: [...parameters('path', params, shared), ...parameters('query', query, shared)],
     ...(body === undefined
       ? {}
-      : { requestBody: { required: true, content: { 'application/json': { schema: schema(body, 'input') } } } }),
+      : {
+          requestBody: { required: true, content: { 'application/json': { schema: schema(body, 'input', shared) } } },
+        }),
     responses: {
-      200: { description: 'Done.', content: { 'application/json': { schema: schema(answer, 'output') } } },
+      200: { description: 'Done.', content: { 'application/json': { schema: schema(answer, 'output', shared) } } },
       400: refusal('The request does not fit its description.'),
       401: refusal('The admin token is missing or wrong.'),
       403: refusal('The request came by a strange name, or from another site.'),
@@ -58,12 +65,11 @@ function refusal(description: string): Json {
   return { description, content: { 'application/json': { schema: { $ref: '#/components/schemas/Message' } } } }
 }
 
-function parameters(place: 'path' | 'query', shape: z.ZodObject | undefined): Json[] {
+/** Each as it is once it has been read from its text; required as the text is. */
+function parameters(place: 'path' | 'query', shape: z.ZodObject | undefined, shared: Json): Json[] {
   if (shape === undefined) return []
-  const { properties = {}, required = [] } = schema(shape, 'input') as {
-    properties?: Record<string, Json>
-    required?: string[]
-  }
+  const { properties = {} } = schema(shape, 'output', shared) as { properties?: Record<string, Json> }
+  const { required = [] } = schema(shape, 'input', shared) as { required?: string[] }
   return Object.entries(properties).map(([name, one]) => ({
     name,
     in: place,
@@ -72,7 +78,18 @@ function parameters(place: 'path' | 'query', shape: z.ZodObject | undefined): Js
   }))
 }
 
-function schema(shape: z.ZodType, io: 'input' | 'output'): Json {
-  const { $schema: _, ...rest } = z.toJSONSchema(shape, { io, target: 'draft-2020-12', reused: 'inline' })
+/** As JSON Schema. What contains itself goes to `shared`, where the whole description can refer to it. */
+function schema(shape: z.ZodType, io: 'input' | 'output', shared: Json): Json {
+  const text = JSON.stringify(z.toJSONSchema(shape, { io, target: 'draft-2020-12', reused: 'inline', override: pair }))
+  const { $schema: _, $defs, ...rest } = JSON.parse(text.replaceAll('"#/$defs/', '"#/components/schemas/')) as Json
+  Object.assign(shared, $defs)
   return rest
+}
+
+/** Tuples here are pairs of equals: said as an array of two, which every generator of clients understands. */
+function pair({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  const { prefixItems } = jsonSchema
+  if (prefixItems === undefined) return
+  delete jsonSchema.prefixItems
+  jsonSchema.items = prefixItems[0] ?? false
 }

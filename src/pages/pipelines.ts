@@ -81,15 +81,20 @@ function runQuery(filters: Filters, limit: number): RunQuery {
   }
 }
 
-/** `2026-06-01` or `2026-06-01T12:00`, UTC; anything else filters nothing. */
+/** `2026-06-01` or `2026-06-01T12:00`, in UTC. */
+export const instantPattern = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(T([01]\d|2[0-3]):[0-5]\d)?$/
+/** What `next` of a list has. */
+export const cursorPattern = /^(-?\d{1,15})-(\d{1,15})$/
+
+/** Anything else filters nothing. A day that its month has not is one of the next month's. */
 function instantOf(text: string | undefined): Millis | undefined {
-  if (text === undefined || !/^\d{4}-\d\d-\d\d(T\d\d:\d\d)?$/.test(text)) return undefined
-  const at = Date.parse(text.includes('T') ? `${text}Z` : `${text}T00:00Z`)
-  return Number.isNaN(at) ? undefined : at
+  if (text === undefined || !instantPattern.test(text)) return undefined
+  const [year = 0, month = 1, day = 1, hour = 0, minute = 0] = text.split(/[-T:]/).map(Number)
+  return Date.UTC(year, month - 1, day, hour, minute)
 }
 
 function cursorOf(text: string | undefined): RunCursor | undefined {
-  const [, createdAt, id] = /^(-?\d{1,15})-(\d{1,15})$/.exec(text ?? '') ?? []
+  const [, createdAt, id] = cursorPattern.exec(text ?? '') ?? []
   return createdAt === undefined || id === undefined ? undefined : { createdAt: Number(createdAt), id: Number(id) }
 }
 

@@ -8,8 +8,9 @@ import { admissionOf, guard, type RouteReader } from './guard.ts'
 import { apiRoutes } from './api.ts'
 import { createAccess, isOurs, type Access } from './access.ts'
 import { createLive, type Live } from './live.ts'
-import { document, type Page, type Reader } from './frame.ts'
+import { bareDocument, document, type Page, type Reader } from './frame.ts'
 import { notFoundPage, ownAddress, refusedPage } from './entrance.ts'
+import { html } from './html.ts'
 import { registerApi } from './api-routes.ts'
 import { registerEntrance, registerExit } from './entrance-routes.ts'
 import { withoutHidden } from './hidden.ts'
@@ -61,6 +62,7 @@ export function createPages({ parts: all, settings, guarded = [] }: PagesOptions
       },
     )
     registerEntrance(app, access, base)
+    registerNotFound(app, base)
     await app.register(async inner => {
       inner.decorateRequest('admission')
       inner.addHook('onRequest', async (request, reply) => guard(request, reply, access, base))
@@ -91,6 +93,25 @@ const securityHeaders = {
   // The listener speaks plain HTTP; whoever puts TLS before it decides for the whole name.
   strictTransportSecurity: false,
   xFrameOptions: { action: 'deny' as const },
+}
+
+/** An unknown address: a page for people, who ask for HTML; it shows nothing that is guarded. */
+function registerNotFound(app: FastifyInstance, base: string): void {
+  app.get('/*', { config: { isForTheRest: true } }, async (request, reply) => {
+    const isForPeople = request.headers.accept?.includes('text/html') === true
+    if (!isForPeople || addressOf(request, base).startsWith('/api/')) {
+      reply.callNotFound()
+      return reply
+    }
+    return show(
+      reply,
+      bareDocument(
+        notFoundPage(html`There is nothing at this address. Go to the <a href="${base}/">overview</a>.`),
+        base,
+      ),
+      404,
+    )
+  })
 }
 
 interface SiteParts {

@@ -8,10 +8,18 @@ const messages: Readonly<Record<number, string>> = {
   415: 'The content type is not supported.',
 }
 
+/** Set on a route that answers what no other does: it allows nothing anywhere. */
+export interface RouteForTheRest {
+  readonly isForTheRest?: boolean
+}
+
 /** Call before routes are registered: what is allowed on a path is learnt from them. */
 export function answerErrors(app: FastifyInstance, log: Log): void {
   const methodsOf = new Map<string, Set<string>>()
-  app.addHook('onRoute', ({ url, method }) => {
+  // Fastify refuses it as malformed without a body, before it looks for a route; no route here takes it.
+  app.addHttpMethod('QUERY', { overrideExisting: true })
+  app.addHook('onRoute', ({ url, method, config }) => {
+    if ((config as RouteForTheRest | undefined)?.isForTheRest === true) return
     const methods = methodsOf.get(url) ?? new Set()
     methodsOf.set(url, methods)
     for (const each of [method].flat()) methods.add(each)

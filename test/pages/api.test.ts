@@ -116,3 +116,39 @@ it('describes itself', async () => {
 it('takes in figures by itself', async () => {
   await until(async () => ((await get('/trends?span=90d')) as { points: object[] }).points.length > 0)
 })
+
+it.each(['/pipelines?since=2026-13-01', '/pipelines?until=yesterday', '/pipelines?after=7'])(
+  '%s is refused, and not taken for no filter',
+  async path => {
+    const answer = await fetch(`${house.url}/api${path}`)
+    expect(answer.status).toBe(400)
+    expect(((await answer.json()) as { message: string }).message).toMatch(/^query\.(since|until|after): (Write|Give) /)
+  },
+)
+
+it.each(['2026-06-01', '2026-06-01T12:00', '2025-02-29'])('takes %s as a time', async since => {
+  expect((await fetch(`${house.url}/api/pipelines?since=${since}`)).status).toBe(200)
+})
+
+it.each(['PUT', 'QUERY', 'PROPFIND'])('%s is answered with what is possible instead', async method => {
+  const answer = await fetch(`${house.url}/api/trends`, { method })
+  expect(answer.status).toBe(405)
+  expect(answer.headers.get('allow')).toBe('GET, HEAD')
+})
+
+it('refers to nothing that its description does not have', async () => {
+  const description = (await get('/openapi.json')) as { components: { schemas: Record<string, object> } }
+  const named = [...JSON.stringify(description).matchAll(/"\$ref":"(.*?)"/g)].map(([, name = '']) => name)
+  expect(named).toContain('#/components/schemas/FamilyMember')
+  const known = Object.keys(description.components.schemas).map(name => `#/components/schemas/${name}`)
+  expect(named.filter(name => !known.includes(name))).toEqual([])
+})
+
+it('answers an unknown address with a page for people and with JSON for programs', async () => {
+  const page = await fetch(`${house.url}/nope`, { headers: { accept: 'text/html' } })
+  expect(page.status).toBe(404)
+  expect(await page.text()).toContain('There is nothing at this address.')
+  const answer = await fetch(`${house.url}/api/nope`, { headers: { accept: 'text/html, application/json' } })
+  expect(answer.status).toBe(404)
+  expect(await answer.json()).toEqual({ message: 'There is nothing at this address.' })
+})
