@@ -135,42 +135,6 @@ export class BackWriter {
     return this.fixed32(high * 1e6 + carry).fixed32(low - carry * 0x1_0000_0000)
   }
 
-  /**
-   * Most attributes have a short text of ASCII as their value, so that each length takes one byte: these are put down at one go, which
-   * takes half the time. False, and nothing written, where it is otherwise.
-   */
-  shortAttribute(tag: number, head: Uint8Array, value: string): boolean {
-    const size = value.length
-    const all = size + head.length + 3
-    if (all > 0x7f || !this.#ascii(value)) return false
-    const start = this.#place(head.length + 5)
-    const buffer = this.#buffer
-    buffer[start] = tag
-    buffer[start + 1] = all
-    buffer.set(head, start + 2)
-    const at = start + 2 + head.length
-    buffer[at] = size + 2
-    buffer[at + 1] = 0x0a
-    buffer[at + 2] = size
-    return true
-  }
-
-  /** The same for a whole number below 2^21, such as a duration in milliseconds. */
-  smallAttribute(tag: number, head: Uint8Array, value: unknown): boolean {
-    if (typeof value !== 'number' || value !== value >>> 0 || value >= 0x20_0000 || head.length > 0x78) return false
-    this.varint(value)
-    const size = value < 0x80 ? 1 : value < 0x4000 ? 2 : 3
-    const start = this.#place(head.length + 4)
-    const buffer = this.#buffer
-    buffer[start] = tag
-    buffer[start + 1] = head.length + size + 2
-    buffer.set(head, start + 2)
-    const at = start + 2 + head.length
-    buffer[at] = size + 1
-    buffer[at + 1] = 0x18
-    return true
-  }
-
   /** UTF-8 with its length before it. */
   string(value: string): this {
     if (value.length <= shortText && this.#ascii(value)) return this.varint(value.length)

@@ -102,8 +102,6 @@ export function headOf(key: string): Uint8Array {
 
 /** KeyValue: 1 key, 2 value. */
 export function writeAttribute(writer: BackWriter, tag: number, head: Uint8Array, value: AttributeValue): void {
-  if (typeof value === 'string' ? writer.shortAttribute(tag, head, value) : writer.smallAttribute(tag, head, value))
-    return
   const before = writer.written
   writeValue(writer, value)
   writer.varint(writer.written - before).bytes(head)
