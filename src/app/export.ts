@@ -123,6 +123,7 @@ export function telemetryOf(config: Config): TelemetrySettings {
     valueLengthLimit: config.attributes.valueLengthLimit,
     metricRefs: refsOf(config.metrics.refs),
     histogramBounds: config.metrics.histogramBounds,
+    costUnit: config.costs.unit,
     maxSeries: config.metrics.maxSeries,
   })
 }

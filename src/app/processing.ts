@@ -1,5 +1,6 @@
 // Starts what processes accepted deliveries: intake, which merges them into runs, and the settle loop, which takes snapshots of runs.
 import { createIntake, type Intake } from '../processing/intake.ts'
+import { createPriceTable } from '../processing/price-table.ts'
 import { createSelection, type Selection } from '../processing/selection.ts'
 import { createSettleLoop, type SettleLoop } from '../processing/settle-loop.ts'
 import { createSnapshotter, type Snapshotter } from '../processing/take-snapshots.ts'
@@ -42,7 +43,7 @@ export function snapshotterOf(
 ): Snapshotter {
   const { settle, blockedAfter, staleAfter, enrichDeadline: deadline, traceIds: scheme, platform } = config
   return createSnapshotter({
-    rules: { settle, blockedAfter, staleAfter, deadline, chunkSize },
+    rules: { settle, blockedAfter, staleAfter, deadline, chunkSize, rateOf: createPriceTable(config.costs.rules) },
     family: { scheme, profile: platform.profile, bridgesWillCome: enriches },
     selection,
     to: queues,

@@ -2,6 +2,7 @@
 import { buffer } from 'node:stream/consumers'
 import { readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
+import { createPriceTable } from '../processing/price-table.ts'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { snapshotAttempt } from '../model/snapshot.ts'
 import { observedRun, type Run } from '../model/run.ts'
@@ -78,10 +79,11 @@ export async function mapFile(
   return exitCode.done
 }
 
-function snapshot(run: Run, { traceIds, platform }: Config<ProfileName>): Chunk {
+function snapshot(run: Run, { traceIds, platform, costs }: Config<ProfileName>): Chunk {
   const trace = traceContextOf(run, [], { scheme: traceIds, profile: platform.profile, bridgesWillCome: false })
   const { chunks } = snapshotAttempt(run, [...run.jobs.values()], trace, false, Date.now(), {
     chunkSize: Infinity,
+    rateOf: createPriceTable(costs.rules),
   })
   const [chunk] = chunks
   if (chunk === undefined) throw new Error('a run with a pipeline has one chunk at least')

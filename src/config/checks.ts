@@ -3,6 +3,7 @@ import { describeSource, type ConfigFault, type Source, type Wrong } from './con
 import { isLoopback, listenAddress } from './address-kinds.ts'
 import { hasDefaultDestination } from './destinations.ts'
 import { signals } from './otlp-options.ts'
+import { unreachableRules } from './cost-checks.ts'
 import type { Config } from './options.ts'
 import type { Setting } from './reader.ts'
 
@@ -136,7 +137,8 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
     return wrong === undefined ? [] : [{ ...placeOf(of, sources), ...wrong }]
   })
   const warnings = [...noSecret(checked), ...unusedToken(config, sources)]
-  return { faults: [...faults, ...repeatedNames(config, sources)], warnings }
+  const ofLists = [...repeatedNames(config, sources), ...unreachableRules(config, sources, faulty)]
+  return { faults: [...faults, ...ofLists], warnings }
 }
 
 /** The first setting of them that the operator gave, else the first. */

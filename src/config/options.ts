@@ -2,6 +2,7 @@
 // it. A key's place here is its YAML path in snake case; PIPESPAN_ and that path in capitals is its variable.
 import { attributes } from './pair-kinds.ts'
 import { boolean, byteSize, duration, oneOf, path, text } from './plain-kinds.ts'
+import { costOptions } from './cost-options.ts'
 import { destinations, observabilityOptions } from './destination-options.ts'
 import { enrichDeadline, platformOptions, pollingOptions } from './platform-options.ts'
 import { list } from './list-kinds.ts'
@@ -137,6 +138,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       },
     },
     Metrics: { metrics: metricOptions },
+    Costs: { costs: costOptions },
     'OTLP export': {
       observability: observabilityOptions,
       otlp: otlpOptions,

@@ -24,6 +24,22 @@ export const destinationName: Kind<string> = scalar({
   read: given => (/^[\w.-]{1,64}$/.test(given) && given !== 'default' ? given : undefined),
 })
 
+/** `unpriced` is what no rate is for. */
+export const rateName: Kind<string> = scalar({
+  noun: 'the name of a rate',
+  remedy: 'Write letters, digits, dots, dashes and underscores, at most 64; unpriced is taken by what no rule matches.',
+  schema: { type: 'string', pattern: '^(?!unpriced$)[A-Za-z0-9._-]{1,64}$' },
+  read: given => (/^[\w.-]{1,64}$/.test(given) && given !== 'unpriced' ? given : undefined),
+})
+
+/** A number, not below 0. */
+export const decimal: Kind<number> = scalar({
+  noun: 'a number from 0',
+  remedy: 'Write digits, with a dot before the fraction, such as 0.25.',
+  schema: { type: 'number', minimum: 0 },
+  read: given => (/^\d{1,12}(\.\d{1,12})?$/.test(given) ? Number(given) : undefined),
+})
+
 export const boolean: Kind<boolean> = scalar({
   noun: 'a switch',
   remedy: 'Write true or false.',

@@ -1,5 +1,5 @@
 // The reference page: every option as a row of Markdown, made from the table.
-import { Each, rowsOf, variablesOf, type Group, type Option, type Profiles, type Row } from './option.ts'
+import { Each, Option, rowsOf, variablesOf, yamlKey, type Group, type Profiles, type Row } from './option.ts'
 import { optionTable } from './options.ts'
 
 const introduction = `# Configuration reference
@@ -32,13 +32,20 @@ destination they were given for, and nowhere else.
 /** config/REFERENCE.md. */
 export function reference(profiles: Profiles): string {
   const sections = Object.entries<Group>(optionTable(profiles)).map(([heading, group]) => {
-    const lists = Object.entries(group).flatMap(([key, entry]) =>
-      entry instanceof Each ? eachSection(key, entry) : [],
-    )
+    const lists = eachesOf(group).flatMap(([path, each]) => eachSection(path, each))
     const rows = rowsOf(group).filter(({ path }) => !path.includes('[]'))
     return [`## ${heading}\n`, tableOf(rows, profiles), ...lists].join('\n')
   })
   return [introduction, ...sections, afterwards].join('\n')
+}
+
+/** The lists of mappings in a group, by their paths. */
+function eachesOf(group: Group, prefix = ''): [string, Each][] {
+  return Object.entries(group).flatMap(([key, entry]): [string, Each][] => {
+    const path = prefix + yamlKey(key)
+    if (entry instanceof Option) return []
+    return entry instanceof Each ? [[path, entry]] : eachesOf(entry, `${path}.`)
+  })
 }
 
 function eachSection(key: string, each: Each): string[] {

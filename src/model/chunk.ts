@@ -20,6 +20,9 @@ export interface JobSnapshot extends JobView {
   readonly critical?: true | undefined
   /** How much later it could have ended without its attempt ending later, ms. */
   readonly slack?: Millis | undefined
+  /** The name of its rate in the price table, and its cost, in that table's unit. */
+  readonly rate?: string | undefined
+  readonly cost?: number | undefined
   /** Appended to the span id's input, for every span of a job after its first. */
   readonly salt?: string | undefined
 }
@@ -43,6 +46,10 @@ export interface PipelineSnapshot {
   readonly jobCount: number
   /** How long the jobs of this attempt ran, added up, over all chunks, ms; bridges run nowhere. */
   readonly computeMs?: number | undefined
+  /** The costs of the jobs of this attempt, added up, over all chunks; absent where there was no price table. */
+  readonly cost?: number | undefined
+  /** It was canceled when a newer pipeline of its ref existed already. */
+  readonly superseded?: true | undefined
   /** Of the jobs of all chunks. Only in chunk 1 of several: a single chunk has all jobs itself. */
   readonly durations?: readonly StageDurations[] | undefined
 }

@@ -5,6 +5,7 @@ import { finishOf, newestByName } from './attempt.ts'
 import { snapshotVersion, type JobSnapshot, type Chunk, type PipelineSnapshot } from './chunk.ts'
 import { newestSecondOf } from './versioned.ts'
 import { isTerminal } from './status.ts'
+import { priceOf, type RateOf } from './price.ts'
 import { earliest, type Millis } from './instant.ts'
 import { lastAttempt, type Attempt, type Run, type TraceContext } from './run.ts'
 import { viewJob, type Job, type JobView } from './job.ts'
@@ -21,6 +22,8 @@ export interface SnapshotOptions {
   readonly chunkSize: number
   /** Bytes of one chunk, estimated; 512 KiB by default. A single larger job is a chunk by itself. */
   readonly chunkBytes?: number | undefined
+  /** The table of prices; without it nothing has a cost. */
+  readonly rateOf?: RateOf | undefined
 }
 
 /** The snapshot of the run's next attempt with these jobs. */
@@ -38,17 +41,19 @@ export function snapshotAttempt(
   const finish = finishOf(run, now)
   const views = jobs.map(viewJob)
   const start = startOf(run, views, attempt, finish)
+  const taken = withSlack(jobSnapshots(run, jobs, views, attempt, finish, options))
   const pipelineSnapshot: PipelineSnapshot = {
     ...portrait(run, start, finish, incomplete),
     jobCount: views.length,
     computeMs: Math.round(views.reduce((sum, view) => sum + (computeSeconds(view) ?? 0), 0) * 1_000),
+    ...(options.rateOf === undefined ? {} : { cost: taken.reduce((sum, { cost = 0 }) => sum + cost, 0) }),
   }
-  const groups = dividedByBytes(withSlack(jobSnapshots(run, jobs, views, attempt, finish)), options)
+  const groups = dividedByBytes(taken, options)
   const first = groups.length > 1 ? { ...pipelineSnapshot, durations: durationsByStage(views) } : pipelineSnapshot
   const chunks = groups.map((group, index) =>
     chunkOf(run, attempt, index + 1, 'attempt', trace, index === 0 ? first : pipelineSnapshot, group),
   )
-  const taken: Attempt = {
+  const taking: Attempt = {
     attempt,
     status: pipeline.record.facts.status,
     finish,
@@ -58,7 +63,7 @@ export function snapshotAttempt(
     trace,
   }
   const marked = jobs.map(job => mark(job, attempt))
-  return { run: withJobs({ ...run, attempts: [...run.attempts, taken] }, marked), chunks, jobs: marked }
+  return { run: withJobs({ ...run, attempts: [...run.attempts, taking] }, marked), chunks, jobs: marked }
 }
 
 /** The snapshot of supplements: each job goes to the earliest attempt that its work belongs to. */
@@ -72,7 +77,8 @@ export function snapshotSupplements(run: Run, jobs: readonly Job[], options: Sna
       ...portrait(run, attempt.finish, attempt.finish, attempt.incomplete),
       jobCount: own.length,
     }
-    const groups = dividedByBytes(jobSnapshots(run, own, own.map(viewJob), attempt.attempt, attempt.finish), options)
+    const taken = jobSnapshots(run, own, own.map(viewJob), attempt.attempt, attempt.finish, options)
+    const groups = dividedByBytes(taken, options)
     groups.forEach((group, index) => {
       const number = attempt.chunks + index + 1
       chunks.push(chunkOf(run, attempt.attempt, number, 'supplement', attempt.trace, pipeline, group))
@@ -131,6 +137,7 @@ function jobSnapshots(
   views: readonly JobView[],
   attempt: number,
   finish: Millis,
+  { rateOf }: SnapshotOptions,
 ): JobSnapshot[] {
   const newest = newestByName(run)
   return views.map((view, at) => {
@@ -142,6 +149,11 @@ function jobSnapshots(
     taken.start = start
     taken.end = Math.max(start, end)
     taken.retried = retried
+    const price = priceOf(view, run.project.facts, rateOf)
+    if (price !== undefined) {
+      taken.rate = price.rate
+      taken.cost = price.cost
+    }
     const job = jobs[at]
     if (job?.snapshot !== undefined) taken.salt = saltOf(job, attempt)
     return taken

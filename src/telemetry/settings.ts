@@ -28,6 +28,8 @@ export interface TelemetryOptions extends AttributePolicyOptions {
   readonly metricRefs?: MetricRefs | undefined
   /** Upper bounds of the histograms' buckets, ascending, seconds. */
   readonly histogramBounds?: readonly number[] | undefined
+  /** The unit of prices; `min` by default. */
+  readonly costUnit?: string | undefined
   /** Series that one metric of a project may have; 2000 by default, as in the OpenTelemetry SDKs. */
   readonly maxSeries?: number | undefined
 }
@@ -40,6 +42,7 @@ export interface TelemetrySettings {
   readonly policy: AttributePolicy
   readonly foldRef: FoldRef
   readonly histogramBounds: readonly number[]
+  readonly costUnit: string
   readonly maxSeries: number
 }
 
@@ -57,6 +60,7 @@ export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySett
     policy: attributePolicy(options),
     foldRef: refFolder(options.metricRefs ?? 'branches'),
     histogramBounds: options.histogramBounds ?? defaultBounds,
+    costUnit: options.costUnit ?? 'min',
     maxSeries: options.maxSeries ?? defaultMaxSeries,
   }
 }

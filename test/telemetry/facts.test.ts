@@ -1,6 +1,9 @@
 // What costs nothing to know of a pipeline and its jobs: attributes by hand-computed examples, from the wire to the span.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { createPriceTable } from '../../src/processing/price-table.ts'
+import { decodeMetrics, type ReceivedMetric } from '../../src/demo/otlp-metrics.ts'
+import { encodeMetrics } from '../../src/telemetry/encode.ts'
 import { changeStateOf } from '../../src/telemetry/mapping/statuses.ts'
 import { meaningOf } from '../../src/telemetry/mapping/failure-reasons.ts'
 import { normalizeRest } from '../../src/platform/rest/normalize.ts'
@@ -252,5 +255,112 @@ describe('the jobs of an attempt', () => {
       'platform.cicd.pipeline.task.log.size': 9_377,
     })
     expect(spansOf(run)[1]!.attributes).not.toHaveProperty('platform.cicd.pipeline.task.log.size')
+  })
+})
+
+describe('the metrics of jobs', () => {
+  const measured = (run: Run, chunkSize = 100, superseded?: true): ReceivedMetric[] => {
+    const rateOf = createPriceTable([{ name: 'gpu', match: { tags: ['gpu'] }, perMinute: 0.5, factor: 2 }])
+    const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: 1 }
+    const { chunks } = snapshotAttempt(run, [...run.jobs.values()], trace, false, 0, { chunkSize, rateOf })
+    const told = chunks.map(chunk => ({ ...chunk, pipeline: { ...chunk.pipeline, superseded } }))
+    return decodeMetrics(encodeMetrics(told, telemetrySettings({ profiles, costUnit: 'EUR' })))
+  }
+  const pointsOf = (metrics: readonly ReceivedMetric[], name: string) =>
+    metrics.filter(metric => metric.name === name).flatMap(metric => [...metric.points])
+  const valueOf = (point: object): number => ('value' in point ? Number(point.value) : NaN)
+  const gpu = { id: 1, runner_type: 'group_type', tags: ['linux', 'gpu'] }
+  const shared = { id: 2, runner_type: 'instance_type', tags: ['linux', 'docker'] }
+  const listed = (id: number, name: string, status: string, duration: number, fields: object = {}): object => ({
+    ...{ id, name, status, duration, stage: 'test', queued_duration: 4 },
+    ...{ started_at: '2025-03-11 10:12:00 UTC', finished_at: '2025-03-11 10:12:30 UTC' },
+    ...fields,
+  })
+  const body = payload('pipeline-merge-request')
+  const builds = [
+    listed(1, 'unit', 'failed', 30, { runner: shared, failure_reason: 'script_failure' }),
+    listed(2, 'unit', 'success', 30, { runner: shared }),
+    listed(3, 'train', 'success', 90, { runner: gpu, queued_duration: 61 }),
+    listed(4, 'eval', 'success', 30, { runner: gpu }),
+    listed(5, 'docs', 'failed', 12, { runner: shared, failure_reason: 'runner_system_failure' }),
+    listed(6, 'slow', 'canceled', 9, { runner: shared }),
+  ]
+
+  it.each([100, 2])('are right in chunks of %i', chunkSize => {
+    const told = measured(heard({ ...body, builds }), chunkSize)
+    const sums = new Map<string, number>()
+    const names = ['worker.type', 'compute.rate', 'pipeline.task.run.result', 'compute.purpose']
+    for (const point of pointsOf(told, 'platform.cicd.compute.time')) {
+      const of = (name: string): unknown =>
+        point.attributes[`platform.cicd.${name}`] ?? point.attributes[`cicd.${name}`]
+      const key = names.map(name => String(of(name))).join(' ')
+      sums.set(key, (sums.get(key) ?? 0) + valueOf(point))
+    }
+    expect(Object.fromEntries(sums)).toEqual({
+      'instance_type unpriced failure retried': 30,
+      'instance_type unpriced success useful': 30,
+      'group_type gpu success useful': 120,
+      'instance_type unpriced error failed': 12,
+      'instance_type unpriced cancellation useful': 9,
+    })
+    // Two minutes at 0.5, twice.
+    const cost = pointsOf(told, 'platform.cicd.compute.cost')
+    expect(cost.reduce((sum, point) => sum + valueOf(point), 0)).toBe(2)
+    expect(told.find(({ name }) => name === 'platform.cicd.compute.cost')!.unit).toBe('EUR')
+    expect(pointsOf(told, 'cicd.system.errors')).toMatchObject([
+      { value: 1, attributes: { 'cicd.system.component': 'runner', 'error.type': 'runner_system_failure' } },
+    ])
+  })
+
+  it('tell queues apart by the type and the tags of the runner', () => {
+    const told = pointsOf(measured(heard({ ...body, builds })), 'platform.cicd.pipeline.task.run.queued_duration')
+    expect(told).toMatchObject([
+      {
+        attributes: { 'platform.cicd.worker.type': 'instance_type', 'platform.cicd.worker.tag_set': 'docker,linux' },
+        ...{ count: 4, sum: 16 },
+      },
+      {
+        attributes: { 'platform.cicd.worker.type': 'group_type', 'platform.cicd.worker.tag_set': 'gpu,linux' },
+        ...{ count: 2, sum: 65 },
+      },
+    ])
+    const tags = Array.from({ length: 40 }, (_, index) => `tag-${index}`)
+    const many = [listed(1, 'unit', 'success', 30, { runner: { ...shared, tags } })]
+    const [point] = pointsOf(
+      measured(heard({ ...body, builds: many })),
+      'platform.cicd.pipeline.task.run.queued_duration',
+    )
+    expect(point!.attributes['platform.cicd.worker.tag_set']).toBe('*')
+  })
+
+  it('call the time of a canceled job superseded where a newer pipeline of the ref existed', () => {
+    const told = pointsOf(
+      measured(heard({ ...body, builds: builds.slice(5) }), 100, true),
+      'platform.cicd.compute.time',
+    )
+    expect(told).toMatchObject([{ value: 9, attributes: { 'platform.cicd.compute.purpose': 'superseded' } }])
+  })
+
+  it('have the feedback time, and the name of the project where the pipeline has none', () => {
+    const commit = { ...body.commit, timestamp: '2025-03-11T10:11:02Z' }
+    const named = measured(heard({ ...body, commit }))
+    expect(pointsOf(named, 'platform.cicd.pipeline.feedback_time')).toMatchObject([
+      { sum: 119, attributes: { 'cicd.pipeline.name': 'Merge request checks', 'vcs.ref.head.type': 'branch' } },
+    ])
+    const nameless = measured(heard({ ...body, commit, object_attributes: { ...body.object_attributes, name: null } }))
+    for (const name of ['platform.cicd.pipeline.feedback_time', 'cicd.pipeline.run.count']) {
+      expect(pointsOf(nameless, name)[0]!.attributes['cicd.pipeline.name']).toBe('acme/shop/checkout')
+    }
+  })
+
+  it('say why a pipeline failed beside how long it took', () => {
+    const failed = { ...body.object_attributes, status: 'failed' }
+    const [took] = pointsOf(
+      measured(heard({ ...body, object_attributes: failed, builds: builds.slice(0, 1) })),
+      'cicd.pipeline.run.duration',
+    )
+    expect(took!.attributes['error.type']).toBe('script_failure')
+    const [well] = pointsOf(measured(heard(body)), 'cicd.pipeline.run.duration')
+    expect(well!.attributes).not.toHaveProperty('error.type')
   })
 })

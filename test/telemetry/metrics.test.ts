@@ -14,7 +14,7 @@ import { measure } from '../../src/telemetry/metrics/measure.ts'
 import { sdkMetrics } from './sdk.ts'
 import { toActive, toCumulative } from '../../src/telemetry/metrics/cumulative.ts'
 import { toDelta } from '../../src/telemetry/metrics/delta.ts'
-import { attemptMetrics } from '../../src/telemetry/mapping/metrics.ts'
+import { attemptMetrics, costUnit } from '../../src/telemetry/mapping/metrics.ts'
 import { at, event, job } from '../flow/world.ts'
 import { frozenPart } from './arbitraries.ts'
 import { readable } from './golden.ts'
@@ -63,10 +63,24 @@ describe('a pipeline in delta', () => {
     ])
   })
 
-  it('adds nothing with a supplement', () => {
+  it('adds with a supplement what is counted by job, and nothing of the pipeline', () => {
     const late = stories.supplement!.filter(({ kind }) => kind === 'supplement')
     expect(late).toHaveLength(1)
-    expect(encodeMetrics(late, settings)).toHaveLength(0)
+    // The bridge beside it ran nowhere.
+    const told = received(late)
+    expect(told.map(({ name }) => name)).toEqual(['platform.cicd.compute.time'])
+    expect(points(told, 'platform.cicd.compute.time')).toMatchObject([
+      {
+        value: 20,
+        attributes: {
+          'platform.cicd.compute.rate': 'unpriced',
+          'cicd.pipeline.task.run.result': 'failure',
+          'platform.cicd.compute.purpose': 'retried',
+        },
+      },
+    ])
+    const [first] = received(stories.supplement!.filter(({ kind }) => kind === 'attempt'))
+    expect(told[0]!.points[0]!.time).toBeGreaterThan(first!.points[0]!.time)
   })
 
   it('measures the jobs of all its parts, once', () => {
@@ -136,7 +150,8 @@ describe('whatever is told', () => {
       fc.property(frozenPart, part => {
         for (const metric of received([part])) {
           const row = known.get(metric.name.replace(/^(platform|gitlab)\./, ''))
-          expect(row).toMatchObject({ unit: metric.unit, description: metric.description })
+          const unit = row?.unit === costUnit ? settings.costUnit : row?.unit
+          expect([unit, row?.description]).toEqual([metric.unit, metric.description])
           const series = metric.points.map(({ attributes }) => JSON.stringify(attributes))
           expect(new Set(series).size).toBe(series.length)
           for (const point of metric.points) {

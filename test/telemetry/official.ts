@@ -3,7 +3,9 @@
 import type { Attributes } from '@opentelemetry/api'
 
 /** In protobuf a name is followed by: field 2, 9 bytes, and in these field 4 (a double) of AnyValue. */
-const doubles = ['coverage'].map(tail => Buffer.concat([Buffer.from(tail), Buffer.from([0x12, 0x09, 0x21])]))
+const doubles = ['coverage', '.run.cost'].map(tail =>
+  Buffer.concat([Buffer.from(tail), Buffer.from([0x12, 0x09, 0x21])]),
+)
 const nanos = ['job.created_at', '.cicd.pipeline.task.run.created_at', '.cicd.pipeline.run.committed_at'].map(name =>
   Buffer.from(`${name}\u0012`),
 )
@@ -43,7 +45,7 @@ function putExact(varint: Buffer): void {
 
 function withNeighbours(attributes: Attributes): Attributes {
   const moved = Object.entries(attributes).map(([key, value]) => {
-    const isDouble = key.endsWith('coverage')
+    const isDouble = key.endsWith('coverage') || key.endsWith('.run.cost')
     return [key, isDouble && Number.isInteger(value) ? neighbour(value as number, 1n) : value]
   })
   return Object.fromEntries(moved) as Attributes

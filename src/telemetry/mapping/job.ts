@@ -109,6 +109,8 @@ export const jobAttributes: readonly AttributeRow<JobSubject>[] = [
     value: ({ job }) => (job.slack === undefined ? undefined : job.critical === true) },
   { keys: ['platform.cicd.pipeline.task.run.slack'], type: 'int', when: ran, note: 'ms that it could have ended later without its attempt ending later',
     value: ({ job }) => job.slack },
+  { keys: ['platform.cicd.pipeline.task.run.cost'], type: 'double', when: 'it ran, and a rule of the price table matches it', note: "in the table's unit",
+    value: ({ job }) => job.cost },
   { keys: ['job.retried', 'platform.cicd.pipeline.task.run.retried'], recurs, type: 'bool', when: 'a later run of the same job exists', note: 'always true',
     value: ({ job }) => job.retried || undefined },
   { keys: ['job.coverage', 'platform.cicd.pipeline.task.run.coverage'], type: 'double', when: known, note: 'percent', value: ({ job }) => job.coverage },

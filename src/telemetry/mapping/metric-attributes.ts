@@ -1,6 +1,7 @@
 // The attributes of metric points: few and coarse, and never a run's id.
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
-import type { Chunk } from '../../model/chunk.ts'
+import type { Chunk, JobSnapshot } from '../../model/chunk.ts'
+import type { ProjectFacts } from '../../model/observation.ts'
 import { pipelineOutcome, refTypeOf } from './pipeline.ts'
 import { notBlank, type AttributeRow } from './row.ts'
 import { errorTypeOf, stateOf } from './statuses.ts'
@@ -19,14 +20,31 @@ export interface MetricSubject {
   readonly ref: string
   /** Of a point about one stage. */
   readonly stage?: string | undefined
+  /** Of a point about jobs that are alike in all that its attributes say. */
+  readonly job?: JobSnapshot | undefined
+  /** Of a point about artifacts of one type. */
+  readonly artifact?: string | undefined
+}
+
+/** The value or values of one point. */
+export interface Measured {
+  readonly stage?: string | undefined
+  /** One of the jobs that it is about: they are alike in all that is told apart. */
+  readonly job?: JobSnapshot | undefined
+  /** The type of artifacts that it is about. */
+  readonly artifact?: string | undefined
+  /** One for a gauge; what adds up for a counter; each observation for a histogram. */
+  readonly values: readonly number[]
 }
 
 export interface ActiveSubject {
   readonly name?: string | undefined
+  readonly project: ProjectFacts
   readonly status: string
 }
 
-type Row = AttributeRow<MetricSubject>
+export type MetricAttribute = AttributeRow<MetricSubject>
+type Row = MetricAttribute
 
 const status: Row = {
   keys: ['pipeline.status'],
@@ -55,14 +73,22 @@ const refType: Row = {
 const name: Row = {
   keys: [ATTR_CICD_PIPELINE_NAME],
   type: 'string',
-  when: 'not blank',
-  value: ({ chunk }) => notBlank(chunk.pipeline.facts.name),
+  when: 'known',
+  note: 'else the path of the project',
+  value: ({ chunk }) => notBlank(chunk.pipeline.facts.name) ?? chunk.project.path,
 }
 
 export const legacyAttributes: readonly Row[] = [
   status,
   { keys: ['pipeline.ref'], type: 'string', when: 'always', note: 'folded', value: ({ ref }) => ref },
 ]
+
+const failed: Row = {
+  keys: [ATTR_ERROR_TYPE],
+  type: 'string',
+  when: 'result `failure`, `error` or `timeout`',
+  value: ({ chunk }) => errorTypeOf(pipelineOutcome(chunk)),
+}
 
 export const conventionAttributes: readonly Row[] = [
   name,
@@ -77,6 +103,10 @@ export const conventionAttributes: readonly Row[] = [
   refType,
 ]
 
+export const durationAttributes: readonly Row[] = [...conventionAttributes, failed]
+
+export const feedbackAttributes: readonly Row[] = [name, refType]
+
 export const legacyStageAttributes: readonly Row[] = [
   { keys: ['job.stage'], type: 'string', when: 'always', value: ({ stage }) => stage },
   status,
@@ -89,18 +119,15 @@ export const conventionStageAttributes: readonly Row[] = [
   refType,
 ]
 
-export const errorAttributes: readonly Row[] = [
-  name,
-  {
-    keys: [ATTR_ERROR_TYPE],
-    type: 'string',
-    when: 'always',
-    value: ({ chunk }) => errorTypeOf(pipelineOutcome(chunk)),
-  },
-]
+export const errorAttributes: readonly Row[] = [name, failed]
 
 export const activeAttributes: readonly AttributeRow<ActiveSubject>[] = [
-  { keys: [ATTR_CICD_PIPELINE_NAME], type: 'string', when: 'not blank', value: ({ name: own }) => notBlank(own) },
+  {
+    keys: [ATTR_CICD_PIPELINE_NAME],
+    type: 'string',
+    when: 'known',
+    value: ({ name: own, project }) => notBlank(own) ?? project.path,
+  },
   {
     keys: [ATTR_CICD_PIPELINE_RUN_STATE],
     type: 'string',

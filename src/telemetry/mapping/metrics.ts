@@ -7,11 +7,26 @@ import {
   activeAttributes,
   conventionAttributes,
   conventionStageAttributes,
+  durationAttributes,
   errorAttributes,
+  feedbackAttributes,
   legacyAttributes,
   legacyStageAttributes,
+  type Measured,
   type MetricSubject,
 } from './metric-attributes.ts'
+import {
+  artifactAttributes,
+  artifacts,
+  compute,
+  computeAttributes,
+  costs,
+  queueAttributes,
+  queues,
+  systemErrorAttributes,
+  systemErrors,
+} from './job-metrics.ts'
+import { feedbackTime } from './pipeline-facts.ts'
 import type { AttributeRow } from './row.ts'
 
 /** What a backend gets of a metric beside its points. */
@@ -26,18 +41,16 @@ export interface MetricHead {
   readonly when: string
 }
 
-/** The value or values of one point. */
-export interface Measured {
-  readonly stage?: string | undefined
-  /** One for a gauge or a counter; each observation for a histogram. */
-  readonly values: readonly number[]
-}
-
 export interface MetricRow extends MetricHead {
   readonly type: 'gauge' | 'counter' | 'histogram'
   readonly attributes: readonly AttributeRow<MetricSubject>[]
   readonly measured: (chunk: Chunk) => readonly Measured[]
+  /** `jobs`: counted from the jobs of every chunk, supplements too; else from the one chunk that carries the pipeline. */
+  readonly of?: 'jobs'
 }
+
+/** The unit of what has a price: that of the price table takes its place. */
+export const costUnit = 'cost'
 
 const gauge = { type: 'gauge', number: 'double', unit: 's' } as const
 const counter = { type: 'counter', number: 'int' } as const
@@ -51,7 +64,7 @@ const hasJobs = 'has jobs that ran; a point for each stage'
 export const attemptMetrics: readonly MetricRow[] = [
   { name: 'pipeline.duration_seconds', ...gauge, attributes: legacyAttributes, when: hasDuration, measured: duration,
     description: 'Duration of the latest pipeline.' },
-  { name: 'cicd.pipeline.run.duration', ...histogram, attributes: conventionAttributes, when: hasDuration, measured: duration,
+  { name: 'cicd.pipeline.run.duration', ...histogram, attributes: durationAttributes, when: hasDuration, measured: duration,
     description: 'Duration of pipeline runs.' },
   { name: 'pipeline.status_total', ...counter, unit: '1', attributes: legacyAttributes, when: 'always', measured: one,
     description: 'Pipelines that ended, by status.' },
@@ -71,6 +84,18 @@ export const attemptMetrics: readonly MetricRow[] = [
     description: 'Time that the latest pipeline run waited before it ran.' },
   { name: 'cicd.pipeline.run.errors', ...counter, unit: '{error}', attributes: errorAttributes, when: 'result `failure`, `error` or `timeout`', measured: errors,
     description: 'Pipeline runs that ended in an error, by its type.' },
+  { name: 'platform.cicd.pipeline.feedback_time', ...histogram, attributes: feedbackAttributes, when: 'source `push` or `merge_request_event`, attempt 1', measured: feedback,
+    description: 'Time from a commit to the end of its pipeline.' },
+  { name: 'platform.cicd.compute.time', ...counter, of: 'jobs', number: 'double', unit: 's', attributes: computeAttributes, when: 'jobs that ran; no bridges', measured: compute,
+    description: 'Time that jobs took of their runners, by what became of it: retried, superseded, failed or useful.' },
+  { name: 'platform.cicd.compute.cost', ...counter, of: 'jobs', number: 'double', unit: costUnit, attributes: computeAttributes, when: 'jobs that a rule of the price table matches', measured: costs,
+    description: 'Cost of the time that jobs took of their runners, by the price table.' },
+  { name: 'platform.cicd.pipeline.task.run.queued_duration', ...histogram, of: 'jobs', attributes: queueAttributes, when: 'jobs that ran; no bridges', measured: queues,
+    description: 'Time that jobs waited for a runner, by what runner they ran on.' },
+  { name: 'cicd.system.errors', ...counter, of: 'jobs', unit: '{error}', attributes: systemErrorAttributes, when: 'jobs that a part of the CI system failed', measured: systemErrors,
+    description: 'Failures of jobs by the CI system itself, by its component.' },
+  { name: 'platform.cicd.artifacts.size', ...counter, of: 'jobs', unit: 'By', attributes: artifactAttributes, when: 'known from the API', measured: artifacts,
+    description: 'Sizes of what jobs left behind, by type; `trace` is the log.' },
 ]
 
 export const activeRunsMetric: MetricHead & { readonly attributes: typeof activeAttributes } = {
@@ -109,6 +134,11 @@ function stages(chunk: Chunk): Measured[] {
 
 function errors(chunk: Chunk): Measured[] {
   return errorTypeOf(pipelineOutcome(chunk)) === undefined ? [] : one()
+}
+
+function feedback(chunk: Chunk): Measured[] {
+  const ms = feedbackTime(chunk)
+  return ms === undefined ? [] : [{ values: [ms / 1_000] }]
 }
 
 function positive(seconds: number | undefined): Measured[] {

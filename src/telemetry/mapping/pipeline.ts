@@ -88,6 +88,8 @@ export const pipelineAttributes: readonly AttributeRow<Chunk>[] = [
     note: 'ms from the commit to the end', value: feedbackTime },
   { keys: ['platform.cicd.pipeline.run.compute_time'], type: 'int', when: known, note: 'ms: the times of its jobs added up, of this attempt; without bridges',
     value: ({ pipeline }) => pipeline.computeMs },
+  { keys: ['platform.cicd.pipeline.run.cost'], type: 'double', when: 'there is a price table', note: 'in its unit: the costs of its jobs added up, of this attempt',
+    value: ({ pipeline }) => pipeline.cost },
   { keys: ['platform.cicd.pipeline.run.coverage'], type: 'double', when: known, note: 'percent', value: ({ pipeline }) => pipeline.facts.coverage },
   { keys: ['platform.cicd.pipeline.run.yaml_errors'], type: 'string', when: 'its configuration was refused', value: ({ pipeline }) => pipeline.facts.yamlErrors },
   { keys: ['pipeline.source_pipeline.pipeline_id', 'platform.cicd.pipeline.source_pipeline.id'], type: 'int', when: 'child or multi-project pipeline',

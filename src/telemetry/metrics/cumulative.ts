@@ -19,7 +19,7 @@ import type { AttributeValue } from '../otlp/attribute-value.ts'
 import type { ResourceMetrics } from '../otlp/messages.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import { resourceMetrics, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
-import { pointAttributes, sorted } from './samples.ts'
+import { headOf, pointAttributes, sorted } from './samples.ts'
 import { activeRunsMetric, attemptMetrics, type MetricRow } from '../mapping/metrics.ts'
 
 /** A project and the profile it is exported under. */
@@ -56,7 +56,9 @@ export function totalsData(series: readonly SeriesTotal[], now: Millis, settings
     const points = (byMetric.get(name) ?? [])
       .filter(({ amount }) => shapeOf(amount) === shapeOfRow(row, settings))
       .map(total => pointOf(total, now))
-    return points.length === 0 ? [] : [{ head: row, name, temporality: 'cumulative' as const, points }]
+    return points.length === 0
+      ? []
+      : [{ head: headOf(row, settings), name, temporality: 'cumulative' as const, points }]
   })
 }
 

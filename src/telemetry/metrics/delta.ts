@@ -6,7 +6,7 @@ import type { ResourceMetrics } from '../otlp/messages.ts'
 import type { TelemetrySettings } from '../settings.ts'
 import { bucketed } from './buckets.ts'
 import { resourceMetrics, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
-import { samplesOf, type Sample } from './samples.ts'
+import { headOf, samplesOf, type Sample } from './samples.ts'
 import type { SeriesCap } from './series-cap.ts'
 
 /**
@@ -17,13 +17,14 @@ export function toDelta(chunk: Chunk, settings: TelemetrySettings, cap?: SeriesC
   const measured = samplesOf(chunk, settings)
   if (measured === undefined) return undefined
   const { at, samples } = measured
+  if (samples.length === 0) return undefined
   const owner = `${chunk.key.instance}\n${chunk.project.id}`
   const metrics = [...Map.groupBy(samples, ({ row }) => row)].map(([row, ofRow]): MeasuredMetric => {
     const points = ofRow.map((sample): Point => {
       const attributes = attributesWithin(cap, owner, sample)
       return { attributes, start: Math.max(0, at - 1), end: at, value: valueOf(sample, settings.histogramBounds) }
     })
-    return { head: row, name: ofRow[0]?.metric ?? row.name, temporality: 'delta', points }
+    return { head: headOf(row, settings), name: ofRow[0]?.metric ?? row.name, temporality: 'delta', points }
   })
   return resourceMetrics(resourceAttributesOf(chunk, settings), metrics)
 }

@@ -8,7 +8,7 @@ import { samplesOf, type Sample } from './samples.ts'
 /** Undefined for a chunk that adds nothing. */
 export function measure(chunk: Chunk, settings: TelemetrySettings): ProjectIncrements | undefined {
   const measured = samplesOf(chunk, settings)
-  if (measured === undefined) return undefined
+  if (measured === undefined || measured.samples.length === 0) return undefined
   return {
     key: { instance: chunk.key.instance, projectId: chunk.project.id },
     project: chunk.project,

@@ -7,7 +7,7 @@ import type { AttributeRow } from '../mapping/row.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import { pipelineTimes } from '../span-time.ts'
 import type { PointAttributes } from './data.ts'
-import { attemptMetrics, type MetricRow } from '../mapping/metrics.ts'
+import { attemptMetrics, costUnit, type MetricHead, type MetricRow } from '../mapping/metrics.ts'
 
 export interface Sample {
   readonly row: MetricRow
@@ -22,22 +22,23 @@ export interface Sample {
 }
 
 export interface Samples {
-  /** When the attempt ended. */
+  /** When the attempt ended; for a later chunk as many ms later, so that no two points of one series are of the same time. */
   readonly at: Millis
   readonly samples: readonly Sample[]
 }
 
-/** Undefined for a chunk that carries no pipeline, and for an attempt of which no instant is known. */
+/** Undefined for an attempt of which no instant is known. A chunk that carries no pipeline has the metrics of its jobs alone. */
 export function samplesOf(chunk: Chunk, settings: TelemetrySettings): Samples | undefined {
-  const times = carriesPipeline(chunk) ? pipelineTimes(chunk) : undefined
+  const times = pipelineTimes(chunk)
   if (times === undefined) return undefined
+  const rows = carriesPipeline(chunk) ? attemptMetrics : jobMetrics
   const style = styleOf(chunk, settings)
   const ref = settings.foldRef(chunk)
   const isFolded = ref !== (chunk.pipeline.facts.ref ?? '')
-  const samples = attemptMetrics.flatMap(row => {
+  const samples = rows.flatMap(row => {
     const folded = isFolded && row.attributes.some(({ keys }) => keys[0] === 'pipeline.ref')
-    const points = row.measured(chunk).map(({ stage, values }) => {
-      const attributes = pointAttributes(row.attributes, { chunk, ref, stage }, style)
+    const points = row.measured(chunk).map(({ values, ...about }) => {
+      const attributes = pointAttributes(row.attributes, { chunk, ref, ...about }, style)
       return {
         row,
         metric: keyUnder(style.namespace, row.name),
@@ -49,10 +50,12 @@ export function samplesOf(chunk: Chunk, settings: TelemetrySettings): Samples | 
     })
     return joined(points)
   })
-  return { at: times.end, samples }
+  return { at: times.end + chunk.number - 1, samples }
 }
 
-/** Points that the operator's dropping of attributes has made equal become one: only histograms have several. */
+const jobMetrics = attemptMetrics.filter(({ of }) => of === 'jobs')
+
+/** Points that the operator's dropping of attributes has made equal become one; none of them is a gauge's. */
 function joined(points: readonly Sample[]): Sample[] {
   return [...Map.groupBy(points, ({ series }) => series).values()].flatMap(([first, ...others]) =>
     first === undefined ? [] : [{ ...first, values: [first, ...others].flatMap(({ values }) => values) }],
@@ -70,4 +73,9 @@ export function pointAttributes<S>(
 /** Sorted JSON of attributes: the identity of a series. */
 export function sorted(attributes: PointAttributes): string {
   return JSON.stringify(Object.fromEntries(Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1))))
+}
+
+/** What a backend gets of the metric: a price's unit is that of the table of prices. */
+export function headOf(row: MetricRow, { costUnit: unit }: Pick<TelemetrySettings, 'costUnit'>): MetricHead {
+  return row.unit === costUnit ? { ...row, unit } : row
 }

@@ -1,5 +1,5 @@
 // The reference of all metrics, docs/METRICS.md, written from the tables that make them.
-import { activeRunsMetric, attemptMetrics } from '../mapping/metrics.ts'
+import { activeRunsMetric, attemptMetrics, costUnit } from '../mapping/metrics.ts'
 import { defaultBounds } from '../metrics/buckets.ts'
 import { mergeRequestRefs, otherRefs } from '../metrics/refs.ts'
 import { projectLabels } from '../metrics/families.ts'
@@ -26,7 +26,7 @@ export function metricsReference(own: readonly OwnMetricRow[]): string {
       [...attemptMetrics, activeRunsMetric].map(({ name, type, unit, attributes, when, description }) => [
         code(name),
         typeName(type),
-        code(unit),
+        unit === costUnit ? '`costs.unit`' : code(unit),
         attributes.flatMap(({ keys }) => keys.map(code)).join(', '),
         when,
         description,
@@ -58,7 +58,10 @@ const introduction = `Names, types, units and attributes are a contract: dashboa
 profile decides on that prefix, as for attributes. Attributes are subject to \`PIPESPAN_ATTRIBUTES_DROP\`
 and \`PIPESPAN_ATTRIBUTES_HASH\`; what they mean is in [ATTRIBUTES.md](ATTRIBUTES.md). No metric carries the id of a run.`
 
-const attempts = `A pipeline that is retried counts once for each attempt, with that attempt's status, its own duration and its own jobs. The upper
+const attempts = `A pipeline that is retried counts once for each attempt, with that attempt's status, its own duration and its own jobs. What is counted by
+job (\`platform.cicd.compute.…\`, \`platform.cicd.pipeline.task.run.queued_duration\`, \`cicd.system.errors\`, \`platform.cicd.artifacts.size\`) counts also
+jobs that were learnt after the export of their pipeline. \`platform.cicd.compute.purpose\` is \`retried\` where a later run of the job is known, \`superseded\`
+where the job was canceled and a newer pipeline of the ref existed, \`failed\` by its result, else \`useful\`; a set of tags longer than 128 letters is \`*\`. The upper
 bounds of the histograms' buckets are ${defaultBounds.join(', ')} seconds (\`PIPESPAN_METRICS_HISTOGRAM_BOUNDS\`).`
 
 const temporality = `\`cumulative\` (default): running totals of each project, kept in the store and moved in the transaction that takes the snapshot of an attempt, so that

@@ -1,0 +1,29 @@
+// What the rules of the price table must say together.
+import type { ConfigFault, Source } from './config-fault.ts'
+import type { Config } from './options.ts'
+
+/** Rules behind one that matches every job: the first that matches wins, so these never do. */
+export function unreachableRules(
+  { costs: { rules } }: Config,
+  sources: ReadonlyMap<string, Source>,
+  faulty: ReadonlySet<string>,
+): ConfigFault[] {
+  const first = rules.findIndex(({ match }, index) => {
+    const keys = ['tags', 'type', 'project'] as const
+    return keys.every(key => isEmpty(match[key]) && !faulty.has(`costs.rules[${index}].match.${key}`))
+  })
+  if (first === -1) return []
+  return rules.slice(first + 1).map((_, after): ConfigFault => {
+    const setting = `costs.rules[${first + 1 + after}].name`
+    return {
+      setting,
+      source: sources.get(setting) ?? { from: 'default' },
+      what: `No job ever comes to this rule: costs.rules[${first}] before it matches every job.`,
+      remedy: `Move it before that one, or give that one a match.`,
+    }
+  })
+}
+
+function isEmpty(value: string | readonly string[] | undefined): boolean {
+  return value === undefined || value.length === 0
+}

@@ -1,0 +1,34 @@
+// The operator's table of prices: the first rule that matches a job in all that it names has its rate.
+import picomatch from 'picomatch'
+import type { JobView } from '../model/job.ts'
+import type { Rate, RateOf } from '../model/price.ts'
+
+export interface PriceRule extends Rate {
+  readonly match: {
+    /** All of these: tags of the runner, or tags that the job asks for. */
+    readonly tags?: readonly string[] | undefined
+    readonly type?: string | undefined
+    /** Globs over the project's full path. */
+    readonly project?: readonly string[] | undefined
+  }
+}
+
+/** Undefined for a table without rules: then nothing has a cost. */
+export function createPriceTable(rules: readonly PriceRule[]): RateOf | undefined {
+  if (rules.length === 0) return undefined
+  const ready = rules.map(rule => {
+    const { tags = [], type, project = [] } = rule.match
+    const isOfProject = project.length === 0 ? () => true : picomatch([...project], { dot: true })
+    const matches = (job: JobView, path: string | undefined): boolean =>
+      (type === undefined || job.runner?.type === type) &&
+      tags.every(tag => hasTag(job, tag)) &&
+      // A project whose path is not known is none of those that are named.
+      (project.length === 0 || (path !== undefined && isOfProject(path)))
+    return { rule, matches }
+  })
+  return (job, { path }) => ready.find(({ matches }) => matches(job, path))?.rule
+}
+
+function hasTag({ runner, tags }: JobView, tag: string): boolean {
+  return runner?.tags?.includes(tag) === true || tags?.includes(tag) === true
+}

@@ -1,0 +1,150 @@
+// The metrics of jobs: runners' time and what it cost, queues, failures of the CI system, artifacts. They are counted from the jobs of
+// every chunk, so that a job which is learnt late is counted too.
+import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
+import { computeSeconds } from '../../model/durations.ts'
+import { errorTypeOf, outcomeOfJob } from './statuses.ts'
+import { meaningOf } from './failure-reasons.ts'
+import { ATTR_CICD_PIPELINE_TASK_RUN_RESULT, ATTR_CICD_SYSTEM_COMPONENT } from './semconv.ts'
+import type { Chunk, JobSnapshot } from '../../model/chunk.ts'
+import type { Measured, MetricAttribute } from './metric-attributes.ts'
+
+/** What no rate of the price table is for. */
+const unpriced = 'unpriced'
+
+/** Longer lists of tags are not told apart. */
+const longestTagSet = 128
+const otherTags = '*'
+
+const workerType: MetricAttribute = {
+  keys: ['platform.cicd.worker.type'],
+  type: 'string',
+  when: 'known',
+  value: ({ job }) => job?.runner?.type,
+}
+
+export const computeAttributes: readonly MetricAttribute[] = [
+  workerType,
+  {
+    keys: ['platform.cicd.compute.rate'],
+    type: 'string',
+    when: 'always',
+    note: 'its name in the price table, else `unpriced`',
+    value: ({ job }) => job?.rate ?? unpriced,
+  },
+  {
+    keys: [ATTR_CICD_PIPELINE_TASK_RUN_RESULT],
+    type: 'string',
+    when: 'always',
+    value: ({ job }) => job && outcomeOfJob(job).result,
+  },
+  {
+    keys: ['platform.cicd.compute.purpose'],
+    type: 'string',
+    when: 'always',
+    value: ({ job, chunk }) => job && purposeOf(job, chunk),
+  },
+]
+
+export const queueAttributes: readonly MetricAttribute[] = [
+  workerType,
+  {
+    keys: ['platform.cicd.worker.tag_set'],
+    type: 'string',
+    when: 'known',
+    value: ({ job }) => job && tagSetOf(job),
+  },
+]
+
+export const systemErrorAttributes: readonly MetricAttribute[] = [
+  {
+    keys: [ATTR_CICD_SYSTEM_COMPONENT],
+    type: 'string',
+    when: 'always',
+    value: ({ job }) => job && meaningOf(job.failureReason ?? '').component,
+  },
+  {
+    keys: [ATTR_ERROR_TYPE],
+    type: 'string',
+    when: 'always',
+    value: ({ job }) => job && errorTypeOf(outcomeOfJob(job)),
+  },
+]
+
+export const artifactAttributes: readonly MetricAttribute[] = [
+  { keys: ['platform.artifact.type'], type: 'string', when: 'always', value: ({ artifact }) => artifact },
+]
+
+/** What became of the time that a job took: of several answers the first. */
+function purposeOf(job: JobSnapshot, { pipeline }: Chunk): 'retried' | 'superseded' | 'failed' | 'useful' {
+  if (job.retried) return 'retried'
+  if (job.status === 'canceled' && pipeline.superseded === true) return 'superseded'
+  return errorTypeOf(outcomeOfJob(job)) === undefined ? 'useful' : 'failed'
+}
+
+/** The tags of its runner, else those that it asked for, sorted. */
+function tagSetOf({ runner, tags }: JobSnapshot): string | undefined {
+  const known = runner?.tags ?? tags
+  const set = known?.toSorted().join(',')
+  return set !== undefined && set.length > longestTagSet ? otherTags : set
+}
+
+/** Seconds of jobs that are alike in all that is told apart. */
+export function compute(chunk: Chunk): Measured[] {
+  return grouped(chunk, computeKey, computeSeconds)
+}
+
+export function costs(chunk: Chunk): Measured[] {
+  return grouped(chunk, computeKey, ({ cost }) => cost)
+}
+
+/** Seconds that jobs waited which then ran. */
+export function queues(chunk: Chunk): Measured[] {
+  const key = (job: JobSnapshot): string => `${job.runner?.type ?? ''}\n${tagSetOf(job) ?? ''}`
+  return grouped(chunk, key, job =>
+    job.kind === 'bridge' || job.startedAt === undefined || !(Number(job.queuedDuration) >= 0)
+      ? undefined
+      : job.queuedDuration,
+  )
+}
+
+export function systemErrors(chunk: Chunk): Measured[] {
+  return grouped(
+    chunk,
+    job => job.failureReason ?? '',
+    job => {
+      const { reason } = outcomeOfJob(job)
+      return reason === undefined || meaningOf(reason).component === undefined ? undefined : 1
+    },
+  )
+}
+
+/** Bytes by type. */
+export function artifacts({ jobs }: Chunk): Measured[] {
+  const sizes = new Map<string, number>()
+  for (const { artifactSizes } of jobs) {
+    for (const type in artifactSizes) sizes.set(type, (sizes.get(type) ?? 0) + (artifactSizes[type] ?? 0))
+  }
+  return [...sizes].map(([artifact, size]) => ({ artifact, values: [size] }))
+}
+
+function computeKey({ runner, rate, status, failureReason, retried }: JobSnapshot): string {
+  return `${runner?.type ?? ''}\n${rate ?? ''}\n${status}\n${failureReason ?? ''}\n${retried}`
+}
+
+/** One measurement for the jobs of each key; those without a value are left out. */
+function grouped(
+  { jobs }: Chunk,
+  keyOf: (job: JobSnapshot) => string,
+  valueOf: (job: JobSnapshot) => number | undefined,
+): Measured[] {
+  const groups = new Map<string, { readonly job: JobSnapshot; readonly values: number[] }>()
+  for (const job of jobs) {
+    const value = valueOf(job)
+    if (value === undefined || !Number.isFinite(value)) continue
+    const key = keyOf(job)
+    const known = groups.get(key)
+    if (known === undefined) groups.set(key, { job, values: [value] })
+    else known.values.push(value)
+  }
+  return [...groups.values()]
+}
