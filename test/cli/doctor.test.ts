@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Writable } from 'node:stream'
 import type { AddressInfo, Socket } from 'node:net'
-import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { event, rules } from '../flow/world.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
@@ -39,14 +39,16 @@ let hook: RestHook
 let env: Record<string, string>
 let clockOff = 0
 
-beforeEach(async () => {
+/** The variables of the daemon: those that the doctor gets may differ. */
+let usual: Record<string, string>
+
+async function open(): Promise<void> {
   folder = mkdtempSync(path.join(tmpdir(), 'pipespan-doctor-'))
-  clockOff = 0
   receiver = await OtlpReceiver.start()
   platform = await RestApi.start({ state: new PlatformState(), now: () => Date.now() + clockOff })
   instance = await startInstance({ enforcement: false })
   const [port = 0, adminPort = 0] = await freePorts(2)
-  env = {
+  usual = {
     PIPESPAN_LISTEN: `127.0.0.1:${port}`,
     PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
     PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'p.db')}`,
@@ -54,23 +56,43 @@ beforeEach(async () => {
     PIPESPAN_PLATFORM_URL: platform.url,
     PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
     PIPESPAN_POLL_PROJECTS: project,
+    // All examinations ask the one platform.
+    PIPESPAN_PLATFORM_BUDGET: '100000',
     PIPESPAN_PUBLIC_URL: 'https://pipespan.example.com',
     PIPESPAN_OBSERVABILITY_URL: instance.url,
     PIPESPAN_OBSERVABILITY_API_KEY: instance.apiKey,
     SERVICE_OBSERVABILITY_EXPORT: 'traces',
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
   }
-  hook = { id: 17, url: 'https://pipespan.example.com/webhooks', owner: { project: Number(project) } }
-  platform.hooks.hooks.push(hook)
-  platform.misbehave = ({ path: asked }) => (asked === '/user' ? json({ id: 1 }) : undefined)
-  const loaded = loadConfig({ env, profiles })
+  const loaded = loadConfig({ env: usual, profiles })
   if (!loaded.ok) throw new Error(loaded.faults.map(({ what }) => what).join())
   daemon = await startDaemon({ config: loaded.config, log: silentLog() })
-})
-afterEach(async () => {
+}
+
+async function close(): Promise<void> {
   await daemon.stop(0)
   await Promise.all([receiver.close(), platform.close(), instance.close()])
   rmSync(folder, { recursive: true })
+}
+
+/** For a test that leaves something in the store. */
+function afterwardsAnew(): void {
+  onTestFinished(async () => {
+    await close()
+    await open()
+  })
+}
+
+beforeAll(open)
+afterAll(close)
+beforeEach(() => {
+  clockOff = 0
+  env = { ...usual }
+  instance.enforced = false
+  receiver.demandToken(undefined)
+  hook = { id: 17, url: 'https://pipespan.example.com/webhooks', owner: { project: Number(project) } }
+  platform.hooks.hooks.splice(0, Infinity, hook)
+  platform.misbehave = ({ path: asked }) => (asked === '/user' ? json({ id: 1 }) : undefined)
 })
 
 function json(value: unknown): { status: number; headers: Record<string, string>; body: string } {
@@ -367,6 +389,7 @@ it('11: clocks that differ', async () => {
 })
 
 it('12: deliveries of another instance', async () => {
+  afterwardsAnew()
   await daemon.store.runs.transact(mergeWork([event('running', {}, [])], 'webhook', rules))
   expect(await examined()).toEqual({
     code: 1,
@@ -465,6 +488,7 @@ it('17: enforcement without a token', async () => {
 })
 
 it('18: an API budget that the platform has paused', async () => {
+  afterwardsAnew()
   const { budgets } = daemon.store.repositories
   await expect.poll(async () => budgets.all()).not.toEqual([])
   const [{ account } = { account: '' }] = await budgets.all()
