@@ -12,6 +12,16 @@ import { parseConfig } from './mounted-config.ts'
 const overlays = ['single', 'scaled', 'sidecar', 'token-rotation']
 const hasKubectl = hasTool('kubectl', ['kustomize', '--help'], 'building the overlays of deploy/kubernetes')
 
+const known = new Map<string, Manifest[]>()
+
+/** An overlay as kubectl builds it; built once. */
+function built(overlay: string): Manifest[] {
+  const manifests =
+    known.get(overlay) ?? manifestsIn(runTool('kubectl', ['kustomize', `deploy/kubernetes/overlays/${overlay}`]))
+  known.set(overlay, manifests)
+  return manifests
+}
+
 describe('what the schemas find', () => {
   const service: Manifest = {
     apiVersion: 'v1',
@@ -46,7 +56,7 @@ it('secret.example.yaml is valid and holds no real secret', async () => {
 describe.skipIf(!hasKubectl).each(overlays)('overlay %s', overlay => {
   let manifests: Manifest[]
   beforeAll(() => {
-    manifests = manifestsIn(runTool('kubectl', ['kustomize', `deploy/kubernetes/overlays/${overlay}`]))
+    manifests = built(overlay)
   })
 
   it('is valid by the schemas of Kubernetes', async () => {
@@ -72,8 +82,6 @@ describe.skipIf(!hasKubectl).each(overlays)('overlay %s', overlay => {
 })
 
 describe.skipIf(!hasKubectl)('each overlay', () => {
-  const built = (overlay: string) =>
-    manifestsIn(runTool('kubectl', ['kustomize', `deploy/kubernetes/overlays/${overlay}`]))
   const spec = (overlay: string, kind: string): Record<string, unknown> => ofKind(built(overlay), kind)[0]?.spec ?? {}
 
   it('single never runs two daemons on one file', () => {

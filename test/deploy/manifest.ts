@@ -83,6 +83,9 @@ export async function schemaFaults(manifests: readonly Manifest[]): Promise<stri
   return [...faults, ...unknownKeys(manifests)]
 }
 
+/** The types of the package are read once for all objects. */
+const parsed = new Map<string, ts.SourceFile>()
+
 function unknownKeys(manifests: readonly Manifest[]): string[] {
   const lines = manifests.map(
     (manifest, index) =>
@@ -96,15 +99,19 @@ function unknownKeys(manifests: readonly Manifest[]): string[] {
     strict: true,
     skipLibCheck: true,
     noEmit: true,
+    // Objects of Kubernetes are plain data: no browser's types are read for them.
+    lib: ['lib.es2023.d.ts'],
     types: [],
   }
   const host = ts.createCompilerHost(options)
   const onDisk = { ...host }
   host.fileExists = name => name === file || onDisk.fileExists(name)
-  host.getSourceFile = (name, ...rest) =>
-    name === file
-      ? ts.createSourceFile(name, lines.join('\n'), ts.ScriptTarget.ES2023)
-      : onDisk.getSourceFile(name, ...rest)
+  host.getSourceFile = (name, ...rest) => {
+    if (name === file) return ts.createSourceFile(name, lines.join('\n'), ts.ScriptTarget.ES2023)
+    const read = parsed.get(name) ?? onDisk.getSourceFile(name, ...rest)
+    if (read !== undefined) parsed.set(name, read)
+    return read
+  }
   const program = ts.createProgram([file], options, host)
   const source = program.getSourceFile(file)
   return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map(diagnostic => {
