@@ -5,19 +5,10 @@ import { event, instance, job, at, rules } from '../flow/world.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { blamedInHaste, type Delivery } from '../../src/store/ports/inbox.ts'
 import { proveRoom } from '../../src/store/maintenance/writable.ts'
-import type { Log } from '../../src/lib/log.ts'
+import type { Bench } from './benches.ts'
 import type { ExportQueue } from '../../src/store/ports/outbox.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
-
-/** Opens a store over the same data at each call, on a clock the test moves. */
-export interface Bench {
-  open(options?: { maxSize?: number; log?: Log }): Promise<Store>
-  now(): number
-  move(ms: number): void
-  /** Removes the data. */
-  dispose(): Promise<void>
-}
 
 const lane: ExportQueue = { destination: 'default', signal: 'traces' }
 const key = { instance, pipelineId: 7 }

@@ -7,7 +7,7 @@ import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite, openSqliteShared } from '../../src/store/sqlite/open-sqlite.ts'
-import { startPostgres } from './postgres-server.ts'
+import { newDatabase } from './new-database.ts'
 
 /** Some of its tables, with a pipeline that is still to be exported. */
 const oldSchema = `
@@ -58,8 +58,7 @@ describe('an SQLite file of before the first release', () => {
 })
 
 it('a PostgreSQL database of before the first release is refused, and nothing in it changes', async () => {
-  const server = await startPostgres()
-  const url = await server.newDatabase()
+  const url = await newDatabase()
   const client = new pg.Client(url)
   await client.connect()
   try {
@@ -73,6 +72,5 @@ it('a PostgreSQL database of before the first release is refused, and nothing in
     expect((await client.query(`SELECT to_regclass('outbox') AS outbox`)).rows).toEqual([{ outbox: null }])
   } finally {
     await client.end()
-    await server.dispose()
   }
 })

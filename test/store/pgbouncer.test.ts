@@ -3,13 +3,13 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { askingExercise } from './enrichment-queue-exercise.ts'
-import { delivery, exercise, type Bench } from './exercise.ts'
+import { delivery, exercise } from './exercise.ts'
+import { postgresBenches } from './benches.ts'
 import { hasPgBouncer, startPgBouncer, type PgBouncer } from './pgbouncer.ts'
 import { isFull } from '../e2e/load.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { pruningExercise } from './pruning-exercise.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
-import { t0 } from '../flow/world.ts'
 
 if (!hasPgBouncer) process.stderr.write('pgbouncer is not installed: the store is not tried through it\n')
 
@@ -26,18 +26,7 @@ afterAll(async () => {
   await server.dispose()
 })
 
-const bench = async (): Promise<Bench> => {
-  const url = pooler.through(await server.newDatabase())
-  let now = t0
-  return {
-    open: async ({ maxSize = 2 ** 30 } = {}) => openPostgres(url, { now: () => now, maxSize }),
-    now: () => now,
-    move: ms => {
-      now += ms
-    },
-    dispose: async () => undefined,
-  }
-}
+const bench = postgresBenches(async () => pooler.through(await server.newDatabase()))
 
 describe.skipIf(!hasPgBouncer)('through PgBouncer in transaction mode', () => {
   it('replicas migrate an empty database together, take each other’s deliveries, and leave nothing set or locked behind', async () => {

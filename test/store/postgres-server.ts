@@ -69,6 +69,8 @@ export async function startPostgres({ durable = false, connections = 60 } = {}):
   const start = async (): Promise<void> => {
     const settings = [
       `fsync=${durable ? 'on' : 'off'}`,
+      // Of many small databases that live for seconds it would go through one after the other.
+      `autovacuum=${durable ? 'on' : 'off'}`,
       `max_connections=${connections}`,
       'listen_addresses=127.0.0.1',
       `unix_socket_directories=${data}`,

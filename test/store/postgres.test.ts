@@ -2,17 +2,21 @@ import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { askingExercise } from './enrichment-queue-exercise.ts'
+import { postgresBenches } from './benches.ts'
 import { damageExercise } from './damage-exercise.ts'
 import { exercise } from './exercise.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { pruningExercise } from './pruning-exercise.ts'
 import { toldExercise } from './restored-jobs-exercise.ts'
-import { settlerExercise, type BareBench } from './settler-exercise.ts'
+import { settlerExercise } from './settler-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
 import { textList, textsOf } from '../../src/store/postgres/text-lists.ts'
+import { manyRuns } from './many-runs.ts'
+import { day } from '../../src/store/ports/trends.ts'
+import { viewsExercise } from './views-exercise.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
-import { t0 } from '../flow/world.ts'
 import { runs } from '../full.ts'
+import { t0 } from '../flow/world.ts'
 
 // A server of its own: what is taken into figures over time waits for every transaction on the server that is still open.
 let server: PostgresServer
@@ -21,24 +25,7 @@ beforeAll(async () => {
 })
 afterAll(async () => server.dispose())
 
-const bench = async (): Promise<BareBench> => {
-  const url = await server.newDatabase()
-  let now = t0
-  return {
-    open: async ({ maxSize = 2 ** 30, log } = {}) => openPostgres(url, { now: () => now, maxSize, log }),
-    now: () => now,
-    move: ms => {
-      now += ms
-    },
-    sql: async text => {
-      const client = new pg.Client(url)
-      await client.connect()
-      await client.query(text)
-      await client.end()
-    },
-    dispose: async () => undefined,
-  }
-}
+const bench = postgresBenches(async () => server.newDatabase())
 exercise('PostgreSQL', bench)
 pruningExercise('PostgreSQL', bench)
 toldExercise('PostgreSQL', bench)
@@ -46,6 +33,35 @@ totalsExercise('PostgreSQL', bench)
 askingExercise('PostgreSQL', bench)
 settlerExercise('PostgreSQL', bench)
 damageExercise('PostgreSQL', bench)
+viewsExercise('PostgreSQL', bench)
+
+it('the figures on PostgreSQL leave out nothing that is committed after what has a greater number', async () => {
+  const url = await server.newDatabase()
+  let now = t0
+  const store = await openPostgres(url, { now: () => now, maxSize: 2 ** 30 })
+  const pool = new pg.Pool({ connectionString: url })
+  const other = await pool.connect()
+  try {
+    await manyRuns({ store, runs: 1, until: t0 })
+    const copy = `INSERT INTO chunks (run_id, attempt, number, content, snapshot_at)
+                  SELECT run_id, attempt + $1, number, content, snapshot_at FROM chunks WHERE attempt = 1`
+    await other.query('BEGIN')
+    await other.query(copy, [1])
+    await pool.query(copy, [2])
+    now += 100_000
+    const { trends } = store.views
+    await trends.takeIn(10)
+    await other.query('COMMIT')
+    while ((await trends.takeIn(10)) === 0);
+    while ((await trends.takeIn(10)) > 0);
+    const counted = await trends.series({}, { step: day, since: 0, until: t0 + day })
+    expect(counted.reduce((sum, { runs }) => sum + runs, 0)).toBe(3)
+  } finally {
+    other.release()
+    await pool.end()
+    await store.close()
+  }
+})
 
 describe('a PostgreSQL database', () => {
   it('takes any JSON texts as one parameter, and gives them back as they are', async () => {

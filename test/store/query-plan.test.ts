@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { day, hour } from '../../src/store/ports/trends.ts'
 import { manyRuns } from './many-runs.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { selectDead, selectQueues } from '../../src/store/sql/outbox.ts'
-import { startPostgres, type PostgresServer } from './postgres-server.ts'
+import { newDatabase } from './new-database.ts'
 import { t0 } from '../flow/world.ts'
 import { createDamagedRows } from '../../src/store/sql/stored-json.ts'
 import { trendsOn } from '../../src/store/read-models/trends-sql.ts'
@@ -18,13 +18,6 @@ import { viewsOn, type Ask } from '../../src/store/read-models/views-sql.ts'
 import type { Row } from '../../src/store/sql/columns.ts'
 import type { RunQuery } from '../../src/store/ports/views.ts'
 import type { Store } from '../../src/store/ports/store.ts'
-
-// A server of its own: what is taken into figures over time waits for every transaction on the server that is still open.
-let server: PostgresServer
-beforeAll(async () => {
-  server = await startPostgres()
-})
-afterAll(async () => server.dispose())
 
 const key = { instance: 'https://git.example.com', pipelineId: 1_003 }
 const equals: Partial<RunQuery>[] = [
@@ -103,7 +96,7 @@ describe('on SQLite', () => {
 
 describe('on PostgreSQL', () => {
   it('every query of the pages has an index to go by', async () => {
-    const url = await server.newDatabase()
+    const url = await newDatabase()
     await fill(await openPostgres(url, { now: () => t0, maxSize: 2 ** 40 }), 200)
     // One connection: what is set for it holds for all that is asked.
     const client = new pg.Pool({ connectionString: url, max: 1 })

@@ -5,13 +5,8 @@ import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { createSettleLoop, type SettleLoop } from '../../src/processing/settle-loop.ts'
 import { everything, event, instance, job, at, minute, rules, second } from '../flow/world.ts'
-import type { Bench } from './exercise.ts'
+import type { BareBench } from './benches.ts'
 import type { Store } from '../../src/store/ports/store.ts'
-
-/** A bench whose database can be written past the store. */
-export interface BareBench extends Bench {
-  sql(text: string): Promise<void>
-}
 
 const lane = { destination: 'default', signal: 'traces' } as const
 const due = [1, 2, 3, 4, 5]

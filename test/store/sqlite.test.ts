@@ -4,43 +4,25 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { askingExercise } from './enrichment-queue-exercise.ts'
+import { sqliteBench } from './benches.ts'
 import { damageExercise } from './damage-exercise.ts'
 import { exercise, delivery } from './exercise.ts'
-import { ownOrShared } from './own-or-shared.ts'
 import { pruningExercise } from './pruning-exercise.ts'
 import { toldExercise } from './restored-jobs-exercise.ts'
-import { settlerExercise, type BareBench } from './settler-exercise.ts'
+import { settlerExercise } from './settler-exercise.ts'
+import { viewsExercise } from './views-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { t0 } from '../flow/world.ts'
 
-const bench = async (): Promise<BareBench> => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-store-'))
-  let now = t0
-  return {
-    open: async ({ maxSize = 2 ** 30, log } = {}) => {
-      const [file, options] = [path.join(folder, 'data', 'pipespan.db'), { now: () => now, maxSize, log }]
-      return ownOrShared(file, options, () => openSqlite(file, options))
-    },
-    now: () => now,
-    move: ms => {
-      now += ms
-    },
-    sql: async text => {
-      const raw = new DatabaseSync(path.join(folder, 'data', 'pipespan.db'))
-      raw.exec(text)
-      raw.close()
-    },
-    dispose: async () => rmSync(folder, { recursive: true }),
-  }
-}
-exercise('SQLite', bench)
-pruningExercise('SQLite', bench)
-toldExercise('SQLite', bench)
-totalsExercise('SQLite', bench)
-askingExercise('SQLite', bench)
-settlerExercise('SQLite', bench)
-damageExercise('SQLite', bench)
+exercise('SQLite', sqliteBench)
+pruningExercise('SQLite', sqliteBench)
+toldExercise('SQLite', sqliteBench)
+totalsExercise('SQLite', sqliteBench)
+askingExercise('SQLite', sqliteBench)
+settlerExercise('SQLite', sqliteBench)
+damageExercise('SQLite', sqliteBench)
+viewsExercise('SQLite', sqliteBench)
 
 describe('an SQLite file', () => {
   let folder: string

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { event, instance, job, at, rules } from '../flow/world.ts'
-import type { Bench } from './exercise.ts'
+import type { Bench } from './benches.ts'
 import type { Amount, Increment, ProjectIncrements } from '../../src/model/totals.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'

@@ -1,0 +1,95 @@
+// Benches of the exercises: the data of one test in either database, on a clock that the test moves.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { ownOrShared } from './own-or-shared.ts'
+import { t0 } from '../flow/world.ts'
+import type { Log } from '../../src/lib/log.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+/** Opens a store over the same data at each call. */
+export interface Bench {
+  open(options?: { maxSize?: number; log?: Log }): Promise<Store>
+  now(): number
+  move(ms: number): void
+  /** Removes the data. */
+  dispose(): Promise<void>
+}
+
+/** A bench whose database can be written past the store. */
+export interface BareBench extends Bench {
+  sql(text: string): Promise<void>
+}
+
+const roomy = 2 ** 30
+
+/** A file in a folder of its own. */
+export async function sqliteBench(): Promise<BareBench> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-store-'))
+  const file = path.join(folder, 'data', 'pipespan.db')
+  let now = t0
+  return {
+    open: async ({ maxSize = roomy, log } = {}) => {
+      const options = { now: () => now, maxSize, log }
+      return ownOrShared(file, options, () => openSqlite(file, options))
+    },
+    now: () => now,
+    move: ms => {
+      now += ms
+    },
+    sql: async text => {
+      const raw = new DatabaseSync(file)
+      raw.exec(text)
+      raw.close()
+    },
+    dispose: async () => rmSync(folder, { recursive: true }),
+  }
+}
+
+/** One database for all benches, emptied before each: making one with its tables takes twenty times as long. */
+export function postgresBenches(newDatabase: () => Promise<string>): () => Promise<BareBench> {
+  let known: Promise<string> | undefined
+  return async () => {
+    const isNew = known === undefined
+    const url = await (known ??= newDatabase())
+    if (!isNew) await query(url, empty)
+    let now = t0
+    return {
+      open: async ({ maxSize = roomy, log } = {}) => openPostgres(url, { now: () => now, maxSize, log }),
+      now: () => now,
+      move: ms => {
+        now += ms
+      },
+      sql: async text => query(url, text),
+      dispose: async () => undefined,
+    }
+  }
+}
+
+/** As the migrations left it: without a row, and with every sequence at its start. */
+const empty = `
+  DO $$
+  DECLARE one record;
+  BEGIN
+    SET LOCAL session_replication_role = replica;
+    FOR one IN SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'pipespan_schema' LOOP
+      EXECUTE format('DELETE FROM public.%I', one.name);
+    END LOOP;
+    FOR one IN SELECT sequencename AS name FROM pg_sequences WHERE schemaname = 'public' LOOP
+      EXECUTE format('ALTER SEQUENCE public.%I RESTART', one.name);
+    END LOOP;
+  END $$`
+
+async function query(url: string, text: string): Promise<void> {
+  const client = new pg.Client(url)
+  await client.connect()
+  try {
+    await client.query(text)
+  } finally {
+    await client.end()
+  }
+}
