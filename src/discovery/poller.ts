@@ -8,18 +8,19 @@
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createPollHints } from './poll-hints.ts'
 import { createPollContext, type PollContext } from './poll-context.ts'
+import { createPollTurns } from './poll-turns.ts'
+import { createDue, few, type DueProject } from './poll-due.ts'
 import { createSingleton } from './singleton.ts'
 import { createSweep } from './poll-sweep.ts'
 import { lookAt } from './poll-project.ts'
 import { lookAtMine } from './poll-own-pipelines.ts'
-import { newEntry, openBook, type BookEntry, type PollBook } from './poll-book.ts'
+import { newEntry, openBook, type PollBook } from './poll-book.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Leases } from '../store/ports/leases.ts'
 import type { Log } from '../lib/log.ts'
 import type { DiscoveryRules } from './discovered-run.ts'
 import type { PlatformClient } from '../platform/rest/client.ts'
-import type { PlatformProject } from '../platform/rest/lists.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { Runs } from '../store/ports/runs.ts'
 import type { Selection } from '../processing/selection.ts'
@@ -68,12 +69,6 @@ export interface Poller extends Loop {
   hurry(project: string | undefined): void
 }
 
-const hour = 3_600_000
-/** A user's activity shows at most once an hour. */
-const activeWithin = 2 * hour
-const ranWithin = 14 * 24 * hour
-/** "Every few rounds". */
-const few = 5
 /** Of the budget, for rounds; the rest is left to enrichment and commands. */
 const share = 0.6
 /** Of a round, what the most urgent projects may take while others wait. */
@@ -88,8 +83,7 @@ export function createPoller(options: PollerOptions): Poller {
   const context: PollContext = createPollContext({ ...options, source: 'poller', signal: closing.signal })
   const counters = { rounds: 0, discovered: 0 }
   const lease = createSingleton('poller', leases, clock)
-  /** When a project, and its children, were last asked for, in rounds; and how often it failed since. */
-  const asked = new Map<BookEntry['project'], { round: number; children: number; failures: number }>()
+  const turns = createPollTurns(() => counters.rounds, interval)
   const hints = createPollHints()
   let book: PollBook | undefined
   /** Whether the round under way must end. */
@@ -105,7 +99,7 @@ export function createPoller(options: PollerOptions): Poller {
       lookback: options.lookback,
       isKnown: project => book?.get(project.id) !== undefined,
       look: async (project, since) => {
-        await look(newEntry(project.id, since, project.path), project)
+        await look({ entry: newEntry(project.id, since, project.path), facts: project })
         return !isEnding()
       },
     }),
@@ -129,109 +123,32 @@ export function createPoller(options: PollerOptions): Poller {
     }
   }
 
-  async function look(entry: BookEntry, facts?: PlatformProject): Promise<void> {
-    const { rounds } = counters
-    const before = asked.get(entry.project) ?? { round: -Infinity, children: -Infinity, failures: 0 }
-    const done = await trying(`project ${entry.path ?? entry.project}`, async () => {
+  async function look({ entry, facts }: DueProject): Promise<void> {
+    const { project } = entry
+    const done = await trying(`project ${entry.path ?? project}`, async () => {
       const read = await lookAt(entry, {
         context,
         put: async changed => book?.put(changed),
-        children: entry.ranAt > 0 && rounds - before.children >= few,
+        children: entry.ranAt > 0 && turns.areChildrenDue(project, few),
         facts,
       })
       counters.discovered += read.found
       if (read.found > 0) options.onFound()
-      asked.set(entry.project, { round: rounds, children: read.children ? rounds : before.children, failures: 0 })
+      turns.answered(project, read.children)
     })
-    if (!done) asked.set(entry.project, { ...before, round: rounds, failures: before.failures + 1 })
+    if (!done) turns.failed(project)
   }
 
-  /** Projects in which users did something of late. */
-  async function hinted(group: string): Promise<PlatformProject[]> {
-    const found: PlatformProject[] = []
-    await trying(`group ${group}`, async () => {
-      const activeAfter = context.now() - activeWithin
-      for await (const page of client.groupProjects(group, { activeAfter }, context.call)) {
-        context.observeTime(page.servedAt)
-        found.push(...page.items.filter(({ archived }) => !archived))
-      }
-    })
-    return found
-  }
-
-  /** A project that somebody else's pipeline named, if it is one of ours. */
-  async function named(id: number): Promise<PlatformProject | undefined> {
-    let found: PlatformProject | undefined
-    await trying(`project ${id}`, async () => {
-      const project = await client.project(id, context.call)
-      const ours = options.groups.some(group => project.path?.startsWith(`${group}/`) === true)
-      if (ours && !options.projects.includes(project.path ?? '')) found = project
-    })
-    return found
-  }
-
-  function isDue(project: BookEntry['project'], every: number): boolean {
-    const { round, failures } = asked.get(project) ?? { round: -Infinity, failures: 0 }
-    // What failed is asked ever more rarely, an hour apart at most.
-    const rest = failures < 2 ? every : Math.max(every, Math.min(hour / interval, 2 ** failures))
-    return counters.rounds - round >= rest
-  }
-
-  /** Every project that is due now, the longest unasked first. */
-  async function urgent(
-    open: PollBook,
-  ): Promise<Map<BookEntry['project'], { entry: BookEntry; facts?: PlatformProject }>> {
-    const first = context.now() - options.lookback
-    const due = new Map<BookEntry['project'], { entry: BookEntry; facts?: PlatformProject }>()
-    for (const project of options.projects) {
-      if (isDue(project, 1)) due.set(project, { entry: open.get(project) ?? newEntry(project, first, project) })
-    }
-    for (const group of options.groups) {
-      for (const facts of await hinted(group)) {
-        if (!isDue(facts.id, 1)) continue
-        due.set(facts.id, { entry: open.get(facts.id) ?? newEntry(facts.id, first, facts.path), facts })
-      }
-    }
-    for (const id of hints.take()) {
-      const known = open.get(id)
-      if (known !== undefined) due.set(id, { entry: known })
-      if (known !== undefined || options.groups.length === 0 || due.has(id)) continue
-      const facts = await named(id)
-      if (facts !== undefined) due.set(id, { entry: newEntry(id, first, facts.path), facts })
-    }
-    for (const entry of open.entries()) {
-      if (entry.active.length > 0 && isDue(entry.project, 1) && !due.has(entry.project))
-        due.set(entry.project, { entry })
-    }
-    return due
-  }
-
-  function ranLately(open: PollBook): { entry: BookEntry }[] {
-    const since = context.now() - ranWithin
-    const due = [...open.entries()].filter(({ project, ranAt }) => ranAt > since && isDue(project, few))
-    return due.map(entry => ({ entry }))
-  }
-
-  async function forgetIdle(open: PollBook): Promise<void> {
-    const named = new Set<BookEntry['project']>(options.projects)
-    for (const { project, ranAt, active } of [...open.entries()]) {
-      if (active.length > 0 || named.has(project) || ranAt > context.now() - ranWithin) continue
-      await open.drop(project)
-      asked.delete(project)
-    }
-  }
+  const due = createDue({ ...options, context, turns, hints, trying })
 
   /** A few projects at once, the longest unasked first, as long as the round's share lasts. */
-  async function lookAll(
-    projects: Iterable<{ readonly entry: BookEntry; readonly facts?: PlatformProject }>,
-    limit: number,
-  ): Promise<void> {
-    const roundOf = (project: BookEntry['project']): number => Math.max(0, asked.get(project)?.round ?? 0)
-    const queue = [...projects].sort((a, b) => roundOf(a.entry.project) - roundOf(b.entry.project))
+  async function lookAll(projects: readonly DueProject[], limit: number): Promise<void> {
+    const roundOf = ({ entry }: DueProject): number => turns.lastRound(entry.project)
+    const queue = projects.toSorted((a, b) => roundOf(a) - roundOf(b))
     const worker = async (): Promise<void> => {
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
         if (isEnding() || context.requests() >= limit) return
-        await look(next.entry, next.facts)
+        await look(next)
       }
     }
     await Promise.all(Array.from({ length: atOnce }, worker))
@@ -249,8 +166,8 @@ export function createPoller(options: PollerOptions): Poller {
       )
       options.onFound()
     }
-    await lookAll((await urgent(book)).values(), start + allowance * urgentShare)
-    await lookAll(ranLately(book), start + allowance)
+    await lookAll(await due.urgent(book), start + allowance * urgentShare)
+    await lookAll(due.ranLately(book), start + allowance)
     for (const sweep of sweeps) {
       if (isEnding()) break
       const left = Math.max(1, start + allowance - context.requests())
@@ -258,7 +175,7 @@ export function createPoller(options: PollerOptions): Poller {
         await sweep.go(left)
       })
     }
-    await forgetIdle(book)
+    await due.forgetIdle(book)
     log.debug({ requests: context.requests() - start, round: counters.rounds }, 'a round of polling')
   }
 
@@ -288,9 +205,7 @@ export function createPoller(options: PollerOptions): Poller {
       if (book?.get(projectId) === undefined) hints.remember(projectId)
     },
     hurry: project => {
-      for (const key of [...asked.keys()]) {
-        if (project === undefined || String(key) === project) asked.delete(key)
-      }
+      turns.forget(one => project === undefined || String(one) === project)
       loop.wake()
     },
     stop: async () => {

@@ -16,8 +16,8 @@ const shipped = path.join(root, 'dist', 'main.js')
 const sources = path.join(root, 'src', 'main.ts')
 /** What is loaded before the program and watches packages, or tells files by their names: a bundle has neither. */
 const watchesSources = /\/(kill-switch-postgres|starving)\.ts$/
-/** Compiled once for all daemons of all tests. */
-const compiled = path.join(root, 'node_modules', '.cache', 'tests-compiled')
+/** Compiled once for all processes of all tests: the value of NODE_COMPILE_CACHE. */
+export const compiled = path.join(root, 'node_modules', '.cache', 'tests-compiled')
 
 export interface LogLine {
   readonly level: number

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { compiled } from '../e2e/daemon.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { createKubernetesTarget } from '../../src/tokens/kubernetes-target.ts'
 import { rotateToken } from '../../src/tokens/rotation.ts'
@@ -42,7 +43,7 @@ function start(order: Partial<RotationOrder>): ChildProcess {
   const { url, otlpUrl, apiKey } = world.instance
   const whole: RotationOrder = { url, otlpUrl, apiKey, file: world.file, ...order }
   return spawn(process.execPath, [path.join(import.meta.dirname, 'rotating-process.ts')], {
-    env: { ...process.env, ROTATION_ORDER: JSON.stringify(whole) },
+    env: { ...process.env, NODE_COMPILE_CACHE: compiled, ROTATION_ORDER: JSON.stringify(whole) },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
 }

@@ -1,0 +1,109 @@
+// Which projects a round of polling is to read: the urgent ones, and those whose turn has come again.
+import { newEntry, type BookEntry, type PollBook } from './poll-book.ts'
+import type { PollContext } from './poll-context.ts'
+import type { PollHints } from './poll-hints.ts'
+import type { PollTurns } from './poll-turns.ts'
+import type { PlatformProject } from '../platform/rest/lists.ts'
+
+export interface DueOptions {
+  readonly context: PollContext
+  readonly turns: PollTurns
+  readonly hints: PollHints
+  /** Ids or full paths. */
+  readonly projects: readonly string[]
+  readonly groups: readonly string[]
+  /** How far a project that was never read is read back, ms. */
+  readonly lookback: number
+  /** Runs one request's worth of work and says what failed; then nothing is found. */
+  readonly trying: (subject: string, work: () => Promise<void>) => Promise<unknown>
+}
+
+export interface DueProject {
+  readonly entry: BookEntry
+  readonly facts?: PlatformProject
+}
+
+export interface Due {
+  /** Named by the operator, active of late, pointed to by hints, or with pipelines under way. */
+  urgent(book: PollBook): Promise<DueProject[]>
+  /** Those that ran anything lately and have not been asked for in the last few rounds. */
+  ranLately(book: PollBook): DueProject[]
+  /** Forgets who has not run anything for long, unless the operator named it. */
+  forgetIdle(book: PollBook): Promise<void>
+}
+
+const hour = 3_600_000
+/** A user's activity shows at most once an hour. */
+const activeWithin = 2 * hour
+const ranWithin = 14 * 24 * hour
+/** "Every few rounds". */
+export const few = 5
+
+export function createDue({ context, turns, hints, projects, groups, lookback, trying }: DueOptions): Due {
+  const { client } = context
+
+  /** Projects in which users did something of late. */
+  async function active(group: string): Promise<PlatformProject[]> {
+    const found: PlatformProject[] = []
+    await trying(`group ${group}`, async () => {
+      const activeAfter = context.now() - activeWithin
+      for await (const page of client.groupProjects(group, { activeAfter }, context.call)) {
+        context.observeTime(page.servedAt)
+        found.push(...page.items.filter(({ archived }) => !archived))
+      }
+    })
+    return found
+  }
+
+  /** A project that somebody else's pipeline named, if it is one of ours. */
+  async function hinted(id: number): Promise<PlatformProject | undefined> {
+    let found: PlatformProject | undefined
+    await trying(`project ${id}`, async () => {
+      const project = await client.project(id, context.call)
+      const ours = groups.some(group => project.path?.startsWith(`${group}/`) === true)
+      if (ours && !projects.includes(project.path ?? '')) found = project
+    })
+    return found
+  }
+
+  return {
+    urgent: async book => {
+      const first = context.now() - lookback
+      const due = new Map<BookEntry['project'], DueProject>()
+      for (const project of projects) {
+        if (turns.isDue(project, 1)) due.set(project, { entry: book.get(project) ?? newEntry(project, first, project) })
+      }
+      for (const group of groups) {
+        for (const facts of await active(group)) {
+          if (!turns.isDue(facts.id, 1)) continue
+          due.set(facts.id, { entry: book.get(facts.id) ?? newEntry(facts.id, first, facts.path), facts })
+        }
+      }
+      for (const id of hints.take()) {
+        const known = book.get(id)
+        if (known !== undefined) due.set(id, { entry: known })
+        if (known !== undefined || groups.length === 0 || due.has(id)) continue
+        const facts = await hinted(id)
+        if (facts !== undefined) due.set(id, { entry: newEntry(id, first, facts.path), facts })
+      }
+      for (const entry of book.entries()) {
+        if (entry.active.length > 0 && turns.isDue(entry.project, 1) && !due.has(entry.project))
+          due.set(entry.project, { entry })
+      }
+      return [...due.values()]
+    },
+    ranLately: book => {
+      const since = context.now() - ranWithin
+      const due = [...book.entries()].filter(({ project, ranAt }) => ranAt > since && turns.isDue(project, few))
+      return due.map(entry => ({ entry }))
+    },
+    forgetIdle: async book => {
+      const named = new Set<BookEntry['project']>(projects)
+      for (const { project, ranAt, active: underWay } of [...book.entries()]) {
+        if (underWay.length > 0 || named.has(project) || ranAt > context.now() - ranWithin) continue
+        await book.drop(project)
+        turns.forget(one => one === project)
+      }
+    },
+  }
+}
