@@ -49,6 +49,12 @@ export function wholeNumber(text: string): number {
   return number
 }
 
+/** For option parsers. */
+export function webAddress(text: string): string {
+  if (/^https?:\/\/./.test(text) && URL.canParse(text)) return text
+  throw new InvalidArgumentError('An http or https URL is needed.')
+}
+
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** `30s`, `10m`, `7d` → milliseconds, for option parsers. */

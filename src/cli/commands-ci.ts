@@ -1,6 +1,6 @@
 // The command line of what is used in CI jobs and for setting the platform up: `pipespan traceparent`, `pipespan hooks`.
-import { InvalidArgumentError, Option } from 'commander'
-import { example, misuse, wholeNumber, type CommandLine } from './command-line.ts'
+import { Option } from 'commander'
+import { example, misuse, webAddress, wholeNumber, type CommandLine } from './command-line.ts'
 import type { TraceparentOptions } from './traceparent.ts'
 
 export function addCiCommands(line: CommandLine): void {
@@ -66,9 +66,4 @@ async function ensure({ terminal, file }: CommandLine, options: EnsureOptions): 
 
 function several(value: string, before: readonly string[]): readonly string[] {
   return [...before, value]
-}
-
-function webAddress(text: string): string {
-  if (/^https?:\/\/./.test(text) && URL.canParse(text)) return text
-  throw new InvalidArgumentError('An http or https URL is needed.')
 }

@@ -7,13 +7,14 @@ import { addDeadLetterCommands } from './commands-dead-letters.ts'
 import { addInboxCommands } from './commands-inbox.ts'
 import { addStoreCommands } from './commands-store.ts'
 import { addTokenCommands } from './commands-tokens.ts'
-import { example, misuseCode, wholeNumber, type CommandLine } from './command-line.ts'
+import { durationMs, example, misuseCode, webAddress, wholeNumber, type CommandLine } from './command-line.ts'
 import { complain, exitCode, type Terminal } from './terminal.ts'
 import { environmentHelp } from '../config/environment-help.ts'
 import { Fault } from '../lib/fault.ts'
 import { Misconfigured, requireConfig } from './configuration.ts'
 import { profiles } from '../platform/profile.ts'
 import { version } from '../lib/version.ts'
+import type { TopOptions } from './top.ts'
 
 /** Runs the command line; answers the exit code. */
 export async function runProgram(args: readonly string[], terminal: Terminal = process): Promise<number> {
@@ -81,6 +82,23 @@ See what a webhook becomes:
       ),
     'pipespan doctor',
   ).addHelpText('after', '\nExit codes: 0 all is fine; 1 warnings; 2 failures.')
+
+  example(
+    program
+      .command('top')
+      .description('watch a running daemon: what runs, waits and fails; printed once where there is no terminal')
+      .option('--url <url>', 'the address of its pages (else that of the configuration)', webAddress)
+      .option('--every <duration>', 'between two looks', durationMs, 1_000)
+      .option('--json', 'print what the JSON API says, once', false)
+      .action(
+        answer(async (options: TopOptions) => {
+          const { config } = requireConfig(terminal, file())
+          return (await import('./top.ts')).top(terminal, options, config)
+        }),
+      ),
+    'pipespan top',
+    'pipespan top --url https://pipespan.example.com',
+  )
 
   example(
     program

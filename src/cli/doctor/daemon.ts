@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { Agent, request } from 'undici'
 import { Webhook } from 'standardwebhooks'
+import { localAddress } from '../local-address.ts'
 import { profiles, type ProfileName } from '../../platform/profile.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import { reportOf, type Finding } from './finding.ts'
@@ -15,7 +16,8 @@ const harmless = { event: 'Push Hook', body: '{"object_kind":"push"}' }
 
 export async function checkDaemon(config: Config<ProfileName>): Promise<Finding[]> {
   const report = reportOf('daemon')
-  const base = addressOf(config)
+  const scheme = config.tls.certFile === undefined ? 'http' : 'https'
+  const base = localAddress(config.listen, { scheme, basePath: config.basePath })
   // The certificate is for the name the platform uses, not for this machine's own.
   const dispatcher = new Agent({ connect: { timeout: patience, rejectUnauthorized: false } })
   const timeouts = { dispatcher, headersTimeout: patience, bodyTimeout: patience }
@@ -61,12 +63,6 @@ export async function checkDaemon(config: Config<ProfileName>): Promise<Finding[
   } finally {
     await dispatcher.close()
   }
-}
-
-function addressOf({ listen, tls, basePath }: Config): string {
-  const host = { '::': '[::1]', '0.0.0.0': '127.0.0.1' }[listen.host] ?? listen.host
-  const authority = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
-  return `${tls.certFile === undefined ? 'http' : 'https'}://${authority}:${listen.port}${basePath}`
 }
 
 function credentials({ webhook, platform }: Config<ProfileName>): Record<string, string> {

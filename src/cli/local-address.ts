@@ -1,0 +1,12 @@
+// Where a listener of the configuration is reached from this machine.
+import type { Config } from '../config/options.ts'
+
+/** Its base URL, without a slash at the end. One that listens at every address is asked by loopback. */
+export function localAddress(
+  { host, port }: Config['listen'],
+  { scheme, basePath }: { readonly scheme: 'http' | 'https'; readonly basePath: string },
+): string {
+  const name = { '::': '[::1]', '0.0.0.0': '127.0.0.1' }[host] ?? host
+  const authority = name.includes(':') && !name.startsWith('[') ? `[${name}]` : name
+  return `${scheme}://${authority}:${port}${basePath}`.replace(/\/$/, '')
+}

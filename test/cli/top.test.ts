@@ -1,0 +1,88 @@
+// `pipespan top` against a whole daemon with pages, and against whoever else may listen there.
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { freePorts } from '../../src/demo/daemon-process.ts'
+import { liveView, type LiveState } from '../../src/terminal/live-view.ts'
+import { openHouse, type House } from '../pages/house.ts'
+import { runProgram } from '../../src/cli/program.ts'
+
+const adminToken = 'an-admin-token-that-nobody-guesses'
+let house: House
+
+beforeAll(async () => {
+  house = await openHouse({ PIPESPAN_ADMIN_TOKEN: adminToken })
+  await house.live(['branch'], { families: 2 })
+})
+afterAll(async () => house.close())
+
+async function top(args: readonly string[], token: string | undefined = adminToken) {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  const env = { PIPESPAN_WEBHOOK_TOKEN: 'x', PIPESPAN_ADMIN_TOKEN: token }
+  const code = await runProgram(['top', ...args], { stdout, stderr, env })
+  stdout.end()
+  stderr.end()
+  return { code, out: await text(stdout), complaint: await text(stderr) }
+}
+
+it('prints once what runs, waits and fails where there is no terminal', async () => {
+  const { code, out } = await top(['--url', house.url])
+  expect(code).toBe(0)
+  expect(out).toContain(`Pipespan at ${house.url}`)
+  expect(out).toMatch(/default traces: closed, 0 pending, \d+ delivered/)
+  expect(out).toMatch(/LAST FINISHED\n {2}. \S+ #\d+/)
+  expect(out).not.toContain('\x1b')
+})
+
+it('prints what the JSON API says for scripts', async () => {
+  const { out } = await top(['--url', `${house.url}/`, '--json'])
+  expect(JSON.parse(out)).toMatchObject({ inbox: { waiting: 0 }, queues: [{ state: 'closed' }] })
+})
+
+it('says which token is missing', async () => {
+  const { code, complaint } = await top(['--url', house.url], 'another-token-that-is-long-enough')
+  expect(code).toBe(1)
+  expect(complaint).toBe(
+    `The daemon at ${house.url} does not take the admin token that is configured here. Set PIPESPAN_ADMIN_TOKEN as the daemon has it.\n`,
+  )
+})
+
+it('tells nobody from somebody else, and a page from other words', async () => {
+  const [port = 0] = await freePorts(1)
+  expect((await top(['--url', `http://127.0.0.1:${port}`])).complaint).toMatch(/^No daemon answers at .* Start it with/)
+  const foreign = async (answer: RequestListener): Promise<string> => {
+    const server = createServer(answer).listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await new Promise(resolve => server.once('listening', resolve))
+    return (await top(['--url', `http://127.0.0.1:${(server.address() as AddressInfo).port}`])).complaint
+  }
+  expect(await foreign((_, answer) => answer.end('<!doctype html><p>Welcome'))).toContain('200 with a web page.')
+  expect(await foreign((_, answer) => answer.end('{"running":'))).toContain('200 with JSON of another shape.')
+})
+
+it('cuts every line to the terminal, and lists to its height', () => {
+  const pipeline = {
+    project: 'group/\x1b[31mproject'.repeat(9),
+    pipelineId: 1,
+    status: 'running',
+    jobs: [],
+    failures: [],
+  }
+  const state: LiveState = {
+    notices: [{ level: 'problem', what: 'A destination does not answer.', remedy: 'Look at it.' }],
+    flow: { received: 1, attempts: 0 },
+    inbox: { waiting: 0, quarantined: 0 },
+    queues: [{ destination: 'default', signal: 'traces', state: 'open', pending: 3, dead: 1, counters: {} }],
+    active: 60,
+    running: Array.from({ length: 50 }, () => pipeline),
+    finished: Array.from({ length: 50 }, () => ({ ...pipeline, status: 'failed' })),
+  }
+  const lines = liveView(state, { from: 'here', now: 0, width: 60, height: 24, color: false }).split('\n')
+  expect(lines.length).toBeLessThanOrEqual(24)
+  expect(Math.max(...lines.map(line => line.length))).toBeLessThanOrEqual(60)
+  expect(lines.join('')).not.toMatch(/\p{C}/u)
+  expect(lines).toContain('! A destination does not answer. Look at it.')
+  expect(lines).toContain('  default traces: open, 3 pending, 0 delivered, 1 dead lette')
+})
