@@ -72,25 +72,16 @@ export class BackWriter {
   }
 
   /** Any whole number that fits 64 bits, in two's complement when negative (int64). */
-  int64(value: number): this {
-    if (value >= 0 && value < 0x1_0000_0000) return this.varint(value)
-    // Quotients by powers of two, and what they leave, are exact.
-    const high = Math.floor(value / 0x1000_0000)
-    return this.#halves(high, value - high * 0x1000_0000)
-  }
-
-  /** A 64-bit integer, in two's complement when negative (int64). */
-  bigint(value: bigint): this {
-    if (Number.isSafeInteger(Number(value))) return this.int64(Number(value))
-    return this.#halves(Number(value >> 28n), Number(value & 0xfff_ffffn))
-  }
-
-  /** `high` times 2^28 and `low` below it: groups of 7 bits, four at a time. */
-  #halves(high: number, low: number): this {
-    const top = Math.floor(high / 0x1000_0000)
-    if (top === 0) this.varint(high)
-    else this.varint(top & 0xff).#groups(high - top * 0x1000_0000)
-    return this.#groups(low)
+  int64(value: number | bigint): this {
+    if (value >= 0 && value <= Number.MAX_SAFE_INTEGER) {
+      const whole = Number(value)
+      const high = Math.floor(whole / 0x1000_0000)
+      return high === 0 ? this.varint(whole) : this.varint(high).#groups(whole - high * 0x1000_0000)
+    }
+    const bits = BigInt.asUintN(64, BigInt(value))
+    const top = Number(bits >> 56n)
+    const middle = Number((bits >> 28n) & 0xfff_ffffn)
+    return (top === 0 ? this.varint(middle) : this.varint(top).#groups(middle)).#groups(Number(bits & 0xfff_ffffn))
   }
 
   /** 28 bits of a varint that goes on. */

@@ -58,8 +58,7 @@ export const instant = kind<Millis>(
   value => String(BigInt(value) * 1_000_000n),
 )
 const truth = kind<boolean>(varint, (writer, tag, value) => writer.varint(value ? 1 : 0).varint(tag))
-const integer = kind<number>(varint, (writer, tag, value) => writer.int64(value).varint(tag))
-const wide = kind<bigint>(varint, (writer, tag, value) => writer.bigint(value).varint(tag))
+const integer = kind<number | bigint>(varint, (writer, tag, value) => writer.int64(value).varint(tag))
 
 /** What is empty is left out, as the official serializers do: false, no text, the enumerations' "unspecified". */
 export const bool = unlessEmpty(truth)
@@ -70,11 +69,10 @@ export const doubles = packed((writer, value) => writer.double(value))
 function writeValue(writer: BackWriter, value: AttributeValue): void {
   if (typeof value === 'string') string.write(writer, tagOf(1, delimited), value)
   else if (typeof value === 'boolean') truth.write(writer, tagOf(2, varint), value)
-  else if (typeof value === 'bigint') wide.write(writer, tagOf(3, varint), value)
   else if (value instanceof Double) double.write(writer, tagOf(4, fixed64), value.value)
   else if (typeof value === 'object') array.write(writer, tagOf(5, delimited), value)
-  else if (isInt64(value)) integer.write(writer, tagOf(3, varint), value)
-  else double.write(writer, tagOf(4, fixed64), value)
+  else if (typeof value === 'number' && !isInt64(value)) double.write(writer, tagOf(4, fixed64), value)
+  else integer.write(writer, tagOf(3, varint), value)
 }
 
 export const anyValue: Kind<AttributeValue> = embedded(writeValue, value => {
