@@ -244,7 +244,7 @@ const refusals: readonly Refusal[] = [
     why: 'there is nothing of that name to do with enforcement',
     args: () => ['enforcement', 'maybe'],
     code: 2,
-    says: 'Say status, on or off.',
+    says: "error: command-argument value 'maybe' is invalid for argument 'action'. Allowed choices are status, on, off.",
   },
 ]
 
