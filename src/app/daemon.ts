@@ -6,6 +6,7 @@ import { lookAt } from '../self-telemetry/look.ts'
 import { mergeRulesOf, selectionOf, snapshotterOf, startIntake, startSettling } from './processing.ts'
 import { startAdmin } from './admin.ts'
 import { startClockWatch, startMaintenance, startTrends } from './maintenance.ts'
+import { startJobReader } from './job-reader.ts'
 import { startEarly, type EarlyStart } from './early-start.ts'
 import { startSelfTelemetry } from './self-telemetry.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
@@ -62,13 +63,14 @@ export async function startDaemon({ config, log, clock = systemClock, early }: D
     const settleLoop = steps.add(startSettling(context, snapshotter))
     const intake = steps.add(startIntake(context, snapshotter, selection, rules))
     const parts = platform && steps.add(startPlatformParts(context, platform, selection, rules))
+    const inside = platform && steps.add(startJobReader(context, platform, outlets))
 
     steps.add(startMaintenance(context, outlets.queues))
     steps.add(startClockWatch(context))
     steps.add(startTrends(context))
 
     const counted = { ingress, intake, snapshotter, settleLoop, exporter, flush, store, budget: platform?.budget }
-    own.observe(async () => lookAt({ ...counted, ...parts }))
+    own.observe(async () => lookAt({ ...counted, ...parts, ...inside }))
     const shown = { ...counted, ...outlets, platform: parts }
     const adminUrl = steps.add(await startAdmin(context, shown, own, steps))
     const url = steps.add({ part: await begun.opened, ...acceptNothingMore })

@@ -1,7 +1,8 @@
 // Starts what processes accepted deliveries: intake, which merges them into runs, and the settle loop, which takes snapshots of runs.
 import { createIntake, type Intake } from '../processing/intake.ts'
 import { createPriceTable } from '../processing/price-table.ts'
-import { createSelection, type Selection } from '../processing/selection.ts'
+import { jobReadsBy, type JobReadRules } from '../processing/job-reads.ts'
+import { chooser, createSelection, type Selection } from '../processing/selection.ts'
 import { createSettleLoop, type SettleLoop } from '../processing/settle-loop.ts'
 import { createSnapshotter, type Snapshotter } from '../processing/take-snapshots.ts'
 import { normalizeInstance } from '../model/instance.ts'
@@ -35,6 +36,11 @@ export function mergeRulesOf(config: Config, enriches: boolean): MergeRules {
   return { settle, blockedAfter, silentAfter, staleAfter, enrichDeadline: enriches ? enrichDeadline : undefined }
 }
 
+/** Of which jobs the inside is read, and what of it. */
+export function jobReadRulesOf({ job }: Config): JobReadRules {
+  return { sections: job.sections, lines: job.logs, project: chooser(job.projects ?? [], []) }
+}
+
 export function snapshotterOf(
   { config, events }: Context,
   { queues, measure }: Pick<ExportParts, 'queues' | 'measure'>,
@@ -48,6 +54,7 @@ export function snapshotterOf(
     selection,
     to: queues,
     measure,
+    reads: enriches ? jobReadsBy(jobReadRulesOf(config)) : undefined,
     onSnapshot: () => events.pending.emit(),
   })
 }

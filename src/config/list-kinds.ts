@@ -33,6 +33,56 @@ export function someOf<const W extends string>(words: readonly W[]): Kind<readon
   }
 }
 
+/** Some of a few words, or `none`; `all` stands for the others. */
+export function noneOr<const W extends string>(words: readonly W[]): Kind<readonly W[]> {
+  const all = ['none', ...words]
+  const some = someOf(all)
+  const remedy = `Write none, or one or more of ${words.join(', ')}.`
+  return {
+    noun: `\`none\`, or a list of ${words.map(word => `\`${word}\``).join(', ')}`,
+    secret: false,
+    schema: listSchema({ enum: all }),
+    parse: raw => {
+      const items = some.parse(raw)
+      if ('wrong' in items) return { wrong: { ...items.wrong, remedy } }
+      const { value } = items
+      if (value.includes('none') && value.length > 1) return { wrong: { what: 'none stands beside others.', remedy } }
+      return { value: words.filter(word => value.includes(word)) }
+    },
+    show: items => (items.length === 0 ? 'none' : items.join(',')),
+  }
+}
+
+/** Regular expressions. A comma within brackets, or after a backslash, is part of its expression. */
+export const regularExpressions: Kind<readonly RegExp[]> = {
+  noun: 'a list of regular expressions',
+  secret: false,
+  schema: listSchema({ type: 'string' }),
+  parse: raw => {
+    const items = itemsOf(raw, splitPatterns)
+    if ('wrong' in items) return items
+    const read = items.value.map(expressionOf)
+    const bad = items.value.find((_, index) => read[index] === undefined)
+    if (bad === undefined) return { value: read.filter(one => one !== undefined) }
+    return {
+      wrong: {
+        what: `${quoted(bad)} is no regular expression, or one that matches nothing at all.`,
+        remedy: 'Write it as JavaScript does, without slashes around it; it must match at least one character.',
+      },
+    }
+  },
+  show: items => items.map(({ source }) => source).join(','),
+}
+
+function expressionOf(text: string): RegExp | undefined {
+  try {
+    const expression = new RegExp(text, 'gu')
+    return ''.search(expression) === -1 ? expression : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** Glob patterns as picomatch reads them. A comma within brackets, or after a backslash, is part of its pattern. */
 export const patterns: Kind<readonly string[]> = {
   noun: 'a list of patterns',

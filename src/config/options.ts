@@ -5,6 +5,7 @@ import { boolean, byteSize, duration, oneOf, path, text } from './plain-kinds.ts
 import { costOptions } from './cost-options.ts'
 import { destinations, observabilityOptions } from './destination-options.ts'
 import { enrichDeadline, platformOptions, pollingOptions } from './platform-options.ts'
+import { jobOptions, redact } from './job-options.ts'
 import { list } from './list-kinds.ts'
 import { listeningOptions } from './listening-options.ts'
 import { metricOptions, selfOptions } from './metric-options.ts'
@@ -104,6 +105,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       }),
     },
     'What is exported': selectionOptions,
+    'Inside of jobs': { job: jobOptions, redact },
     'How it looks': {
       traceIds: setting(oneOf(['instance', 'platform']), {
         variable: 'PIPESPAN_TRACE_IDS',

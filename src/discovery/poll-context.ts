@@ -2,7 +2,7 @@
 import { discover, type DiscoveryRules } from './discovered-run.ts'
 import { projectOfPipeline } from '../platform/rest/normalize.ts'
 import type { EnrichmentPriority } from '../store/ports/enrichment-queue.ts'
-import type { CallOptions } from '../platform/rest/request.ts'
+import type { CallOptions } from '../platform/rest/call.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PipelineListItem } from '../platform/rest/lists.ts'

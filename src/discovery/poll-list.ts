@@ -2,7 +2,7 @@
 //
 // A pipeline that changes moves to the list's end, and all behind it move up by one: whoever goes on with the next page by
 // its number misses one. So after each page the list is begun anew at the last time seen, which repeats some and skips none.
-import type { CallOptions } from '../platform/rest/request.ts'
+import type { CallOptions } from '../platform/rest/call.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Page } from '../platform/rest/pages.ts'
 import type { PipelineListItem } from '../platform/rest/lists.ts'

@@ -2,6 +2,7 @@
 // its shape, so that an upgraded daemon sends what an older one stored.
 import type { Millis } from './instant.ts'
 import { durationsByStage, type StageDurations } from './durations.ts'
+import type { JobInside } from './inside.ts'
 import type { JobView } from './job.ts'
 import type { PipelineFacts, ProjectFacts, RunKey } from './observation.ts'
 import type { TraceContext } from './run.ts'
@@ -60,14 +61,16 @@ export interface Chunk {
   readonly project: ProjectFacts
   /** From 1. */
   readonly attempt: number
-  /** From 1; supplements continue the attempt's numbers. */
+  /** From 1; what comes after the snapshot continues the attempt's numbers. */
   readonly number: number
-  readonly kind: 'attempt' | 'supplement'
+  /** `job`: what was read about the inside of a job. Such a chunk has an `inside`, and no jobs. */
+  readonly kind: 'attempt' | 'supplement' | 'job'
   readonly trace: TraceContext
   /** When the last observation before the snapshot was processed, on the store's clock: for measuring how long the export took from there. */
   readonly observedAt?: Millis | undefined
   readonly pipeline: PipelineSnapshot
   readonly jobs: readonly JobSnapshot[]
+  readonly inside?: JobInside | undefined
 }
 
 /** True for the one chunk of an attempt that carries the pipeline's span, log record and metrics. */

@@ -26,7 +26,8 @@ export function createSelection(options: SelectionOptions): Selection {
   return { project, pipeline: facts => ref(facts.ref) && source(facts.source) }
 }
 
-function chooser(include: readonly string[], exclude: readonly string[]): (text: string | undefined) => boolean {
+/** By patterns of paths or names; without any to include, all are. What is unknown is chosen. */
+export function chooser(include: readonly string[], exclude: readonly string[]): (text: string | undefined) => boolean {
   // Paths and refs have no hidden parts: `*` matches a leading dot, `**` any depth.
   const matches = (patterns: readonly string[]) => picomatch([...patterns], { dot: true })
   const included = include.length === 0 ? () => true : matches(include)

@@ -4,6 +4,7 @@ import { parentOf, traceContextOf, type Ancestor, type FamilyOptions } from '../
 import { plan, type SettleRules } from '../model/settle.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { Job } from '../model/job.ts'
+import type { JobReadWish } from '../store/ports/job-reads.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PendingChunk, RunChange, RunTiming, RunWork, StoredRun } from '../store/ports/runs.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
@@ -18,6 +19,8 @@ export interface SnapshotterOptions {
   readonly to: PendingChunk['to']
   /** What a chunk adds to its project's totals; without it no totals are kept. */
   readonly measure?: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
+  /** What is then to be read about the inside of a chunk's jobs; without it nothing is. */
+  readonly reads?: ((chunk: Chunk) => readonly JobReadWish[]) | undefined
   /** Called after a snapshot was committed: the exporter has something to send. */
   readonly onSnapshot: () => void
 }
@@ -91,7 +94,7 @@ export function createSnapshotter(options: SnapshotterOptions): Snapshotter {
 
 /** Takes snapshots until nothing more is due now; answers what to write, always with the time at which the run is due next. */
 function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, options: SnapshotterOptions): Decision {
-  const { rules, selection, to, measure } = options
+  const { rules, selection, to, measure, reads } = options
   let { run } = known
   let timing = boundedTiming(known.timing, now, rules)
   const jobs = new Map<number, Job>()
@@ -117,7 +120,9 @@ function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, optio
     }
     const { chunks } = next.snapshot
     const observedAt = known.timing.changedAt
-    if (to.length > 0) pending.push(...chunks.map(chunk => ({ chunk: { ...chunk, observedAt }, to })))
+    if (to.length > 0) {
+      pending.push(...chunks.map(chunk => ({ chunk: { ...chunk, observedAt }, to, reads: reads?.(chunk) })))
+    }
     if (measure !== undefined) totals.push(...chunks.flatMap(chunk => measure(chunk) ?? []))
   }
 }

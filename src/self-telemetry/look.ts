@@ -23,6 +23,8 @@ export interface Parts {
   readonly budget?: Pick<Budget, 'snapshot'> | undefined
   /** What uses the platform's API; undefined where nothing does. */
   readonly enricher?: Counting<NonNullable<Seen['enricher']>> | undefined
+  readonly jobReader?: Counting<NonNullable<Seen['jobReader']>> | undefined
+  readonly jobLogs?: Counting<NonNullable<Seen['jobLogs']>> | undefined
   readonly poller?: Counting<NonNullable<Seen['poller']>> | undefined
   readonly redelivery?: Counting<NonNullable<Seen['redelivery']>> | undefined
 }
@@ -47,6 +49,8 @@ export async function lookAt(parts: Parts): Promise<Seen> {
     queues: [...queues, ...parts.flush.status()],
     enricher: parts.enricher?.counters,
     poller: parts.poller?.counters,
+    jobReader: parts.jobReader?.counters,
+    jobLogs: parts.jobLogs?.counters,
     redelivery: parts.redelivery?.counters,
   }
 }

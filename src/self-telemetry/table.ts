@@ -1,6 +1,8 @@
 // Every metric of the daemon itself: name, type, unit, attributes, and where its value comes from.
 import type { BudgetSnapshot } from '../platform/rest/budget.ts'
 import type { EnricherCounters } from '../enrichment/enricher.ts'
+import type { JobReaderCounters } from '../enrichment/job-reader.ts'
+import type { LogCounters } from '../enrichment/read-log.ts'
 import type { InboxState } from '../store/ports/inbox.ts'
 import type { IntakeCounters } from '../processing/intake.ts'
 import type { ExportQueueStatus } from '../export/exporter.ts'
@@ -31,6 +33,8 @@ export interface Seen {
   /** Who asks the platform; undefined where nobody does. */
   readonly enricher?: Readonly<EnricherCounters> | undefined
   readonly poller?: Readonly<PollerCounters> | undefined
+  readonly jobReader?: Readonly<JobReaderCounters> | undefined
+  readonly jobLogs?: Readonly<LogCounters> | undefined
   readonly redelivery?: Readonly<RedeliveryCounters> | undefined
 }
 
@@ -141,6 +145,19 @@ export const observedMetrics = [
   { name: 'pipespan.enrichment.runs', type: 'counter', unit: '{run}', attributes: ['outcome'],
     says: 'Runs that were asked about at the platform: answered for (missed: silent ones whose end no webhook had reported), not known there any more, or asked in vain; most of the last are asked again.',
     seen: ({ enricher }) => entries({ ...enricher }, outcome => ({ outcome })) },
+  { name: 'pipespan.job.reads', type: 'counter', unit: '{job}', attributes: ['outcome'],
+    says: 'What was to be read about the inside of jobs: read, found empty or needless, read once more because it was not complete, refused by the platform, withheld because it refuses such requests, failed (most are tried again), or given up.',
+    seen: ({ jobReader }) => entries({ ...jobReader }, outcome => ({ outcome })) },
+  { name: 'pipespan.job.log.bytes', type: 'counter', unit: 'By', attributes: [],
+    says: 'Bytes of job logs that were read.', seen: ({ jobLogs }) => (jobLogs === undefined ? [] : [{ value: jobLogs.bytes }]) },
+  { name: 'pipespan.job.log.sections', type: 'counter', unit: '{section}', attributes: ['kept'],
+    says: 'Sections of job logs: exported, or more than a job may have.', seen: ({ jobLogs }) => kept(jobLogs?.sections, jobLogs?.sectionsOmitted) },
+  { name: 'pipespan.job.log.lines', type: 'counter', unit: '{line}', attributes: ['kept'],
+    says: 'Lines of job logs: exported, or left out between the beginning and the end.', seen: ({ jobLogs }) => kept(jobLogs?.lines, jobLogs?.linesOmitted) },
+  { name: 'pipespan.job.log.cut', type: 'counter', unit: '{log}', attributes: ['reason'],
+    says: 'Job logs of which not all was exported: longer than is read of one (`size`), or of no line because they show the variables of the job (`debug_trace`).',
+    seen: ({ jobLogs }) => (jobLogs === undefined ? [] : [
+      { value: jobLogs.cut, attributes: { reason: 'size' } }, { value: jobLogs.debugTraces, attributes: { reason: 'debug_trace' } }]) },
   { name: 'pipespan.poller.rounds', type: 'counter', unit: '{round}', attributes: [],
     says: 'Rounds of polling.', seen: ({ poller }) => (poller === undefined ? [] : [{ value: poller.rounds }]) },
   { name: 'pipespan.poller.requests', type: 'counter', unit: '{request}', attributes: [],
@@ -182,6 +199,14 @@ export const ownMetrics: readonly (ObservedMetric | RecordedMetric)[] = [
 
 function queueOf({ destination, signal }: ExportQueueStatus): { destination: string; signal: string } {
   return { destination, signal }
+}
+
+function kept(yes: number | undefined, no: number | undefined): SeenPoint[] {
+  if (yes === undefined || no === undefined) return []
+  return [
+    { value: yes, attributes: { kept: 'true' } },
+    { value: no, attributes: { kept: 'false' } },
+  ]
 }
 
 function entries(

@@ -10,7 +10,8 @@ import { notBlank } from './mapping/row.ts'
 import { pipelineAttributes } from './mapping/pipeline.ts'
 import { resourceAttributesOf, resourceWith } from './resource.ts'
 import { schemaUrl } from './mapping/semconv.ts'
-import { scope } from './otlp/scope.ts'
+import { insideRecords } from './inside.ts'
+import { scopeOf } from './otlp/scope.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import type { LogRecord, ResourceLogs } from './otlp/messages.ts'
 import type { Millis } from '../model/instant.ts'
@@ -21,14 +22,15 @@ export function toLogs(chunk: Chunk, settings: TelemetrySettings): ResourceLogs 
   const logRecords = toRecords(chunk, settings)
   if (logRecords.length === 0) return undefined
   const resource = resourceWith(resourceAttributesOf(chunk, settings))
-  return { resource, scopeLogs: [{ scope, logRecords, schemaUrl }], schemaUrl }
+  return { resource, scopeLogs: [{ scope: scopeOf(chunk), logRecords, schemaUrl }], schemaUrl }
 }
 
 /**
- * The records of a chunk: the pipeline's first, where the chunk carries it, then the jobs' by start and id. What has no span
- * for want of any instant has no record either.
+ * The records of a chunk: the pipeline's first, where the chunk carries it, then the jobs' by start and id; or what is inside of a job.
+ * What has no span for want of any instant has no record either.
  */
 export function toRecords(chunk: Chunk, settings: TelemetrySettings): LogRecord[] {
+  if (chunk.inside !== undefined) return insideRecords(chunk, chunk.inside, settings)
   const traceId = traceIdOf(chunk.trace, chunk.key.instance)
   const times = carriesPipeline(chunk) ? pipelineTimes(chunk) : undefined
   const subjectOf = jobSubjects(chunk)

@@ -1,6 +1,7 @@
 // A span as people are shown it: with instants and attributes that are plain numbers.
 import { plainAttributes } from './otlp/attribute.ts'
-import { spanKinds, statusCodes, toSpans } from './traces.ts'
+import { spanKinds, statusCodes } from './span-words.ts'
+import { toSpans } from './traces.ts'
 import type { Attributes } from '@opentelemetry/api'
 import type { Chunk } from '../model/chunk.ts'
 import type { Millis } from '../model/instant.ts'

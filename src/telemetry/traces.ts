@@ -1,5 +1,5 @@
 // How a pipeline looks as a trace: one span for it, one for each of its jobs and bridges.
-import { SpanKind, TraceFlags, type SpanContext } from '@opentelemetry/api'
+import type { SpanContext } from '@opentelemetry/api'
 import { attributesOf, type AttributeStyle } from './attributes.ts'
 import { cut, defaultValueLengthLimit } from './attribute-policy.ts'
 import { carriesPipeline, type Chunk } from '../model/chunk.ts'
@@ -20,7 +20,9 @@ import { pipelineAttributes, pipelineOutcome } from './mapping/pipeline.ts'
 import { pipelineTimes, timedJobs, type SpanTimes } from './span-time.ts'
 import { resourceAttributesOf, resourceWith } from './resource.ts'
 import { CICD_PIPELINE_ACTION_NAME_VALUE_RUN, schemaUrl } from './mapping/semconv.ts'
-import { scope } from './otlp/scope.ts'
+import { flagsOf, spanKinds, statusCodes } from './span-words.ts'
+import { insideSpans } from './inside.ts'
+import { scopeOf } from './otlp/scope.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import type { Link, ResourceSpans, Span, SpanStatus } from './otlp/messages.ts'
 import type { Status } from '../model/status.ts'
@@ -30,14 +32,15 @@ export function toTraces(chunk: Chunk, settings: TelemetrySettings): ResourceSpa
   const spans = toSpans(chunk, settings)
   if (spans.length === 0) return undefined
   const resource = resourceWith(resourceAttributesOf(chunk, settings))
-  return { resource, scopeSpans: [{ scope, spans, schemaUrl }], schemaUrl }
+  return { resource, scopeSpans: [{ scope: scopeOf(chunk), spans, schemaUrl }], schemaUrl }
 }
 
 /**
- * The spans of a chunk: the pipeline's first, where the chunk carries it, then the jobs' by start and id. A span for which no
- * instant at all is known cannot be placed in time and is left out.
+ * The spans of a chunk: the pipeline's first, where the chunk carries it, then the jobs' by start and id; or what is inside of a job. A
+ * span for which no instant at all is known cannot be placed in time and is left out.
  */
 export function toSpans(chunk: Chunk, settings: TelemetrySettings): Span[] {
+  if (chunk.inside !== undefined) return insideSpans(chunk, chunk.inside, settings)
   const style = styleOf(chunk, settings)
   const traceId = traceIdOf(chunk.trace, chunk.key.instance)
   const pipeline = contextOf(traceId, pipelineSpanId(chunk))
@@ -54,9 +57,6 @@ export function pipelineSpanName({ key, pipeline }: Chunk, style: TelemetrySetti
   const action = CICD_PIPELINE_ACTION_NAME_VALUE_RUN
   return name === undefined ? action : `${action} ${name}`.toWellFormed()
 }
-
-/** The protocol's kinds begin with an "unspecified" that the API does not have. */
-export const spanKinds = { pipeline: SpanKind.SERVER + 1, job: SpanKind.INTERNAL + 1 } as const
 
 function pipelineSpan(
   chunk: Chunk,
@@ -116,14 +116,6 @@ function toLink({ type, context }: SpanLink, style: AttributeStyle): Link {
     flags: flagsOf(context),
   }
 }
-
-/** What is exported is sampled. Beside that: that it is known whether the other span is remote, and whether it is. */
-function flagsOf(other: SpanContext | undefined): number {
-  return TraceFlags.SAMPLED | 0x100 | (other?.isRemote === true ? 0x200 : 0)
-}
-
-/** StatusCode of the protocol. */
-export const statusCodes = { unset: 0, ok: 1, error: 2 } as const
 
 /** A status's message is no attribute, and has the length of a long one. */
 function refusalOf({ pipeline }: Chunk): string | undefined {

@@ -6,6 +6,7 @@ import { postgresBenches } from './benches.ts'
 import { damageExercise } from './damage-exercise.ts'
 import { exercise } from './exercise.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { jobReadsExercise } from './job-reads-exercise.ts'
 import { pruningExercise } from './pruning-exercise.ts'
 import { toldExercise } from './restored-jobs-exercise.ts'
 import { settlerExercise } from './settler-exercise.ts'
@@ -31,6 +32,7 @@ pruningExercise('PostgreSQL', bench)
 toldExercise('PostgreSQL', bench)
 totalsExercise('PostgreSQL', bench)
 askingExercise('PostgreSQL', bench)
+jobReadsExercise('PostgreSQL', bench)
 settlerExercise('PostgreSQL', bench)
 damageExercise('PostgreSQL', bench)
 viewsExercise('PostgreSQL', bench)

@@ -7,6 +7,7 @@ import { askingExercise } from './enrichment-queue-exercise.ts'
 import { sqliteBench } from './benches.ts'
 import { damageExercise } from './damage-exercise.ts'
 import { exercise, delivery } from './exercise.ts'
+import { jobReadsExercise } from './job-reads-exercise.ts'
 import { pruningExercise } from './pruning-exercise.ts'
 import { toldExercise } from './restored-jobs-exercise.ts'
 import { settlerExercise } from './settler-exercise.ts'
@@ -23,6 +24,7 @@ askingExercise('SQLite', sqliteBench)
 settlerExercise('SQLite', sqliteBench)
 damageExercise('SQLite', sqliteBench)
 viewsExercise('SQLite', sqliteBench)
+jobReadsExercise('SQLite', bench)
 
 describe('an SQLite file', () => {
   let folder: string

@@ -11,7 +11,7 @@ import { reasonOf } from '../../lib/fault.ts'
 import { silentLog } from '../../lib/log.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { version } from '../../lib/version.ts'
-import type { CallOptions } from '../../platform/rest/request.ts'
+import type { CallOptions } from '../../platform/rest/call.ts'
 import type { Config } from '../../config/options.ts'
 import type { SharedStore } from '../../store/ports/store.ts'
 

@@ -4,8 +4,10 @@ import { z } from 'zod'
 import { ConfigError } from '../../lib/fault.ts'
 import { normalizeInstance } from '../../model/instance.ts'
 import { connectRules, directDispatcher, type DispatcherFactory } from './connection.ts'
+import { createJobLogReader, type JobLogOptions, type JobLogRead } from './job-log.ts'
 import { createReader, type ListOptions } from './read.ts'
-import { createRequester, type CallOptions, type Change, type RetryRules } from './request.ts'
+import { createRequester, type Change } from './request.ts'
+import type { CallOptions, RetryRules } from './call.ts'
 import { PlatformError } from './platform-error.ts'
 import { segmentOf, type ResourceId } from './query.ts'
 import { traceparentIn } from './variables.ts'
@@ -110,6 +112,8 @@ export interface PlatformClient {
     query: { readonly status?: DeliveryStatus | number | undefined },
     options: ListOptions,
   ): Pages<HookDelivery>
+  /** A job's log, from its beginning. */
+  jobLog(project: ResourceId, jobId: number, options: JobLogOptions): Promise<JobLogRead>
   /** Ends every request under way. */
   close(): Promise<void>
 }
@@ -150,6 +154,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     log: options.log,
   })
   const { one, pages, change } = createReader(base, requester, options.log)
+  const readJobLog = createJobLogReader(requester)
   return {
     instance,
     ownPipelines: ({ source, createdAfter }, call) =>
@@ -202,6 +207,8 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
       change(`${hooksPath(owner)}/${hookId}`, restHook, call, { method: 'PUT', ...wireHook(wish) }),
     hookDeliveries: (owner, hookId, { status }, call) =>
       pages(`${hooksPath(owner)}/${hookId}/events`, restDelivery, call, { status }),
+    jobLog: (project, jobId, call) =>
+      readJobLog(new URL(`${base}/projects/${segmentOf(project)}/jobs/${segmentOf(jobId)}/trace`), call),
     close: () => requester.close(),
   }
 }

@@ -9,6 +9,8 @@ export interface Said {
   readonly said?: string | undefined
   /** The `error` of a JSON body when it is a single word. */
   readonly code?: string | undefined
+  /** Its own words stood under `error`: the API as a whole refuses, or has no such endpoint, whatever was asked for. */
+  readonly isOfTheApi?: boolean | undefined
   /** A web page: it comes from a proxy or from the wrong address. */
   readonly isPage: boolean
 }
@@ -29,7 +31,8 @@ export function saidBy(body: string, contentType: string | undefined, secrets: r
   const { message, error, error_description: description } = json as Record<string, unknown>
   const said = message ?? (typeof description === 'string' ? `${flat(error)}: ${description}` : error)
   const code = typeof error === 'string' && /^\w+$/.test(error) ? error : undefined
-  return { said: shorten(flat(said ?? json), secrets), code, isPage: false }
+  const isOfTheApi = message === undefined && error !== undefined
+  return { said: shorten(flat(said ?? json), secrets), code, isOfTheApi, isPage: false }
 }
 
 export function isPage(body: string, contentType: string | undefined): boolean {

@@ -1,5 +1,6 @@
 // The messages of every error of a request: what is wrong, by what came back, and the remedy for it.
 import { redact } from '../../lib/redaction.ts'
+import type { Said } from './error-body.ts'
 import { PlatformError, type PlatformErrorKind } from './platform-error.ts'
 
 interface Refusal {
@@ -12,11 +13,7 @@ const wrongAddress =
   'Check PIPESPAN_PLATFORM_URL: it must be the address of the platform itself, without /api/v4, and no proxy or login page may stand before it.'
 
 /** The error for an answer with an error status. `said` is from `saidBy`. */
-export function errorOfStatus(
-  status: number,
-  endpoint: string,
-  answer: { readonly said?: string | undefined; readonly code?: string | undefined; readonly isPage: boolean },
-): PlatformError {
+export function errorOfStatus(status: number, endpoint: string, answer: Said): PlatformError {
   const { kind, what, remedy } = refusalOf(status, answer, endpoint.startsWith('GET ') ? 'read' : 'change')
   const words = answer.said === undefined ? '' : `: "${answer.said}"`
   return new PlatformError({
@@ -27,6 +24,7 @@ export function errorOfStatus(
     endpoint,
     said: answer.said,
     code: answer.code,
+    isOfTheApi: answer.isOfTheApi,
   })
 }
 
@@ -129,6 +127,16 @@ export function errorOfNoApi(status: number, endpoint: string, said: string | un
     status,
     endpoint,
     said,
+  })
+}
+
+/** The platform's answer led to a storage, and that refused. */
+export function errorOfStorage(status: number, endpoint: string): PlatformError {
+  return new PlatformError({
+    kind: 'unavailable',
+    what: `Where the platform keeps it, it cannot be fetched (${status} after a redirect from ${endpoint}).`,
+    remedy: "It is asked for again by itself; if it lasts, look at the platform's object storage and its clock.",
+    endpoint,
   })
 }
 

@@ -82,7 +82,12 @@ function valuesIn(chunk: Uint8Array): number {
   return values
 }
 
-function failureOf(error: unknown, late: boolean, limits: ExchangeLimits): Exchange {
+/** Why there is no answer, by what was thrown. `late`: its deadline had passed. */
+export function failureOf(
+  error: unknown,
+  late: boolean,
+  limits: Pick<ExchangeLimits, 'answerMs'>,
+): Extract<Exchange, { readonly outcome: 'network' | 'timeout' }> {
   const code = codeOf(error)
   if (late) return { outcome: 'timeout', reason: `no answer within ${limits.answerMs} ms`, certificate: false }
   if (code !== undefined && /TIMEOUT|ETIMEDOUT/.test(code)) {
@@ -101,7 +106,7 @@ function codeOf(error: unknown): string | undefined {
   return code ?? codeOf(error.cause)
 }
 
-function flatHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+export function flatHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [
       name.toLowerCase(),

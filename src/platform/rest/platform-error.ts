@@ -40,6 +40,8 @@ export interface PlatformErrorFacts {
   readonly said?: string | undefined
   /** The machine-readable `error` of the answer's body, e.g. `insufficient_scope`. */
   readonly code?: string | undefined
+  /** The API as a whole refuses, or has no such endpoint, whatever was asked for. */
+  readonly isOfTheApi?: boolean | undefined
 }
 
 /** The platform's API cannot be reached, refuses, or answers what is no answer. Never holds a token. */
@@ -49,6 +51,7 @@ export class PlatformError extends Fault {
   readonly endpoint: string | undefined
   readonly said: string | undefined
   readonly code: string | undefined
+  readonly isOfTheApi: boolean
 
   constructor(facts: PlatformErrorFacts) {
     super(facts.what, facts.remedy)
@@ -57,6 +60,7 @@ export class PlatformError extends Fault {
     this.endpoint = facts.endpoint
     this.said = facts.said
     this.code = facts.code
+    this.isOfTheApi = facts.isOfTheApi === true
   }
 
   /** True for what is likely to pass by itself: worth trying again later. */

@@ -5,7 +5,8 @@ import { encodeQuery, type Query } from './query.ts'
 import { nextLink, type Page } from './pages.ts'
 import { servedAt } from './rate-limit.ts'
 import type { Log } from '../../lib/log.ts'
-import type { CallOptions, Change, Requester, RestAnswer } from './request.ts'
+import type { CallOptions } from './call.ts'
+import type { Change, Requester, RestAnswer } from './request.ts'
 
 /** The greatest page the platform serves (REST document, "Limits"). */
 const perPage = 100

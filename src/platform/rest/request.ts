@@ -9,51 +9,19 @@
 // What changes something at the platform is sent once for each 429 and 401, and never again where its outcome is not known:
 // its caller looks at what is there.
 import PQueue from 'p-queue'
-import type { Dispatcher } from 'undici'
-import { backoff, type BackoffOptions } from '../../lib/backoff.ts'
+import { backoff } from '../../lib/backoff.ts'
 import { redact } from '../../lib/redaction.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { Log } from '../../lib/log.ts'
 import { budgetFactsOf } from './rate-limit.ts'
 import { createMoves } from './moved.ts'
-import { credentialHeaders, trimToken, type TokenType } from './credentials.ts'
+import { credentialHeaders, trimToken } from './credentials.ts'
 import type { PlatformError } from './platform-error.ts'
 import { errorOfAnswer, errorOfConnection, errorOfMovedChange, errorOfNoApi } from './error-messages.ts'
-import { exchange, type ExchangeLimits, type Method } from './exchange.ts'
+import { createStreamer, type StreamOptions } from './streamer.ts'
+import { exchange, type Method } from './exchange.ts'
 import { judge } from './judge.ts'
-import type { Budget, Priority } from './budget.ts'
-
-export interface RetryRules extends BackoffOptions {
-  /** Sends of one request that may fail for the network or a 5xx. */
-  readonly tries: number
-  /** Sends of one request that may end in a 429. */
-  readonly refusals: number
-}
-
-export interface RequesterOptions {
-  readonly dispatcher: Dispatcher
-  /** Asked for every request: the file that holds it may change. */
-  readonly token: () => string | undefined
-  readonly tokenType: TokenType
-  readonly userAgent: string
-  readonly budget: Budget
-  /** Requests of one priority that are under way at once. */
-  readonly concurrency: number
-  readonly limits: ExchangeLimits
-  readonly retry: RetryRules
-  /** Path of the API's base, which errors leave out of the endpoint. */
-  readonly basePath: string
-  readonly clock: Clock
-  readonly log: Log
-}
-
-export interface CallOptions {
-  readonly priority: Priority
-  /** Ends waiting and sending; the call then rejects with its reason. */
-  readonly signal?: AbortSignal | undefined
-  /** Called whenever the budget has let the request pass: a deadline for the platform's answer starts here, not before. */
-  readonly onSend?: (() => void) | undefined
-}
+import type { CallOptions, RequesterOptions } from './call.ts'
+import type { Priority } from './budget.ts'
+import type { Streamed } from './stream.ts'
 
 export interface RestAnswer {
   readonly json: unknown
@@ -78,6 +46,11 @@ export interface Requester {
   get(url: URL, options: CallOptions): Promise<RestAnswer>
   /** Likewise. After `network`, `timeout` or `unavailable` it is not known whether the change was made. */
   change(url: URL, change: Change, options: CallOptions): Promise<RestAnswer>
+  /**
+   * What `read` makes of an answer that it reads as it comes. A request that was not answered is sent again as any other; an answer that
+   * breaks off is not: `read` rejects then.
+   */
+  stream<T>(url: URL, options: StreamOptions, read: (answer: Streamed) => Promise<T>): Promise<T>
   /** Ends everything under way. */
   close(): Promise<void>
 }
@@ -93,7 +66,7 @@ export function createRequester(options: RequesterOptions): Requester {
   const closing = new AbortController()
   // A queue for each priority: a backfill that waits for its budget holds no place that enrichment needs.
   const queue = () => new PQueue({ concurrency: options.concurrency })
-  const queues: Record<Priority, PQueue> = { enrich: queue(), poll: queue(), backfill: queue() }
+  const queues: Record<Priority, PQueue> = { enrich: queue(), poll: queue(), backfill: queue(), inside: queue() }
   let pausedUntil = 0
 
   async function send(url: URL, change: Change | undefined, call: CallOptions, signal: AbortSignal, refusals: number) {
@@ -116,16 +89,20 @@ export function createRequester(options: RequesterOptions): Requester {
       { endpoint: endpointOf(method, url), status, ms: now - sentAt, priority: call.priority },
       'platform request',
     )
-    if (outcome.outcome === 'answer') {
-      const facts = budgetFactsOf(outcome.status, outcome.headers, now, backoff(refusals + 1, retry))
-      // Most answers have no rate limit headers: then the budget need not be written.
-      if (Object.keys(facts).length > 0) await budget.observed(facts)
-      if (facts.pause !== undefined && now + facts.pause > pausedUntil) {
-        if (pausedUntil <= now) log.warn({ pauseMs: facts.pause }, 'the platform asks for a pause: all requests wait')
-        pausedUntil = now + facts.pause
-      }
-    }
+    if (outcome.outcome === 'answer') await answered(outcome.status, outcome.headers, refusals)
     return { outcome, token }
+  }
+
+  /** Hands the budget what an answer's headers have for it. */
+  async function answered(status: number, headers: Streamed['headers'], refusals: number): Promise<void> {
+    const now = clock.now()
+    const facts = budgetFactsOf(status, headers, now, backoff(refusals + 1, retry))
+    // Most answers have no rate limit headers: then the budget need not be written.
+    if (Object.keys(facts).length > 0) await budget.observed(facts)
+    if (facts.pause !== undefined && now + facts.pause > pausedUntil) {
+      if (pausedUntil <= now) log.warn({ pauseMs: facts.pause }, 'the platform asks for a pause: all requests wait')
+      pausedUntil = now + facts.pause
+    }
   }
 
   /** One try: until there is an answer that is no move. */
@@ -198,15 +175,17 @@ export function createRequester(options: RequesterOptions): Requester {
     return `${method} ${url.pathname.startsWith(basePath) ? url.pathname.slice(basePath.length) : url.pathname}`
   }
 
-  async function queued(url: URL, change: Change | undefined, call: CallOptions): Promise<RestAnswer> {
+  async function queued<T>(call: CallOptions, send: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const signal = call.signal === undefined ? closing.signal : AbortSignal.any([call.signal, closing.signal])
     signal.throwIfAborted()
-    return queues[call.priority].add(() => persist(url, change, call, signal), { signal })
+    return queues[call.priority].add(() => send(signal), { signal })
   }
 
+  const streamed = createStreamer(options, { moves, endpointOf: url => endpointOf('GET', url), answered })
   return {
-    get: (url, call) => queued(url, undefined, call),
-    change: (url, change, call) => queued(url, change, call),
+    get: (url, call) => queued(call, signal => persist(url, undefined, call, signal)),
+    change: (url, change, call) => queued(call, signal => persist(url, change, call, signal)),
+    stream: (url, call, read) => queued(call, signal => streamed(url, call, signal, read)),
     close: async () => {
       closing.abort(new Error('the platform client was closed'))
       await dispatcher.destroy()

@@ -1,6 +1,7 @@
 // Runs and their snapshots: one verb to change them, under a lock, together with what becomes pending, in one transaction.
 import type { EnrichmentChange } from './enrichment-queue.ts'
 import type { Chunk } from '../../model/chunk.ts'
+import type { JobReadKey, JobReadWish } from './job-reads.ts'
 import type { Job } from '../../model/job.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
@@ -32,6 +33,8 @@ export interface StoredRun {
 export interface PendingChunk {
   readonly chunk: Chunk
   readonly to: readonly { readonly destination: string; readonly signal: Signal }[]
+  /** What is then to be read about the inside of its jobs. */
+  readonly reads?: readonly JobReadWish[] | undefined
 }
 
 export const signals = ['traces', 'metrics', 'logs'] as const
@@ -56,6 +59,8 @@ export interface RunWork {
   readonly jobs: 'all' | readonly number[]
   /** Set when a source reports something: stored with the time of its first report. */
   readonly source?: SourceName | undefined
+  /** What was read, and is removed with this: where it is no longer to be read, somebody else did it, and `decide` is not called. */
+  readonly read?: JobReadKey | undefined
   /** Pure and synchronous; may be called again when the run changed meanwhile. Undefined: nothing to write. */
   readonly decide: (known: StoredRun | undefined, now: Millis) => RunChange | undefined
 }

@@ -4,6 +4,7 @@ import type { Outbox } from './outbox.ts'
 import type { Inbox, SharedInbox } from './inbox.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
+import type { JobReads } from './job-reads.ts'
 import type { Leases } from './leases.ts'
 import type { Pruning } from './pruning.ts'
 import type { Repositories } from './repository.ts'
@@ -30,6 +31,7 @@ export interface Store {
   readonly runs: Runs
   readonly outbox: Outbox
   readonly enrichment: EnrichmentQueue
+  readonly jobReads: JobReads
   readonly repositories: Repositories
   readonly leases: Leases
   readonly counters: Counters

@@ -66,7 +66,7 @@ export interface Views {
   find(projectId: number, pipelineId: number, instance?: string): Promise<StoredRun | undefined>
   /** The runs that this one triggered. */
   children(key: RunKey): Promise<readonly StoredRun[]>
-  /** All snapshots of a run, in order. */
+  /** All snapshots of a run, in order; not what was read about the inside of its jobs. */
   chunks(key: RunKey): Promise<readonly Chunk[]>
   /** Its outbox entries, in order. */
   outboxOf(key: RunKey): Promise<readonly ExportState[]>

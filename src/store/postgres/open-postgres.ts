@@ -5,6 +5,7 @@ import { openDatabase, type DatabaseOptions } from './database.ts'
 import { enrichmentQueue } from '../sql/enrichment-queue.ts'
 import { postgresOutbox } from './outbox.ts'
 import { postgresInbox } from './inbox.ts'
+import { jobReads } from '../sql/job-reads.ts'
 import { postgresRepositories } from './key-value.ts'
 import { postgresPruning } from './pruning.ts'
 import { totals } from '../sql/totals.ts'
@@ -32,6 +33,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     runs: postgresRuns(db),
     outbox: postgresOutbox(db),
     enrichment: enrichmentQueue(sql),
+    jobReads: jobReads(sql),
     ...postgresRepositories(db),
     pruning: postgresPruning(maintenance, options.maxSize),
     tables: postgresTables(maintenance),

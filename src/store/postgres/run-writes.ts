@@ -11,11 +11,12 @@ import {
   runColumns,
   runValues,
 } from '../sql/run-writes.ts'
+import { insertJobReads, wishValues } from '../sql/job-reads.ts'
 import { jobWrites, keyOf, type JobWrites } from '../sql/run-rows.ts'
 import { idOf, nameOf } from './run-rows.ts'
 import { number, record } from '../sql/columns.ts'
 import { textList, textsOf } from './text-lists.ts'
-import type { RunChange, StoredRun } from '../ports/runs.ts'
+import type { PendingChunk, RunChange, StoredRun } from '../ports/runs.ts'
 
 /** One run's change, and what of its jobs is to be written. */
 export interface Written {
@@ -78,16 +79,19 @@ export async function writeJobs(session: Session, changes: readonly Written[], i
   await session.query(insertJob, values)
 }
 
-const chunkTypes = ['bigint', 'int', 'int', 'bigint', 'bigint', 'bigint'] as const
+const chunkTypes = ['bigint', 'int', 'int', 'bigint', 'bigint', 'bigint', 'bigint'] as const
 const insertChunk = `
-  ${insertChunks(`SELECT * FROM unnest(${chunkTypes.map((type, at) => `$${at + 1}::${type}[]`).join(', ')}, ${textsOf('$7')})`)}
+  ${insertChunks(`SELECT * FROM unnest(${chunkTypes.map((type, at) => `$${at + 1}::${type}[]`).join(', ')}, ${textsOf('$8')})`)}
   RETURNING id, run_id, attempt, number`
 const insertEntry = insertOutboxEntries(`
   SELECT c, s, d, 'pending', $4::bigint, $4::bigint FROM ${unnest(['bigint', 'text', 'text'])} AS o (c, s, d)`)
 
+const insertRead = insertJobReads(`
+  SELECT c, j, w, $4::bigint, $4::bigint FROM ${unnest(['bigint', 'bigint', 'text'])} AS r (c, j, w)`)
+
 const place = record({ run: number('run_id'), attempt: number('attempt'), chunk: number('number') })
 
-/** Chunks, and their entries in the outbox. */
+/** Chunks, their entries in the outbox, and what is to be read about their jobs. */
 export async function writeChunks(
   session: Session,
   changes: readonly Written[],
@@ -104,12 +108,14 @@ export async function writeChunks(
   ])
   const nameOfChunk = (of: ReturnType<typeof place>): string => JSON.stringify([of.run, of.attempt, of.chunk])
   const chunks = new Map(rows.map(row => [nameOfChunk(place(row)), idOf(row)]))
+  const idOfChunk = (run: number, { attempt, number: chunk }: PendingChunk['chunk']): number =>
+    chunks.get(nameOfChunk({ run, attempt, chunk })) ?? 0
   const entries = pending.flatMap(({ run, one: { chunk, to } }) =>
-    to.map(({ signal, destination }) => [
-      chunks.get(nameOfChunk({ run, attempt: chunk.attempt, chunk: chunk.number })) ?? null,
-      signal,
-      destination,
-    ]),
+    to.map(({ signal, destination }) => [idOfChunk(run, chunk), signal, destination]),
   )
   if (entries.length > 0) await session.query(insertEntry, [...columnsOf(entries), now])
+  const reads = pending.flatMap(({ run, one }) =>
+    (one.reads ?? []).map(wish => wishValues(idOfChunk(run, one.chunk), wish)),
+  )
+  if (reads.length > 0) await session.query(insertRead, [...columnsOf(reads), now])
 }

@@ -1,13 +1,14 @@
 // Runs, their jobs and their chunks, on PostgreSQL: each step of a transaction is one statement for all runs.
 import { changeEnrichment, writeTriggers } from './enrichment-queue.ts'
 import { changesListing } from '../read-models/listing.ts'
+import { readValues, removeJobRead } from '../sql/job-reads.ts'
 import { listRuns } from './views.ts'
 import { moveTotals } from './totals.ts'
 import type { Database, Session } from './database.ts'
 import type { Row } from '../sql/columns.ts'
 import { keyOf } from '../sql/run-rows.ts'
 import { idOf, loadJobs, nameOf, runOf, selectRuns } from './run-rows.ts'
-import { postgresStatements } from './statements.ts'
+import { placed, postgresStatements } from './statements.ts'
 import { runReads } from '../sql/run-reads.ts'
 import { takeTombstones } from './tombstones.ts'
 import { slicesOf } from './slices.ts'
@@ -73,13 +74,22 @@ async function transact(session: Session, now: number, work: readonly RunWork[])
   // Locked in one order by everybody, so that two replicas never wait for each other.
   const locked = await selectRuns(session, keys, 'ORDER BY r.instance, r.pipeline_id FOR UPDATE OF r')
   const rows = [...locked, ...(await reviveRuns(session, unknown(keys, locked)))]
+  // Under the run's lock, as everything else of it.
+  const left: RunWork[] = []
+  for (const item of work) {
+    const { read } = item
+    const isLeft = read === undefined || (await session.query(removeRead, readValues(read))).length > 0
+    if (isLeft) left.push(item)
+  }
   const byKey = new Map(rows.map(row => [nameOf(keyOf(row)), row]))
   const whole = ({ key, jobs }: RunWork): number | undefined => {
     const row = jobs === 'all' ? byKey.get(nameOf(key)) : undefined
     return row && idOf(row)
   }
-  for (const slice of await slicesOf(session, work, whole)) await decideAll(session, now, slice, byKey)
+  for (const slice of await slicesOf(session, left, whole)) await decideAll(session, now, slice, byKey)
 }
+
+const removeRead = `${placed(removeJobRead)} RETURNING 1`
 
 async function decideAll(
   session: Session,

@@ -86,6 +86,7 @@ async function takeIn(session: Session, until: number, limit: number): Promise<n
     if (count > 0 && sums.size >= rowsInMemory) break
     count += 1
     last = idOf(row)
+    if (row.content === null) continue
     const chunk = chunkOf(row)
     if (chunk === undefined) continue
     const run = runId(row)

@@ -22,11 +22,12 @@ export const takeInSql = {
   /** Locks out other replicas where there are any. */
   reached: `INSERT INTO trends_reached VALUES (1, 0)
             ON CONFLICT (id) DO UPDATE SET chunk_id = trends_reached.chunk_id RETURNING chunk_id`,
-  /** Chunks after the last, up to the one before which no other can still appear. */
-  chunks: 'SELECT id, run_id, content FROM chunks WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3',
+  /** Chunks after the last, without the content of those inside of jobs, up to the one before which no other can still appear. */
+  chunks: `SELECT id, run_id, CASE WHEN inside IS NULL THEN content END AS content
+           FROM chunks WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3`,
   /** The same where they may still be in memory. */
-  ids: 'SELECT id, run_id FROM chunks WHERE id > ?1 ORDER BY id LIMIT ?2',
-  earlier: 'SELECT id, content FROM chunks WHERE run_id = ?1 AND id < ?2',
+  ids: 'SELECT id, run_id, inside FROM chunks WHERE id > ?1 ORDER BY id LIMIT ?2',
+  earlier: 'SELECT id, content FROM chunks WHERE run_id = ?1 AND id < ?2 AND inside IS NULL',
   row: `SELECT runs, failed, flaky, total_ms, durations, queues FROM trends
         WHERE step = ?1 AND project_id = ?2 AND job = ?3 AND bucket = ?4 AND instance = ?5`,
   write: writing('VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)'),

@@ -80,7 +80,7 @@ export function viewsOn(ask: Ask, damaged: DamagedRows): Omit<Views, 'trends'> {
     chunks: async key => {
       const rows = await ask(
         `SELECT c.id, c.content FROM runs r JOIN chunks c ON c.run_id = r.id
-         WHERE r.instance = ?1 AND r.pipeline_id = ?2 ORDER BY c.attempt, c.number`,
+         WHERE r.instance = ?1 AND r.pipeline_id = ?2 AND c.inside IS NULL ORDER BY c.attempt, c.number`,
         [key.instance, key.pipelineId],
       )
       return rows.flatMap(

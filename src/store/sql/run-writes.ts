@@ -50,13 +50,13 @@ export function snapshotText(snapshot: Job['snapshot']): string | null {
 }
 
 export function insertChunks(rows: string): string {
-  return `INSERT INTO chunks (run_id, attempt, number, first_job, last_job, snapshot_at, content) ${rows}`
+  return `INSERT INTO chunks (run_id, attempt, number, first_job, last_job, inside, snapshot_at, content) ${rows}`
 }
 
 /** All but the content, which is `JSON.stringify(chunk)`. */
 export function chunkValues(runId: number, { chunk }: PendingChunk, { inChunks }: JobWrites, now: number): Value[] {
   const [first, last] = restorableRange(chunk, inChunks) ?? [null, null]
-  return [runId, chunk.attempt, chunk.number, first, last, now]
+  return [runId, chunk.attempt, chunk.number, first, last, chunk.inside?.job.id ?? null, now]
 }
 
 /** `rows`: a chunk's id, the signal, the destination, and twice the time. */

@@ -97,7 +97,7 @@ export function schemaOf({ id, idForGood, ownId, bytes, byKey }: Dialect): strin
   ) ${byKey};
 
   -- Snapshots, in chunks that each fit one request: sent as they are, whatever the run becomes. Between which ids a chunk has jobs
-  -- without a row, or without their snapshot in it; null where it has none.
+  -- without a row, or without their snapshot in it; null where it has none. \`inside\`: of which job it has what was read about its inside.
   CREATE TABLE chunks (
     id          ${id},
     run_id      bigint  NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
@@ -107,6 +107,7 @@ export function schemaOf({ id, idForGood, ownId, bytes, byKey }: Dialect): strin
     snapshot_at bigint  NOT NULL,
     first_job   bigint,
     last_job    bigint,
+    inside      bigint,
     UNIQUE (run_id, attempt, number)
   );
 
@@ -149,6 +150,21 @@ export function schemaOf({ id, idForGood, ownId, bytes, byKey }: Dialect): strin
     leased   integer NOT NULL
   );
   CREATE INDEX enrichment_queue_due ON enrichment_queue (priority, due_at);
+
+  -- What is still to be read about the inside of jobs. Written with the chunk that has the job's span, and removed with the chunk that
+  -- has what was read.
+  CREATE TABLE job_reads (
+    id            ${id},
+    chunk_id      bigint  NOT NULL REFERENCES chunks (id) ON DELETE CASCADE,
+    job_id        bigint  NOT NULL,
+    what          text    NOT NULL,
+    pending_since bigint  NOT NULL,
+    due_at        bigint  NOT NULL,
+    tries         integer NOT NULL DEFAULT 0,
+    leased        integer NOT NULL DEFAULT 0,
+    UNIQUE (chunk_id, job_id, what)
+  );
+  CREATE INDEX job_reads_due ON job_reads (due_at, id);
 
   -- Which job started which pipeline.
   CREATE TABLE triggers (

@@ -26,6 +26,8 @@ export const broughtBack: readonly string[] = [
   `UPDATE enrichment_queue SET due_at = ${now}, leased = 0
    WHERE due_at > ${now} + ${longestUnasked.silent} OR due_at > ${now} + ${longestUnasked.usual} AND (leased = 1 OR priority <> 'silent')
       OR due_at > ${now} AND leased = 0 AND run_id IN (SELECT id FROM runs WHERE due_at IS NOT NULL AND changed_at > ${now})`,
+  `UPDATE job_reads SET due_at = ${now}, leased = 0
+   WHERE due_at > ${now} AND (pending_since > ${now} OR due_at > ${now} + ${longestUnasked.usual})`,
   `UPDATE runs SET due_at = ${now} WHERE due_at > ${now} AND changed_at > ${now}`,
   `UPDATE runs SET changed_at = ${now} WHERE due_at IS NULL AND changed_at > ${now}`,
   `UPDATE outbox SET due_at = ${now}

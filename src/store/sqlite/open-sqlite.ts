@@ -7,6 +7,7 @@ import { enrichmentQueue } from '../sql/enrichment-queue.ts'
 import { reclaimEnrichment } from './enrichment-queue.ts'
 import { sqliteDeliveryKeys, type DeliveryKeys } from './delivery-keys.ts'
 import { createRecentChunks } from './recent-chunks.ts'
+import { jobReads } from '../sql/job-reads.ts'
 import { sqliteListings, type Listings } from './listings.ts'
 import { sqliteOutbox } from './outbox.ts'
 import { createLeases } from './leases.ts'
@@ -174,6 +175,7 @@ function rooms(
     runs: sqliteRuns({ waiting, recent, listings }),
     outbox: sqliteOutbox(db, recent),
     enrichment: enrichmentQueue(sql),
+    jobReads: jobReads(sql),
     ...sqliteRepositories(db),
     pruning: sqlitePruning(db, recent, trends, () => size() / options.maxSize),
     tables: sqliteTables(db),

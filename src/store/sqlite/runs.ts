@@ -1,6 +1,7 @@
 // Runs, their jobs and their chunks, on SQLite.
 import { changeEnrichment, writeTriggers } from './enrichment-queue.ts'
 import { erase } from './inbox.ts'
+import { insertJobReads, readValues, removeJobRead, wishValues } from '../sql/job-reads.ts'
 import { changesListing } from '../read-models/listing.ts'
 import { moveTotals } from './totals.ts'
 import { createLeases } from './leases.ts'
@@ -25,6 +26,7 @@ import { revive } from '../../model/tombstone.ts'
 import type { Database } from './database.ts'
 import type { Waiting } from './inbox.ts'
 import { mostText, newestWorth, type RecentChunk, type RecentChunks } from './recent-chunks.ts'
+import type { JobReadKey } from '../ports/job-reads.ts'
 import type { Listings } from './listings.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
 import type { RunKey } from '../../model/observation.ts'
@@ -96,6 +98,7 @@ function transact(beside: Beside, work: readonly RunWork[], processed: Processed
   const now = db.now()
   const totals: ProjectIncrements[] = []
   for (const item of work) {
+    if (item.read !== undefined && !removeRead(db, item.read)) continue
     const row = select(db, item.key) ?? reviveRow(beside, item.key, now)
     const known = row === undefined ? undefined : storedRun(row, loadJobs(db, recent, row, item.jobs))
     const change = item.decide(known, now)
@@ -157,8 +160,9 @@ function write(
 const insertRun = insertRuns(`VALUES (${runColumns.map(() => '?').join(', ')}, ?, ?)`)
 const updateRun = `UPDATE runs SET ${runColumns.map(name => `${name} = ?`).join(', ')} WHERE id = ?`
 const insertJob = insertJobs('VALUES (?, ?, ?, ?, ?)')
-const insertChunk = insertChunks('VALUES (?, ?, ?, ?, ?, ?, ?)')
+const insertChunk = insertChunks('VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
 const insertOutboxEntry = insertOutboxEntries(`VALUES (?, ?, ?, 'pending', ?, ?)`)
+const insertJobRead = insertJobReads('VALUES (?, ?, ?, ?, ?)')
 
 function writeJobs(db: Database, runId: number, { rows, snapshots }: JobWrites): void {
   const setSnapshot = db.prepare('UPDATE jobs SET snapshot = ? WHERE run_id = ? AND job_id = ?')
@@ -168,11 +172,20 @@ function writeJobs(db: Database, runId: number, { rows, snapshots }: JobWrites):
 }
 
 function addToOutbox(db: Database, runId: number, pending: PendingChunk, writes: JobWrites, now: number): RecentChunk {
-  const { chunk, to } = pending
+  const { chunk, to, reads } = pending
   const content = JSON.stringify(chunk)
   const inserted = db.prepare(insertChunk).run(...chunkValues(runId, pending, writes, now), content)
   const id = Number(inserted.lastInsertRowid)
   const insert = db.prepare(insertOutboxEntry)
   for (const { signal, destination } of to) insert.run(id, signal, destination, now, now)
+  if (reads !== undefined) {
+    const add = db.prepare(insertJobRead)
+    for (const wish of reads) add.run(...wishValues(id, wish), now, now)
+  }
   return { id, chunk, size: content.length }
+}
+
+/** False where it is no longer to be read. */
+function removeRead(db: Database, key: JobReadKey): boolean {
+  return Number(db.prepare(removeJobRead).run(...readValues(key)).changes) > 0
 }

@@ -8,7 +8,7 @@ import {
   takeInSql,
   trendSteps,
 } from '../read-models/trends-sql.ts'
-import { number, record } from '../sql/columns.ts'
+import { number, optional, record } from '../sql/columns.ts'
 import { StoreError } from '../../lib/fault.ts'
 import { EarlierFailures } from '../read-models/earlier-failures.ts'
 import { TrendSums } from '../read-models/trend-sums.ts'
@@ -75,7 +75,7 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
 
 const idOf = number('id')
 const chunkId = number('chunk_id')
-const chunkOfRun = record({ id: idOf, run: number('run_id') })
+const chunkOfRun = record({ id: idOf, run: number('run_id'), inside: optional(number, 'inside') })
 
 function startAt(from: number): Ahead {
   return { from, last: from, sums: new TrendSums(), failures: new EarlierFailures() }
@@ -91,10 +91,11 @@ function read(db: Database, recent: RecentChunks, ahead: Ahead, limit: number): 
   const rows = db.prepare(takeInSql.ids).all(ahead.last, limit).map(chunkOfRun)
   const content = db.prepare('SELECT content FROM chunks WHERE id = ?')
   let count = 0
-  for (const { id, run } of rows) {
+  for (const { id, run, inside } of rows) {
     if (count > 0 && ahead.sums.size >= rowsInMemory) break
     count += 1
     ahead.last = id
+    if (inside !== undefined) continue
     const chunk = recent.recall(id)?.chunk ?? countedChunk(db.damaged, id, content.get(id)?.content)
     if (chunk === undefined) continue
     if (ahead.failures.isMissing(run, chunk)) {

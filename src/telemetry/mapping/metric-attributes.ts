@@ -24,6 +24,8 @@ export interface MetricSubject {
   readonly job?: JobSnapshot | undefined
   /** Of a point about artifacts of one type. */
   readonly artifact?: string | undefined
+  /** Of a point about sections of one name, as metrics tell them apart. */
+  readonly section?: string | undefined
 }
 
 /** The value or values of one point. */
@@ -33,6 +35,8 @@ export interface Measured {
   readonly job?: JobSnapshot | undefined
   /** The type of artifacts that it is about. */
   readonly artifact?: string | undefined
+  /** The name of a section, as metrics tell sections apart. */
+  readonly section?: string | undefined
   /** One for a gauge; what adds up for a counter; each observation for a histogram. */
   readonly values: readonly number[]
 }
@@ -120,6 +124,17 @@ export const conventionStageAttributes: readonly Row[] = [
 ]
 
 export const errorAttributes: readonly Row[] = [name, failed]
+
+export const sectionMetricAttributes: readonly Row[] = [
+  name,
+  {
+    keys: ['platform.cicd.pipeline.task.section.name'],
+    type: 'string',
+    when: 'always',
+    note: "the runner's own; others are `custom`",
+    value: ({ section }) => section,
+  },
+]
 
 export const activeAttributes: readonly AttributeRow<ActiveSubject>[] = [
   {

@@ -1,5 +1,6 @@
 // Every metric of the contract: name, type, unit, attributes, and what an attempt adds to it.
 import { durationsOf, type Chunk } from '../../model/chunk.ts'
+import { sectionSeries } from './section.ts'
 import { pipelineOutcome } from './pipeline.ts'
 import { errorTypeOf } from './statuses.ts'
 import { pipelineTimes } from '../span-time.ts'
@@ -12,6 +13,7 @@ import {
   feedbackAttributes,
   legacyAttributes,
   legacyStageAttributes,
+  sectionMetricAttributes,
   type Measured,
   type MetricSubject,
 } from './metric-attributes.ts'
@@ -45,8 +47,11 @@ export interface MetricRow extends MetricHead {
   readonly type: 'gauge' | 'counter' | 'histogram'
   readonly attributes: readonly AttributeRow<MetricSubject>[]
   readonly measured: (chunk: Chunk) => readonly Measured[]
-  /** `jobs`: counted from the jobs of every chunk, supplements too; else from the one chunk that carries the pipeline. */
-  readonly of?: 'jobs'
+  /**
+   * `jobs`: counted from the jobs of every chunk, supplements too. `inside`: from the chunks with what is inside of a job. Else from the one
+   * chunk that carries the pipeline.
+   */
+  readonly of?: 'jobs' | 'inside'
 }
 
 /** The unit of what has a price: that of the price table takes its place. */
@@ -96,6 +101,8 @@ export const attemptMetrics: readonly MetricRow[] = [
     description: 'Failures of jobs by the CI system itself, by its component.' },
   { name: 'platform.cicd.artifacts.size', ...counter, of: 'jobs', unit: 'By', attributes: artifactAttributes, when: 'known from the API', measured: artifacts,
     description: 'Sizes of what jobs left behind, by type; `trace` is the log.' },
+  { name: 'platform.cicd.pipeline.task.section.duration', ...histogram, of: 'inside', attributes: sectionMetricAttributes, when: 'sections of job logs are read', measured: sections,
+    description: 'Duration of the sections of job logs, by name.' },
 ]
 
 export const activeRunsMetric: MetricHead & { readonly attributes: typeof activeAttributes } = {
@@ -130,6 +137,11 @@ function jobs({ pipeline }: Chunk): Measured[] {
 
 function stages(chunk: Chunk): Measured[] {
   return durationsOf(chunk).map(({ stage, seconds }) => ({ stage, values: seconds }))
+}
+
+function sections({ inside }: Chunk): Measured[] {
+  const byName = Map.groupBy(inside?.sections ?? [], sectionSeries)
+  return [...byName].map(([section, some]) => ({ section, values: some.map(({ start, end }) => (end - start) / 1000) }))
 }
 
 function errors(chunk: Chunk): Measured[] {

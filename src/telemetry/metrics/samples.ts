@@ -27,11 +27,11 @@ export interface Samples {
   readonly samples: readonly Sample[]
 }
 
-/** Undefined for an attempt of which no instant is known. A chunk that carries no pipeline has the metrics of its jobs alone. */
+/** Undefined for an attempt of which no instant is known. A chunk that carries no pipeline has the metrics of its jobs alone, or of what is inside of one. */
 export function samplesOf(chunk: Chunk, settings: TelemetrySettings): Samples | undefined {
   const times = pipelineTimes(chunk)
   if (times === undefined) return undefined
-  const rows = carriesPipeline(chunk) ? attemptMetrics : jobMetrics
+  const rows = chunk.kind === 'job' ? insideMetrics : carriesPipeline(chunk) ? ownMetrics : jobMetrics
   const style = styleOf(chunk, settings)
   const ref = settings.foldRef(chunk)
   const isFolded = ref !== (chunk.pipeline.facts.ref ?? '')
@@ -54,6 +54,8 @@ export function samplesOf(chunk: Chunk, settings: TelemetrySettings): Samples | 
 }
 
 const jobMetrics = attemptMetrics.filter(({ of }) => of === 'jobs')
+const insideMetrics = attemptMetrics.filter(({ of }) => of === 'inside')
+const ownMetrics = attemptMetrics.filter(({ of }) => of !== 'inside')
 
 /** Points that the operator's dropping of attributes has made equal become one; none of them is a gauge's. */
 function joined(points: readonly Sample[]): Sample[] {

@@ -43,6 +43,16 @@ export function jobSpanId(
   return hashed(8, salted(`${trace.rootPipelineId}:${id}:export`, ':', salt))
 }
 
+/** The id of the span of a section of a job's log, by its ordinal. */
+export function sectionSpanId(
+  { key, trace }: Pick<Identified, 'key' | 'trace'>,
+  { id, salt }: IdentifiedJob,
+  ordinal: number,
+): string {
+  if (trace.scheme === 'instance') return hashed(8, salted(`${key.instance}\nsection\n${id}\n${ordinal}`, '\n', salt))
+  return hashed(8, salted(`${trace.rootPipelineId}:${id}:section:${ordinal}`, ':', salt))
+}
+
 /**
  * The pipeline span's parent: the first span of the bridge (or job) that triggered it, else the span of an honoured
  * traceparent, else none.

@@ -55,7 +55,7 @@ export const double = kind<number>(fixed64, (writer, tag, value) => writer.doubl
 export const instant = kind<Millis>(
   fixed64,
   (writer, tag, value) => writer.instant(value).varint(tag),
-  value => String(BigInt(value) * 1_000_000n),
+  value => String(BigInt(Math.round(value * 1_000)) * 1_000n),
 )
 const truth = kind<boolean>(varint, (writer, tag, value) => writer.varint(value ? 1 : 0).varint(tag))
 const integer = kind<number | bigint>(varint, (writer, tag, value) => writer.int64(value).varint(tag))

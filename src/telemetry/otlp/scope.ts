@@ -1,5 +1,14 @@
-// The instrumentation scope of everything that pipelines become.
+// The instrumentation scopes: of everything that pipelines become, and of what is inside of their jobs.
 import { version } from '../../lib/version.ts'
+import type { Chunk } from '../../model/chunk.ts'
 import type { Scope } from './messages.ts'
 
 export const scope: Scope = { name: 'pipespan', version }
+
+/** Of what was read about the inside of jobs. */
+export const jobScope: Scope = { name: 'pipespan.job', version }
+
+/** Of a chunk's spans and log records; metrics are always in the first. */
+export function scopeOf({ kind }: Pick<Chunk, 'kind'>): Scope {
+  return kind === 'job' ? jobScope : scope
+}

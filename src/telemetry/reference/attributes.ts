@@ -2,10 +2,12 @@
 import { jobAttributes } from '../mapping/job.ts'
 import { linkAttributes, linkMeanings } from '../mapping/link.ts'
 import { logAttributes } from '../mapping/log.ts'
+import { logLineAttributes } from '../mapping/log-line.ts'
 import { pipelineAttributes } from '../mapping/pipeline.ts'
 import { defaultValueLengthLimit } from '../attribute-policy.ts'
 import { resourceAttributes } from '../mapping/resource.ts'
 import { familyMeaning, failureReasons, otherMeaning, type FailureMeaning } from '../mapping/failure-reasons.ts'
+import { sectionAttributes } from '../mapping/section.ts'
 import { changeStates, statusMeanings } from '../mapping/statuses.ts'
 import { schemaUrl } from '../mapping/semconv.ts'
 import type { TelemetryProfile } from '../settings.ts'
@@ -39,6 +41,14 @@ export function attributesReference(profiles: Readonly<Record<string, TelemetryP
     '## Log records',
     logRecord,
     plainTable(logAttributes),
+    '## Inside of a job',
+    inside,
+    '### Spans of sections',
+    sectionSpan,
+    plainTable(sectionAttributes),
+    '### Lines of a job log',
+    logLine,
+    plainTable(logLineAttributes),
     '## Links',
     plainTable(linkAttributes),
     table(
@@ -107,6 +117,16 @@ else at the pipeline's.`
 const logRecord = `One for each pipeline and job, with the trace and span id of its span and all attributes of it, beside those below. Body
 \`Pipeline {status}: {name or ref}\`, or \`Job {status}: {name} ({stage})\`. Time: finished, else started, else created. Severity INFO for \`success\`,
 WARN for \`canceled\`, ERROR for \`failed\` (WARN where the job may fail), else DEBUG.`
+
+const inside = `What is read about the inside of jobs goes out in requests of its own, in scope \`pipespan.job\`, with the pipeline's resource and trace id: see
+[inside of jobs](inside-jobs.md).`
+
+const sectionSpan = `\`PIPESPAN_JOB_SECTIONS\`. Span name: the section's, for the runner's own; else \`section: {title or name}\`. Kind INTERNAL, child of the section around
+it, else of the job's span. Status ERROR for the section that a job with the failure reason \`script_failure\` failed in, else UNSET.`
+
+const logLine = `\`PIPESPAN_JOB_LOGS\`. One record for each line, with the trace id and the span id of the innermost section that is exported, else of the job. Time: the line's
+stamp, else estimated from the lines around it. Severity ERROR for the runner's own \`ERROR: Job failed\`, else unset. Body: the line without
+control sequences, redacted, 16 KiB at most.`
 
 const reasons = `A failed job's result follows from its failure reason. A failed pipeline's is taken over the latest job of each name that failed and was not
 allowed to: \`failure\` over \`timeout\` over \`error\`. \`error.type\` and the span's status message are the reason of the job that decides.`

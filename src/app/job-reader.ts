@@ -1,0 +1,48 @@
+// Starts what reads about the inside of jobs, where the configuration asks for any of it.
+import { createBlackening } from '../platform/job-log/blackening.ts'
+import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
+import { createJobReader, type JobReader } from '../enrichment/job-reader.ts'
+import { createLogReading, type LogReading } from '../enrichment/read-log.ts'
+import { createSlowness } from '../enrichment/usual-duration.ts'
+import { jobReadRulesOf } from './processing.ts'
+import { jobReadsBy } from '../processing/job-reads.ts'
+import type { Context } from './context.ts'
+import type { ExportParts } from './export.ts'
+import type { Platform } from './platform.ts'
+import type { Started } from './steps.ts'
+
+export interface JobReaderParts {
+  readonly jobReader: JobReader
+  readonly jobLogs: LogReading
+}
+
+/** It runs whatever is configured: what was asked for before a restart is read, or found needless. */
+export function startJobReader(
+  { config, store, events, clock, log }: Context,
+  { client }: Platform,
+  { queues: to, measure }: Pick<ExportParts, 'queues' | 'measure'>,
+): Started<JobReaderParts> {
+  const { jobReads: queue, runs, repositories, views } = store
+  const { refusedEndpoints } = repositories
+  const rules = jobReadRulesOf(config)
+  const reads = jobReadsBy(rules)
+  const jobLogs = createLogReading({
+    ...{ client, ...rules },
+    isSlow: createSlowness(views.trends, () => clock.now()),
+    blacken: createBlackening(config.redact ?? []),
+    ...{ readMax: config.job.logsReadMax, linesMax: config.job.logsMaxBytes },
+  })
+  const jobReader = createJobReader({
+    ...{ queue, runs, refusedEndpoints, instance: client.instance, to, measure, clock, log },
+    readings: { log: jobLogs.read },
+    errors: createErrorThrottle(log),
+    onRead: () => events.pending.emit(),
+  })
+  if (reads !== undefined) events.pending.on(() => jobReader.wake())
+  jobReader.start()
+  return {
+    part: { jobReader, jobLogs },
+    why: 'what was not read of jobs yet is read after the next start',
+    stop: async () => jobReader.stop(),
+  }
+}

@@ -1,0 +1,44 @@
+// The options of what is read about the inside of jobs: of which, how much, and what is blacked out.
+import { byteSize } from './plain-kinds.ts'
+import { noneOr, patterns, regularExpressions } from './list-kinds.ts'
+import { setting } from './option.ts'
+
+/** Of which jobs; each costs one request a job. */
+const someJobs = noneOr(['failed', 'slow', 'all'])
+
+export const jobOptions = {
+  sections: setting(someJobs, {
+    variable: 'PIPESPAN_JOB_SECTIONS',
+    default: 'none',
+    says: 'Jobs whose log is read for its sections, which become spans: `none`, `failed`, `slow` (above the 95th percentile of the job itself), `all`. A request a job, together with `logs`.',
+    example: 'failed,slow',
+  }),
+  logs: setting(someJobs, {
+    variable: 'PIPESPAN_JOB_LOGS',
+    default: 'none',
+    says: 'Jobs whose log lines are exported as log records, redacted: likewise. Mind who may read them where they go.',
+    example: 'failed',
+  }),
+  projects: setting(patterns, {
+    variable: 'PIPESPAN_JOB_PROJECTS',
+    unset: 'all that are exported',
+    says: 'Projects of whose jobs the inside is read: patterns of their full paths.',
+    example: 'team/*',
+  }),
+  logsReadMax: setting(byteSize, {
+    variable: 'PIPESPAN_JOB_LOGS_READ_MAX',
+    default: '128MiB',
+    says: 'How much of one log is read.',
+  }),
+  logsMaxBytes: setting(byteSize, {
+    variable: 'PIPESPAN_JOB_LOGS_MAX_BYTES',
+    default: '1MiB',
+    says: 'How much of one log is exported as log records: a sixteenth from its beginning, the rest from its end.',
+  }),
+}
+
+export const redact = setting(regularExpressions, {
+  variable: 'PIPESPAN_REDACT',
+  says: 'Regular expressions of what is blacked out in everything read about the inside of jobs, besides the shapes of secrets that are known. A comma within brackets or after a backslash is part of one.',
+  example: 'ACME-[0-9a-f]{32}',
+})

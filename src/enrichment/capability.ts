@@ -1,0 +1,96 @@
+// What the platform offers of the inside of jobs, as its refusals show it: by endpoint and project, or as a whole. What it does not
+// offer is asked for again once a day.
+//
+//   404 about a job                      that job alone: its log was erased, or has expired
+//   404 about the project                the project
+//   403                                  the project, when three jobs in a row are refused: a log of a debug trace is refused by itself
+//   any, of the API itself (`error`)     everything: the token's scope, or an endpoint that this platform does not have
+//   five projects refused                everything
+import type { JobReadable } from '../store/ports/job-reads.ts'
+import type { Millis } from '../model/instant.ts'
+import type { PlatformError } from '../platform/rest/platform-error.ts'
+import type { RefusedEndpoint } from '../store/ports/capability-documents.ts'
+import type { Repositories } from '../store/ports/repository.ts'
+
+export interface Asked {
+  readonly what: JobReadable
+  readonly project: number
+  readonly path: string | undefined
+}
+
+export interface Capabilities {
+  /** Whether it is worth asking. */
+  mayAsk(asked: Asked): Promise<boolean>
+  answered(asked: Asked): Promise<void>
+  /** `isOfAll`: the caller knows that it is refused whatever the project. */
+  refused(asked: Asked, error: PlatformError, isOfAll?: boolean): Promise<void>
+}
+
+type Refusals = Repositories['refusedEndpoints']
+
+const day = 86_400_000
+const whole = 0
+/** Refusals in a row that speak for the project. */
+const mostInARow = 3
+/** Refused projects that speak for all. */
+const mostProjects = 5
+
+export function createCapabilities(refusals: Refusals, instance: string): Capabilities {
+  const keyOf = ({ what }: Asked, project: number) => ({ instance, what, project })
+  return {
+    mayAsk: async asked => {
+      const known = await Promise.all([whole, asked.project].map(project => refusals.get(keyOf(asked, project))))
+      if (known.every(one => one?.since === undefined)) return true
+      const now = await refusals.now()
+      return !known.some(one => isInForce(one, now))
+    },
+    answered: async asked => {
+      for (const project of [whole, asked.project]) {
+        if ((await refusals.get(keyOf(asked, project))) !== undefined) await refusals.remove(keyOf(asked, project))
+      }
+    },
+    refused: async (asked, error, isOfAll = error.isOfTheApi) => {
+      const speaksFor = isOfAll ? 'all' : scopeOf(error)
+      if (speaksFor === 'job') return
+      const project = speaksFor === 'all' ? whole : asked.project
+      const most = speaksFor === 'row' ? mostInARow : 1
+      await refusals.change(keyOf(asked, project), (known, now) => {
+        const times = (known?.times ?? 0) + 1
+        const document = documentOf(asked, error, { ...keyOf(asked, project), times })
+        return { document: times >= most ? { ...document, since: now } : document, result: undefined }
+      })
+      if (project !== whole) await judgeAll(asked, error)
+    },
+  }
+
+  async function judgeAll(asked: Asked, error: PlatformError): Promise<void> {
+    const now = await refusals.now()
+    const all = await refusals.all()
+    const alike = all.filter(one => one.instance === instance && one.what === asked.what && one.project !== whole)
+    if (alike.filter(one => isInForce(one, now)).length < mostProjects) return
+    await refusals.put({ ...documentOf(asked, error, { ...keyOf(asked, whole), times: 1 }), since: now })
+  }
+}
+
+/** True while it is not asked for, because it was refused. */
+export function isInForce(refused: RefusedEndpoint | undefined, now: Millis): boolean {
+  return refused?.since !== undefined && now - refused.since < day && refused.since <= now
+}
+
+function scopeOf({ kind, said = '' }: PlatformError): 'job' | 'row' | 'project' {
+  if (kind === 'forbidden') return 'row'
+  return kind === 'not-found' && /project/i.test(said) ? 'project' : 'job'
+}
+
+function documentOf(
+  { path }: Asked,
+  error: PlatformError,
+  key: Pick<RefusedEndpoint, 'instance' | 'what' | 'project' | 'times'>,
+): RefusedEndpoint {
+  return {
+    ...key,
+    ...(path !== undefined && key.project !== whole && { path }),
+    ...(error.status !== undefined && { status: error.status }),
+    message: error.message,
+  }
+}

@@ -1,0 +1,56 @@
+// What reading about the inside of a job comes to. Each kind of thing that is read has a reader of its own.
+import { insideChunks } from '../model/inside-chunks.ts'
+import type { JobInside } from '../model/inside.ts'
+import type { CallOptions } from '../platform/rest/call.ts'
+import type { Chunk, JobSnapshot } from '../model/chunk.ts'
+import type { JobRead } from '../store/ports/job-reads.ts'
+import type { PendingChunk, RunWork, Signal } from '../store/ports/runs.ts'
+import type { ProjectIncrements } from '../model/totals.ts'
+
+export type Reading =
+  /** What there is to export, in chunks that each fit one request; none: nothing. */
+  | { readonly as: 'read'; readonly insides: readonly JobInside[] }
+  /** It is not complete yet: it is read once more, in so long. */
+  | { readonly as: 'early'; readonly ms: number }
+  /** It need not be read, and nobody was asked. */
+  | { readonly as: 'needless' }
+
+/** Reads one thing about a job. Rejects with a PlatformError, or with the reason of an aborted signal. */
+export type JobReading = (read: JobRead, job: JobSnapshot, call: CallOptions) => Promise<Reading>
+
+export interface InsideOutlets {
+  /** Where chunks are put for sending. */
+  readonly to: PendingChunk['to']
+  /** What a chunk adds to its project's totals; without it no totals are kept. */
+  readonly measure: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
+}
+
+/** Writes what was read, and removes that it is to be read: in one transaction. */
+export function applyReading(read: JobRead, insides: readonly JobInside[], { to, measure }: InsideOutlets): RunWork {
+  const { chunk } = read
+  return {
+    ...{ key: chunk.key, jobs: [], read },
+    decide: known => {
+      const made = known && insideChunks(known.run, chunk, insides)
+      if (known === undefined || made === undefined || insides.length === 0) return undefined
+      const { run, chunks } = made
+      return {
+        ...{ run, jobs: [], timing: known.timing },
+        pending: chunks.flatMap(one => {
+          const signals = one.inside === undefined ? [] : signalsOf(one.inside)
+          const queues = to.filter(({ signal }) => signals.includes(signal))
+          return queues.length === 0 ? [] : [{ chunk: one, to: queues }]
+        }),
+        totals: measure === undefined ? [] : chunks.flatMap(one => measure(one) ?? []),
+      }
+    },
+  }
+}
+
+/** Of which signals a chunk has something. */
+function signalsOf({ sections, lines }: JobInside): Signal[] {
+  const signals: Signal[] = []
+  if (sections !== undefined && sections.length > 0) signals.push('traces', 'metrics')
+  if (lines !== undefined && lines.length > 0) signals.push('logs')
+  return signals
+}

@@ -1,0 +1,143 @@
+// Reads a job's log as it comes: its markers, with the clock of the line they are in, and its lines as people read them. Pure but for what
+// it has been fed; however the bytes are cut, it finds the same.
+import { afterLastReturn, endBeforeReturns, plain } from './control-sequences.ts'
+import { eraseLine, markersIn, type FoundMarker, type Marker } from './marker.ts'
+import { LogText, type Piece, type Stamp } from './log-text.ts'
+
+export interface ReadMarker extends Marker {
+  /** Of the line of the file that it is in. */
+  readonly stamp: Stamp | undefined
+}
+
+/** A line: joined where it continues over several lines of the file. */
+export interface ReadLine {
+  /** From 1. */
+  readonly number: number
+  /** Of its first line of the file. */
+  readonly stamp: Stamp | undefined
+  /** Without markers, stamps and control sequences; cut where it is very long. */
+  readonly text: string
+}
+
+/** What is found, in the order of the log. A line comes after its markers. */
+export interface LogSink {
+  marker(marker: ReadMarker): void
+  /** The text of the line from a start marker on, up to the next marker or the line's end. */
+  title(text: string): void
+  line(line: ReadLine): void
+}
+
+/** Characters of a line that are held, as they stand in the log: more than any text that is made of them. */
+const mostHeld = 32 * 1024
+/** Of a title, as it stands in the log. */
+const mostTitle = 1_024
+
+export class LogReader {
+  readonly #sink: LogSink
+  readonly #text: LogText
+  #number = 0
+  #isInLine = false
+  #stamp: Stamp | undefined
+  /** The line's text since its last CR, without markers. */
+  #held = ''
+  /** A marker at the end of a line of the file: whether it is one is told by the line after. */
+  #undecided: (FoundMarker & { readonly stamp: Stamp | undefined; readonly text: string }) | undefined
+  /** How far a marker of the piece before goes into the next one. */
+  #beyond = 0
+  /** What was held ends in a CR. */
+  #hasReturned = false
+  /** The title under way. */
+  #title: string | undefined
+
+  constructor(sink: LogSink) {
+    this.#sink = sink
+    this.#text = new LogText(piece => this.#piece(piece))
+  }
+
+  feed(window: Uint8Array): void {
+    this.#text.feed(window)
+  }
+
+  end(): void {
+    this.#text.end()
+    this.#decide('')
+    this.#endLine()
+  }
+
+  get isStamped(): boolean {
+    return this.#text.isStamped === true
+  }
+
+  #piece({ text, ahead, stamp, isFirst, isLast }: Piece): void {
+    this.#decide(isFirst ? '' : text)
+    if (isFirst || !this.#isInLine) {
+      this.#endLine()
+      this.#number += 1
+      this.#isInLine = true
+      this.#stamp = stamp
+    }
+    let at = isFirst ? 0 : this.#beyond
+    for (const found of markersIn(text + ahead, text.length, isLast)) {
+      if (found.from < at) continue
+      this.#take(text.slice(at, found.from))
+      at = found.to
+      if (found.end === 'sure') this.#mark(found, stamp)
+      else this.#undecided = { ...found, stamp, text: text.slice(found.from) }
+    }
+    if (at < text.length) this.#take(text.slice(at))
+    this.#beyond = isLast ? 0 : Math.max(0, at - text.length)
+  }
+
+  /** `next`: what follows in the same line; empty where that is over. */
+  #decide(next: string): void {
+    const one = this.#undecided
+    if (one === undefined) return
+    this.#undecided = undefined
+    if (next.startsWith(eraseLine) || (one.end === 'cr' && one.stamp !== undefined)) this.#mark(one, one.stamp)
+    else this.#take(one.text)
+  }
+
+  #mark(marker: Marker, stamp: Stamp | undefined): void {
+    this.#endTitle()
+    const { edge, number, name } = marker
+    this.#sink.marker({ edge, number, name, stamp })
+    // On a terminal a marker erases the line it is in.
+    this.#clear()
+    if (edge === 'start') this.#title = ''
+  }
+
+  /** Text of the line beside its markers. */
+  #take(text: string): void {
+    if (this.#title !== undefined && this.#title.length < mostTitle) this.#title += text.slice(0, mostTitle)
+    const end = endBeforeReturns(text)
+    if (end > 0) {
+      const last = text.lastIndexOf('\r', end - 1)
+      // A CR at the end may be the line's own: what was before it is overwritten only by what comes after.
+      const before = last === -1 && !this.#hasReturned ? this.#held : ''
+      const held = before + text.slice(last + 1, end)
+      this.#held = held.length > mostHeld ? held.slice(0, mostHeld) : held
+    }
+    if (text !== '') this.#hasReturned = end < text.length
+  }
+
+  #endTitle(): void {
+    if (this.#title === undefined) return
+    const title = plain(afterLastReturn(this.#title)).trim()
+    this.#title = undefined
+    if (title !== '') this.#sink.title(title)
+  }
+
+  #endLine(): void {
+    if (!this.#isInLine) return
+    this.#endTitle()
+    this.#isInLine = false
+    const text = plain(this.#held)
+    this.#clear()
+    this.#sink.line({ number: this.#number, stamp: this.#stamp, text })
+  }
+
+  #clear(): void {
+    this.#held = ''
+    this.#hasReturned = false
+  }
+}

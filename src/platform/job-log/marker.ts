@@ -1,0 +1,58 @@
+// The markers of sections in a job's log: `section_(start|end):DIGITS:NAME[OPTIONS] CR ESC[0K`.
+//
+// They may stand anywhere in a line, two of them in one. The CR may be lost, and where lines are stamped what follows it may be in the next
+// line of the file. A script that shows a marker as plain text has no ESC[0K after it: that is none.
+import { aheadLength } from './log-text.ts'
+
+export interface Marker {
+  readonly edge: 'start' | 'end'
+  /** As it is written: the number of seconds, ms, µs or ns. */
+  readonly number: string
+  readonly name: string
+}
+
+/** What is found in a piece of a line. */
+export interface FoundMarker extends Marker {
+  /** Where it begins, and where the text goes on after it. */
+  readonly from: number
+  readonly to: number
+  /**
+   * `sure`, or the line ends before ESC[0K came: `cr`: after a CR, `open`: without one.
+   */
+  readonly end: 'sure' | 'cr' | 'open'
+}
+
+/** No name and no options are longer: so a marker fits into what is looked at beyond a piece. */
+const longest = { name: 255, options: 511 }
+const word = String.raw`\w{1,64}`
+const pattern = new RegExp(
+  String.raw`section_(start|end):(\d{1,20}):([a-zA-Z0-9_.-]{1,${longest.name}})(\[${word}=${word}(?:, ?${word}=${word})*\])?(\r?)(?:(\x1b\[0K)|($))`,
+  'g',
+)
+export const eraseLine = '\u001b[0K'
+
+/** The markers that begin within the first `length` characters of a line's text. `isLast`: the text is the end of its line. */
+export function markersIn(text: string, length: number, isLast: boolean): FoundMarker[] {
+  if (!text.includes('section_')) return []
+  const found: FoundMarker[] = []
+  for (const match of text.matchAll(pattern)) {
+    const [whole, edge, number = '', name = '', options = '', cr, erase] = match
+    if (match.index >= length) break
+    if (options.length > longest.options || whole.length > aheadLength) continue
+    if (erase === undefined && !isLast) continue
+    found.push({
+      ...{ edge: edge === 'start' ? 'start' : 'end', number, name },
+      ...{ from: match.index, to: match.index + whole.length },
+      end: erase !== undefined ? 'sure' : cr === '' ? 'open' : 'cr',
+    })
+  }
+  return found
+}
+
+/** ms of Unix time; by its magnitude it is seconds, ms, µs or ns, as some `awk` write. */
+export function instantOf(number: string): number {
+  const value = Number(number)
+  if (value < 2 ** 32) return value * 1_000
+  if (value < 2 ** 32 * 1e3) return value
+  return value < 2 ** 32 * 1e6 ? value / 1e3 : value / 1e6
+}

@@ -1,0 +1,167 @@
+// The sections of a job's log, from its markers in the order of the log.
+//
+// A start opens a section within the one that is open; an end closes the innermost one of its name, and whatever is open within that. An end
+// without a start is ignored; what is still open at the end of the log ends with the job. A marker's time is the stamp of its line; where
+// lines have none, the number in the marker; where that makes no sense, the time of the marker before.
+import { instantOf } from './marker.ts'
+import { runsScript, sectionKindOf } from './runner-sections.ts'
+import type { ReadMarker } from './log-reader.ts'
+import type { Section } from '../../model/inside.ts'
+
+/** All in ms of Unix time. */
+export interface JobTimes {
+  readonly start: number
+  readonly end: number
+  /** The job failed by its script: the sections in which it did are marked. */
+  readonly isScriptFailure: boolean
+}
+
+/** The innermost section that is open. */
+export interface Place {
+  /** Of the innermost one that is kept; undefined: the job itself. */
+  readonly ordinal: number | undefined
+  readonly name: string
+}
+
+interface Open {
+  readonly ordinal: number
+  readonly name: string
+  readonly kind: Section['kind']
+  /** What is kept of it; undefined for one too many. */
+  readonly kept: Kept | undefined
+  /** The innermost kept one, itself included. */
+  readonly nearest: number | undefined
+}
+
+interface Kept {
+  readonly ordinal: number
+  readonly parent: number | undefined
+  readonly name: string
+  readonly kind: Section['kind']
+  title?: string
+  isByLine: boolean
+  readonly start: number
+  end?: number
+  failed?: true
+}
+
+/** Sections of a job that are kept: the runner's own come late too, so some places are theirs. */
+const mostKept = { all: 200, others: 170 }
+/** Sections open at a time; deeper ones are only counted. */
+const mostOpen = 1_000
+const longestTitle = 128
+const hour = 3_600_000
+const second = 1_000
+
+export class Sections {
+  readonly #job: JobTimes
+  readonly #open: Open[] = []
+  readonly #kept: Kept[] = []
+  #count = 0
+  /** The time of the marker before. */
+  #last: number
+  /** The last section that ran the job's script, and what of the job's own was open when it ended. */
+  #script: { readonly section: Kept | undefined; inner: Kept | undefined } | undefined
+
+  constructor(job: JobTimes) {
+    this.#job = job
+    this.#last = job.start
+  }
+
+  /** How many there are, and how many of them are not kept. */
+  get count(): number {
+    return this.#count
+  }
+  get omitted(): number {
+    return this.#count - this.#kept.length
+  }
+
+  /** Where the log is now. */
+  get place(): Place | undefined {
+    const top = this.#open.at(-1)
+    return top && { ordinal: top.nearest, name: top.name }
+  }
+
+  marker(marker: ReadMarker): void {
+    const isByLine = marker.stamp !== undefined
+    const at = isByLine ? marker.stamp.at : this.#atNumber(marker.number)
+    this.#last = at
+    if (marker.edge === 'start') this.#begin(marker.name, at, isByLine)
+    else this.#end(marker.name, at, isByLine)
+  }
+
+  /** Of the section that began last. */
+  title(text: string): void {
+    const kept = this.#open.at(-1)?.kept
+    // The title of a script's step is a command.
+    if (kept !== undefined && kept.kind !== 'script')
+      kept.title = [...text.slice(0, 2 * longestTitle)].slice(0, longestTitle).join('')
+  }
+
+  /** At the end of the log. */
+  finish(): readonly Section[] {
+    const { end, isScriptFailure } = this.#job
+    const script = this.#open.find(({ name, kind }) => kind === 'runner' && runsScript(name))
+    if (script !== undefined) this.#noteScript(script)
+    for (const { kept } of this.#open.splice(0)) if (kept !== undefined) kept.end ??= end
+    if (isScriptFailure && this.#script !== undefined) {
+      const { section, inner } = this.#script
+      if (section !== undefined) section.failed = true
+      if (inner !== undefined) inner.failed = true
+    }
+    return this.#kept.map(kept => this.#found(kept))
+  }
+
+  #begin(name: string, at: number, isByLine: boolean): void {
+    this.#count += 1
+    if (this.#open.length >= mostOpen) return
+    const ordinal = this.#count
+    const around = this.#open.at(-1)
+    const kind = sectionKindOf(name, around !== undefined)
+    const most = kind === 'runner' ? mostKept.all : mostKept.others
+    const parent = around?.nearest
+    const kept = this.#kept.length < most ? { ordinal, parent, name, kind, isByLine, start: at } : undefined
+    if (kept !== undefined) this.#kept.push(kept)
+    this.#open.push({ ordinal, name, kind, kept, nearest: kept?.ordinal ?? parent })
+  }
+
+  #end(name: string, at: number, isByLine: boolean): void {
+    const index = this.#open.findLastIndex(one => one.name === name)
+    const closed = this.#open[index]
+    if (closed === undefined) return
+    if (closed.kind === 'runner' && runsScript(name)) this.#noteScript(closed)
+    for (const { kept } of this.#open.splice(index)) {
+      if (kept === undefined) continue
+      kept.end = at
+      kept.isByLine &&= isByLine
+    }
+  }
+
+  #noteScript(script: Open): void {
+    const within = this.#open.slice(this.#open.indexOf(script) + 1)
+    this.#script = {
+      section: script.kept,
+      inner: within.findLast(({ kept, kind }) => kept !== undefined && kind !== 'runner')?.kept,
+    }
+  }
+
+  #atNumber(number: string): number {
+    const at = instantOf(number)
+    const { start, end } = this.#job
+    return at >= start - hour && at <= end + hour ? at : this.#last
+  }
+
+  /** Within the job's times, and never backwards. */
+  #found({ isByLine, end = this.#job.end, start, title, failed, ...facts }: Kept): Section {
+    const within = (at: number): number => Math.min(Math.max(at, this.#job.start), this.#job.end)
+    const [from, to] = [within(start), Math.max(within(start), within(end))]
+    const shift = Math.round(Math.max(Math.abs(from - start), Math.abs(within(end) - end)))
+    return {
+      ...facts,
+      ...(title !== undefined && { title }),
+      ...{ clock: isByLine ? 'line' : 'marker', start: from, end: to },
+      ...(shift > second && { clockShift: shift }),
+      ...(failed && { failed }),
+    }
+  }
+}

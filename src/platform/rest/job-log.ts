@@ -1,0 +1,69 @@
+// A job's log, read from its beginning, window by window. Where the connection breaks it goes on from there: by a range request where the
+// platform takes one, else by passing over what was read. Whether it does shows with the first such request, and is remembered.
+import { PlatformError } from './platform-error.ts'
+import type { CallOptions } from './call.ts'
+import type { Requester } from './request.ts'
+import type { Streamed } from './stream.ts'
+
+export interface JobLogRead {
+  /** Bytes that were handed over. */
+  readonly bytes: number
+  /** False where there is more than `maxBytes`. */
+  readonly isWhole: boolean
+}
+
+export interface JobLogOptions extends CallOptions {
+  /** How much of it is read. */
+  readonly maxBytes: number
+  /** Called with each window, which is valid during the call only. */
+  readonly onWindow: (window: Uint8Array) => void
+}
+
+export type ReadJobLog = (url: URL, options: JobLogOptions) => Promise<JobLogRead>
+
+/** How often a broken connection is taken up again, as long as bytes arrive each time. */
+const mostBreaks = 5
+
+/** Rejects with a PlatformError, or with the reason of an aborted signal. */
+export function createJobLogReader(requester: Pick<Requester, 'stream'>): ReadJobLog {
+  let takesRanges: boolean | undefined
+  return async (url, { maxBytes, onWindow, ...call }) => {
+    let bytes = 0
+    for (let breaks = 0; ; breaks += 1) {
+      const before = bytes
+      const asksRange = bytes > 0 && takesRanges !== false
+      try {
+        return await requester.stream(
+          url,
+          { ...call, headers: asksRange ? { range: `bytes=${bytes}-` } : {} },
+          async (answer): Promise<JobLogRead> => {
+            const begins = beginOf(answer)
+            if (asksRange) takesRanges = answer.status === 206
+            let at = begins
+            for await (const window of answer.body) {
+              const fresh = window.subarray(Math.max(0, bytes - at))
+              at += window.length
+              const taken = fresh.subarray(0, maxBytes - bytes)
+              if (taken.length > 0) onWindow(taken)
+              bytes += taken.length
+              if (taken.length < fresh.length) return { bytes, isWhole: false }
+            }
+            return { bytes, isWhole: true }
+          },
+        )
+      } catch (error) {
+        if (!(error instanceof PlatformError)) throw error
+        // Nothing is behind what was read: it was all there is.
+        if (asksRange && error.status === 416) return { bytes, isWhole: true }
+        const isBroken = error.kind === 'network' || error.kind === 'timeout'
+        if (!isBroken || bytes === before || breaks >= mostBreaks) throw error
+      }
+    }
+  }
+}
+
+/** Of which byte on the body is. */
+function beginOf({ status, headers }: Streamed): number {
+  if (status !== 206) return 0
+  return Number(/^bytes (\d+)-/.exec(headers['content-range'] ?? '')?.[1] ?? 0)
+}

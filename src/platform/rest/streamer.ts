@@ -1,0 +1,106 @@
+// Requests whose answers are read as they come, by the rules of every request (`request.ts`): budget, credentials, moves, retries, pauses.
+//
+//   send ─► head of the answer ─► read as it comes
+//    ▲         │ redirect: at the platform as before; elsewhere without credentials and beside the budget
+//    └─────────┤ 429, 5xx, network, time-out: again, as any other request
+//              └─ anything else, or too often: PlatformError
+import { backoff } from '../../lib/backoff.ts'
+import { credentialHeaders, trimToken } from './credentials.ts'
+import { errorOfNoApi, errorOfStorage } from './error-messages.ts'
+import { PlatformError } from './platform-error.ts'
+import { redirectTo, streamHead, type Streamed, type StreamHead } from './stream.ts'
+import type { CallOptions, RequesterOptions } from './call.ts'
+import type { Moves } from './moved.ts'
+
+export interface StreamOptions extends CallOptions {
+  /** Besides those that every request has. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+/** What it shares with all other requests. */
+export interface Shared {
+  readonly moves: Moves
+  readonly endpointOf: (url: URL) => string
+  /** Hands the budget what an answer's headers have for it. */
+  readonly answered: (status: number, headers: Streamed['headers'], refusals: number) => Promise<void>
+}
+
+export type Streamer = <T>(
+  url: URL,
+  call: StreamOptions,
+  signal: AbortSignal,
+  read: (answer: Streamed) => Promise<T>,
+) => Promise<T>
+
+/** Sends for one try: moves, one way back, one renewed token, one redirect to a storage. */
+const maxHops = 6
+
+export function createStreamer(options: RequesterOptions, { moves, endpointOf, answered }: Shared): Streamer {
+  const { dispatcher, budget, clock, retry } = options
+
+  /** One try of an answer that is read as it comes: until there is one that is no redirect. */
+  async function head(
+    asked: URL,
+    call: StreamOptions,
+    signal: AbortSignal,
+    refusals: number,
+  ): Promise<Exclude<StreamHead, { as: 'redirect' }>> {
+    const endpoint = endpointOf(asked)
+    const sent = { dispatcher, endpoint, answerMs: options.limits.answerMs, signal }
+    const agent = { accept: '*/*', 'user-agent': options.userAgent, ...call.headers }
+    let url = withPath(asked, moves.current(asked.pathname))
+    let isOwn = true
+    for (let hop = 0; hop < maxHops; hop++) {
+      const token = isOwn ? trimToken(options.token()) : undefined
+      if (isOwn) {
+        await budget.take(call.priority, signal)
+        call.onSend?.()
+      }
+      const headers = isOwn ? { ...agent, ...credentialHeaders(options.tokenType, token) } : agent
+      const found = await streamHead({ ...sent, url, headers, secrets: token === undefined ? [] : [token] })
+      if (found.as === 'answer') {
+        if (isOwn) await answered(found.answer.status, found.answer.headers, refusals)
+        return found
+      }
+      if (found.as === 'error') {
+        const { status } = found.error
+        // What a storage says is no word of the platform's.
+        if (!isOwn) return status === undefined ? found : { ...found, error: errorOfStorage(status, endpoint) }
+        if (status !== undefined) await answered(status, found.headers, refusals)
+        if (status === 404 && moves.forget(asked.pathname)) url = asked
+        else if (status !== 401 || trimToken(options.token()) === token) return found
+        continue
+      }
+      const leads = redirectTo(found.to, asked, endpoint)
+      if (leads instanceof PlatformError) return { as: 'error', error: leads, headers: {} }
+      if (found.isMove && leads.isOwn) moves.remember(asked.pathname, found.to.pathname)
+      url = found.to
+      // Once elsewhere, nobody there may send it back with a request that has the token.
+      isOwn = isOwn && leads.isOwn
+    }
+    return { as: 'error', error: errorOfNoApi(301, endpoint, 'redirects without end'), headers: {} }
+  }
+
+  return async (url, call, signal, read) => {
+    let failures = 0
+    let refusals = 0
+    for (;;) {
+      const found = await head(url, call, signal, refusals)
+      if (found.as === 'answer') return read(found.answer)
+      const { error } = found
+      if (!error.passing) throw error
+      if (error.kind === 'limited') {
+        if (++refusals >= retry.refusals) throw error
+        continue
+      }
+      if (++failures >= retry.tries) throw error
+      await clock.sleep(backoff(failures, retry), signal)
+    }
+  }
+}
+
+function withPath(url: URL, path: string): URL {
+  const moved = new URL(url)
+  moved.pathname = path
+  return moved
+}

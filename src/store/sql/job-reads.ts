@@ -1,0 +1,87 @@
+// What is still to be read about the inside of jobs, for both databases.
+import { jobReadables, type JobRead, type JobReadKey, type JobReads, type JobReadWish } from '../ports/job-reads.ts'
+import { number, optional, record, word, type Row } from './columns.ts'
+import { storedChunk } from './stored-json.ts'
+import type { Statements, Value } from './statements.ts'
+
+export function jobReads(sql: Statements): JobReads {
+  const forget = async (key: JobReadKey): Promise<void> => {
+    await sql.change(removeJobRead, readValues(key))
+  }
+  return {
+    take: async (limit, leaseMs) => {
+      const now = await sql.now()
+      // Mostly nothing is due, and to look costs no transaction.
+      const isDue = (await sql.all('SELECT 1 FROM job_reads WHERE due_at <= ?1 LIMIT 1', [now])).length > 0
+      if (!isDue) return []
+      const rows = await sql.changed(
+        `UPDATE job_reads SET due_at = ?1, leased = 1
+         WHERE id IN (SELECT id FROM job_reads WHERE due_at <= ?2 ORDER BY due_at, id LIMIT ?3 ${sql.skipLocked})
+         RETURNING id, chunk_id, job_id, what, tries, pending_since,
+                   (SELECT content FROM chunks WHERE chunks.id = chunk_id) AS content`,
+        [now + leaseMs, now, limit],
+      )
+      const reads: JobRead[] = []
+      for (const row of rows.toSorted((a, b) => idOf(a) - idOf(b))) {
+        const key = keyOf(row)
+        const read = sql.damaged.orNothing(
+          { chunk: key.chunkId },
+          'nothing is read about the inside of its jobs',
+          () => ({
+            ...{ ...key, ...factsOf(row), takenAt: now },
+            chunk: storedChunk(row.content),
+          }),
+        )
+        if (read === undefined) await forget(key)
+        else reads.push(read)
+      }
+      return reads
+    },
+    extend: async (keys, leaseMs) => {
+      const until = (await sql.now()) + leaseMs
+      for (const key of keys) {
+        const values = [...readValues(key), until, leaseMs > 0 ? 1 : 0]
+        await sql.change(`UPDATE job_reads SET due_at = ?4, leased = ?5 WHERE ${isKey} AND leased = 1`, values)
+      }
+    },
+    defer: async (key, ms, counted) => {
+      const values = [...readValues(key), (await sql.now()) + ms, counted ? 1 : 0]
+      await sql.change(`UPDATE job_reads SET due_at = ?4, leased = 0, tries = tries + ?5 WHERE ${isKey}`, values)
+    },
+    drop: forget,
+    count: async () => {
+      const rows = await sql.all(
+        `SELECT count(*) FILTER (WHERE due_at <= ?1 OR leased = 1) AS due,
+                count(*) FILTER (WHERE due_at > ?1 AND leased = 0) AS later, min(pending_since) AS oldest FROM job_reads`,
+        [await sql.now()],
+      )
+      return rows.map(counts)[0] ?? { due: 0, later: 0, oldest: undefined }
+    },
+  }
+}
+
+const isKey = 'chunk_id = ?1 AND job_id = ?2 AND what = ?3'
+const idOf = number('id')
+const keyOf = record({ chunkId: number('chunk_id'), jobId: number('job_id'), what: word('what', jobReadables) })
+const factsOf: (row: Row) => Pick<JobRead, 'tries' | 'pendingSince'> = record({
+  tries: number('tries'),
+  pendingSince: number('pending_since'),
+})
+const counts = record({ due: number('due'), later: number('later'), oldest: optional(number, 'oldest') })
+
+/** Its values are `readValues`. */
+export const removeJobRead = `DELETE FROM job_reads WHERE ${isKey}`
+
+export function readValues({ chunkId, jobId, what }: JobReadKey): [number, number, string] {
+  return [chunkId, jobId, what]
+}
+
+/** `rows`: of each the values of `wishValues`. */
+export function insertJobReads(rows: string): string {
+  return `INSERT INTO job_reads (chunk_id, job_id, what, pending_since, due_at) ${rows}`
+}
+
+/** Without the time, which it is pending since and due at. */
+export function wishValues(chunkId: number, { jobId, what }: JobReadWish): Value[] {
+  return [chunkId, jobId, what]
+}

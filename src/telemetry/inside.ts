@@ -1,0 +1,64 @@
+// How the inside of a job looks: a span for each section of its log, and a log record for each line.
+import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
+import { attributesOf } from './attributes.ts'
+import { contextOf, jobSpanId, sectionSpanId, traceIdOf } from './otlp/ids.ts'
+import { isInstant } from './span-time.ts'
+import { logLineAttributes } from './mapping/log-line.ts'
+import { sectionAttributes, sectionSpanName } from './mapping/section.ts'
+import { flagsOf, spanKinds, statusCodes } from './span-words.ts'
+import { styleOf, type TelemetrySettings } from './settings.ts'
+import type { Chunk } from '../model/chunk.ts'
+import type { JobInside, LogLine, Section } from '../model/inside.ts'
+import type { LogRecord, Span } from './otlp/messages.ts'
+
+/** The spans of a job's sections, in their order. */
+export function insideSpans(chunk: Chunk, { job, sections = [] }: JobInside, settings: TelemetrySettings): Span[] {
+  const style = styleOf(chunk, settings)
+  const traceId = traceIdOf(chunk.trace, chunk.key.instance)
+  const spanOf = (section: Section): Span => {
+    const parent = contextOf(traceId, spanIdWithin(chunk, job, section.parent))
+    return {
+      traceId,
+      spanId: sectionSpanId(chunk, job, section.ordinal),
+      parentSpanId: parent.spanId,
+      name: sectionSpanName(section),
+      kind: spanKinds.job,
+      startTimeUnixNano: section.start,
+      endTimeUnixNano: Math.max(section.start, section.end),
+      attributes: attributesOf(sectionAttributes, { job, section }, style),
+      droppedAttributesCount: 0,
+      events: [],
+      droppedEventsCount: 0,
+      status: { code: section.failed === true ? statusCodes.error : statusCodes.unset },
+      links: [],
+      droppedLinksCount: 0,
+      flags: flagsOf(parent),
+    }
+  }
+  return sections.filter(({ start, end }) => isInstant(start) && isInstant(end)).map(spanOf)
+}
+
+/** The records of a job's lines, in their order. */
+export function insideRecords(chunk: Chunk, { job, lines = [] }: JobInside, settings: TelemetrySettings): LogRecord[] {
+  const style = styleOf(chunk, settings)
+  const traceId = traceIdOf(chunk.trace, chunk.key.instance)
+  const recordOf = (line: LogLine): LogRecord => ({
+    timeUnixNano: line.at,
+    // What is sent again must be the same, so this cannot be the time of the sending.
+    observedTimeUnixNano: line.at,
+    severityNumber: line.isError === true ? SeverityNumber.ERROR : SeverityNumber.UNSPECIFIED,
+    severityText: line.isError === true ? 'ERROR' : '',
+    body: line.text.toWellFormed(),
+    attributes: attributesOf(logLineAttributes, { job, line }, style),
+    droppedAttributesCount: 0,
+    flags: TraceFlags.SAMPLED,
+    traceId,
+    spanId: spanIdWithin(chunk, job, line.section),
+  })
+  return lines.filter(({ at }) => isInstant(at)).map(recordOf)
+}
+
+/** Of a section by its ordinal, else of the job itself. */
+function spanIdWithin(chunk: Chunk, job: JobInside['job'], ordinal: number | undefined): string {
+  return ordinal === undefined ? jobSpanId(chunk, job) : sectionSpanId(chunk, job, ordinal)
+}

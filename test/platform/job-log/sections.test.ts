@@ -1,0 +1,216 @@
+import { describe, expect, it } from 'vitest'
+import fc from 'fast-check'
+import { erase, jobStart, jobTimes, marker, readLog, stamp } from './read-log.ts'
+import { runs } from '../../full.ts'
+import type { Section } from '../../../src/model/inside.ts'
+
+const bold = '\u001b[36;1m'
+const off = '\u001b[0;m'
+
+/** A section's times in seconds after the job's start. */
+function seen(sections: readonly Section[]): (readonly [string, number | undefined, number, number])[] {
+  return sections.map(({ name, parent, start, end }) => [
+    name,
+    parent,
+    (start - jobStart) / 1000,
+    (end - jobStart) / 1000,
+  ])
+}
+
+const unstamped = [
+  `\u001b[0KRunning with gitlab-runner 16.6.0${off}`,
+  `${marker('start', 'prepare_executor', 0)}\u001b[0K${bold}Preparing the "docker" executor${off}${off}`,
+  'Using image',
+  `${marker('end', 'prepare_executor', 19)}${marker('start', 'prepare_script', 19)}\u001b[0K${bold}Preparing environment${off}`,
+  'Running on runner-1',
+  `${marker('end', 'prepare_script', 20)}${marker('start', 'step_script', 20)}\u001b[0K${bold}Executing "step_script" stage${off}`,
+  `${marker('start', 'my-own.section', 25, '[collapsed=true]')}My own section`,
+  'hello',
+  marker('end', 'my-own.section', 30),
+  marker('end', 'step_script', 50),
+  `\u001b[31;1mERROR: Job failed: exit code 1`,
+  '',
+].join('\n')
+
+const stamped = [
+  `${stamp(0)}Running with gitlab-runner 19.3`,
+  `${stamp(100)}section_start:1768988840:prepare_executor\r`,
+  `${stamp(101, '00O+')}\u001b[0K\u001b[0K${bold}Preparing the "docker" executor${off}`,
+  `${stamp(6_500)}section_end:1768988846:prepare_executor\r`,
+  `${stamp(6_501, '00O+')}\u001b[0Ksection_start:1768988846:prepare_script\r`,
+  `${stamp(6_502, '00O+')}\u001b[0K\u001b[0K${bold}Preparing environment${off}`,
+  `${stamp(12_300, '01E ')}a warning`,
+  `${stamp(12_400)}section_end:1768988852:prepare_script\r`,
+  `${stamp(12_401, '00O+')}\u001b[0K`,
+  `${stamp(12_500)}Job succeeded`,
+  '',
+].join('\n')
+
+describe('the sections of a log', () => {
+  it('are found by their markers where lines have no stamps, two of them in one line', () => {
+    const { sections, lines } = readLog(unstamped)
+    expect(seen(sections)).toEqual([
+      ['prepare_executor', undefined, 0, 19],
+      ['prepare_script', undefined, 19, 20],
+      ['step_script', undefined, 20, 50],
+      ['my-own.section', 3, 25, 30],
+    ])
+    expect(sections.map(({ title }) => title)).toEqual([
+      'Preparing the "docker" executor',
+      'Preparing environment',
+      'Executing "step_script" stage',
+      'My own section',
+    ])
+    expect(sections.map(({ kind }) => kind)).toEqual(['runner', 'runner', 'runner', 'custom'])
+    expect(new Set(sections.map(({ clock }) => clock))).toEqual(new Set(['marker']))
+    expect(lines.map(({ text }) => text).filter(text => text !== '')).toEqual([
+      'Running with gitlab-runner 16.6.0',
+      'Preparing the "docker" executor',
+      'Using image',
+      'Preparing environment',
+      'Running on runner-1',
+      'Executing "step_script" stage',
+      'My own section',
+      'hello',
+      'ERROR: Job failed: exit code 1',
+    ])
+  })
+
+  it('have the time of the line with the marker where lines are stamped, to the microsecond', () => {
+    const { sections, lines } = readLog(stamped)
+    expect(sections).toMatchObject([
+      { name: 'prepare_executor', title: 'Preparing the "docker" executor', clock: 'line' },
+      { name: 'prepare_script', title: 'Preparing environment', clock: 'line' },
+    ])
+    const micros = sections.map(({ start, end }) => [start, end].map(at => Math.round((at - jobStart) * 1000)))
+    expect(micros).toEqual([
+      [100_123, 6_500_123],
+      [6_501_123, 12_400_123],
+    ])
+    expect(lines.find(({ text }) => text === 'a warning')?.stamp?.stream).toBe('stderr')
+  })
+
+  it('are the same however the bytes are cut, in any log', () => {
+    const word = fc.constantFrom(
+      ...['section_', 'start:', 'end:', '1768988841:', 'a', 'b.c', '\r', '\u001b[0K', '\n', 'ä', '\u001b[3', '1m'],
+      ...[marker('start', 'a', 1), marker('end', 'a', 2), marker('start', 'step_script', 3), `\n${stamp(9)}`],
+      ...[`\n${stamp(10, '00O+')}`, '[k=v]', '🙂', 'x'.repeat(40_000), '\u0000', 'text'],
+    )
+    const logs = fc.array(word, { maxLength: 40 }).map(words => words.join(''))
+    const cuts = fc.array(fc.integer({ min: 1, max: 50_000 }), { maxLength: 30 })
+    fc.assert(
+      fc.property(logs, fc.boolean(), cuts, (log, isStamped, sizes) => {
+        const whole = isStamped ? stamp(0) + log : log
+        expect(readLog(whole, jobTimes, sizes)).toEqual(readLog(whole))
+      }),
+      runs(500),
+    )
+    const bytes = [unstamped, stamped].map(log => [log, Buffer.byteLength(log)] as const)
+    for (const [log, length] of bytes)
+      expect(readLog(log, jobTimes, Array<number>(length).fill(1))).toEqual(readLog(log))
+  })
+
+  it('are found where the CR was lost, and not where a script only shows a marker', () => {
+    const lost = `section_start:${jobStart / 1000}:a\u001b[0KTitle\nsection_end:${jobStart / 1000 + 1}:a\u001b[0K\n`
+    expect(seen(readLog(lost).sections)).toEqual([['a', undefined, 0, 1]])
+    const told = `$ echo -e "section_start:${jobStart / 1000}:a\\r\\e[0KTitle"\nsection_start:${jobStart / 1000}:b\nx\n`
+    expect(readLog(told).sections).toEqual([])
+  })
+
+  it('may have markers in ms, µs and ns, as some awk write them; a number out of the job keeps the order alone', () => {
+    const at = jobStart / 1000 + 10
+    const log = ['000', '000000', '000000000']
+      .map(zeros => `section_start:${at}${zeros}:a${zeros.length}${erase}\n`)
+      .join('')
+    expect(seen(readLog(log).sections).map(([, , start]) => start)).toEqual([10, 10, 10])
+    const odd = `${marker('start', 'a', 5)}\nsection_end:0:a${erase}\nsection_start:99999999999999999999:b${erase}\n`
+    expect(seen(readLog(odd).sections)).toEqual([
+      ['a', undefined, 5, 5],
+      ['b', undefined, 5, 60],
+    ])
+  })
+
+  it('may overlap, stay open, be closed twice and have the same name again', () => {
+    const overlapping = [marker('start', 'a', 1), marker('start', 'b', 2), marker('end', 'a', 3), marker('end', 'b', 4)]
+    expect(seen(readLog(overlapping.join('\n')).sections)).toEqual([
+      ['a', undefined, 1, 3],
+      ['b', 1, 2, 3],
+    ])
+    const odd = [marker('end', 'a', 1), marker('start', 'a', 2), marker('start', 'a', 3), marker('end', 'a', 4)]
+    expect(seen(readLog(odd.join('\n')).sections)).toEqual([
+      ['a', undefined, 2, 60],
+      ['a', 1, 3, 4],
+    ])
+    expect(seen(readLog([...odd, marker('end', 'a', 5), marker('end', 'a', 6)].join('\n')).sections)).toEqual([
+      ['a', undefined, 2, 5],
+      ['a', 1, 3, 4],
+    ])
+  })
+
+  it('are 200 at most, the rest counted; the runner has places of its own', () => {
+    const many = Array.from(
+      { length: 10_000 },
+      (_, n) => `${marker('start', `s${n}`, 1)}\n${marker('end', `s${n}`, 2)}`,
+    )
+    const log = [
+      marker('start', 'step_script', 0),
+      ...many,
+      marker('end', 'step_script', 50),
+      marker('start', 'after_script', 51),
+    ]
+    const { sections, omitted } = readLog(log.join('\n'))
+    expect(sections).toHaveLength(171)
+    expect(omitted).toBe(10_002 - 171)
+    expect(sections.at(-1)).toMatchObject({ ordinal: 10_002, name: 'after_script' })
+    const deep = readLog(Array.from({ length: 10_000 }, (_, n) => marker('start', `s${n}`, 1)).join('\n'))
+    expect(deep.sections).toHaveLength(170)
+  })
+
+  it('lie within the job, and say by how much they were moved', () => {
+    const { sections } = readLog(
+      [marker('start', 'a', -5), marker('end', 'a', 3), marker('start', 'b', 60.5)].join('\n'),
+    )
+    expect(seen(sections)).toEqual([['a', undefined, 0, 3]])
+    expect(sections[0]?.clockShift).toBe(5_000)
+  })
+
+  it('are marked where the job failed by its script: the script, and the innermost section of its own that was open', () => {
+    const log = [
+      ...[marker('start', 'step_script', 1), marker('start', 'outer', 2), marker('start', 'inner', 3)],
+      ...[marker('end', 'step_script', 9), marker('start', 'after_script', 10), marker('end', 'after_script', 11)],
+      'ERROR: Job failed: exit code 1',
+    ].join('\n')
+    const failed = (isScriptFailure: boolean): string[] =>
+      readLog(log, { ...jobTimes, isScriptFailure }).sections.flatMap(one => (one.failed ? [one.name] : []))
+    expect(failed(true)).toEqual(['step_script', 'inner'])
+    expect(failed(false)).toEqual([])
+  })
+
+  it('have no title where that is a command', () => {
+    const log = `${marker('start', 'step_script', 0)}\n${marker('start', 'section_script_step_1', 1, '[hide_duration=true,collapsed=true]')}$ curl -u me:secret\n`
+    const step = readLog(log).sections[1]
+    expect([step?.kind, step?.title]).toEqual(['script', undefined])
+  })
+
+  it('come from logs that are no text, that end within an escape, and from a line of megabytes', () => {
+    const damaged = Buffer.concat([
+      Buffer.from(marker('start', 'a', 1)),
+      Buffer.from([0xff, 0xfe, 0xc3, 0x28]),
+      Buffer.from('\n\u001b[3'),
+    ])
+    expect(readLog(damaged).sections.map(({ name }) => name)).toEqual(['a'])
+    expect(readLog(damaged).lines.at(-1)?.text).toBe('')
+    const line = `${'x'.repeat(2_000_000)}${marker('start', 'a', 1)}${'y'.repeat(2_000_000)}${marker('end', 'a', 2)}`
+    const { sections, lines } = readLog(line)
+    expect(seen(sections)).toEqual([['a', undefined, 1, 2]])
+    expect(lines).toHaveLength(1)
+    expect(lines[0]?.text.length).toBeLessThan(100_000)
+  })
+
+  it('leave of a progress bar what it shows last', () => {
+    const bar = `10%\r20%\r\u001b[32m100%\u001b[0m\r\n${'..'.repeat(30_000)}\rdone\n`
+    expect(readLog(bar).lines.map(({ text }) => text)).toEqual(['100%', 'done'])
+    const cut = [`${stamp(0)}10%\r`, `${stamp(1, '00O+')}20%\r`, `${stamp(2, '00O+')}100%`, ''].join('\n')
+    expect(readLog(cut).lines.map(({ text }) => text)).toEqual(['100%'])
+  })
+})

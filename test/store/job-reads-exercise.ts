@@ -1,0 +1,133 @@
+// What every store promises of what is still to be read about the inside of jobs.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { applyReading } from '../../src/enrichment/job-reading.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { snapshotAttempt, snapshotSupplements } from '../../src/model/snapshot.ts'
+import { at, event, instance, job, rules } from '../flow/world.ts'
+import type { Bench } from './exercise.ts'
+import type { ExportQueue } from '../../src/store/ports/outbox.ts'
+import type { JobInside, Section } from '../../src/model/inside.ts'
+import type { JobRead } from '../../src/store/ports/job-reads.ts'
+import type { RunWork } from '../../src/store/ports/runs.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+const minute = 60_000
+const traces: ExportQueue = { destination: 'default', signal: 'traces' }
+const key = { instance, pipelineId: 7 }
+
+/** Takes the snapshot of the run's next attempt, with the log of each of its jobs to be read. */
+function taking(): RunWork {
+  return {
+    ...{ key, jobs: 'all' },
+    decide: (known, now) => {
+      if (known === undefined) return undefined
+      const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: 7 }
+      const { run, jobs, chunks } = snapshotAttempt(known.run, [...known.run.jobs.values()], trace, false, now, rules)
+      const pending = chunks.map(chunk => ({
+        ...{ chunk, to: [traces] },
+        reads: chunk.jobs.map(({ id }) => ({ jobId: id, what: 'log' as const })),
+      }))
+      return { run, jobs, timing: { changedAt: now }, pending }
+    },
+  }
+}
+
+export function jobReadsExercise(name: string, bench: () => Promise<Bench>): void {
+  describe(`what is to be read inside of jobs, on ${name}`, () => {
+    let here: Bench
+    let store: Store
+
+    beforeEach(async () => {
+      here = await bench()
+      store = await here.open()
+      const jobs = [1, 2].map(id => job(id, `build ${id}`, 'failed', { started: 5, finished: 50 }))
+      await store.runs.transact(mergeWork([event('failed', { finishedAt: at(60) }, jobs)], 'webhook', rules))
+      await store.runs.transact([taking()])
+    })
+    afterEach(async () => {
+      await store.close()
+      await here.dispose()
+    })
+
+    const take = async (limit = 10): Promise<readonly JobRead[]> => store.jobReads.take(limit, minute)
+    const apply = async (read: JobRead, count = 1): Promise<unknown> => {
+      const section: Section = { ordinal: 1, name: 'x', kind: 'custom', clock: 'line', start: at(6), end: at(7) }
+      const inside: JobInside = { job: { id: read.jobId, kind: 'job', start: at(5), end: at(50) }, sections: [section] }
+      const insides = Array<JobInside>(count).fill(inside)
+      return store.runs.transact([applyReading(read, insides, { to: [traces], measure: undefined })])
+    }
+    const numbers = async (): Promise<(readonly [number, string])[]> => {
+      const { items } = await store.outbox.lease(traces, 100, 0)
+      return items.map(({ chunk }) => [chunk.number, chunk.kind] as const).sort(([a], [b]) => a - b)
+    }
+
+    it('hands each to one taker, with the chunk that has the job, and to the next when nothing came of it', async () => {
+      const [first] = await take(1)
+      expect(first).toMatchObject({ jobId: 1, what: 'log', tries: 0, chunk: { key, attempt: 1, number: 1 } })
+      expect(await take()).toMatchObject([{ jobId: 2 }])
+      expect(await take()).toEqual([])
+      here.move(minute)
+      expect((await take()).map(({ jobId }) => jobId)).toEqual([1, 2])
+    })
+
+    it('puts what was read into the outbox together with removing it from the queue, once, whoever else read it', async () => {
+      const [read] = await take(1)
+      if (read === undefined) throw new Error('nothing to read')
+      await apply(read, 2)
+      await apply(read, 2)
+      expect(await numbers()).toEqual([
+        [1, 'attempt'],
+        [2, 'job'],
+        [3, 'job'],
+      ])
+      here.move(minute)
+      expect((await take()).map(({ jobId }) => jobId)).toEqual([2])
+      expect(await store.views.chunks(key)).toHaveLength(1)
+      expect((await store.runs.get(key))?.run.jobs.size).toBe(2)
+    })
+
+    it('numbers a later supplement after what was read', async () => {
+      for (const read of await take()) await apply(read)
+      const late = event('failed', { finishedAt: at(60) }, [job(3, 'late', 'success', { started: 6, finished: 40 })])
+      await store.runs.transact(mergeWork([late], 'webhook', rules))
+      await store.runs.transact([
+        {
+          ...{ key, jobs: 'all' },
+          decide: (known, now) => {
+            const supplement = [...(known?.run.jobs.values() ?? [])].filter(({ id }) => id === 3)
+            if (known === undefined) return undefined
+            const { run, jobs, chunks } = snapshotSupplements(known.run, supplement, rules)
+            return { run, jobs, timing: { changedAt: now }, pending: chunks.map(chunk => ({ chunk, to: [traces] })) }
+          },
+        },
+      ])
+      expect(await numbers()).toEqual([
+        [1, 'attempt'],
+        [2, 'job'],
+        [3, 'job'],
+        [4, 'supplement'],
+      ])
+    })
+
+    it('waits as long as it was deferred, counts the tries, and forgets what is dropped', async () => {
+      const [one, two] = await take()
+      if (one === undefined || two === undefined) throw new Error('nothing to read')
+      await store.jobReads.defer(one, 5_000, true)
+      await store.jobReads.drop(two)
+      expect(await store.jobReads.count()).toEqual({ due: 0, later: 1, oldest: one.pendingSince })
+      here.move(5_000)
+      expect(await take()).toMatchObject([{ jobId: 1, tries: 1 }])
+      await store.jobReads.extend([one], 0)
+      expect(await take()).toMatchObject([{ jobId: 1 }])
+    })
+
+    it('is not among the figures over time', async () => {
+      for (const read of await take()) await apply(read)
+      while ((await store.views.trends.readAhead(100)) === 'more');
+      await store.views.trends.takeIn(100)
+      const query = { step: 3_600_000, since: 0, until: here.now() + 400 * 86_400_000 } as const
+      const rows = await store.views.trends.series({ instance, projectId: 3, job: 'build 1' }, query)
+      expect(rows.map(({ runs }) => runs)).toEqual([1])
+    })
+  })
+}
