@@ -95,7 +95,8 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     try {
       if (!(await capabilities.mayAsk(asked))) {
         counters.withheld += 1
-        return await queue.drop(read)
+        await queue.drop(read)
+        return
       }
       await keep(read, job, asked)
       failures = 0

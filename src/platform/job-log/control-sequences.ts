@@ -1,9 +1,7 @@
 // A line of a job's log as people read it: what a terminal would show of it at last, without colours.
 
 /** CSI, OSC and two-character sequences, also one that is cut off at the end of the text. */
-// eslint-disable-next-line no-control-regex -- these are what it is for
 const sequences = /\u001b(?:\[[0-?]*[ -/]*(?:[@-~]|$)|\][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|[ -/]*[0-Z\\^-~]|$)/g
-// eslint-disable-next-line no-control-regex -- likewise
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f]/g
 
 /** Without control sequences and control characters, but for tabs. */

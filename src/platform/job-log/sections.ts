@@ -95,7 +95,9 @@ export class Sections {
     const kept = this.#open.at(-1)?.kept
     // The title of a script's step is a command.
     if (kept !== undefined && kept.kind !== 'script')
-      kept.title = [...text.slice(0, 2 * longestTitle)].slice(0, longestTitle).join('')
+      kept.title = Array.from(text.slice(0, 2 * longestTitle))
+        .slice(0, longestTitle)
+        .join('')
   }
 
   /** At the end of the log. */
