@@ -24,7 +24,7 @@ askingExercise('SQLite', sqliteBench)
 settlerExercise('SQLite', sqliteBench)
 damageExercise('SQLite', sqliteBench)
 viewsExercise('SQLite', sqliteBench)
-jobReadsExercise('SQLite', bench)
+jobReadsExercise('SQLite', sqliteBench)
 
 describe('an SQLite file', () => {
   let folder: string
