@@ -78,7 +78,9 @@ export function startExporter(
   { destinations, encode }: Pick<ExportParts, 'destinations' | 'encode'>,
   meters: ExportMeters,
 ): Started<Exporter> {
-  const exporter = createExporter({ destinations, outbox: store.outbox, encode, clock, log, meters })
+  const exporter = createExporter({
+    ...{ destinations, outbox: store.outbox, note: store.underWay.encoding, encode, clock, log, meters },
+  })
   events.pending.on(() => exporter.wake())
   exporter.start()
   return {

@@ -61,7 +61,7 @@ export function snapshotterOf(
 
 export function startSettling({ store, events, clock, log }: Context, snapshotter: Snapshotter): Started<SettleLoop> {
   const { runs, runsPerTransaction: perTransaction } = store
-  const settleLoop = createSettleLoop({ runs, perTransaction, snapshotter, clock, log })
+  const settleLoop = createSettleLoop({ runs, perTransaction, snapshotter, note: store.underWay.settling, clock, log })
   events.processed.on(() => settleLoop.wake())
   events.enriched.on(() => settleLoop.wake())
   settleLoop.start()

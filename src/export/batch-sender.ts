@@ -6,7 +6,8 @@
 // handed back unsent.
 import { backoff, type BackoffOptions } from '../lib/backoff.ts'
 import { blames, sentenceOf, type Later, type Unacceptable } from './verdict.ts'
-import { encoded, joined, type Encode, type EncodedItem } from './encoded-item.ts'
+import { joined, type Encode, type EncodedItem } from './encoded-item.ts'
+import type { EncodeNoted } from './encode-noted.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import { StoreError } from '../lib/fault.ts'
 import type { OutboxEntry, OutboxLease, Outbox, Settlement } from '../store/ports/outbox.ts'
@@ -20,6 +21,7 @@ import type { Sender } from './sender.ts'
 export interface BatchContext {
   readonly outbox: Pick<Outbox, 'settle'>
   readonly encode: Encode
+  readonly encodeNoted: EncodeNoted
   readonly sender: Pick<Sender, 'send'>
   readonly breaker: QueueBreaker
   readonly stats: ExportStats
@@ -88,7 +90,7 @@ export class BatchSender {
   async #deliverPacked(entries: readonly OutboxEntry[]): Promise<boolean> {
     let pack: EncodedItem[] = []
     let size = 0
-    for await (const item of this.#encoded(entries)) {
+    for (const item of await this.#encoded(entries)) {
       if (pack.length > 0 && size + item.bytes.length > this.#context.batchBytes) {
         if (!(await this.#deliver(pack))) return false
         pack = []
@@ -101,17 +103,20 @@ export class BatchSender {
   }
 
   async #deliverSuspects(entries: readonly OutboxEntry[]): Promise<boolean> {
-    for await (const item of this.#encoded(entries)) if (!(await this.#deliver([item], true))) return false
+    for (const item of await this.#encoded(entries)) if (!(await this.#deliver([item], true))) return false
     return true
   }
 
   /** An entry that cannot be encoded is a dead letter by itself; one that has nothing of this signal is done. */
-  async *#encoded(entries: readonly OutboxEntry[]): AsyncGenerator<EncodedItem> {
-    for await (const found of encoded(entries, this.#context.encode)) {
+  async #encoded(entries: readonly OutboxEntry[]): Promise<readonly EncodedItem[]> {
+    const { encode, encodeNoted } = this.#context
+    const items: EncodedItem[] = []
+    for (const found of await encodeNoted(entries, encode)) {
       if ('reason' in found) await this.#reject(found.entry, 0, found.reason)
-      else if (found.bytes.length > 0) yield found
+      else if (found.bytes.length > 0) items.push(found)
       else await this.#settle([{ id: found.entry.id, as: 'delivered' }])
     }
+    return items
   }
 
   async #deliver(items: readonly EncodedItem[], alone = false): Promise<boolean> {

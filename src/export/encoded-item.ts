@@ -20,27 +20,11 @@ export interface EncodeError {
   readonly reason: string
 }
 
-/** After so long encoding lets the event loop do other work, ms. */
-const longestTurn = 10
-
-/** Encodes one entry after the other, as they are asked for. */
-export async function* encoded(
-  entries: readonly OutboxEntry[],
-  encode: Encode,
-): AsyncGenerator<EncodedItem | EncodeError> {
-  let since = performance.now()
-  for (const entry of entries) {
-    if (performance.now() - since > longestTurn) {
-      await new Promise(resolve => setImmediate(resolve))
-      since = performance.now()
-    }
-    let found: EncodedItem | EncodeError
-    try {
-      found = { entry, bytes: encode([entry.chunk]) }
-    } catch (error) {
-      found = { entry, reason: `cannot be encoded: ${reasonOf(error)}` }
-    }
-    yield found
+export function encodedItem(entry: OutboxEntry, encode: Encode): EncodedItem | EncodeError {
+  try {
+    return { entry, bytes: encode([entry.chunk]) }
+  } catch (error) {
+    return { entry, reason: `cannot be encoded: ${reasonOf(error)}` }
   }
 }
 

@@ -11,6 +11,7 @@ import { BatchSender, type LeasedBatch, type BatchContext } from './batch-sender
 import type { BackoffOptions } from '../lib/backoff.ts'
 import { elapsed, timeOfDay, type Clock } from '../lib/clock.ts'
 import type { Encode } from './encoded-item.ts'
+import type { EncodeNoted } from './encode-noted.ts'
 import type { Outbox, OutboxLease, ExportQueue } from '../store/ports/outbox.ts'
 import type { CircuitState, QueueBreaker, TripCause } from './circuit-breaker.ts'
 import type { Log } from '../lib/log.ts'
@@ -34,6 +35,7 @@ export interface ExportQueueOptions {
   readonly queue: ExportQueue
   readonly outbox: Outbox
   readonly encode: Encode
+  readonly encodeNoted: EncodeNoted
   readonly sender: Sender
   /** The endpoint's time-out, ms. */
   readonly timeoutMs: number
@@ -76,7 +78,7 @@ const shortestRest = 100
 const grace = 2_000
 
 export function createExportQueue(options: ExportQueueOptions): RunningQueue {
-  const { queue, outbox, encode, sender, breaker, limits, clock, timeoutMs } = options
+  const { queue, outbox, encode, encodeNoted, sender, breaker, limits, clock, timeoutMs } = options
   const log = options.log.child({ destination: queue.destination, signal: queue.signal })
   const stats = createExportStats(queue, clock, log, options.meters)
   const inFlight = new Set<Promise<void>>()
@@ -91,7 +93,7 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
   const { batchBytes, pauses } = limits
   const isStopping = (): boolean => stopping
   const context: BatchContext = {
-    ...{ outbox, encode, sender, breaker, stats, batchBytes, pauses, longestSend, isStopping, clock, log },
+    ...{ outbox, encode, encodeNoted, sender, breaker, stats, batchBytes, pauses, longestSend, isStopping, clock, log },
     pauseLeasing: () => {
       unsettled += 1
       return () => (unsettled -= 1)

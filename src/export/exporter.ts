@@ -1,6 +1,7 @@
 // All export queues of all destinations: started, woken, flushed and stopped together, and the status of each.
 import { ConfigError } from '../lib/fault.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
+import { createEncodeNoted, type EncodeNoted } from './encode-noted.ts'
 import { createExportQueue, type QueueLimits, type QueueView, type RunningQueue } from './export-queue.ts'
 import { createSender } from './sender.ts'
 import type { BackoffOptions } from '../lib/backoff.ts'
@@ -10,6 +11,7 @@ import type { Encode } from './encoded-item.ts'
 import type { ExportMeters } from './export-stats.ts'
 import type { Outbox, ExportQueue, ExportQueueState } from '../store/ports/outbox.ts'
 import type { Log } from '../lib/log.ts'
+import { nothingNoted, type UnderWayNote } from '../store/ports/under-way.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Signal } from '../store/ports/runs.ts'
 
@@ -18,6 +20,8 @@ export interface ExporterOptions {
   readonly outbox: Outbox
   /** One for each signal that a destination takes. */
   readonly encode: Readonly<Partial<Record<Signal, Encode>>>
+  /** What is being encoded. */
+  readonly note?: UnderWayNote | undefined
   readonly clock: Clock
   readonly log: Log
   readonly meters?: ExportMeters | undefined
@@ -61,6 +65,7 @@ const defaultProbes: BackoffOptions = { first: 1_000, max: 60_000 }
 /** Throws ConfigError for two destinations of one name, an unreadable TLS file, or a signal that nothing encodes. */
 export function createExporter(options: ExporterOptions): Exporter {
   const { outbox, clock } = options
+  const encodeNoted = createEncodeNoted(options.note ?? nothingNoted)
   const queues = options.destinations.flatMap((destination, index) => {
     const { name } = destination
     if (options.destinations.findIndex(other => other.name === name) !== index) {
@@ -69,7 +74,7 @@ export function createExporter(options: ExporterOptions): Exporter {
         'Give each its own name: pending exports are stored under it.',
       )
     }
-    return queuesOf(destination, options)
+    return queuesOf(destination, options, encodeNoted)
   })
 
   return {
@@ -87,7 +92,7 @@ export function createExporter(options: ExporterOptions): Exporter {
   }
 }
 
-function queuesOf(destination: Destination, options: ExporterOptions): RunningQueue[] {
+function queuesOf(destination: Destination, options: ExporterOptions, encodeNoted: EncodeNoted): RunningQueue[] {
   const { outbox, encode, clock, log, meters, probes = defaultProbes } = options
   const { name, bearer, proxy } = destination
   const limits = { ...defaultLimits, ...options.limits }
@@ -106,7 +111,9 @@ function queuesOf(destination: Destination, options: ExporterOptions): RunningQu
     const { timeoutMs } = endpoint
     const breaker = breakerOf(signal)
     queues.push(
-      createExportQueue({ queue, outbox, encode: encoder, sender, timeoutMs, breaker, limits, clock, log, meters }),
+      createExportQueue({
+        ...{ queue, outbox, encode: encoder, encodeNoted, sender, timeoutMs, breaker, limits, clock, log, meters },
+      }),
     )
   }
   return queues

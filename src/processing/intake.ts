@@ -9,6 +9,7 @@ import {
   type ProcessOptions,
   type Decoded,
 } from './process-deliveries.ts'
+import { mostDeaths } from '../store/ports/under-way.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { InboxItem } from '../store/ports/inbox.ts'
 import type { Parsed } from '../platform/webhook/parse-delivery.ts'
@@ -34,8 +35,6 @@ const batch = { deliveries: 256, bytes: 4 * 1024 * 1024, holdMs: 15_000 }
 /** Deliveries that other processes put back (`pipespan inbox retry`) are seen after this long, ms. */
 const idle = 1_000
 
-/** A delivery that so many processes in a row died of is not read again. */
-const mostDeaths = 3
 const remedy = 'Give it more memory and try `pipespan inbox retry`, or report it with what is stored of it.'
 
 export function createIntake(options: IntakeOptions): Intake {

@@ -1,11 +1,12 @@
 // Settles runs that are due, a batch at a time; one by one where that fails: a run that cannot be settled, because its stored rows are
-// damaged, say, is tried again at growing pauses, and no other waits for it.
+// damaged, say, is tried again at growing pauses, and no other waits for it. One that the process died of, again and again, is set aside.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createPostponed } from './postponed.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import { isOfTheData, reasonOf } from '../lib/fault.ts'
 import { settleRuns } from './settle-runs.ts'
 import type { Snapshotter } from './take-snapshots.ts'
+import { mostDeaths, nothingNoted, runName as nameOf, type UnderWayNote } from '../store/ports/under-way.ts'
 import type { Log } from '../lib/log.ts'
 import type { Runs } from '../store/ports/runs.ts'
 import type { RunKey } from '../model/observation.ts'
@@ -15,13 +16,14 @@ export interface SettleLoopOptions {
   /** Runs of one transaction. */
   readonly perTransaction: number
   readonly snapshotter: Snapshotter
+  readonly note?: UnderWayNote | undefined
   readonly clock: Clock
   readonly log: Log
 }
 
 /** Counted since start. */
 export interface SettleCounters {
-  /** How often a run was postponed because it could not be settled. */
+  /** How often a run was postponed because it could not be settled, or set aside. */
   postponed: number
 }
 
@@ -33,6 +35,7 @@ export interface SettleLoop extends Loop {
 
 /** The lease of due runs lasts many times longer than settling them does, ms. */
 const leaseMs = 15_000
+const remedy = 'Give it more memory, or a newer version: then it is tried again.'
 /** No pause is longer, so that a clock that jumps or a run that another process wrote is seen in time, ms. */
 const longestPause = 1_000
 
@@ -41,9 +44,43 @@ interface Failure {
   readonly error: unknown
 }
 
-export function createSettleLoop({ runs, perTransaction, snapshotter, clock, log }: SettleLoopOptions): SettleLoop {
+export function createSettleLoop(options: SettleLoopOptions): SettleLoop {
+  const { runs, perTransaction, snapshotter, note = nothingNoted, clock, log } = options
   const counters: SettleCounters = { postponed: 0 }
   const waiting = createPostponed<string>()
+  const setAside = new Set<string>()
+
+  /** All of them or none, but for those that a process died of before: each of these by itself. */
+  async function settle(keys: readonly RunKey[]): Promise<void> {
+    const suspects = new Set(await note.begin(keys.map(nameOf)))
+    try {
+      await settleRuns(
+        keys.filter(key => !suspects.has(nameOf(key))),
+        runs,
+        snapshotter,
+      )
+    } finally {
+      await note.end()
+    }
+    for (const key of keys.filter(one => suspects.has(nameOf(one)))) await settleSuspect(key)
+  }
+
+  async function settleSuspect(key: RunKey): Promise<void> {
+    const name = nameOf(key)
+    if ((await note.beginAlone(name)) < mostDeaths) {
+      try {
+        await settleRuns([key], runs, snapshotter)
+      } finally {
+        await note.end()
+      }
+      return
+    }
+    if (setAside.has(name)) return
+    setAside.add(name)
+    counters.postponed += 1
+    const reason = `${mostDeaths} times in a row the daemon's process died while it settled this run. ${remedy}`
+    log.error({ ...key, reason }, 'a run is set aside')
+  }
 
   /** The runs that cannot be settled. Throws where no single run is to blame: then all of them are tried again. */
   async function settleEach(keys: readonly RunKey[], until: number): Promise<readonly Failure[]> {
@@ -54,7 +91,7 @@ export function createSettleLoop({ runs, perTransaction, snapshotter, clock, log
       if (tried > 0 && elapsed(clock) > until) break
       tried += 1
       try {
-        await settleRuns([key], runs, snapshotter)
+        await settle([key])
       } catch (error) {
         failed.push({ key, error })
       }
@@ -70,7 +107,7 @@ export function createSettleLoop({ runs, perTransaction, snapshotter, clock, log
     const fresh = keys.filter(key => !waiting.has(nameOf(key)))
     if (fresh.length > 0) {
       try {
-        await settleRuns(fresh, runs, snapshotter)
+        await settle(fresh)
       } catch {
         for (const failure of await settleEach(fresh, until)) postpone(failure)
       }
@@ -79,7 +116,7 @@ export function createSettleLoop({ runs, perTransaction, snapshotter, clock, log
     for (const key of keys.filter(one => waiting.has(nameOf(one)))) {
       if (fresh.includes(key) || waiting.isWaiting(nameOf(key))) continue
       try {
-        await settleRuns([key], runs, snapshotter)
+        await settle([key])
         waiting.forget(nameOf(key))
         log.info(key, 'a run that could not be settled could be now')
       } catch (error) {
@@ -114,8 +151,4 @@ export function createSettleLoop({ runs, perTransaction, snapshotter, clock, log
       while (await settleDue());
     },
   }
-}
-
-function nameOf({ instance, pipelineId }: RunKey): string {
-  return `${instance}\n${pipelineId}`
 }

@@ -18,9 +18,18 @@ export async function settleRuns(keys: readonly RunKey[], runs: Runs, snapshotte
   if (children.length > 0) await decideAll(children, runs, snapshotter)
 }
 
+/** Jobs of one transaction, at most; a single larger run still goes, alone. As many are in memory, and in what the database has not yet written back. */
+const mostJobs = 5_000
+
 async function decideAll(due: readonly DueRun[], runs: Runs, snapshotter: Snapshotter): Promise<void> {
-  await runs.transact(due.map(run => run.work()))
-  snapshotter.committed(due.flatMap(run => run.did))
+  let left = due
+  while (left.length > 0) {
+    const share = left
+    const jobsSoFar = (): number => share.reduce((sum, { jobs }) => sum + jobs, 0)
+    await runs.transact(share.map(run => run.work(jobsSoFar)))
+    snapshotter.committed(share.flatMap(run => run.did))
+    left = share.filter(({ isLeft }) => isLeft)
+  }
 }
 
 /** One run that is due. `chain`: its ancestors as far as they are known; undefined while they were not read. */
@@ -32,6 +41,10 @@ class DueRun {
   did: readonly SnapshotStep[] = []
   /** Set when nothing was decided, because this run's family must be read first. */
   parent: ParentKey | undefined
+  /** Those that were decided on. */
+  jobs = 0
+  /** Set when nothing was decided, because the transaction has enough jobs without it. */
+  isLeft = false
 
   constructor(key: RunKey, chain: readonly Ancestor[] | undefined, snapshotter: Snapshotter) {
     this.key = key
@@ -39,15 +52,22 @@ class DueRun {
     this.#snapshotter = snapshotter
   }
 
-  work(): RunWork {
-    return { key: this.key, jobs: 'all', decide: (known, now) => this.#decide(known, now) }
+  /** `jobsSoFar`: of all runs of the transaction. */
+  work(jobsSoFar: () => number): RunWork {
+    return { key: this.key, jobs: 'all', decide: (known, now) => this.#decide(known, now, jobsSoFar) }
   }
 
   /** May be called again: a transaction that fails is tried anew. */
-  #decide(known: StoredRun | undefined, now: Millis): RunChange | undefined {
+  #decide(known: StoredRun | undefined, now: Millis, jobsSoFar: () => number): RunChange | undefined {
     this.did = []
     this.parent = undefined
+    this.jobs = 0
+    this.isLeft = false
     if (known === undefined) return undefined
+    const before = jobsSoFar()
+    this.isLeft = before > 0 && before + known.run.jobs.size > mostJobs
+    if (this.isLeft) return undefined
+    this.jobs = known.run.jobs.size
     const decision = this.#snapshotter.decide(known, this.#chain, now)
     if ('parent' in decision) {
       this.parent = decision.parent

@@ -1,5 +1,6 @@
 // A delivery that ends the process that reads it, again at each start: what is only large is read within the memory there is, and
-// what kills nevertheless is set aside at its third death, and the rest goes on.
+// what kills nevertheless is set aside at its third death, and the rest goes on. So with a run that kills when it is settled, and with
+// an outbox entry that does when it is encoded.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Daemon } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
@@ -18,6 +19,25 @@ async function receive(): Promise<OtlpReceiver> {
 
 const deadly = new URL('deadly.ts', import.meta.url).href
 
+/** Revives it until it has logged this; answers how many lives were lost. `storeUrl`: of a database, by whose clock leases run out. */
+async function untilItLives(daemon: Daemon, storeUrl: string | undefined, words: string): Promise<number> {
+  await daemon.process.ended
+  for (let deaths = 1; ; deaths += 1) {
+    expect(deaths).toBeLessThan(10)
+    if (storeUrl !== undefined) await shiftClock(storeUrl, (hours += 1) * 3_600_000)
+    const isUp = await daemon.revive({})
+    const logged = daemon.process.logged(words).then(
+      () => true,
+      () => false,
+    )
+    if (isUp && (await logged)) return deaths
+    await daemon.process.ended
+  }
+}
+
+/** How far the databases' clocks are ahead. */
+let hours = 0
+
 describe.each(['sqlite', 'postgres'])('a delivery that kills its reader, on %s', engine => {
   it('is set aside at the third death of a process that read it alone; nothing else is lost', async () => {
     const receiver = await receive()
@@ -33,23 +53,7 @@ describe.each(['sqlite', 'postgres'])('a delivery that kills its reader, on %s',
       daemon.post(body, { 'x-service-event': 'Pipeline Hook' }).catch(() => undefined)
     await post(pipelineEvent({ id: 1 }))
     await post(pipelineEvent({ id: 2, commitMessage: 'deadly delivery', variables: { SECRET: 'planted' } }))
-    await daemon.process.ended
-    let deaths = 1
-    for (; deaths < 10; deaths += 1) {
-      // Leases run out by the database's clock alone.
-      if (storeUrl !== undefined) await shiftClock(storeUrl, deaths * 60_000)
-      if (await daemon.revive({})) {
-        const isAlive = await Promise.race([
-          daemon.process.ended.then(() => false),
-          daemon.process.logged('a delivery is quarantined', 60_000).then(
-            () => true,
-            () => false,
-          ),
-        ])
-        if (isAlive) break
-      }
-      await daemon.process.ended
-    }
+    const deaths = await untilItLives(daemon, storeUrl, 'a delivery is quarantined')
     // The first one may have been among others.
     expect([3, 4]).toContain(deaths)
     await post(pipelineEvent({ id: 3 }))
@@ -59,6 +63,48 @@ describe.each(['sqlite', 'postgres'])('a delivery that kills its reader, on %s',
     await expect.poll(list).toMatch(/0 waiting to be read, 1 could not be decoded/)
     expect(stdout).toMatch(/3 times in a row the daemon's process died while it read this delivery/)
     expect(daemon.output).not.toContain('planted')
+  })
+})
+
+describe.each(['sqlite', 'postgres'])('what kills behind the inbox, on %s', engine => {
+  it('is set aside at the third death, a run as it is and an outbox entry as a dead letter; more memory or a retry brings both back', async () => {
+    const receiver = await OtlpReceiver.start()
+    onTestFinished(async () => receiver.close())
+    // What was sent when the process died may be sent again.
+    const received = async (count: number): Promise<void> =>
+      receiver.until(spans => new Set(spans.map(({ spanId }) => spanId)).size === count)
+    const storeUrl = engine === 'postgres' ? await newDatabase() : undefined
+    const daemon = await Daemon.start(
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+        ...(storeUrl === undefined ? {} : { PIPESPAN_STORE_URL: storeUrl }),
+      },
+      ['--import', deadly],
+    )
+    const post = async (id: number, commitMessage: string): Promise<unknown> =>
+      daemon.post(pipelineEvent({ id, commitMessage }), { 'x-service-event': 'Pipeline Hook' }).catch(() => undefined)
+    await post(1, 'harmless')
+    await post(2, 'a deadly run')
+    const ofTheRun = await untilItLives(daemon, storeUrl, 'a run is set aside')
+    await post(3, 'harmless')
+    await post(4, `deadly entry ${'x'.repeat(400)}`)
+    const ofTheEntry = await untilItLives(daemon, storeUrl, 'a dead letter')
+    // The first one may have been among others.
+    expect([3, 4]).toContain(ofTheRun)
+    expect([3, 4]).toContain(ofTheEntry)
+    await post(5, 'harmless')
+    await received(9)
+    const letters = async (): Promise<string> => (await daemon.command('dead-letters', 'list')).stdout
+    await expect.poll(letters).toContain('3 times in a row')
+
+    // It has more memory: for the run that is reason enough to try again.
+    const more = { TEST_DEADLY: 'no', NODE_OPTIONS: '--max-old-space-size=700' }
+    await daemon.stop()
+    if (storeUrl !== undefined) await shiftClock(storeUrl, (hours += 1) * 3_600_000)
+    await daemon.restart(more)
+    await received(12)
+    await daemon.command('dead-letters', 'retry', '--all')
+    await received(15)
   })
 })
 

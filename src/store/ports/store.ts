@@ -11,6 +11,7 @@ import type { Repositories } from './repository.ts'
 import type { Runs } from './runs.ts'
 import type { Tables } from './tables.ts'
 import type { Totals } from './totals.ts'
+import type { UnderWay } from './under-way.ts'
 import type { Views } from './views.ts'
 
 export interface StoreOptions {
@@ -39,6 +40,7 @@ export interface Store {
   readonly tables: Tables
   readonly totals: Totals
   readonly views: Views
+  readonly underWay: UnderWay
   /** Rows that were passed over since start, because what is stored in them is damaged. */
   readonly damaged: { readonly count: number }
   /** The store's clock, by which all of its times are: another one than this host's, where the database is on another host. */
@@ -70,6 +72,6 @@ export interface Counters {
  * What a process may do with a store that another one may be serving: no inbox to work off, nothing to give back or to move. Only
  * who opened the store as its own has the rest.
  */
-export interface SharedStore extends Omit<Store, 'inbox' | 'reclaim' | 'intoTables'> {
+export interface SharedStore extends Omit<Store, 'inbox' | 'underWay' | 'reclaim' | 'intoTables'> {
   readonly inbox: SharedInbox
 }

@@ -11,6 +11,7 @@ import { postgresPruning } from './pruning.ts'
 import { totals } from '../sql/totals.ts'
 import { postgresRuns } from './runs.ts'
 import { postgresTables } from './tables.ts'
+import { postgresUnderWay } from './under-way.ts'
 import { postgresViews } from './views.ts'
 import type { Store } from '../ports/store.ts'
 
@@ -40,6 +41,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     totals: totals(sql),
     damaged: db.damaged,
     views: postgresViews(db, maintenance),
+    underWay: postgresUnderWay(db),
     now: async () => db.now(),
     bringBack: async () =>
       db.transaction(async (session, now) => {

@@ -1,6 +1,7 @@
 // The inbox on SQLite: what the ingress has taken is read from the write-ahead log (WAL) beside the file; what comes another way (redelivery,
 // retries) is in a table. A row of the table has the number below zero, so that both have ids of their own.
 import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
 import { deliveryColumns, deliveryValues, inboxReads, itemOf, ofOtherVersions } from '../sql/inbox.ts'
 import { number } from '../sql/columns.ts'
 import { sqliteStatements } from './statements.ts'
@@ -46,12 +47,12 @@ export interface SqliteInboxOptions {
  */
 export function sqliteInbox(waiting: Waiting, options: SqliteInboxOptions, noteFile: string | undefined): Inbox {
   const { db, leases, keys, wal } = waiting
-  let note: ReadingNote | undefined
+  let note: ReadingNote<number> | undefined
   return {
     ...sqliteSharedInbox(waiting, options),
     lease: async (limit, maxBytes, leaseMs) => {
       const token = randomUUID()
-      note ??= openReadingNote(noteFile, stillWaits(db))
+      note ??= openReadingNote({ file: noteFile, id: z.number(), stillWaits: stillWaits(db) })
       const items = lease(waiting, note, token, { limit, maxBytes, leaseMs })
       if (items.length > 0) note.begin(items.map(({ id }) => id))
       return { token, items }
@@ -136,7 +137,7 @@ function stillWaits(db: Database): (id: number) => boolean {
 /** Only reads: what is leased is known in memory (`leases.ts`). */
 function lease(
   { db, leases, wal }: Waiting,
-  note: ReadingNote,
+  note: ReadingNote<number>,
   token: string,
   { limit, maxBytes, leaseMs }: { limit: number; maxBytes: number; leaseMs: number },
 ): InboxItem[] {

@@ -27,6 +27,7 @@ import { totals } from '../sql/totals.ts'
 import { sqliteRuns } from './runs.ts'
 import { sqliteTables } from './tables.ts'
 import { sqliteTrendTaking } from './trend-taking.ts'
+import { sqliteUnderWay } from './under-way.ts'
 import { takeInSql } from '../read-models/trends-sql.ts'
 import { broughtBack } from '../sql/too-far-ahead.ts'
 import { sqliteViews } from './views.ts'
@@ -46,7 +47,7 @@ export function openSqlite(file: string, options: StoreOptions, positions = walP
     const folder = walFolder(real)
     refuseOldLog(real)
     db = openOwnDatabase(real, options)
-    const store = ownStore(db, options, { folder, positions, noteFile: `${real}-reading` })
+    const store = ownStore(db, options, { folder, positions, file: real })
     return {
       ...store,
       close: async () => {
@@ -101,8 +102,8 @@ function lockedFile(file: string): { readonly real: string; readonly lock: Retur
 interface OwnWal {
   readonly folder: string
   readonly positions: WalPositions
-  /** Where is noted which deliveries are being read. */
-  readonly noteFile: string
+  /** The store's: beside it is noted what is being read, settled and encoded. */
+  readonly file: string
 }
 
 function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
@@ -128,8 +129,9 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
         ...{ size, maxSize: options.maxSize },
         walState: () => wal?.state() ?? { waiting: 0, bytes: 0, oldest: undefined },
       },
-      own?.noteFile,
+      own && `${own.file}-reading`,
     ),
+    underWay: sqliteUnderWay(db, own?.file),
     reclaim: async () => {
       db.transaction(() => {
         // Leases in rows: of a file that an earlier version served, or that was copied from PostgreSQL.

@@ -1,37 +1,51 @@
-// Which deliveries are being read at the moment, noted in a small file beside the store before they are read: should the process
-// die of one of them, the next one knows. Not forced to the disk: what a process wrote outlives it, and a machine that dies is
+// What is being read, settled or encoded at the moment, noted in a small file beside the store before it is begun: should the process
+// die of it, the next one knows. Not forced to the disk: what a process wrote outlives it, and a machine that dies is
 // no delivery's fault. A note that cannot be written is done without.
 import { openSync, readFileSync, writeSync } from 'node:fs'
 import { z } from 'zod'
 
-export interface ReadingNote {
+/** `Id`: of deliveries a number, of others a name. */
+export interface ReadingNote<Id> {
   /** How many processes in a row died reading it alone; undefined where it is under no suspicion. */
-  deaths(id: number): number | undefined
+  deaths(id: Id): number | undefined
   /** From now on these are read, and no others. */
-  begin(ids: readonly number[]): void
+  begin(ids: readonly Id[]): void
   /** Nothing is read any more, and the process lives: none of them kills. */
   end(): void
+  /** One that was not begun is under no suspicion any more. */
+  forget(id: Id): void
 }
 
-const note = z.object({
-  reading: z.array(z.number()),
-  /** Deliveries that are to be read alone, each with its deaths. */
-  suspects: z.array(z.tuple([z.number(), z.number()])),
-})
+const noteOf = <Id>(id: z.ZodType<Id>) =>
+  z.object({
+    reading: z.array(id),
+    /** Those that are to be read alone, each with its deaths. */
+    suspects: z.array(z.tuple([id, z.number()])),
+    /** Under which circumstances the deaths were. */
+    under: z.string().optional(),
+  })
 
-/**
- * To be opened by the one process that serves the store. `file`: undefined for a store in memory. `stillWaits`: of an earlier
- * process's deliveries, which are still to be read.
- */
-export function openReadingNote(file: string | undefined, stillWaits: (id: number) => boolean): ReadingNote {
-  const { reading, suspects } = file === undefined ? { reading: [], suspects: [] } : read(file)
+export interface ReadingNoteOptions<Id> {
+  /** Undefined for a store in memory. */
+  readonly file: string | undefined
+  readonly id: z.ZodType<Id>
+  /** Of what an earlier process had, what is still to be read. */
+  readonly stillWaits: (id: Id) => boolean
+  /** Deaths under other circumstances do not count: another version, say, or less memory. */
+  readonly under?: string | undefined
+}
+
+/** To be opened by the one process that serves the store. */
+export function openReadingNote<Id>({ file, id: idOf, stillWaits, under }: ReadingNoteOptions<Id>): ReadingNote<Id> {
+  const before = file === undefined ? undefined : read(file, noteOf(idOf))
+  const { reading = [], suspects = [] } = before?.under === under ? (before ?? {}) : {}
   const deaths = new Map(suspects)
   const [only] = reading
   // Of several that were read together nobody knows which it was: each is read alone, until it is processed.
   if (reading.length === 1 && only !== undefined) deaths.set(only, (deaths.get(only) ?? 0) + 1)
   else for (const id of reading) deaths.set(id, deaths.get(id) ?? 0)
   for (const id of deaths.keys()) if (!stillWaits(id)) deaths.delete(id)
-  let now: readonly number[] = []
+  let now: readonly Id[] = []
   let descriptor: number | undefined
 
   function write(): void {
@@ -39,7 +53,7 @@ export function openReadingNote(file: string | undefined, stillWaits: (id: numbe
     try {
       descriptor ??= openSync(file, 'w', 0o600)
       // One write at the beginning, whatever longer note stood there: a line is the whole of it.
-      writeSync(descriptor, `${JSON.stringify({ reading: now, suspects: [...deaths] })}\n`, 0)
+      writeSync(descriptor, `${JSON.stringify({ reading: now, suspects: [...deaths], under })}\n`, 0)
     } catch {
       // The disk is full, or gone: then deaths are not counted for a while.
     }
@@ -56,15 +70,18 @@ export function openReadingNote(file: string | undefined, stillWaits: (id: numbe
       now = []
       write()
     },
+    forget: id => {
+      if (deaths.delete(id)) write()
+    },
   }
 }
 
-function read(file: string): z.infer<typeof note> {
+function read<Note>(file: string, note: z.ZodType<Note>): Note | undefined {
   try {
     const [line = ''] = readFileSync(file, 'utf8').split('\n', 1)
     return note.parse(JSON.parse(line))
   } catch {
     // There is none yet, or the machine died while it was written.
-    return { reading: [], suspects: [] }
+    return undefined
   }
 }

@@ -1,0 +1,77 @@
+// Which runs are being settled and which outbox entries encoded, on PostgreSQL: a row for each while it lasts. A replica that finds
+// one's row there knows that whoever had it before has not come back: nobody is given what another one holds.
+import { z } from 'zod'
+import { circumstances } from '../sql/circumstances.ts'
+import { mostDeaths, type UnderWay, type UnderWayNote } from '../ports/under-way.ts'
+import type { Database } from './database.ts'
+
+export function postgresUnderWay(db: Database): UnderWay {
+  return { settling: note(db, 'settling'), encoding: note(db, 'encoding') }
+}
+
+const row = z.object({ alone: z.boolean(), deaths: z.number(), under: z.string() })
+
+/** The process dies here, not the server: nobody waits until its disk has the row. */
+const unsynced = `(SELECT set_config('synchronous_commit', 'off', true)) AS setting`
+
+function note(db: Database, work: string): UnderWayNote {
+  const rowOf = (name: string): string => `under way/${work}/${name}`
+  let begun: readonly string[] = []
+  /** What this process has outlived, and the database does not know yet. */
+  let outlived: readonly string[] = []
+
+  async function clear(): Promise<void> {
+    if (outlived.length === 0) return
+    const names = outlived
+    await db.query(`DELETE FROM key_value USING ${unsynced} WHERE name = ANY ($1)`, [names])
+    outlived = outlived.slice(names.length)
+  }
+
+  return {
+    begin: async names =>
+      unlessAway([], async () => {
+        await clear()
+        const rows = await db.query(
+          `INSERT INTO key_value SELECT name, $2 FROM unnest($1::text[]) AS names (name), ${unsynced}
+           ON CONFLICT (name) DO NOTHING RETURNING name`,
+          [names.map(rowOf), JSON.stringify({ alone: names.length === 1, deaths: 0, under: circumstances })],
+        )
+        begun = rows.map(({ name }) => name as string)
+        const own = new Set(begun)
+        return names.filter(name => !own.has(rowOf(name)))
+      }),
+    beginAlone: async name =>
+      unlessAway(0, async () =>
+        db.transaction(async session => {
+          const [found] = await session.query('SELECT value FROM key_value WHERE name = $1 FOR UPDATE', [rowOf(name)])
+          const before = found && row.parse(JSON.parse(found.value as string))
+          const counts = before?.under === circumstances
+          const deaths = counts ? Math.min(mostDeaths, before.deaths + (before.alone ? 1 : 0)) : 0
+          await session.query(
+            'INSERT INTO key_value VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+            [rowOf(name), JSON.stringify({ alone: true, deaths, under: circumstances })],
+          )
+          begun = deaths < mostDeaths ? [rowOf(name)] : []
+          return deaths
+        }),
+      ),
+    end: async () => {
+      outlived = [...outlived, ...begun]
+      begun = []
+      await unlessAway(undefined, clear)
+    },
+    forget: async name => {
+      outlived = [...outlived, rowOf(name)]
+      await unlessAway(undefined, clear)
+    },
+  }
+}
+
+/** While the database is away nothing is noted, and whoever asked will notice by himself. */
+async function unlessAway<T>(otherwise: T, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch {
+    return otherwise
+  }
+}

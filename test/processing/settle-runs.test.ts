@@ -1,0 +1,52 @@
+// How much is settled in one transaction: as many runs as are due, but of large ones only so many as fit into memory.
+import { expect, it } from 'vitest'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
+import { settleRuns } from '../../src/processing/settle-runs.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { everything, event, instance, job, rules, t0 } from '../flow/world.ts'
+import type { Runs } from '../../src/store/ports/runs.ts'
+
+it('settles large runs one after the other, each in a transaction of its own, and small ones together', async () => {
+  const store = openSqlite(':memory:', { now: () => t0 + rules.settle, maxSize: 2 ** 30 })
+  const sizes = [3_000, 1, 3_000, 1, 6_000, 1]
+  for (const [at, size] of sizes.entries()) {
+    const jobs = Array.from({ length: size }, (_, one) =>
+      job(at * 10_000 + one, `job ${one}`, 'success', { finished: 50 }),
+    )
+    const observed = event('success', { finishedAt: t0 + 60_000 }, jobs, {}, at + 1)
+    await store.runs.transact(mergeWork([observed], 'webhook', { ...rules, settle: 0 }))
+  }
+  const transactions: number[][] = []
+  const runs: Runs = {
+    ...store.runs,
+    transact: async work => {
+      const decided: number[] = []
+      transactions.push(decided)
+      return store.runs.transact(
+        work.map(one => ({
+          ...one,
+          decide: (known, now) => {
+            const change = one.decide(known, now)
+            if (change !== undefined) decided.push(one.key.pipelineId)
+            return change
+          },
+        })),
+      )
+    },
+  }
+  const snapshotter = createSnapshotter({
+    ...{ rules: { ...rules, settle: 0 }, selection: everything, onSnapshot: () => undefined },
+    family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+    to: [{ destination: 'default', signal: 'traces' }],
+  })
+  await settleRuns(
+    sizes.map((_, at) => ({ instance, pipelineId: at + 1 })),
+    runs,
+    snapshotter,
+  )
+  expect(transactions).toEqual([[1, 2, 4, 6], [3], [5]])
+  expect(snapshotter.counters.attempts).toBe(sizes.length)
+  expect((await store.runs.count()).open).toBe(0)
+  await store.close()
+})
