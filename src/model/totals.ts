@@ -8,9 +8,17 @@ export interface ProjectKey {
   readonly projectId: number
 }
 
-/** What one measurement adds to a series. */
+/** One of the pipelines behind a number, to look at: what it added, and its span. */
+export interface Exemplar {
+  readonly at: Millis
+  readonly value: number
+  readonly traceId: string
+  readonly spanId: string
+}
+
+/** What one measurement adds to a series. Of a sum or a histogram one exemplar is kept, the latest. */
 export type Amount =
-  | { readonly kind: 'sum'; readonly by: number }
+  | { readonly kind: 'sum'; readonly by: number; readonly exemplar?: Exemplar | undefined }
   /** The latest by the time it is true of: an old pipeline's value does not replace a newer one's. */
   | { readonly kind: 'last'; readonly value: number; readonly at: Millis }
   /** `counts` has one more than `bounds`: the last is what lies above all of them. */
@@ -19,6 +27,7 @@ export type Amount =
       readonly bounds: readonly number[]
       readonly counts: readonly number[]
       readonly sum: number
+      readonly exemplar?: Exemplar | undefined
     }
 
 /** One metric's attributes as sorted JSON: a series is known by both. */
@@ -82,11 +91,22 @@ export function shapeOf(amount: Amount): string {
 
 /** Both of one shape. */
 export function added(total: Amount, amount: Amount): Amount {
-  if (total.kind === 'sum' && amount.kind === 'sum') return { kind: 'sum', by: total.by + amount.by }
+  if (total.kind === 'sum' && amount.kind === 'sum') {
+    return { kind: 'sum', by: total.by + amount.by, ...latest(total, amount) }
+  }
   if (total.kind === 'last' && amount.kind === 'last') return amount.at >= total.at ? amount : total
   if (total.kind === 'histogram' && amount.kind === 'histogram') {
     const counts = total.counts.map((count, index) => count + (amount.counts[index] ?? 0))
-    return { kind: 'histogram', bounds: total.bounds, counts, sum: total.sum + amount.sum }
+    return { kind: 'histogram', bounds: total.bounds, counts, sum: total.sum + amount.sum, ...latest(total, amount) }
   }
   throw new TypeError('totals of different shapes cannot be added')
+}
+
+interface Exemplary {
+  readonly exemplar?: Exemplar | undefined
+}
+
+function latest({ exemplar: known }: Exemplary, { exemplar: own }: Exemplary): Exemplary {
+  const exemplar = known === undefined || (own !== undefined && own.at >= known.at) ? own : known
+  return exemplar === undefined ? {} : { exemplar }
 }

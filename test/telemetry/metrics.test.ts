@@ -19,7 +19,9 @@ import { at, event, job } from '../flow/world.ts'
 import { frozenPart } from './arbitraries.ts'
 import { readable } from './golden.ts'
 import { stories } from './stories.ts'
-import type { NumberPoint } from '../../src/telemetry/otlp/messages.ts'
+import type { NumberPoint, ResourceMetrics } from '../../src/telemetry/otlp/messages.ts'
+import { added, type Amount } from '../../src/model/totals.ts'
+import { toSpans } from '../../src/telemetry/traces.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 
 const settings = telemetrySettings({ profiles })
@@ -173,6 +175,63 @@ describe('whatever is told', () => {
   })
 })
 
+function withoutExemplars(message: ResourceMetrics): ResourceMetrics {
+  return without(message, 'exemplars') as ResourceMetrics
+}
+
+function without(value: unknown, name: string): unknown {
+  if (Array.isArray(value)) return value.map(item => without(item, name))
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
+  const others = Object.entries(value).filter(([key]) => key !== name)
+  return Object.fromEntries(others.map(([key, inner]) => [key, without(inner, name)]))
+}
+
+describe('exemplars', () => {
+  const span = toSpans(stories.success![0]!, settings)[0]!
+  const own = { traceId: span.traceId, spanId: span.spanId, nanos: BigInt(span.endTimeUnixNano) * 1_000_000n }
+
+  it('point from what adds up to the span of the pipeline, and are on no gauge', () => {
+    for (const { name, points: all } of received(stories.success!)) {
+      const isGauge = attemptMetrics.some(row => row.type === 'gauge' && row.name === name)
+      for (const point of all) {
+        const { exemplars } = point as { exemplars: readonly unknown[] }
+        if (isGauge) expect(exemplars).toEqual([])
+        else expect(exemplars).toMatchObject([own])
+      }
+    }
+    expect(points(received(stories.success!), 'cicd.pipeline.run.count')).toMatchObject([{ exemplars: [{ value: 1 }] }])
+    // Of jobs of 93 and 123 seconds the longer.
+    expect(points(received(stories.success!), 'job.duration_seconds')).toMatchObject([
+      { exemplars: [{ value: 58.35 }] },
+      { exemplars: [{ value: 123 }] },
+      { exemplars: [{ value: 61.2 }] },
+    ])
+  })
+
+  it('are the latest pipeline of a total, in whatever order it is added up', () => {
+    const amounts = ['success', 'linked'].map(story => {
+      const { increments } = measure(stories[story]![0]!, settings)!
+      return increments.find(({ metric }) => metric === 'pipeline.status_total')!.amount
+    }) as [Amount, Amount]
+    const latest = toSpans(stories.linked![0]!, settings)[0]!
+    for (const total of [added(amounts[0], amounts[1]), added(amounts[1], amounts[0])]) {
+      const series = [{ metric: 'pipeline.status_total', attributes: '{}', amount: total, startedAt: at(0) }]
+      const project = {
+        key: { instance: 'https://git.example.com', projectId: 42 },
+        project: { id: 42 },
+        profile: 'generic',
+      }
+      const message = toCumulative({ ...project, series }, at(200), settings)!
+      const [metric] = decodeMetrics(encodeResourceMetrics([message]))
+      expect(metric!.points).toMatchObject([
+        { value: 2, exemplars: [{ value: 1, traceId: latest.traceId, spanId: latest.spanId }] },
+      ])
+    }
+    const before: Amount = { kind: 'sum', by: 4 }
+    expect(added(before, { kind: 'sum', by: 1 })).toEqual({ kind: 'sum', by: 5 })
+  })
+})
+
 describe('the bytes of metrics', () => {
   it('are those of the official serializer, delta and cumulative', () => {
     fc.assert(
@@ -189,8 +248,10 @@ describe('the bytes of metrics', () => {
         const active = toActive({ ...project, since: at(0), runs }, at(60), settings)
         for (const message of [toDelta(part, settings), cumulative, active]) {
           if (message === undefined) continue
-          const official = ProtobufMetricsSerializer.serializeRequest(sdkMetrics(message))!
-          expect(Buffer.from(encodeResourceMetrics([message])).equals(Buffer.from(official))).toBe(true)
+          // The official serializer knows no exemplars.
+          const plain = withoutExemplars(message)
+          const official = ProtobufMetricsSerializer.serializeRequest(sdkMetrics(plain))!
+          expect(Buffer.from(encodeResourceMetrics([plain])).equals(Buffer.from(official))).toBe(true)
         }
       }),
       { numRuns: 200 },

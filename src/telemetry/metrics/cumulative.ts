@@ -110,11 +110,11 @@ function pointOf({ amount, attributes, startedAt }: SeriesTotal, now: Millis): P
   const common = { attributes: JSON.parse(attributes) as PointAttributes, start: Math.min(startedAt, now), end: now }
   switch (amount.kind) {
     case 'sum':
-      return { ...common, value: amount.by }
+      return { ...common, value: amount.by, exemplar: amount.exemplar }
     case 'last':
       return { ...common, value: amount.value }
     case 'histogram':
-      return { ...common, value: amount }
+      return { ...common, value: amount, exemplar: amount.exemplar }
   }
 }
 

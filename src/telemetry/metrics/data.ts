@@ -4,7 +4,14 @@ import { resourceWith } from '../resource.ts'
 import { schemaUrl } from '../mapping/semconv.ts'
 import { scope } from '../otlp/scope.ts'
 import type { AttributeSet } from '../otlp/attribute.ts'
-import type { HistogramPoint, Metric, NumberPoint, ResourceMetrics } from '../otlp/messages.ts'
+import type { Exemplar } from '../../model/totals.ts'
+import type {
+  Exemplar as OtlpExemplar,
+  HistogramPoint,
+  Metric,
+  NumberPoint,
+  ResourceMetrics,
+} from '../otlp/messages.ts'
 import type { MetricHead } from '../mapping/metrics.ts'
 import type { Millis } from '../../model/instant.ts'
 
@@ -28,6 +35,7 @@ export interface Point {
   readonly start: Millis
   readonly end: Millis
   readonly value: number | Buckets
+  readonly exemplar?: Exemplar | undefined
 }
 
 export interface MeasuredMetric {
@@ -53,6 +61,11 @@ export function resourceMetrics(
   }
 }
 
+function toExemplar({ at, value, traceId, spanId }: Exemplar, number: MetricHead['number']): OtlpExemplar {
+  const measured = number === 'int' ? { asInt: value } : { asDouble: value }
+  return { timeUnixNano: Math.round(at), ...measured, traceId, spanId, filteredAttributes: [] }
+}
+
 /** AggregationTemporality of the protocol. */
 const temporalities = { delta: 1, cumulative: 2 } as const
 
@@ -74,9 +87,12 @@ function toMetric({ head, name, temporality, points }: MeasuredMetric): Metric {
   }
 }
 
-function toPoint({ attributes, start, end, value }: Point, { number }: MetricHead): NumberPoint | HistogramPoint {
+function toPoint(
+  { attributes, start, end, value, exemplar }: Point,
+  { number }: MetricHead,
+): NumberPoint | HistogramPoint {
   const time = { startTimeUnixNano: Math.round(start), timeUnixNano: Math.round(end) }
-  const common = { attributes: attributesFrom(attributes) }
+  const common = { attributes: attributesFrom(attributes), exemplars: exemplar && [toExemplar(exemplar, number)] }
   if (typeof value === 'number') return { ...common, ...time, [number === 'int' ? 'asInt' : 'asDouble']: value }
   const { bounds, counts, sum, min, max } = value
   return { ...common, bucketCounts: counts, explicitBounds: bounds, count: totalOf(counts), sum, min, max, ...time }

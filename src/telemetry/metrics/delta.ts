@@ -6,7 +6,7 @@ import type { ResourceMetrics } from '../otlp/messages.ts'
 import type { TelemetrySettings } from '../settings.ts'
 import { bucketed } from './buckets.ts'
 import { resourceMetrics, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
-import { headOf, samplesOf, type Sample } from './samples.ts'
+import { exemplarOf, headOf, samplesOf, type Sample } from './samples.ts'
 import type { SeriesCap } from './series-cap.ts'
 
 /**
@@ -22,7 +22,8 @@ export function toDelta(chunk: Chunk, settings: TelemetrySettings, cap?: SeriesC
   const metrics = [...Map.groupBy(samples, ({ row }) => row)].map(([row, ofRow]): MeasuredMetric => {
     const points = ofRow.map((sample): Point => {
       const attributes = attributesWithin(cap, owner, sample)
-      return { attributes, start: Math.max(0, at - 1), end: at, value: valueOf(sample, settings.histogramBounds) }
+      const value = valueOf(sample, settings.histogramBounds)
+      return { attributes, start: Math.max(0, at - 1), end: at, value, exemplar: exemplarOf(sample, measured) }
     })
     return { head: headOf(row, settings), name: ofRow[0]?.metric ?? row.name, temporality: 'delta', points }
   })

@@ -3,7 +3,7 @@ import type { Chunk } from '../../model/chunk.ts'
 import type { Amount, ProjectIncrements } from '../../model/totals.ts'
 import type { TelemetrySettings } from '../settings.ts'
 import { bucketed } from './buckets.ts'
-import { samplesOf, type Sample } from './samples.ts'
+import { exemplarOf, samplesOf, type Sample, type Samples } from './samples.ts'
 
 /** Undefined for a chunk that adds nothing. */
 export function measure(chunk: Chunk, settings: TelemetrySettings): ProjectIncrements | undefined {
@@ -17,20 +17,22 @@ export function measure(chunk: Chunk, settings: TelemetrySettings): ProjectIncre
     increments: measured.samples.map(sample => ({
       metric: sample.metric,
       attributes: sample.series,
-      amount: amountOf(sample, measured.at, settings.histogramBounds),
+      amount: amountOf(sample, measured, settings.histogramBounds),
       ...(sample.folded ? { folded: true as const } : {}),
     })),
   }
 }
 
-function amountOf({ row, values }: Sample, at: number, bounds: readonly number[]): Amount {
+function amountOf(sample: Sample, samples: Samples, bounds: readonly number[]): Amount {
+  const { row, values } = sample
+  const exemplar = exemplarOf(sample, samples)
   switch (row.type) {
     case 'counter':
-      return { kind: 'sum', by: total(values) }
+      return { kind: 'sum', by: total(values), exemplar }
     case 'gauge':
-      return { kind: 'last', value: values[0] ?? 0, at }
+      return { kind: 'last', value: values[0] ?? 0, at: samples.at }
     case 'histogram':
-      return { kind: 'histogram', bounds, counts: bucketed(values, bounds), sum: total(values) }
+      return { kind: 'histogram', bounds, counts: bucketed(values, bounds), sum: total(values), exemplar }
   }
 }
 

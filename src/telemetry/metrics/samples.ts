@@ -5,7 +5,9 @@ import { attributesOf, keyUnder, type AttributeStyle } from '../attributes.ts'
 import { plainAttributes } from '../otlp/attribute.ts'
 import type { AttributeRow } from '../mapping/row.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
+import { pipelineSpanId, traceIdOf } from '../otlp/ids.ts'
 import { pipelineTimes } from '../span-time.ts'
+import type { Exemplar } from '../../model/totals.ts'
 import type { PointAttributes } from './data.ts'
 import { attemptMetrics, costUnit, type MetricHead, type MetricRow } from '../mapping/metrics.ts'
 
@@ -22,6 +24,8 @@ export interface Sample {
 }
 
 export interface Samples {
+  /** The span of the pipeline: what exemplars point to. */
+  readonly span: Pick<Exemplar, 'traceId' | 'spanId'>
   /** When the attempt ended; for a later chunk as many ms later, so that no two points of one series are of the same time. */
   readonly at: Millis
   readonly samples: readonly Sample[]
@@ -50,7 +54,8 @@ export function samplesOf(chunk: Chunk, settings: TelemetrySettings): Samples | 
     })
     return joined(points)
   })
-  return { at: times.end + chunk.number - 1, samples }
+  const span = { traceId: traceIdOf(chunk.trace, chunk.key.instance), spanId: pipelineSpanId(chunk) }
+  return { span, at: times.end + chunk.number - 1, samples }
 }
 
 const jobMetrics = attemptMetrics.filter(({ of }) => of === 'jobs')
@@ -75,6 +80,14 @@ export function pointAttributes<S>(
 /** Sorted JSON of attributes: the identity of a series. */
 export function sorted(attributes: PointAttributes): string {
   return JSON.stringify(Object.fromEntries(Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1))))
+}
+
+/** Of what adds up: the sum of a counter, the greatest value of a histogram. A gauge is its own latest value. */
+export function exemplarOf({ row, values }: Sample, { span, at }: Samples): Exemplar | undefined {
+  if (row.type === 'gauge') return undefined
+  let value = 0
+  for (const one of values) value = row.type === 'counter' ? value + one : Math.max(value, one)
+  return { at, value, ...span }
 }
 
 /** What a backend gets of the metric: a price's unit is that of the table of prices. */

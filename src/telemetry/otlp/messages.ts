@@ -81,16 +81,16 @@ const logRecord = message({
   eventName: [12, optional(string)],
 })
 
-const exemplars = repeated(
-  message({
-    timeUnixNano: [2, instant],
-    asDouble: [3, optional(double)],
-    spanId: [4, optional(hex)],
-    traceId: [5, optional(hex)],
-    asInt: [6, optional(count)],
-    filteredAttributes: [7, attributes],
-  }),
-)
+/** One of `asInt` and `asDouble`. */
+const exemplar = message({
+  timeUnixNano: [2, instant],
+  asDouble: [3, optional(double)],
+  spanId: [4, optional(hex)],
+  traceId: [5, optional(hex)],
+  asInt: [6, optional(count)],
+  filteredAttributes: [7, attributes],
+})
+const exemplars = repeated(exemplar)
 
 /** One of `asInt` and `asDouble`. */
 const numberPoint = message({
@@ -164,6 +164,7 @@ export type Span = ValueOf<typeof span>
 export type SpanStatus = ValueOf<typeof status>
 export type Link = ValueOf<typeof link>
 export type LogRecord = ValueOf<typeof logRecord>
+export type Exemplar = ValueOf<typeof exemplar>
 export type NumberPoint = ValueOf<typeof numberPoint>
 export type HistogramPoint = ValueOf<typeof histogramPoint>
 export type Metric = ValueOf<typeof metric>

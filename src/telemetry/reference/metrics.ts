@@ -69,7 +69,10 @@ neither a restart nor a second replica resets or doubles them. One replica sends
 superseded by the next flush. The resource is the project's, with \`service.namespace\` its owner and \`service.instance.id\` its id.
 
 \`delta\` (\`OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE\`, or \`temporality\` of a destination): the points of each pipeline for itself, at the
-time it ended, queued, retried and dead-lettered as traces are. \`cicd.pipeline.run.active\` is cumulative in either case, in requests of its own.`
+time it ended, queued, retried and dead-lettered as traces are. \`cicd.pipeline.run.active\` is cumulative in either case, in requests of its own.
+
+Points of counters and histograms carry an exemplar: the trace and span id of a pipeline that they count, of totals the latest, and what it added
+(of a histogram its greatest value). The page for Prometheus has none: its text format cannot carry them.`
 
 const cardinality = `The ref of a merge request pipeline is \`${mergeRequestRefs}\`. \`PIPESPAN_METRICS_REFS\` chooses the refs that keep their names; the others are
 \`${otherRefs}\`. One metric of one project has \`PIPESPAN_METRICS_MAX_SERIES\` series at most; what is beyond shares the series with
