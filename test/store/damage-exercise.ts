@@ -202,7 +202,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       const after = (await store.totals.read(10)).projects[0]?.series ?? []
       expect(after).toHaveLength(before.length)
       const anew = after.find(one => one.metric === metric && one.attributes === attributes)
-      expect(anew?.amount).toEqual({ kind: 'sum', by: 1 })
+      expect(anew?.amount).toMatchObject({ kind: 'sum', by: 1 })
       expect(anew?.startedAt).toBeGreaterThanOrEqual(startedBefore - 1)
       expect(named()).toMatchObject([{ metric }])
     })
