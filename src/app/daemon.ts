@@ -61,7 +61,7 @@ export async function startDaemon({ config, log, clock = systemClock, early }: D
     const rules = mergeRulesOf(config, enriches)
     const snapshotter = snapshotterOf(context, outlets, selection, enriches)
     const settleLoop = steps.add(startSettling(context, snapshotter))
-    const intake = steps.add(startIntake(context, snapshotter, selection, rules))
+    const intake = steps.add(startIntake(context, snapshotter, selection, rules, outlets.queues))
     const parts = platform && steps.add(startPlatformParts(context, platform, selection, rules))
     const inside = platform && steps.add(startJobReader(context, platform, outlets))
 

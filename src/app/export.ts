@@ -127,6 +127,7 @@ export function telemetryOf(config: Config): TelemetrySettings {
     histogramBounds: config.metrics.histogramBounds,
     costUnit: config.costs.unit,
     maxSeries: config.metrics.maxSeries,
+    eventNameAttribute: config.eventsNameAttribute,
   })
 }
 

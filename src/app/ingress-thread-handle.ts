@@ -142,6 +142,7 @@ export function takeIngressThread({ config, positions, events, clock, log }: Ing
             listen: { ...listen, basePath, trustProxy },
             tls: tlsOf(config),
             profile: platform.profile,
+            events: config.events,
             requireSignature: webhook.requireSignature,
             secrets: secretTexts(config),
             positions: positions.shared,

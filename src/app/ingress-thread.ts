@@ -13,6 +13,7 @@ import { openInboxWriter, walPositions, type StoreLocation } from '../store/open
 import { outliveErrors } from '../lib/uncaught.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import { Secret } from '../lib/secret.ts'
+import { selectEvents } from '../platform/webhook/event-selection.ts'
 import type { InboxWriter } from '../store/ports/inbox.ts'
 import type { Log } from '../lib/log.ts'
 
@@ -23,6 +24,8 @@ export interface IngressSettings {
   readonly listen: Pick<ListenerOptions, 'host' | 'port' | 'basePath' | 'trustProxy'>
   readonly tls?: TlsFiles | undefined
   readonly profile: ProfileName
+  /** The words of the events that are taken. */
+  readonly events: readonly string[]
   readonly requireSignature: boolean
   readonly secrets: SecretTexts
   readonly positions: SharedArrayBuffer
@@ -98,6 +101,7 @@ function serveIngress(port: MessagePort): void {
       secrets: () => secrets,
       requireSignature: settings.requireSignature,
       profile: profiles[settings.profile],
+      events: selectEvents(settings.events),
       counts: settings.counts,
       peers,
       onAccepted: () => report({ news: 'accepted' }),

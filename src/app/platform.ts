@@ -5,6 +5,7 @@ import { createEnricher, type Enricher } from '../enrichment/enricher.ts'
 import { createMemoryBudget } from '../platform/rest/memory-budget.ts'
 import { createPlatformClient, type PlatformClient } from '../platform/rest/client.ts'
 import { createPoller, type Poller } from '../discovery/poller.ts'
+import { selectEvents } from '../platform/webhook/event-selection.ts'
 import { createRedelivery, type Redelivery } from '../discovery/redelivery.ts'
 import { createStoredBudget } from '../discovery/stored-budget.ts'
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
@@ -118,6 +119,7 @@ export function startPlatformParts(
       ? createRedelivery({
           ...shared,
           ...{ inbox, projects, groups, publicUrl, profile: profiles[platform.profile] },
+          events: selectEvents(config.events),
           onAccepted: () => events.accepted.emit(),
           onOversize: project => poller?.hurry(project),
         })

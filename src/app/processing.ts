@@ -8,6 +8,7 @@ import { createSnapshotter, type Snapshotter } from '../processing/take-snapshot
 import { normalizeInstance } from '../model/instance.ts'
 import { parseDelivery } from '../platform/webhook/parse-delivery.ts'
 import { profiles } from '../platform/profile.ts'
+import { selectEvents } from '../platform/webhook/event-selection.ts'
 import { version } from '../lib/version.ts'
 import { withoutVariables } from '../platform/webhook/without-variables.ts'
 import type { Config } from '../config/options.ts'
@@ -80,17 +81,24 @@ export function startIntake(
   snapshotter: Snapshotter,
   selection: Selection,
   rules: MergeRules,
+  queues: ExportParts['queues'],
 ): Started<Intake> {
   const { inbox, runs, runsPerTransaction } = store
   const parseOptions = {
     profile: profiles[config.platform.profile],
     platformUrl: config.platform.url === undefined ? undefined : normalizeInstance(config.platform.url),
     traceparent: config.traceparent,
+    events: selectEvents(config.events),
   }
   const intake = createIntake({
     ...{ inbox, runs, runsPerTransaction, rules, snapshotter, selection, version, clock, log },
     parse: delivery => parseDelivery(delivery, parseOptions),
     redact: withoutVariables,
+    events: {
+      to: queues.filter(({ signal }) => signal === 'logs'),
+      profile: config.platform.profile,
+      onTaken: () => events.pending.emit(),
+    },
     onChange: () => events.processed.emit(),
   })
   events.accepted.on(() => intake.wake())

@@ -57,10 +57,10 @@ async function ensure({ terminal, file }: CommandLine, options: EnsureOptions): 
   if (projects.length + groups.length === 0 && !allProjects) throw misuse('Say --project, --group or --all-projects.')
   const { withHooks } = await import('./hooks-configuration.ts')
   const { hooksEnsure } = await import('./hooks.ts')
-  return withHooks(terminal, file(), async ({ client, secret, ...configured }) => {
+  return withHooks(terminal, file(), async ({ client, secret, events, ...configured }) => {
     const url = options.url ?? configured.url
     if (url === undefined) throw misuse('Say --url, or set PIPESPAN_PUBLIC_URL.')
-    return hooksEnsure(client, { ...options, projects, groups, url, secret }, terminal)
+    return hooksEnsure(client, { ...options, projects, groups, url, secret, events }, terminal)
   })
 }
 

@@ -1,7 +1,7 @@
 // The command line of `pipespan dead-letters`.
 import { chosen, example, wholeNumber, withIds, type CommandLine } from './command-line.ts'
 import { withStore } from './configuration.ts'
-import type { Chunk } from '../model/chunk.ts'
+import { isEvent, type AnyChunk } from '../model/event.ts'
 
 export function addDeadLetterCommands({ program, terminal, file, answer }: CommandLine): void {
   const dead = program.command('dead-letters').description('exports that a backend refused for good')
@@ -28,8 +28,9 @@ export function addDeadLetterCommands({ program, terminal, file, answer }: Comma
         answer(async (id: number) =>
           withStore(terminal, file(), async (store, loaded) => {
             const { telemetryOf } = await import('../app/export.ts')
-            const { tracesAsJson } = await import('../telemetry/encode.ts')
-            const render = ({ chunk }: { chunk: Chunk }) => tracesAsJson([chunk], telemetryOf(loaded))
+            const { logsAsJson, tracesAsJson } = await import('../telemetry/encode.ts')
+            const render = ({ chunk }: { chunk: AnyChunk }) =>
+              isEvent(chunk) ? logsAsJson([chunk], telemetryOf(loaded)) : tracesAsJson([chunk], telemetryOf(loaded))
             return (await import('./dead-letters.ts')).deadLettersShow(store.outbox, terminal, id, render)
           }),
         ),

@@ -1,7 +1,7 @@
 // `pipespan dead-letters list|show|retry|drop`: what a backend refused for good.
 import { complain, exitCode, print, table, type Terminal } from './terminal.ts'
 import type { DeadLetter, Outbox } from '../store/ports/outbox.ts'
-import type { Chunk } from '../model/chunk.ts'
+import type { AnyChunk } from '../model/event.ts'
 
 const shown = 200
 
@@ -24,13 +24,13 @@ export async function deadLettersList(
     new Date(letter.settledAt).toISOString(),
     letter.destination,
     letter.signal,
-    pipelineOf(letter),
+    subjectOf(letter),
     letter.status === 0 ? '-' : String(letter.status),
     letter.error,
   ])
   print(
     terminal,
-    table([['ID', 'REFUSED', 'DESTINATION', 'SIGNAL', 'PIPELINE', 'STATUS', 'THE BACKEND SAID'], ...rows]),
+    table([['ID', 'REFUSED', 'DESTINATION', 'SIGNAL', 'PIPELINE OR EVENT', 'STATUS', 'THE BACKEND SAID'], ...rows]),
   )
   print(terminal, '\nSend again with `pipespan dead-letters retry ID` or `--all`; give up with `drop`.')
   return exitCode.done
@@ -41,7 +41,7 @@ export async function deadLettersShow(
   exports: Outbox,
   terminal: Terminal,
   id: number,
-  render: (found: { letter: DeadLetter; chunk: Chunk }) => string,
+  render: (found: { letter: DeadLetter; chunk: AnyChunk }) => string,
 ): Promise<number> {
   const found = await exports.deadLetter(id)
   if (found === undefined) return unknown(terminal, id)
@@ -49,7 +49,7 @@ export async function deadLettersShow(
   print(
     terminal,
     [
-      `Dead letter ${letter.id}: ${letter.signal} of pipeline ${pipelineOf(letter)} for ${letter.destination}`,
+      `Dead letter ${letter.id}: ${letter.signal} of ${letter.event === undefined ? 'pipeline ' : ''}${subjectOf(letter)} for ${letter.destination}`,
       `Refused ${new Date(letter.settledAt).toISOString()} with ${letter.status === 0 ? 'no answer' : `HTTP ${letter.status}`}: ${letter.error}`,
       '',
       chunk === undefined ? 'Its stored chunk is damaged and cannot be shown.' : render({ letter, chunk }),
@@ -91,7 +91,8 @@ function unknown(terminal: Terminal, id: number): number {
   return exitCode.failed
 }
 
-function pipelineOf(letter: DeadLetter): string {
+function subjectOf(letter: DeadLetter): string {
+  if (letter.event !== undefined) return `${letter.event} event of ${letter.instance}`
   const attempt = letter.attempt > 1 ? `, attempt ${letter.attempt}` : ''
   const chunk = letter.chunk > 1 ? `, chunk ${letter.chunk}` : ''
   return `${letter.instance} ${letter.pipelineId}${attempt}${chunk}`

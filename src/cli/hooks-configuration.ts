@@ -1,6 +1,7 @@
 // What `pipespan hooks` works with, from the configuration: the platform's client, the URL and the secret of the hooks.
 import { commandLog, Misconfigured, requireConfig, storeIfAny } from './configuration.ts'
 import { connectPlatform } from '../app/platform.ts'
+import { selectEvents, type EventSelection } from '../platform/webhook/event-selection.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { PlatformClient } from '../platform/rest/client.ts'
 import type { Secret } from '../lib/secret.ts'
@@ -11,6 +12,8 @@ export interface HooksSetup {
   /** Where the daemon takes webhooks, where that is configured. */
   readonly url: string | undefined
   readonly secret: Secret
+  /** Which events the daemon takes. */
+  readonly events: EventSelection
 }
 
 /** Closes the client after the command. Throws Misconfigured. */
@@ -41,7 +44,7 @@ export async function withHooks(
     const { publicUrl } = config
     const url = publicUrl === undefined ? undefined : `${publicUrl.replace(/\/+$/, '')}/webhooks`
     try {
-      return await command({ client, url, secret })
+      return await command({ client, url, secret, events: selectEvents(config.events) })
     } finally {
       await client.close()
     }

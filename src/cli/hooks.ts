@@ -3,6 +3,7 @@
 //   no hook with the URL ─► create      events missing, no secret, the old URL, or --write-secret ─► edit      else ─► fine
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { Fault } from '../lib/fault.ts'
+import type { EventSelection } from '../platform/webhook/event-selection.ts'
 import type { HookOwner, HookWish, PlatformClient } from '../platform/rest/client.ts'
 import type { PlatformHook } from '../platform/rest/lists.ts'
 import type { Secret } from '../lib/secret.ts'
@@ -18,6 +19,8 @@ export interface HooksEnsureOptions {
   /** A hook with this URL is given the new one. */
   readonly oldUrl?: string | undefined
   readonly secret: Secret
+  /** What its hooks are to send besides pipeline and job events. */
+  readonly events: Pick<EventSelection, 'flags'>
   /** Write the secret into hooks that have one already: whether it is the right one cannot be read. */
   readonly writeSecret: boolean
   readonly dryRun: boolean
@@ -73,12 +76,12 @@ async function ensureOne(
       const state = hook.alertStatus.replaceAll('_', ' ')
       complain(terminal, `${name}: hook ${hook.id} is ${state}: send a test event there to enable it again.`)
     }
-    const reasons = whatIsWrong(hook, options)
+    const reasons = whatIsWrong(hook, options, flagsOf(options.events, owner))
     if (reasons.length === 0) {
       print(terminal, `${name}: hook ${hook.id} is fine`)
       return 'fine'
     }
-    if (!options.dryRun) await client.editHook(owner, hook.id, wishOf(options, secretFor(hook, options)), call)
+    if (!options.dryRun) await client.editHook(owner, hook.id, wishOf(options, owner, secretFor(hook, options)), call)
     print(
       terminal,
       `${name}: hook ${hook.id} ${options.dryRun ? 'would be repaired' : 'repaired'} (${reasons.join(', ')})`,
@@ -102,7 +105,7 @@ async function create(
     print(terminal, `${name}: a hook would be created`)
     return 'created'
   }
-  const { id } = await client.createHook(owner, wishOf(options, options.secret), call)
+  const { id } = await client.createHook(owner, wishOf(options, owner, options.secret), call)
   print(terminal, `${name}: hook ${id} created`)
   return 'created'
 }
@@ -121,11 +124,13 @@ async function existing(
   return current.length > 0 ? current : withUrl(oldUrl)
 }
 
-function whatIsWrong(hook: PlatformHook, { url, writeSecret }: HooksEnsureOptions): string[] {
+/** `flags`: those that it needs besides pipeline and job events. */
+function whatIsWrong(hook: PlatformHook, { url, writeSecret }: HooksEnsureOptions, flags: readonly string[]): string[] {
   return [
     spelled(hook.url) === spelled(url) ? undefined : 'URL',
     hook.pipelineEvents ? undefined : 'pipeline events',
     hook.jobEvents ? undefined : 'job events',
+    ...missingFlags(hook, flags),
     hook.tokenPresent === false ? 'no secret' : undefined,
     hook.tokenPresent !== false && writeSecret ? 'secret written again' : undefined,
   ].filter(reason => reason !== undefined)
@@ -136,8 +141,17 @@ function secretFor(hook: PlatformHook, { url, secret, writeSecret }: HooksEnsure
   return writeSecret || hook.tokenPresent === false || spelled(hook.url) !== spelled(url) ? secret : undefined
 }
 
-function wishOf({ url }: HooksEnsureOptions, token: Secret | undefined): HookWish {
-  return { url, pipelineEvents: true, jobEvents: true, token }
+/** In plain words. A platform that does not know a flag does not send such events. */
+export function missingFlags({ events }: Pick<PlatformHook, 'events'>, flags: readonly string[]): string[] {
+  return flags.filter(flag => events[flag] === false).map(flag => flag.replaceAll('_', ' '))
+}
+
+export function flagsOf(events: Pick<EventSelection, 'flags'>, owner: HookOwner): readonly string[] {
+  return events.flags('group' in owner ? 'group' : 'project')
+}
+
+function wishOf({ url, events }: HooksEnsureOptions, owner: HookOwner, token: Secret | undefined): HookWish {
+  return { url, pipelineEvents: true, jobEvents: true, events: flagsOf(events, owner), token }
 }
 
 function spelled(url: string): string {

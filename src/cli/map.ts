@@ -6,13 +6,18 @@ import { createPriceTable } from '../processing/price-table.ts'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { snapshotAttempt } from '../model/snapshot.ts'
 import { observedRun, type Run } from '../model/run.ts'
+import { eventChunk, type EventChunk } from '../model/event.ts'
+import { everyEvent } from '../platform/webhook/event-selection.ts'
 import { isTerminal } from '../model/status.ts'
+import { plainAttributes } from '../telemetry/otlp/attribute.ts'
+import { resourceAttributesOf } from '../telemetry/resource.ts'
+import { toEventRecord } from '../telemetry/events.ts'
 import { parseDelivery } from '../platform/webhook/parse-delivery.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import { reasonOf } from '../lib/fault.ts'
 import { shownSpans } from '../telemetry/shown-span.ts'
 import { traceContextOf } from '../model/family.ts'
-import { tracesAsJson } from '../telemetry/encode.ts'
+import { logsAsJson, tracesAsJson } from '../telemetry/encode.ts'
 import { waterfall } from '../terminal/waterfall.ts'
 import type { Config } from '../config/options.ts'
 import type { Chunk } from '../model/chunk.ts'
@@ -47,13 +52,21 @@ export async function mapFile(
   }
   const profile = profiles[config.platform.profile]
   const { traceparent, platform } = config
-  const parsed = parseDelivery({ event, body }, { profile, traceparent, platformUrl: platform.url })
+  const parsed = parseDelivery({ event, body }, { profile, traceparent, platformUrl: platform.url, events: everyEvent })
   if (parsed.outcome === 'unparseable') {
     complain(terminal, `${name}: ${parsed.reason}`)
     return exitCode.failed
   }
   if (parsed.outcome === 'ignored') {
     print(terminal, `${name}: an event of kind "${parsed.kind}": answered with 200 and counted, nothing is exported.`)
+    return exitCode.done
+  }
+  if (parsed.outcome === 'event') {
+    const chunk = eventChunk(parsed.event, Date.now(), config.platform.profile)
+    print(terminal, json ? logsAsJson([chunk], telemetry) : shownEvent(chunk, telemetry))
+    if (!json && !config.events.includes(parsed.event.kind)) {
+      print(terminal, `\nNot exported as configured: PIPESPAN_EVENTS does not have ${parsed.event.kind}.`)
+    }
     return exitCode.done
   }
   const run = observedRun(parsed.observation)
@@ -88,4 +101,19 @@ function snapshot(run: Run, { traceIds, platform, costs }: Config<ProfileName>):
   const [chunk] = chunks
   if (chunk === undefined) throw new Error('a run with a pipeline has one chunk at least')
   return chunk
+}
+
+/** Its name and body, when it happened, and its attributes, those of the resource last. */
+function shownEvent(chunk: EventChunk, telemetry: TelemetrySettings): string {
+  const { eventName, body, timeUnixNano, attributes } = toEventRecord(chunk, telemetry)
+  const own = plainAttributes(attributes)
+  const resource = plainAttributes(resourceAttributesOf(chunk, telemetry))
+  const line = ([name, value]: [string, unknown]): string => `  ${name} = ${String(value)}`
+  return [
+    `${eventName ?? ''}  ${String(body)}`,
+    `${new Date(timeUnixNano).toISOString()}${chunk.at === chunk.observedAt ? ' (when it was received)' : ''}`,
+    ...Object.entries(own).map(line),
+    'resource',
+    ...Object.entries(resource).map(line),
+  ].join('\n')
 }

@@ -2,9 +2,11 @@
 import type { Kind } from './kind.ts'
 import type { LiveSecret } from './live-secret.ts'
 
-/** What the platform's profile decides: the names of the two CI/CD variables. */
+/** What the platform's profile decides: the names of the two CI/CD variables, and which of its events there are. */
 export interface ProfileVariables {
   readonly variables: { readonly export: string; readonly token: string }
+  /** The words of PIPESPAN_EVENTS. */
+  readonly events: readonly string[]
 }
 
 export type Profiles<P extends string = string> = Readonly<Record<P, ProfileVariables>>

@@ -2,6 +2,7 @@
 // it. A key's place here is its YAML path in snake case; PIPESPAN_ and that path in capitals is its variable.
 import { attributes } from './pair-kinds.ts'
 import { boolean, byteSize, duration, oneOf, path, text } from './plain-kinds.ts'
+import { eventOptions } from './event-options.ts'
 import { costOptions } from './cost-options.ts'
 import { destinations, observabilityOptions } from './destination-options.ts'
 import { enrichDeadline, platformOptions, pollingOptions } from './platform-options.ts'
@@ -104,7 +105,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         says: 'A pipeline that went silent this long is exported as it stands.',
       }),
     },
-    'What is exported': selectionOptions,
+    'What is exported': { ...selectionOptions, ...eventOptions(profiles) },
     'Inside of jobs': { job: jobOptions, redact },
     'How it looks': {
       traceIds: setting(oneOf(['instance', 'platform']), {

@@ -7,11 +7,12 @@ import { createSingleton } from './singleton.ts'
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { deliveryKey } from '../platform/webhook/delivery-key.ts'
 import { headerOf, type Profile } from '../platform/profile.ts'
-import { eventKindOfHeader, isPipelineOrJob } from '../platform/webhook/event-kind.ts'
+import { eventKindOfHeader } from '../platform/webhook/event-kind.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
 import { traceparentAlone } from '../platform/rest/variables.ts'
 import type { CallOptions } from '../platform/rest/call.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { EventSelection } from '../platform/webhook/event-selection.ts'
 import type { Delivery, Inbox } from '../store/ports/inbox.ts'
 import type { HookDelivery, PlatformHook } from '../platform/rest/lists.ts'
 import type { HookOwner, PlatformClient } from '../platform/rest/client.ts'
@@ -30,6 +31,8 @@ export interface RedeliveryOptions {
   /** Hooks at this address, or below it, are the daemon's own. */
   readonly publicUrl: string
   readonly profile: Profile
+  /** Which deliveries are wanted. */
+  readonly events: Pick<EventSelection, 'takes'>
   readonly errors: ErrorThrottle
   /** Called when deliveries were accepted. */
   readonly onAccepted: () => void
@@ -100,7 +103,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     const deliveries = failed.flatMap(record => {
       const event = headerOf(record.requestHeaders, 'Event', profile) ?? ''
       const kind = eventKindOfHeader(event)
-      if (kind !== undefined && !isPipelineOrJob(kind)) return []
+      if (kind !== undefined && !options.events.takes(kind)) return []
       counters.found += 1
       if (record.isOversize) {
         counters.oversize += 1

@@ -1,13 +1,13 @@
 // An outbox entry as the bytes of a request, and how several become one request.
 import { reasonOf } from '../lib/fault.ts'
 import type { OutboxEntry } from '../store/ports/outbox.ts'
-import type { Chunk } from '../model/chunk.ts'
+import type { AnyChunk } from '../model/event.ts'
 
 /**
  * The chunks as one protobuf request; empty when the signal has nothing of them. Called with one chunk at a time: requests
  * of one signal are joined by joining their bytes (repeated fields of protobuf merge).
  */
-export type Encode = (chunks: readonly Chunk[]) => Uint8Array
+export type Encode = (chunks: readonly AnyChunk[]) => Uint8Array
 
 export interface EncodedItem {
   readonly entry: OutboxEntry

@@ -7,7 +7,7 @@ export interface WebhookCounts {
   readonly received: number
   readonly accepted: number
   readonly duplicate: number
-  /** Events that are not about pipelines, by kind. */
+  /** Events that are not exported, by kind. */
   readonly ignored: Readonly<Partial<Record<EventKind, number>>>
   readonly refused: Readonly<Record<Refusal, number>>
 }

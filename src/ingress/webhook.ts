@@ -4,7 +4,8 @@ import { createProvenPeers, type ProvenPeers } from '../lib/proven-peers.ts'
 import { reasonOf } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
-import { eventKindOfHeader, isPipelineOrJob } from '../platform/webhook/event-kind.ts'
+import { eventKindOfHeader } from '../platform/webhook/event-kind.ts'
+import { noEvent, type EventSelection } from '../platform/webhook/event-selection.ts'
 import { headerOf, type Headers } from '../platform/profile.ts'
 import type { PutOutcome } from '../store/ports/inbox.ts'
 import { createBodyBudget, type Standing } from './body-budget.ts'
@@ -19,6 +20,8 @@ import { refusals, type Refusal, type RefusalAnswer } from './webhook-refusals.t
 
 export interface WebhookIngressOptions extends WebhookPolicy {
   readonly inbox: PutBatchInbox
+  /** What is taken into the inbox; pipelines and jobs alone by default. */
+  readonly events?: Pick<EventSelection, 'takes'> | undefined
   /** Asked for every request: secrets may be changed while the daemon runs. */
   readonly secrets: () => WebhookSecrets
   /** Called after each commit that accepted something. Must not throw. */
@@ -64,7 +67,7 @@ const outcomes: Readonly<Record<PutOutcome, Answer>> = {
 const notOfInterest: Answer = { status: 200, message: 'Events of this kind are not of interest.' }
 
 export function createWebhookIngress(options: WebhookIngressOptions): WebhookIngress {
-  const { log, now, profile } = options
+  const { log, now, profile, events = noEvent } = options
   const maxBody = options.maxBody ?? largestBody
   const total = Math.max(maxBody, options.maxInFlight ?? inFlightBytes)
   // A share for who is not proven that one largest body fits into.
@@ -135,7 +138,7 @@ export function createWebhookIngress(options: WebhookIngressOptions): WebhookIng
 
   function isNotOfInterest(headers: Headers): boolean {
     const kind = eventKindOfHeader(headerOf(headers, 'Event', profile))
-    return kind !== undefined && !isPipelineOrJob(kind)
+    return kind !== undefined && !events.takes(kind)
   }
 
   function ignored(headers: Headers): Answer {

@@ -1,12 +1,13 @@
 // One dead letter: what was refused, with the backend's own message, and what it holds.
 import { card, facts, type Page, type Reader } from './frame.ts'
-import { html } from './html.ts'
+import { html, type Html } from './html.ts'
+import { isEvent, type EventChunk } from '../model/event.ts'
 import { pipelineAddress } from './run-rows.ts'
 import { time } from './format.ts'
 import { valueOf } from './attributes.ts'
 import type { PagesSources } from './ports.ts'
 
-/** Spans shown in full; of the others only the names. */
+/** Spans and records shown in full; of the others only the names. */
 const whole = 3
 
 export async function deadLetterPage(
@@ -17,7 +18,7 @@ export async function deadLetterPage(
   const found = await parts.outbox.deadLetter(id)
   if (found === undefined) return undefined
   const { letter, chunk } = found
-  const spans = chunk === undefined ? [] : parts.exported([chunk])
+  const held = chunk === undefined ? [] : isEvent(chunk) ? [heldBy(chunk)] : parts.exported([chunk])
   return {
     title: `Dead letter ${id}`,
     content: html`
@@ -37,26 +38,22 @@ export async function deadLetterPage(
             ['Answer', letter.status === 0 ? 'none' : `HTTP ${letter.status}`],
             ['Refused', time(letter.settledAt, now)],
             ['Pending since', time(letter.pendingSince, now)],
-            [
-              'Pipeline',
-              chunk === undefined
-                ? `#${letter.pipelineId}`
-                : html`<a
-                    href="${pipelineAddress(base, { projectId: chunk.project.id, pipelineId: letter.pipelineId })}"
-                    >#${letter.pipelineId}</a
-                  >`,
-            ],
-            ['Attempt', `${letter.attempt}, chunk ${letter.chunk}`],
+            ...(letter.pipelineId === undefined
+              ? ([['Event', letter.event ?? '']] as const)
+              : ([
+                  ['Pipeline', pipelineLink(base, letter.pipelineId, chunk?.project?.id)],
+                  ['Attempt', `${letter.attempt}, chunk ${letter.chunk}`],
+                ] as const)),
           ])}`,
       )}
       ${card(
         'What it holds',
         html`${chunk === undefined && html`<p>What is stored of it is damaged and cannot be shown.</p>`}
-        ${spans.slice(0, whole).map(
-          span =>
-            html`<h3>${span.name}</h3>
+        ${held.slice(0, whole).map(
+          one =>
+            html`<h3>${one.name}</h3>
               <dl class="attributes">
-                ${Object.entries(span.attributes).map(
+                ${Object.entries(one.attributes).map(
                   ([name, value]) =>
                     html`<div>
                       <dt>${name}</dt>
@@ -66,16 +63,28 @@ export async function deadLetterPage(
               </dl>`,
         )}
         ${
-          spans.length > whole &&
+          held.length > whole &&
           html`<p class="dim">
             And
-            ${spans
+            ${held
               .slice(whole)
-              .map(span => span.name)
+              .map(({ name }) => name)
               .join(', ')}.
           </p>`
         }`,
       )}
     `,
   }
+}
+
+function pipelineLink(base: string, pipelineId: number, projectId: number | undefined): Html | string {
+  if (projectId === undefined) return `#${pipelineId}`
+  return html`<a href="${pipelineAddress(base, { projectId, pipelineId })}">#${pipelineId}</a>`
+}
+
+function heldBy({ event }: EventChunk): {
+  readonly name: string
+  readonly attributes: EventChunk['event']['attributes']
+} {
+  return { name: event.body, attributes: event.attributes }
 }

@@ -81,7 +81,8 @@ function deadTable(letters: readonly DeadLetter[], { base, now }: Reader): Conte
     html`<span class="mono">${letter.id}</span>`,
     time(letter.settledAt, now),
     html`<span class="whole"><strong>${letter.destination}</strong> ${letter.signal}</span>`,
-    html`<a href="${base}/exports/${letter.id}">#${letter.pipelineId}</a
+    html`<a href="${base}/exports/${letter.id}"
+        >${letter.pipelineId === undefined ? `${letter.event ?? ''} event` : `#${letter.pipelineId}`}</a
       >${letter.attempt > 1 && `, attempt ${letter.attempt}`}${letter.chunk > 1 && `, chunk ${letter.chunk}`}`,
     html`<span class="said">${letter.status > 0 && `${letter.status}: `}${letter.error}</span>`,
     html`<span class="buttons"
@@ -98,7 +99,7 @@ function deadTable(letters: readonly DeadLetter[], { base, now }: Reader): Conte
       ></span
     >`,
   ])
-  return table('Dead letters', ['No.', 'Refused', 'Destination', 'Pipeline', 'The backend said', ''], rows)
+  return table('Dead letters', ['No.', 'Refused', 'Destination', 'Pipeline or event', 'The backend said', ''], rows)
 }
 
 export interface Action {

@@ -1,6 +1,7 @@
 // Projects whose names are not to be seen: left out of whatever the pages show, as if there were no such project. The one place
 // where that is decided: whatever the pages and their API know comes through here.
 import { createHiddenWords } from './hidden-words.ts'
+import { isEvent } from '../model/event.ts'
 import type { DeadLetter, Outbox } from '../store/ports/outbox.ts'
 import type { PagesSources } from './ports.ts'
 import type { ProjectFacts } from '../model/observation.ts'
@@ -32,11 +33,13 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
   const line = ({ project }: { readonly project: string }): boolean => !isHidden(project)
 
   async function letterIsShown({ id, instance, pipelineId }: DeadLetter): Promise<boolean> {
-    const found = await runs.get({ instance, pipelineId })
+    const found = pipelineId === undefined ? undefined : await runs.get({ instance, pipelineId })
     if (found !== undefined) return isShown(found)
-    // The run was pruned; what is to be sent of it still knows whose it is.
-    const letter = await exports.deadLetter(id)
-    return letter?.chunk !== undefined && !isHiddenProject(letter.chunk.project)
+    // The run was pruned, or it is an event; what is to be sent of it still knows whose it is.
+    const chunk = (await exports.deadLetter(id))?.chunk
+    if (chunk === undefined) return false
+    if (chunk.project !== undefined) return !isHiddenProject(chunk.project)
+    return !isEvent(chunk) || !isHidden(chunk.group ?? '')
   }
 
   async function shownLetters(letters: readonly DeadLetter[]): Promise<DeadLetter[]> {
@@ -85,7 +88,12 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       deadLetter: async id => {
         const found = await exports.deadLetter(id)
         if (found === undefined || !(await letterIsShown(found.letter))) return undefined
-        return { ...found, letter: words.without(found.letter) }
+        const { letter, chunk } = found
+        const isOfEvent = chunk !== undefined && isEvent(chunk)
+        return {
+          letter: words.without(letter),
+          chunk: isOfEvent ? { ...chunk, event: words.without(chunk.event) } : chunk,
+        }
       },
     },
     views: {

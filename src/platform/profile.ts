@@ -1,4 +1,5 @@
 // The one table of vendor words. Nothing else in the code knows a vendor's name.
+import { eventWords } from './webhook/event-selection.ts'
 
 export interface Profile {
   readonly name: ProfileName
@@ -10,6 +11,8 @@ export interface Profile {
   readonly headerPrefix: string
   /** Names of the two CI/CD variables. */
   readonly variables: { readonly export: string; readonly token: string }
+  /** The words by which its webhook events are selected. */
+  readonly events: readonly string[]
 }
 
 export type ProfileName = 'generic' | 'gitlab'
@@ -21,6 +24,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     provider: 'platform',
     headerPrefix: 'X-Service-',
     variables: { export: 'SERVICE_OBSERVABILITY_EXPORT', token: 'SERVICE_OBSERVABILITY_TOKEN' },
+    events: eventWords,
   },
   gitlab: {
     name: 'gitlab',
@@ -28,6 +32,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     provider: 'gitlab',
     headerPrefix: 'X-Gitlab-',
     variables: { export: 'GITLAB_OBSERVABILITY_EXPORT', token: 'GITLAB_OBSERVABILITY_TOKEN' },
+    events: eventWords,
   },
 }
 

@@ -13,6 +13,7 @@ import { mostDeaths } from '../store/ports/under-way.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { InboxItem } from '../store/ports/inbox.ts'
 import type { Parsed } from '../platform/webhook/parse-delivery.ts'
+import type { ProjectFacts } from '../model/observation.ts'
 import type { Selection } from './selection.ts'
 
 export type { IntakeCounters } from './process-deliveries.ts'
@@ -40,6 +41,7 @@ const remedy = 'Give it more memory and try `pipespan inbox retry`, or report it
 export function createIntake(options: IntakeOptions): Intake {
   const counters: IntakeCounters = {
     processed: 0,
+    events: 0,
     ignored: 0,
     unparseable: 0,
     excluded: 0,
@@ -84,7 +86,7 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 }
 
-/** Processes what it can of the lease, erases what is not about pipelines, quarantines what cannot be decoded. True when none is left. */
+/** Processes what it can of the lease, erases what is about nothing that is exported, quarantines what cannot be decoded. True when none is left. */
 async function digest(leased: LeasedBatch, { parse, selection }: IntakeOptions): Promise<boolean> {
   const { counters, inbox, lease, postponed: postponed } = leased
   const decoded: Decoded[] = []
@@ -111,18 +113,30 @@ async function digest(leased: LeasedBatch, { parse, selection }: IntakeOptions):
       await quarantine(leased, item, parsed.reason)
     } else if (parsed.outcome === 'ignored') {
       ignored.push(item.id)
-    } else if (!selection.project(parsed.observation.project.path)) {
+    } else if (!selection.project(projectOf(parsed)?.path)) {
       excluded.push(item.id)
     } else {
-      const { observation, dropped } = parsed
-      const name = `${observation.key.instance}\n${observation.key.pipelineId}`
+      const name = subjectOf(parsed)
       const run = runs.get(name) ?? runs.size
       runs.set(name, run)
-      decoded.push({ item, observation, dropped, run })
+      decoded.push({ item, dropped: 0, ...parsed, run })
     }
   }
   if (ignored.length > 0) counters.ignored += await inbox.erase(lease.token, ignored)
   if (excluded.length > 0) counters.excluded += await inbox.erase(lease.token, excluded)
   await processAll(leased, decoded)
   return resting === 0 && counters.lost === lostBefore
+}
+
+type Reported = Exclude<Parsed, { outcome: 'ignored' | 'unparseable' }>
+
+function projectOf(reported: Reported): ProjectFacts | undefined {
+  return reported.outcome === 'event' ? reported.event.project : reported.observation.project
+}
+
+/** What it is about: deliveries of one subject are processed in their order. */
+function subjectOf(reported: Reported): string {
+  if (reported.outcome === 'event') return reported.event.object
+  const { instance, pipelineId } = reported.observation.key
+  return `${instance}\n${pipelineId}`
 }

@@ -1,7 +1,8 @@
-// Writes what decoded deliveries report into the runs: as many as fit together in one transaction; one by one where that fails, to find
+// Writes what decoded deliveries report into the store: into the runs, or as events. As many as fit together in one transaction; one by one where that fails, to find
 // out whether one of them is to blame.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { mergeWork, type MergeRules } from './merge-observations.ts'
+import { eventChunk, type PlatformEvent } from '../model/event.ts'
 import { isKnownStatus } from '../model/status.ts'
 import { beginningOf } from '../platform/webhook/without-variables.ts'
 import { isOfTheData, reasonOf } from '../lib/fault.ts'
@@ -9,7 +10,8 @@ import type { Snapshotter, SnapshotStep } from './take-snapshots.ts'
 import type { Inbox, InboxItem, InboxLease } from '../store/ports/inbox.ts'
 import type { Log } from '../lib/log.ts'
 import type { Observation } from '../model/observation.ts'
-import type { Runs } from '../store/ports/runs.ts'
+import type { PendingChunk, Runs } from '../store/ports/runs.ts'
+import type { ReceivedEvent } from '../store/ports/events.ts'
 import type { Postponed } from './postponed.ts'
 
 export interface ProcessOptions {
@@ -23,15 +25,27 @@ export interface ProcessOptions {
   /** What may be stored of a body that could not be decoded. */
   readonly redact: (body: Uint8Array) => Uint8Array
   readonly version: string
+  /** What becomes of events that are about no run; undefined: they are stored, for nobody. */
+  readonly events?: EventRules | undefined
   /** Called after runs changed: the settle loop may have something to do. */
   readonly onChange: () => void
   readonly log: Log
 }
 
+export interface EventRules {
+  readonly to: PendingChunk['to']
+  /** The profile under which they are taken in. */
+  readonly profile: string
+  /** Called after some were taken in: the exporter has something to send. */
+  readonly onTaken: () => void
+}
+
 /** Counted since start, each when what it counts was committed. */
 export interface IntakeCounters {
   processed: number
-  /** Deliveries that are not about a pipeline or a job. */
+  /** Of these, events that are about no pipeline and no job. */
+  events: number
+  /** Deliveries that are about nothing that is exported. */
   ignored: number
   unparseable: number
   /** Of projects that the configuration leaves out. */
@@ -53,13 +67,14 @@ export interface LeasedBatch extends ProcessOptions {
   readonly postponed: Postponed<number>
 }
 
-/** One delivery with what it reports. */
+/** One delivery with what it reports: of a run, or an event that is about none. */
 export interface Decoded {
   readonly item: InboxItem
-  readonly observation: Observation
+  readonly observation?: Observation | undefined
+  readonly event?: PlatformEvent | undefined
   /** Jobs in it that are left out. */
   readonly dropped: number
-  /** Number of its run within the lease. */
+  /** Number of its run, or of what the event is about, within the lease. */
   readonly run: number
 }
 
@@ -116,24 +131,32 @@ function shareOf(deliveries: readonly Decoded[], runs: number): number {
 async function processTogether(batch: LeasedBatch, deliveries: readonly Decoded[]): Promise<void> {
   const { counters, snapshotter: snapshotter, lease, rules } = batch
   const of = (source: InboxItem['source']): Observation[] =>
-    deliveries.filter(({ item }) => item.source === source).map(({ observation }) => observation)
+    deliveries.filter(({ item }) => item.source === source).flatMap(({ observation }) => observation ?? [])
   const work = [...mergeWork(of('webhook'), 'webhook', rules), ...mergeWork(of('redelivery'), 'redelivery', rules)]
   const ids = deliveries.map(({ item }) => item.id)
   const did: SnapshotStep[][] = work.map(() => [])
   const all = work.map((one, at) => snapshotter.atOnce(one, did[at] ?? []))
-  if (!(await batch.runs.transact(all, { token: lease.token, ids }))) {
+  const events = deliveries.flatMap(({ item, event }) => (event === undefined ? [] : receivedOf(batch, item, event)))
+  if (!(await batch.runs.transact(all, { token: lease.token, ids, events }))) {
     counters.lost += ids.length
     const facts = { lost: ids.length }
     batch.log.warn(facts, 'deliveries were processed too late: their lease had run out, and another replica has them')
     return
   }
   counters.processed += deliveries.length
+  counters.events += events.length
   for (const { observation, dropped } of deliveries) {
     counters.droppedJobs += dropped
-    counters.unknownStatuses += unknownStatuses(observation)
+    if (observation !== undefined) counters.unknownStatuses += unknownStatuses(observation)
   }
   snapshotter.committed(did.flat())
+  if (events.length > 0) batch.events?.onTaken()
   batch.onChange()
+}
+
+function receivedOf({ events }: LeasedBatch, item: InboxItem, event: PlatformEvent): ReceivedEvent {
+  const { to, profile } = events ?? { to: [], profile: '' }
+  return { event, chunk: eventChunk(event, item.receivedAt, profile), arrival: item.id, to }
 }
 
 /**

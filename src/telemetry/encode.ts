@@ -1,9 +1,11 @@
 // OTLP requests of many pipelines, as protobuf for backends and as JSON for people.
 import { BackWriter } from './otlp/back-writer.ts'
-import { logsRequest, metricsRequest, traceRequest, type ResourceMetrics } from './otlp/messages.ts'
+import { logsRequest, metricsRequest, traceRequest, type ResourceLogs, type ResourceMetrics } from './otlp/messages.ts'
 import { toDelta } from './metrics/delta.ts'
+import { toEventLogs } from './events.ts'
 import { toLogs } from './logs.ts'
 import { toTraces } from './traces.ts'
+import { isEvent, type AnyChunk } from '../model/event.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { MessageKind } from './otlp/kinds.ts'
 import type { SeriesCap } from './metrics/series-cap.ts'
@@ -13,8 +15,8 @@ import type { TelemetrySettings } from './settings.ts'
  * One ExportTraceServiceRequest in protobuf, with one ResourceSpans for each chunk. The bytes of many chunks are those of each,
  * one after the other; so it is with logs and metrics.
  */
-export function encodeTraces(chunks: readonly Chunk[], settings: TelemetrySettings): Uint8Array {
-  return encode(traceRequest, { resourceSpans: chunks.flatMap(chunk => toTraces(chunk, settings) ?? []) })
+export function encodeTraces(chunks: readonly AnyChunk[], settings: TelemetrySettings): Uint8Array {
+  return encode(traceRequest, { resourceSpans: ofRuns(chunks).flatMap(chunk => toTraces(chunk, settings) ?? []) })
 }
 
 /** The same request as OTLP/JSON, indented for people. */
@@ -23,21 +25,21 @@ export function tracesAsJson(chunks: readonly Chunk[], settings: TelemetrySettin
 }
 
 /** One ExportLogsServiceRequest in protobuf, with one ResourceLogs for each chunk. */
-export function encodeLogs(chunks: readonly Chunk[], settings: TelemetrySettings): Uint8Array {
-  return encode(logsRequest, { resourceLogs: chunks.flatMap(chunk => toLogs(chunk, settings) ?? []) })
+export function encodeLogs(chunks: readonly AnyChunk[], settings: TelemetrySettings): Uint8Array {
+  return encode(logsRequest, { resourceLogs: chunks.flatMap(chunk => logsOf(chunk, settings) ?? []) })
 }
 
 /** The same request as OTLP/JSON, indented for people. */
-export function logsAsJson(chunks: readonly Chunk[], settings: TelemetrySettings): string {
-  return asJson(logsRequest, { resourceLogs: chunks.flatMap(chunk => toLogs(chunk, settings) ?? []) })
+export function logsAsJson(chunks: readonly AnyChunk[], settings: TelemetrySettings): string {
+  return asJson(logsRequest, { resourceLogs: chunks.flatMap(chunk => logsOf(chunk, settings) ?? []) })
 }
 
 /**
  * Delta points as one ExportMetricsServiceRequest in protobuf, with one ResourceMetrics for each chunk that carries any; empty
  * when none does.
  */
-export function encodeMetrics(chunks: readonly Chunk[], settings: TelemetrySettings, cap?: SeriesCap): Uint8Array {
-  return encodeResourceMetrics(chunks.flatMap(chunk => toDelta(chunk, settings, cap) ?? []))
+export function encodeMetrics(chunks: readonly AnyChunk[], settings: TelemetrySettings, cap?: SeriesCap): Uint8Array {
+  return encodeResourceMetrics(ofRuns(chunks).flatMap(chunk => toDelta(chunk, settings, cap) ?? []))
 }
 
 export function encodeResourceMetrics(resourceMetrics: readonly ResourceMetrics[]): Uint8Array {
@@ -47,6 +49,15 @@ export function encodeResourceMetrics(resourceMetrics: readonly ResourceMetrics[
 /** The same request as OTLP/JSON, indented for people. */
 export function metricsAsJson(resourceMetrics: readonly ResourceMetrics[]): string {
   return asJson(metricsRequest, { resourceMetrics })
+}
+
+/** Events are log records alone. */
+function ofRuns(chunks: readonly AnyChunk[]): Chunk[] {
+  return chunks.filter(chunk => !isEvent(chunk))
+}
+
+function logsOf(chunk: AnyChunk, settings: TelemetrySettings): ResourceLogs | undefined {
+  return isEvent(chunk) ? toEventLogs(chunk, settings) : toLogs(chunk, settings)
 }
 
 /** One writer for all requests, as encoding is synchronous. */

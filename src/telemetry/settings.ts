@@ -5,7 +5,6 @@ import { defaultBounds } from './metrics/buckets.ts'
 import { refFolder, type FoldRef, type MetricRefs } from './metrics/refs.ts'
 import type { AttributeStyle } from './attributes.ts'
 import type { AttributeValue } from './otlp/attribute-value.ts'
-import type { Chunk } from '../model/chunk.ts'
 
 /** A platform's own words in the telemetry. */
 export interface TelemetryProfile {
@@ -32,6 +31,8 @@ export interface TelemetryOptions extends AttributePolicyOptions {
   readonly costUnit?: string | undefined
   /** Series that one metric of a project may have; 2000 by default, as in the OpenTelemetry SDKs. */
   readonly maxSeries?: number | undefined
+  /** Write an event's name as an attribute too. */
+  readonly eventNameAttribute?: boolean | undefined
 }
 
 export interface TelemetrySettings {
@@ -44,6 +45,7 @@ export interface TelemetrySettings {
   readonly histogramBounds: readonly number[]
   readonly costUnit: string
   readonly maxSeries: number
+  readonly eventNameAttribute: boolean
 }
 
 const defaultMaxSeries = 2_000
@@ -62,16 +64,22 @@ export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySett
     histogramBounds: options.histogramBounds ?? defaultBounds,
     costUnit: options.costUnit ?? 'min',
     maxSeries: options.maxSeries ?? defaultMaxSeries,
+    eventNameAttribute: options.eventNameAttribute ?? false,
   }
 }
 
-export function profileOf({ trace }: Pick<Chunk, 'trace'>, settings: TelemetrySettings): TelemetryProfile {
+/** What was made under a profile. */
+export interface Profiled {
+  readonly trace: { readonly profile: string }
+}
+
+export function profileOf({ trace }: Profiled, settings: TelemetrySettings): TelemetryProfile {
   const { profiles } = settings
   return (Object.hasOwn(profiles, trace.profile) ? profiles[trace.profile] : undefined) ?? unnamedProfile
 }
 
 /** How the attributes of this chunk are written: the very same object for all chunks of a profile. */
-export function styleOf(chunk: Pick<Chunk, 'trace'>, settings: TelemetrySettings): AttributeStyle {
+export function styleOf(chunk: Profiled, settings: TelemetrySettings): AttributeStyle {
   const { namespace } = profileOf(chunk, settings)
   const styles = stylesOf.get(settings) ?? new Map<string, AttributeStyle>()
   const style = styles.get(namespace) ?? { namespace, policy: settings.policy }

@@ -19,6 +19,7 @@ import { Random } from '../../src/demo/platform/random.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
 import { Timeline } from '../../src/demo/platform/timeline.ts'
 import { withoutVariables } from '../../src/platform/webhook/without-variables.ts'
+import { chunkOfRun } from '../support/of-run.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { SimProject } from '../../src/demo/platform/world.ts'
@@ -232,9 +233,7 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
         token,
         items.map(({ id }) => ({ id, as: 'delivered' as const })),
       )
-      return items
-        .map(({ chunk: part }) => part)
-        .sort((a, b) => a.key.pipelineId - b.key.pipelineId || a.number - b.number)
+      return items.map(chunkOfRun).sort((a, b) => a.key.pipelineId - b.key.pipelineId || a.number - b.number)
     },
     [Symbol.asyncDispose]: async () => {
       await client.close()

@@ -6,6 +6,7 @@ import { profiles } from '../../src/platform/profile.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { restFaults } from '../support/rest-faults.ts'
 import { silentLog } from '../../src/lib/log.ts'
+import { everyEvent } from '../../src/platform/webhook/event-selection.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
 import type { RestHook } from '../../src/demo/platform/rest-hooks.ts'
 
@@ -26,6 +27,7 @@ async function open() {
   world.api.hooks.hooks.push(own, foreign)
   const oversize: (string | undefined)[] = []
   const redelivery = createRedelivery({
+    events: everyEvent,
     client: world.client,
     inbox: world.store.inbox,
     repositories: world.store.repositories,

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } fro
 import { createServer as createHttps, type ServerOptions } from 'node:https'
 import { gunzipSync } from 'node:zlib'
 import protobuf from 'protobufjs/minimal.js'
+import { pipelineIdOf } from '../support/of-run.ts'
 import type { Encode } from '../../src/export/encoded-item.ts'
 
 export interface Received {
@@ -39,7 +40,10 @@ export const ok: Reply = { status: 200 }
 export function encoderWith(padding: (pipelineId: number) => number): Encode {
   return chunks => {
     const writer = protobuf.Writer.create()
-    for (const { key } of chunks) writer.uint32(10).string(`${key.pipelineId}:${'x'.repeat(padding(key.pipelineId))}`)
+    for (const chunk of chunks) {
+      const id = pipelineIdOf({ chunk })
+      writer.uint32(10).string(`${id}:${'x'.repeat(padding(id))}`)
+    }
     return writer.finish()
   }
 }

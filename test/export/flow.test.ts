@@ -2,6 +2,7 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Backend, encoderWith, ok, partialSuccess, rpcStatus, type Behaviour, type Received } from './backend.ts'
 import { destination, endpoint, queueOf, listeningLog, openBench, range, sorted, traces, type Bench } from './bench.ts'
+import { pipelineIdOf } from '../support/of-run.ts'
 
 describe('exports', () => {
   let bench: Bench
@@ -66,7 +67,7 @@ describe('exports', () => {
     const exporter = bench.exporter([destination(backend.url)], {
       encode: {
         traces: chunks => {
-          if (chunks.some(({ key }) => key.pipelineId === 4)) throw new Error('an id is not hex')
+          if (chunks.some(chunk => pipelineIdOf({ chunk }) === 4)) throw new Error('an id is not hex')
           return plain(chunks)
         },
       },

@@ -5,6 +5,7 @@ import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { silentLog } from '../../src/lib/log.ts'
+import { chunkOfRun } from '../support/of-run.ts'
 import type { FamilyOptions } from '../../src/model/family.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type {
@@ -89,7 +90,7 @@ export function openWorld(family: Partial<FamilyOptions> = {}): World {
         token,
         items.map(({ id }) => ({ id, as: 'delivered' as const })),
       )
-      return items.map(({ chunk: part }) => part).sort((a, b) => a.attempt - b.attempt || a.number - b.number)
+      return items.map(chunkOfRun).sort((a, b) => a.attempt - b.attempt || a.number - b.number)
     },
   }
 }

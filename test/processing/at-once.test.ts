@@ -12,6 +12,7 @@ import type { Chunk } from '../../src/model/chunk.ts'
 import type { Observation } from '../../src/model/observation.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 import { runs } from '../full.ts'
+import { chunkOfRun } from '../support/of-run.ts'
 
 const rules = { ...usual, settle: 0 }
 const lane = { destination: 'default', signal: 'traces' } as const
@@ -59,7 +60,7 @@ function openFlow(ruled = rules): Flow {
     settle: () => settler.drain(),
     sent: async () => {
       const { items } = await store.outbox.lease(lane, 10_000, 60_000)
-      return items.map(({ chunk: part }) => part).sort((a, b) => a.attempt - b.attempt || a.number - b.number)
+      return items.map(chunkOfRun).sort((a, b) => a.attempt - b.attempt || a.number - b.number)
     },
   }
 }

@@ -129,7 +129,16 @@ describe('the table of own metrics', () => {
     const seen = {
       now: 5_000,
       webhook: { received: 3, accepted: 1, duplicate: 1, ignored: { push: 1 }, refused },
-      intake: { processed: 1, ignored: 1, unparseable: 1, excluded: 1, droppedJobs: 1, unknownStatuses: 1, lost: 1 },
+      intake: {
+        events: 1,
+        processed: 1,
+        ignored: 1,
+        unparseable: 1,
+        excluded: 1,
+        droppedJobs: 1,
+        unknownStatuses: 1,
+        lost: 1,
+      },
       snapshots: { attempts: 4, supplements: 1, blocked: 1, stale: 1, excluded: 1 },
       settling: { postponed: 1 },
       queues: [lane],

@@ -21,6 +21,7 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { rotationStore } from '../../src/cli/tokens-store.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
+import { pipelineIdOf } from '../support/of-run.ts'
 import type { BareBench } from './benches.ts'
 import type { Log } from '../../src/lib/log.ts'
 import type { PlatformClient } from '../../src/platform/rest/client.ts'
@@ -100,7 +101,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
         token,
         items.map(({ id }) => ({ id, as: 'delivered' as const })),
       )
-      return items.map(({ chunk: part }) => part.key.pipelineId).sort((a, b) => a - b)
+      return items.map(pipelineIdOf).sort((a, b) => a - b)
     }
 
     it.each([half, `'null'`, `'{}'`])('of what is owed (%s) becomes a dead letter; the others arrive', async view => {

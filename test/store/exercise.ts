@@ -5,6 +5,7 @@ import { event, instance, job, at, rules } from '../flow/world.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { blamedInHaste, type Delivery } from '../../src/store/ports/inbox.ts'
 import { proveRoom } from '../../src/store/maintenance/writable.ts'
+import { chunkOfRun, pipelineIdOf } from '../support/of-run.ts'
 import type { Bench } from './benches.ts'
 import type { ExportQueue } from '../../src/store/ports/outbox.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
@@ -243,7 +244,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         await oweExports(1, [lane, logs])
         for (const one of [lane, logs]) {
           const { items } = await store.outbox.lease(one, 10, 1_000)
-          expect(items.map(({ chunk: part }) => [part.key.pipelineId, part.attempt, part.jobs.length])).toEqual([
+          expect(items.map(chunkOfRun).map(part => [part.key.pipelineId, part.attempt, part.jobs.length])).toEqual([
             [7 - 6, 1, 2],
           ])
         }
@@ -260,14 +261,14 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
       it('takes the oldest and the newest when there is a backlog', async () => {
         await oweExports(10)
         const { items } = await store.outbox.lease(lane, 4, 1_000)
-        expect(items.map(({ chunk: part }) => part.key.pipelineId).sort((a, b) => a - b)).toEqual([1, 2, 9, 10])
+        expect(items.map(pipelineIdOf).sort((a, b) => a - b)).toEqual([1, 2, 9, 10])
       })
 
       it('takes from both ends as well when the bytes of a lease are used up, and one at least', async () => {
         await oweExports(6)
         const size = JSON.stringify((await store.outbox.lease(lane, 10, 0)).items[0]?.chunk).length
         const { items } = await store.outbox.lease(lane, 10, 1_000, size * 2.5)
-        expect(items.map(({ chunk: part }) => part.key.pipelineId).sort((a, b) => a - b)).toEqual([1, 2, 6])
+        expect(items.map(pipelineIdOf).sort((a, b) => a - b)).toEqual([1, 2, 6])
         expect((await store.outbox.lease(lane, 10, 1_000, 1)).items).toHaveLength(1)
         expect((await store.outbox.lease(lane, 10, 1_000)).items).toHaveLength(2)
       })
@@ -277,7 +278,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         const taken: number[][] = []
         for (let count = 0; count < 4; count += 1) {
           const { items } = await store.outbox.lease(lane, 4, 1_000)
-          taken.push(items.map(({ chunk: part }) => part.key.pipelineId).sort((a, b) => a - b))
+          taken.push(items.map(pipelineIdOf).sort((a, b) => a - b))
         }
         expect(taken).toEqual([[1, 2, 9, 10], [3, 4, 7, 8], [5, 6], []])
       })

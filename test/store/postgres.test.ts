@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { askingExercise } from './enrichment-queue-exercise.ts'
 import { postgresBenches } from './benches.ts'
 import { damageExercise } from './damage-exercise.ts'
+import { event, eventsExercise } from './events-exercise.ts'
 import { exercise } from './exercise.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { jobReadsExercise } from './job-reads-exercise.ts'
@@ -17,6 +18,7 @@ import { day } from '../../src/store/ports/trends.ts'
 import { viewsExercise } from './views-exercise.ts'
 import { startPostgres, type PostgresServer } from './postgres-server.ts'
 import { runs } from '../full.ts'
+import { eventChunk, isEvent } from '../../src/model/event.ts'
 import { t0 } from '../flow/world.ts'
 
 // A server of its own: what is taken into figures over time waits for every transaction on the server that is still open.
@@ -29,6 +31,7 @@ afterAll(async () => server.dispose())
 const bench = postgresBenches(async () => server.newDatabase())
 exercise('PostgreSQL', bench)
 pruningExercise('PostgreSQL', bench)
+eventsExercise('PostgreSQL', bench)
 toldExercise('PostgreSQL', bench)
 totalsExercise('PostgreSQL', bench)
 askingExercise('PostgreSQL', bench)
@@ -66,6 +69,24 @@ it('the figures on PostgreSQL leave out nothing that is committed after what has
 })
 
 describe('a PostgreSQL database', () => {
+  it('tells events apart by the order of arrival, whichever replica takes them in first', async () => {
+    const store = await openPostgres(await server.newDatabase(), { now: () => t0, maxSize: 2 ** 30 })
+    const arrivals = ['on', 'on', 'off', 'on', 'on']
+    const lane = { destination: 'default', signal: 'logs' } as const
+    const received = arrivals.map((content, arrival) => {
+      const one = event(content)
+      return { event: one, chunk: eventChunk(one, t0 + arrival * 1_000, 'generic'), arrival, to: [lane] }
+    })
+    for (const arrival of [3, 0, 4, 2, 1]) {
+      await store.runs.transact([], { token: '', ids: [], events: [received[arrival]!] })
+    }
+    const { items } = await store.outbox.lease(lane, 10, 1_000)
+    const chunks = items.flatMap(({ chunk }) => (isEvent(chunk) ? chunk : [])).sort((a, b) => a.at - b.at)
+    expect(chunks.map(({ event: { body } }) => body)).toEqual(['Flag on', 'Flag off', 'Flag on'])
+    expect(chunks.map(({ observedAt }) => observedAt - t0)).toEqual([0, 2_000, 3_000])
+    await store.close()
+  })
+
   it('takes any JSON texts as one parameter, and gives them back as they are', async () => {
     const client = new pg.Client(await server.newDatabase())
     await client.connect()

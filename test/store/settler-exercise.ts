@@ -5,6 +5,7 @@ import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { createSettleLoop, type SettleLoop } from '../../src/processing/settle-loop.ts'
 import { everything, event, instance, job, at, minute, rules, second } from '../flow/world.ts'
+import { pipelineIdOf } from '../support/of-run.ts'
 import type { BareBench } from './benches.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
@@ -55,7 +56,7 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
         token,
         items.map(({ id }) => ({ id, as: 'delivered' as const })),
       )
-      return items.map(({ chunk: part }) => part.key.pipelineId).sort((a, b) => a - b)
+      return items.map(pipelineIdOf).sort((a, b) => a - b)
     }
 
     it('settles the others of a batch in which one run cannot be, and that one once it can be', async () => {

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { askingExercise } from './enrichment-queue-exercise.ts'
 import { sqliteBench } from './benches.ts'
 import { damageExercise } from './damage-exercise.ts'
+import { eventsExercise } from './events-exercise.ts'
 import { exercise, delivery } from './exercise.ts'
 import { jobReadsExercise } from './job-reads-exercise.ts'
 import { pruningExercise } from './pruning-exercise.ts'
@@ -18,6 +19,7 @@ import { t0 } from '../flow/world.ts'
 
 exercise('SQLite', sqliteBench)
 pruningExercise('SQLite', sqliteBench)
+eventsExercise('SQLite', sqliteBench)
 toldExercise('SQLite', sqliteBench)
 totalsExercise('SQLite', sqliteBench)
 askingExercise('SQLite', sqliteBench)

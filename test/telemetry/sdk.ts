@@ -73,9 +73,9 @@ export function readableRecord(
   const readable = {
     hrTime: millisToHrTime(record.timeUnixNano),
     hrTimeObserved: millisToHrTime(record.observedTimeUnixNano),
-    spanContext: contextOf(record.traceId, record.spanId, 0),
+    spanContext: contextOf(record.traceId ?? '', record.spanId ?? '', 0),
     severityNumber: record.severityNumber,
-    severityText: record.severityText,
+    ...(record.severityText !== undefined && { severityText: record.severityText }),
     body: record.body,
     ...(record.eventName === undefined ? {} : { eventName: record.eventName }),
     attributes: plainAttributes(record.attributes),

@@ -1,6 +1,8 @@
 // Checks of the platform's hooks: registered, enabled, with the right events, and what their last deliveries met.
 import { broken, reportOf, type Finding, type Report } from './finding.ts'
 import { call, ownersOf } from './platform.ts'
+import { flagsOf, missingFlags } from '../hooks.ts'
+import { selectEvents } from '../../platform/webhook/event-selection.ts'
 import type { Config } from '../../config/options.ts'
 import type { HookDelivery, PlatformHook } from '../../platform/rest/lists.ts'
 import type { HookOwner, PlatformClient } from '../../platform/rest/client.ts'
@@ -46,7 +48,8 @@ async function checkOwner(
   }
   const findings: Finding[] = []
   for (const hook of own) {
-    const wrong = stateOf(hook, name, report)
+    const flags = flagsOf(selectEvents(config.events), owner)
+    const wrong = stateOf(hook, name, report, flags)
     findings.push(...wrong)
     if (config.webhook.token.current() !== undefined && hook.tokenPresent === false) {
       const remedy = 'Write it there, for instance with `pipespan hooks ensure --write-secret`.'
@@ -68,7 +71,7 @@ async function checkOwner(
   return findings
 }
 
-function stateOf(hook: PlatformHook, name: string, say: Report): Finding[] {
+function stateOf(hook: PlatformHook, name: string, say: Report, flags: readonly string[]): Finding[] {
   const findings: Finding[] = []
   if (hook.alertStatus !== undefined && hook.alertStatus !== 'executable') {
     const until = hook.disabledUntil === undefined ? '' : ` until ${new Date(hook.disabledUntil).toISOString()}`
@@ -78,7 +81,7 @@ function stateOf(hook: PlatformHook, name: string, say: Report): Finding[] {
     findings.push(say('failure', `Hook ${hook.id} of ${name} is ${state}${until}: the platform sends nothing.`, remedy))
   }
   const missing = [hook.pipelineEvents ? undefined : 'pipeline events', hook.jobEvents ? undefined : 'job events']
-  const events = missing.filter(event => event !== undefined)
+  const events = [...missing.filter(event => event !== undefined), ...missingFlags(hook, flags)]
   if (events.length > 0) {
     const remedy = 'Repair it with `pipespan hooks ensure`.'
     findings.push(say('warning', `Hook ${hook.id} of ${name} does not send ${events.join(' and ')}.`, remedy))

@@ -53,6 +53,8 @@ export interface HookWish {
   readonly url: string
   readonly pipelineEvents: boolean
   readonly jobEvents: boolean
+  /** Names on the wire of other flags that are to be set. */
+  readonly events?: readonly string[] | undefined
   /** Cannot be read back: the platform only says whether there is one. */
   readonly token?: Secret | undefined
 }
@@ -202,7 +204,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
       }),
     hooks: (owner, call) => pages(hooksPath(owner), restHook, call),
     createHook: (owner, wish, call) =>
-      change(hooksPath(owner), restHook, call, { method: 'POST', ...wireHook({ ...wish, pushEvents: false }) }),
+      change(hooksPath(owner), restHook, call, { method: 'POST', ...wireHook(wish, { push_events: false }) }),
     editHook: (owner, hookId, wish, call) =>
       change(`${hooksPath(owner)}/${hookId}`, restHook, call, { method: 'PUT', ...wireHook(wish) }),
     hookDeliveries: (owner, hookId, { status }, call) =>
@@ -222,13 +224,14 @@ function hooksPath(owner: HookOwner): string {
 }
 
 /** A new hook has push events by default; of an existing one nobody asked to take them away. */
-function wireHook(wish: HookWish & { readonly pushEvents?: boolean }): Pick<Change, 'body' | 'secrets'> {
+function wireHook(wish: HookWish, defaults: Readonly<Record<string, boolean>> = {}): Pick<Change, 'body' | 'secrets'> {
   const token = wish.token?.reveal()
   const body = {
     url: wish.url,
     pipeline_events: wish.pipelineEvents,
     job_events: wish.jobEvents,
-    push_events: wish.pushEvents,
+    ...defaults,
+    ...Object.fromEntries((wish.events ?? []).map(flag => [flag, true])),
     token,
   }
   return { body, secrets: token === undefined ? [] : [token] }

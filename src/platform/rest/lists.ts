@@ -1,5 +1,6 @@
 // The items of lists by which discovery decides what to fetch next, in normal form.
 import { z } from 'zod'
+import { everyFlag } from '../webhook/event-selection.ts'
 import { known } from '../known.ts'
 import { maybe, wireId, wireStatus, wireText, wireTime, wireUrl } from './wire-field.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -41,6 +42,8 @@ export interface PlatformHook {
   readonly url: string
   readonly pipelineEvents: boolean
   readonly jobEvents: boolean
+  /** Its other flags, by their names on the wire; what the platform is too old to have is not among them. */
+  readonly events: Readonly<Record<string, boolean>>
   /** Undefined where the platform is too old to have it. */
   readonly tokenPresent?: boolean | undefined
   readonly alertStatus?: string | undefined
@@ -120,12 +123,20 @@ export const restProject = z
     archived: project.archived ?? false,
   }))
 
+/** Null is false. */
+const eventFlags = Object.fromEntries(everyFlag.map(name => [name, z.boolean().nullable().optional().catch(undefined)]))
+
+function flagsOf(hook: Readonly<Record<string, unknown>>): Record<string, boolean> {
+  return Object.fromEntries(everyFlag.flatMap(name => (hook[name] === undefined ? [] : [[name, hook[name] === true]])))
+}
+
 export const restHook = z
   .object({
     id: wireId,
     url: z.string(),
     pipeline_events: flag,
     job_events: flag,
+    ...eventFlags,
     token_present: flag,
     alert_status: text,
     disabled_until: time,
@@ -135,6 +146,7 @@ export const restHook = z
     url: hook.url,
     pipelineEvents: hook.pipeline_events ?? false,
     jobEvents: hook.job_events ?? false,
+    events: flagsOf(hook),
     ...known({
       tokenPresent: hook.token_present,
       alertStatus: hook.alert_status,

@@ -1,10 +1,10 @@
 // What a webhook delivery is about: by its event header, else by its body.
 import { isItems } from './wire-items.ts'
 
-/** Kinds that become observations. */
+/** Kinds that become observations of pipelines. */
 const wanted = ['pipeline', 'job'] as const
 
-/** Kinds that the platform is known to send and that are not about pipelines. `system`: of the whole instance. */
+/** Kinds that the platform is known to send and that are not about pipelines. `system`: of the whole instance, and no kind of its own. */
 const others = [
   'push',
   'tag_push',
@@ -37,7 +37,7 @@ export const allEventKinds: readonly EventKind[] = [...wanted, ...others, 'unkno
 
 const kinds: ReadonlySet<string> = new Set([...wanted, ...others])
 
-/** True for the kinds that go to the inbox. */
+/** True for the kinds that go to the inbox whatever is selected. */
 export function isPipelineOrJob(kind: EventKind): kind is 'pipeline' | 'job' {
   return kind === 'pipeline' || kind === 'job'
 }
@@ -62,10 +62,16 @@ export function eventKindOfBody(body: unknown): EventKind {
   if (typeof objectKind === 'string') return named(objectKind)
   if (typeof eventName === 'string') {
     const kind = named(eventName)
-    return kind === 'unknown' ? 'system' : kind
+    return kind === 'unknown' ? kindOfName(eventName) : kind
   }
   if (isRecord(attributes) && (isItems(builds) || isItems(jobs))) return 'pipeline'
   return 'build_id' in body && 'build_status' in body ? 'job' : 'unknown'
+}
+
+/** Groups' hooks, and system hooks, say some kinds by the name of what happened alone: `user_add_to_group`, `subgroup_create`. */
+function kindOfName(name: string): EventKind {
+  if (/^user_\w+_(?:group|team)$/.test(name)) return 'member'
+  return name.startsWith('subgroup_') ? 'subgroup' : name.startsWith('project_') ? 'project' : 'system'
 }
 
 /** On the wire a job is a build, in old headers too. */

@@ -1,11 +1,15 @@
-// From a delivery's bytes to an observation, or to why there is none. Never throws: one bad delivery harms nothing else.
+// From a delivery's bytes to an observation or an event, or to why there is none. Never throws: one bad delivery harms nothing else.
 import { Fault, PayloadError } from '../../lib/fault.ts'
 import { eventKindOfBody, eventKindOfHeader, isPipelineOrJob, type EventKind } from './event-kind.ts'
+import { eventShape, readEvent } from './read-event.ts'
+import { noEvent, type EventSelection } from './event-selection.ts'
 import { parseJson } from './body-json.ts'
 import { hookShape, readJobHook, readPipelineHook, type HookContext } from './payload.ts'
 import { traceparentOf } from '../traceparent.ts'
 import type { Observation } from '../../model/observation.ts'
+import type { PlatformEvent } from '../../model/event.ts'
 import type { Profile } from '../profile.ts'
+import type { Shape } from './wire-shape.ts'
 
 export interface Delivery {
   /** The event header, e.g. `Pipeline Hook`. Without it the body decides its kind. */
@@ -21,6 +25,8 @@ export interface ParseOptions {
   readonly profile: Profile
   /** Honour a `TRACEPARENT` pipeline variable. */
   readonly traceparent: boolean
+  /** Which events are wanted beside those of pipelines and jobs; none by default. */
+  readonly events?: EventSelection | undefined
   /** Bodies of so many bytes are read selectively; 256 KiB. */
   readonly large?: number | undefined
 }
@@ -28,6 +34,7 @@ export interface ParseOptions {
 export type Parsed =
   /** `dropped`: jobs in it without a usable id or status. */
   | { readonly outcome: 'observation'; readonly observation: Observation; readonly dropped: number }
+  | { readonly outcome: 'event'; readonly event: PlatformEvent }
   | { readonly outcome: 'ignored'; readonly kind: EventKind }
   /** `reason` ends in a remedy, and quotes nothing of the body. */
   | { readonly outcome: 'unparseable'; readonly reason: string }
@@ -42,17 +49,15 @@ export function parseDelivery(delivery: Delivery, options: ParseOptions): Parsed
 }
 
 function parse({ event, instance, body }: Delivery, options: ParseOptions): Parsed {
+  const { events = noEvent, profile } = options
   const named = eventKindOfHeader(event)
-  if (named !== undefined && !isPipelineOrJob(named)) return { outcome: 'ignored', kind: named }
-  const parsed = parseJson(body, hookShape, options.large)
-  if (parsed === undefined) {
-    throw new PayloadError('The body is not JSON.', 'Look for what cuts or rewrites it on its way from the platform.')
-  }
-  const { json } = parsed
+  if (named !== undefined && !events.takes(named)) return { outcome: 'ignored', kind: named }
+  const isEvent = named !== undefined && !isPipelineOrJob(named)
+  const json = jsonOf(body, isEvent ? eventShape : hookShape, options)
   const kind = named ?? eventKindOfBody(json)
   const context: HookContext = {
     instance,
-    instanceHeader: `${options.profile.headerPrefix}Instance`,
+    instanceHeader: `${profile.headerPrefix}Instance`,
     platformUrl: options.platformUrl,
     traceparent: options.traceparent ? traceparentOf(json) : undefined,
   }
@@ -61,9 +66,18 @@ function parse({ event, instance, body }: Delivery, options: ParseOptions): Pars
       return { outcome: 'observation', ...readPipelineHook(json, context) }
     case 'job':
       return { outcome: 'observation', ...readJobHook(json, context) }
-    default:
-      return { outcome: 'ignored', kind }
   }
+  const row = events.row(kind)
+  if (row === undefined) return { outcome: 'ignored', kind }
+  // Where only the body said what it is, all that an event has may not have been read of a large one.
+  const whole = isEvent ? json : jsonOf(body, eventShape, options)
+  return { outcome: 'event', event: readEvent(row, whole, context, profile) }
+}
+
+function jsonOf(body: Uint8Array, shape: Shape, { large }: ParseOptions): unknown {
+  const parsed = parseJson(body, shape, large)
+  if (parsed !== undefined) return parsed.json
+  throw new PayloadError('The body is not JSON.', 'Look for what cuts or rewrites it on its way from the platform.')
 }
 
 /** A mistake of this program, not of the sender's. Its own message may quote the body. */

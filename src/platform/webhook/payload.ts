@@ -208,7 +208,8 @@ export function readJobHook(body: unknown, context: HookContext): HookTold {
   }
 }
 
-function instanceOf(
+/** Throws PayloadError where nothing says it. */
+export function instanceOf(
   { instance: header, instanceHeader, platformUrl }: HookContext,
   project: Partial<ProjectFacts>,
 ): string {
@@ -226,7 +227,7 @@ function projectOf(id: number, project: Partial<ProjectFacts>, instance: string)
 }
 
 /** A project's full path, as its address shows it. */
-function pathOf(webUrl: string | undefined, instance: string): string | undefined {
+export function pathOf(webUrl: string | undefined, instance: string): string | undefined {
   if (webUrl?.startsWith(`${instance}/`) !== true) return undefined
   const path = webUrl.slice(instance.length + 1).replace(/\/+$/, '')
   return path.includes('/') ? path : undefined

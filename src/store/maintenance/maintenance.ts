@@ -38,7 +38,7 @@ const pressure = { from: 0.9, to: 0.8, spared: 600_000 }
 
 /** What a round did, by the names of the counters. */
 type Pruned = Record<
-  'runs' | 'tombstones' | 'dead_letters' | 'unserved_exports' | 'quarantined_deliveries' | 'delivery_keys',
+  'runs' | 'events' | 'tombstones' | 'dead_letters' | 'unserved_exports' | 'quarantined_deliveries' | 'delivery_keys',
   number
 >
 
@@ -121,6 +121,14 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
     )
   }
 
+  async function pruneEventsEarly(before: number): Promise<number> {
+    if ((await pruning.fullness()) < pressure.from) return 0
+    return inSteps(
+      async () => pruning.events(before, step.rows),
+      done => done < step.rows,
+    )
+  }
+
   async function relieve(): Promise<void> {
     if ((await pruning.fullness()) < pressure.from) return
     const now = await store.now()
@@ -128,11 +136,13 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
     let runs = await pruneEarly(now - pressure.spared)
     // As after an outage that filled it: all was delivered just now, and what is new is refused.
     if ((await pruning.fullness()) >= 1) runs += await pruneEarly(now)
+    const events = await pruneEventsEarly(now - pressure.spared)
     if (unserved > 0) await store.counters.add('pruned.unserved_exports', unserved)
-    if (runs === 0) return
+    if (runs + events === 0) return
     await store.counters.add('pruned.runs_early', runs)
-    const facts = { runs, full: await pruning.fullness() }
-    log.warn(facts, 'the store is nearly full: runs that were delivered went before the end of their retention')
+    await store.counters.add('pruned.events_early', events)
+    const facts = { runs, events, full: await pruning.fullness() }
+    log.warn(facts, 'the store is nearly full: what was delivered went before the end of its retention')
   }
 
   async function round(): Promise<void> {
@@ -145,6 +155,8 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
       quarantined_deliveries: await inSteps(async () => pruning.quarantinedDeliveries(old, step.rows), isShort),
       unserved_exports: await giveUpUnserved(old),
       runs: await pruneRuns(old),
+      // For as long as a delivery may come again.
+      events: await inSteps(async () => pruning.events(now - Math.max(retention, keyMemory), step.rows), isShort),
       tombstones: await inSteps(async () => pruning.tombstones(now - remember, step.rows), isShort),
       delivery_keys: await inSteps(async () => pruning.keys(now - keyMemory, step.rows), isShort),
     }

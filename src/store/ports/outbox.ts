@@ -1,5 +1,5 @@
 // What is pending for destinations: one entry per chunk, signal and destination; leased, sent, settled by verdict.
-import type { Chunk } from '../../model/chunk.ts'
+import type { AnyChunk } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Signal } from './runs.ts'
 
@@ -11,7 +11,7 @@ export interface ExportQueue {
 
 export interface OutboxEntry {
   readonly id: number
-  readonly chunk: Chunk
+  readonly chunk: AnyChunk
   /** How often it was sent and had to be sent again. */
   readonly tries: number
   readonly pendingSince: Millis
@@ -47,7 +47,10 @@ export type Settlement =
 export interface DeadLetter extends ExportQueue {
   readonly id: number
   readonly instance: string
-  readonly pipelineId: number
+  /** Undefined for an event that is about none. */
+  readonly pipelineId?: number | undefined
+  /** The kind of event, where it is one. */
+  readonly event?: string | undefined
   readonly attempt: number
   readonly chunk: number
   readonly status: number
@@ -81,7 +84,7 @@ export interface Outbox {
   queues(): Promise<readonly ExportQueueState[]>
   deadLetters(limit: number): Promise<readonly DeadLetter[]>
   /** Its chunk is undefined where what is stored of it is damaged. */
-  deadLetter(id: number): Promise<{ letter: DeadLetter; chunk: Chunk | undefined } | undefined>
+  deadLetter(id: number): Promise<{ letter: DeadLetter; chunk: AnyChunk | undefined } | undefined>
   /** Makes dead letters pending again: those named, or all. Returns how many. */
   retryDead(ids: readonly number[] | 'all'): Promise<number>
   /** Gives dead letters up for good. Returns how many. */

@@ -24,6 +24,8 @@ export interface Pruning {
   runs(before: Millis, limit: number, from: RunCursor | undefined): Promise<RunsPruned>
   /** Forgets tombstones of runs pruned before `before`. Answers how many, as all of these do. */
   tombstones(before: Millis, limit: number): Promise<number>
+  /** Removes events taken in before `before` of which nothing is pending and nothing was sent since then. */
+  events(before: Millis, limit: number): Promise<number>
   /** Gives up dead letters refused before `before`. */
   deadLetters(before: Millis, limit: number): Promise<number>
   /** Gives up what was pending for a queue before `before`: for queues that nobody serves any more. */

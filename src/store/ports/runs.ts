@@ -1,5 +1,6 @@
 // Runs and their snapshots: one verb to change them, under a lock, together with what becomes pending, in one transaction.
 import type { EnrichmentChange } from './enrichment-queue.ts'
+import type { ReceivedEvent } from './events.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { JobReadKey, JobReadWish } from './job-reads.ts'
 import type { Job } from '../../model/job.ts'
@@ -65,10 +66,12 @@ export interface RunWork {
   readonly decide: (known: StoredRun | undefined, now: Millis) => RunChange | undefined
 }
 
-/** Deliveries that are erased in the same transaction, because what they report is now in the runs. */
+/** Deliveries that are erased in the same transaction, because what they report is now in the store. */
 export interface Processed {
   readonly token: string
   readonly ids: readonly number[]
+  /** What they report that is about no run, in the order of arrival. */
+  readonly events?: readonly ReceivedEvent[] | undefined
 }
 
 export interface RunSummary {

@@ -1,4 +1,5 @@
 // Runs, their jobs and their chunks, on PostgreSQL: each step of a transaction is one statement for all runs.
+import { addEvents } from './events.ts'
 import { changeEnrichment, writeTriggers } from './enrichment-queue.ts'
 import { changesListing } from '../read-models/listing.ts'
 import { readValues, removeJobRead } from '../sql/job-reads.ts'
@@ -24,6 +25,7 @@ export function postgresRuns(db: Database): Runs {
         await db.transaction(async (session, now) => {
           await erase(session, processed)
           for (const wave of waves(work)) await transact(session, now, wave)
+          await addEvents(session, processed?.events ?? [], now)
         })
         return true
       } catch (error) {

@@ -4,8 +4,8 @@ import { signals } from '../ports/runs.ts'
 import { longestPutOff } from './too-far-ahead.ts'
 import { places, type Statements, type Value } from './statements.ts'
 import { plainText } from './plain-text.ts'
-import { storedChunk, type DamagedRows } from './stored-json.ts'
-import type { Chunk } from '../../model/chunk.ts'
+import { storedAny, type DamagedRows } from './stored-json.ts'
+import type { AnyChunk } from '../../model/event.ts'
 import type { Outbox, Settlement } from '../ports/outbox.ts'
 
 export function deadLetters(
@@ -32,8 +32,9 @@ export function deadLetters(
 /** With the chunk's content; a condition may follow with AND. */
 export const selectDead = `
   SELECT o.id, o.destination, o.signal, o.answer_status, o.error, o.tries, o.pending_since, o.settled_at,
-         r.instance, r.pipeline_id, c.attempt, c.number, c.content
-  FROM outbox o JOIN chunks c ON c.id = o.chunk_id JOIN runs r ON r.id = c.run_id
+         coalesce(r.instance, e.instance) AS instance, r.pipeline_id, e.kind AS event, c.attempt, c.number, c.content
+  FROM outbox o JOIN chunks c ON c.id = o.chunk_id
+    LEFT JOIN runs r ON r.id = c.run_id LEFT JOIN events e ON e.chunk_id = c.id
   WHERE o.state = 'dead'`
 
 const letter = record({
@@ -41,7 +42,8 @@ const letter = record({
   destination: text('destination'),
   signal: word('signal', signals),
   instance: text('instance'),
-  pipelineId: number('pipeline_id'),
+  pipelineId: optional(number, 'pipeline_id'),
+  event: optional(text, 'event'),
   attempt: number('attempt'),
   chunk: number('number'),
   status: number('answer_status'),
@@ -75,8 +77,8 @@ const queue = record({
 export const entryOf = record({ tries: number('tries'), pendingSince: number('pending_since') })
 
 /** The chunk that an outbox entry is to send; undefined where its stored content is damaged. */
-export function chunkOf(damaged: DamagedRows, entry: number, content: unknown): Chunk | undefined {
-  return damaged.orNothing({ export: entry }, 'it cannot be sent: a dead letter', () => storedChunk(content))
+export function chunkOf(damaged: DamagedRows, entry: number, content: unknown): AnyChunk | undefined {
+  return damaged.orNothing({ export: entry }, 'it cannot be sent: a dead letter', () => storedAny(content))
 }
 
 /**

@@ -3,9 +3,17 @@ import { number, record, type Row } from './columns.ts'
 import type { Pruning, RunCursor } from '../ports/pruning.ts'
 import type { Statements } from './statements.ts'
 
+/** With the chunk go its row among the events, its arrivals and its exports. */
+export const pruneEvents = `
+  DELETE FROM chunks WHERE id IN
+    (SELECT e.chunk_id FROM events e WHERE e.taken_at < ?1 AND NOT EXISTS
+       (SELECT 1 FROM outbox o WHERE o.chunk_id = e.chunk_id
+        AND (o.state IN ('pending', 'dead') OR o.settled_at BETWEEN ?1 AND ?3))
+     ORDER BY e.taken_at LIMIT ?2)`
+
 export function pruneStatements(
   sql: Statements,
-): Pick<Pruning, 'tombstones' | 'deadLetters' | 'unserved' | 'quarantinedDeliveries' | 'keys'> {
+): Pick<Pruning, 'tombstones' | 'events' | 'deadLetters' | 'unserved' | 'quarantinedDeliveries' | 'keys'> {
   return {
     tombstones: async (before, limit) =>
       sql.change(
@@ -13,6 +21,7 @@ export function pruneStatements(
            (SELECT instance, pipeline_id FROM tombstones WHERE pruned_at < ?1 ORDER BY pruned_at LIMIT ?2)`,
         [before, limit],
       ),
+    events: async (before, limit) => sql.change(pruneEvents, [before, limit, await sql.now()]),
     deadLetters: async (before, limit) =>
       sql.change(
         `UPDATE outbox SET state = 'dropped' WHERE id IN

@@ -98,9 +98,10 @@ export function schemaOf({ id, idForGood, ownId, bytes, byKey }: Dialect): strin
 
   -- Snapshots, in chunks that each fit one request: sent as they are, whatever the run becomes. Between which ids a chunk has jobs
   -- without a row, or without their snapshot in it; null where it has none. \`inside\`: of which job it has what was read about its inside.
+  -- Without a run: an event.
   CREATE TABLE chunks (
     id          ${id},
-    run_id      bigint  NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    run_id      bigint  REFERENCES runs (id) ON DELETE CASCADE,
     attempt     integer NOT NULL,
     number      integer NOT NULL,
     content     text    NOT NULL,
@@ -129,6 +130,33 @@ export function schemaOf({ id, idForGood, ownId, bytes, byKey }: Dialect): strin
   CREATE INDEX outbox_pending ON outbox (destination, signal, due_at, id) WHERE state = 'pending';
   CREATE INDEX outbox_dead ON outbox (id) WHERE state = 'dead';
   CREATE INDEX outbox_dead_by_age ON outbox (settled_at) WHERE state = 'dead';
+
+  -- Events that are about no run. \`key\` tells one from all others.
+  CREATE TABLE events (
+    chunk_id    ${ownId} REFERENCES chunks (id) ON DELETE CASCADE,
+    key         text   NOT NULL UNIQUE,
+    kind        text   NOT NULL,
+    instance    text   NOT NULL,
+    project_id  bigint,
+    project     text,
+    happened_at bigint NOT NULL,
+    taken_at    bigint NOT NULL,
+    -- The place of arrival that is part of its key; null where it has a version of its own.
+    arrival     bigint
+  );
+  CREATE INDEX events_by_age ON events (taken_at);
+
+  -- What deliveries said of the state of objects whose events have no version of their own, in the order of arrival, and which event
+  -- each of them is.
+  CREATE TABLE event_states (
+    object      text   NOT NULL,
+    arrival     bigint NOT NULL,
+    content     text   NOT NULL,
+    received_at bigint NOT NULL,
+    chunk_id    bigint NOT NULL REFERENCES chunks (id) ON DELETE CASCADE,
+    PRIMARY KEY (object, arrival)
+  ) ${byKey};
+  CREATE INDEX event_states_by_chunk ON event_states (chunk_id);
 
   -- What is remembered of pruned runs.
   CREATE TABLE tombstones (

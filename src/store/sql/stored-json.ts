@@ -2,6 +2,7 @@
 // rows passes it over, and it is named once in the log and counted.
 import type { z } from 'zod'
 import { DataError, isOfTheData } from '../../lib/fault.ts'
+import { isEvent, type AnyChunk } from '../../model/event.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Log } from '../../lib/log.ts'
 
@@ -57,6 +58,13 @@ export function storedJson<T>(text: unknown): T {
 export function storedDocument<T>(text: unknown, shape: z.ZodType<T>): T {
   const { success, data } = shape.safeParse(storedJson(text))
   return success ? data : storedJson('')
+}
+
+/** Whatever an outbox entry is to send. Throws DataError. */
+export function storedAny(text: unknown): AnyChunk {
+  const chunk = storedJson<AnyChunk | null>(text)
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- of a damaged row anything may be missing
+  return chunk !== null && isEvent(chunk) && chunk.event !== undefined ? chunk : storedChunk(text)
 }
 
 /** A chunk of a snapshot: checked as far as it takes to know it from anything else. Throws DataError. */

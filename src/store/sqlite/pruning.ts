@@ -1,6 +1,6 @@
 // Giving up what is old, on SQLite: small transactions, and the pages they free back to the file system.
 import { loadJobs } from './run-rows.ts'
-import { chunksInUse, pruneStatements, runCursor, selectAtRest } from '../sql/pruning.ts'
+import { chunksInUse, pruneEvents, pruneStatements, runCursor, selectAtRest } from '../sql/pruning.ts'
 import { sqliteStatements } from './statements.ts'
 import { prunedRun, storedRun } from '../sql/run-rows.ts'
 import { remember } from '../../model/tombstone.ts'
@@ -28,6 +28,14 @@ export function sqlitePruning(
     runs: async (before, limit, from) => {
       trends.writeAhead()
       return db.transaction(() => pruneRuns(db, recent, before, limit, from))
+    },
+    events: async (before, limit) => {
+      trends.writeAhead()
+      return db.transaction(() => {
+        const gone = Number(db.prepare(pruneEvents).run(before, limit, db.now()).changes)
+        if (gone > 0) db.prepare(takeInSql.moveBack).run()
+        return gone
+      })
     },
     keys: async (before, limit) =>
       (await shared.keys(before, limit)) +

@@ -1,11 +1,12 @@
 // Chunks of snapshots that were taken a moment ago, still in memory: they are sent, and counted for the figures over time, right after
 // they were written, and reading a chunk back takes as long as mapping it. Only what is committed is remembered: an id that was
 // rolled back is given to another chunk. And only for a moment: so is the id of one that was pruned.
+import { isEvent, type AnyChunk } from '../../model/event.ts'
 import type { Chunk } from '../../model/chunk.ts'
 
 export interface RecentChunk {
   readonly id: number
-  readonly chunk: Chunk
+  readonly chunk: AnyChunk
   /** Length of its JSON. */
   readonly size: number
 }
@@ -15,6 +16,8 @@ export interface RecentChunks {
   remember(chunks: readonly RecentChunk[]): void
   /** The chunk of that id; undefined when it must be read. */
   recall(id: number): RecentChunk | undefined
+  /** The same of a run. */
+  recallOfRun(id: number): Chunk | undefined
 }
 
 /** JSON of all that is remembered, UTF-16 units: some 600 chunks of twenty jobs, and three times as much in memory. */
@@ -30,6 +33,13 @@ export function createRecentChunks(now: () => number): RecentChunks {
     text -= recent.get(id)?.size ?? 0
     recent.delete(id)
   }
+  const recall: RecentChunks['recall'] = id => {
+    const found = recent.get(id)
+    if (found === undefined) return undefined
+    if (found.until > now()) return found
+    forget(id)
+    return undefined
+  }
   return {
     remember: chunks => {
       for (const one of chunks) {
@@ -43,12 +53,10 @@ export function createRecentChunks(now: () => number): RecentChunks {
         forget(id)
       }
     },
-    recall: id => {
-      const found = recent.get(id)
-      if (found === undefined) return undefined
-      if (found.until > now()) return found
-      forget(id)
-      return undefined
+    recall,
+    recallOfRun: id => {
+      const chunk = recall(id)?.chunk
+      return chunk === undefined || isEvent(chunk) ? undefined : chunk
     },
   }
 }

@@ -55,5 +55,5 @@ function chunksOf(db: Database, recent: RecentChunks, run: number, first: number
     .all(run, last, first)
     .map(idOf)
   const content = db.prepare('SELECT content FROM chunks WHERE id = ?')
-  return ids.map(id => recent.recall(id)?.chunk ?? storedChunk(content.get(id)?.content))
+  return ids.map(id => recent.recallOfRun(id) ?? storedChunk(content.get(id)?.content))
 }

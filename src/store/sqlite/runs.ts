@@ -1,4 +1,5 @@
 // Runs, their jobs and their chunks, on SQLite.
+import { addEvents } from './events.ts'
 import { changeEnrichment, writeTriggers } from './enrichment-queue.ts'
 import { erase } from './inbox.ts'
 import { insertJobReads, readValues, removeJobRead, wishValues } from '../sql/job-reads.ts'
@@ -91,7 +92,7 @@ interface Written {
 function transact(beside: Beside, work: readonly RunWork[], processed: Processed | undefined): Written | undefined {
   const { waiting, recent, listings } = beside
   const { db, leases } = waiting
-  const { token, ids } = processed ?? { token: '', ids: [] }
+  const { token, ids, events = [] } = processed ?? { token: '', ids: [] }
   if (!ids.every(id => leases.isOf(id, token))) return undefined
   erase(waiting, ids)
   const written: Written = { runs: [], chunks: [] }
@@ -114,6 +115,7 @@ function transact(beside: Beside, work: readonly RunWork[], processed: Processed
       db.prepare('UPDATE runs SET first_seen_by = ? WHERE id = ?').run(JSON.stringify(firstSeenBy), idOf(row))
     }
   }
+  written.chunks.push(...addEvents(db, events, now))
   moveTotals(db, totals, now)
   listings.listMany()
   return written

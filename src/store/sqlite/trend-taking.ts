@@ -75,7 +75,7 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
 
 const idOf = number('id')
 const chunkId = number('chunk_id')
-const chunkOfRun = record({ id: idOf, run: number('run_id'), inside: optional(number, 'inside') })
+const chunkOfRun = record({ id: idOf, run: optional(number, 'run_id'), inside: optional(number, 'inside') })
 
 function startAt(from: number): Ahead {
   return { from, last: from, sums: new TrendSums(), failures: new EarlierFailures() }
@@ -95,8 +95,8 @@ function read(db: Database, recent: RecentChunks, ahead: Ahead, limit: number): 
     if (count > 0 && ahead.sums.size >= rowsInMemory) break
     count += 1
     ahead.last = id
-    if (inside !== undefined) continue
-    const chunk = recent.recall(id)?.chunk ?? countedChunk(db.damaged, id, content.get(id)?.content)
+    if (run === undefined || inside !== undefined) continue
+    const chunk = recent.recallOfRun(id) ?? countedChunk(db.damaged, id, content.get(id)?.content)
     if (chunk === undefined) continue
     if (ahead.failures.isMissing(run, chunk)) {
       for (const row of db.prepare(takeInSql.earlier).iterate(run, id)) {

@@ -4,7 +4,6 @@ import {
   ATTR_SERVICE_NAME,
   ATTR_SERVICE_VERSION,
 } from '@opentelemetry/semantic-conventions'
-import type { Chunk } from '../../model/chunk.ts'
 import {
   ATTR_DEPLOYMENT_ENVIRONMENT,
   ATTR_VCS_OWNER_NAME,
@@ -12,13 +11,16 @@ import {
   ATTR_VCS_REPOSITORY_NAME,
   ATTR_VCS_REPOSITORY_URL_FULL,
 } from './semconv.ts'
-import { profileOf, type TelemetrySettings } from '../settings.ts'
-import { projectUrl } from './urls.ts'
+import { profileOf, type Profiled, type TelemetrySettings } from '../settings.ts'
+import { projectUrl, type Placed } from './urls.ts'
 import { notBlank, type AttributeRow } from './row.ts'
 import type { AttributeValue } from '../otlp/attribute-value.ts'
 
 /** What of a chunk the resource is made from: the same for each chunk of a run. */
-export type ResourceOwner = Pick<Chunk, 'key' | 'project' | 'trace'>
+export interface ResourceOwner extends Placed, Profiled {
+  /** The path of the group, of an event that is about no project. */
+  readonly group?: string | undefined
+}
 
 export interface ResourceSubject {
   readonly chunk: ResourceOwner
@@ -31,28 +33,33 @@ const unknownService = 'unknown_service'
 /** Prettier would give each row seven lines; a table reads better with one or two. */
 // prettier-ignore
 export const resourceAttributes: readonly AttributeRow<ResourceSubject>[] = [
-  { keys: [ATTR_SERVICE_NAME], type: 'string', when: 'always', note: 'as configured, else the name of the project',
-    value: ({ chunk, settings }) => configuredName(settings) ?? nameOf(chunk) ?? unknownService },
+  { keys: [ATTR_SERVICE_NAME], type: 'string', when: 'always', note: "as configured, else the name of the project; of an event without one the path of the group, else the instance's host",
+    value: ({ chunk, settings }) => configuredName(settings) ?? nameOf(chunk) ?? withoutProject(chunk) ?? unknownService },
   { keys: [ATTR_SERVICE_VERSION], type: 'string', when: 'always', note: '`1.0.0`, static', value: () => '1.0.0' },
   { keys: [ATTR_DEPLOYMENT_ENVIRONMENT, ATTR_DEPLOYMENT_ENVIRONMENT_NAME], type: 'string', when: 'always', note: 'as configured under either name, else `production`',
     value: ({ settings }) => configuredEnvironment(settings) ?? 'production' },
   { keys: [ATTR_VCS_PROVIDER_NAME], type: 'string', when: 'always', note: 'as the profile says', value: ({ chunk, settings }) => profileOf(chunk, settings).provider },
   { keys: [ATTR_VCS_REPOSITORY_NAME], type: 'string', when: 'known', note: 'the name of the project', value: ({ chunk }) => nameOf(chunk) },
-  { keys: ['platform.vcs.repository.id'], type: 'string', when: 'always', note: 'the id of the project', value: ({ chunk }) => String(chunk.project.id) },
+  { keys: ['platform.vcs.repository.id'], type: 'string', when: 'about a project', note: 'the id of the project', value: ({ chunk }) => chunk.project?.id.toString() },
   { keys: [ATTR_VCS_REPOSITORY_URL_FULL], type: 'string', when: 'known', note: 'the web URL of the project', value: ({ chunk }) => projectUrl(chunk) },
   { keys: [ATTR_VCS_OWNER_NAME], type: 'string', when: 'the project has a namespace', note: 'everything before the last `/` of the path of the project',
     value: ({ chunk }) => ownerOf(chunk) },
 ]
 
 /** Everything before the last `/` of the project's path; undefined where there is no namespace. */
-export function ownerOf({ project }: Pick<Chunk, 'project'>): string | undefined {
-  const { path } = project
+export function ownerOf({ project }: Pick<Placed, 'project'>): string | undefined {
+  const path = project?.path
   return path === undefined ? undefined : notBlank(path.slice(0, Math.max(0, path.lastIndexOf('/'))))
 }
 
 /** The project's name, else the end of its path. */
-export function nameOf({ project }: Pick<Chunk, 'project'>): string | undefined {
-  return notBlank(project.name) ?? notBlank(project.path?.slice(project.path.lastIndexOf('/') + 1))
+export function nameOf({ project }: Pick<Placed, 'project'>): string | undefined {
+  return notBlank(project?.name) ?? notBlank(project?.path?.slice(project.path.lastIndexOf('/') + 1))
+}
+
+function withoutProject({ key, project, group }: ResourceOwner): string | undefined {
+  if (project !== undefined) return undefined
+  return notBlank(group) ?? (URL.canParse(key.instance) ? new URL(key.instance).host : undefined)
 }
 
 function configuredName({ serviceName, resourceAttributes: own }: TelemetrySettings): string | undefined {

@@ -1,16 +1,20 @@
 // Where a project, a pipeline and its jobs are found in a browser, where the platform itself did not say.
 import type { Chunk } from '../../model/chunk.ts'
+import type { ProjectFacts } from '../../model/observation.ts'
 
-type Placed = Pick<Chunk, 'key' | 'project'>
+export interface Placed {
+  readonly key: { readonly instance: string }
+  readonly project?: ProjectFacts | undefined
+}
 
 /** The project's web URL, else built from its path; undefined when neither is known. */
 export function projectUrl({ key, project }: Placed): string | undefined {
-  const { webUrl } = project
+  const webUrl = project?.webUrl
   if (webUrl !== undefined) return webUrl.endsWith('/') ? webUrl.replace(/\/+$/, '') : webUrl
-  return project.path === undefined ? undefined : `${key.instance}/${project.path}`
+  return project?.path === undefined ? undefined : `${key.instance}/${project.path}`
 }
 
-export function pipelineUrl(chunk: Placed & Pick<Chunk, 'pipeline'>): string | undefined {
+export function pipelineUrl(chunk: Pick<Chunk, 'key' | 'project' | 'pipeline'>): string | undefined {
   return chunk.pipeline.facts.url ?? below(chunk, `pipelines/${chunk.key.pipelineId}`)
 }
 

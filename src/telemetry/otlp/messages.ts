@@ -75,8 +75,8 @@ const logRecord = message({
   attributes: [6, attributes],
   droppedAttributesCount: [7, uint32],
   flags: [8, flags],
-  traceId: [9, hex],
-  spanId: [10, hex],
+  traceId: [9, optional(hex)],
+  spanId: [10, optional(hex)],
   observedTimeUnixNano: [11, instant],
   eventName: [12, optional(string)],
 })

@@ -35,8 +35,12 @@ describe('the body', () => {
     [{ object_kind: 'push', event_name: 'push' }, 'push'],
     [{ object_kind: 'teleport' }, 'unknown'],
     [{ event_name: 'push' }, 'push'],
-    [{ event_name: 'project_create' }, 'system'],
-    [{ event_name: 'user_add_to_team' }, 'system'],
+    [{ event_name: 'project_create' }, 'project'],
+    [{ event_name: 'user_add_to_team' }, 'member'],
+    [{ event_name: 'user_access_request_to_group' }, 'member'],
+    [{ event_name: 'subgroup_destroy' }, 'subgroup'],
+    [{ event_name: 'user_create' }, 'system'],
+    [{ event_name: 'group_create' }, 'system'],
     [{ object_attributes: {}, builds: [] }, 'pipeline'],
     [{ object_attributes: {}, jobs: [] }, 'pipeline'],
     [{ object_attributes: {} }, 'unknown'],
@@ -52,7 +56,7 @@ describe('the body', () => {
   })
 })
 
-it('only pipeline and job events are wanted', () => {
+it('only pipeline and job events are wanted whatever is selected', () => {
   expect(isPipelineOrJob('pipeline')).toBe(true)
   expect(isPipelineOrJob('job')).toBe(true)
   expect(isPipelineOrJob('deployment')).toBe(false)

@@ -1,0 +1,84 @@
+// How a row of the table of events says what it reads of a payload: paths of fields, and attributes made of them.
+import { longestText, readFlag, readId, readObject, readText, type Read, type WireObject } from '../wire-read.ts'
+import type { EventValue } from '../../model/event.ts'
+
+/** Fields of a payload: `object_attributes.iid`; of several, with `|` between them, the first that has a value. */
+export type Path = string
+
+export interface EventAttribute {
+  /** Of the conventions or, below `platform.`, the vendor's. */
+  readonly key: string
+  readonly type: 'string' | 'int' | 'bool'
+  /** The fields it is read from; undefined: no field says it. */
+  readonly from: Path | undefined
+  readonly note?: string | undefined
+  /** Words that people wrote, in which anything may stand. */
+  readonly isFree?: boolean | undefined
+  readonly read: (json: WireObject, profile: { readonly provider: string }) => EventValue | undefined
+}
+
+/** A word or number, as text. */
+export function text(key: string, from: Path, note?: string): EventAttribute {
+  return { key, type: 'string', from, note, read: json => first(json, from, readWord) }
+}
+
+/** Words that people wrote. */
+export function shown(key: string, from: Path, note?: string): EventAttribute {
+  return { ...text(key, from, note), isFree: true }
+}
+
+export function id(key: string, from: Path, note?: string): EventAttribute {
+  return { key, type: 'string', from, note, read: json => first(json, from, readId)?.toString() }
+}
+
+export function flag(key: string, from: Path, note?: string): EventAttribute {
+  return { key, type: 'bool', from, note, read: json => first(json, from, readFlag) }
+}
+
+export function count(key: string, from: Path, note?: string): EventAttribute {
+  return { key, type: 'int', from, note, read: json => first(json, from, readWhole) }
+}
+
+/** What takes more than one field, or is not as the wire has it. */
+export function value(
+  key: string,
+  type: EventAttribute['type'],
+  from: Path | undefined,
+  note: string,
+  read: EventAttribute['read'],
+): EventAttribute {
+  return { key, type, from, note, read }
+}
+
+/** The first of the fields that can be read. */
+export function first<T>(json: WireObject, path: Path, read: Read<T>): T | undefined {
+  for (const one of path.split('|')) {
+    const found = read(at(json, one.split('.')))
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+export const readWord: Read<string> = found =>
+  typeof found === 'number' && Number.isFinite(found) ? String(found) : readText(found)
+
+/** A word that stands in a log line or a heading: one line. */
+export function oneLine(words: string): string {
+  return words
+    .slice(0, longestText)
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+}
+
+const readWhole: Read<number> = found =>
+  Number.isSafeInteger(found) && (found as number) >= 0 ? (found as number) : undefined
+
+function at(json: WireObject, path: readonly string[]): unknown {
+  let found: unknown = json
+  for (const field of path) {
+    const object = readObject(found)
+    if (object === undefined || !Object.hasOwn(object, field)) return undefined
+    found = object[field]
+  }
+  return found
+}

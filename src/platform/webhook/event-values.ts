@@ -1,0 +1,42 @@
+// Values of events that are not as the wire has them.
+import { first } from './event-fields.ts'
+import { readFlag, readText, readUrl, type WireObject } from '../wire-read.ts'
+
+/** The conventions have two words for a deployment that ended. */
+export function deploymentOutcome({ status }: WireObject): string | undefined {
+  return status === 'success' ? 'succeeded' : status === 'failed' ? 'failed' : undefined
+}
+
+/** The commit's address ends in its whole revision. */
+export function revisionOf({ commit_url: url, short_sha: short }: WireObject): string | undefined {
+  const [, whole] = /\/([0-9a-f]{40}|[0-9a-f]{64})$/.exec(readUrl(url) ?? '') ?? []
+  return whole ?? readText(short)
+}
+
+/** As the conventions say it; a state that is not here passes through. */
+export function changeState(json: WireObject): string | undefined {
+  const state = first(json, 'object_attributes.state', readText)
+  if (state === 'locked') return 'wip'
+  if (state !== 'opened') return state
+  return first(json, 'object_attributes.draft|object_attributes.work_in_progress', readFlag) === true ? 'wip' : 'open'
+}
+
+export function refName({ ref }: WireObject): string | undefined {
+  return readText(ref)?.replace(/^refs\/(?:heads|tags)\//, '')
+}
+
+export function refType({ ref, object_kind: kind }: WireObject): string {
+  return kind === 'tag_push' || readText(ref)?.startsWith('refs/tags/') === true ? 'tag' : 'branch'
+}
+
+/** A revision; undefined where all of it is zeros: there is none. */
+export function tipOf(revision: unknown): string | undefined {
+  const text = readText(revision)
+  return text === undefined || /^0+$/.test(text) ? undefined : text
+}
+
+export function tipAction({ before, after }: WireObject): string | undefined {
+  if (readText(before) === undefined || readText(after) === undefined) return undefined
+  if (tipOf(before) === undefined) return 'created'
+  return tipOf(after) === undefined ? 'deleted' : 'updated'
+}

@@ -1,0 +1,136 @@
+// From the payload of a webhook event to what is exported of it, by the table. Read tolerantly: unknown fields pass, an attribute of a
+// wrong type is left out, and only what an event cannot be told by is required. E-mail addresses, descriptions and comments end here.
+import { createHash } from 'node:crypto'
+import { canonical } from '../../model/versioned.ts'
+import { first, oneLine, readWord, type EventAttribute, type Path } from './event-fields.ts'
+import { instanceOf, pathOf, type HookContext } from './payload.ts'
+import { known } from '../known.ts'
+import { objectShape, type ObjectShape, type Shape } from './wire-shape.ts'
+import { PayloadError } from '../../lib/fault.ts'
+import { readId, readObject, readText, readTime, readUrl, type WireObject } from '../wire-read.ts'
+import { redact } from '../../lib/redaction.ts'
+import { eventTable, type EventRow } from './event-table.ts'
+import type { EventValue, PlatformEvent } from '../../model/event.ts'
+import type { ProjectFacts } from '../../model/observation.ts'
+
+const projectPaths = {
+  id: 'project.id|project_id|object_attributes.project_id',
+  name: 'project.name|project_name',
+  path: 'project.path_with_namespace|project_path_with_namespace|path_with_namespace',
+  webUrl: 'project.web_url|project.homepage',
+  defaultBranch: 'project.default_branch',
+} as const
+const groupPath: Path = 'group.full_path|group.group_path|group.path|group_full_path|full_path|group_path'
+/** Addresses below a project's: what follows `/-/` is within it. */
+const withinProject: Path = 'object_attributes.url|url|deployable_url'
+
+/** Throws PayloadError, which names the fields that it cannot do without. */
+export function readEvent(
+  row: EventRow,
+  body: unknown,
+  context: HookContext,
+  profile: { readonly provider: string },
+): PlatformEvent {
+  const json = readObject(body)
+  if (json === undefined) throw unusable(row, 'the body is not a JSON object')
+  const missing = row.object.filter(path => first(json, path, readWord) === undefined)
+  if (missing.length > 0) throw unusable(row, `no usable ${missing.map(inWords).join(', ')}`)
+  const named = projectOf(row, json)
+  const instance = instanceOf(context, named ?? {})
+  const path = named?.path ?? pathOf(named?.webUrl, instance)
+  const project = named && { ...named, ...(path !== undefined && { path }) }
+  const attributes = attributesOf(row, json, profile)
+  const at = row.time === undefined ? undefined : first(json, row.time, readTime)
+  const told = [instance, row.word, ...row.object.map(path => first(json, path, readWord))]
+  const group = project === undefined ? first(json, groupPath, readText) : undefined
+  const isTold = row.version !== undefined && (row.time === undefined || at !== undefined)
+  // Webhooks cut times to whole seconds, other sources do not.
+  const version = row.version?.map(path => first(json, path, readWord) ?? null) ?? []
+  const seconds = at === undefined ? null : Math.floor(at / 1_000)
+  return {
+    instance,
+    kind: row.word,
+    name: row.name,
+    ...known({ at, project, group }),
+    severity: row.severity?.(attributes) ?? 'info',
+    body: oneLine(row.body(key => String(attributes[key] ?? ''))),
+    attributes,
+    object: digest(told),
+    ...(isTold && { key: digest([...told, seconds, ...version]) }),
+    content: digest(json),
+  }
+}
+
+function attributesOf(
+  { attributes }: EventRow,
+  json: WireObject,
+  profile: { readonly provider: string },
+): Record<string, EventValue> {
+  const found: Record<string, EventValue> = {}
+  for (const { key, read, isFree } of attributes) {
+    const given = read(json, profile)
+    const clean = typeof given === 'string' ? cleaned(given, isFree === true) : given
+    if (clean !== undefined && clean !== '') found[key] = clean
+  }
+  return found
+}
+
+/** In words that people wrote a secret of ours may stand, too. */
+function cleaned(words: string, isFree: boolean): string {
+  const line = oneLine(isFree ? redact(words) : words)
+  return line.includes('@') ? line.replace(/[\w.%+-]+@[\w-]+(?:\.[\w-]+)+/g, '[email]') : line
+}
+
+function projectOf({ word }: EventRow, json: WireObject): ProjectFacts | undefined {
+  const id = first(json, projectPaths.id, readId)
+  if (id === undefined) return undefined
+  const address = first(json, withinProject, readUrl)
+  const [within] = address?.includes('/-/') === true ? address.split('/-/') : []
+  return {
+    id,
+    ...known({
+      name: first(json, word === 'project' ? `${projectPaths.name}|name` : projectPaths.name, readText),
+      path: first(json, projectPaths.path, readText),
+      webUrl: first(json, projectPaths.webUrl, readUrl) ?? within,
+      defaultBranch: first(json, projectPaths.defaultBranch, readText),
+    }),
+  }
+}
+
+/** All that anybody reads of an event, so that of a large one nothing else is built. */
+export const eventShape: ObjectShape = shapeOfPaths([
+  ...['object_kind', 'event_name', 'event_type', groupPath, withinProject, ...Object.values(projectPaths), 'name'],
+  ...eventTable.flatMap(({ object, time, version, attributes }) => [
+    ...[...object, ...(version ?? []), ...(time === undefined ? [] : [time])],
+    ...attributes.flatMap(({ from }: EventAttribute) => from ?? []),
+  ]),
+])
+
+function shapeOfPaths(paths: readonly Path[]): ObjectShape {
+  const within = new Map<string, string[]>()
+  for (const path of new Set(paths.flatMap(one => one.split('|')))) {
+    const [field = '', ...rest] = path.split('.')
+    within.set(field, [...(within.get(field) ?? []), ...(rest.length > 0 ? [rest.join('.')] : [])])
+  }
+  const fields = [...within].map(([field, rest]): [string, Shape] => [
+    field,
+    field === 'changes' ? { items: 'scalar' } : rest.length > 0 ? shapeOfPaths(rest) : 'scalar',
+  ])
+  return objectShape(Object.fromEntries(fields))
+}
+
+function inWords(path: Path): string {
+  return path.replaceAll('|', ' or ')
+}
+
+function digest(said: unknown): string {
+  return createHash('sha256').update(canonical(said)).digest('base64url')
+}
+
+/** Names fields, never their values. */
+function unusable({ word }: EventRow, why: string): PayloadError {
+  return new PayloadError(
+    `The ${word} event cannot be read: ${why}.`,
+    'If its webhook has a custom template, remove it: only the payload as the platform makes it can be decoded.',
+  )
+}

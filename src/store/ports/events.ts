@@ -1,0 +1,12 @@
+// Events that are about no pipeline: taken in with the deliveries that reported them (`Processed`), each once, and exported through the outbox.
+import type { EventChunk, PlatformEvent } from '../../model/event.ts'
+import type { PendingChunk } from './runs.ts'
+
+export interface ReceivedEvent {
+  readonly event: Pick<PlatformEvent, 'object' | 'key' | 'content'>
+  /** As it will be sent, but for the order in time, which the store knows. */
+  readonly chunk: EventChunk
+  /** Its place in the order of arrival, where several processes work the inbox off. */
+  readonly arrival: number
+  readonly to: PendingChunk['to']
+}

@@ -1,0 +1,141 @@
+// How an event is written, for both databases: each statement is handed to whoever runs it, and its rows come back. Within the transaction
+// that erases its delivery from the inbox. An event that is known already writes nothing but its arrival.
+import { number, optional, record, text, type Row } from './columns.ts'
+import { placeBetween, timeAfter, type ToldState } from '../../model/event-order.ts'
+import { storedJson } from './stored-json.ts'
+import type { EventChunk } from '../../model/event.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { PendingChunk } from '../ports/runs.ts'
+import type { ReceivedEvent } from '../ports/events.ts'
+import type { Value } from './statements.ts'
+
+export interface Step {
+  readonly sql: string
+  readonly values: readonly Value[]
+}
+
+/** What was written of it. */
+export interface WrittenEvent {
+  readonly id: number
+  readonly chunk: EventChunk
+  /** Length of its JSON. */
+  readonly size: number
+}
+
+/** `order`: by its own place of arrival, or as the last of all. */
+export function* writeEvent(
+  received: ReceivedEvent,
+  now: Millis,
+  order: 'by arrival' | 'last',
+): Generator<Step, readonly WrittenEvent[], readonly Row[]> {
+  const { event, chunk, to } = received
+  if (event.key === undefined) return yield* writeState(received, now, order)
+  const known = yield { sql: 'SELECT 1 AS known FROM events WHERE key = ?1', values: [event.key] }
+  return known.length > 0 ? [] : [yield* insert(chunk, { key: event.key }, to, now)]
+}
+
+function* writeState(
+  { event: { object, content }, chunk, arrival, to }: ReceivedEvent,
+  now: Millis,
+  order: 'by arrival' | 'last',
+): Generator<Step, readonly WrittenEvent[], readonly Row[]> {
+  const place = order === 'last' ? Number.MAX_SAFE_INTEGER : arrival
+  const [before] = (yield { sql: neighbour('<', 'DESC'), values: [object, place] }).map(state)
+  const [after] = (yield { sql: neighbour('>', 'ASC'), values: [object, place] }).map(state)
+  const own: ToldState = { content, receivedAt: chunk.observedAt }
+  const at = order === 'last' ? (before?.arrival ?? 0) + 1 : arrival
+  const is = placeBetween(before, after, own)
+  const same = before?.content === content ? before : after
+  if (is === 'again' && same !== undefined) {
+    yield stateOf(object, at, own, same.chunkId)
+    return []
+  }
+  const isEarlier = before !== undefined && (before.creator ?? 0) < at
+  const happenedAt = timeAfter(isEarlier ? before.happenedAt : undefined, chunk.at)
+  const first = yield* insert({ ...chunk, at: happenedAt }, identity(object, at, own), to, now)
+  yield stateOf(object, at, own, first.id)
+  if (is !== 'between' || before === undefined || after === undefined) return [first]
+  // What was taken for one event on both sides is two: that of the other side has the same words.
+  const other = isEarlier ? after : before
+  if (other.creator === other.arrival) return [first]
+  const [row] = yield { sql: 'SELECT content FROM chunks WHERE id = ?1', values: [before.chunkId] }
+  const { receivedAt } = other
+  const repeated = { ...storedJson<EventChunk>(row?.content), at: receivedAt, observedAt: receivedAt }
+  const second = yield* insert(repeated, identity(object, other.arrival, other), to, now)
+  yield {
+    sql: 'UPDATE event_states SET chunk_id = ?1 WHERE object = ?2 AND arrival = ?3',
+    values: [second.id, object, other.arrival],
+  }
+  return [first, second]
+}
+
+/** By what an event is told from all others. */
+interface Identity {
+  readonly key: string
+  readonly arrival?: number | undefined
+}
+
+function* insert(
+  chunk: EventChunk,
+  { key, arrival }: Identity,
+  to: PendingChunk['to'],
+  now: Millis,
+): Generator<Step, WrittenEvent, readonly Row[]> {
+  const content = JSON.stringify(chunk)
+  const [row] = yield {
+    sql: 'INSERT INTO chunks (attempt, number, content, snapshot_at) VALUES (1, 1, ?1, ?2) RETURNING id',
+    values: [content, now],
+  }
+  const id = number('id')(row ?? {})
+  const { event, project } = chunk
+  yield {
+    sql: `INSERT INTO events (chunk_id, key, kind, instance, project_id, project, happened_at, taken_at, arrival)
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
+    values: [
+      id,
+      key,
+      event.kind,
+      chunk.key.instance,
+      project?.id ?? null,
+      project?.path ?? null,
+      Math.round(chunk.at),
+      now,
+      arrival ?? null,
+    ],
+  }
+  for (const { signal, destination } of to) {
+    yield {
+      sql: `INSERT INTO outbox (chunk_id, signal, destination, state, pending_since, due_at)
+            VALUES (?1, ?2, ?3, 'pending', ?4, ?4)`,
+      values: [id, signal, destination, now],
+    }
+  }
+  return { id, chunk, size: content.length }
+}
+
+function neighbour(side: '<' | '>', order: 'ASC' | 'DESC'): string {
+  return `SELECT s.arrival, s.content, s.received_at, s.chunk_id, e.happened_at, e.arrival AS creator
+          FROM event_states s LEFT JOIN events e ON e.chunk_id = s.chunk_id
+          WHERE s.object = ?1 AND s.arrival ${side} ?2 ORDER BY s.arrival ${order} LIMIT 1`
+}
+
+const state = record({
+  arrival: number('arrival'),
+  content: text('content'),
+  receivedAt: number('received_at'),
+  chunkId: number('chunk_id'),
+  happenedAt: optional(number, 'happened_at'),
+  /** The place of arrival of the delivery whose event it is. */
+  creator: optional(number, 'creator'),
+})
+
+function stateOf(object: string, arrival: number, { content, receivedAt }: ToldState, chunkId: number): Step {
+  return {
+    sql: 'INSERT INTO event_states (object, arrival, content, received_at, chunk_id) VALUES (?1, ?2, ?3, ?4, ?5)',
+    values: [object, arrival, content, receivedAt, chunkId],
+  }
+}
+
+function identity(object: string, arrival: number, { receivedAt }: ToldState): Identity {
+  return { key: `${object} ${arrival} ${receivedAt}`, arrival }
+}

@@ -1,0 +1,59 @@
+// How an event that is about no pipeline looks: a log record with a name, as OpenTelemetry has events.
+import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
+import { attributesOf, keyUnder, type AttributeStyle } from './attributes.ts'
+import { eventScope } from './otlp/scope.ts'
+import { resourceAttributesOf, resourceWith } from './resource.ts'
+import { schemaUrl } from './mapping/semconv.ts'
+import { styleOf, type TelemetrySettings } from './settings.ts'
+import type { AttributeSet } from './otlp/attribute.ts'
+import type { AttributeRow } from './mapping/row.ts'
+import type { EventChunk, EventValue } from '../model/event.ts'
+import type { LogRecord, ResourceLogs } from './otlp/messages.ts'
+
+const severities = { info: SeverityNumber.INFO, warn: SeverityNumber.WARN, error: SeverityNumber.ERROR } as const
+
+/** The event's record with its resource: its project's, as pipelines have it. */
+export function toEventLogs(chunk: EventChunk, settings: TelemetrySettings): ResourceLogs {
+  const resource = resourceWith(resourceAttributesOf(chunk, settings))
+  return {
+    resource,
+    scopeLogs: [{ scope: eventScope, logRecords: [toEventRecord(chunk, settings)], schemaUrl }],
+    schemaUrl,
+  }
+}
+
+export function toEventRecord(chunk: EventChunk, settings: TelemetrySettings): LogRecord {
+  const { event, at, observedAt } = chunk
+  const style = styleOf(chunk, settings)
+  const eventName = keyUnder(style.namespace, event.name)
+  const attributes = Object.entries(event.attributes).flatMap(([key, value]) => attributeOf(key, value, style))
+  return {
+    timeUnixNano: at,
+    observedTimeUnixNano: observedAt,
+    // A newer version may have stored one that this one does not know.
+    severityNumber: (severities as Readonly<Record<string, SeverityNumber>>)[event.severity] ?? SeverityNumber.INFO,
+    severityText: '',
+    body: event.body.toWellFormed(),
+    attributes: settings.eventNameAttribute
+      ? [...attributes, ...attributeOf('event.name', eventName, style)]
+      : attributes,
+    droppedAttributesCount: 0,
+    flags: TraceFlags.NONE,
+    eventName,
+  }
+}
+
+/** By name and type; the names are those of the table of events. */
+const tables = new Map<string, readonly AttributeRow<EventValue>[]>()
+
+function attributeOf(key: string, value: EventValue, style: AttributeStyle): AttributeSet[] {
+  const name = `${typeof value} ${key}`
+  const table = tables.get(name) ?? [rowOf(key, value)]
+  tables.set(name, table)
+  return attributesOf(table, value, style)
+}
+
+function rowOf(key: string, like: EventValue): AttributeRow<EventValue> {
+  const type = typeof like === 'boolean' ? 'bool' : typeof like === 'number' ? 'int' : 'string'
+  return { keys: [key], type, when: 'known', value: given => given as never }
+}

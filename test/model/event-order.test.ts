@@ -1,0 +1,48 @@
+// Events without a version: the same ones come out, whatever the order in which deliveries are processed.
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { placeBetween, sameWithin, timeAfter, type ToldState } from '../../src/model/event-order.ts'
+import { runs } from '../full.ts'
+
+/** How many events come of an object's deliveries, processed in this order; each by its place of arrival. */
+function eventsOf(told: readonly ToldState[], order: readonly number[]): number {
+  const seen = new Map<number, ToldState>()
+  let events = 0
+  for (const place of order) {
+    const places = [...seen.keys()].sort((a, b) => a - b)
+    const before = seen.get(places.findLast(one => one < place) ?? -1)
+    const after = seen.get(places.find(one => one > place) ?? -1)
+    const own = told[place]!
+    events += { again: 0, event: 1, between: 2 }[placeBetween(before, after, own)]
+    seen.set(place, own)
+  }
+  return events
+}
+
+it('a repetition is told from what comes again after something else, in any order of processing', () => {
+  const told = fc.array(fc.constantFrom('on', 'off', 'gone'), { minLength: 1, maxLength: 12 })
+  fc.assert(
+    fc.property(told, fc.infiniteStream(fc.nat()), (contents, random) => {
+      const states = contents.map((content, at) => ({ content, receivedAt: at * 1_000 }))
+      const runsOfEqual = contents.filter((content, at) => content !== contents[at - 1]).length
+      const order = states.map((_, at) => at).sort(() => (random.next().value % 3) - 1)
+      expect(eventsOf(states, order)).toBe(runsOfEqual)
+    }),
+    runs(1_000),
+  )
+})
+
+it('equal contents are one within ten minutes, and two beyond', () => {
+  const at = (receivedAt: number): ToldState => ({ content: 'expires', receivedAt })
+  expect(placeBetween(at(0), undefined, at(sameWithin))).toBe('again')
+  expect(placeBetween(at(0), undefined, at(sameWithin + 1))).toBe('event')
+  expect(placeBetween(undefined, at(0), at(-sameWithin))).toBe('again')
+})
+
+it('what happened later is later, also where the clock was set back; a clock that was far ahead is not followed', () => {
+  expect(timeAfter(undefined, 5_000)).toBe(5_000)
+  expect(timeAfter(4_000, 5_000)).toBe(5_000)
+  expect(timeAfter(5_000, 5_000)).toBe(5_001)
+  expect(timeAfter(60_000, 5_000)).toBe(60_001)
+  expect(timeAfter(sameWithin + 5_001, 5_000)).toBe(5_000)
+})

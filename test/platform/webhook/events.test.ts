@@ -1,0 +1,185 @@
+// Webhook events that are about no pipeline: what is read of each kind, by what it is known again, and what is never taken.
+import { describe, expect, it } from 'vitest'
+import { eventFile, eventFiles, type EventFile } from '../../fixtures/event-files.ts'
+import { eventTable } from '../../../src/platform/webhook/event-table.ts'
+import { everyEvent, noEvent, selectEvents } from '../../../src/platform/webhook/event-selection.ts'
+import { parseDelivery, type ParseOptions } from '../../../src/platform/webhook/parse-delivery.ts'
+import { profiles } from '../../../src/platform/profile.ts'
+import type { PlatformEvent } from '../../../src/model/event.ts'
+
+const options: ParseOptions = { profile: profiles.generic, traceparent: false, events: everyEvent }
+const instance = 'https://git.example.com'
+
+function read({ event, text }: Pick<EventFile, 'event' | 'text'>, more: Partial<ParseOptions> = {}): PlatformEvent {
+  const parsed = parseDelivery({ event, instance, body: Buffer.from(text) }, { ...options, ...more })
+  if (parsed.outcome !== 'event') throw new Error(JSON.stringify(parsed))
+  return parsed.event
+}
+
+/** The event of a fixture with some of its fields changed: `object_attributes.active`. */
+function changed(name: string, changes: Readonly<Record<string, unknown>>): PlatformEvent {
+  const { event, text } = eventFile(name)
+  const json = JSON.parse(text) as Record<string, unknown>
+  for (const [path, value] of Object.entries(changes)) {
+    const [field = '', inner] = path.split('.')
+    if (inner === undefined) json[field] = value
+    else json[field] = { ...(json[field] as object), [inner]: value }
+  }
+  return read({ event, text: JSON.stringify(json) })
+}
+
+it('every kind has a fixture', () => {
+  expect([...new Set(eventFiles.map(({ word }) => word))].sort()).toEqual(eventTable.map(({ word }) => word).sort())
+})
+
+describe.each(eventFiles)('$name', file => {
+  it('is read as it stands in the table', async () => {
+    const { object, key, content, ...event } = read(file)
+    expect(event.kind).toBe(file.word)
+    await expect(`${JSON.stringify({ ...event, isKeyed: key !== undefined }, null, 2)}\n`).toMatchFileSnapshot(
+      `../events/${file.name}.json`,
+    )
+    expect(object).not.toBe(content)
+  })
+
+  it('is told by its body alone, and selectively read when it is large, just the same', () => {
+    const whole = read(file)
+    expect(read({ event: '', text: file.text })).toEqual(whole)
+    const { content: _, ...told } = read(file, { large: 1 })
+    expect(whole).toMatchObject(told)
+  })
+
+  it('is known again however its JSON is laid out', () => {
+    const turned = Object.fromEntries(Object.entries(JSON.parse(file.text) as object).toReversed())
+    expect(read({ event: file.event, text: JSON.stringify(turned) })).toEqual(read(file))
+  })
+
+  it('has no e-mail address, description, comment or avatar', () => {
+    const said = JSON.stringify(read(file))
+    expect(said).not.toMatch(
+      /@example|avatar|\.png|Secret plans|password|Sells tea|Nobody has|All of it|Boils|How we make/,
+    )
+  })
+
+  it('is passed over where it is not selected', () => {
+    const parsed = parseDelivery(
+      { event: file.event, instance, body: Buffer.from(file.text) },
+      { ...options, events: noEvent },
+    )
+    expect(parsed.outcome).toBe('ignored')
+  })
+})
+
+describe('an event is known again', () => {
+  const key = (name: string, changes: Readonly<Record<string, unknown>> = {}): string | undefined =>
+    changed(name, changes).key
+
+  it('a deployment by its id, status and the time of the status, however that is written', () => {
+    for (const at of ['2025-03-11 09:04:31 UTC', '2025-03-11T10:04:31+01:00', '2025-03-11T09:04:31.250Z']) {
+      expect(key('deployment', { status_changed_at: at, short_sha: 'abc' })).toBe(key('deployment'))
+    }
+    expect(key('deployment', { status: 'failed' })).not.toBe(key('deployment'))
+    expect(key('deployment', { status_changed_at: '2025-03-11 09:04:32 UTC' })).not.toBe(key('deployment'))
+    expect(key('deployment', { deployment_id: 16 })).not.toBe(key('deployment'))
+  })
+
+  it.each(['change', 'issue', 'note', 'emoji', 'milestone'])('%s by its id, action, update and user', name => {
+    expect(key(name, { 'object_attributes.title': 'another' })).toBe(key(name))
+    expect(key(name, { 'object_attributes.id': 5 })).not.toBe(key(name))
+    expect(key(name, { action: 'close', 'object_attributes.action': 'close' })).not.toBe(key(name))
+    expect(key(name, { 'object_attributes.updated_at': '2025-03-12 09:00:00 UTC' })).not.toBe(key(name))
+    expect(key(name, { user: { id: 24, username: 'bob' } })).not.toBe(key(name))
+  })
+
+  it.each(['push', 'tag'])('%s by its project, ref and both ends', name => {
+    expect(key(name, { total_commits_count: 9 })).toBe(key(name))
+    for (const other of [{ ref: 'refs/heads/other' }, { before: 'a1' }, { after: 'b2' }, { project: { id: 8 } }]) {
+      expect(key(name, other), JSON.stringify(other)).not.toBe(key(name))
+    }
+  })
+
+  it('others by what they say, in the order of arrival', () => {
+    for (const name of [
+      'release',
+      'feature_flag',
+      'access_token',
+      'wiki_page',
+      'member',
+      'subgroup',
+      'project',
+      'vulnerability',
+    ]) {
+      expect(key(name), name).toBeUndefined()
+    }
+    const on = changed('feature_flag', {})
+    const off = changed('feature_flag', { 'object_attributes.active': false })
+    expect(off.object).toBe(on.object)
+    expect(off.content).not.toBe(on.content)
+    expect(changed('feature_flag', { 'object_attributes.id': 7 }).object).not.toBe(on.object)
+  })
+
+  it('not by its time where the platform is too old to say it: then by what it says', () => {
+    expect(changed('deployment', { status_changed_at: null })).not.toHaveProperty('key')
+    const odd = changed('deployment', { status_changed_at: '30 February' })
+    expect(odd).not.toHaveProperty('at')
+    expect(odd).not.toHaveProperty('key')
+  })
+})
+
+describe('what is read of odd payloads', () => {
+  it('names the fields without which an event cannot be told, and never a value', () => {
+    const text = JSON.stringify({ object_kind: 'feature_flag', project: { id: null, name: 'secret-word' } })
+    const parsed = parseDelivery({ instance, body: Buffer.from(text) }, options)
+    expect(parsed).toEqual({
+      outcome: 'unparseable',
+      reason: expect.stringContaining('no usable project.id or project_id, object_attributes.id.') as string,
+    })
+    expect(JSON.stringify(parsed)).not.toContain('secret-word')
+  })
+
+  it('takes the instance that the payload bears out', () => {
+    expect(changed('deployment', {}).instance).toBe(instance)
+    const elsewhere = { ...options, platformUrl: 'https://other.example.com' }
+    expect(read(eventFile('member'), elsewhere).instance).toBe('https://other.example.com')
+  })
+
+  it('a state of a merge request is the one of the conventions', () => {
+    const stateOf = (state: string, draft: boolean): unknown =>
+      changed('change', { 'object_attributes.state': state, 'object_attributes.draft': draft }).attributes[
+        'vcs.change.state'
+      ]
+    expect([stateOf('opened', false), stateOf('opened', true), stateOf('locked', false)]).toEqual([
+      'open',
+      'wip',
+      'wip',
+    ])
+    expect([stateOf('merged', true), stateOf('closed', false), stateOf('frozen', false)]).toEqual([
+      'merged',
+      'closed',
+      'frozen',
+    ])
+  })
+
+  it('a failed deployment is an error, one that was canceled has no outcome', () => {
+    expect(changed('deployment', { status: 'failed' })).toMatchObject({ severity: 'error' })
+    expect(changed('deployment', { status: 'canceled' }).attributes).not.toHaveProperty(['deployment.status'])
+    expect(changed('deployment', { commit_url: null }).attributes['vcs.ref.head.revision']).toBe('279484c0')
+  })
+})
+
+describe('the selection', () => {
+  it('takes pipelines and jobs always, and of other events those that are named', () => {
+    const { takes, row } = selectEvents(['issue'])
+    for (const kind of ['pipeline', 'job', 'issue', 'confidential_issue', 'work_item'] as const)
+      expect(takes(kind)).toBe(true)
+    for (const kind of ['push', 'note', 'system', 'unknown'] as const) expect(takes(kind)).toBe(false)
+    expect(row('work_item')?.word).toBe('issue')
+    expect(row('pipeline')).toBeUndefined()
+  })
+
+  it('ticks the flags that a project or a group has', () => {
+    const events = selectEvents(['deployment', 'access_token', 'member', 'repository_update'])
+    expect(events.flags('project')).toEqual(['deployment_events', 'resource_access_token_events'])
+    expect(events.flags('group')).toEqual(['deployment_events', 'resource_access_token_events', 'member_events'])
+  })
+})

@@ -1,0 +1,147 @@
+// What every store promises of events that are about no run, as one function: run against each database.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { delivery } from './exercise.ts'
+import type { Bench } from './benches.ts'
+import { day, hour, minute, second } from '../flow/world.ts'
+import { eventChunk, isEvent, type EventChunk, type PlatformEvent } from '../../src/model/event.ts'
+import { keyMemory } from '../../src/store/ports/inbox.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+const lane = { destination: 'default', signal: 'logs' } as const
+
+/** An event of a flag, or with a key one that is known by it. */
+export function event(content: string, more: Partial<PlatformEvent> = {}): PlatformEvent {
+  return {
+    instance: 'https://git.example.com',
+    kind: 'feature_flag',
+    name: 'platform.feature_flag.change',
+    severity: 'info',
+    body: `Flag ${content}`,
+    attributes: { 'platform.feature_flag.active': content === 'on' },
+    project: { id: 71, path: 'team/shop' },
+    object: 'flag 6',
+    content,
+    ...more,
+  }
+}
+
+export function eventsExercise(name: string, bench: () => Promise<Bench>): void {
+  describe(`events on ${name}`, () => {
+    let here: Bench
+    let store: Store
+    let sent = 0
+    beforeEach(async () => {
+      here = await bench()
+      store = await here.open()
+    })
+    afterEach(async () => {
+      await store.close()
+      await here.dispose()
+    })
+
+    /** As the intake does it: accepted, leased, taken in. */
+    async function take(...events: readonly PlatformEvent[]): Promise<void> {
+      await store.inbox.put(events.map(() => delivery(`event ${(sent += 1)}`)))
+      const lease = await store.inbox.lease(100, 1e9, minute)
+      const received = lease.items.map(({ id, receivedAt }, at) => {
+        const one = events[at]!
+        return { event: one, chunk: eventChunk(one, receivedAt, 'generic'), arrival: id, to: [lane] }
+      })
+      const ids = lease.items.map(({ id }) => id)
+      expect(await store.runs.transact([], { token: lease.token, ids, events: received })).toBe(true)
+    }
+
+    /** What is pending, in the order in which it was taken in; delivered afterwards. */
+    async function exported(): Promise<EventChunk[]> {
+      const { token, items } = await store.outbox.lease(lane, 1_000, minute)
+      await store.outbox.settle(
+        token,
+        items.map(({ id }) => ({ id, as: 'delivered' as const })),
+      )
+      return [...items].sort((a, b) => a.id - b.id).flatMap(({ chunk }) => (isEvent(chunk) ? chunk : []))
+    }
+
+    it('one that is known by its key is exported once, however often it is told, in one transaction or in many', async () => {
+      const one = event('a', { key: 'deployment 15 success' })
+      await take(one, { ...one, body: 'told otherwise' })
+      await take(one)
+      await store.close()
+      store = await here.open()
+      await take(one, event('b', { key: 'deployment 15 failed' }))
+      expect((await exported()).map(({ event: { body } }) => body)).toEqual(['Flag a', 'Flag b'])
+      expect((await store.inbox.state()).waiting).toBe(0)
+    })
+
+    it('a flag that goes on, off and on within a minute, told by two hooks each time, is three events, also where the clock is set back', async () => {
+      for (const content of ['on', 'off', 'on']) {
+        await take(event(content), event(content))
+        here.move(-second)
+        await take(event(content))
+      }
+      here.move(minute)
+      const found = await exported()
+      expect(found.map(({ event: { body } }) => body)).toEqual(['Flag on', 'Flag off', 'Flag on'])
+      const times = found.map(({ at }) => at)
+      expect(times).toEqual([...new Set(times)].sort((a, b) => a - b))
+    })
+
+    it('a token that is announced four times is four events, told by two hooks each time', async () => {
+      const announced = event('expires', { object: 'token 25' })
+      for (let days = 0; days < 4; days += 1) {
+        await take(announced)
+        here.move(9 * minute)
+        await take(announced)
+        here.move(7 * day)
+      }
+      expect(await exported()).toHaveLength(4)
+    })
+
+    it('events of different objects have nothing to do with each other', async () => {
+      await take(event('on'), event('on', { object: 'flag 7' }), event('off', { object: 'flag 7' }), event('on'))
+      expect(await exported()).toHaveLength(3)
+    })
+
+    it('nothing is taken in under a lease that was lost', async () => {
+      await store.inbox.put([delivery('late')])
+      const { items } = await store.inbox.lease(1, 1e9, minute)
+      const one = event('on')
+      const received = { event: one, chunk: eventChunk(one, here.now(), 'generic'), arrival: 1, to: [lane] }
+      const processed = { token: 'another', ids: items.map(({ id }) => id), events: [received] }
+      expect(await store.runs.transact([], processed)).toBe(false)
+      expect(await exported()).toEqual([])
+    })
+
+    it('a refused one is a dead letter that says what it is, and can be sent again', async () => {
+      await take(event('on'))
+      const { token, items } = await store.outbox.lease(lane, 1, minute)
+      await store.outbox.settle(token, [{ id: items[0]!.id, as: 'rejected', status: 400, error: 'no events here' }])
+      const [letter] = await store.outbox.deadLetters(10)
+      expect(letter).toMatchObject({ instance: 'https://git.example.com', event: 'feature_flag', status: 400 })
+      expect(letter?.pipelineId).toBeUndefined()
+      expect((await store.outbox.deadLetter(letter!.id))?.chunk).toMatchObject({ kind: 'event', project: { id: 71 } })
+      expect(await store.outbox.retryDead('all')).toBe(1)
+      expect(await exported()).toHaveLength(1)
+    })
+
+    it('is passed over by what adds up pipelines', async () => {
+      await take(event('on'), event('off'))
+      while ((await store.views.trends.readAhead(1)) === 'more');
+      while ((await store.views.trends.takeIn(10)) > 0);
+      expect(await store.runs.count()).toMatchObject({ runs: 0 })
+    })
+
+    it('goes after the retention, but not before it was sent; then it is known no more', async () => {
+      const one = event('a', { key: 'deployment 15 success' })
+      await take(one, event('on'))
+      here.move(keyMemory + day)
+      const before = here.now() - keyMemory
+      expect(await store.pruning.events(before, 10)).toBe(0)
+      expect(await exported()).toHaveLength(2)
+      expect(await store.pruning.events(before, 10)).toBe(0)
+      here.move(keyMemory + hour)
+      expect(await store.pruning.events(here.now() - keyMemory, 10)).toBe(2)
+      await take(one)
+      expect(await exported()).toHaveLength(1)
+    })
+  })
+}
