@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { apiRoutes } from '../src/pages/api.ts'
 import { attributesReference } from '../src/telemetry/reference/attributes.ts'
+import { eventsReference } from '../src/platform/webhook/events-reference.ts'
 import { jsonSchema } from '../src/config/json-schema.ts'
 import { metricsReference } from '../src/telemetry/reference/metrics.ts'
 import { ownMetrics } from '../src/self-telemetry/table.ts'
@@ -19,6 +20,7 @@ const generated: readonly [file: string, content: () => string][] = [
   ['config/pipespan.schema.json', () => `${JSON.stringify(jsonSchema(profiles), null, 2)}\n`],
   ['docs/ATTRIBUTES.md', () => attributesReference(profiles)],
   ['docs/openapi.json', () => `${JSON.stringify(openApi(apiRoutes(noParts, {}), version), null, 2)}\n`],
+  ['docs/EVENTS.md', () => eventsReference()],
   ['docs/METRICS.md', () => metricsReference(ownMetrics)],
 ]
 

@@ -95,7 +95,7 @@ export function startIntake(
     parse: delivery => parseDelivery(delivery, parseOptions),
     redact: withoutVariables,
     events: {
-      to: queues.filter(({ signal }) => signal === 'logs'),
+      to: queues.flatMap(({ destination, signal }) => (signal === 'logs' ? [{ destination, signal }] : [])),
       profile: config.platform.profile,
       onTaken: () => events.pending.emit(),
     },

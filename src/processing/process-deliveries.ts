@@ -10,7 +10,7 @@ import type { Snapshotter, SnapshotStep } from './take-snapshots.ts'
 import type { Inbox, InboxItem, InboxLease } from '../store/ports/inbox.ts'
 import type { Log } from '../lib/log.ts'
 import type { Observation } from '../model/observation.ts'
-import type { PendingChunk, Runs } from '../store/ports/runs.ts'
+import type { Runs } from '../store/ports/runs.ts'
 import type { ReceivedEvent } from '../store/ports/events.ts'
 import type { Postponed } from './postponed.ts'
 
@@ -33,7 +33,7 @@ export interface ProcessOptions {
 }
 
 export interface EventRules {
-  readonly to: PendingChunk['to']
+  readonly to: ReceivedEvent['to']
   /** The profile under which they are taken in. */
   readonly profile: string
   /** Called after some were taken in: the exporter has something to send. */

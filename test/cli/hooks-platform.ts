@@ -11,6 +11,8 @@ export interface KeptHook {
   /** What no answer shows. */
   token?: string
   alert_status: string
+  /** Flags of other events. */
+  [flag: `${string}_events`]: boolean
 }
 
 export interface HooksPlatform extends AsyncDisposable {

@@ -48,6 +48,19 @@ describe('pipespan hooks ensure', () => {
     }
   })
 
+  it('ticks what the selected events need, of a group more than of a project, and says what is missing', async () => {
+    const flags = { deployment_events: false, releases_events: true, member_events: false }
+    const hooks = { 'projects/4': [{ ...good, ...flags }], 'groups/7': [{ ...good, ...flags }] }
+    await using platform = await startHooksPlatform(hooks)
+    const env = { PIPESPAN_EVENTS: 'deployment,release,member' }
+    const { out } = await ensure(platform, ['--project', '4', '--group', '7'], env)
+    expect(out).toMatch(/4: hook \d+ repaired \(deployment events\)/)
+    expect(out).toMatch(/7: hook \d+ repaired \(deployment events, member events\)/)
+    expect(platform.hooks['projects/4']).toMatchObject([{ deployment_events: true, member_events: false }])
+    expect(platform.hooks['groups/7']).toMatchObject([{ deployment_events: true, member_events: true }])
+    expect((await ensure(platform, ['--project', '4', '--group', '7'], env)).out).toContain('fine 2')
+  })
+
   it('leaves a hook alone that is as it should be, and others than its own always', async () => {
     const foreign = { url: 'https://chat.example.com/', pipeline_events: false }
     await using platform = await startHooksPlatform({ 'projects/4': [foreign, good] })

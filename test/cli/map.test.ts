@@ -4,6 +4,7 @@ import path from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
+import { eventFile } from '../fixtures/event-files.ts'
 import { runProgram } from '../../src/cli/program.ts'
 
 const payload = path.join(import.meta.dirname, '..', 'fixtures', 'webhooks', 'pipeline-failed.json')
@@ -29,6 +30,21 @@ it('maps the standard input as it maps the file, however slowly it comes', async
     }
   }
   expect(await map('-', Readable.from(slow()))).toEqual(fromFile)
+})
+
+it('shows what becomes of an event that is about no pipeline, and says where it is not selected', async () => {
+  const { code, out } = await map(
+    path.join(import.meta.dirname, '..', 'fixtures', 'events', 'deployment.json'),
+    Readable.from([]),
+  )
+  expect(code).toBe(0)
+  expect(out).toContain('platform.deployment  Deployment success: production\n2025-03-11T09:04:31.000Z\n')
+  expect(out).toContain('  deployment.environment.name = production\n')
+  expect(out).toContain('  service.name = Shop\n')
+  expect(out).not.toContain('Not exported')
+  const push = await map('-', Readable.from([eventFile('push').text]))
+  expect(push.out).toContain('(when it was received)')
+  expect(push.out).toContain('Not exported as configured: PIPESPAN_EVENTS does not have push.')
 })
 
 it('says what is wrong with the standard input', async () => {

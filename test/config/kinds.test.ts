@@ -3,6 +3,7 @@ import { attributes, headers } from '../../src/config/pair-kinds.ts'
 import { basePath, httpUrl, listenAddress, proxyUrl, storeUrl } from '../../src/config/address-kinds.ts'
 import { boolean, byteSize, duration, integer, oneOf, timeout } from '../../src/config/plain-kinds.ts'
 import { list, patterns, someOf } from '../../src/config/list-kinds.ts'
+import { wordsOf } from '../../src/config/word-kinds.ts'
 import type { Kind, Raw } from '../../src/config/kind.ts'
 
 /** The value, or `wrong`. */
@@ -71,6 +72,13 @@ describe('what is written becomes a value, or is wrong', () => {
     ['patterns', patterns, '[a-z', 'wrong'],
     ['choices', someOf(['traces', 'logs']), 'Logs,traces,logs', ['traces', 'logs']],
     ['choices', someOf(['traces', 'logs']), ',', 'wrong'],
+    ['words', wordsOf(['push', 'tag'], 'event'), 'Tag, push,tag', ['push', 'tag']],
+    ['words', wordsOf(['push', 'tag'], 'event'), ['tag'], ['tag']],
+    ['words', wordsOf(['push', 'tag'], 'event'), 'all', ['push', 'tag']],
+    ['words', wordsOf(['push', 'tag'], 'event'), 'none', []],
+    ['words', wordsOf(['push', 'tag'], 'event'), 'none,tag', 'wrong'],
+    ['words', wordsOf(['push', 'tag'], 'event'), 'tags', 'wrong'],
+    ['words', wordsOf(['push', 'tag'], 'event'), ',', 'wrong'],
     ['attributes', attributes, 'a=1,b%2C=x%20y=z, c = d ', { a: '1', 'b,': 'x y=z', c: 'd' }],
     ['attributes', attributes, new Map([['a', '100%']]), { a: '100%' }],
     ['attributes', attributes, 'a', 'wrong'],

@@ -16,6 +16,7 @@ import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import { chunkOfRun } from '../support/of-run.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { ObservedJob } from '../../src/model/observation.ts'
 import type { Signal } from '../../src/store/ports/runs.ts'
@@ -100,7 +101,7 @@ describe('the inside of jobs', () => {
   }
   async function sent(signal: Signal): Promise<Chunk[]> {
     const { items } = await store.outbox.lease({ destination: 'default', signal }, 100, 0)
-    return items.map(({ chunk }) => chunk)
+    return items.map(chunkOfRun)
   }
   const failed = (id: number): ObservedJob =>
     job(id, `test ${id}`, 'failed', { started: 1, finished: 50 }, { failureReason: 'script_failure' })

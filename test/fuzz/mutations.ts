@@ -1,6 +1,7 @@
 // Payload files with fields made wrong: absent, null, of another type, huge, negative, not a number, times in other formats.
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
+import { eventFiles } from '../fixtures/event-files.ts'
 import { runs as shortened } from '../full.ts'
 
 export interface Mutated {
@@ -18,11 +19,17 @@ interface Original {
   readonly paths: readonly Path[]
 }
 
-const originals: readonly Original[] = readdirSync(folder).map(file => {
+const ofPipelines: readonly Original[] = readdirSync(folder).map(file => {
   const text = readFileSync(new URL(file, folder), 'utf8')
   const event = file.startsWith('job') ? 'Job Hook' : 'Pipeline Hook'
   return { event, text, paths: pathsOf(JSON.parse(text)) }
 })
+
+const ofEvents: readonly Original[] = eventFiles.map(({ event, text }) => ({
+  event,
+  text,
+  paths: pathsOf(JSON.parse(text)),
+}))
 
 const removed = Symbol('removed')
 
@@ -47,15 +54,23 @@ const replacement = fc.oneof(
 )
 
 /** One payload with up to five of its fields changed. */
-export const mutated: fc.Arbitrary<Mutated> = fc.nat(originals.length - 1).chain(index => {
-  const { event, text, paths } = originals[index]!
+export const mutated: fc.Arbitrary<Mutated> = mutationsOf(ofPipelines)
+
+/** The same of events that are about no pipeline. */
+export const mutatedEvent: fc.Arbitrary<Mutated> = mutationsOf(ofEvents)
+
+function mutationsOf(originals: readonly Original[]): fc.Arbitrary<Mutated> {
+  return fc.nat(originals.length - 1).chain(index => mutationOf(originals[index]!))
+}
+
+function mutationOf({ event, text, paths }: Original): fc.Arbitrary<Mutated> {
   const change = fc.tuple(fc.nat(paths.length - 1), replacement)
   return fc.array(change, { minLength: 1, maxLength: 5 }).map(changes => {
     let body: unknown = JSON.parse(text)
     for (const [path, value] of changes) body = changed(body, paths[path] ?? [], value)
     return { event, body: JSON.stringify(body) }
   })
-})
+}
 
 /** The paths of all fields, the whole included. */
 function pathsOf(value: unknown, path: Path = []): Path[] {

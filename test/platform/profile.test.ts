@@ -1,5 +1,6 @@
 // The vendor table and how webhook headers are found in either spelling.
 import { describe, expect, it } from 'vitest'
+import { eventWords } from '../../src/platform/webhook/event-selection.ts'
 import { headerOf, profiles } from '../../src/platform/profile.ts'
 
 const { generic, gitlab } = profiles
@@ -40,6 +41,7 @@ describe('the vendor table', () => {
         namespace: 'platform.',
         provider: 'platform',
         headerPrefix: 'X-Service-',
+        events: eventWords,
         variables: { export: 'SERVICE_OBSERVABILITY_EXPORT', token: 'SERVICE_OBSERVABILITY_TOKEN' },
       },
       gitlab: {
@@ -47,6 +49,7 @@ describe('the vendor table', () => {
         namespace: 'gitlab.',
         provider: 'gitlab',
         headerPrefix: 'X-Gitlab-',
+        events: eventWords,
         variables: { export: 'GITLAB_OBSERVABILITY_EXPORT', token: 'GITLAB_OBSERVABILITY_TOKEN' },
       },
     })

@@ -4,6 +4,7 @@ import { applyReading } from '../../src/enrichment/job-reading.ts'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { snapshotAttempt, snapshotSupplements } from '../../src/model/snapshot.ts'
 import { at, event, instance, job, rules } from '../flow/world.ts'
+import { chunkOfRun } from '../support/of-run.ts'
 import type { Bench } from './benches.ts'
 import type { ExportQueue } from '../../src/store/ports/outbox.ts'
 import type { JobInside, Section } from '../../src/model/inside.ts'
@@ -58,7 +59,7 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
     }
     const numbers = async (): Promise<(readonly [number, string])[]> => {
       const { items } = await store.outbox.lease(traces, 100, 0)
-      return items.map(({ chunk }) => [chunk.number, chunk.kind] as const).sort(([a], [b]) => a - b)
+      return items.map(chunkOfRun).map(chunk => [chunk.number, chunk.kind] as const).sort(([a], [b]) => a - b)
     }
 
     it('hands each to one taker, with the chunk that has the job, and to the next when nothing came of it', async () => {

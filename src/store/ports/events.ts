@@ -1,6 +1,5 @@
 // Events that are about no pipeline: taken in with the deliveries that reported them (`Processed`), each once, and exported through the outbox.
 import type { EventChunk, PlatformEvent } from '../../model/event.ts'
-import type { PendingChunk } from './runs.ts'
 
 export interface ReceivedEvent {
   readonly event: Pick<PlatformEvent, 'object' | 'key' | 'content'>
@@ -8,5 +7,6 @@ export interface ReceivedEvent {
   readonly chunk: EventChunk
   /** Its place in the order of arrival, where several processes work the inbox off. */
   readonly arrival: number
-  readonly to: PendingChunk['to']
+  /** Destinations, with the signal of log records. */
+  readonly to: readonly { readonly destination: string; readonly signal: 'logs' }[]
 }

@@ -5,7 +5,6 @@ import { placeBetween, timeAfter, type ToldState } from '../../model/event-order
 import { storedJson } from './stored-json.ts'
 import type { EventChunk } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { PendingChunk } from '../ports/runs.ts'
 import type { ReceivedEvent } from '../ports/events.ts'
 import type { Value } from './statements.ts'
 
@@ -78,7 +77,7 @@ interface Identity {
 function* insert(
   chunk: EventChunk,
   { key, arrival }: Identity,
-  to: PendingChunk['to'],
+  to: ReceivedEvent['to'],
   now: Millis,
 ): Generator<Step, WrittenEvent, readonly Row[]> {
   const content = JSON.stringify(chunk)

@@ -127,6 +127,7 @@ describe('hooks', () => {
         url: 'https://pipespan.example.com/hooks/gate',
         pipelineEvents: true,
         jobEvents: false,
+        events: { push_events: false },
         tokenPresent: true,
         alertStatus: 'disabled',
         disabledUntil: Date.parse('2025-03-11T10:00:00.000Z'),
