@@ -55,5 +55,5 @@ function attributeOf(key: string, value: EventValue, style: AttributeStyle): Att
 
 function rowOf(key: string, like: EventValue): AttributeRow<EventValue> {
   const type = typeof like === 'boolean' ? 'bool' : typeof like === 'number' ? 'int' : 'string'
-  return { keys: [key], type, when: 'known', value: given => given as never }
+  return { keys: [key], type, when: 'known', value: given => given } as AttributeRow<EventValue>
 }

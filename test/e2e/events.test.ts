@@ -73,10 +73,9 @@ async function send(daemon: Daemon, { event, body, key }: Sent): Promise<void> {
 
 /** What tells one record from all others. */
 function nameOf({ eventName, body, time, attributes }: ReceivedLogRecord): string {
-  const id = attributes['deployment.id'] ?? attributes['platform.release.tag'] ?? attributes['platform.note.id']
-  const revision = attributes['vcs.ref.head.revision']
-  const when = eventName === 'platform.vcs.push' || eventName === 'platform.release' ? '' : time
-  return [eventName, String(body), id, revision, when].join(' ')
+  const when = eventName === 'platform.vcs.push' || eventName === 'platform.release' ? 0 : time
+  const ids = ['deployment.id', 'platform.release.tag', 'platform.note.id', 'vcs.ref.head.revision'] as const
+  return JSON.stringify([eventName, body, when, ...ids.map(key => attributes[key] ?? '')])
 }
 
 describe('events', () => {

@@ -52,7 +52,7 @@ describe('every kind of webhook', () => {
     const { daemon, receiver } = await startDaemon()
     for (const file of files) {
       const answer = await daemon.post(bodyOf(file), { 'x-service-event': eventOf(file) })
-      const isOfInterest = /^(pipeline|job|system)/.test(file)
+      const isOfInterest = /^(pipeline|job|system|deployment)/.test(file)
       expect([file, answer.status]).toEqual([file, isOfInterest ? 202 : 200])
       expect(await answer.json()).toEqual({ message: expect.any(String) as string })
     }
@@ -95,7 +95,8 @@ describe('every kind of webhook', () => {
 describe('pipespan map', () => {
   async function map(...args: string[]): Promise<{ code: number; output: string; errors: string }> {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-    const code = await runProgram(['map', ...args], { stdout, stderr, env: {} })
+    const env = { PIPESPAN_PLATFORM_URL: 'https://git.example.com' }
+    const code = await runProgram(['map', ...args], { stdout, stderr, env })
     stdout.end()
     stderr.end()
     return { code, output: await text(stdout), errors: await text(stderr) }
@@ -106,7 +107,7 @@ describe('pipespan map', () => {
     expect(shown).toMatchObject({ code: 0, errors: '' })
     const { object_attributes: pipeline } = payloadOf(file)
     if (!file.startsWith('pipeline') || pipeline === undefined) {
-      expect(shown.output).toMatch(file.startsWith('job') ? /news of pipeline \d+: job \d+/ : /nothing is exported/)
+      expect(shown.output).toMatch(file.startsWith('job') ? /news of pipeline \d+: job \d+/ : /^platform\.(?:deployment|vcs\.push|project) /)
       return
     }
     expect(shown.output).toContain('pipeline: ')

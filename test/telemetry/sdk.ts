@@ -75,7 +75,7 @@ export function readableRecord(
     hrTimeObserved: millisToHrTime(record.observedTimeUnixNano),
     spanContext: contextOf(record.traceId ?? '', record.spanId ?? '', 0),
     severityNumber: record.severityNumber,
-    ...(record.severityText !== undefined && { severityText: record.severityText }),
+    severityText: record.severityText,
     body: record.body,
     ...(record.eventName === undefined ? {} : { eventName: record.eventName }),
     attributes: plainAttributes(record.attributes),

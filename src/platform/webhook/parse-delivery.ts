@@ -61,12 +61,8 @@ function parse({ event, instance, body }: Delivery, options: ParseOptions): Pars
     platformUrl: options.platformUrl,
     traceparent: options.traceparent ? traceparentOf(json) : undefined,
   }
-  switch (kind) {
-    case 'pipeline':
-      return { outcome: 'observation', ...readPipelineHook(json, context) }
-    case 'job':
-      return { outcome: 'observation', ...readJobHook(json, context) }
-  }
+  if (kind === 'pipeline') return { outcome: 'observation', ...readPipelineHook(json, context) }
+  if (kind === 'job') return { outcome: 'observation', ...readJobHook(json, context) }
   const row = events.row(kind)
   if (row === undefined) return { outcome: 'ignored', kind }
   // Where only the body said what it is, all that an event has may not have been read of a large one.

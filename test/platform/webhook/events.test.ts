@@ -169,12 +169,12 @@ describe('what is read of odd payloads', () => {
 
 describe('the selection', () => {
   it('takes pipelines and jobs always, and of other events those that are named', () => {
-    const { takes, row } = selectEvents(['issue'])
+    const events = selectEvents(['issue'])
     for (const kind of ['pipeline', 'job', 'issue', 'confidential_issue', 'work_item'] as const)
-      expect(takes(kind)).toBe(true)
-    for (const kind of ['push', 'note', 'system', 'unknown'] as const) expect(takes(kind)).toBe(false)
-    expect(row('work_item')?.word).toBe('issue')
-    expect(row('pipeline')).toBeUndefined()
+      expect(events.takes(kind)).toBe(true)
+    for (const kind of ['push', 'note', 'system', 'unknown'] as const) expect(events.takes(kind)).toBe(false)
+    expect(events.row('work_item')?.word).toBe('issue')
+    expect(events.row('pipeline')).toBeUndefined()
   })
 
   it('ticks the flags that a project or a group has', () => {
