@@ -107,7 +107,9 @@ describe('pipespan map', () => {
     expect(shown).toMatchObject({ code: 0, errors: '' })
     const { object_attributes: pipeline } = payloadOf(file)
     if (!file.startsWith('pipeline') || pipeline === undefined) {
-      expect(shown.output).toMatch(file.startsWith('job') ? /news of pipeline \d+: job \d+/ : /^platform\.(?:deployment|vcs\.push|project) /)
+      expect(shown.output).toMatch(
+        file.startsWith('job') ? /news of pipeline \d+: job \d+/ : /^platform\.(?:deployment|vcs\.push|project) /,
+      )
       return
     }
     expect(shown.output).toContain('pipeline: ')

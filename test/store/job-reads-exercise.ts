@@ -59,7 +59,10 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
     }
     const numbers = async (): Promise<(readonly [number, string])[]> => {
       const { items } = await store.outbox.lease(traces, 100, 0)
-      return items.map(chunkOfRun).map(chunk => [chunk.number, chunk.kind] as const).sort(([a], [b]) => a - b)
+      return items
+        .map(chunkOfRun)
+        .map(chunk => [chunk.number, chunk.kind] as const)
+        .sort(([a], [b]) => a - b)
     }
 
     it('hands each to one taker, with the chunk that has the job, and to the next when nothing came of it', async () => {
