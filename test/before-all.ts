@@ -6,10 +6,10 @@ import { createServer } from 'node:http'
 import path from 'node:path'
 import type { AddressInfo } from 'node:net'
 import type { TestProject } from 'vitest/node'
+import { compiled, shipped } from './shipped.ts'
 import { startPostgres, type PostgresServer } from './store/postgres-server.ts'
 
 const root = path.dirname(import.meta.dirname)
-const shipped = path.join(root, 'dist', 'main.js')
 /** What a bundle is made of. */
 const sources = ['src', 'scripts', 'package-lock.json', 'package.json'].map(name => path.join(root, name))
 
@@ -37,7 +37,7 @@ export default async function aroundAll(project: TestProject): Promise<() => Pro
 
 function build(): void {
   if (existsSync(shipped) && Math.max(...sources.map(newest)) < statSync(shipped).mtimeMs) return
-  rmSync(path.join(root, 'node_modules', '.cache', 'tests-compiled'), { recursive: true, force: true })
+  rmSync(compiled, { recursive: true, force: true })
   execFileSync(process.execPath, [path.join(root, 'scripts', 'build.js')], { stdio: 'inherit' })
 }
 

@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { compiled, shipped } from './shipped.ts'
 import { repository } from './doc-blocks.ts'
 
 export interface DocFolder extends Disposable {
@@ -14,7 +15,7 @@ export function docFolder(): DocFolder {
   const bin = path.join(folder, 'node_modules/.bin')
   mkdirSync(bin, { recursive: true })
   writeFileSync(path.join(folder, 'package.json'), '{ "private": true }')
-  const program = `#!/bin/sh\nexec "${process.execPath}" "${path.join(repository, 'src/main.ts')}" "$@"\n`
+  const program = `#!/bin/sh\nexec "${process.execPath}" "${shipped}" "$@"\n`
   writeFileSync(path.join(bin, 'pipespan'), program, { mode: 0o755 })
   for (const name of ['docs', 'deploy', 'config']) symlinkSync(path.join(repository, name), path.join(folder, name))
   const foreign = /^(npm_(package|lifecycle|command)|PIPESPAN_|OTEL_|SERVICE_|CI_)/i
@@ -22,7 +23,7 @@ export function docFolder(): DocFolder {
   const PATH = [bin, path.dirname(process.execPath), process.env.PATH].join(path.delimiter)
   return {
     path: folder,
-    env: { ...Object.fromEntries(inherited), PATH, NO_PROXY: 'localhost,127.0.0.1' },
+    env: { ...Object.fromEntries(inherited), PATH, NODE_COMPILE_CACHE: compiled, NO_PROXY: 'localhost,127.0.0.1' },
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   }
 }

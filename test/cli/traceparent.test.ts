@@ -4,14 +4,17 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { compiled, shipped } from '../shipped.ts'
 import { jobTraceparent, type TraceparentOptions } from '../../src/cli/traceparent.ts'
 
 const repository = path.join(import.meta.dirname, '..', '..')
-const main = path.join(repository, 'src/main.ts')
 const job = { CI_SERVER_URL: 'https://git.example.com', CI_PIPELINE_ID: '4711', CI_JOB_ID: '90210' }
 
 function pipespan(args: readonly string[], env: Record<string, string>) {
-  return spawnSync(process.execPath, [main, ...args], { env, encoding: 'utf8' })
+  return spawnSync(process.execPath, [shipped, ...args], {
+    env: { ...env, NODE_COMPILE_CACHE: compiled },
+    encoding: 'utf8',
+  })
 }
 
 function traceparentOf(env: Record<string, string>, options: TraceparentOptions = {}): string {

@@ -6,6 +6,7 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { demo, type DemoOptions } from '../../src/cli/demo.ts'
+import { shipped } from '../shipped.ts'
 
 const usual = tmpdir()
 let folder: string
@@ -23,7 +24,7 @@ afterEach(() => {
 function start(options: DemoOptions, env: NodeJS.ProcessEnv = {}) {
   const stdout = new PassThrough()
   const stderr = new PassThrough()
-  const code = demo(options, { stdout, stderr, env: { ...process.env, ...env } })
+  const code = demo({ main: shipped, ...options }, { stdout, stderr, env: { ...process.env, ...env } })
   const ended = code.finally(() => {
     stdout.end()
     stderr.end()

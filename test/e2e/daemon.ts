@@ -9,15 +9,12 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { runProgram } from '../../src/cli/program.ts'
+import { compiled, shipped } from '../shipped.ts'
 
 const root = path.join(import.meta.dirname, '..', '..')
-/** What ships: it starts with half of the processor time that the sources take. */
-const shipped = path.join(root, 'dist', 'main.js')
 const sources = path.join(root, 'src', 'main.ts')
 /** What is loaded before the program and watches packages, or tells files by their names: a bundle has neither. */
 const watchesSources = /\/(kill-switch-postgres|starving)\.ts$/
-/** Compiled once for all processes of all tests: the value of NODE_COMPILE_CACHE. */
-export const compiled = path.join(root, 'node_modules', '.cache', 'tests-compiled')
 
 export interface LogLine {
   readonly level: number
