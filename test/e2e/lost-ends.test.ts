@@ -72,6 +72,6 @@ describe('webhooks of ends that are lost', () => {
       expect(api.asked.some(({ path }) => path === '/projects/333/pipelines')).toBe(false)
       expect((await daemon.stop()).code).toBe(0)
     },
-    90_000,
+    300_000,
   )
 })

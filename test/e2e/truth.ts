@@ -25,6 +25,14 @@ function isLastEnd({ attributes, end }: ReceivedSpan, { status, finishedAt }: Pi
   return attributes['pipeline.status'] === status && end >= cut(finishedAt ?? 0)
 }
 
+function isLastRun({ attributes, start, end }: ReceivedSpan, job: PipelineTruth['jobs'][number]): boolean {
+  return (
+    attributes['job.status'] === job.status &&
+    (job.startedAt === undefined || start === cut(job.startedAt)) &&
+    (job.startedAt === undefined || job.finishedAt === undefined || end === cut(job.finishedAt))
+  )
+}
+
 /**
  * Everything that is wrong, one sentence each: every pipeline has one span for each attempt that was frozen, the last as
  * it ended; every job's last run has one span; no run of any job has two; nothing is there that never was.
@@ -69,12 +77,7 @@ function jobDifferences(truth: PipelineTruth, there: Arrived): string[] {
     const starts = ran.map(({ start }) => start)
     if (new Set(starts).size < starts.length) wrong.push(`${what}: one run of it has two spans`)
     if (ran.length > Math.max(1, job.runs)) wrong.push(`${what}: ran ${job.runs} times, has ${ran.length} spans`)
-    const last = own.filter(
-      ({ attributes, start, end }) =>
-        attributes['job.status'] === job.status &&
-        (job.startedAt === undefined || start === cut(job.startedAt)) &&
-        (job.startedAt === undefined || job.finishedAt === undefined || end === cut(job.finishedAt)),
-    )
+    const last = own.filter(span => isLastRun(span, job))
     if (last.length !== 1) {
       const shown = own.map(({ attributes }) => JSON.stringify(attributes['job.status'])).join(', ')
       wrong.push(`${what}: its end (${job.status}) has ${last.length} spans; there are: ${shown}`)
@@ -87,18 +90,26 @@ function isRun(status: unknown): boolean {
   return status === 'success' || status === 'failed'
 }
 
-/** For `OtlpReceiver.until`: the last end of every pipeline has come. Looks at each span once. */
+/**
+ * For `OtlpReceiver.until`: the last end of every pipeline and of each of its jobs has come. A job that was observed late comes by
+ * itself, after its pipeline: who stops the daemon before that leaves it in the store. Looks at each span once.
+ */
 export function complete(truths: readonly PipelineTruth[]): (spans: readonly ReceivedSpan[]) => boolean {
-  const missing = new Map(truths.filter(({ ends }) => ends.length > 0).map(truth => [truth.id, truth]))
+  const ended = truths.filter(({ ends }) => ends.length > 0)
+  const pipelines = new Map(ended.map(truth => [truth.id, truth]))
+  const jobs = new Map(ended.flatMap(truth => truth.jobs.map(job => [job.id, job])))
   let looked = 0
   return spans => {
     for (; looked < spans.length; looked += 1) {
       const span = spans[looked]
-      if (span?.kind !== 'server') continue
-      const id = Number(span.attributes['pipeline.id'])
-      const truth = missing.get(id)
-      if (truth !== undefined && isLastEnd(span, truth)) missing.delete(id)
+      if (span === undefined) continue
+      const pipelineId = Number(span.attributes['pipeline.id'])
+      const truth = pipelines.get(pipelineId)
+      if (span.kind === 'server' && truth !== undefined && isLastEnd(span, truth)) pipelines.delete(pipelineId)
+      const jobId = Number(span.attributes['job.id'])
+      const job = jobs.get(jobId)
+      if (span.kind === 'internal' && job !== undefined && isLastRun(span, job)) jobs.delete(jobId)
     }
-    return missing.size === 0
+    return pipelines.size === 0 && jobs.size === 0
   }
 }

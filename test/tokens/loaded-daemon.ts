@@ -13,7 +13,7 @@ import { complete, differences } from '../e2e/truth.ts'
 import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
 
 /** Waits for a condition; the error names it. */
-export async function until(holds: () => boolean | Promise<boolean>, what: string, timeout = 60_000): Promise<void> {
+export async function until(holds: () => boolean | Promise<boolean>, what: string, timeout = 180_000): Promise<void> {
   for (const end = Date.now() + timeout; !(await holds());) {
     if (Date.now() > end) throw new Error(`Not within ${timeout} ms: ${what}`)
     await sleep(10)
