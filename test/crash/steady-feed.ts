@@ -4,9 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import type { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
+import { isFull } from '../full.ts'
 import { webhookToken } from '../e2e/daemon.ts'
 
 const senders = 4
+/** Of each sender between two deliveries, ms. */
+const pause = isFull ? 1 : 10
 
 export class SteadyFeed {
   readonly acknowledged = new Set<number>()
@@ -26,7 +29,7 @@ export class SteadyFeed {
     while (this.#isOn) {
       const id = this.#next++
       while (!(await this.#post(id))) await sleep(20)
-      await sleep(1)
+      await sleep(pause)
     }
   }
 

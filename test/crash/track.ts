@@ -10,7 +10,7 @@ import { freePorts } from '../../src/demo/daemon-process.ts'
 import { generate } from '../../src/demo/platform/generate.ts'
 import { Daemon, webhookToken } from '../e2e/daemon.ts'
 import { complete, differences } from '../e2e/truth.ts'
-import { twice } from '../e2e/load.ts'
+import { isFull, twice } from '../e2e/load.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { arrivals, nameLife } from './arrivals.ts'
 import { nameOf, type Moment } from './points.ts'
@@ -48,6 +48,8 @@ const killSwitchOf = (storeUrl: string | undefined): string =>
 /** Ids of pipelines that the backend refuses begin here, far from the others'. */
 const firstRefused = 900_000_000
 const senders = 6
+/** Of each sender between two deliveries, ms. */
+const pause = isFull ? 5 : 20
 
 /** Lives and dies as told, then lives on, and holds what arrived against what happened. */
 export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
@@ -104,7 +106,7 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
           // Tells nothing of a pipeline, which only its body shows; nobody misses it.
           if (random.chance(0.1))
             await daemon?.post('{"object_kind":"note"}', { 'x-service-event': 'System Hook' }).catch(() => undefined)
-          await sleep(5)
+          await sleep(pause)
         }
       }),
     )
