@@ -24,6 +24,8 @@ export interface SnapshotOptions {
   readonly chunkBytes?: number | undefined
   /** The table of prices; without it nothing has a cost. */
   readonly rateOf?: RateOf | undefined
+  /** It was canceled when a newer pipeline of its ref existed. */
+  readonly superseded?: boolean | undefined
 }
 
 /** The snapshot of the run's next attempt with these jobs. */
@@ -43,7 +45,7 @@ export function snapshotAttempt(
   const start = startOf(run, views, attempt, finish)
   const taken = withSlack(jobSnapshots(run, jobs, views, attempt, finish, options))
   const pipelineSnapshot: PipelineSnapshot = {
-    ...portrait(run, start, finish, incomplete),
+    ...portrait(run, start, finish, incomplete, options),
     jobCount: views.length,
     computeMs: Math.round(views.reduce((sum, view) => sum + (computeSeconds(view) ?? 0), 0) * 1_000),
     ...(options.rateOf === undefined ? {} : { cost: taken.reduce((sum, { cost = 0 }) => sum + cost, 0) }),
@@ -74,7 +76,7 @@ export function snapshotSupplements(run: Run, jobs: readonly Job[], options: Sna
     const own = jobs.filter(job => homeOf(run, job) === attempt.attempt)
     if (own.length === 0) return attempt
     const pipeline: PipelineSnapshot = {
-      ...portrait(run, attempt.finish, attempt.finish, attempt.incomplete),
+      ...portrait(run, attempt.finish, attempt.finish, attempt.incomplete, options),
       jobCount: own.length,
     }
     const taken = jobSnapshots(run, own, own.map(viewJob), attempt.attempt, attempt.finish, options)
@@ -100,7 +102,13 @@ function startOf(run: Run, jobs: readonly JobView[], attempt: number, finish: Mi
   return created ?? earliest(jobs.flatMap(job => [job.createdAt, job.startedAt, job.finishedAt])) ?? finish
 }
 
-function portrait(run: Run, start: Millis, finish: Millis, incomplete: boolean): Omit<PipelineSnapshot, 'jobCount'> {
+function portrait(
+  run: Run,
+  start: Millis,
+  finish: Millis,
+  incomplete: boolean,
+  { superseded }: SnapshotOptions,
+): Omit<PipelineSnapshot, 'jobCount'> {
   const { record, times } = run.pipeline ?? { record: { facts: { status: 'unknown' } }, times: {} }
   return {
     facts: record.facts,
@@ -110,6 +118,7 @@ function portrait(run: Run, start: Millis, finish: Millis, incomplete: boolean):
     ...(isTerminal(record.facts.status) && times.finishedAt === finish ? { finishedAt: finish } : {}),
     incomplete,
     failures: decisiveFailures(run),
+    ...(superseded === true ? { superseded } : {}),
   }
 }
 

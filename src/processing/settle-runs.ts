@@ -1,7 +1,7 @@
-// Settles runs that are due: their snapshots and outbox entries are written in one transaction, and in one more for runs whose family
+// Settles runs that are due: their snapshots and outbox entries are written in one transaction, and in one more for runs beside which others
 // must be read first.
 import { maxGenerations, parentOf, type Ancestor } from '../model/family.ts'
-import type { Snapshotter, SnapshotStep, ParentKey } from './take-snapshots.ts'
+import type { OtherRuns, Snapshotter, SnapshotStep, ParentKey, Unread } from './take-snapshots.ts'
 import type { Millis } from '../model/instant.ts'
 import type { RunChange, Runs, RunWork, StoredRun } from '../store/ports/runs.ts'
 import type { RunKey } from '../model/observation.ts'
@@ -10,12 +10,15 @@ import type { RunKey } from '../model/observation.ts'
 export async function settleRuns(keys: readonly RunKey[], runs: Runs, snapshotter: Snapshotter): Promise<void> {
   const due = keys.map(key => new DueRun(key, undefined, snapshotter))
   await decideAll(due, runs, snapshotter)
-  // Most pipelines were not triggered by another one. Of those that were the family must be known first.
-  const children: DueRun[] = []
-  for (const { key, parent } of due) {
-    if (parent !== undefined) children.push(new DueRun(key, await chainOf(key, parent, runs), snapshotter))
+  // Most pipelines were not triggered by another one, and not canceled. Of those that were, other runs must be known first.
+  const rest: DueRun[] = []
+  for (const { key, unread } of due) {
+    if (unread === undefined) continue
+    const { parent, newer, projectId } = unread
+    const chain = parent === undefined ? [] : await chainOf(key, parent, runs)
+    rest.push(new DueRun(key, { chain, newer: newer ? await runs.newer(key, projectId) : [] }, snapshotter))
   }
-  if (children.length > 0) await decideAll(children, runs, snapshotter)
+  if (rest.length > 0) await decideAll(rest, runs, snapshotter)
 }
 
 /** Jobs of one transaction, at most; a single larger run still goes, alone. As many are in memory, and in what the database has not yet written back. */
@@ -32,23 +35,23 @@ async function decideAll(due: readonly DueRun[], runs: Runs, snapshotter: Snapsh
   }
 }
 
-/** One run that is due. `chain`: its ancestors as far as they are known; undefined while they were not read. */
+/** One run that is due. `others`: undefined while they were not read. */
 class DueRun {
   readonly key: RunKey
-  readonly #chain: readonly Ancestor[] | undefined
+  readonly #others: OtherRuns | undefined
   readonly #snapshotter: Snapshotter
   /** What was done; empty when no snapshot was due yet. */
   did: readonly SnapshotStep[] = []
-  /** Set when nothing was decided, because this run's family must be read first. */
-  parent: ParentKey | undefined
+  /** Set when nothing was decided, because other runs must be read first. */
+  unread: (Unread & { readonly projectId: number }) | undefined
   /** Those that were decided on. */
   jobs = 0
   /** Set when nothing was decided, because the transaction has enough jobs without it. */
   isLeft = false
 
-  constructor(key: RunKey, chain: readonly Ancestor[] | undefined, snapshotter: Snapshotter) {
+  constructor(key: RunKey, others: OtherRuns | undefined, snapshotter: Snapshotter) {
     this.key = key
-    this.#chain = chain
+    this.#others = others
     this.#snapshotter = snapshotter
   }
 
@@ -60,7 +63,7 @@ class DueRun {
   /** May be called again: a transaction that fails is tried anew. */
   #decide(known: StoredRun | undefined, now: Millis, jobsSoFar: () => number): RunChange | undefined {
     this.did = []
-    this.parent = undefined
+    this.unread = undefined
     this.jobs = 0
     this.isLeft = false
     if (known === undefined) return undefined
@@ -68,9 +71,9 @@ class DueRun {
     this.isLeft = before > 0 && before + known.run.jobs.size > mostJobs
     if (this.isLeft) return undefined
     this.jobs = known.run.jobs.size
-    const decision = this.#snapshotter.decide(known, this.#chain, now)
-    if ('parent' in decision) {
-      this.parent = decision.parent
+    const decision = this.#snapshotter.decide(known, this.#others, now)
+    if ('unread' in decision) {
+      this.unread = { ...decision.unread, projectId: known.run.project.facts.id }
       return undefined
     }
     this.did = decision.did

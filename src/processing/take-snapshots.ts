@@ -1,6 +1,7 @@
 // Takes snapshots of a run until nothing more is to be exported of it now, and says what to write. Pure but for its counters. The settle
 // loop calls it for runs that are due, the intake for those that are due as soon as they are merged.
 import { parentOf, traceContextOf, type Ancestor, type FamilyOptions } from '../model/family.ts'
+import { isSuperseded, mayBeSuperseded } from '../model/superseded.ts'
 import { plan, type SettleRules } from '../model/settle.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { Job } from '../model/job.ts'
@@ -8,7 +9,7 @@ import type { JobReadWish } from '../store/ports/job-reads.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PendingChunk, RunChange, RunTiming, RunWork, StoredRun } from '../store/ports/runs.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
-import type { Run, TraceContext } from '../model/run.ts'
+import type { Run, RunHead, TraceContext } from '../model/run.ts'
 import type { Selection } from './selection.ts'
 
 export interface SnapshotterOptions {
@@ -44,13 +45,26 @@ export type ParentKey = NonNullable<ReturnType<typeof parentOf>>
 
 export type Decision =
   | { readonly change: RunChange; readonly did: readonly SnapshotStep[] }
-  /** Nothing is decided: this run's family must be read first. */
-  | { readonly parent: ParentKey }
+  /** Nothing is decided: other runs must be read first. */
+  | { readonly unread: Unread }
+
+/** The run's family, where it has one; the newer pipelines of its project, where they matter. */
+export interface Unread {
+  readonly parent: ParentKey | undefined
+  readonly newer: boolean
+}
+
+/** Other runs as far as they are known. */
+export interface OtherRuns {
+  /** The run's ancestors. */
+  readonly chain: readonly Ancestor[]
+  readonly newer: readonly RunHead[]
+}
 
 export interface Snapshotter {
   readonly counters: Readonly<SnapshotCounters>
-  /** `chain`: the run's ancestors as far as they are known; undefined while they were not read. */
-  decide(known: StoredRun, chain: readonly Ancestor[] | undefined, now: Millis): Decision
+  /** `others`: undefined while they were not read. */
+  decide(known: StoredRun, others: OtherRuns | undefined, now: Millis): Decision
   /**
    * The same work, with the run's snapshot where the run is due at once and all of it is at hand: so a settle delay of 0 takes one
    * transaction. `did` is filled whenever the work is called.
@@ -62,11 +76,15 @@ export interface Snapshotter {
 
 export function createSnapshotter(options: SnapshotterOptions): Snapshotter {
   const counters: SnapshotCounters = { attempts: 0, supplements: 0, blocked: 0, stale: 0, excluded: 0 }
-  const decide: Snapshotter['decide'] = (known, chain, now) => {
-    const exported = known.run.attempts[0]?.trace
-    const parent = exported === undefined ? parentOf(known.run) : undefined
-    if (parent !== undefined && chain === undefined) return { parent }
-    return takeSnapshots(known, exported ?? traceContextOf(known.run, chain ?? [], options.family), now, options)
+  const decide: Snapshotter['decide'] = (known, others, now) => {
+    const { run } = known
+    const exported = run.attempts[0]?.trace
+    const parent = exported === undefined ? parentOf(run) : undefined
+    const newer = mayBeSuperseded(run)
+    if (others === undefined && (parent !== undefined || newer)) return { unread: { parent, newer } }
+    const { chain, newer: newerRuns } = others ?? { chain: [], newer: [] }
+    const rules = { ...options.rules, superseded: newer && isSuperseded(run, newerRuns) }
+    return takeSnapshots(known, exported ?? traceContextOf(run, chain, options.family), now, { ...options, rules })
   }
   return {
     counters,
@@ -79,7 +97,7 @@ export function createSnapshotter(options: SnapshotterOptions): Snapshotter {
         const isWhole = known === undefined || work.jobs === 'all'
         if (merged === undefined || !isWhole || (merged.timing.dueAt ?? Infinity) > now) return merged
         const decision = decide({ run: merged.run, timing: merged.timing, firstSeenBy: {} }, undefined, now)
-        if ('parent' in decision) return merged
+        if ('unread' in decision) return merged
         did.push(...decision.did)
         const jobs = new Map([...merged.jobs, ...decision.change.jobs].map(job => [job.id, job]))
         return { ...merged, ...decision.change, jobs: [...jobs.values()] }

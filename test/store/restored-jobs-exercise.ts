@@ -79,7 +79,7 @@ function works(pipelineId: number, { observations, frozen, isWanted }: Step): Ru
   if (frozen === 'with it') return heard.map(work => by.atOnce(work, []))
   if (frozen === 'not') return heard
   const decide: RunWork['decide'] = known => {
-    const decision = known && by.decide(known, [], at(0) + 30 * day)
+    const decision = known && by.decide(known, { chain: [], newer: [] }, at(0) + 30 * day)
     return decision && 'change' in decision ? decision.change : undefined
   }
   return [...heard, { key: own, jobs: 'all', decide }]

@@ -88,6 +88,26 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
       expect(await sent()).toEqual([bad])
     })
 
+    it('calls a canceled pipeline superseded where a newer one of its ref existed, children left aside', async () => {
+      const canceled = (id: number, ref: string) =>
+        event('canceled', { finishedAt: at(60) }, [job(id * 10, 'build', 'canceled', { finished: 60 })], { ref }, id)
+      const newer = (id: number, ref: string, created: number, source = 'push') =>
+        event('running', { createdAt: at(created) }, [], { ref, source }, id)
+      const told = [
+        ...[canceled(6, 'topic'), newer(7, 'topic', 30)],
+        ...[canceled(8, 'late'), newer(9, 'late', 90)],
+        ...[canceled(10, 'parent'), newer(11, 'parent', 10, 'parent_pipeline')],
+        ...[canceled(12, 'alone'), newer(13, 'other', 30)],
+      ]
+      await store.runs.transact(mergeWork(told, 'webhook', rules))
+      here.move(rules.settle)
+      await settlerOn().drain()
+      const { items } = await store.outbox.lease(lane, 100, minute)
+      const superseded = items.flatMap(({ chunk: { key, pipeline } }) => (pipeline.superseded ? [key.pipelineId] : []))
+      expect(items).toHaveLength(due.length + 4)
+      expect(superseded).toEqual([6])
+    })
+
     it('takes what befalls all of them for the trouble of the store, and tries all of them again', async () => {
       const settler = settlerOn()
       here.move(rules.settle)

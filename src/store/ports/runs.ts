@@ -96,5 +96,7 @@ export interface Runs {
   get(key: RunKey): Promise<StoredRun | undefined>
   /** The run without its jobs, and one job of it: what a child needs to know of its parent. */
   ancestor(key: RunKey, jobId: number | undefined): Promise<{ head: RunHead; trigger?: Job | undefined } | undefined>
+  /** Pipelines of the project that come after this one, among the next thousand of its instance, the oldest first. */
+  newer(key: RunKey, projectId: number): Promise<readonly RunHead[]>
   count(): Promise<{ runs: number; onlyJobs: number; open: number }>
 }

@@ -1,5 +1,5 @@
 // Single runs as the other rooms read them: with all their jobs, or with one.
-import { hasSnapshot, headOf, jobsOf, known, revived, storedRun } from './run-rows.ts'
+import { hasSnapshot, headOf, jobsOf, keyOf, known, revived, storedRun } from './run-rows.ts'
 import { number, record, type Row } from './columns.ts'
 import { revive } from '../../model/tombstone.ts'
 import { selectTombstone, tombstoneOf } from './tombstone-text.ts'
@@ -16,6 +16,13 @@ const selectJobs = 'SELECT * FROM jobs WHERE run_id = ?1 AND job_id >= ?2 AND jo
 const selectChunks =
   'SELECT id, content FROM chunks WHERE run_id = ?1 AND first_job <= ?3 AND last_job >= ?2 ORDER BY id'
 
+/** Bounded by the pipelines of the instance: a quiet project may have none for weeks. */
+const selectNewer = `
+  SELECT r.* FROM runs r
+  JOIN (SELECT id, project_id FROM runs WHERE instance = ?1 AND pipeline_id > ?2 ORDER BY pipeline_id LIMIT 1000) AS n
+    ON n.id = r.id
+  WHERE n.project_id = ?3 ORDER BY r.pipeline_id`
+
 const countRuns = `
   SELECT count(*) AS runs, count(*) FILTER (WHERE pipeline IS NULL) AS only_jobs,
          count(*) FILTER (WHERE due_at IS NOT NULL) AS open FROM runs`
@@ -23,7 +30,7 @@ const countRuns = `
 const id = number('id')
 const counts = record({ runs: number('runs'), onlyJobs: number('only_jobs'), open: number('open') })
 
-export function runReads(sql: Statements): Pick<Runs, 'get' | 'ancestor' | 'count'> {
+export function runReads(sql: Statements): Pick<Runs, 'get' | 'ancestor' | 'newer' | 'count'> {
   async function find(key: RunKey): Promise<{ readonly run?: Row | undefined; readonly tombstone?: Row | undefined }> {
     const values = [key.instance, key.pipelineId]
     const [run] = await sql.all(selectRun, values)
@@ -62,6 +69,10 @@ export function runReads(sql: Statements): Pick<Runs, 'get' | 'ancestor' | 'coun
         const { jobs: all, ...head } = revive(tombstoneOf(tombstone))
         return { head, trigger: all.get(trigger ?? 0) }
       })
+    },
+    newer: async (key, projectId) => {
+      const rows = await sql.all(selectNewer, [key.instance, key.pipelineId, projectId])
+      return rows.flatMap(row => known(sql.damaged, keyOf(row), () => headOf(row)) ?? [])
     },
     count: async () => {
       const [row = {}] = await sql.all(countRuns)

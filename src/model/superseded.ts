@@ -1,0 +1,24 @@
+// Which canceled pipelines a newer one of their ref has made superfluous. Pure.
+import type { Run, RunHead } from './run.ts'
+
+/** True where it matters: a job was canceled of which there is no snapshot yet. */
+export function mayBeSuperseded({ pipeline, jobs }: Run): boolean {
+  if (pipeline?.record.facts.ref === undefined) return false
+  for (const { record, snapshot } of jobs.values()) {
+    if (record.facts.status === 'canceled' && snapshot === undefined) return true
+  }
+  return false
+}
+
+/**
+ * `newer`: pipelines of its project with greater ids. One of the same ref must have existed when this one ended; a child of another pipeline has
+ * its ref too, and is no newer pipeline of it.
+ */
+export function isSuperseded({ pipeline }: RunHead, newer: readonly RunHead[]): boolean {
+  const end = pipeline?.times.finishedAt ?? Infinity
+  return newer.some(({ pipeline: other }) => {
+    const { ref, source } = other?.record.facts ?? {}
+    const isOfRef = ref !== undefined && ref === pipeline?.record.facts.ref
+    return isOfRef && source !== 'parent_pipeline' && (other?.times.createdAt ?? Infinity) <= end
+  })
+}
