@@ -1,7 +1,7 @@
 // Metrics and logs from end to end: totals that restarts and replicas leave exact, a backend that takes no metrics, a real
 // Prometheus, and the daemon's own telemetry.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -53,6 +53,59 @@ describe('the three signals', () => {
       all.map(({ traceId, spanId }) => `${traceId} ${spanId}`).sort()
     expect(idsOf(receiver.logs)).toEqual(idsOf(receiver.spans))
     expect(receiver.logs.every(({ flags }) => flags === 1)).toBe(true)
+  })
+
+  it('have what costs nothing to know: times, costs and the critical path, and exemplars that lead to the trace', async () => {
+    const receiver = await startReceiver()
+    const file = path.join(temporaryFolder(), 'pipespan.yaml')
+    const rules = [
+      '  - { name: gpu, match: { tags: [gpu] }, per_minute: 0.5, factor: 2 }',
+      '  - { name: rest, per_minute: 0.1 }',
+    ]
+    writeFileSync(file, ['costs:', '  unit: EUR', '  rules:', ...rules, ''].join('\n'))
+    const daemon = await Daemon.start({
+      ...everything,
+      PIPESPAN_CONFIG: file,
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    })
+    const body = JSON.parse(readFileSync('test/fixtures/webhooks/pipeline-merge-request.json', 'utf8')) as object
+    const ran = (id: number, from: number, to: number, tags: readonly string[]) => ({
+      ...{ id, name: `job ${id}`, stage: 'test', status: 'success', duration: to - from, queued_duration: 2 },
+      started_at: `2025-03-11 10:12:${from} UTC`,
+      finished_at: `2025-03-11 10:12:${to} UTC`,
+      runner: { id: 1, runner_type: 'instance_type', tags },
+    })
+    const builds = [ran(1, 10, 40, ['gpu']), ran(2, 10, 25, ['linux']), ran(3, 42, 57, ['linux'])]
+    const timestamp = '2025-03-11T10:11:02Z'
+    expect((await daemon.post(JSON.stringify({ ...body, builds, commit: { timestamp } }), event)).status).toBe(202)
+    const cost = () => receiver.metrics.filter(({ name }) => name === 'platform.cicd.compute.cost')
+    await receiver.until(spans => spans.length === 4 && cost().length > 0)
+
+    const spanOf = (name: string) => receiver.spans.find(span => span.name === name)!
+    const pipeline = receiver.spans.find(({ parentSpanId }) => parentSpanId === undefined)!
+    // Half a minute at 0.5, twice, and twice a quarter of a minute at 0.1.
+    expect(pipeline.attributes).toMatchObject({
+      'platform.cicd.pipeline.run.feedback_time': 119_000,
+      'platform.cicd.pipeline.run.compute_time': 60_000,
+      'platform.cicd.pipeline.run.cost': 0.5 + 0.025 + 0.025,
+      'platform.cicd.pipeline.user.kind': 'human',
+    })
+    expect(spanOf('job: job 1').attributes).toMatchObject({
+      'platform.cicd.pipeline.task.run.critical': true,
+      'platform.cicd.pipeline.task.run.slack': 0,
+      'platform.cicd.pipeline.task.run.cost': 0.5,
+    })
+    expect(spanOf('job: job 2').attributes).toMatchObject({
+      'platform.cicd.pipeline.task.run.critical': false,
+      'platform.cicd.pipeline.task.run.slack': 15_000,
+    })
+    expect(cost()[0]!.unit).toBe('EUR')
+    const leads = cost()[0]!.points.map(point => 'exemplars' in point && point.exemplars[0])
+    expect(leads).toMatchObject([
+      { traceId: pipeline.traceId, spanId: pipeline.spanId },
+      { traceId: pipeline.traceId, spanId: pipeline.spanId },
+    ])
+    expect(newest(receiver, 'platform.cicd.compute.time')).toBe(60)
   })
 
   it('are delta where that is wanted: one set of points for each pipeline, at its own time', async () => {

@@ -36,6 +36,15 @@ describe('a pipeline heard by webhook', () => {
     expect(asked(world)).toEqual(jobsAndBridges.slice(0, 1))
   })
 
+  it('that failed without any job is asked why, which is one request more', async () => {
+    await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
+    begin(world, 'refused')
+    await world.pass(hour)
+    expect(asked(world)).toEqual([...jobsAndBridges, '/projects/:id/pipelines/:id'])
+    const [part] = await world.sent()
+    expect(part?.pipeline.facts.yamlErrors).toBe('jobs:unit tests config contains unknown keys: scrpt')
+  })
+
   it('is exported with the settle delay after its end, not later for having been asked about', async () => {
     await using world = await openPolledWorld({ hook: () => true })
     const pipeline = begin(world, 'branch')

@@ -219,7 +219,8 @@ export class Lifecycle {
   /** Takes over the status that the jobs make; reports it; lets a waiting bridge and waiting people act. */
   #follow(pipeline: SimPipeline): void {
     const { now } = this.timeline
-    const status = compositeStatus(latestJobs(pipeline))
+    const refused = pipeline.plan.yamlErrors !== undefined
+    const status = refused ? 'failed' : compositeStatus(latestJobs(pipeline))
     if (status === pipeline.status) return
     pipeline.status = status
     pipeline.updatedAt = now

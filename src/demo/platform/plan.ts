@@ -41,6 +41,8 @@ export interface PipelinePlan {
   /** In order. */
   readonly stages: readonly string[]
   readonly jobs: readonly JobPlan[]
+  /** Why its configuration is refused: then it has no jobs. */
+  readonly yamlErrors?: string | undefined
   readonly acts?: readonly Act[] | undefined
   readonly variables?: readonly { readonly key: string; readonly value: string }[] | undefined
 }

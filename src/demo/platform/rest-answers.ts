@@ -45,7 +45,7 @@ export function restPipeline(pipeline: SimPipeline, instance: string): object {
     ...restItem(pipeline, instance),
     before_sha: beforeSha,
     tag: plan.tag ?? false,
-    yaml_errors: null,
+    yaml_errors: plan.yamlErrors ?? null,
     user: restUser(user, instance),
     started_at: iso(startedAt),
     finished_at: iso(finishedAt),

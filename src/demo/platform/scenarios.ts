@@ -145,6 +145,14 @@ export const scenarios = {
     ],
   }),
 
+  /** A mistake in its configuration: it fails before it has any job. */
+  refused: random => ({
+    ...pushed(random, projects.storefront),
+    ref: branchName(random),
+    jobs: [],
+    yamlErrors: 'jobs:unit tests config contains unknown keys: scrpt',
+  }),
+
   /** The smallest: for loads, where only the number counts. */
   small: random => ({
     ...pushed(random, projects.storefront),
