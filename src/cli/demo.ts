@@ -14,6 +14,7 @@ import { TraceBook } from '../demo/trace-book.ts'
 import { waterfall } from '../terminal/waterfall.ts'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { statusOfSpan, type WaterfallSpan } from '../terminal/waterfall-span.ts'
+import type { ReceivedLogRecord } from '../demo/otlp-logs.ts'
 
 export interface DemoOptions {
   /** Ends after the first ten pipelines. */
@@ -100,7 +101,7 @@ async function play(
     // Nothing of a demo stays behind.
     NODE_DISABLE_COMPILE_CACHE: '1',
     PIPESPAN_LOG_FORMAT: 'pretty',
-    SERVICE_OBSERVABILITY_EXPORT: 'traces',
+    SERVICE_OBSERVABILITY_EXPORT: 'traces,logs',
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
   }
   const daemon = new DaemonProcess({ main: options.main ?? ownMain(), args: ['serve'], env })
@@ -122,7 +123,10 @@ async function play(
   const told = new ToldEnds()
   const draw = drawer(options, terminal, told)
   const book = new TraceBook()
-  receiver.on('received', ({ spans }) => book.add(spans).forEach(draw))
+  receiver.on('received', ({ spans, logs }) => {
+    book.add(spans).forEach(draw)
+    for (const line of logs.flatMap(eventLine)) print(terminal, line)
+  })
   const platform = new LivePlatform({
     url: webhooks,
     token,
@@ -132,6 +136,7 @@ async function play(
     state,
     instance: api.url,
     loss,
+    events: true,
     onSent: (delivery, outcome) => told.heard(delivery, outcome),
     ...(once ? { pipelines: startedOnce } : {}),
   })
@@ -156,6 +161,13 @@ async function play(
   const missing = platform.truth().flatMap(({ id, status }) => (book.statuses.get(id) === status ? [] : [id]))
   const said = `Pipelines ${missing.join(', ')} have not arrived; ${sent - accepted} webhooks were not accepted.`
   return mourn(said, daemon, terminal)
+}
+
+/** One line for an event around pipelines; nothing for a record of a pipeline or a job. */
+function eventLine({ eventName, body, resource }: ReceivedLogRecord): string[] {
+  if (eventName === '' || typeof body !== 'string') return []
+  const project = resource.attributes['service.name']
+  return [`${eventName}  ${body}${typeof project === 'string' ? `  (${project})` : ''}`]
 }
 
 /** Every pipeline of the platform has come to its end and arrived as it ended. */

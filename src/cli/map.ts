@@ -7,6 +7,7 @@ import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { snapshotAttempt } from '../model/snapshot.ts'
 import { observedRun, type Run } from '../model/run.ts'
 import { eventChunk, type EventChunk } from '../model/event.ts'
+import { createBlackening } from '../platform/job-log/blackening.ts'
 import { everyEvent } from '../platform/webhook/event-selection.ts'
 import { isTerminal } from '../model/status.ts'
 import { plainAttributes } from '../telemetry/otlp/attribute.ts'
@@ -52,7 +53,16 @@ export async function mapFile(
   }
   const profile = profiles[config.platform.profile]
   const { traceparent, platform } = config
-  const parsed = parseDelivery({ event, body }, { profile, traceparent, platformUrl: platform.url, events: everyEvent })
+  const parsed = parseDelivery(
+    { event, body },
+    {
+      profile,
+      traceparent,
+      platformUrl: platform.url,
+      events: everyEvent,
+      blacken: createBlackening(config.redact ?? []),
+    },
+  )
   if (parsed.outcome === 'unparseable') {
     complain(terminal, `${name}: ${parsed.reason}`)
     return exitCode.failed

@@ -39,6 +39,6 @@ export const jobOptions = {
 
 export const redact = setting(regularExpressions, {
   variable: 'PIPESPAN_REDACT',
-  says: 'Regular expressions of what is blacked out in everything read about the inside of jobs, besides the shapes of secrets that are known. A comma within brackets or after a backslash is part of one.',
+  says: 'Regular expressions of what is blacked out in everything read about the inside of jobs and in the texts of events, besides the shapes of secrets that are known. A comma within brackets or after a backslash is part of one.',
   example: 'ACME-[0-9a-f]{32}',
 })

@@ -8,6 +8,7 @@ import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
 import { Daemon, ProgramProcess, run, temporaryFolder, webhookToken } from './daemon.ts'
 import { complete, differences } from './truth.ts'
 import { makeLoad } from './load.ts'
+import type { Delivery } from '../../src/demo/platform/delivery.ts'
 
 const { version } = JSON.parse(readFileSync(path.join(import.meta.dirname, '..', '..', 'package.json'), 'utf8')) as {
   version: string
@@ -231,6 +232,6 @@ describe('the command line', () => {
   })
 })
 
-function pipelineHookOf(kind: 'pipeline' | 'job'): Record<string, string> {
+function pipelineHookOf(kind: Delivery['kind']): Record<string, string> {
   return { 'x-service-event': kind === 'pipeline' ? 'Pipeline Hook' : 'Job Hook', 'x-service-token': webhookToken }
 }

@@ -1,11 +1,11 @@
 // One webhook as the platform would send it: an event in bytes, and the headers around it.
 import { createHmac } from 'node:crypto'
-import { jobPayload, pipelinePayload, type PayloadOptions } from './payloads.ts'
+import { deploymentPayload, jobPayload, pipelinePayload, type PayloadOptions } from './payloads.ts'
 import type { News } from './lifecycle.ts'
 import type { Random } from './random.ts'
 
 export interface Delivery {
-  readonly kind: 'pipeline' | 'job'
+  readonly kind: 'pipeline' | 'job' | 'deployment'
   /** When it happened on the simulated platform, Unix ms. */
   readonly at: number
   readonly pipelineId: number
@@ -36,6 +36,26 @@ export function deliveryOf(news: News, options: PayloadOptions, random: Random):
   return { kind, at, pipelineId: pipeline.id, jobId: job?.id, key: random.uuid(), body: JSON.stringify(payload) }
 }
 
+/** The deployment's own event, where the news is of a job that deploys; nothing while it waits. */
+export function deploymentOf(
+  { at, pipeline, job }: News,
+  options: PayloadOptions,
+  random: Random,
+): Delivery | undefined {
+  const payload = job && deploymentPayload(job, pipeline, at, options)
+  if (payload === undefined) return undefined
+  return {
+    kind: 'deployment',
+    at,
+    pipelineId: pipeline.id,
+    jobId: job?.id,
+    key: random.uuid(),
+    body: JSON.stringify(payload),
+  }
+}
+
+const events = { pipeline: 'Pipeline Hook', job: 'Job Hook', deployment: 'Deployment Hook' } as const
+
 /** The headers of one send at `now`, real Unix ms: signatures are checked against the real time. */
 export function headersOf(
   { kind, key, body }: Delivery,
@@ -49,7 +69,7 @@ export function headersOf(
     'content-type': 'application/json',
     'user-agent': 'Brightwater/18.5',
     'idempotency-key': key,
-    [`${headerPrefix}Event`]: kind === 'pipeline' ? 'Pipeline Hook' : 'Job Hook',
+    [`${headerPrefix}Event`]: events[kind],
     [`${headerPrefix}Instance`]: instance,
     [`${headerPrefix}Webhook-UUID`]: random.uuid(),
     [`${headerPrefix}Event-UUID`]: random.uuid(),

@@ -1,6 +1,6 @@
 // The simulated platform in real time, compressed: new pipelines keep coming, and every change of one is sent as a webhook.
 import { systemClock } from '../../lib/clock.ts'
-import { deliveryOf } from './delivery.ts'
+import { deliveryOf, deploymentOf } from './delivery.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { Random } from './random.ts'
 import { allScenarios, scenarios, type ScenarioName } from './scenarios.ts'
@@ -28,6 +28,8 @@ export interface LiveOptions extends SendOptions {
   readonly state?: PlatformState | undefined
   /** See `PayloadOptions.newest`. Default true. */
   readonly newest?: boolean | undefined
+  /** Whether deployments are told by events of their own, too. Default false. */
+  readonly events?: boolean | undefined
   /** Pipelines that are remembered; older ones that are over are forgotten. Default 2,000. */
   readonly remembered?: number | undefined
 }
@@ -56,6 +58,8 @@ export class LivePlatform {
     this.#timeline = new Timeline(this.#start)
     const lifecycle = new Lifecycle(this.state, this.#timeline, random, news => {
       void this.sender.send(deliveryOf(news, payload, random))
+      const deployment = options.events === true ? deploymentOf(news, payload, random) : undefined
+      if (deployment !== undefined) void this.sender.send(deployment)
     })
     this.#arrivals(lifecycle, random, options)
     this.#running = this.#run()

@@ -173,6 +173,38 @@ function wireTask(job: SimJob): object {
   }
 }
 
+/** Undefined for a job that deploys nothing, and for one that has not begun. */
+export function deploymentPayload(
+  job: SimJob,
+  pipeline: SimPipeline,
+  at: number,
+  { instance }: PayloadOptions,
+): object | undefined {
+  const { environment } = job.plan
+  const isTold = ['running', 'success', 'failed', 'canceled'].includes(job.status)
+  if (environment === undefined || !isTold) return undefined
+  const { project, sha, user, commitMessage } = pipeline
+  const page = `${instance}/${project.path}`
+  return {
+    object_kind: 'deployment',
+    status: job.status,
+    status_changed_at: wireTime(at).replace('UTC', '+0000'),
+    deployment_id: job.id + 500_000,
+    deployable_id: job.id,
+    deployable_url: `${page}/-/jobs/${job.id}`,
+    environment: environment.name,
+    environment_tier: environment.tier,
+    environment_slug: environment.name.replaceAll('/', '-'),
+    environment_external_url: null,
+    project: wireProject(project, instance),
+    short_sha: sha.slice(0, 8),
+    user: wireUser(user),
+    user_url: `${instance}/${user.username}`,
+    commit_url: `${page}/-/commit/${sha}`,
+    commit_title: commitMessage.split('\n', 1)[0],
+  }
+}
+
 function wireEnvironment({ plan: { environment } }: SimJob): object | null {
   if (environment === undefined) return null
   return { name: environment.name, action: 'start', deployment_tier: environment.tier }

@@ -40,7 +40,7 @@ export class HookRecords {
     const shown = {
       id: this.#next,
       url: hook.url,
-      trigger: delivery.kind === 'pipeline' ? 'pipeline_hooks' : 'job_hooks',
+      trigger: `${delivery.kind}_hooks`,
       request_headers: headers,
       request_data: delivery.body.length > largestKept ? { oversize: true } : (JSON.parse(delivery.body) as unknown),
       response_headers: {},

@@ -68,6 +68,7 @@ export function oneLine(words: string): string {
     .slice(0, longestText)
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim()
+    .toWellFormed()
 }
 
 const readWhole: Read<number> = found =>

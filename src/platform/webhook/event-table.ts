@@ -45,7 +45,7 @@ export const eventTable: readonly EventRow[] = [
     attributes: [
       id('deployment.id', 'deployment_id'),
       value('deployment.status', 'string', 'status', '`succeeded` or `failed`, once it ended so', deploymentOutcome),
-      text('deployment.environment.name', 'environment'),
+      shown('deployment.environment.name', 'environment'),
       text('platform.deployment.environment.tier', 'environment_tier'),
       text('platform.deployment.status', 'status', "the platform's word"),
       value('vcs.ref.head.revision', 'string', 'commit_url|short_sha', 'whole where the platform says it', revisionOf),

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { eventFile, eventFiles, type EventFile } from '../../fixtures/event-files.ts'
 import { eventTable } from '../../../src/platform/webhook/event-table.ts'
+import { createBlackening } from '../../../src/platform/job-log/blackening.ts'
 import { everyEvent, noEvent, selectEvents } from '../../../src/platform/webhook/event-selection.ts'
 import { parseDelivery, type ParseOptions } from '../../../src/platform/webhook/parse-delivery.ts'
 import { profiles } from '../../../src/platform/profile.ts'
@@ -135,6 +136,16 @@ describe('what is read of odd payloads', () => {
       reason: expect.stringContaining('no usable project.id or project_id, object_attributes.id.') as string,
     })
     expect(JSON.stringify(parsed)).not.toContain('secret-word')
+  })
+
+  it('blacks out secrets and addresses in texts, and what the operator names', () => {
+    const title = 'Tell ada@example.com: glpat-abcdefghijklmnopqrst opens ACME-77'
+    const { event, text } = eventFile('change')
+    const body = text.replace(/"title": "Ask[^"]*"/, `"title": "${title}"`)
+    const blacken = createBlackening([/ACME-\d+/g])
+    expect(read({ event, text: body }, { blacken }).attributes['vcs.change.title']).toBe(
+      'Tell [REDACTED]: [REDACTED] opens [REDACTED]',
+    )
   })
 
   it('takes the instance that the payload bears out', () => {
