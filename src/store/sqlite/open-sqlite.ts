@@ -172,8 +172,8 @@ function rooms(
   const listings = sqliteListings(db, recent)
   const trends = sqliteTrendTaking(db, recent)
   const store = {
-    // Some milliseconds, so that everything else on the thread has its turn; larger ones were tried, and are no faster.
-    runsPerTransaction: 16,
+    // Some milliseconds, so that everything else on the thread has its turn (decision 37).
+    runsPerTransaction: 32,
     runs: sqliteRuns({ waiting, recent, listings }),
     outbox: sqliteOutbox(db, recent),
     enrichment: enrichmentQueue(sql),
