@@ -27,12 +27,12 @@ export const maintenanceLease = 'maintenance'
 const every = 600_000
 /** A replica that dies is replaced within `leaseMs`. */
 const lease = { leaseMs: 30_000, renewMs: 10_000 }
-/** Rows of one transaction, and how long others have the store to themselves after it, ms. */
+/** Rows of one transaction, and the pause after it, in which others use the store, ms. */
 const step = { rows: 50, pause: 5 }
 
 /**
- * Nearly full, a store gives up what was delivered before its retention: better than to refuse what is new. Shares of the
- * limit, and how long ago it must have been delivered at least while anything new is still taken, ms.
+ * A store that is nearly full removes delivered runs before the end of their retention, as otherwise it would have to refuse what is
+ * new. `from` this share of its limit on, until `to` that share; not what was delivered in the last `spared` ms, while there is room.
  */
 const pressure = { from: 0.9, to: 0.8, spared: 600_000 }
 

@@ -11,9 +11,9 @@ const second = 1_000
 const hour = 3_600 * second
 const day = 24 * hour
 
-/** A lease of exports or deliveries, or of who alone may do a thing: two time-outs and some, ms. */
+/** The longest lease of exports, of deliveries, or of what one replica alone does, with a margin, ms. */
 const longestLease = 2 * hour
-/** The platform is asked again an hour later at the latest, ms; about what has gone silent after a week. */
+/** The platform is asked again an hour later at the latest, about a silent run after a week; with a margin, ms. */
 const longestUnasked = { usual: 2 * hour, silent: 8 * day }
 /** Leases that are for good are further ahead than any clock was. */
 const forGood = 50 * 365 * day

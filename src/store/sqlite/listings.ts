@@ -1,5 +1,5 @@
-// Lists of runs on SQLite follow the runs when somebody looks at them, or for many runs at once: a list has an index for each way
-// to look at it, and one run alone changes a page of each.
+// The lists of runs on SQLite are brought up to date when somebody looks at them, or for many runs at once: they have an index for
+// each filter, and one run written by itself would change a page of each index.
 //
 // Which runs are to be listed is written with them. What they are listed as is remembered, and read again where it is not.
 import { number, record, type Row } from '../sql/columns.ts'

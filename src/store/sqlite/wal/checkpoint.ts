@@ -1,5 +1,5 @@
 // Which deliveries of the write-ahead log (WAL) are processed: all up to one, and some beyond it, as they are not processed in their order.
-// Pure; the row that keeps it is written in the transaction that takes the deliveries in.
+// Pure; its row is written in the transaction that takes the deliveries in.
 import type { Position } from './positions.ts'
 
 /** Deliveries one after the other, most often a single one. */

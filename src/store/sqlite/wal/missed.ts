@@ -5,20 +5,20 @@ import type { WalPositions, Position } from './positions.ts'
 export interface Missed {
   /** The end of the WAL when they were first missed: what was accepted later is not among them. */
   readonly end: Position
-  /** The writer's looks since then are counted from here. */
+  /** How often the writer had looked at its files (`WalPositions.looks`) when they were first missed. */
   readonly looks: number
-  /** Its looks when the last reading began that did not find them. */
+  /** How often it had looked when the last reading began that did not find them. */
   readonly read: number
 }
 
 export interface Reading {
-  /** The writer's looks when it began. */
+  /** How often the writer had looked at its files when this reading began. */
   readonly looks: number
-  /** What it does not find either is gone. */
+  /** The writer has had time to put back what it can: what this reading does not find is gone. */
   readonly isLast: boolean
 }
 
-/** A look may be under way when something is first missed: the one after it has begun since. */
+/** The look that is under way when something is first missed may be past its file already; the one after it is not. */
 const looksNeeded = 2
 
 /** Undefined where nothing can have changed since they were last missed. */
@@ -28,7 +28,7 @@ export function beginReading({ looks }: WalPositions, missed: Missed | undefined
 }
 
 export function missedBy({ looks: read }: Reading, before: Missed | undefined, positions: WalPositions): Missed {
-  // The end before the looks: they are to come after all that it has.
+  // The end is read first: a look that is counted after it has seen all files up to that end.
   const { end, looks } = before ?? { end: positions.end, looks: positions.looks }
   return { end, looks, read }
 }

@@ -1,9 +1,9 @@
 // Bytes of a file of the write-ahead log (WAL), also of one that the disk gives back only in part.
 import { readSync } from 'node:fs'
 
-/** As the file system has them: what cannot be read of one is not read together with what can be. */
+/** The usual block of a file system, bytes. Each is read by itself, so that one that is damaged does not take its neighbours with it. */
 const block = 4_096
-/** So many blocks one after the other are tried: a disk may take seconds for each. */
+/** After so many damaged blocks in a row the rest is given up: a disk may take seconds for each. */
 const patience = 16
 
 /** At most so many bytes from there on. What the disk does not give back is zeros, which are no record. */
@@ -28,7 +28,7 @@ export function readBytes(descriptor: number, from: number, length: number): Buf
   return bytes
 }
 
-/** Tried again it would be the same; anything else (no descriptors left, no right to read) may pass. */
+/** True where another try would end the same; any other error (no descriptors left, no right to read) may pass. */
 function isOfTheDisk(error: unknown): boolean {
   return error instanceof Error && 'code' in error && damage.includes(String(error.code))
 }

@@ -17,7 +17,7 @@ export interface Segment {
   readonly salt: number
 }
 
-/** A third number is that of a file whose name was taken. */
+/** Its first delivery and its salt, such as `0000000000000001-5f3a9c01.wal`; a third number where that name was taken. */
 const named = /^(\d{16})-([0-9a-f]{8})(?:-\d+)?\.wal$/
 
 /** The folder of the store in this file. */
