@@ -99,6 +99,7 @@ function partsOf({ views, runs: all, outbox: exports, inbox, repositories, count
           resource: plainAttributes(resourceAttributesOf(chunk, settings)),
         })),
       ),
+    failureDomain: () => 'unknown',
     setup: () => ({ webhooks: '', hasPlatformToken: false, hasWebhookSecret: true, destinations: [] }),
     onRetried: () => undefined,
   }

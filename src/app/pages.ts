@@ -2,6 +2,7 @@
 import picomatch from 'picomatch'
 import { createPages } from '../pages/routes.ts'
 import { fingerprintOf } from '../tokens/fingerprint.ts'
+import { meaningOf } from '../telemetry/mapping/failure-reasons.ts'
 import { jobSpanId } from '../telemetry/otlp/ids.ts'
 import { refusals } from '../ingress/webhook-refusals.ts'
 import { signals } from '../config/otlp-options.ts'
@@ -54,6 +55,8 @@ export function pagesOf({ config, store, clock, log }: Context, shown: Shown, gu
     settings: {
       adminToken: () => config.admin.token.current(),
       traceLink: config.traceLink,
+      costUnit: config.costs.unit,
+      jobSections: config.job.sections,
       isHidden: hiddenPaths(config),
     },
     parts: {
@@ -67,6 +70,7 @@ export function pagesOf({ config, store, clock, log }: Context, shown: Shown, gu
           platformError: platform?.error(),
         }),
       exported: chunks => chunks.flatMap(chunk => spansOf(chunk, settings)),
+      failureDomain: reason => meaningOf(reason ?? '').domain,
       setup: () => setupOf(config, shown, enforcement?.()),
       onRetried: () => exporter.wake(),
       now: () => clock.now(),

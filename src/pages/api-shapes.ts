@@ -183,6 +183,57 @@ export const pipelineDetail = z.object({
   traceUrl: z.string().optional(),
 })
 
+const section = z.object({
+  ordinal: z.number(),
+  parent: z.number().optional().describe('The ordinal of the section around it.'),
+  name: z.string(),
+  title: z.string().optional(),
+  kind: z.enum(['runner', 'script', 'custom']),
+  clock: z.enum(['line', 'marker']),
+  start: millis,
+  end: millis,
+  clockShift: ms.optional(),
+  failed: z.literal(true).optional(),
+})
+
+export const jobDetail = z.object({
+  pipeline: pipeline.omit({ jobs: true, failures: true }),
+  job,
+  about: z.object({
+    failureDomain: z.enum(['user', 'platform', 'unknown']).optional().describe('Who can mend its failure.'),
+    startedBy: z.string().optional(),
+    runnerType: z.string().optional(),
+    tags: z.array(z.string()).optional(),
+    environment: z.string().optional(),
+    coverage: z.number().optional().describe('Percent.'),
+    cost: z.object({ amount: z.number(), unit: z.string(), rate: z.string().optional() }).optional(),
+    critical: z.boolean().optional(),
+    slackMs: ms.optional(),
+  }),
+  sections: z
+    .object({
+      start: millis,
+      end: millis,
+      sections: z.array(section),
+      left: z.number().describe('At least so many more.'),
+    })
+    .optional(),
+  usual: z.object({
+    days: z.number(),
+    runs: z.number(),
+    failed: z.number(),
+    p50: ms.optional(),
+    p95: ms.optional(),
+    queueP50: ms.optional(),
+    queueP95: ms.optional(),
+  }),
+  history: z.object({
+    runs: z.array(z.object({ pipelineId: z.number(), ref: z.string().optional(), sha: z.string().optional(), job })),
+    pipelines: z.number().describe('In so many of the newest pipelines of its project they were looked for.'),
+  }),
+  spans: z.array(span),
+})
+
 const line = z.object({
   projectId: z.number(),
   project: z.string(),

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { exportsView, perform } from './exports.ts'
 import { cursorPattern, filterNames, instantPattern, pipelineList } from './pipelines.ts'
+import { jobDetail } from './job-detail.ts'
 import { overviewOf } from './overview.ts'
 import { pipelineDetail } from './pipeline-detail.ts'
 import { sourcesView } from './sources.ts'
@@ -52,7 +53,10 @@ const trendQuery = z.object({
 })
 const chosen = z.object({ ids: z.union([z.array(z.number().int().positive()).min(1), z.literal('all')]) })
 
-export function apiRoutes(parts: PagesSources, settings: Pick<PagesSettings, 'traceLink'>): readonly ApiRoute[] {
+export function apiRoutes(
+  parts: PagesSources,
+  settings: Pick<PagesSettings, 'traceLink' | 'costUnit'>,
+): readonly ApiRoute[] {
   const changed = async (verb: 'retry' | 'drop', body: unknown): Promise<unknown> => {
     const { ids } = chosen.parse(body)
     return { count: await perform(parts, { verb, which: ids }) }
@@ -87,6 +91,21 @@ export function apiRoutes(parts: PagesSources, settings: Pick<PagesSettings, 'tr
         pipelineDetail(parts, settings, {
           projectId: params.projectId as number,
           pipelineId: params.pipelineId as number,
+          instance: query.instance as string | undefined,
+        }),
+    },
+    {
+      method: 'GET',
+      path: '/pipelines/:projectId/:pipelineId/jobs/:jobId',
+      says: 'One job with its sections, how long it usually takes, its last runs and every span that was sent of it.',
+      params: z.object({ projectId: wholeNumber, pipelineId: wholeNumber, jobId: wholeNumber }),
+      query: z.object({ instance: z.string().optional() }),
+      answer: shapes.jobDetail,
+      handle: async ({ params, query }) =>
+        jobDetail(parts, settings, {
+          projectId: params.projectId as number,
+          pipelineId: params.pipelineId as number,
+          jobId: params.jobId as number,
           instance: query.instance as string | undefined,
         }),
     },

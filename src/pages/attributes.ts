@@ -1,25 +1,16 @@
-// What was exported of a pipeline, attribute by attribute: the pipeline's span, or the spans of one job.
-import { card, empty, type Reader } from './frame.ts'
-import { counted, duration } from './format.ts'
+// What was exported of a pipeline or of a job, attribute by attribute.
+import { card, empty } from './frame.ts'
+import { duration } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
-import { pipelineAddress } from './run-rows.ts'
 import type { ExportedSpan } from './ports.ts'
-import type { PipelineDetail } from './pipeline-detail.ts'
 
-export function attributeList({ spans, pipeline }: PipelineDetail, { base, query }: Reader): Html {
-  const chosen = Number(query.get('job'))
-  const isJob = Number.isSafeInteger(chosen) && chosen > 0
-  const shown = spans.filter(span => (isJob ? span.jobId === chosen : span.kind === 'pipeline'))
-  const here = pipelineAddress(base, pipeline)
-  const name = isJob ? (pipeline.jobs.find(job => job.id === chosen)?.name ?? String(chosen)) : undefined
-  const none = isJob ? 'Nothing was exported of this job yet.' : 'Nothing was exported yet.'
+/** `none`: what is said where there is no span. */
+export function attributeCard(title: string, spans: readonly ExportedSpan[], none: string, aside?: Content): Html {
+  const [first] = spans
   return card(
-    name === undefined ? 'Exported attributes' : `Exported attributes of ${name}`,
-    html`${shown.length === 0 ? empty(none) : shown.map(spanAttributes)}${shown[0] !== undefined && resource(shown[0])}`,
-    {
-      id: 'attributes',
-      aside: isJob ? html`<a href="${here}#attributes">Of the pipeline</a>` : counted(spans.length, 'span'),
-    },
+    title,
+    html`${spans.length === 0 ? empty(none) : spans.map(spanAttributes)}${first !== undefined && resource(first)}`,
+    { id: 'attributes', aside },
   )
 }
 

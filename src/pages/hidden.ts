@@ -119,6 +119,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
         ),
       find: async (projectId, pipelineId, instance) => one(await views.find(projectId, pipelineId, instance)),
       children: async key => shown(await views.children(key)),
+      sections: async (...asked) => words.without(await views.sections(...asked)),
       outboxOf: async key => words.without(await views.outboxOf(key)),
       trends: {
         ...views.trends,

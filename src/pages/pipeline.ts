@@ -4,8 +4,8 @@ import { badge, wordOf } from './status.ts'
 import { card, empty, facts, table, type Page, type Reader } from './frame.ts'
 import { html, safeUrl, type Content, type Html } from './html.ts'
 import { membersOf } from './family.ts'
-import { pipelineAddress, pipelineTitle } from './run-rows.ts'
-import { attributeList, valueOf } from './attributes.ts'
+import { jobAddress, pipelineAddress, pipelineTitle } from './run-rows.ts'
+import { attributeCard, valueOf } from './attributes.ts'
 import { platformNow, spentMs, type JobCard, type RunCard } from './run-card.ts'
 import { waterfallOf, type Waterfall } from './waterfall-rows.ts'
 import { waterfallSvg } from './waterfall-svg.ts'
@@ -39,7 +39,9 @@ export function pipelinePage(detail: PipelineDetail, reader: Reader): Page {
             ? empty('No job is known yet.')
             : html`${waterfallSvg(waterfall, {
                 asked: pipeline.pipelineId,
-                href: row => `${pipelineAddress(base, row)}${row.kind === 'job' ? `?job=${row.id}#attributes` : ''}`,
+                says: 'Pipelines, stages and jobs over time; the table of jobs says the same',
+                href: row =>
+                  row.kind === 'job' ? jobAddress(base, row, row.id, reader) : pipelineAddress(base, row, reader),
               })}${legend}`,
           { aside: pathSummary(waterfall, pipeline, now) },
         )}
@@ -56,7 +58,12 @@ export function pipelinePage(detail: PipelineDetail, reader: Reader): Page {
         </div>
         <div><section id="origin" data-region>${card('Where it came from', origin(detail, now))}</section></div>
       </div>
-      ${attributeList(detail, reader)}
+      ${attributeCard(
+        'Exported attributes',
+        detail.spans.filter(({ kind }) => kind === 'pipeline'),
+        'Nothing was exported yet.',
+        counted(detail.spans.length, 'span'),
+      )}
     `,
   }
 }
@@ -135,7 +142,8 @@ function leftOut({ left }: Waterfall, isFamily: boolean): Content {
   ]
 }
 
-function jobsTable(pipeline: RunCard, here: string, { now, query }: Reader): Content {
+function jobsTable(pipeline: RunCard, here: string, reader: Reader): Content {
+  const { base, now, query } = reader
   const { jobs } = pipeline
   const there = platformNow(pipeline, now)
   if (jobs.length === 0) return empty('No job is known yet.')
@@ -149,7 +157,7 @@ function jobsTable(pipeline: RunCard, here: string, { now, query }: Reader): Con
     .map(job => [
       badge(job.status === 'failed' && job.allowFailure ? 'warning' : job.status, wordOf(job.status)),
       html`<span class="name"
-        ><a href="${here}?job=${job.id}#attributes">${job.name}</a>
+        ><a href="${jobAddress(base, pipeline, job.id, reader)}">${job.name}</a>
         ${job.retried && html`<span class="tag">retried</span>`}${job.kind === 'bridge' && html`<span class="tag">bridge</span>`}</span
       >`,
       html`<span class="word">${job.stage}</span>`,

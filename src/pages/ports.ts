@@ -22,12 +22,16 @@ export interface PagesSources {
   readonly flow: () => Flow
   /** What was sent for these chunks, span by span. */
   readonly exported: (chunks: readonly Chunk[]) => readonly ExportedSpan[]
+  /** Who can mend a failure of this reason: those whose pipeline it is, or those who run the platform and its runners. */
+  readonly failureDomain: (reason: string | undefined) => FailureDomain
   readonly setup: () => Setup
   /** Called when dead letters are pending again. */
   readonly onRetried: () => void
   readonly now: () => Millis
   readonly log: Log
 }
+
+export type FailureDomain = 'user' | 'platform' | 'unknown'
 
 /** How far discovery has come, and what it knows of the platform's hooks and API. */
 export type DiscoveryRepositories = ReadOnly<
@@ -41,6 +45,10 @@ export interface PagesSettings {
   readonly adminToken: () => Secret | undefined
   /** With `{traceId}`. */
   readonly traceLink?: string | undefined
+  /** The unit of prices. */
+  readonly costUnit?: string | undefined
+  /** Of which jobs the log is read for its sections; empty: of none. */
+  readonly jobSections?: readonly string[] | undefined
   /** True for a project that is not to be seen; undefined: all are shown. */
   readonly isHidden?: ((path: string) => boolean) | undefined
 }

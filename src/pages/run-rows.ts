@@ -6,12 +6,24 @@ import { html, type Content, type Html } from './html.ts'
 import { spentMs, stagesOf, statusOfStage, type RunCard } from './run-card.ts'
 import type { Reader } from './frame.ts'
 
-export function pipelineAddress(base: string, card: Pick<RunCard, 'projectId' | 'pipelineId'>): string {
-  return `${base}/pipelines/${card.projectId}/${card.pipelineId}`
+type PipelineIds = Pick<RunCard, 'projectId' | 'pipelineId'>
+
+/** `from`: whoever asked for one instance's page stays with that instance. */
+export function pipelineAddress(base: string, card: PipelineIds, from?: Pick<Reader, 'query'>): string {
+  return `${base}/pipelines/${card.projectId}/${card.pipelineId}${instanceOf(from)}`
+}
+
+export function jobAddress(base: string, card: PipelineIds, jobId: number, from?: Pick<Reader, 'query'>): string {
+  return `${pipelineAddress(base, card)}/jobs/${jobId}${instanceOf(from)}`
+}
+
+function instanceOf(from: Pick<Reader, 'query'> | undefined): string {
+  const instance = from?.query.get('instance') ?? undefined
+  return instance === undefined ? '' : `?${new URLSearchParams({ instance }).toString()}`
 }
 
 /** What a pipeline is called: its name, else the title of its commit, else its ref. */
-export function pipelineTitle(card: RunCard): string {
+export function pipelineTitle(card: Pick<RunCard, 'name' | 'commit' | 'ref' | 'pipelineId'>): string {
   const message = title(card.commit)
   return card.name ?? (message === '' ? undefined : message) ?? card.ref ?? `Pipeline ${card.pipelineId}`
 }

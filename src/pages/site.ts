@@ -1,6 +1,8 @@
 // The pages by their addresses: who asks for one gets it, whether by a request or over an open connection.
 import { confirmPage, actionOf, exportsPage, exportsView } from './exports.ts'
 import { deadLetterPage } from './dead-letter.ts'
+import { jobDetail } from './job-detail.ts'
+import { jobPage } from './job.ts'
 import { overviewOf, overviewPage } from './overview.ts'
 import { pipelineDetail } from './pipeline-detail.ts'
 import { pipelinePage } from './pipeline.ts'
@@ -31,6 +33,16 @@ export function siteOf(parts: PagesSources, settings: PagesSettings): readonly A
         const instance = reader.query.get('instance') ?? undefined
         const detail = await pipelineDetail(parts, settings, { projectId, pipelineId, instance })
         return detail && pipelinePage(detail, reader)
+      },
+    },
+    {
+      path: '/pipelines/:project/:pipeline/jobs/:job',
+      page: async (reader, given) => {
+        const [projectId, pipelineId, jobId] = given.map(wholeNumber)
+        if (projectId === undefined || pipelineId === undefined || jobId === undefined) return undefined
+        const instance = reader.query.get('instance') ?? undefined
+        const detail = await jobDetail(parts, settings, { projectId, pipelineId, jobId, instance })
+        return detail && jobPage(detail, settings, reader)
       },
     },
     {

@@ -1,8 +1,8 @@
-// One row of a waterfall: a pipeline, a stage or a job, with its place in time.
+// One row of a waterfall: a pipeline, a stage, a job or a section of a job, with its place in time.
 import type { Millis } from '../model/instant.ts'
 
 export interface WaterfallRow {
-  readonly kind: 'pipeline' | 'stage' | 'job'
+  readonly kind: 'pipeline' | 'stage' | 'job' | 'section'
   readonly id: number
   readonly label: string
   /** Said after the label. */

@@ -15,22 +15,19 @@ const head = 30
 const seconds = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400, 604_800]
 
 export interface WaterfallLinks {
-  /** Where a row leads. */
-  readonly href: (row: WaterfallRow) => string
+  /** What the drawing shows, for those who do not see it. */
+  readonly says: string
+  /** Where a row leads; undefined: it leads nowhere. */
+  readonly href?: (row: WaterfallRow) => string | undefined
   /** The pipeline whose page this is. */
-  readonly asked: number
+  readonly asked?: number
 }
 
-export function waterfallSvg({ rows, from, to }: Waterfall, links: WaterfallLinks): Html {
+export function waterfallSvg({ rows, from, to }: Pick<Waterfall, 'rows' | 'from' | 'to'>, links: WaterfallLinks): Html {
   const height = head + rows.length * rowHeight + 8
   const x = (at: number): number => labels + ((at - from) / (to - from)) * chart
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Waterfall">
-    <svg
-      class="waterfall"
-      viewBox="0 0 ${width} ${height}"
-      role="group"
-      aria-label="Pipelines, stages and jobs over time; the table of jobs says the same"
-    >
+    <svg class="waterfall" viewBox="0 0 ${width} ${height}" role="group" aria-label="${links.says}">
       ${ticks(to - from).map(tick => {
         const at = Number(x(from + tick).toFixed(1))
         return html`<g class="tick"
@@ -70,6 +67,7 @@ function drawn(row: WaterfallRow, y: number, x: (at: number) => number, { href, 
     critical && 'critical',
     kind === 'pipeline' && row.id === asked && 'asked',
   ]
+  const address = kind === 'stage' || kind === 'section' ? undefined : href?.(row)
   // The space between label and note is for screen readers.
   const text = html`<text class="label" x="${indent + (kind === 'stage' ? 0 : 20)}" y="${y + 16}"
     >${shown}${note !== undefined && html` <tspan class="note" dx="3">${note}</tspan>`}</text
@@ -78,7 +76,7 @@ function drawn(row: WaterfallRow, y: number, x: (at: number) => number, { href, 
     ${kind !== 'stage' && html`<circle class="dot" cx="${indent + 8}" cy="${y + 12}" r="5" />`}${text}`
   return html`<g class="${classes.filter(Boolean).join(' ')}">
     <title>${said}</title>
-    ${kind === 'stage' ? head : html`<a href="${href(row)}">${head}</a>`} ${bars(row, y, x)}
+    ${address === undefined ? head : html`<a href="${address}">${head}</a>`} ${bars(row, y, x)}
   </g>`
 }
 

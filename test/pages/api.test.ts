@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
 import { apiRoutes } from '../../src/pages/api.ts'
 import { openHouse, until, type House } from './house.ts'
+import { sampleSections, withSections } from './read-sections.ts'
 import type { PagesSources } from '../../src/pages/ports.ts'
 
 let house: House
@@ -31,6 +32,7 @@ interface Card {
   project: string
   status: string
   ref?: string
+  jobs: { id: number; name: string }[]
 }
 
 const routes = apiRoutes({} as PagesSources, {}).filter(({ method }) => method === 'GET')
@@ -39,7 +41,12 @@ it.each(routes.map(route => [route.path, route] as const))('%s answers as it is 
   const { pipelines } = (await get('/pipelines')) as { pipelines: Card[] }
   expect(pipelines.length).toBeGreaterThan(4)
   const addresses = path.includes(':')
-    ? pipelines.map(one => `/pipelines/${one.projectId}/${one.pipelineId}`)
+    ? pipelines.map(({ projectId, pipelineId, jobs: [job] }) =>
+        path
+          .replace(':projectId', String(projectId))
+          .replace(':pipelineId', String(pipelineId))
+          .replace(':jobId', String(job?.id)),
+      )
     : [
         path,
         ...(path === '/trends' ? ['/trends?span=24h', `/trends?project=${pipelines[0]!.projectId}&job=build`] : []),
@@ -86,6 +93,29 @@ it('filters and pages', async () => {
   expect(new Set(ids).size).toBe(4)
   const { pipelines } = (await get('/pipelines?status=canceled')) as { pipelines: Card[] }
   expect(pipelines.map(one => one.status)).toEqual(['canceled'])
+})
+
+it('tells one job whole: its sections, its usual, its last runs, its span', async () => {
+  const [, , projectId, pipelineId, , jobId] = (await withSections(house.daemon.store, sampleSections)).split('/')
+  const address = `/pipelines/${projectId}/${pipelineId}/jobs/${jobId}`
+  const told = (await get(address)) as {
+    job: { name: string }
+    usual: { runs: number; p50?: number }
+    history: { runs: { job: { id: number; name: string } }[] }
+    spans: { jobId: number }[]
+  }
+  expect(told).toMatchObject({
+    pipeline: { pipelineId: Number(pipelineId) },
+    job: { id: Number(jobId), status: 'failed' },
+    about: { failureDomain: 'user' },
+    sections: { sections: [{ name: 'prepare_executor' }, {}, { parent: 2 }, { name: 'unit', failed: true }], left: 3 },
+  })
+  expect(told.usual.runs).toBeGreaterThan(0)
+  expect(told.usual.p50).toBeGreaterThan(0)
+  expect(told.history.runs.map(({ job }) => job.id)).toContain(Number(jobId))
+  expect(new Set(told.history.runs.map(({ job }) => job.name))).toEqual(new Set([told.job.name]))
+  expect(told.spans.map(span => span.jobId)).toEqual([Number(jobId)])
+  expect((await fetch(`${house.url}/api/pipelines/${projectId}/${pipelineId}/jobs/1`)).status).toBe(404)
 })
 
 it('leaves out hidden projects, wherever they would show', async () => {

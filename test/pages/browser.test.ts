@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, complaintsOf, launch } from './browser.ts'
 import { generatePipeline } from '../../src/demo/platform/generate.ts'
 import { openHouse, until, type House } from './house.ts'
+import { sampleSections, withSections } from './read-sections.ts'
 import type { Browser, Page } from 'playwright-core'
 
 const day = 24 * 3_600_000
@@ -28,6 +29,8 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   let views: readonly [View, View]
   let pipeline: string
   let letter: string
+  /** One that failed, with sections. */
+  let job: string
 
   beforeAll(async () => {
     house = await openHouse()
@@ -50,6 +53,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     }
     const monorepo = families.pipelines.find(({ name }) => name === 'Monorepo')
     pipeline = `/pipelines/${monorepo?.projectId}/${monorepo?.pipelineId}`
+    job = await withSections(house.daemon.store, sampleSections)
   })
   afterAll(async () => {
     for (const { page } of views) await page.context().close()
@@ -72,6 +76,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     ['the overview', () => '/', 'Last finished'],
     ['pipelines', () => '/pipelines', 'Newest first'],
     ['a pipeline with its family', () => pipeline, 'The whole family'],
+    ['a job with its sections', () => job, 'Where the time went'],
     ['trends', () => '/trends?span=7d', 'Slowest jobs'],
     ['sources', () => '/sources', 'Webhooks'],
     ['exports', () => '/exports', 'span name is too long'],
@@ -114,6 +119,23 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     const page = await open(pipeline)
     await page.locator('#jobs a').first().click()
     await page.locator('#attributes', { hasText: 'cicd.pipeline.task.name' }).waitFor()
+  })
+
+  it('shows the sections of a job, one within the other, and in which it failed', async () => {
+    const page = await open(job)
+    const labels = await page.locator('.waterfall .row.section .label').allTextContents()
+    expect(labels.map(text => text.trim().replace(/\s+/g, ' '))).toEqual([
+      'prepare_executor',
+      'step_script failed here',
+      'Install <b>all</b>',
+      'unit failed here',
+    ])
+    const left = async (label: string): Promise<number> =>
+      Number(await page.locator('.row.section', { hasText: label }).locator('.label').getAttribute('x'))
+    expect(await left('unit')).toBeGreaterThan(await left('step_script'))
+    await page.getByText('At least 3 more sections are left out').waitFor()
+    await page.locator('#failure', { hasText: 'in the section unit' }).waitFor()
+    expect(await page.locator('#history tbody tr').count()).toBeGreaterThan(0)
   })
 
   it('follows a running pipeline without being loaded again', async () => {

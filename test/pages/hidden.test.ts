@@ -96,6 +96,7 @@ const pages = [
   '/',
   '/pipelines',
   '/pipelines/3/5001',
+  '/pipelines/3/5001/jobs/50010',
   '/trends?span=7d',
   '/trends?project=301',
   '/sources',
@@ -107,6 +108,7 @@ const answers = [
   'overview',
   'pipelines?limit=200',
   'pipelines/3/5001',
+  'pipelines/3/5001/jobs/50010',
   'trends?span=7d',
   'sources',
   'exports',
@@ -131,6 +133,11 @@ describe('a hidden project', () => {
     expect(await read('/')).toContain('#20 of project 3')
     expect(await read('/')).not.toMatch(/#1[789] of/)
     expect(await read('/metrics')).toContain('project_path="acme/shop"')
+  })
+
+  it.each(['', '/api'])('has no page of a job%s', async api => {
+    expect((await fetch(`${house.url}${api}/pipelines/3/5001/jobs/50010`)).status).toBe(200)
+    expect((await fetch(`${house.url}${api}/pipelines/301/5002/jobs/50020`)).status).toBe(404)
   })
 
   it('is not counted where the others are listed, and takes nobody’s place there', async () => {

@@ -85,9 +85,9 @@ describe('a pipeline of 2,000 jobs', () => {
 
 it('leads from a job of a child to the page of that child', async () => {
   const page = await text('/pipelines/3/5002')
-  expect(page).toContain('href="/pipelines/3/5003?job=50030000#attributes"')
-  expect(page).toContain('href="/pipelines/3/5002?job=50020000#attributes"')
-  expect(await text('/pipelines/3/5003?job=50030000')).toContain('Exported attributes of of the child')
+  expect(page).toContain('href="/pipelines/3/5003/jobs/50030000"')
+  expect(page).toContain('href="/pipelines/3/5002/jobs/50020000"')
+  expect(await text('/pipelines/3/5003/jobs/50030000')).toContain('<h1>of the child</h1>')
 })
 
 describe.skipIf(chromiumPath === undefined)('in a browser', () => {

@@ -79,6 +79,9 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
       if (read === undefined) throw new Error('nothing to read')
       await apply(read, 2)
       await apply(read, 2)
+      expect(await store.views.sections(key, 10)).toMatchObject([{ job: { id: 1 }, sections: [{ name: 'x' }] }, {}])
+      expect(await store.views.sections(key, 1, 1)).toHaveLength(1)
+      expect(await store.views.sections(key, 10, 2)).toEqual([])
       expect(await numbers()).toEqual([
         [1, 'attempt'],
         [2, 'job'],

@@ -41,6 +41,8 @@ async function askAll(ask: Ask): Promise<void> {
   await views.find(100, key.pipelineId)
   await views.children(key)
   await views.chunks(key)
+  await views.sections(key, 100)
+  await views.sections(key, 20, 1)
   await views.outboxOf(key)
   for (const query of equals) {
     const { next } = await views.search({ ...query, limit: 20 })

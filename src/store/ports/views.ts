@@ -1,5 +1,6 @@
 // What people ask of the store: lists of runs, one run with its family, what became of its exports, figures over time.
 import type { Chunk } from '../../model/chunk.ts'
+import type { JobInside } from '../../model/inside.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { Signal, StoredRun } from './runs.ts'
@@ -68,6 +69,8 @@ export interface Views {
   children(key: RunKey): Promise<readonly StoredRun[]>
   /** All snapshots of a run, in order; not what was read about the inside of its jobs. */
   chunks(key: RunKey): Promise<readonly Chunk[]>
+  /** What was read of the sections of its jobs, or of one job, in the order of the reading; of so many jobs at most. */
+  sections(key: RunKey, limit: number, jobId?: number): Promise<readonly JobInside[]>
   /** Its outbox entries, in order. */
   outboxOf(key: RunKey): Promise<readonly ExportState[]>
   readonly trends: TrendViews

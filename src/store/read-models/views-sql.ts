@@ -87,6 +87,19 @@ export function viewsOn(ask: Ask, damaged: DamagedRows): Omit<Views, 'trends'> {
         row => damaged.orNothing({ chunk: row.id }, 'it is not shown', () => storedChunk(row.content)) ?? [],
       )
     },
+    sections: async ({ instance, pipelineId }, limit, jobId) => {
+      const one = jobId === undefined ? '' : 'AND c.inside = ?4'
+      // Chunks of lines, which may be large, are passed over unread: within a text of JSON the quotes would be escaped.
+      const rows = await ask(
+        `SELECT c.id, c.content FROM runs r JOIN chunks c ON c.run_id = r.id
+         WHERE r.instance = ?1 AND r.pipeline_id = ?2 AND c.inside IS NOT NULL ${one} AND c.content LIKE '%,"sections":[%'
+         ORDER BY c.attempt, c.number LIMIT ?3`,
+        [instance, pipelineId, limit, ...(jobId === undefined ? [] : [jobId])],
+      )
+      return rows.flatMap(
+        row => damaged.orNothing({ chunk: row.id }, 'it is not shown', () => storedChunk(row.content))?.inside ?? [],
+      )
+    },
     outboxOf: async key => {
       const rows = await ask(
         `SELECT e.id, e.signal, e.destination, e.state, e.pending_since, e.settled_at, e.tries, e.error, c.attempt, c.number

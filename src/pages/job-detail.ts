@@ -1,0 +1,65 @@
+// All that is known of one job: its facts, what it cost, its sections, how long it usually takes, its last runs, what was sent of it.
+import { aboutOf } from './job-facts.ts'
+import { historyOf, type JobHistory } from './job-history.ts'
+import { runCard, type JobCard, type RunCard } from './run-card.ts'
+import { sectionsOf, type JobSections } from './job-sections.ts'
+import { usualOf, type Usual } from './job-usual.ts'
+import type { ExportedSpan, PagesSettings, PagesSources } from './ports.ts'
+import type { JobAbout } from './job-facts.ts'
+
+export interface JobDetail {
+  /** Without its jobs. */
+  readonly pipeline: Omit<RunCard, 'jobs' | 'failures'>
+  readonly job: JobCard
+  readonly about: JobAbout
+  /** Undefined: none were read. */
+  readonly sections?: JobSections | undefined
+  readonly usual: Usual
+  readonly history: JobHistory
+  /** Every span of it that was sent or is pending. */
+  readonly spans: readonly ExportedSpan[]
+}
+
+export interface AskedJob {
+  readonly projectId: number
+  readonly pipelineId: number
+  readonly jobId: number
+  readonly instance?: string | undefined
+}
+
+/** Of one job there is one chunk of sections for each time that it ran. */
+const mostReadings = 20
+
+/** Undefined when there is no such job. */
+export async function jobDetail(
+  parts: PagesSources,
+  settings: Pick<PagesSettings, 'costUnit'>,
+  asked: AskedJob,
+): Promise<JobDetail | undefined> {
+  const { jobId } = asked
+  const stored = await parts.views.find(asked.projectId, asked.pipelineId, asked.instance)
+  if (stored === undefined) return undefined
+  const card = runCard(stored)
+  const job = card.jobs.find(({ id }) => id === jobId)
+  const known = stored.run.jobs.get(jobId)
+  if (job === undefined || known === undefined) return undefined
+  const { key } = stored.run
+  const [chunks, insides, usual, history] = await Promise.all([
+    parts.views.chunks(key),
+    parts.views.sections(key, mostReadings, jobId),
+    usualOf(parts, card, job, parts.now()),
+    historyOf(parts, card, job),
+  ])
+  const itsOwn = chunks.filter(({ jobs }) => jobs.some(({ id }) => id === jobId))
+  const { jobs: _, failures: __, ...pipeline } = card
+  return {
+    ...{ pipeline, job, usual, history },
+    about: aboutOf(
+      { known, snapshots: itsOwn.flatMap(({ jobs }) => jobs.filter(({ id }) => id === jobId)) },
+      parts,
+      settings,
+    ),
+    sections: sectionsOf(insides, jobId),
+    spans: parts.exported(itsOwn).filter(span => span.jobId === jobId),
+  }
+}

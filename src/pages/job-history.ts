@@ -1,0 +1,83 @@
+// The last runs of a job: those of the same name on the same project, found in the project's newest pipelines.
+import { badge, wordOf } from './status.ts'
+import { counted, duration, shortSha, time } from './format.ts'
+import { empty, table, type Reader } from './frame.ts'
+import { html, type Content } from './html.ts'
+import { jobAddress } from './run-rows.ts'
+import { runCard, type JobCard, type RunCard } from './run-card.ts'
+import type { PagesSources } from './ports.ts'
+import type { RunCursor } from '../store/ports/views.ts'
+
+export interface JobHistory {
+  /** The newest first. */
+  readonly runs: readonly PastRun[]
+  /** In so many of the project's newest pipelines they were looked for. */
+  readonly pipelines: number
+}
+
+export interface PastRun {
+  readonly pipelineId: number
+  readonly ref?: string | undefined
+  readonly sha?: string | undefined
+  readonly job: JobCard
+}
+
+const most = 12
+/** Looked at: pipelines, and jobs of them, so that a page takes some milliseconds however large they are. */
+const mostPipelines = 50
+const mostJobs = 5_000
+const atOnce = 10
+
+export async function historyOf(
+  { views }: Pick<PagesSources, 'views'>,
+  { instance, projectId, project }: Pick<RunCard, 'instance' | 'projectId' | 'project'>,
+  { name, kind }: JobCard,
+): Promise<JobHistory> {
+  const runs: PastRun[] = []
+  let after: RunCursor | undefined
+  let pipelines = 0
+  let jobs = 0
+  do {
+    const page = await views.search({ project, after, limit: atOnce })
+    for (const card of page.runs.map(runCard)) {
+      // Another instance may have a project of the same path.
+      if (card.instance !== instance || card.projectId !== projectId) continue
+      pipelines += 1
+      jobs += card.jobs.length
+      const same = card.jobs.filter(job => job.name === name && job.kind === kind).reverse()
+      runs.push(...same.map(job => ({ pipelineId: card.pipelineId, ref: card.ref, sha: card.sha, job })))
+    }
+    after = page.next
+  } while (after !== undefined && runs.length < most && pipelines < mostPipelines && jobs < mostJobs)
+  return { runs: runs.slice(0, most), pipelines }
+}
+
+/** `here`: the run whose page this is. */
+export function historyTable(
+  { runs, pipelines }: JobHistory,
+  here: JobCard,
+  { projectId }: Pick<RunCard, 'projectId'>,
+  reader: Reader,
+): Content {
+  if (runs.length === 0) return empty(`It has not run in the last ${counted(pipelines, 'pipeline')} of its project.`)
+  const rows = runs.map(({ pipelineId, ref, sha, job }) => [
+    badge(job.status === 'failed' && job.allowFailure ? 'warning' : job.status, wordOf(job.status)),
+    job.id === here.id
+      ? html`<strong>#${job.id}</strong> <span class="tag">this run</span>`
+      : html`<a href="${jobAddress(reader.base, { projectId, pipelineId }, job.id, reader)}">#${job.id}</a>`,
+    html`<span class="figure">${took(job)}</span>`,
+    html`<span class="figure">${duration(job.queuedMs)}</span>`,
+    time(job.startedAt ?? job.createdAt, reader.now),
+    html`<span class="word"
+      >${ref !== undefined && html`<code>${ref}</code>`} <span class="dim mono">${shortSha(sha)}</span></span
+    >`,
+    html`<span class="word">${job.failureReason === undefined ? job.runner : wordOf(job.failureReason)}</span>`,
+  ])
+  const head = ['Status', 'Job', 'Ran', 'Queued', 'Started', 'Branch and commit', 'Reason or runner']
+  return html`${table('Its last runs', head, rows)}
+    <p class="dim">Looked for in the last ${counted(pipelines, 'pipeline')} of its project.</p>`
+}
+
+function took({ startedAt, finishedAt }: JobCard): string {
+  return startedAt === undefined || finishedAt === undefined ? '–' : duration(finishedAt - startedAt)
+}

@@ -1,0 +1,37 @@
+// The sections of one job as its page draws them, or why there are none.
+import { aboutSections, sectionRows } from './job-sections.ts'
+import { empty } from './frame.ts'
+import { html, type Content } from './html.ts'
+import { isFinished } from '../model/status.ts'
+import { waterfallSvg } from './waterfall-svg.ts'
+import type { JobDetail } from './job-detail.ts'
+import type { PagesSettings } from './ports.ts'
+import type { WaterfallRow } from './waterfall-row.ts'
+
+export function sectionsContent(
+  { pipeline, job, sections }: JobDetail,
+  { jobSections = [] }: Pick<PagesSettings, 'jobSections'>,
+): Content {
+  if (sections === undefined || sections.sections.length === 0) return empty(whyNone(job.status, jobSections))
+  const { projectId, pipelineId } = pipeline
+  const place = { projectId, pipelineId, depth: 0 }
+  const own: WaterfallRow = {
+    ...{ ...place, kind: 'job', id: job.id, label: job.name, critical: false, retried: job.retried },
+    ...{ status: job.status, start: sections.start, end: sections.end },
+  }
+  const rows = [own, ...sectionRows(sections, place)]
+  const to = Math.max(sections.end, sections.start + 1)
+  return html`${waterfallSvg({ rows, from: sections.start, to }, { says: 'The job and its sections over time' })}
+  ${aboutSections(sections).map(text => html`<p class="dim">${text}</p>`)}`
+}
+
+function whyNone(status: string, jobSections: readonly string[]): Content {
+  if (jobSections.length === 0) {
+    return html`Which part of a job takes how long is in its log, which is not read. Set
+      <code>PIPESPAN_JOB_SECTIONS</code> to <code>failed</code>, <code>slow</code> or <code>all</code>, with a
+      <code>PIPESPAN_PLATFORM_TOKEN</code>, to see the sections of jobs from then on.`
+  }
+  if (!isFinished(status)) return 'The sections of its log are read after its pipeline has ended.'
+  return html`No section of it was read: <code>PIPESPAN_JOB_SECTIONS</code> (${jobSections.join(', ')}) does not choose
+    it, its log is still to be read or cannot be, or it marks none.`
+}

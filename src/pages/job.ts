@@ -1,0 +1,132 @@
+// One job's page: how it went, which part of it took how long, whether that is usual, its last runs, what was sent of it.
+import { againstUsual } from './job-usual.ts'
+import { attributeCard } from './attributes.ts'
+import { badge, wordOf } from './status.ts'
+import { card, facts, type Page, type Reader } from './frame.ts'
+import { counted, duration, percent, time } from './format.ts'
+import { historyTable } from './job-history.ts'
+import { html, safeUrl, type Content, type Html } from './html.ts'
+import { isFinished } from '../model/status.ts'
+import { pipelineAddress, pipelineTitle } from './run-rows.ts'
+import { platformNow } from './run-card.ts'
+import { sectionsContent } from './job-waterfall.ts'
+import type { FailureDomain, PagesSettings } from './ports.ts'
+import type { JobDetail } from './job-detail.ts'
+
+export function jobPage(detail: JobDetail, settings: Pick<PagesSettings, 'jobSections'>, reader: Reader): Page {
+  const { pipeline, job, usual, history, sections, spans } = detail
+  const { base } = reader
+  const isOver = isFinished(job.status)
+  const tookMs = tookOf(detail, reader)
+  const wait = usual.queueP50 === undefined ? '' : ` It usually waits ${duration(usual.queueP50)} for a runner.`
+  return {
+    title: `${job.name} #${job.id}`,
+    live: !isOver,
+    content: html`
+      <nav class="crumbs" aria-label="Where this is">
+        <a href="${base}/pipelines">Pipelines</a> /
+        <a href="${base}/pipelines?${new URLSearchParams({ project: pipeline.project }).toString()}"
+          >${pipeline.project}</a
+        >
+        / <a href="${pipelineAddress(base, pipeline, reader)}">${pipelineTitle(pipeline)} #${pipeline.pipelineId}</a>
+      </nav>
+      <section id="head" data-region>${heading(detail, tookMs, reader)}</section>
+      <section id="failure" data-region>${whyItFailed(detail)}</section>
+      <section id="sections" data-region>
+        ${card('Where the time went', sectionsContent(detail, settings), {
+          aside: sections === undefined ? undefined : counted(sections.sections.length, 'section'),
+        })}
+      </section>
+      <section id="usual" data-region>
+        ${card('Against its usual', html`<p>${againstUsual(usual, tookMs, isOver)}${wait}</p>`, {
+          aside: usual.runs > 0 && `${percent(usual.failed / usual.runs)} of ${counted(usual.runs, 'run')} failed`,
+        })}
+      </section>
+      <section id="history" data-region>
+        ${card('Its last runs', historyTable(history, job, pipeline, reader), {
+          aside: html`<a
+            href="${base}/trends?${new URLSearchParams({ project: String(pipeline.projectId), job: job.name }).toString()}"
+            >Over time</a
+          >`,
+        })}
+      </section>
+      ${attributeCard('Exported attributes', spans, 'Nothing was exported of this job yet.')}
+    `,
+  }
+}
+
+/** In ms; undefined for one that never began. */
+function tookOf({ job, pipeline }: JobDetail, { now }: Reader): number | undefined {
+  const { startedAt, finishedAt, status } = job
+  if (startedAt === undefined) return undefined
+  if (finishedAt !== undefined) return Math.max(0, finishedAt - startedAt)
+  return isFinished(status) ? undefined : Math.max(0, platformNow({ ...pipeline, jobs: [job] }, now) - startedAt)
+}
+
+const domains: Readonly<Record<FailureDomain, string>> = {
+  user: 'the pipeline’s own',
+  platform: 'of the platform or its runners',
+  unknown: 'not known',
+}
+
+function heading({ job, about, pipeline }: JobDetail, tookMs: number | undefined, { now }: Reader): Html {
+  const url = safeUrl(job.url)
+  const { cost, tags = [], slackMs } = about
+  const runner = [job.runner, about.runnerType && wordOf(about.runnerType)].filter(Boolean).join(', ')
+  return html`<div class="page-head">
+      <h1>${job.name}</h1>
+      <span class="head-badge"
+        >${badge(job.status === 'failed' && job.allowFailure ? 'warning' : job.status, wordOf(job.status))}</span
+      >
+      ${job.retried && html`<span class="tag">retried</span>`}
+      ${job.kind === 'bridge' && html`<span class="tag">bridge</span>`}
+      <span class="buttons head-links">
+        ${url !== undefined && html`<a class="button" href="${url}" rel="noreferrer">Open on the platform</a>`}
+      </span>
+    </div>
+    ${facts([
+      ['Job', `#${job.id}`],
+      ['Stage', job.stage],
+      ['Took', tookMs === undefined ? 'did not run' : duration(tookMs)],
+      ['Waited for a runner', job.queuedMs === undefined ? undefined : duration(job.queuedMs)],
+      ['Created', job.createdAt === undefined ? undefined : time(job.createdAt, now)],
+      ['Started', job.startedAt === undefined ? undefined : time(job.startedAt, now)],
+      ['Finished', job.finishedAt === undefined ? undefined : time(job.finishedAt, now)],
+      ['Runner', runner],
+      ['Tags', tags.join(', ')],
+      ['Cost', cost && `${amount(cost.amount)} ${cost.unit}${cost.rate === undefined ? '' : ` (${cost.rate})`}`],
+      ['Failure', job.failureReason && wordOf(job.failureReason)],
+      ['Whose failure', about.failureDomain && domains[about.failureDomain]],
+      ['Allowed to fail', job.allowFailure && 'yes'],
+      ['Retried', job.retried && 'yes: a newer job of this name is in its pipeline'],
+      ['Critical path', about.critical === true ? 'on it' : slackMs !== undefined && `${duration(slackMs)} of slack`],
+      ['Environment', about.environment],
+      ['Coverage', about.coverage === undefined ? undefined : `${about.coverage} %`],
+      ['Started by', about.startedBy ?? pipeline.user],
+      ['Branch or tag', pipeline.ref && html`<code>${pipeline.ref}</code>`],
+    ])}`
+}
+
+/** Small ones to three digits that say something. */
+function amount(value: number): string {
+  return new Intl.NumberFormat('en', value < 1 ? { maximumSignificantDigits: 3 } : { maximumFractionDigits: 2 }).format(
+    value,
+  )
+}
+
+function whyItFailed({ job, about, sections }: JobDetail): Content {
+  if (job.status !== 'failed') return ''
+  const where = sections?.sections.findLast(({ failed }) => failed === true)
+  const whose =
+    about.failureDomain === undefined || about.failureDomain === 'unknown' ? '' : domains[about.failureDomain]
+  return html`<ul class="notices" aria-label="Why it failed">
+    <li class="notice problem">
+      <p>
+        <strong>It failed</strong>${job.failureReason !== undefined && `: ${wordOf(job.failureReason)}`}${
+          where !== undefined && html`, in the section <strong>${where.title ?? where.name}</strong>`
+        }.
+        ${whose !== '' && `The failure is ${whose}.`} ${job.allowFailure && 'It is allowed to fail.'}
+      </p>
+    </li>
+  </ul>`
+}

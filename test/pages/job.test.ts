@@ -1,0 +1,74 @@
+import { againstUsual } from '../../src/pages/job-usual.ts'
+import { aboutSections, sectionRows, sectionsOf } from '../../src/pages/job-sections.ts'
+import { describe, expect, it } from 'vitest'
+import type { JobInside, Section } from '../../src/model/inside.ts'
+
+const usual = { days: 30, runs: 143, failed: 9, p50: 60_000, p95: 100_000 }
+
+describe('a run against the usual of its job', () => {
+  it.each([
+    [62_000, true, 'This is as long as usual. It took 1 m 02 s; of 143 runs in the last 30 days half took 1 m 00 s or'],
+    [95_000, true, 'This is longer than the median, and not unusual.'],
+    [180_000, true, 'This is unusually long: 3.0 times the median. It took 3 m 00 s;'],
+    [20_000, true, 'This is unusually short.'],
+    [20_000, false, 'This is nothing unusual yet. It has run for 20 s so far;'],
+    [180_000, false, 'This is unusually long'],
+    [undefined, true, 'It did not run. Of 143 runs'],
+  ])('that took %s ms, over: %s', (took, isOver, says) => {
+    expect(againstUsual(usual, took, isOver)).toContain(says)
+  })
+
+  it('says that of few runs nothing can be told', () => {
+    expect(againstUsual({ ...usual, runs: 3 }, 180_000, true)).toContain('too few runs')
+    expect(againstUsual({ days: 30, runs: 0, failed: 0 }, 180_000, true)).toContain('is not known')
+  })
+})
+
+describe('the sections of a job', () => {
+  const section = (ordinal: number, more: Partial<Section> = {}): Section => ({
+    ...{ ordinal, name: `s${ordinal}`, kind: 'custom', clock: 'line', start: ordinal, end: 100 },
+    ...more,
+  })
+  const inside = (id: number, sections: readonly Section[] | undefined): JobInside => ({
+    job: { id, kind: 'job', start: 0, end: 100 },
+    sections,
+  })
+  const place = { projectId: 3, pipelineId: 7, depth: 0 }
+
+  it('are those of its last run, each within the one around it', () => {
+    const found = sectionsOf(
+      [
+        inside(1, [section(9)]),
+        inside(1, [section(1), section(2, { parent: 1 }), section(4), section(5, { parent: 2 })]),
+        inside(1, undefined),
+        inside(2, [section(8)]),
+      ],
+      1,
+    )
+    expect(found?.left).toBe(1)
+    const rows = found === undefined ? [] : sectionRows(found, place)
+    expect(rows.map(({ label, depth }) => [label, depth])).toEqual([
+      ['s1', 1],
+      ['s2', 2],
+      ['s5', 3],
+      ['s4', 1],
+    ])
+    expect(sectionsOf([inside(2, [section(8)])], 1)).toBeUndefined()
+  })
+
+  it('are all shown, whatever they say of each other', () => {
+    const sections = [section(1, { parent: 1 }), section(2, { parent: 77 }), section(3, { parent: 4 }), section(4)]
+    const rows = sectionRows({ start: 0, end: 100, sections, left: 0 }, place)
+    expect(rows.map(({ label }) => label).sort()).toEqual(['s1', 's2', 's3', 's4'])
+  })
+
+  it('say what was left out and moved', () => {
+    const sections = [section(1, { clockShift: 4_000, clock: 'marker' })]
+    expect(aboutSections({ start: 0, end: 100, sections, left: 1_200 })).toEqual([
+      'At least 1,200 more sections are left out: of a job at most 200 are kept.',
+      'Times were moved by up to 4.0 s to lie within the job’s: the runner’s clock stands elsewhere.',
+      'Times are whole seconds: the runner does not stamp the lines of its log.',
+    ])
+    expect(aboutSections({ start: 0, end: 100, sections: [section(1)], left: 0 })).toEqual([])
+  })
+})
