@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { docBlocks } from './doc-blocks.ts'
 import { docFolder } from './doc-shell.ts'
 import { freePorts } from '../src/demo/daemon-process.ts'
-import { OtlpReceiver } from '../src/demo/otlp-receiver.ts'
+import { OtlpReceiver } from './support/otlp-receiver.ts'
 
 it('the getting-started page leads from nothing to a trace in a backend', async () => {
   using folder = docFolder()

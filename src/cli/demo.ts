@@ -8,9 +8,9 @@ import { DaemonProcess, freePorts } from '../demo/daemon-process.ts'
 import { LivePlatform } from '../demo/platform/live.ts'
 import { PlatformState } from '../demo/platform/state.ts'
 import { RestApi } from '../demo/platform/rest-api.ts'
-import { ToldEnds } from '../demo/platform/told-ends.ts'
-import { OtlpReceiver } from '../demo/otlp-receiver.ts'
+import { ReportedEnds } from '../demo/platform/reported-ends.ts'
 import { TraceBook } from '../demo/trace-book.ts'
+import { DemoReceiver } from '../demo/receiver.ts'
 import { waterfall } from '../terminal/waterfall.ts'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { statusOfSpan, type WaterfallSpan } from '../terminal/waterfall-span.ts'
@@ -75,7 +75,7 @@ async function play(
   const { once = false, seed = 1, speed = 30 } = options
   const folder = await mkdtemp(path.join(tmpdir(), 'pipespan-demo-'))
   closers.push(() => rm(folder, { recursive: true, force: true }))
-  const receiver = await OtlpReceiver.start({ keep: false })
+  const receiver = await DemoReceiver.start()
   closers.push(() => receiver.close())
   const state = new PlatformState()
   let platformNow = (): number => Date.now()
@@ -120,8 +120,8 @@ async function play(
   const webhooks = `http://127.0.0.1:${port}/webhooks`
   const pages = `http://127.0.0.1:${adminPort}/`
   print(terminal, introduction(pages, webhooks, receiver.url, api.url, speed, once))
-  const told = new ToldEnds()
-  const draw = drawer(options, terminal, told)
+  const reported = new ReportedEnds()
+  const draw = drawer(options, terminal, reported)
   const book = new TraceBook()
   receiver.on('received', ({ spans, logs }) => {
     book.add(spans).forEach(draw)
@@ -137,7 +137,7 @@ async function play(
     instance: api.url,
     loss,
     events: true,
-    onSent: (delivery, outcome) => told.heard(delivery, outcome),
+    onSent: (delivery, outcome) => reported.record(delivery, outcome),
     ...(once ? { pipelines: startedOnce } : {}),
   })
   platformNow = () => platform.now
@@ -155,7 +155,7 @@ async function play(
     terminal,
     `\n${counted(book.statuses.size, 'pipeline')} with ${counted(book.jobs, 'job')} drawn, out of ${counted(accepted, 'webhook')}.`,
   )
-  print(terminal, healed(platform, book, told))
+  print(terminal, healed(platform, book, reported))
   if (once) print(terminal, tryNext)
   if (end !== 'too-late') return exitCode.done
   const missing = platform.truth().flatMap(({ id, status }) => (book.statuses.get(id) === status ? [] : [id]))
@@ -173,7 +173,7 @@ function eventLine({ eventName, body, resource }: ReceivedLogRecord): string[] {
 /** Every pipeline of the platform has come to its end and arrived as it ended. */
 async function allArrived(
   platform: LivePlatform,
-  receiver: OtlpReceiver,
+  receiver: DemoReceiver,
   book: TraceBook,
 ): Promise<'arrived' | 'too-late'> {
   const deadline = Date.now() + onceWithin
@@ -182,15 +182,12 @@ async function allArrived(
   if (over === 'too-late') return over
   const truth = platform.truth()
   const arrived = (): boolean => truth.every(({ id, status }) => book.statuses.get(id) === status)
-  return receiver.until(arrived, Math.max(0, deadline - Date.now())).then(
-    () => 'arrived',
-    () => 'too-late',
-  )
+  return (await receiver.until(arrived, Math.max(0, deadline - Date.now()))) ? 'arrived' : 'too-late'
 }
 
-/** What the poller found of what webhooks should have told. */
-function healed(platform: LivePlatform, { statuses }: TraceBook, told: ToldEnds): string {
-  const found = [...statuses].filter(([id, status]) => !told.has(id, status)).length
+/** What the poller found of what webhooks should have reported. */
+function healed(platform: LivePlatform, { statuses }: TraceBook, reported: ReportedEnds): string {
+  const found = [...statuses].filter(([id, status]) => !reported.has(id, status)).length
   const ends = found === 0 ? 'the end of no pipeline among them' : `the end of ${counted(found, 'pipeline')} among them`
   return `${counted(platform.counts.lost, 'webhook')} more were lost on purpose, ${ends}: the poller found out.`
 }
@@ -198,15 +195,15 @@ function healed(platform: LivePlatform, { statuses }: TraceBook, told: ToldEnds)
 function drawer(
   { color }: DemoOptions,
   { stdout, env }: Terminal,
-  told: ToldEnds,
+  reported: ReportedEnds,
 ): (spans: readonly WaterfallSpan[]) => void {
   const isTerminal = stdout.isTTY === true
   const colored = color ?? (isTerminal && (env.NO_COLOR ?? '') === '')
   return spans => {
     const width = Math.min(stdout.columns ?? 100, 140)
     stdout.write(`\n${waterfall(spans, { width, color: colored })}\n`)
-    const unheard = spans.filter(span => span.kind === 'pipeline' && !told.has(idOf(span), statusOfSpan(span)))
-    for (const { name } of unheard) stdout.write(`(${name}: the webhook of its end was lost; found by polling)\n`)
+    const unreported = spans.filter(span => span.kind === 'pipeline' && !reported.has(idOf(span), statusOfSpan(span)))
+    for (const { name } of unreported) stdout.write(`(${name}: the webhook of its end was lost; found by polling)\n`)
   }
 }
 

@@ -1,6 +1,6 @@
 // A signed delivery that somebody captured: within its 300 s they may send it again as they like, and nothing comes of it.
 import { expect, it, onTestFinished } from 'vitest'
-import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { defaultInstance } from '../../src/demo/platform/world.ts'
 import { Daemon } from '../e2e/daemon.ts'
 import { newDatabase } from '../store/new-database.ts'

@@ -40,7 +40,7 @@ describe('the pipelines of the benchmarks', () => {
     expect(sizes.reduce((sum, size) => sum + size) / sizes.length).toBeCloseTo(24_600, -3)
   })
 
-  it('are told by their jobs as by themselves', () => {
+  it('are shown by their jobs as by themselves', () => {
     const [plan] = plansOf('twenty', 1)
     if (plan === undefined) throw new Error('there is no plan')
     const whole = heard('Pipeline Hook', pipelineEvent(plan, 1).body(5))

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Daemon } from '../e2e/daemon.ts'
-import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from './pipelines.ts'
 
 /** A small file system needs the right to mount one: as root, where the machine allows it. */

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Daemon } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
-import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from './pipelines.ts'
 import { postUntilTaken } from './posting.ts'
 

@@ -2,7 +2,7 @@
 // else is delayed or lost.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Daemon } from '../e2e/daemon.ts'
-import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from './pipelines.ts'
 import type { ReceivedSpan } from '../../src/demo/otlp-traces.ts'
 

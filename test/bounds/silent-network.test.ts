@@ -4,7 +4,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Daemon } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
-import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from './pipelines.ts'
 import { postUntilTaken, type Takes } from './posting.ts'
 import { SilentProxy, type Direction } from '../store/silent-proxy.ts'

@@ -1,7 +1,7 @@
 // What arrived over several lives of a daemon, each of which names itself in its requests: which spans came again, and
 // whether the end of a life explains it.
 import { expect } from 'vitest'
-import type { ReceivedRequest } from '../../src/demo/received-request.ts'
+import type { ReceivedRequest } from '../support/received-request.ts'
 import type { ReceivedSpan } from '../../src/demo/otlp-traces.ts'
 
 /** How many requests the daemon has under way at a time: so many outcomes can the end of one life leave unknown. */

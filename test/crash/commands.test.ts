@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
 import { Daemon, temporaryFolder } from '../e2e/daemon.ts'
 import { arrivals, nameLife } from './arrivals.ts'

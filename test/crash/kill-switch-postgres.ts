@@ -1,6 +1,6 @@
 // The kill switch for a daemon on PostgreSQL: it watches the package `pg` too, and so the daemon must have been started from its sources.
 import pg from 'pg'
-import { heard, pass, wrap, type Method } from './kill-switch.ts'
+import { committed, pass, wrap, type Method } from './kill-switch.ts'
 
 wrap(
   pg.Client.prototype,
@@ -9,7 +9,7 @@ wrap(
     function (...args) {
       const [config, values] = args
       const sql = typeof config === 'string' ? config : String((config as { text?: unknown }).text)
-      const event = heard(this, sql, Array.isArray(values) ? values : [])
+      const event = committed(this, sql, Array.isArray(values) ? values : [])
       if (event === undefined) return query.apply(this, args)
       pass(event, 'before')
       const last = args.at(-1)

@@ -32,14 +32,18 @@ function run(at: string, nth: number): { signal: string | null; begun: number; s
 }
 
 it('ends the process at the n-th time of its moment, in whatever thread that comes, and says so', () => {
-  const at = 'before commit: a run frozen and owed'
+  const at = 'before commit: a run in a snapshot and in the outbox'
   const { signal, ended, stderr } = run(at, 2)
   expect({ signal, ended }).toEqual({ signal: 'SIGKILL', ended: false })
   expect(stderr).toContain(`killed ${at}\n`)
 })
 
 it('lets a program go on that never comes there', () => {
-  expect(run('before commit: a run frozen and owed', 4)).toMatchObject({ signal: null, ended: true, begun: 3 })
+  expect(run('before commit: a run in a snapshot and in the outbox', 4)).toMatchObject({
+    signal: null,
+    ended: true,
+    begun: 3,
+  })
   expect(run('before commit: exports leased', 1)).toMatchObject({ signal: null, ended: true, begun: 3 })
 })
 

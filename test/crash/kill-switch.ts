@@ -12,7 +12,7 @@ const target = process.env.CRASH_AT ?? ''
 const nth = Number(process.env.CRASH_NTH ?? 1)
 let passed = 0
 
-/** Its last words tell that the moment was reached. */
+/** Its last words show that the moment was reached. */
 export function pass(event: Event, side: Moment['side']): void {
   const isIt = points.some(({ name, isAt }) => target === `${side} ${name}` && isAt(event))
   if (!isIt || ++passed < nth) return
@@ -28,18 +28,18 @@ interface Transaction {
 const open = new WeakMap<object, Transaction>()
 
 /** Answers the transaction that this statement commits, if it does. */
-export function heard(connection: object, sql: string, values: readonly unknown[]): Event | undefined {
+export function committed(connection: object, sql: string, values: readonly unknown[]): Event | undefined {
   if (/^\s*BEGIN/i.test(sql)) open.set(connection, { changes: new Set(), values: new Set() })
   else if (/^\s*ROLLBACK/i.test(sql)) open.delete(connection)
   else {
     const isCommit = /^\s*COMMIT/i.test(sql)
     const transaction = open.get(connection)
-    const told = transaction ?? { changes: new Set<string>(), values: new Set<string>() }
-    for (const change of changesOf(sql)) told.changes.add(change)
+    const made = transaction ?? { changes: new Set<string>(), values: new Set<string>() }
+    for (const change of changesOf(sql)) made.changes.add(change)
     for (const value of [...values.flat(), ...literalsOf(sql)])
-      if (typeof value === 'string' && value.length < 40) told.values.add(value)
+      if (typeof value === 'string' && value.length < 40) made.values.add(value)
     if (isCommit) open.delete(connection)
-    if (isCommit || transaction === undefined) return { kind: 'commit', ...told }
+    if (isCommit || transaction === undefined) return { kind: 'commit', ...made }
   }
   return undefined
 }
@@ -66,7 +66,7 @@ export function wrap(owner: object, name: string, around: (method: Method) => Me
 }
 
 function committing(connection: object, sql: string, values: readonly unknown[], commit: () => unknown): unknown {
-  const event = heard(connection, sql, values)
+  const event = committed(connection, sql, values)
   if (event === undefined) return commit()
   pass(event, 'before')
   const result = commit()
@@ -133,8 +133,8 @@ wrap(
     },
 )
 
-/** What undici tells of its requests, also where it is in a bundle. */
-interface Told {
+/** What undici publishes of its requests, also where it is in a bundle. */
+interface Announced {
   readonly request: object
   readonly response: { readonly statusCode: number }
 }
@@ -142,13 +142,13 @@ const statuses = new WeakMap<object, number>()
 subscribe('undici:request:create', () => pass({ kind: 'request' }, 'before'))
 // Its bytes go out in this turn.
 subscribe('undici:client:sendHeaders', () => setImmediate(() => pass({ kind: 'request' }, 'after')))
-subscribe('undici:request:headers', told => {
-  const { request, response } = told as Told
+subscribe('undici:request:headers', announced => {
+  const { request, response } = announced as Announced
   statuses.set(request, response.statusCode)
 })
-subscribe('undici:request:trailers', told => {
-  const event: Event = { kind: 'verdict', status: statuses.get((told as Told).request) ?? 0 }
+subscribe('undici:request:trailers', announced => {
+  const event: Event = { kind: 'verdict', status: statuses.get((announced as Announced).request) ?? 0 }
   pass(event, 'before')
-  // Who asked hears of it before this turn is over.
+  // Who asked gets it before this turn is over.
   process.nextTick(() => pass(event, 'after'))
 })

@@ -2,7 +2,7 @@
 // nothing comes twice but what was on its way to the backend at that very moment.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
-import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { WebhookSender } from '../../src/demo/platform/sender.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'

@@ -4,7 +4,7 @@
 export type Event =
   /** A transaction: what it did to which table, as `insert runs`; its short values and the words in its statements. */
   | { readonly kind: 'commit'; readonly changes: ReadonlySet<string>; readonly values: ReadonlySet<string> }
-  /** A file of the journal is forced to the disk. */
+  /** A file of the write-ahead log is forced to the disk. */
   | { readonly kind: 'sync' }
   /** An answer to a webhook. */
   | { readonly kind: 'answer'; readonly status: number }
@@ -47,12 +47,12 @@ function verdict(name: string, status: number): Point {
   return { name: `verdict: ${name}`, engines: both, isAt: event => event.kind === 'verdict' && event.status === status }
 }
 
-/** On SQLite webhooks reach the inbox by way of the journal. */
+/** On SQLite webhooks reach the inbox by way of the write-ahead log. */
 function atSync(point: Point): Point {
   return { ...point, isAt: event => event.kind === 'sync' || point.isAt(event) }
 }
 
-/** Of deliveries that are read: those in the log by its mark. */
+/** Of deliveries that are read: those in the log by its checkpoint. */
 const isErased = ({ changes }: Commit): boolean => changes.has('delete inbox') || changes.has('update wal_checkpoint')
 /** It changes nothing but these tables. */
 const onlyIn =
@@ -86,15 +86,15 @@ export const points: readonly Point[] = [
   answer('accepted', 202),
   answer('known already', 200),
   commit(
-    'a delivery that tells nothing erased',
+    'a delivery that reports nothing erased',
     [],
     made => isErased(made) && onlyIn('inbox', 'delivery_keys', 'wal_checkpoint')(made),
   ),
-  commit('a delivery that nobody can read kept', ['insert quarantined_deliveries']),
+  commit('a delivery that cannot be decoded quarantined', ['insert quarantined_deliveries']),
   commit('news in its run, its deliveries erased', ['insert runs'], isErased),
   // On SQLite they are held in memory, as exports are.
   { ...commit('runs taken to be settled', ['update runs'], onlyIn('runs')), engines: ['postgres'] },
-  commit('a run frozen and owed', ['insert chunks', 'insert outbox']),
+  commit('a run in a snapshot and in the outbox', ['insert chunks', 'insert outbox']),
   {
     ...commit(
       'exports leased',

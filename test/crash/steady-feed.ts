@@ -2,7 +2,7 @@
 // daemon meanwhile. What got no 2xx is sent again, as the platform's resend button does.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
-import type { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import type { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { isFull } from '../full.ts'
 import { webhookToken } from '../e2e/daemon.ts'

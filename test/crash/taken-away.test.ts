@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } f
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFailed, onTestFinished } from 'vitest'
-import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
 import { Daemon } from '../e2e/daemon.ts'
 import { arrivals, nameLife } from './arrivals.ts'

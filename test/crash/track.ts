@@ -2,7 +2,7 @@
 // must arrive, and nothing may arrive twice but what a death left unknown.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
-import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { WebhookSender } from '../../src/demo/platform/sender.ts'
 import { allScenarios } from '../../src/demo/platform/scenarios.ts'
@@ -51,7 +51,7 @@ const senders = 6
 /** Of each sender between two deliveries, ms. */
 const pause = isFull ? 5 : 20
 
-/** Lives and dies as told, then lives on, and holds what arrived against what happened. */
+/** Lives and dies as ordered, then lives on, and holds what arrived against what happened. */
 export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
   const { deaths, seed, patience } = options
   const random = new Random(seed)
@@ -103,7 +103,7 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
       Array.from({ length: senders }, async () => {
         while (isUp) {
           await sender.send(draw())
-          // Tells nothing of a pipeline, which only its body shows; nobody misses it.
+          // Reports nothing of a pipeline, which only its body shows; nobody misses it.
           if (random.chance(0.1))
             await daemon?.post('{"object_kind":"note"}', { 'x-service-event': 'System Hook' }).catch(() => undefined)
           await sleep(pause)

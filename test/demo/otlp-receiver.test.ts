@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { exportResponse, rpcStatus, traceRequest } from '../../src/demo/otlp-messages.ts'
-import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
 
 let receiver: OtlpReceiver
 

@@ -56,7 +56,7 @@ describe('the generator', () => {
     expect(new Set(deliveries.map(({ key }) => key)).size).toBe(deliveries.length)
   })
 
-  it('tells in the order in which things happened, and never of a time to come', () => {
+  it('reports in the order in which things happened, and never of a time to come', () => {
     fc.assert(
       fc.property(seed, fc.constantFrom(...names), (from, name) => {
         const { deliveries } = generatePipeline(from, name)
@@ -71,7 +71,7 @@ describe('the generator', () => {
     )
   })
 
-  it('tells the whole truth in webhooks, in whatever order they come', () => {
+  it('reports the whole truth in webhooks, in whatever order they come', () => {
     fc.assert(
       fc.property(
         seed,

@@ -98,7 +98,7 @@ describe('the sender', () => {
     expect(keys()).toEqual(kept)
   })
 
-  it('repeats a share with the same key, and all with keys of their own when two hooks tell', async () => {
+  it('repeats a share with the same key, and all with keys of their own when two hooks report', async () => {
     await sendAll({ duplicates: 1 })
     expect([arrivals.length, new Set(keys()).size]).toEqual([2 * deliveries.length, deliveries.length])
     arrivals = []
@@ -112,7 +112,7 @@ describe('the sender', () => {
     expect(keys().sort()).toEqual(deliveries.map(({ key }) => key).sort())
   })
 
-  it('does not send again what was refused or not answered, and tells of every outcome', async () => {
+  it('does not send again what was refused or not answered, and reports every outcome', async () => {
     status = 503
     const outcomes: SendOutcome[] = []
     const refused = await sendAll({ onSent: (_, outcome) => outcomes.push(outcome) })

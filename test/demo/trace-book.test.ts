@@ -53,7 +53,7 @@ describe('the trace book', () => {
     expect(names(drawn)).toEqual([['one'], ['two']])
   })
 
-  it('tells what still waits, and forgets the oldest of too many', () => {
+  it('shows what still waits, and forgets the oldest of too many', () => {
     const book = new TraceBook()
     for (let i = 0; i < 1_001; i += 1) {
       book.add([span('child', { traceId: String(i).padStart(32, '0'), parentSpanId: 'bridge' })])

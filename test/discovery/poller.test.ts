@@ -115,7 +115,7 @@ describe('the poller alone', () => {
   })
 })
 
-describe('a family heard in any order', () => {
+describe('a family observed in any order', () => {
   it.each([
     ['its root by webhook, the others by the poller', (id: number, root: number) => id === root],
     ['its root by the poller, the others by webhook', (id: number, root: number) => id !== root],
@@ -197,7 +197,7 @@ describe('a pipeline retried at once', () => {
 })
 
 describe('with webhooks beside', () => {
-  it('no pipeline is exported twice, and what a webhook told is not asked for again', async () => {
+  it('no pipeline is exported twice, and what a webhook reported is not asked for again', async () => {
     await using world = await openPolledWorld({ poll: whole, hook: () => true })
     startAll(world)
     await world.pass(2 * hour, 15 * second)
@@ -329,7 +329,7 @@ describe('bad answers', () => {
     expect(world.logged.filter(({ msg }) => msg.endsWith('answers again'))).toHaveLength(1)
   })
 
-  it('a project that vanished is told once; the others are looked at as before; it recovers', async () => {
+  it('a project that vanished is reported once; the others are looked at as before; it recovers', async () => {
     await using world = await openPolledWorld({ poll: { projects: ['320', '333'] } })
     world.api.misbehave = ({ path }) => (path.startsWith('/projects/320') ? restFaults.notFound() : undefined)
     world.lifecycle.create(scenarios.nightly(new Random(3)))

@@ -1,7 +1,7 @@
 // Bad input tried one by one against the running daemon: the right answer to each, and no harm done.
 import { createHmac } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { generatePipeline } from '../../src/demo/platform/generate.ts'
 import { Daemon, webhookToken } from './daemon.ts'
 

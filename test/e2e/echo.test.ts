@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
 import { Daemon, temporaryFolder } from './daemon.ts'

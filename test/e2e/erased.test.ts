@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it, onTestFinished } from 'vitest'
-import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Daemon } from './daemon.ts'
 
 const variable = 'planted-value-of-a-variable'

@@ -7,7 +7,7 @@ import { Daemon } from './daemon.ts'
 import { eventFile, eventFiles } from '../fixtures/event-files.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
 import { isFull, report } from './load.ts'
-import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import type { ReceivedLogRecord } from '../../src/demo/otlp-logs.ts'
 

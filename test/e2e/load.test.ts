@@ -1,6 +1,6 @@
 // Order and repetition do not matter, at scale: the shipped daemon under a load that is shuffled and sent twice.
 import { expect, it, onTestFinished } from 'vitest'
-import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { WebhookSender } from '../../src/demo/platform/sender.ts'
 import { Daemon, webhookToken } from './daemon.ts'
 import { complete, differences } from './truth.ts'

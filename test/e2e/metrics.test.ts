@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Daemon, temporaryFolder } from './daemon.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
-import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { isFull } from './load.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { postUntilTaken } from '../bounds/posting.ts'
@@ -118,7 +118,7 @@ describe('the three signals', () => {
     await post(daemon, 1, 20)
     const counts = () => receiver.metrics.filter(({ name }) => name === 'pipeline.status_total')
     await receiver.until(() => counts().length === 20)
-    // A stop sends whatever is owed still.
+    // A stop sends whatever is pending still.
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     expect(counts()).toHaveLength(20)
     expect(new Set(counts().map(metric => metric.kind === 'sum' && metric.temporality))).toEqual(new Set(['delta']))
@@ -156,7 +156,7 @@ describe('the three signals', () => {
 
 describe('cumulative totals', () => {
   const count = isFull ? 1_000 : 120
-  it(`are exact after ${count} pipelines heard twice, three restarts, one of them a kill, and two replicas`, async () => {
+  it(`are exact after ${count} pipelines reported twice, three restarts, one of them a kill, and two replicas`, async () => {
     const receiver = await startReceiver()
     const env = {
       ...everything,
@@ -210,7 +210,7 @@ describe('/metrics', () => {
     expect(await statuses({ ...outside, PIPESPAN_METRICS_OPEN: 'true' }, undefined)).toEqual([200])
   })
 
-  it('shows each family once, with the project, and tells of the daemon itself', async () => {
+  it('shows each family once, with the project, and those of the daemon itself', async () => {
     const daemon = await Daemon.start({ ...everything, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' })
     await post(daemon, 1, 3)
     let text = ''

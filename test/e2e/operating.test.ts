@@ -2,7 +2,7 @@
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Daemon, webhookToken } from './daemon.ts'
 import { complete, differences } from './truth.ts'
 import { makeLoad } from './load.ts'

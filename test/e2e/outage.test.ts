@@ -1,7 +1,7 @@
 // A backend that is away for long, one that is slow, and a flood of webhooks, on the shipped daemon: what is taken is bounded
 // and told, what was taken arrives, and neither side ever waits for the other.
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { Daemon } from './daemon.ts'
 import { isFull } from './load.ts'

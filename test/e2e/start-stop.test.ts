@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import path from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Agent, request } from 'undici'
-import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Daemon, ProgramProcess, run, temporaryFolder, webhookToken } from './daemon.ts'
 import { complete, differences } from './truth.ts'
 import { makeLoad } from './load.ts'
@@ -68,7 +68,7 @@ describe('serve', () => {
     await first.restart()
   })
 
-  it('tells every fault of its configuration at once, with its line, and ends with 2', async () => {
+  it('names every fault of its configuration at once, with its line, and ends with 2', async () => {
     const file = path.join(temporaryFolder(), 'pipespan.yaml')
     writeFileSync(file, 'webhok:\n  token: x\nsettle: soon\n')
     const both = await Promise.all([run(['serve', '--config', file]), run(['config', 'check', file])])
@@ -153,7 +153,7 @@ describe('SIGHUP', () => {
 })
 
 describe('a stop', () => {
-  it('finishes intake, freezes what is due and sends it, then ends with 0', async () => {
+  it('finishes intake, takes the snapshots that are due and sends them, then ends with 0', async () => {
     const { deliveries, truths } = makeLoad({ seed: 50, pipelines: 60, webhooks: 0, scenarios: ['small'] })
     const receiver = await startReceiver()
     const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '1ms' })

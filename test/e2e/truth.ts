@@ -34,7 +34,7 @@ function isLastRun({ attributes, start, end }: ReceivedSpan, job: PipelineTruth[
 }
 
 /**
- * Everything that is wrong, one sentence each: every pipeline has one span for each attempt that was frozen, the last as
+ * Everything that is wrong, one sentence each: every pipeline has one span for each attempt that has a snapshot, the last as
  * it ended; every job's last run has one span; no run of any job has two; nothing is there that never was.
  */
 export function differences(truths: readonly PipelineTruth[], spans: readonly ReceivedSpan[]): string[] {

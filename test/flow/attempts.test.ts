@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { at, day, event, hour, job, jobEvent, minute, openWorld, rest, second, t0, told } from './world.ts'
 
 describe('a pipeline that finishes', () => {
-  it('is owed once, after it has not changed for the settle delay', async () => {
+  it('is in the outbox once, after it has not changed for the settle delay', async () => {
     const world = openWorld()
     const finish = event('success', { finishedAt: at(60) }, [job(1, 'build', 'success', { started: 5, finished: 50 })])
     await world.hear(event('running', {}, [job(1, 'build', 'running', { started: 5 })]), finish)
@@ -133,7 +133,7 @@ describe('a pipeline that goes on after it was exported', () => {
     expect(told(await world.sent())).toEqual(['attempt 2 success [12:success]'])
   })
 
-  it('a job of the retry that is heard before its pipeline opens the attempt, and the old status does not close it', async () => {
+  it('a job of the retry that is observed before its pipeline opens the attempt, and the old status does not close it', async () => {
     const world = openWorld()
     await world.hear(firstFailure)
     await world.pass(minute)
@@ -279,7 +279,7 @@ describe('a bridge', () => {
 })
 
 describe('pipelines of thousands of jobs', () => {
-  it('go in numbered parts that carry every job once and the pipeline once', async () => {
+  it('go in numbered chunks that carry every job once and the pipeline once', async () => {
     const world = openWorld()
     const jobs = Array.from({ length: 1_234 }, (_, n) =>
       job(n + 1, `job ${n}`, 'success', { started: 5, finished: 50 }),

@@ -42,8 +42,8 @@ const whole = job(
 )
 const finished = event('success', { finishedAt: at(60) }, [whole])
 
-describe('a frozen span', () => {
-  it('tells of a job what it says it tells', () => {
+describe('a span of a snapshot', () => {
+  it('has of a job what it says it has', () => {
     const seen = { nothing: 0, mark: 0, job: 0 }
     fc.assert(
       fc.property(fc.array(observation, { minLength: 1, maxLength: 4 }), observations => {
@@ -58,11 +58,11 @@ describe('a frozen span', () => {
     expect(Math.min(...Object.values(seen))).toBeGreaterThan(0)
   })
 
-  it('tells all of a job that a webhook told', () => {
+  it('has all of a job that a webhook reported', () => {
     expect(told(finished)).toEqual(['job'])
   })
 
-  it('tells only that it was frozen of a job that REST told, or that two webhooks told different things of', () => {
+  it('shows only that it is in a snapshot of a job that REST reported, or that two webhooks reported differently', () => {
     expect(told(rest(finished))).toEqual(['mark'])
     const before = job(
       1,
@@ -74,13 +74,13 @@ describe('a frozen span', () => {
     expect(told(event('running', {}, [before]), finished)).toEqual(['mark'])
   })
 
-  it('tells only that it was frozen of a job whose tags are of another runner than the one it shows', () => {
+  it('shows only that it is in a snapshot of a job whose tags are of another runner than the one it shows', () => {
     const on = (runner: NonNullable<JobFacts['runner']>): Observation =>
       event('success', { finishedAt: at(60) }, [job(1, 'build', 'success', { started: 5, finished: 50 }, { runner })])
     expect(told(on({ id: 1, tags: ['linux'] }), on({ id: 2 }))).toEqual(['mark'])
   })
 
-  it('tells nothing of a job that was frozen before', () => {
+  it('restores nothing of a job that was in a snapshot before', () => {
     const run = heard([finished])
     const first = snapshotAttempt(run, [...run.jobs.values()], trace, false, at(100), rules)
     expect(frozen(first.run).map(({ job: one, span }) => restorableOf(one, span))).toEqual(['nothing'])

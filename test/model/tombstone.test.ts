@@ -45,7 +45,7 @@ function hear(run: Run | undefined, observations: readonly Observation[]): Run {
 }
 
 describe('a tombstone', () => {
-  it('owes nothing again, whatever part of the past is heard once more, in any order', () => {
+  it('has nothing pending again, whatever of the past is observed once more, in any order', () => {
     let frozen = 0
     fc.assert(
       fc.property(

@@ -65,7 +65,7 @@ function openFlow(ruled = rules): Flow {
   }
 }
 
-it('freezes at once just what the settler would freeze a moment later, whatever is heard in which order', async () => {
+it('takes at once the very snapshot that the settle loop would take a moment later, whatever is observed in which order', async () => {
   const property = fc.asyncProperty(fc.array(observation, { maxLength: 6 }), async heard => {
     const [atOnce, later] = [openFlow(), openFlow()]
     for (const one of heard) {
@@ -86,7 +86,7 @@ const finished = event('success', { finishedAt: t0 + 60_000 }, [
   job(70, 'build', 'success', { started: 5, finished: 50 }),
 ])
 
-it('owes a finished pipeline in the transaction that takes it in, with nothing left for the settler', async () => {
+it('puts a finished pipeline into the outbox in the transaction that takes it in, with nothing left for the settle loop', async () => {
   const flow = openFlow()
   await flow.hear(finished)
   expect(await flow.store.runs.dueIn()).toBeUndefined()
@@ -95,7 +95,7 @@ it('owes a finished pipeline in the transaction that takes it in, with nothing l
   await flow.store.close()
 })
 
-it('holds jobs that were heard of before, though the last news does not name them', async () => {
+it('has jobs that were observed before, though the last news does not name them', async () => {
   const flow = openFlow()
   await flow.hear({ ...finished, pipeline: { facts: { status: 'running' }, times: { createdAt: t0 } } })
   await flow.hear({ ...finished, jobs: [job(71, 'test', 'success', { started: 6, finished: 55 })] })

@@ -59,7 +59,7 @@ async function askedAt(world: PolledWorld, ms: number, step: number): Promise<nu
   return times
 }
 
-describe('a run whose end no webhook told', () => {
+describe('a run whose end no webhook reported', () => {
   it('is asked about and exported once, as it ended, with all its jobs', async () => {
     await using world = await openPolledWorld(endsAreLost)
     const pipeline = begin(world, 'flakyRunner')

@@ -10,7 +10,7 @@ import type { Store } from '../../src/store/ports/store.ts'
 
 const minute = 60_000
 
-export function askingExercise(name: string, bench: () => Promise<Bench>): void {
+export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench>): void {
   describe(`what is still to be asked, on ${name}`, () => {
     let here: Bench
     let store: Store

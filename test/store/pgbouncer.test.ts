@@ -2,7 +2,7 @@
 // every store promises (PIPESPAN_TEST_FULL=1); else what poolers are known to break. Skipped with a word where none is installed.
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { askingExercise } from './enrichment-queue-exercise.ts'
+import { enrichmentQueueExercise } from './enrichment-queue-exercise.ts'
 import { delivery, exercise } from './exercise.ts'
 import { postgresBenches } from './benches.ts'
 import { hasPgBouncer, startPgBouncer, type PgBouncer } from './pgbouncer.ts'
@@ -76,5 +76,5 @@ describe.skipIf(!hasPgBouncer)('through PgBouncer in transaction mode', () => {
 if (hasPgBouncer && isFull) {
   exercise('PostgreSQL through PgBouncer', bench)
   pruningExercise('PostgreSQL through PgBouncer', bench)
-  askingExercise('PostgreSQL through PgBouncer', bench)
+  enrichmentQueueExercise('PostgreSQL through PgBouncer', bench)
 }

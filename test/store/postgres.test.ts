@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { askingExercise } from './enrichment-queue-exercise.ts'
+import { enrichmentQueueExercise } from './enrichment-queue-exercise.ts'
 import { postgresBenches } from './benches.ts'
 import { damageExercise } from './damage-exercise.ts'
 import { event, eventsExercise } from './events-exercise.ts'
@@ -9,7 +9,7 @@ import { exercise } from './exercise.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { jobReadsExercise } from './job-reads-exercise.ts'
 import { pruningExercise } from './pruning-exercise.ts'
-import { toldExercise } from './restored-jobs-exercise.ts'
+import { restoredJobsExercise } from './restored-jobs-exercise.ts'
 import { settlerExercise } from './settler-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
 import { textList, textsOf } from '../../src/store/postgres/text-lists.ts'
@@ -32,9 +32,9 @@ const bench = postgresBenches(async () => server.newDatabase())
 exercise('PostgreSQL', bench)
 pruningExercise('PostgreSQL', bench)
 eventsExercise('PostgreSQL', bench)
-toldExercise('PostgreSQL', bench)
+restoredJobsExercise('PostgreSQL', bench)
 totalsExercise('PostgreSQL', bench)
-askingExercise('PostgreSQL', bench)
+enrichmentQueueExercise('PostgreSQL', bench)
 jobReadsExercise('PostgreSQL', bench)
 settlerExercise('PostgreSQL', bench)
 damageExercise('PostgreSQL', bench)

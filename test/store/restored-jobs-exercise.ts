@@ -1,4 +1,4 @@
-// What every store promises of jobs that only a frozen part tells of, as one function: run against each database.
+// What every store promises of jobs that only a chunk has, as one function: run against each database.
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
@@ -99,8 +99,8 @@ function written(run: Run | undefined): string {
   return canonical(run && { ...run, jobs: [...run.jobs.values()].sort((a, b) => a.id - b.id) })
 }
 
-export function toldExercise(name: string, bench: () => Promise<Bench>): void {
-  describe(`jobs that a frozen part tells of, on ${name}`, () => {
+export function restoredJobsExercise(name: string, bench: () => Promise<Bench>): void {
+  describe(`jobs that only a chunk has, on ${name}`, () => {
     let here: Bench
     let store: Store
     beforeEach(async () => {

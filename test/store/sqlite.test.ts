@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { askingExercise } from './enrichment-queue-exercise.ts'
+import { enrichmentQueueExercise } from './enrichment-queue-exercise.ts'
 import { sqliteBench } from './benches.ts'
 import { damageExercise } from './damage-exercise.ts'
 import { eventsExercise } from './events-exercise.ts'
 import { exercise, delivery } from './exercise.ts'
 import { jobReadsExercise } from './job-reads-exercise.ts'
 import { pruningExercise } from './pruning-exercise.ts'
-import { toldExercise } from './restored-jobs-exercise.ts'
+import { restoredJobsExercise } from './restored-jobs-exercise.ts'
 import { settlerExercise } from './settler-exercise.ts'
 import { viewsExercise } from './views-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
@@ -20,9 +20,9 @@ import { t0 } from '../flow/world.ts'
 exercise('SQLite', sqliteBench)
 pruningExercise('SQLite', sqliteBench)
 eventsExercise('SQLite', sqliteBench)
-toldExercise('SQLite', sqliteBench)
+restoredJobsExercise('SQLite', sqliteBench)
 totalsExercise('SQLite', sqliteBench)
-askingExercise('SQLite', sqliteBench)
+enrichmentQueueExercise('SQLite', sqliteBench)
 settlerExercise('SQLite', sqliteBench)
 damageExercise('SQLite', sqliteBench)
 viewsExercise('SQLite', sqliteBench)

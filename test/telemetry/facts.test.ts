@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { createPriceTable } from '../../src/processing/price-table.ts'
-import { decodeMetrics, type ReceivedMetric } from '../../src/demo/otlp-metrics.ts'
+import { decodeMetrics, type ReceivedMetric } from '../support/otlp-metrics.ts'
 import { encodeMetrics } from '../../src/telemetry/encode.ts'
 import { changeStateOf } from '../../src/telemetry/mapping/statuses.ts'
 import { meaningOf } from '../../src/telemetry/mapping/failure-reasons.ts'

@@ -119,7 +119,7 @@ export class LoadedDaemon {
     this.expectNoSecrets()
   }
 
-  /** No value of any token, and no API key: in no output, journal or store. */
+  /** No value of any token, and no API key: in no output, logbook or store. */
   expectNoSecrets(): void {
     const { apiKey, issued } = this.instance
     const folders = [path.dirname(this.file), path.dirname(this.daemon.storeFile)]

@@ -28,14 +28,14 @@ export class Lifecycle {
   readonly state: PlatformState
   readonly timeline: Timeline
   readonly #random: Random
-  readonly #tell: (news: News) => void
+  readonly #publish: (news: News) => void
 
-  /** `tell` is called at every change a webhook would report, when the state shows just that change. */
-  constructor(state: PlatformState, timeline: Timeline, random: Random, tell: (news: News) => void) {
+  /** `publish` is called at every change a webhook would report, when the state shows just that change. */
+  constructor(state: PlatformState, timeline: Timeline, random: Random, publish: (news: News) => void) {
     this.state = state
     this.timeline = timeline
     this.#random = random
-    this.#tell = tell
+    this.#publish = publish
   }
 
   /** Creates a pipeline, which starts by itself a moment later. */
@@ -119,7 +119,7 @@ export class Lifecycle {
       history: [{ at: this.timeline.now, status: 'created' }],
     }
     pipeline.jobs.push(job)
-    this.#tellJob(pipeline, job)
+    this.#publishJob(pipeline, job)
     return job
   }
 
@@ -227,7 +227,7 @@ export class Lifecycle {
     pipeline.history.push({ at: now, status })
     if (status === 'running') pipeline.startedAt ??= now
     if (isOver(status) && status !== 'skipped') pipeline.finishedAt = now
-    this.#tell({ kind: 'pipeline', at: now, pipeline })
+    this.#publish({ kind: 'pipeline', at: now, pipeline })
     this.#act(pipeline)
     const { trigger } = pipeline
     if (!isOver(status) || trigger?.bridge.plan.triggers?.depend !== true || trigger.bridge.status !== 'running') return
@@ -252,13 +252,13 @@ export class Lifecycle {
     job.history.push({ at: now, status })
     pipeline.updatedAt = now
     if (status === 'success' || status === 'failed' || status === 'canceled') job.finishedAt = now
-    this.#tellJob(pipeline, job)
+    this.#publishJob(pipeline, job)
   }
 
   /** Bridges have no job events; skipping and waiting for a person are none either. */
-  #tellJob(pipeline: SimPipeline, job: SimJob): void {
+  #publishJob(pipeline: SimPipeline, job: SimJob): void {
     if (job.kind === 'bridge' || job.status === 'skipped' || job.status === 'manual') return
-    this.#tell({ kind: 'job', at: this.timeline.now, pipeline, job })
+    this.#publish({ kind: 'job', at: this.timeline.now, pipeline, job })
   }
 
   #mergeRequest(plan: PipelinePlan, iid: number): NonNullable<SimPipeline['mergeRequest']> {

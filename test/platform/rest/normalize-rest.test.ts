@@ -19,7 +19,7 @@ function heardJob(fields: Record<string, unknown>) {
 describe('a pipeline that was retried eight days later', () => {
   const observation = normalizeRest({ instance, pipeline, jobs, bridges })
 
-  it('is one observation with all that REST tells', () => {
+  it('is one observation with all that REST reports', () => {
     expect(observation.key).toEqual({ instance, pipelineId: 88120 })
     expect(observation.origin).toBe('rest')
     expect(observation.pipeline).toEqual({
@@ -122,7 +122,7 @@ describe('a pipeline', () => {
     expect(normalizeRest({ instance, pipeline: merged, jobs }).pipeline!.facts).not.toHaveProperty('commit')
   })
 
-  it('carries what other answers told of it', () => {
+  it('carries what other answers reported of it', () => {
     const besides = {
       sourcePipeline: { pipelineId: 88000, jobId: 5 },
       rootPipelineId: 88000,

@@ -1,7 +1,7 @@
 // A metrics export request as a backend keeps it: every kind of metric with its points in plain form.
 import { metricsRequest } from './otlp-messages.ts'
-import { plainResource, plainScope, type ReceivedResource, type ReceivedScope } from './otlp-values.ts'
-import type { WireResource, WireScope } from './otlp-values.ts'
+import { plainResource, plainScope, type ReceivedResource, type ReceivedScope } from '../../src/demo/otlp-values.ts'
+import type { WireResource, WireScope } from '../../src/demo/otlp-values.ts'
 import { exponentialPoint, histogramPoint, numberPoint, summaryPoint } from './otlp-points.ts'
 import type { ExponentialPoint, HistogramPoint, NumberPoint, SummaryPoint } from './otlp-points.ts'
 import type { WireExponentialPoint, WireHistogramPoint, WireNumberPoint, WireSummaryPoint } from './otlp-points.ts'

@@ -2,14 +2,14 @@
 import type { Delivery } from './delivery.ts'
 import type { SendOutcome } from './sender.ts'
 
-export class ToldEnds {
+export class ReportedEnds {
   readonly #last = new Map<number, string>()
 
   /** To be called after every send. */
-  heard({ kind, pipelineId, body }: Delivery, outcome: SendOutcome): void {
+  record({ kind, pipelineId, body }: Delivery, outcome: SendOutcome): void {
     if (kind !== 'pipeline' || outcome.kind !== 'answered' || outcome.status >= 300) return
-    const { object_attributes: told } = JSON.parse(body) as { object_attributes: { status: string } }
-    this.#last.set(pipelineId, told.status)
+    const { object_attributes: reported } = JSON.parse(body) as { object_attributes: { status: string } }
+    this.#last.set(pipelineId, reported.status)
   }
 
   /** True when a webhook has reported that the pipeline is in this status. */

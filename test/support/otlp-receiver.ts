@@ -1,16 +1,16 @@
 // An OTLP/HTTP backend in memory: takes traces, metrics and logs, keeps them in plain form, and misbehaves on demand.
-// It knows nothing of pipelines. Tests, benchmarks and the demo use it.
+// It knows nothing of pipelines. The demo has a simpler one of its own.
 import { EventEmitter } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { reasonOf } from '../lib/fault.ts'
-import { Secret } from '../lib/secret.ts'
+import { reasonOf } from '../../src/lib/fault.ts'
+import { Secret } from '../../src/lib/secret.ts'
 import { answerAccepted, answerStatus, Misbehaviours, type Fault, type Misbehaviour } from './misbehaviour.ts'
 import { decodeTelemetry, type ReceivedRequest, type Signal, type Telemetry } from './received-request.ts'
-import type { ReceivedLogRecord } from './otlp-logs.ts'
+import type { ReceivedLogRecord } from '../../src/demo/otlp-logs.ts'
 import type { ReceivedMetric } from './otlp-metrics.ts'
-import type { ReceivedSpan } from './otlp-traces.ts'
+import type { ReceivedSpan } from '../../src/demo/otlp-traces.ts'
 
 export interface ReceiverOptions {
   /** Default 0: a free one. */

@@ -7,7 +7,7 @@ import {
   type Attributes,
   type Int64,
   type WireKeyValue,
-} from './otlp-values.ts'
+} from '../../src/demo/otlp-values.ts'
 
 export interface PointHead {
   readonly attributes: Attributes

@@ -1,0 +1,97 @@
+// An OTLP/HTTP backend for the demo: it takes traces and logs, hands them on, and keeps nothing.
+import { EventEmitter } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { reasonOf } from '../lib/fault.ts'
+import { decodeLogs, type ReceivedLogRecord } from './otlp-logs.ts'
+import { decodeTraces, type ReceivedSpan } from './otlp-traces.ts'
+import { exportResponse, rpcStatus } from './otlp-messages.ts'
+
+const unzip = promisify(gunzip)
+const protobufType = 'application/x-protobuf'
+
+/** What one request brought. */
+export interface Received {
+  readonly spans: readonly ReceivedSpan[]
+  readonly logs: readonly ReceivedLogRecord[]
+}
+
+const decoders: Readonly<Record<string, (body: Uint8Array) => Received>> = {
+  '/v1/traces': body => ({ spans: decodeTraces(body), logs: [] }),
+  '/v1/logs': body => ({ spans: [], logs: decodeLogs(body) }),
+}
+
+/** Emits `received` for each request that it took. */
+export class DemoReceiver extends EventEmitter<{ received: [Received] }> {
+  readonly #server: Server
+
+  private constructor() {
+    super()
+    // Longer than any sender keeps a connection: none sends into one that is being closed, whose outcome it could not know.
+    this.#server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
+      this.#take(request, response).catch((error: unknown) => refuse(response, 400, reasonOf(error)))
+    })
+  }
+
+  /** Listens on a free port of the loopback address. */
+  static async start(): Promise<DemoReceiver> {
+    const receiver = new DemoReceiver()
+    await new Promise<void>((resolve, reject) => {
+      receiver.#server.once('error', reject).listen(0, '127.0.0.1', resolve)
+    })
+    return receiver
+  }
+
+  /** The base URL for `OTEL_EXPORTER_OTLP_ENDPOINT`. */
+  get url(): string {
+    const address = this.#server.address()
+    return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`
+  }
+
+  /** Resolves to true as soon as `holds`, looking after every request; to false after `timeout` ms. */
+  async until(holds: () => boolean, timeout: number): Promise<boolean> {
+    return new Promise(resolve => {
+      const look = (): void => {
+        if (holds()) settle(true)
+      }
+      const settle = (answer: boolean): void => {
+        clearTimeout(timer)
+        this.off('received', look)
+        resolve(answer)
+      }
+      const timer = setTimeout(() => settle(false), timeout)
+      this.on('received', look)
+      look()
+    })
+  }
+
+  /** Cuts every connection. */
+  async close(): Promise<void> {
+    await new Promise<void>(resolve => {
+      this.#server.close(() => resolve())
+      this.#server.closeAllConnections()
+    })
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await buffer(request)
+    const encoding = request.headers['content-encoding'] ?? 'identity'
+    const decode = decoders[request.url ?? '']
+    if (decode === undefined) refuse(response, 404, 'only /v1/traces and /v1/logs')
+    else if (request.method !== 'POST') refuse(response, 405, 'only POST is served')
+    else if (request.headers['content-type'] !== protobufType || !['gzip', 'identity'].includes(encoding))
+      refuse(response, 415, 'only application/x-protobuf is read, plain or gzip')
+    else {
+      const received = decode(encoding === 'gzip' ? await unzip(body) : body)
+      response.writeHead(200, { 'content-type': protobufType }).end(exportResponse.encode({}).finish())
+      this.emit('received', received)
+    }
+  }
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  if (response.headersSent) return
+  response.writeHead(status, { 'content-type': protobufType }).end(rpcStatus.encode({ message }).finish())
+}

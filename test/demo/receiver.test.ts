@@ -1,0 +1,61 @@
+// The demo's own backend over real HTTP.
+import { gzipSync } from 'node:zlib'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { logsRequest, traceRequest } from '../../src/demo/otlp-messages.ts'
+import { DemoReceiver } from '../../src/demo/receiver.ts'
+
+let receiver: DemoReceiver
+let names: string[]
+let texts: unknown[]
+
+beforeEach(async () => {
+  receiver = await DemoReceiver.start()
+  names = []
+  texts = []
+  receiver.on('received', ({ spans: some, logs }) => {
+    names.push(...some.map(({ name }) => name))
+    texts.push(...logs.map(({ body }) => body))
+  })
+})
+afterEach(async () => receiver.close())
+
+function spans(name: string): Uint8Array {
+  const span = { name, traceId: Buffer.alloc(16, 1), spanId: Buffer.alloc(8, 1) }
+  return traceRequest.encode({ resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] }).finish()
+}
+
+async function post(body: Uint8Array, headers: Record<string, string> = {}, path = '/v1/traces'): Promise<number> {
+  const type = { 'content-type': 'application/x-protobuf' }
+  const { status } = await fetch(receiver.url + path, {
+    method: 'POST',
+    body: Buffer.from(body),
+    headers: { ...type, ...headers },
+  })
+  return status
+}
+
+it('hands on the spans and log records of what it takes, plain or gzip', async () => {
+  expect(await post(spans('a'))).toBe(200)
+  expect(await post(gzipSync(spans('b')), { 'content-encoding': 'gzip' })).toBe(200)
+  const logs = [{ scopeLogs: [{ logRecords: [{ body: { stringValue: 'c' } }] }] }]
+  expect(await post(logsRequest.encode({ resourceLogs: logs }).finish(), {}, '/v1/logs')).toBe(200)
+  expect(names).toEqual(['a', 'b'])
+  expect(texts).toEqual(['c'])
+})
+
+it('refuses other paths, methods, types, encodings and bytes that are no protobuf, and hands on nothing of them', async () => {
+  expect(await post(spans('a'), {}, '/v1/metrics')).toBe(404)
+  expect((await fetch(`${receiver.url}/v1/traces`)).status).toBe(405)
+  expect(await post(spans('a'), { 'content-type': 'application/json' })).toBe(415)
+  expect(await post(spans('a'), { 'content-encoding': 'br' })).toBe(415)
+  expect(await post(spans('a'), { 'content-encoding': 'gzip' })).toBe(400)
+  expect(await post(Buffer.from([0x0a, 0xff, 0x01]))).toBe(400)
+  expect(names).toEqual([])
+})
+
+it('says whether something came to hold in time', async () => {
+  const isThere = receiver.until(() => names.length === 1, 60_000)
+  expect(await receiver.until(() => names.length === 1, 1)).toBe(false)
+  await post(spans('a'))
+  expect(await isThere).toBe(true)
+})
