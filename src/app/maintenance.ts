@@ -18,9 +18,9 @@ export function startClockWatch({ store, clock, log }: Context): Started<Loop> {
   return started(createClockWatch({ store, clock, log }), 'the clock is looked at after the next start')
 }
 
-export function startTrends({ store, clock, log }: Context): Started<Loop> {
+export function startTrends({ config, store, clock, log }: Context): Started<Loop> {
   return started(
-    createTrendLoop({ trends: store.views.trends, clock, log }),
+    createTrendLoop({ trends: store.views.trends, keep: config.trends.keep, clock, log }),
     'trends are computed after the next start',
   )
 }

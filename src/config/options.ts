@@ -53,6 +53,13 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         default: '400d',
         says: 'How long it is remembered what was exported of a pipeline no longer kept: a late retry then doubles nothing.',
       }),
+      trends: {
+        keep: setting(duration, {
+          variable: 'PIPESPAN_TRENDS_KEEP',
+          default: '400d',
+          says: 'How long figures over time are stored, by day: of projects, pipelines and jobs. They outlive the pipelines they were taken of.',
+        }),
+      },
     },
     Webhooks: {
       webhook: {

@@ -260,10 +260,15 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       here.move(100_000)
       await store.views.trends.takeIn(10)
       here.move(5 * day)
-      expect(await store.views.trends.prune()).toBe(2)
+      expect(await store.views.trends.prune(400 * day)).toBe(2)
       const query = { since: t0 - day, until: t0 + day }
       expect(await store.views.trends.series({}, { ...query, step: hour })).toEqual([])
       expect(await store.views.trends.series({}, { ...query, step: day })).toMatchObject([{ runs: 1 }])
+      // For as long as is wanted.
+      expect(await store.views.trends.prune(6 * day)).toBe(0)
+      here.move(2 * day)
+      expect(await store.views.trends.prune(6 * day)).toBe(2)
+      expect(await store.views.trends.series({}, { ...query, step: day })).toEqual([])
     })
   })
 }

@@ -6,6 +6,8 @@ import type { TrendViews } from '../ports/trends.ts'
 
 export interface TrendLoopOptions {
   readonly trends: TrendViews
+  /** How long figures of days are stored, ms. */
+  readonly keep: number
   readonly clock: Clock
   readonly log: Log
 }
@@ -19,7 +21,7 @@ const writeEvery = 5_000
 /** Between two rounds of forgetting, ms. */
 const pruneEvery = 3_600_000
 
-export function createTrendLoop({ trends, clock, log }: TrendLoopOptions): Loop {
+export function createTrendLoop({ trends, keep, clock, log }: TrendLoopOptions): Loop {
   let wroteAt = -Infinity
   let prunedAt = -Infinity
   return createLoop({
@@ -33,7 +35,7 @@ export function createTrendLoop({ trends, clock, log }: TrendLoopOptions): Loop 
       if ((await trends.takeIn(chunks)) === chunks) return pause.busy
       wroteAt = elapsed(clock)
       if (elapsed(clock) - prunedAt >= pruneEvery) {
-        await trends.prune()
+        await trends.prune(keep)
         prunedAt = elapsed(clock)
       }
       return found === 'all' ? pause.idle : pause.busy

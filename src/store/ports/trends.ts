@@ -8,10 +8,11 @@ import type { Millis } from '../../model/instant.ts'
 export const hour = 3_600_000
 export const day = 86_400_000
 
-/** How long a figure covers, ms. Hours are kept for a few days, days for long. */
+/** How long a figure covers, ms. Hours are kept for a few days, days for as long as is wanted. */
 export type TrendStep = typeof hour | typeof day
 
-export const storedFor: Readonly<Record<TrendStep, number>> = { [hour]: 4 * day, [day]: 400 * day }
+/** How long figures of an hour are stored, ms; no longer than those of a day. */
+export const hoursStoredFor = 4 * day
 
 /** Whose figures: of a job, of a project's pipelines (job ''), of all pipelines (project 0). */
 export interface TrendSubject {
@@ -76,8 +77,8 @@ export interface TrendViews {
   readAhead(limit: number): Promise<'more' | 'all' | 'enough'>
   /** Writes what was read ahead and at most `limit` chunks beyond; answers how many those were. */
   takeIn(limit: number): Promise<number>
-  /** Removes what is older than `storedFor`. */
-  prune(): Promise<number>
+  /** Removes figures of days that are older than `keep`, ms, and those of hours in their own time. Answers how many. */
+  prune(keep: number): Promise<number>
 }
 
 /**

@@ -43,12 +43,12 @@ export function postgresTrendTaking(db: Database): Pick<TrendViews, 'readAhead' 
       if (count < limit) next = undefined
       return count
     },
-    prune: async () =>
+    prune: async keep =>
       db.transaction(async (session, now) => {
         let gone = 0
         for (const step of trendSteps) {
           const sql = `${placed(takeInSql.prune)} RETURNING 1`
-          gone += (await session.query(sql, [step, forgottenBefore(step, now)])).length
+          gone += (await session.query(sql, [step, forgottenBefore(step, now, keep)])).length
         }
         return gone
       }),

@@ -1,5 +1,5 @@
 // The SQL of figures over time; how a transaction is made is each database's own matter.
-import { day, hour, storedFor, type TrendQuery, type TrendRow, type TrendStep } from '../ports/trends.ts'
+import { day, hour, hoursStoredFor, type TrendQuery, type TrendRow, type TrendStep } from '../ports/trends.ts'
 import { plus, type Addition } from './trend-sums.ts'
 import { json, number, record, text, type Row } from '../sql/columns.ts'
 import type { Ask } from './views-sql.ts'
@@ -176,7 +176,7 @@ const rowOf: (row: Row) => TrendRow = record({
   ...figures,
 })
 
-/** Before when a step's rows are forgotten. */
-export function forgottenBefore(step: TrendStep, now: number): number {
-  return now - storedFor[step]
+/** Before when a step's rows are forgotten. `keep`: how long those of days are stored, ms. */
+export function forgottenBefore(step: TrendStep, now: number, keep: number): number {
+  return now - (step === hour ? Math.min(hoursStoredFor, keep) : keep)
 }

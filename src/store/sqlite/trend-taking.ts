@@ -63,10 +63,11 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
         if (!(error instanceof StoreError)) throw error
       }
     },
-    prune: async () =>
+    prune: async keep =>
       db.transaction(() =>
         trendSteps.reduce(
-          (sum, step) => sum + Number(db.prepare(takeInSql.prune).run(step, forgottenBefore(step, db.now())).changes),
+          (sum, step) =>
+            sum + Number(db.prepare(takeInSql.prune).run(step, forgottenBefore(step, db.now(), keep)).changes),
           0,
         ),
       ),
