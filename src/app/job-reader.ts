@@ -1,8 +1,10 @@
 // Starts what reads about the inside of jobs, where the configuration asks for any of it.
 import { createBlackening } from '../platform/job-log/blackening.ts'
+import { createCapabilities } from '../enrichment/capability.ts'
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { createJobReader, type JobReader } from '../enrichment/job-reader.ts'
 import { createLogReading, type LogReading } from '../enrichment/read-log.ts'
+import { createTestReading, type TestReading } from '../enrichment/read-tests.ts'
 import { createSlowness } from '../enrichment/usual-duration.ts'
 import { jobReadRulesOf } from './processing.ts'
 import { jobReadsBy } from '../processing/job-reads.ts'
@@ -14,6 +16,7 @@ import type { Started } from './steps.ts'
 export interface JobReaderParts {
   readonly jobReader: JobReader
   readonly jobLogs: LogReading
+  readonly jobTests: TestReading
 }
 
 /** It runs whatever is configured: what was asked for before a restart is read, or found needless. */
@@ -22,26 +25,33 @@ export function startJobReader(
   { client }: Platform,
   { queues: to, measure }: Pick<ExportParts, 'queues' | 'measure'>,
 ): Started<JobReaderParts> {
-  const { jobReads: queue, runs, repositories, views } = store
+  const { jobReads: queue, runs, repositories, views, tests } = store
   const { refusedEndpoints } = repositories
   const rules = jobReadRulesOf(config)
   const reads = jobReadsBy(rules)
+  const blacken = createBlackening(config.redact ?? [])
+  const capabilities = createCapabilities(refusedEndpoints, client.instance)
   const jobLogs = createLogReading({
     ...{ client, ...rules },
     isSlow: createSlowness(views.trends, () => clock.now()),
-    blacken: createBlackening(config.redact ?? []),
+    blacken,
     ...{ readMax: config.job.logsReadMax, linesMax: config.job.logsMaxBytes },
+  })
+  const jobTests = createTestReading({
+    ...{ client, capabilities, memory: tests, spans: config.testsSpans, blacken },
+    longestText: config.attributes.valueLengthLimit,
+    onForgotten: async reports => store.counters.add('pruned.test_reports_early', reports),
   })
   const jobReader = createJobReader({
     ...{ queue, runs, refusedEndpoints, instance: client.instance, to, measure, clock, log },
-    readings: { log: jobLogs.read },
+    readings: { log: jobLogs.read, tests: jobTests.read },
     errors: createErrorThrottle(log),
     onRead: () => events.pending.emit(),
   })
   if (reads !== undefined) events.pending.on(() => jobReader.wake())
   jobReader.start()
   return {
-    part: { jobReader, jobLogs },
+    part: { jobReader, jobLogs, jobTests },
     why: 'what was not read of jobs yet is read after the next start',
     stop: async () => jobReader.stop(),
   }

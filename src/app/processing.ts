@@ -39,8 +39,8 @@ export function mergeRulesOf(config: Config, enriches: boolean): MergeRules {
 }
 
 /** Of which jobs the inside is read, and what of it. */
-export function jobReadRulesOf({ job }: Config): JobReadRules {
-  return { sections: job.sections, lines: job.logs, project: chooser(job.projects ?? [], []) }
+export function jobReadRulesOf({ job, tests }: Config): JobReadRules {
+  return { sections: job.sections, lines: job.logs, tests, project: chooser(job.projects ?? [], []) }
 }
 
 export function snapshotterOf(

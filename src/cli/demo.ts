@@ -96,6 +96,8 @@ async function play(
     PIPESPAN_POLL_GROUPS: company,
     PIPESPAN_POLL_INTERVAL: '2s',
     PIPESPAN_SILENT_AFTER: '5s',
+    PIPESPAN_TESTS: 'true',
+    PIPESPAN_TESTS_SPANS: 'suites',
     PIPESPAN_SETTLE: '500ms',
     PIPESPAN_LOG_LEVEL: 'warn',
     // Nothing of a demo stays behind.

@@ -1,5 +1,5 @@
 // The options of what is read about the inside of jobs: of which, how much, and what is blacked out.
-import { byteSize } from './plain-kinds.ts'
+import { boolean, byteSize, oneOf } from './plain-kinds.ts'
 import { noneOr, patterns, regularExpressions } from './list-kinds.ts'
 import { setting } from './option.ts'
 
@@ -34,6 +34,20 @@ export const jobOptions = {
     variable: 'PIPESPAN_JOB_LOGS_MAX_BYTES',
     default: '1MiB',
     says: 'How much of one log is exported as log records: a sixteenth from its beginning, the rest from its end.',
+  }),
+}
+
+/** What is read of a job's own reports. */
+export const reportOptions = {
+  tests: setting(boolean, {
+    variable: 'PIPESPAN_TESTS',
+    default: 'false',
+    says: 'Reports of tests (JUnit) are read: totals, a record for each failure, flaky tests. A request for each job that has such a report.',
+  }),
+  testsSpans: setting(oneOf(['none', 'suites', 'cases']), {
+    variable: 'PIPESPAN_TESTS_SPANS',
+    default: 'none',
+    says: 'Spans of test suites, or of their cases too; 1,000 a job at most. No request of its own.',
   }),
 }
 

@@ -6,7 +6,7 @@ import { eventOptions } from './event-options.ts'
 import { costOptions } from './cost-options.ts'
 import { destinations, observabilityOptions } from './destination-options.ts'
 import { enrichDeadline, platformOptions, pollingOptions } from './platform-options.ts'
-import { jobOptions, redact } from './job-options.ts'
+import { jobOptions, redact, reportOptions } from './job-options.ts'
 import { list } from './list-kinds.ts'
 import { listeningOptions } from './listening-options.ts'
 import { metricOptions, selfOptions } from './metric-options.ts'
@@ -113,7 +113,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       }),
     },
     'What is exported': { ...selectionOptions, ...eventOptions(profiles) },
-    'Inside of jobs': { job: jobOptions, redact },
+    'Inside of jobs': { job: jobOptions, ...reportOptions, redact },
     'How it looks': {
       traceIds: setting(oneOf(['instance', 'platform']), {
         variable: 'PIPESPAN_TRACE_IDS',

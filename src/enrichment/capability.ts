@@ -13,7 +13,7 @@ import type { RefusedEndpoint } from '../store/ports/capability-documents.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 
 export interface Asked {
-  readonly what: JobReadable
+  readonly what: JobReadable | 'junit'
   readonly project: number
   readonly path: string | undefined
 }

@@ -3,6 +3,7 @@ import { insideChunks } from '../model/inside-chunks.ts'
 import type { JobInside } from '../model/inside.ts'
 import type { CallOptions } from '../platform/rest/call.ts'
 import type { Chunk, JobSnapshot } from '../model/chunk.ts'
+import type { JobTests } from '../model/job-tests.ts'
 import type { JobRead } from '../store/ports/job-reads.ts'
 import type { PendingChunk, RunWork, Signal } from '../store/ports/runs.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
@@ -48,9 +49,18 @@ export function applyReading(read: JobRead, insides: readonly JobInside[], { to,
 }
 
 /** Of which signals a chunk has something. */
-function signalsOf({ sections, lines }: JobInside): Signal[] {
+function signalsOf({ sections, lines, tests }: JobInside): Signal[] {
+  if (tests !== undefined) return testSignals(tests)
   const signals: Signal[] = []
   if (sections !== undefined && sections.length > 0) signals.push('traces', 'metrics')
   if (lines !== undefined && lines.length > 0) signals.push('logs')
+  return signals
+}
+
+function testSignals({ summary, failures = [], flaky = [], spans = [] }: JobTests): Signal[] {
+  const signals: Signal[] = []
+  if (spans.length > 0) signals.push('traces')
+  if (summary !== undefined) signals.push('metrics')
+  if (summary !== undefined || failures.length + flaky.length > 0) signals.push('logs')
   return signals
 }

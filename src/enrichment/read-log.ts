@@ -121,6 +121,6 @@ class OpenLog {
 }
 
 /** What ids, times and names of spans and records need of the job. */
-function ownerOf({ id, kind, name, start, end, salt }: JobSnapshot): InsideJob {
+export function ownerOf({ id, kind, name, start, end, salt }: JobSnapshot): InsideJob {
   return { id, kind, name, start, end, ...(salt !== undefined && { salt }) }
 }

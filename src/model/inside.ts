@@ -1,6 +1,7 @@
-// What was read about the inside of a job: the sections of its log, and the log's lines. It goes out in chunks of its own, under the job's
+// What was read about the inside of a job: the sections of its log, the log's lines, its tests. It goes out in chunks of its own, under the job's
 // span, after the chunk that has this span (`inside-chunks.ts`).
 import type { JobFacts } from './observation.ts'
+import type { JobTests } from './job-tests.ts'
 import type { Millis } from './instant.ts'
 
 /** What is needed of the job for ids, times and names: as the chunk with its span has it. */
@@ -16,6 +17,7 @@ export interface JobInside {
   readonly job: InsideJob
   readonly sections?: readonly Section[] | undefined
   readonly lines?: readonly LogLine[] | undefined
+  readonly tests?: JobTests | undefined
 }
 
 /** A part of a job's log, between its two markers. Instants may have fractions of a millisecond. */

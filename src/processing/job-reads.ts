@@ -3,6 +3,7 @@
 // Whether a job took unusually long is known by what the job took before, which is looked up when its turn comes: until then every job
 // that ran may be one, and an entry that proves needless costs no request.
 import type { Chunk, JobSnapshot } from '../model/chunk.ts'
+import { testArtifact } from '../model/observation.ts'
 import type { JobReadWish } from '../store/ports/job-reads.ts'
 
 /** Empty: none. */
@@ -13,6 +14,8 @@ export interface JobReadRules {
   readonly sections: JobChoice
   /** Whose lines become log records. */
   readonly lines: JobChoice
+  /** Whether reports of tests are read, of every job that has one. */
+  readonly tests: boolean
   /** Whether the inside of a project's jobs is read; one without a known path is asked about as ''. */
   readonly project: (path: string) => boolean
 }
@@ -20,10 +23,15 @@ export interface JobReadRules {
 /** What is to be read about the jobs of a chunk; undefined where nothing ever is. */
 export function jobReadsBy(rules: JobReadRules): ((chunk: Chunk) => readonly JobReadWish[]) | undefined {
   const choice = [...rules.sections, ...rules.lines]
-  if (choice.length === 0) return undefined
+  if (choice.length === 0 && !rules.tests) return undefined
   return ({ project, jobs }) => {
     if (!rules.project(project.path ?? '')) return []
-    return jobs.filter(job => ran(job) && isChosen(choice, job, true)).map(({ id }) => ({ jobId: id, what: 'log' }))
+    return jobs
+      .filter(ran)
+      .flatMap((job): JobReadWish[] => [
+        ...(isChosen(choice, job, true) ? [{ jobId: job.id, what: 'log' } as const] : []),
+        ...(rules.tests && hasTests(job) ? [{ jobId: job.id, what: 'tests' } as const] : []),
+      ])
   }
 }
 
@@ -31,6 +39,11 @@ export function isChosen(choice: JobChoice, { status }: Pick<JobSnapshot, 'statu
   return (
     choice.includes('all') || (choice.includes('failed') && status === 'failed') || (choice.includes('slow') && isSlow)
   )
+}
+
+/** What the platform lists of the job's artifacts says so: nothing is asked for in vain. */
+function hasTests({ artifactSizes }: JobSnapshot): boolean {
+  return artifactSizes !== undefined && Object.hasOwn(artifactSizes, testArtifact)
 }
 
 /** Bridges, and jobs that no runner ever had, have no log. */

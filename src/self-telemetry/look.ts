@@ -25,6 +25,7 @@ export interface Parts {
   readonly enricher?: Counting<NonNullable<Seen['enricher']>> | undefined
   readonly jobReader?: Counting<NonNullable<Seen['jobReader']>> | undefined
   readonly jobLogs?: Counting<NonNullable<Seen['jobLogs']>> | undefined
+  readonly jobTests?: Counting<NonNullable<Seen['jobTests']>> | undefined
   readonly poller?: Counting<NonNullable<Seen['poller']>> | undefined
   readonly redelivery?: Counting<NonNullable<Seen['redelivery']>> | undefined
 }
@@ -51,6 +52,7 @@ export async function lookAt(parts: Parts): Promise<Seen> {
     poller: parts.poller?.counters,
     jobReader: parts.jobReader?.counters,
     jobLogs: parts.jobLogs?.counters,
+    jobTests: parts.jobTests?.counters,
     redelivery: parts.redelivery?.counters,
   }
 }

@@ -3,6 +3,7 @@ import type { BudgetSnapshot } from '../platform/rest/budget.ts'
 import type { EnricherCounters } from '../enrichment/enricher.ts'
 import type { JobReaderCounters } from '../enrichment/job-reader.ts'
 import type { LogCounters } from '../enrichment/read-log.ts'
+import type { TestCounters } from '../enrichment/read-tests.ts'
 import type { InboxState } from '../store/ports/inbox.ts'
 import type { IntakeCounters } from '../processing/intake.ts'
 import type { ExportQueueStatus } from '../export/exporter.ts'
@@ -35,6 +36,7 @@ export interface Seen {
   readonly poller?: Readonly<PollerCounters> | undefined
   readonly jobReader?: Readonly<JobReaderCounters> | undefined
   readonly jobLogs?: Readonly<LogCounters> | undefined
+  readonly jobTests?: Readonly<TestCounters> | undefined
   readonly redelivery?: Readonly<RedeliveryCounters> | undefined
 }
 
@@ -161,6 +163,16 @@ export const observedMetrics = [
     says: 'Job logs of which not all was exported: longer than is read of one (`size`), or of no line because they show the variables of the job (`debug_trace`).',
     seen: ({ jobLogs }) => (jobLogs === undefined ? [] : [
       { value: jobLogs.cut, attributes: { reason: 'size' } }, { value: jobLogs.debugTraces, attributes: { reason: 'debug_trace' } }]) },
+  { name: 'pipespan.test.reports', type: 'counter', unit: '{report}', attributes: ['fault'],
+    says: 'Reports of tests that were read: whole (`none`), or by the reason why they could not be read to their end.',
+    seen: ({ jobTests }) => (jobTests === undefined ? [] : [{ value: jobTests.reports, attributes: { fault: 'none' } },
+      ...[...jobTests.faults].map(([fault, value]) => ({ value, attributes: { fault } }))]) },
+  { name: 'pipespan.test.cases', type: 'counter', unit: '{case}', attributes: ['kept'],
+    says: 'Test cases of these reports: counted, or beyond what is read of one.', seen: ({ jobTests }) => kept(jobTests?.cases, jobTests?.casesDropped) },
+  { name: 'pipespan.test.failures', type: 'counter', unit: '{case}', attributes: ['kept'],
+    says: 'Failed test cases: with a record of their own, or beyond the first 100 of a job.', seen: ({ jobTests }) => kept(jobTests?.failures, jobTests?.failuresDropped) },
+  { name: 'pipespan.test.flaky', type: 'counter', unit: '{case}', attributes: [],
+    says: 'Tests that were found to fail and to pass on the same code.', seen: ({ jobTests }) => (jobTests === undefined ? [] : [{ value: jobTests.flaky }]) },
   { name: 'pipespan.poller.rounds', type: 'counter', unit: '{round}', attributes: [],
     says: 'Rounds of polling.', seen: ({ poller }) => (poller === undefined ? [] : [{ value: poller.rounds }]) },
   { name: 'pipespan.poller.requests', type: 'counter', unit: '{request}', attributes: [],

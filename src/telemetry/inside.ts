@@ -6,13 +6,16 @@ import { isInstant } from './span-time.ts'
 import { logLineAttributes } from './mapping/log-line.ts'
 import { sectionAttributes, sectionSpanName } from './mapping/section.ts'
 import { flagsOf, spanKinds, statusCodes } from './span-words.ts'
+import { testRecords, testSpansOf } from './tests.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { JobInside, LogLine, Section } from '../model/inside.ts'
 import type { LogRecord, Span } from './otlp/messages.ts'
 
-/** The spans of a job's sections, in their order. */
-export function insideSpans(chunk: Chunk, { job, sections = [] }: JobInside, settings: TelemetrySettings): Span[] {
+/** The spans of a job's sections, in their order; or of its tests. */
+export function insideSpans(chunk: Chunk, inside: JobInside, settings: TelemetrySettings): Span[] {
+  const { job, sections = [], tests } = inside
+  if (tests !== undefined) return testSpansOf(chunk, job, tests, settings)
   const style = styleOf(chunk, settings)
   const traceId = traceIdOf(chunk.trace, chunk.key.instance)
   const spanOf = (section: Section): Span => {
@@ -38,8 +41,10 @@ export function insideSpans(chunk: Chunk, { job, sections = [] }: JobInside, set
   return sections.filter(({ start, end }) => isInstant(start) && isInstant(end)).map(spanOf)
 }
 
-/** The records of a job's lines, in their order. */
-export function insideRecords(chunk: Chunk, { job, lines = [] }: JobInside, settings: TelemetrySettings): LogRecord[] {
+/** The records of a job's lines, in their order; or of its tests. */
+export function insideRecords(chunk: Chunk, inside: JobInside, settings: TelemetrySettings): LogRecord[] {
+  const { job, lines = [], tests } = inside
+  if (tests !== undefined) return testRecords(chunk, job, tests, settings)
   const style = styleOf(chunk, settings)
   const traceId = traceIdOf(chunk.trace, chunk.key.instance)
   const recordOf = (line: LogLine): LogRecord => ({

@@ -80,7 +80,11 @@ describe('the inside of jobs', () => {
     const { refusedEndpoints } = store.repositories
     reader = createJobReader({
       ...{ queue, runs, refusedEndpoints, instance: client.instance, to, measure: undefined, clock, log: silentLog() },
-      ...{ readings: { log: readings.read }, errors: createErrorThrottle(silentLog()), onRead: () => undefined },
+      ...{
+        readings: { log: readings.read, tests: async () => ({ as: 'needless' }) },
+        errors: createErrorThrottle(silentLog()),
+        onRead: () => undefined,
+      },
     })
     await finish(jobs, sections, lines, pipelineId)
     await reader.drain()
@@ -94,7 +98,7 @@ describe('the inside of jobs', () => {
       ...{ runs: store.runs, perTransaction: 10, clock, log: silentLog() },
       snapshotter: createSnapshotter({
         ...{ rules, selection: everything, to, onSnapshot: () => undefined },
-        reads: jobReadsBy({ sections, lines, project: () => true }),
+        reads: jobReadsBy({ sections, lines, tests: false, project: () => true }),
         family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
       }),
     }).drain()

@@ -149,6 +149,15 @@ describe('the table of own metrics', () => {
       damagedRows: 1,
       budget: { perMinute: 1, available: 1, pausedFor: 1_000 },
       enricher: { completed: 1, missed: 1, gone: 1, failed: 1 },
+      jobReader: { read: 1, empty: 1, needless: 1, early: 1, refused: 1, withheld: 1, failed: 1, expired: 1 },
+      jobLogs: {
+        ...{ bytes: 1, sections: 1, sectionsOmitted: 1, lines: 1, linesOmitted: 1 },
+        ...{ cut: 1, debugTraces: 1 },
+      },
+      jobTests: {
+        ...{ reports: 1, faults: new Map([['truncated' as const, 1]]), cases: 1, casesDropped: 1 },
+        ...{ failures: 1, failuresDropped: 1, flaky: 1 },
+      },
       poller: { rounds: 1, requests: 1, discovered: 1 },
       redelivery: { found: 1, accepted: 1, oversize: 1 },
     }

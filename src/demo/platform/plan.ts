@@ -1,6 +1,9 @@
 // What a pipeline is meant to do: its jobs as a CI file would list them, how they will fare, and what people do about it.
 import type { SimProject, SimUser } from './world.ts'
 
+/** What writes JUnit reports. */
+export type TestFramework = 'pytest' | 'surefire' | 'jest'
+
 export interface JobPlan {
   readonly name: string
   readonly stage: string
@@ -17,6 +20,8 @@ export interface JobPlan {
   readonly environment?: { readonly name: string; readonly tier: string } | undefined
   readonly artifacts?: boolean | undefined
   readonly coverage?: boolean | undefined
+  /** What writes its test report, where it has one. */
+  readonly tests?: TestFramework | undefined
   /** Makes it a bridge: what it triggers, and whether it waits for that and takes over its status. */
   readonly triggers?: { readonly plan: PipelinePlan; readonly depend: boolean } | undefined
 }

@@ -6,6 +6,7 @@ import { keysetPage, offsetPage, type RestPage } from './rest-pages.ts'
 import { restBridge, restCrossItem, restItem, restJob, restPipeline, restProject } from './rest-answers.ts'
 import { restRefusals, type RestReply } from './rest-refusals.ts'
 import { projects as worldProjects, type SimProject } from './world.ts'
+import { testReportOf } from './test-reports.ts'
 import type { PlatformState, SimPipeline } from './state.ts'
 
 export interface RestApiOptions {
@@ -108,6 +109,7 @@ export class RestApi {
     if (what === undefined) return json(restProject(project, instance, this.activity.get(project.id)))
     if (what === 'hooks')
       return this.#ofHooks(hook => 'project' in hook.owner && hook.owner.project === project.id, which, url)
+    if (what === 'jobs') return this.#ofJob(project, Number(which), part, more, url)
     if (what !== 'pipelines') return restRefusals.notFound('Not Found')
     if (which === undefined) return pageReply(offsetPage(this.#pipelines(project, url), url))
     const pipeline = which === 'latest' ? this.#latest(project) : state.pipelines.get(Number(which))
@@ -118,6 +120,19 @@ export class RestApi {
     const tasks = pipeline.jobs.filter(job => job.kind === part.replace(/s$/, '') && (withRetried || !job.retried))
     const show = part === 'jobs' ? restJob : restBridge
     return pageReply(offsetPage(tasks.map(job => show(job, pipeline, instance)).reverse(), url))
+  }
+
+  /** What is inside of a job. */
+  #ofJob({ id }: SimProject, jobId: number, part: string | undefined, more: readonly string[], url: URL): RestReply {
+    const pipeline = [...this.#options.state.pipelines.values()].find(
+      ({ project, jobs }) => project.id === id && jobs.some(job => job.id === jobId),
+    )
+    const job = pipeline?.jobs.find(one => one.id === jobId)
+    if (pipeline === undefined || job === undefined) return restRefusals.notFound()
+    if (part !== 'artifacts' || more.length > 0) return restRefusals.notFound('Not Found')
+    const tests = url.searchParams.get('file_type') === 'junit' ? testReportOf(job, pipeline) : undefined
+    if (tests === undefined) return restRefusals.notFound('File')
+    return { status: 200, headers: { 'content-type': 'application/gzip' }, body: tests }
   }
 
   #pipelines(project: SimProject, url: URL): object[] {

@@ -3,7 +3,7 @@
 export interface RestReply {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
-  readonly body: string
+  readonly body: string | Uint8Array
 }
 
 const asJson = { 'content-type': 'application/json' }

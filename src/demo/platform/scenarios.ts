@@ -54,7 +54,7 @@ export const scenarios = {
         retries: 2,
         artifacts: true,
       }),
-      job('unit tests', 'test', [20, 35], { coverage: true }),
+      job('unit tests', 'test', [20, 35], { coverage: true, tests: 'surefire' }),
     ],
   }),
 
@@ -206,17 +206,17 @@ function storefrontJobs(): JobPlan[] {
   return [
     job('install', 'build', [18, 30], { artifacts: true }),
     job('lint', 'test', [8, 16]),
-    job('unit tests 1/3', 'test', [20, 40], { coverage: true }),
-    job('unit tests 2/3', 'test', [20, 40], { coverage: true }),
-    job('unit tests 3/3', 'test', [20, 40], { coverage: true }),
+    job('unit tests 1/3', 'test', [20, 40], { coverage: true, tests: 'jest' }),
+    job('unit tests 2/3', 'test', [20, 40], { coverage: true, tests: 'jest' }),
+    job('unit tests 3/3', 'test', [20, 40], { coverage: true, tests: 'jest' }),
   ]
 }
 
 function checkoutJobs(integration: Partial<JobPlan> = {}): JobPlan[] {
   return [
     job('image', 'build', [25, 45], { tags: ['large'], artifacts: true }),
-    job('unit tests', 'test', [15, 30], { coverage: true }),
-    job('integration tests', 'test', [30, 55], integration),
+    job('unit tests', 'test', [15, 30], { coverage: true, tests: 'pytest' }),
+    job('integration tests', 'test', [30, 55], { tests: 'surefire', ...integration }),
   ]
 }
 
@@ -225,7 +225,7 @@ function childPlan(random: Random, name: string, fails?: readonly string[]): Pip
     ...pushed(random, projects.storefront),
     source: 'parent_pipeline',
     name,
-    jobs: [job('build', 'build', [12, 24]), job('tests', 'test', [15, 35], { fails, coverage: true })],
+    jobs: [job('build', 'build', [12, 24]), job('tests', 'test', [15, 35], { fails, coverage: true, tests: 'jest' })],
   }
 }
 

@@ -9,6 +9,7 @@ import { createReader, type ListOptions } from './read.ts'
 import { createRequester, type Change } from './request.ts'
 import type { CallOptions, RetryRules } from './call.ts'
 import { PlatformError } from './platform-error.ts'
+import { testReport, type RestTestReport } from '../reports/test-report-json.ts'
 import { segmentOf, type ResourceId } from './query.ts'
 import { traceparentIn } from './variables.ts'
 import { restBridge, restJob, restPipeline, type RestBridge, type RestJob, type RestPipeline } from './schemas.ts'
@@ -116,6 +117,16 @@ export interface PlatformClient {
   ): Pages<HookDelivery>
   /** A job's log, from its beginning. */
   jobLog(project: ResourceId, jobId: number, options: JobLogOptions): Promise<JobLogRead>
+  /** One of a job's artifacts, by its type: `read` is handed its bytes as they come, and what it throws passes through. */
+  jobArtifact<T>(
+    project: ResourceId,
+    jobId: number,
+    fileType: string,
+    options: CallOptions,
+    read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
+  ): Promise<T>
+  /** What the platform itself has read in the reports of a pipeline's latest jobs. */
+  testReport(project: ResourceId, pipelineId: number, options: CallOptions): Promise<RestTestReport>
   /** Ends every request under way. */
   close(): Promise<void>
 }
@@ -211,6 +222,13 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
       pages(`${hooksPath(owner)}/${hookId}/events`, restDelivery, call, { status }),
     jobLog: (project, jobId, call) =>
       readJobLog(new URL(`${base}/projects/${segmentOf(project)}/jobs/${segmentOf(jobId)}/trace`), call),
+    jobArtifact: async (project, jobId, fileType, call, read) => {
+      const url = new URL(`${base}/projects/${segmentOf(project)}/jobs/${segmentOf(jobId)}/artifacts`)
+      url.searchParams.set('file_type', fileType)
+      return requester.stream(url, call, async answer => read(answer.body))
+    },
+    testReport: async (project, pipelineId, call) =>
+      one(`${pipelinePath(project, pipelineId)}/test_report`, testReport, call),
     close: () => requester.close(),
   }
 }

@@ -3,13 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { keyMemory } from '../ports/inbox.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
+import { testMemoryMs } from '../ports/test-memory.ts'
 import type { ExportQueue } from '../ports/outbox.ts'
 import type { Log } from '../../lib/log.ts'
 import type { RunCursor } from '../ports/pruning.ts'
 import type { Store } from '../ports/store.ts'
 
 export interface MaintenanceOptions {
-  readonly store: Pick<Store, 'pruning' | 'outbox' | 'leases' | 'repositories' | 'counters' | 'now'>
+  readonly store: Pick<Store, 'pruning' | 'tests' | 'outbox' | 'leases' | 'repositories' | 'counters' | 'now'>
   /** The queues that are configured. What is pending for any other is given up in the end. */
   readonly served: readonly ExportQueue[]
   /** How long runs stay once nothing of them is pending; dead letters and deliveries that cannot be decoded too. Milliseconds. */
@@ -38,7 +39,14 @@ const pressure = { from: 0.9, to: 0.8, spared: 600_000 }
 
 /** What a round did, by the names of the counters. */
 type Pruned = Record<
-  'runs' | 'events' | 'tombstones' | 'dead_letters' | 'unserved_exports' | 'quarantined_deliveries' | 'delivery_keys',
+  | 'runs'
+  | 'events'
+  | 'tombstones'
+  | 'dead_letters'
+  | 'unserved_exports'
+  | 'quarantined_deliveries'
+  | 'delivery_keys'
+  | 'test_reports',
   number
 >
 
@@ -159,6 +167,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
       events: await inSteps(async () => pruning.events(now - Math.max(retention, keyMemory), step.rows), isShort),
       tombstones: await inSteps(async () => pruning.tombstones(now - remember, step.rows), isShort),
       delivery_keys: await inSteps(async () => pruning.keys(now - keyMemory, step.rows), isShort),
+      test_reports: await inSteps(async () => store.tests.prune(now - testMemoryMs, step.rows), isShort),
     }
     for (const [name, count] of Object.entries(pruned)) if (count > 0) await store.counters.add(`pruned.${name}`, count)
     const bytes = await inSteps(

@@ -4,7 +4,7 @@ import type { Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
 
 /** What of a job is to be read; each is an entry of its own, so that one that cannot be read harms no other. */
-export const jobReadables = ['log'] as const
+export const jobReadables = ['log', 'tests'] as const
 export type JobReadable = (typeof jobReadables)[number]
 
 /** What is to be read about a job of a chunk that is about to be written. */

@@ -10,6 +10,7 @@ import type { Pruning } from './pruning.ts'
 import type { Repositories } from './repository.ts'
 import type { Runs } from './runs.ts'
 import type { Tables } from './tables.ts'
+import type { TestMemory } from './test-memory.ts'
 import type { Totals } from './totals.ts'
 import type { UnderWay } from './under-way.ts'
 import type { Views } from './views.ts'
@@ -21,6 +22,8 @@ export interface StoreOptions {
   readonly elapsed?: (() => number) | undefined
   /** Bytes the store may hold before it takes no more deliveries. */
   readonly maxSize: number
+  /** Bytes that are remembered of the tests of one project; `testMemoryBytes` where it is missing. */
+  readonly testMemory?: number | undefined
   /** For what an operator must know. */
   readonly log?: Log | undefined
 }
@@ -39,6 +42,7 @@ export interface Store {
   readonly pruning: Pruning
   readonly tables: Tables
   readonly totals: Totals
+  readonly tests: TestMemory
   readonly views: Views
   readonly underWay: UnderWay
   /** Rows that were passed over since start, because what is stored in them is damaged. */

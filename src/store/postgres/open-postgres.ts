@@ -11,6 +11,7 @@ import { postgresPruning } from './pruning.ts'
 import { totals } from '../sql/totals.ts'
 import { postgresRuns } from './runs.ts'
 import { postgresTables } from './tables.ts'
+import { postgresTestMemory } from './test-memory.ts'
 import { postgresUnderWay } from './under-way.ts'
 import { postgresViews } from './views.ts'
 import type { Store } from '../ports/store.ts'
@@ -18,6 +19,8 @@ import type { Store } from '../ports/store.ts'
 export interface PostgresOptions extends DatabaseOptions {
   /** Bytes the database may hold before it takes no more deliveries. */
   readonly maxSize: number
+  /** Bytes that are remembered of the tests of one project. */
+  readonly testMemory?: number | undefined
 }
 
 const maintenancePatience = 60_000
@@ -39,6 +42,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     pruning: postgresPruning(maintenance, options.maxSize),
     tables: postgresTables(maintenance),
     totals: totals(sql),
+    tests: postgresTestMemory(db, options.testMemory),
     damaged: db.damaged,
     views: postgresViews(db, maintenance),
     underWay: postgresUnderWay(db),

@@ -40,4 +40,6 @@ export const broughtBack: readonly string[] = [
   `UPDATE delivery_keys SET seen_at = ${now} WHERE seen_at > ${now}`,
   `UPDATE tombstones SET pruned_at = ${now} WHERE pruned_at > ${now}`,
   `UPDATE quarantined_deliveries SET received_at = ${now} WHERE received_at > ${now}`,
+  `UPDATE test_reports SET reported_at = ${now} WHERE reported_at > ${now}`,
+  `UPDATE flaky_tests SET found_at = ${now} WHERE found_at > ${now}`,
 ]

@@ -26,6 +26,7 @@ import { sqliteStatements } from './statements.ts'
 import { totals } from '../sql/totals.ts'
 import { sqliteRuns } from './runs.ts'
 import { sqliteTables } from './tables.ts'
+import { sqliteTestMemory } from './test-memory.ts'
 import { sqliteTrendTaking } from './trend-taking.ts'
 import { sqliteUnderWay } from './under-way.ts'
 import { takeInSql } from '../read-models/trends-sql.ts'
@@ -182,6 +183,7 @@ function rooms(
     pruning: sqlitePruning(db, recent, trends, () => size() / options.maxSize),
     tables: sqliteTables(db),
     totals: totals(sql),
+    tests: sqliteTestMemory(db, options.testMemory),
     damaged: db.damaged,
     views: sqliteViews(db, trends, listings),
     now: async () => db.now(),

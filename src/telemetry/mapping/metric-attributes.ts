@@ -26,6 +26,8 @@ export interface MetricSubject {
   readonly artifact?: string | undefined
   /** Of a point about sections of one name, as metrics tell them apart. */
   readonly section?: string | undefined
+  /** Of a point about test cases of one result. */
+  readonly testResult?: string | undefined
 }
 
 /** The value or values of one point. */
@@ -37,6 +39,8 @@ export interface Measured {
   readonly artifact?: string | undefined
   /** The name of a section, as metrics tell sections apart. */
   readonly section?: string | undefined
+  /** The result of the test cases that it is about. */
+  readonly testResult?: string | undefined
   /** One for a gauge; what adds up for a counter; each observation for a histogram. */
   readonly values: readonly number[]
 }

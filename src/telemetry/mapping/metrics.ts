@@ -28,6 +28,7 @@ import {
   systemErrorAttributes,
   systemErrors,
 } from './job-metrics.ts'
+import { testCaseAttributes, testCases, testSuiteAttributes, testSuites } from './test-metrics.ts'
 import { feedbackTime } from './pipeline-facts.ts'
 import type { AttributeRow } from './row.ts'
 
@@ -103,6 +104,10 @@ export const attemptMetrics: readonly MetricRow[] = [
     description: 'Sizes of what jobs left behind, by type; `trace` is the log.' },
   { name: 'platform.cicd.pipeline.task.section.duration', ...histogram, of: 'inside', attributes: sectionMetricAttributes, when: 'sections of job logs are read', measured: sections,
     description: 'Duration of the sections of job logs, by name.' },
+  { name: 'platform.test.case.count', ...counter, unit: '{test_case}', of: 'inside', attributes: testCaseAttributes, when: 'reports of tests are read', measured: testCases,
+    description: 'Test cases, by result.' },
+  { name: 'platform.test.suite.duration', ...histogram, of: 'inside', attributes: testSuiteAttributes, when: 'reports of tests are read', measured: testSuites,
+    description: 'Duration of test suites.' },
 ]
 
 export const activeRunsMetric: MetricHead & { readonly attributes: typeof activeAttributes } = {

@@ -64,6 +64,16 @@ export function parentOfPipeline(chunk: Identified): SpanContext | undefined {
   return { ...contextOf(traceIdOf(trace, key.instance), jobSpanId(chunk, { id: jobId, kind })), isRemote: true }
 }
 
+/** The id of the span of a suite or of a case of a job's tests, by its ordinal. */
+export function testSpanId(
+  { key, trace }: Pick<Identified, 'key' | 'trace'>,
+  { id, salt }: IdentifiedJob,
+  ordinal: number,
+): string {
+  if (trace.scheme === 'instance') return hashed(8, salted(`${key.instance}\ntest\n${id}\n${ordinal}`, '\n', salt))
+  return hashed(8, salted(`${trace.rootPipelineId}:${id}:test:${ordinal}`, ':', salt))
+}
+
 /** To the attempt before, and to the pipeline that triggered this one where that cannot be its parent. */
 export function linksOfPipeline(chunk: Identified): SpanLink[] {
   const { key, trace, attempt } = chunk

@@ -10,6 +10,15 @@ import { familyMeaning, failureReasons, otherMeaning, type FailureMeaning } from
 import { sectionAttributes } from '../mapping/section.ts'
 import { changeStates, statusMeanings } from '../mapping/statuses.ts'
 import { schemaUrl } from '../mapping/semconv.ts'
+import { eventAttributes } from '../mapping/event.ts'
+import { reportFaultReasons } from '../../model/test-report.ts'
+import {
+  flakyTestAttributes,
+  testEvents,
+  testFailureAttributes,
+  testReportAttributes,
+  testSpanAttributes,
+} from '../mapping/test.ts'
 import type { TelemetryProfile } from '../settings.ts'
 import { code, table } from './markdown.ts'
 
@@ -49,6 +58,18 @@ export function attributesReference(profiles: Readonly<Record<string, TelemetryP
     '### Lines of a job log',
     logLine,
     plainTable(logLineAttributes),
+    '### Tests',
+    testRecords,
+    `#### ${code(testEvents.report)}`,
+    plainTable(testReportAttributes),
+    faults,
+    `#### ${code(testEvents.failure)}`,
+    plainTable(testFailureAttributes),
+    `#### ${code(testEvents.flaky)}`,
+    plainTable(flakyTestAttributes),
+    '#### Spans of suites and cases',
+    testSpan,
+    plainTable(testSpanAttributes),
     '## Links',
     plainTable(linkAttributes),
     table(
@@ -123,6 +144,16 @@ const inside = `What is read about the inside of jobs goes out in requests of it
 
 const sectionSpan = `\`PIPESPAN_JOB_SECTIONS\`. Span name: the section's, for the runner's own; else \`section: {title or name}\`. Kind INTERNAL, child of the section around
 it, else of the job's span. Status ERROR for the section that a job with the failure reason \`script_failure\` failed in, else UNSET.`
+
+const testRecords = `\`PIPESPAN_TESTS\`. Events: their names are in the field \`event_name\` of the log record, with
+\`PIPESPAN_EVENTS_NAME_ATTRIBUTE\` in the attribute ${code(eventAttributes[0]?.keys[0] ?? '')} too. Time: the end of the job, whose trace id and span id they have. Severity ERROR for
+failures, else INFO. A job has one report, and 100 failures and 100 flaky tests at most.`
+
+const faults = `A report that could not be read to its end says why in \`platform.test.report.fault\`, and counts what was read before: ${reportFaultReasons.map(code).join(', ')}.`
+
+const testSpan = `\`PIPESPAN_TESTS_SPANS\`. Span name \`test suite: {name}\`, child of the job's span, and \`test: {name}\`, child of its suite's. Kind INTERNAL. Status ERROR for
+what failed, else UNSET. A suite has its own time where that lies within the job; else suites are laid out one after another. 1,000 spans a job
+at most, suites first.`
 
 const logLine = `\`PIPESPAN_JOB_LOGS\`. One record for each line, with the trace id and the span id of the innermost section that is exported, else of the job. Time: the line's
 stamp, else estimated from the lines around it. Severity ERROR for the runner's own \`ERROR: Job failed\`, else unset. Body: the line without

@@ -1,0 +1,172 @@
+// Reads a job's test report: from the job's own JUnit artifact, or, where the platform does not hand that out, from what the platform has read in it.
+import { dividedTests, type FlakyTest } from '../model/job-tests.ts'
+import { jobGroupOf, readTestReport } from '../platform/reports/test-report-json.ts'
+import { createTestCollector } from '../platform/reports/test-collector.ts'
+import { ownerOf } from './read-log.ts'
+import { PlatformError } from '../platform/rest/platform-error.ts'
+import { readJunit, type ReadTests } from '../platform/reports/junit.ts'
+import { reportCaps } from '../platform/reports/caps.ts'
+import { ReportFault } from '../platform/reports/report-fault.ts'
+import { testArtifact } from '../model/observation.ts'
+import { testSpans } from '../model/test-layout.ts'
+import { cleanTests } from './clean-tests.ts'
+import type { Blacken } from '../platform/job-log/blackening.ts'
+import type { CallOptions } from '../platform/rest/call.ts'
+import type { Capabilities } from './capability.ts'
+import type { Chunk, JobSnapshot } from '../model/chunk.ts'
+import type { JobReading } from './job-reading.ts'
+import type { PlatformClient } from '../platform/rest/client.ts'
+import type { ReportFaultReason } from '../model/test-report.ts'
+import type { RestTestReport } from '../platform/reports/test-report-json.ts'
+import type { TestMemory } from '../store/ports/test-memory.ts'
+
+export interface TestReadingOptions {
+  readonly client: Pick<PlatformClient, 'jobArtifact' | 'testReport'>
+  readonly capabilities: Capabilities
+  readonly memory: Pick<TestMemory, 'record'>
+  /** Called with how many reports the memory gave up for lack of room. */
+  readonly onForgotten: (reports: number) => Promise<void>
+  readonly spans: 'none' | 'suites' | 'cases'
+  readonly blacken: Blacken
+  /** Longest message or stack trace that is exported, UTF-16 units. */
+  readonly longestText: number
+}
+
+/** Counted since start. */
+export interface TestCounters {
+  /** Reports that were read whole. */
+  reports: number
+  /** Reports that could not be read, or not to their end, by the reason. */
+  readonly faults: Map<ReportFaultReason, number>
+  cases: number
+  casesDropped: number
+  failures: number
+  failuresDropped: number
+  /** Tests that were found to be flaky. */
+  flaky: number
+}
+
+export interface TestReading {
+  readonly read: JobReading
+  readonly counters: Readonly<TestCounters>
+}
+
+/** A text is cut after its secrets were taken out: one that is cut through has no shape any more. */
+const longestSecret = 2_048
+/** Records of flaky tests of one job. */
+const mostFlaky = 100
+const mostSpans = 1_000
+
+export function createTestReading(options: TestReadingOptions): TestReading {
+  const { client, capabilities, memory, spans, blacken } = options
+  const counters: TestCounters = {
+    ...{ reports: 0, faults: new Map(), cases: 0, casesDropped: 0, failures: 0, failuresDropped: 0, flaky: 0 },
+  }
+  const kept = {
+    longestText: options.longestText + longestSecret,
+    keptCases: spans === 'cases' ? mostSpans : 0,
+  }
+  /** The latest one: its jobs are read one after the other. */
+  let latest: { readonly name: string; readonly report: Promise<RestTestReport> } | undefined
+
+  const read: JobReading = async ({ chunk }, job, call) => {
+    const found = await reportOf(chunk, job, call)
+    if (found === undefined) return { as: 'read', insides: [] }
+    const { report, outcomes } = cleanTests(found, blacken, options.longestText)
+    const flaky = await remembered(chunk, job, outcomes)
+    count(report, flaky)
+    const { totals, dropped, fault, suites, failures } = report
+    const placed = spans === 'none' ? [] : testSpans(suites, job, undefined, mostSpans)
+    const summary = { totals, dropped, suiteSeconds: suites.map(({ seconds }) => seconds), ...(fault && { fault }) }
+    const parts = dividedTests(summary, { failures, spans: placed, flaky: flaky.slice(0, mostFlaky) })
+    return { as: 'read', insides: parts.map(tests => ({ job: ownerOf(job), tests })) }
+  }
+
+  async function reportOf(chunk: Chunk, job: JobSnapshot, call: CallOptions): Promise<ReadTests | undefined> {
+    if ((job.artifactSizes?.[testArtifact] ?? 0) > reportCaps.packed) return unread()
+    const asked = { what: 'junit', project: chunk.project.id, path: chunk.project.path } as const
+    if (await capabilities.mayAsk(asked)) {
+      try {
+        const found = await client.jobArtifact(chunk.project.id, job.id, testArtifact, call, async body =>
+          readJunit(body, kept),
+        )
+        if (found.report.fault?.reason !== 'archive') {
+          await capabilities.answered(asked)
+          return found
+        }
+        await capabilities.refused(asked, isArchive(job), true)
+      } catch (error) {
+        // Neither the type nor the endpoint is there, whatever the job: the platform may still have read the report itself.
+        if (!(error instanceof PlatformError && (error.status === 400 || error.isOfTheApi))) throw error
+        await capabilities.refused(asked, error, true)
+      }
+    }
+    return fromPlatform(chunk, job, call)
+  }
+
+  /** The platform has one report for all latest jobs of a pipeline, by the names of parallel ones: the first of these stands for them. */
+  async function fromPlatform(chunk: Chunk, job: JobSnapshot, call: CallOptions): Promise<ReadTests | undefined> {
+    const group = jobGroupOf(job.name ?? '')
+    const isFirst = !chunk.jobs.some(one => one.id < job.id && !one.retried && jobGroupOf(one.name ?? '') === group)
+    if (job.retried || !isFirst) return undefined
+    const { project, key, attempt } = chunk
+    const name = `${project.id} ${key.pipelineId} ${attempt}`
+    if (latest?.name !== name) latest = { name, report: client.testReport(project.id, key.pipelineId, call) }
+    const { report } = latest
+    try {
+      return readTestReport(await report, group, { ...kept, mostCases: reportCaps.cases })
+    } catch (error) {
+      latest = undefined
+      throw error
+    }
+  }
+
+  async function remembered(
+    chunk: Chunk,
+    job: JobSnapshot,
+    outcomes: ReadTests['outcomes'],
+  ): Promise<readonly FlakyTest[]> {
+    const { project, key, pipeline } = chunk
+    const revision = pipeline.facts.sha
+    if (revision === undefined) return []
+    const { flaky, forgotten } = await memory.record({
+      ...{ instance: key.instance, projectId: project.id, project: project.path ?? String(project.id) },
+      ...{ job: withoutNumber(job.name ?? ''), jobId: job.id, pipelineId: key.pipelineId, revision },
+      lostMs: job.status === 'failed' ? Math.max(0, Math.round(job.end - job.start)) : 0,
+      ...outcomes,
+    })
+    if (forgotten > 0) await options.onForgotten(forgotten)
+    return flaky
+  }
+
+  function count({ totals, dropped, failures, fault }: ReadTests['report'], flaky: readonly FlakyTest[]): void {
+    if (fault === undefined) counters.reports += 1
+    else counters.faults.set(fault.reason, (counters.faults.get(fault.reason) ?? 0) + 1)
+    counters.cases += totals.total
+    counters.casesDropped += dropped.cases
+    counters.failures += failures.length
+    counters.failuresDropped += dropped.failures
+    counters.flaky += flaky.length
+  }
+
+  return { read, counters }
+}
+
+/** It is not asked for. */
+function unread(): ReadTests {
+  const collector = createTestCollector({ mostCases: 0, longestText: 0, keptCases: 0 })
+  return collector.collected(new ReportFault('too_large', `The report has more than ${reportCaps.packed} bytes.`))
+}
+
+/** A job that is split is one job: which tests are in which of its parts may change. */
+function withoutNumber(name: string): string {
+  return name.replace(/ \d+\/\d+$/, '')
+}
+
+function isArchive({ id }: JobSnapshot): PlatformError {
+  return new PlatformError({
+    kind: 'unexpected-answer',
+    what: `The platform answers with an archive where the test report of job ${id} was asked for.`,
+    remedy: 'It is too old to hand out reports by their type; its own reading of them is used.',
+  })
+}

@@ -1,0 +1,31 @@
+// Numbers as the frameworks write them into their reports: there is no specification, and there are locales.
+
+/** Seconds: `0.103`, `0,103`, `1,234.5`, `1.234,5`, `1e-05`. Undefined for anything else, negative ones and NaN among them. */
+export function readSeconds(text: string | undefined): number | undefined {
+  const trimmed = text?.trim()
+  if (trimmed === undefined || trimmed === '' || trimmed.length > 40) return undefined
+  const plain = withPoint(trimmed.replace(/[\s'\u00a0]/g, ''))
+  if (!/^\+?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i.test(plain)) return undefined
+  const seconds = Number(plain)
+  return Number.isFinite(seconds) && seconds <= longest ? seconds : undefined
+}
+
+/** What is longer is a mistake. */
+const longest = 1e9
+
+/** Of two kinds of separators the last one is the decimal one; so is a comma that stands alone, as times have three decimals. */
+function withPoint(text: string): string {
+  const comma = text.lastIndexOf(',')
+  const point = text.lastIndexOf('.')
+  if (comma < 0) return text
+  if (point > comma) return text.replaceAll(',', '')
+  if (point >= 0) return text.replaceAll('.', '').replace(',', '.')
+  return text.indexOf(',') === comma ? text.replace(',', '.') : text.replaceAll(',', '')
+}
+
+/** A line of a file, from 1. */
+export function readLine(text: string | undefined): number | undefined {
+  if (text === undefined || !/^\d{1,9}$/.test(text)) return undefined
+  const line = Number(text)
+  return line > 0 ? line : undefined
+}

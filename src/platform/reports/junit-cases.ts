@@ -1,0 +1,147 @@
+// From XML elements to suites and cases, as JUnit's many dialects write them: nested suites, several results in one case, reruns.
+import { readLine, readSeconds } from './figures.ts'
+import { parseWireTime } from '../wire-time.ts'
+import { ReportFault } from './report-fault.ts'
+import type { Attributes, ElementSink } from './xml-elements.ts'
+import type { CaseSink, ReportedCase } from './test-collector.ts'
+import type { ReportCaps } from './caps.ts'
+import type { TestResult } from '../../model/test-report.ts'
+
+interface OpenCase {
+  readonly attributes: Attributes
+  result: TestResult
+  reruns: boolean
+  /** Of the element whose words are kept: the weightiest, of several the first. */
+  type: string
+  message: string
+  stack: string
+}
+
+interface OpenElement {
+  readonly name: string
+  readonly kind: 'suites' | 'suite' | 'case' | 'words' | 'rerun' | 'other'
+}
+
+/** Elements of a case that decide on its result, by weight; the weightiest wins, whatever the order. */
+const results: Readonly<Record<string, TestResult>> = { failure: 'fail', error: 'error', skipped: 'skip' }
+const weights: Readonly<Record<TestResult, number>> = { pass: 0, skip: 1, error: 2, fail: 3 }
+/** A run of the case that failed and was repeated (Maven Surefire). */
+const reruns = /^(?:flaky|rerun)(?:Failure|Error)$/
+/** A case that did not run, where no element says so. */
+const notRun = /^(?:notrun|skipped|suppressed|ignored|disabled)$/i
+
+/** Characters of a stack trace that are kept; a message is part of its attribute. */
+const longestWords = 65_536
+
+export interface JunitCases extends ElementSink {
+  /** Whether there was any suite. */
+  readonly sawSuite: boolean
+  /** The end of the text: what is still open ends here. */
+  end(): void
+}
+
+export function createJunitCases(sink: CaseSink, caps: ReportCaps): JunitCases {
+  const stack: OpenElement[] = []
+  let openCase: OpenCase | undefined
+  let sawSuite = false
+
+  function kindOf(name: string, attributes: Attributes): OpenElement['kind'] {
+    if (openCase !== undefined) return kindWithin(openCase, name, attributes)
+    switch (name) {
+      // Another root among what is open: the document before it was never finished.
+      case 'testsuites':
+        if (stack.length > 0) closeAll()
+        return 'suites'
+      case 'testsuite':
+        return 'suite'
+      case 'testcase':
+        return 'case'
+      default:
+        return 'other'
+    }
+  }
+
+  function kindWithin(own: OpenCase, name: string, attributes: Attributes): OpenElement['kind'] {
+    const isDirect = stack.at(-1)?.kind === 'case'
+    if (isDirect && reruns.test(name)) {
+      own.reruns = true
+      return 'rerun'
+    }
+    const result = results[name]
+    if (!isDirect || result === undefined) return 'other'
+    if (weights[result] <= weights[own.result]) return 'other'
+    begin(own, result, attributes)
+    return 'words'
+  }
+
+  function begin(own: OpenCase, result: TestResult, { type = '', message = '' }: Attributes): void {
+    Object.assign(own, { result, type, message, stack: '' })
+  }
+
+  function closeElement(): void {
+    const element = stack.pop()
+    if (element?.kind === 'case' && openCase !== undefined) {
+      sink.case(reported(openCase))
+      openCase = undefined
+    }
+    if (element?.kind === 'suite' || element?.kind === 'suites') sink.endSuite()
+  }
+
+  function closeAll(): void {
+    // A case that was never finished has no result: it is left out.
+    openCase = undefined
+    while (stack.length > 0) closeElement()
+  }
+
+  return {
+    get sawSuite() {
+      return sawSuite
+    },
+    document: closeAll,
+    open: (name, attributes) => {
+      if (stack.length >= caps.depth) {
+        throw new ReportFault('too_deep', `The report has more than ${caps.depth} elements within each other.`)
+      }
+      const local = name.slice(name.indexOf(':') + 1)
+      const kind = kindOf(local, attributes)
+      stack.push({ name, kind })
+      if (kind === 'suite' || kind === 'suites') {
+        sawSuite = true
+        sink.beginSuite({
+          name: attributes.name ?? '',
+          file: attributes.file ?? attributes.filepath,
+          seconds: readSeconds(attributes.time) ?? readSeconds(attributes.duration),
+          startedAt: parseWireTime(attributes.timestamp),
+        })
+      }
+      if (kind === 'case') openCase = { attributes, result: 'pass', reruns: false, type: '', message: '', stack: '' }
+    },
+    text: text => {
+      if (stack.at(-1)?.kind === 'words' && openCase !== undefined && openCase.stack.length < longestWords) {
+        openCase.stack += text.slice(0, longestWords - openCase.stack.length)
+      }
+    },
+    close: name => {
+      if (stack.some(element => element.name === name)) {
+        while (stack.at(-1)?.name !== name) closeElement()
+        closeElement()
+      }
+    },
+    end: closeAll,
+  }
+}
+
+function reported({ attributes, result, reruns: repeated, type, message, stack }: OpenCase): ReportedCase {
+  const { name = '', classname = '', file, filepath, line, lineno, time, status, result: ended } = attributes
+  const isNotRun = result === 'pass' && (notRun.test(status ?? '') || notRun.test(ended ?? ''))
+  return {
+    name,
+    classname,
+    file: file ?? filepath,
+    line: readLine(line ?? lineno),
+    seconds: readSeconds(time),
+    result: isNotRun ? 'skip' : result,
+    isRerun: repeated,
+    words: { type, message, stack },
+  }
+}

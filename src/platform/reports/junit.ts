@@ -1,0 +1,48 @@
+// A job's JUnit report, read as a stream: what its tests did, and what of it could not be read.
+import { createElementReader } from './xml-elements.ts'
+import { createJunitCases } from './junit-cases.ts'
+import { createTestCollector } from './test-collector.ts'
+import { ReportFault } from './report-fault.ts'
+import { reportCaps, type ReportCaps } from './caps.ts'
+import { textOf } from './unpack.ts'
+import type { TestOutcomes, TestReport } from '../../model/test-report.ts'
+
+export interface TestReadOptions {
+  /** Longest message or stack trace that is kept, UTF-16 units. */
+  readonly longestText: number
+  /** Cases that are kept with their times. */
+  readonly keptCases: number
+  readonly caps?: ReportCaps | undefined
+}
+
+export interface ReadTests {
+  readonly report: TestReport
+  readonly outcomes: TestOutcomes
+}
+
+/** `source`: the artifact's bytes, a gzip of one document or more. Rejects only with what the source itself throws. */
+export async function readJunit(source: AsyncIterable<Uint8Array>, options: TestReadOptions): Promise<ReadTests> {
+  const { caps = reportCaps, ...kept } = options
+  const collector = createTestCollector({ ...kept, mostCases: caps.cases })
+  const cases = createJunitCases(collector, caps)
+  const elements = createElementReader(cases)
+  const fault = await faultOf(async () => {
+    for await (const text of textOf(source, caps)) elements.write(text)
+    const unsound = elements.end()
+    if (!elements.sawElement) throw new ReportFault('not_xml', 'The report is no XML.')
+    if (!cases.sawSuite) throw new ReportFault('not_junit', 'The report has no suites of tests in it.')
+    if (unsound !== undefined) throw unsound
+  })
+  cases.end()
+  return collector.collected(fault)
+}
+
+async function faultOf(read: () => Promise<void>): Promise<ReportFault | undefined> {
+  try {
+    await read()
+    return undefined
+  } catch (error) {
+    if (error instanceof ReportFault) return error
+    throw error
+  }
+}

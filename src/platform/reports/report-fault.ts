@@ -1,0 +1,33 @@
+// Why a report of a job cannot be read any further. What was read before stands.
+import { Fault } from '../../lib/fault.ts'
+import type { ReportFaultReason } from '../../model/test-report.ts'
+
+/** Raised and caught while a report is read: it ends up as the report's `fault`. */
+export class ReportFault extends Fault {
+  readonly reason: ReportFaultReason
+
+  constructor(reason: ReportFaultReason, what: string) {
+    super(what, remedies[reason])
+    this.reason = reason
+  }
+}
+
+const whole = 'Have the job write the whole file before it ends.'
+const smaller = 'Split it over several jobs, or leave output of passing tests out of it.'
+
+const remedies: Readonly<Record<ReportFaultReason, string>> = {
+  empty: whole,
+  archive: 'A newer version of the platform hands out reports by themselves.',
+  not_gzip: 'Look at what stands between the platform and Pipespan: it changes artifacts.',
+  not_xml: 'Have `artifacts:reports:junit` name JUnit XML files only.',
+  not_junit: 'Have `artifacts:reports:junit` name JUnit XML files only.',
+  not_json: 'Look at what stands between the platform and Pipespan: it changes answers.',
+  suite_error: "Open the pipeline's tests at the platform: it says what is wrong with the file.",
+  truncated: whole,
+  damaged: 'Run the job again.',
+  malformed: 'Have the job write well-formed XML.',
+  entities: 'Have the job write its report without a document type.',
+  too_large: smaller,
+  too_deep: 'Have the job write JUnit XML: suites with cases in them.',
+  too_many: smaller,
+}

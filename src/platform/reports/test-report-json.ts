@@ -1,0 +1,74 @@
+// The platform's own reading of a pipeline's test reports (`test_report`): for where it does not hand out the reports themselves. Its suites are jobs by
+// their names.
+import { z } from 'zod'
+import { maybe, wireText } from '../rest/wire-field.ts'
+import { createTestCollector, type CollectorOptions, type ReportedCase } from './test-collector.ts'
+import { ReportFault } from './report-fault.ts'
+import type { ReadTests } from './junit.ts'
+
+/** The platform says `success`; what it may say one day is no failure. */
+const results = { failed: 'fail', error: 'error', skipped: 'skip' } as const
+
+const words = maybe(z.string())
+const output = z
+  .union([z.string(), z.object({ message: words, type: words })])
+  .nullish()
+  .catch(undefined)
+
+const testCase = z.object({
+  status: z.string().catch('success'),
+  name: z.string().catch(''),
+  classname: z.string().nullish().catch(undefined),
+  file: maybe(wireText),
+  execution_time: maybe(z.number().nonnegative()),
+  system_output: output,
+  stack_trace: words,
+})
+
+const testSuite = z.object({
+  name: z.string(),
+  total_time: maybe(z.number().nonnegative()),
+  suite_error: maybe(wireText),
+  test_cases: z.array(testCase).catch([]),
+})
+
+/** `GET /projects/:id/pipelines/:pipeline_id/test_report`. */
+export const testReport = z.object({ test_suites: z.array(testSuite).catch([]) })
+export type RestTestReport = z.infer<typeof testReport>
+
+/** The tests of the jobs of one name; undefined where there is nothing about them. */
+export function readTestReport(report: RestTestReport, job: string, options: CollectorOptions): ReadTests | undefined {
+  const suite = report.test_suites.find(({ name }) => name === job)
+  if (suite === undefined) return undefined
+  const collector = createTestCollector(options)
+  collector.beginSuite({ name: suite.name, seconds: suite.total_time })
+  for (const {
+    name,
+    classname,
+    file,
+    status,
+    execution_time: seconds,
+    system_output: said,
+    stack_trace,
+  } of suite.test_cases) {
+    collector.case({
+      ...{ name, classname: classname ?? '', file, seconds, isRerun: false },
+      result: status in results ? results[status as keyof typeof results] : 'pass',
+      words: wordsOf(said, stack_trace),
+    })
+  }
+  const { suite_error: error } = suite
+  return collector.collected(
+    error === undefined ? undefined : new ReportFault('suite_error', 'The platform cannot read it.'),
+  )
+}
+
+function wordsOf(said: z.infer<typeof output>, trace: string | undefined): ReportedCase['words'] {
+  const { message = '', type = '', ...rest } = typeof said === 'string' ? { text: said } : { text: '', ...said }
+  return { type, message, stack: trace ?? rest.text }
+}
+
+/** What the platform calls a job among its parallel ones: `rspec 2/5` and `deploy: [eu, blue]` are `rspec` and `deploy`. */
+export function jobGroupOf(name: string): string {
+  return name.slice(0, 1_000).replace(/(?:[\s:]+(?:\[[^\]]*\]|\d+[\s:/\\]+\d+)){1,3}\s*$/, '')
+}

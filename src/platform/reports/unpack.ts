@@ -1,0 +1,150 @@
+// From an artifact's bytes to text in windows: unpacked as a stream, decoded, and no more of it than its caps allow.
+import { createGunzip } from 'node:zlib'
+import { ReportFault } from './report-fault.ts'
+import type { ReportCaps } from './caps.ts'
+
+type Bytes = AsyncIterable<Uint8Array>
+
+/** Enough for a byte order mark and the encoding of an XML declaration. */
+const headBytes = 256
+
+/**
+ * The text of a gzip (of several members, if it has them), or of what begins like XML or JSON as it is, however the bytes are cut. Throws a ReportFault;
+ * what the source itself throws passes through.
+ */
+export async function* textOf(source: Bytes, caps: ReportCaps): AsyncGenerator<string, void> {
+  const bytes = atMost(unpacked(atMost(source, caps.packed, 'packed')), caps.unpacked, 'unpacked')
+  const { head, rest } = await begun(bytes, headBytes)
+  const decoder = new TextDecoder(encodingOf(head))
+  yield decoder.decode(head, { stream: true })
+  for await (const chunk of rest) yield decoder.decode(chunk, { stream: true })
+  yield decoder.decode()
+}
+
+async function* unpacked(source: Bytes): Bytes {
+  const { head, rest } = await begun(source, 4)
+  const all = joined(head, rest)
+  if (head.length === 0) throw new ReportFault('empty', 'The report is empty.')
+  if (Buffer.from(head).toString('latin1', 0, 2) === 'PK') {
+    throw new ReportFault('archive', 'The platform answers with the archive of all artifacts in place of the report.')
+  }
+  if (!(head[0] === 0x1f && head[1] === 0x8b)) {
+    if (!looksLikeText(head)) throw new ReportFault('not_gzip', 'The report is no gzip.')
+    yield* all
+    return
+  }
+  yield* gunzipped(all)
+}
+
+/** Bytes handed over at once: of these at most a thousand times as many come out before they are read. */
+const windowBytes = 8 * 1024
+
+/** All that can be unpacked of it, then its error: a stream would drop what was not read by then. */
+async function* gunzipped(source: Bytes): Bytes {
+  const gunzip = createGunzip()
+  const ready: Uint8Array[] = []
+  const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<unknown>()
+  gunzip.on('data', (chunk: Uint8Array) => ready.push(chunk))
+  gunzip.on('end', () => end(undefined))
+  gunzip.on('error', fail)
+  ended.catch(() => undefined)
+  try {
+    for await (const window of inWindows(source)) {
+      // Its callback may never come after an error.
+      await Promise.race([ended, new Promise<void>(resolve => gunzip.write(window, () => resolve()))])
+      yield* ready.splice(0)
+    }
+    gunzip.end()
+    await ended
+  } catch (error) {
+    yield* ready.splice(0)
+    throw ofZlib(error) ?? error
+  } finally {
+    gunzip.destroy()
+  }
+  yield* ready
+}
+
+/** The same bytes in pieces of one size, so that what can be unpacked of a damaged file does not depend on how it came. */
+async function* inWindows(source: Bytes): Bytes {
+  let pending: Uint8Array = new Uint8Array(0)
+  for await (const chunk of source) {
+    pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
+    let from = 0
+    for (; pending.length - from >= windowBytes; from += windowBytes) yield pending.subarray(from, from + windowBytes)
+    pending = pending.subarray(from)
+  }
+  if (pending.length > 0) yield pending
+}
+
+function ofZlib(error: unknown): ReportFault | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'Z_BUF_ERROR') return new ReportFault('truncated', 'The gzip ends too early.')
+  return typeof code === 'string' && code.startsWith('Z_')
+    ? new ReportFault('damaged', 'The gzip is damaged.')
+    : undefined
+}
+
+async function* atMost(source: Bytes, limit: number, what: string): Bytes {
+  let bytes = 0
+  for await (const chunk of source) {
+    const left = limit - bytes
+    bytes += chunk.length
+    if (bytes <= limit) yield chunk
+    else {
+      // Up to the very byte, so that what is read of it does not depend on how it came.
+      if (left > 0) yield chunk.subarray(0, left)
+      throw new ReportFault('too_large', `The report has more than ${limit} bytes ${what}.`)
+    }
+  }
+}
+
+/** The first bytes, fewer only where there are no more, and all that comes after them. */
+async function begun(source: Bytes, bytes: number): Promise<{ head: Uint8Array; rest: Bytes }> {
+  const iterator = source[Symbol.asyncIterator]()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  while (length < bytes) {
+    const next = await iterator.next().catch((error: unknown) => {
+      // What came before it is read first.
+      if (length === 0) throw error
+      return { failed: error }
+    })
+    if ('failed' in next) return { head: Buffer.concat(chunks), rest: failing(next.failed) }
+    if (next.done === true) break
+    chunks.push(next.value)
+    length += next.value.length
+  }
+  return { head: Buffer.concat(chunks), rest: { [Symbol.asyncIterator]: () => iterator } }
+}
+
+async function* failing(error: unknown): Bytes {
+  throw error
+}
+
+async function* joined(head: Uint8Array, rest: Bytes): Bytes {
+  if (head.length > 0) yield head
+  yield* rest
+}
+
+/** A byte order mark, white space, or the beginning of XML or JSON. */
+function looksLikeText(head: Uint8Array): boolean {
+  const mark = Buffer.from(head).toString('hex', 0, 3)
+  const first = head[0] ?? 0
+  return mark === 'efbbbf' || /^(?:fffe|feff)/.test(mark) || '<{[ \t\r\n'.includes(String.fromCharCode(first))
+}
+
+/** By the byte order mark, else by the declaration, else UTF-8. */
+function encodingOf(head: Uint8Array): string {
+  if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le'
+  if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be'
+  const text = Buffer.from(head).toString('latin1')
+  const declared = /^\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.:-]+)["']/.exec(text)?.[1]
+  // A declaration that can be read is not written in the sixteen bits that it may claim.
+  if (declared === undefined || /^utf-?16/i.test(declared)) return 'utf-8'
+  try {
+    return new TextDecoder(declared).encoding
+  } catch {
+    return 'utf-8'
+  }
+}

@@ -1,0 +1,227 @@
+// What is remembered of tests, as steps of a transaction that both databases take: each asks one statement and goes on with its rows.
+import { bytes, number, record, text, word } from './columns.ts'
+import { hasHash, packHashes } from './hash-set.ts'
+import { places, type Statements } from './statements.ts'
+import { testMemoryBytes } from '../ports/test-memory.ts'
+import type { RememberedReport, TestFigures, TestMemory, TestQuestion } from '../ports/test-memory.ts'
+import type { FlakyTest } from '../../model/job-tests.ts'
+import type { DamagedRows } from './stored-json.ts'
+import type { Row } from './columns.ts'
+import type { TestName } from '../../model/test-report.ts'
+
+type StepValue = string | number | null | Uint8Array
+
+/** Yields a statement with its values, and is given its rows. */
+export type Steps<T> = Generator<readonly [sql: string, values: readonly StepValue[]], T, readonly Row[]>
+
+export interface Recorded {
+  readonly flaky: readonly FlakyTest[]
+  readonly forgotten: number
+}
+
+/** Earlier reports that one is compared with. A revision that was tested more often is compared with its latest. */
+const mostReports = 20
+/** Rows of one statement. */
+const rowsAtOnce = 100
+/** What a row costs besides its texts. */
+const bytesOfRow = 100
+
+/** `limit`: bytes of one project. */
+export function* recordReport(
+  report: RememberedReport,
+  { now, limit = testMemoryBytes, damaged }: { now: number; limit: number | undefined; damaged: DamagedRows },
+): Steps<Recorded> {
+  const { instance, projectId, project, job, revision, jobId, pipelineId, lostMs } = report
+  const known = yield ['SELECT id FROM test_reports WHERE instance = ?1 AND job_id = ?2', [instance, jobId]]
+  if (known.length > 0) return { flaky: yield* foundBy(report), forgotten: 0 }
+  const code = [instance, projectId, job, revision]
+  const earlier = (yield [selectEarlier, [...code, mostReports]]).flatMap(
+    row => damaged.orNothing({ tests: row.id }, 'no report is compared with it', () => earlierReport(row)) ?? [],
+  )
+  const failures =
+    earlier.length === 0
+      ? []
+      : (yield [
+          `SELECT report_id, test, suite, name FROM test_cases WHERE kind = 'failed' AND report_id IN (${places(earlier)})`,
+          earlier.map(({ id }) => id),
+        ]).map(failureRow)
+  const found = new Set((yield [selectFound, code]).map(row => row.test))
+  const flaky = compared(report, earlier, failures).filter(({ hash }) => !found.has(hash))
+  const rows = [...rowsOf(report)]
+  const passed = packHashes(report.passed)
+  const size = rows.reduce((sum, row) => sum + bytesOfRow + 2 * (row.suite.length + row.name.length), passed.length)
+  const [written] = yield [
+    insertReport,
+    [instance, projectId, project, job, revision, jobId, pipelineId, lostMs, now, size + bytesOfRow, passed],
+  ]
+  const reportId = written === undefined ? 0 : reportKey(written).id
+  for (let from = 0; from < rows.length; from += rowsAtOnce) {
+    const some = rows.slice(from, from + rowsAtOnce)
+    yield [
+      `INSERT INTO test_cases (report_id, test, kind, suite, name, ms) VALUES ${marks(some.length, 6)}`,
+      some.flatMap(({ hash, kind, suite, name, ms }) => [reportId, hash, kind, suite, name, ms]),
+    ]
+  }
+  for (const { hash, suite, name, within, lost } of flaky) {
+    const values = [...code, hash, project, suite, name, within, jobId, pipelineId, now, lost]
+    yield [`INSERT INTO flaky_tests (${flakyColumns}) VALUES ${marks(1, values.length)}`, values]
+  }
+  return { flaky: flaky.map(shown), forgotten: yield* forgetBeyond(instance, projectId, limit) }
+}
+
+interface Earlier {
+  readonly id: number
+  readonly lostMs: number
+  readonly passed: Uint8Array
+}
+interface FailureRow extends TestName {
+  readonly reportId: number
+  readonly hash: number
+}
+interface Found extends FlakyTest {
+  readonly hash: number
+  /** What the jobs took that failed with it, ms. */
+  readonly lost: number
+}
+
+/** Which tests failed and passed, counting this report in. */
+function compared(report: RememberedReport, earlier: readonly Earlier[], failures: readonly FailureRow[]): Found[] {
+  const flaky = new Map<number, Found>()
+  for (const [hash, test] of report.flaky) flaky.set(hash, { hash, ...test, within: 'report', lost: 0 })
+  for (const [hash, test] of report.failed) {
+    if (!earlier.some(({ passed }) => hasHash(passed, hash))) continue
+    flaky.set(hash, { hash, ...test, within: 'revision', lost: report.lostMs })
+  }
+  for (const { hash, reportId, suite, name } of failures) {
+    if (!report.passed.has(hash)) continue
+    const lost = (flaky.get(hash)?.lost ?? 0) + (earlier.find(({ id }) => id === reportId)?.lostMs ?? 0)
+    flaky.set(hash, { hash, suite, name, within: 'revision', lost })
+  }
+  return [...flaky.values()]
+}
+
+function* foundBy({ instance, projectId, jobId }: RememberedReport): Steps<FlakyTest[]> {
+  const rows = yield [
+    'SELECT suite, name, within_what FROM flaky_tests WHERE instance = ?1 AND project_id = ?2 AND job_id = ?3 ORDER BY test',
+    [instance, projectId, jobId],
+  ]
+  return rows.map(flakyRow)
+}
+
+function* forgetBeyond(instance: string, projectId: number, limit: number): Steps<number> {
+  let forgotten = 0
+  for (;;) {
+    const [sum] = yield [
+      'SELECT CAST(coalesce(sum(size), 0) AS bigint) AS size FROM test_reports WHERE instance = ?1 AND project_id = ?2',
+      [instance, projectId],
+    ]
+    if (sum === undefined || sizeRow(sum).size <= limit) return forgotten
+    const gone = yield [
+      `DELETE FROM test_reports WHERE id IN (SELECT id FROM test_reports WHERE instance = ?1 AND project_id = ?2
+         ORDER BY reported_at, id LIMIT 10) RETURNING id`,
+      [instance, projectId],
+    ]
+    if (gone.length === 0) return forgotten
+    forgotten += gone.length
+  }
+}
+
+function* rowsOf({ failed, flaky, slowest }: RememberedReport) {
+  for (const [hash, { suite, name }] of failed) yield { hash, kind: 'failed', suite, name, ms: 0 }
+  for (const [hash, { suite, name }] of flaky) yield { hash, kind: 'flaky', suite, name, ms: 0 }
+  for (const { hash, suite, name, seconds } of slowest) {
+    yield { hash, kind: 'slow', suite, name, ms: Math.round(seconds * 1_000) }
+  }
+}
+
+function shown({ suite, name, within }: Found): FlakyTest {
+  return { suite, name, within }
+}
+
+/** `rows` times `(?1, ?2, …)`, counted on. */
+function marks(rows: number, columns: number): string {
+  return Array.from({ length: rows }, (_, row) => {
+    const own = Array.from({ length: columns }, (_, column) => `?${row * columns + column + 1}`)
+    return `(${own.join(', ')})`
+  }).join(', ')
+}
+
+const selectEarlier = `SELECT id, lost_ms, passed FROM test_reports
+  WHERE instance = ?1 AND project_id = ?2 AND job = ?3 AND revision = ?4 ORDER BY id DESC LIMIT ?5`
+const selectFound =
+  'SELECT test FROM flaky_tests WHERE instance = ?1 AND project_id = ?2 AND job = ?3 AND revision = ?4'
+const insertReport = `INSERT INTO test_reports
+  (instance, project_id, project, job, revision, job_id, pipeline_id, lost_ms, reported_at, size, passed)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) RETURNING id`
+const flakyColumns =
+  'instance, project_id, job, revision, test, project, suite, name, within_what, job_id, pipeline_id, found_at, lost_ms'
+
+const reportKey = record({ id: number('id') })
+const sizeRow = record({ size: number('size') })
+const earlierReport = record({ id: number('id'), lostMs: number('lost_ms'), passed: bytes('passed') })
+const failureRow = record({
+  reportId: number('report_id'),
+  hash: number('test'),
+  suite: text('suite'),
+  name: text('name'),
+})
+const flakyRow = record({
+  suite: text('suite'),
+  name: text('name'),
+  within: word('within_what', ['report', 'revision']),
+})
+
+/** All but the recording, which each database does in its own way. */
+export function testMemoryStatements(sql: Statements): Pick<TestMemory, 'figures' | 'prune'> {
+  return {
+    figures: async (question, { project, since, limit }) => {
+      const values = [since, limit, ...(project === undefined ? [] : [project])]
+      return (await sql.all(figuresSql(question, project !== undefined), values)).map(figuresRow)
+    },
+    prune: async (before, limit) => {
+      const reports = await sql.change(
+        `DELETE FROM test_reports WHERE id IN
+           (SELECT id FROM test_reports WHERE reported_at < ?1 ORDER BY reported_at LIMIT ?2)`,
+        [before, limit],
+      )
+      const found = await sql.change(
+        `DELETE FROM flaky_tests WHERE (instance, project_id, job, revision, test) IN
+           (SELECT instance, project_id, job, revision, test FROM flaky_tests WHERE found_at < ?1 ORDER BY found_at LIMIT ?2)`,
+        [before, limit],
+      )
+      return reports + found
+    },
+  }
+}
+
+/** Values: since when, and how many; then the project's path where it is about one. */
+function figuresSql(question: TestQuestion, isOfOne: boolean): string {
+  const of = isOfOne ? 'AND project = ?3' : ''
+  const grouped = (rows: string, cost: string) => `
+    SELECT instance, project_id, max(project) AS project, job, max(suite) AS suite, max(name) AS name, count(*) AS times, max(at) AS last_at,
+           max(job_id) AS job_id, max(pipeline_id) AS pipeline_id, CAST(${cost} AS bigint) AS cost_ms
+    FROM (${rows}) AS told GROUP BY instance, project_id, job, test ORDER BY cost_ms DESC, times DESC, name LIMIT ?2`
+  if (question === 'flaky') {
+    const rows = `SELECT instance, project_id, project, job, test, suite, name, job_id, pipeline_id, found_at AS at, lost_ms AS ms
+      FROM flaky_tests WHERE found_at >= ?1 ${of}`
+    return grouped(rows, 'sum(ms)')
+  }
+  const rows = `SELECT r.instance, r.project_id, r.project, r.job, c.test, c.suite, c.name, r.job_id, r.pipeline_id, r.reported_at AS at,
+      ${question === 'slow' ? 'c.ms' : 'r.lost_ms AS ms'}
+    FROM test_reports r JOIN test_cases c ON c.report_id = r.id AND c.kind = '${question}' WHERE r.reported_at >= ?1 ${of}`
+  return grouped(rows, 'sum(ms)')
+}
+
+const figuresRow: (row: Row) => TestFigures = record({
+  instance: text('instance'),
+  projectId: number('project_id'),
+  project: text('project'),
+  job: text('job'),
+  suite: text('suite'),
+  name: text('name'),
+  times: number('times'),
+  lastAt: number('last_at'),
+  jobId: number('job_id'),
+  pipelineId: number('pipeline_id'),
+  costMs: number('cost_ms'),
+})

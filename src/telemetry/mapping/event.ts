@@ -1,0 +1,13 @@
+// The attribute that an event may have beside the field with its name.
+import type { AttributeRow } from './row.ts'
+
+export const eventAttributes: readonly AttributeRow<{ readonly name: string }>[] = [
+  {
+    keys: ['event.name'],
+    recurs: true,
+    type: 'string',
+    when: '`PIPESPAN_EVENTS_NAME_ATTRIBUTE`',
+    note: "the event's name, as the field `event_name` has it",
+    value: ({ name }) => name,
+  },
+]

@@ -1,0 +1,128 @@
+// The attributes of what a job's tests become: the record of its report, the records of failures and of flaky tests, the spans of suites and cases.
+import {
+  ATTR_CODE_FILE_PATH,
+  ATTR_CODE_LINE_NUMBER,
+  ATTR_EXCEPTION_MESSAGE,
+  ATTR_EXCEPTION_STACKTRACE,
+  ATTR_EXCEPTION_TYPE,
+} from '@opentelemetry/semantic-conventions'
+import type { AttributeRow } from './row.ts'
+import {
+  ATTR_CICD_PIPELINE_TASK_NAME,
+  ATTR_CICD_PIPELINE_TASK_RUN_ID,
+  ATTR_TEST_CASE_NAME,
+  ATTR_TEST_CASE_RESULT_STATUS,
+  ATTR_TEST_SUITE_NAME,
+  ATTR_TEST_SUITE_RUN_STATUS,
+  TEST_CASE_RESULT_STATUS_VALUE_FAIL,
+  TEST_CASE_RESULT_STATUS_VALUE_PASS,
+  TEST_SUITE_RUN_STATUS_VALUE_FAILURE,
+  TEST_SUITE_RUN_STATUS_VALUE_SUCCESS,
+} from './semconv.ts'
+import type { FlakyTest, TestSummary } from '../../model/job-tests.ts'
+import type { InsideJob } from '../../model/inside.ts'
+import type { TestFailure, TestResult } from '../../model/test-report.ts'
+import type { TestSpan } from '../../model/test-layout.ts'
+
+interface OfJob {
+  readonly job: InsideJob
+}
+export type TestReportSubject = OfJob & { readonly summary: TestSummary }
+export type TestFailureSubject = OfJob & { readonly failure: TestFailure }
+export type FlakyTestSubject = OfJob & { readonly test: FlakyTest }
+export type TestSpanSubject = OfJob & { readonly span: TestSpan }
+
+/** Events, as the LogRecord field has their names; vendor names are written under `platform.`. */
+export const testEvents = {
+  report: 'platform.test.report',
+  failure: 'platform.test.case.failure',
+  flaky: 'platform.test.case.flaky',
+} as const
+
+const recurs = true
+const always = 'always'
+const known = 'known'
+const millis = (seconds: number | undefined) => (seconds === undefined ? undefined : seconds * 1_000)
+
+const runId: AttributeRow<OfJob> = {
+  keys: [ATTR_CICD_PIPELINE_TASK_RUN_ID],
+  type: 'string',
+  when: always,
+  value: ({ job }) => String(job.id),
+}
+const taskName: AttributeRow<OfJob> = {
+  keys: [ATTR_CICD_PIPELINE_TASK_NAME],
+  recurs,
+  type: 'string',
+  when: always,
+  value: ({ job }) => job.name ?? '',
+}
+
+/** Prettier would give each row eight lines; a table reads better with one or two. */
+// prettier-ignore
+export const testReportAttributes: readonly AttributeRow<TestReportSubject>[] = [
+  runId,
+  taskName,
+  { keys: ['platform.test.total'], type: 'int', when: always, note: 'cases; one that was repeated within its suite counts once', value: ({ summary }) => summary.totals.total },
+  { keys: ['platform.test.passed'], type: 'int', when: always, value: ({ summary }) => summary.totals.passed },
+  { keys: ['platform.test.failed'], type: 'int', when: always, value: ({ summary }) => summary.totals.failed },
+  { keys: ['platform.test.errored'], type: 'int', when: always, value: ({ summary }) => summary.totals.errored },
+  { keys: ['platform.test.skipped'], type: 'int', when: always, value: ({ summary }) => summary.totals.skipped },
+  { keys: ['platform.test.flaky'], type: 'int', when: always, note: 'of all these: repeated after a failure', value: ({ summary }) => summary.totals.flaky },
+  { keys: ['platform.test.duration'], type: 'int', when: always, note: 'ms; of the suites, added up', value: ({ summary }) => millis(summary.totals.seconds) },
+  { keys: ['platform.test.report.fault'], recurs, type: 'string', when: 'it could not be read to its end', note: 'why, below', value: ({ summary }) => summary.fault?.reason },
+  { keys: ['platform.test.cases.dropped'], type: 'int', when: 'above 0', note: 'cases beyond the first 100,000', value: ({ summary }) => summary.dropped.cases || undefined },
+  { keys: ['platform.test.failures.dropped'], type: 'int', when: 'above 0', note: 'failures without a record of their own', value: ({ summary }) => summary.dropped.failures || undefined },
+]
+
+// prettier-ignore
+export const testFailureAttributes: readonly AttributeRow<TestFailureSubject>[] = [
+  runId,
+  taskName,
+  { keys: [ATTR_TEST_SUITE_NAME], recurs, type: 'string', when: always, value: ({ failure }) => failure.suite },
+  { keys: [ATTR_TEST_CASE_NAME], type: 'string', when: always, note: 'with its class, where it has one', value: ({ failure }) => failure.name },
+  { keys: [ATTR_TEST_CASE_RESULT_STATUS], recurs, type: 'string', when: always, note: '`fail`', value: ({ failure }) => statusOf(failure.result) },
+  { keys: ['platform.test.case.result'], recurs, type: 'string', when: always, note: '`fail` or `error`', value: ({ failure }) => failure.result },
+  { keys: [ATTR_CODE_FILE_PATH], type: 'string', when: known, value: ({ failure }) => failure.file },
+  { keys: [ATTR_CODE_LINE_NUMBER], type: 'int', when: known, value: ({ failure }) => failure.line },
+  { keys: [ATTR_EXCEPTION_TYPE], recurs, type: 'string', when: known, value: ({ failure }) => failure.type },
+  { keys: [ATTR_EXCEPTION_MESSAGE], type: 'string', when: known, note: "redacted; else the stack trace's first line", value: ({ failure }) => failure.message },
+  { keys: [ATTR_EXCEPTION_STACKTRACE], type: 'string', when: known, note: 'redacted', value: ({ failure }) => failure.stack },
+  { keys: ['platform.test.case.duration'], type: 'double', when: known, note: 's', value: ({ failure }) => failure.seconds },
+]
+
+// prettier-ignore
+export const flakyTestAttributes: readonly AttributeRow<FlakyTestSubject>[] = [
+  runId,
+  taskName,
+  { keys: [ATTR_TEST_SUITE_NAME], recurs, type: 'string', when: always, value: ({ test }) => test.suite },
+  { keys: [ATTR_TEST_CASE_NAME], type: 'string', when: always, value: ({ test }) => test.name },
+  { keys: ['platform.test.case.flaky.within'], recurs, type: 'string', when: always,
+    note: '`report`: repeated within one report; `revision`: failed and passed in reports of jobs of the same name at the same revision', value: ({ test }) => test.within },
+]
+
+// prettier-ignore
+export const testSpanAttributes: readonly AttributeRow<TestSpanSubject>[] = [
+  runId,
+  { keys: [ATTR_TEST_SUITE_NAME], recurs, type: 'string', when: 'suites', value: ({ span }) => (span.suite === undefined ? span.name : undefined) },
+  { keys: [ATTR_TEST_SUITE_RUN_STATUS], recurs, type: 'string', when: 'suites', note: '`success` or `failure`', value: ({ span }) => suiteStatusOf(span) },
+  { keys: [ATTR_TEST_CASE_NAME], type: 'string', when: 'cases', value: ({ span }) => (span.suite === undefined ? undefined : span.name) },
+  { keys: [ATTR_TEST_CASE_RESULT_STATUS], recurs, type: 'string', when: 'cases that ran', note: '`pass` or `fail`', value: ({ span }) => span.result && statusOf(span.result) },
+  { keys: ['platform.test.case.result'], recurs, type: 'string', when: 'cases', note: '`pass`, `fail`, `error`, `skip`', value: ({ span }) => span.result },
+  { keys: ['platform.test.time_estimated'], recurs, type: 'bool', when: 'the report does not say when it ran', note: 'always true', value: ({ span }) => span.estimated || undefined },
+]
+
+export function testSpanName({ suite, name }: TestSpan): string {
+  return `${suite === undefined ? 'test suite' : 'test'}: ${name}`.toWellFormed()
+}
+
+/** The conventions know no other two. */
+function statusOf(result: TestResult): string | undefined {
+  if (result === 'skip') return undefined
+  return result === 'pass' ? TEST_CASE_RESULT_STATUS_VALUE_PASS : TEST_CASE_RESULT_STATUS_VALUE_FAIL
+}
+
+function suiteStatusOf({ suite, failed }: TestSpan): string | undefined {
+  if (suite !== undefined) return undefined
+  return failed ? TEST_SUITE_RUN_STATUS_VALUE_FAILURE : TEST_SUITE_RUN_STATUS_VALUE_SUCCESS
+}

@@ -1,0 +1,371 @@
+// Promises about the tests of jobs, on a real platform's answers over HTTP and a real store: what is asked for, what is exported, and once.
+import { gzipSync } from 'node:zlib'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createBlackening } from '../../src/platform/job-log/blackening.ts'
+import { createCapabilities } from '../../src/enrichment/capability.ts'
+import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
+import { createJobReader, type JobReader } from '../../src/enrichment/job-reader.ts'
+import { createMemoryBudget } from '../../src/platform/rest/memory-budget.ts'
+import { createPlatformClient, type PlatformClient } from '../../src/platform/rest/client.ts'
+import { createSettleLoop } from '../../src/processing/settle-loop.ts'
+import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
+import { createTestReading, type TestReading } from '../../src/enrichment/read-tests.ts'
+import { startPlatform, type PlatformServer } from '../platform/rest/platform-server.ts'
+import { encodeLogs, encodeTraces, logsAsJson, tracesAsJson } from '../../src/telemetry/encode.ts'
+import { event, everything, job, minute, rules, t0 } from '../flow/world.ts'
+import { jobReadsBy } from '../../src/processing/job-reads.ts'
+import { measure } from '../../src/telemetry/metrics/measure.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { pytest, surefire } from '../platform/reports/junit-samples.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import type { Chunk } from '../../src/model/chunk.ts'
+import type { JobFacts, ObservedJob } from '../../src/model/observation.ts'
+import type { Signal } from '../../src/store/ports/runs.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+const settings = telemetrySettings({ profiles, eventNameAttribute: true })
+
+interface Attribute {
+  readonly key: string
+  readonly value: Readonly<Record<string, string | number | boolean>>
+}
+interface LogRecord {
+  readonly eventName?: string
+  readonly severityNumber?: number
+  readonly traceId: string
+  readonly spanId: string
+  readonly attributes: readonly Attribute[]
+}
+interface Span {
+  readonly name: string
+  readonly spanId: string
+  readonly parentSpanId: string
+  readonly startTimeUnixNano: string
+  readonly endTimeUnixNano: string
+  readonly status: { readonly code?: number }
+  readonly attributes: readonly Attribute[]
+}
+
+describe('the tests of jobs', () => {
+  let now = t0
+  let platform: PlatformServer
+  let store: Store
+  let reader: JobReader
+  let client: PlatformClient
+  let tests: TestReading
+  let spans: 'none' | 'suites' | 'cases' = 'none'
+  const clock = { now: () => now, sleep: async () => undefined }
+  const to = (['traces', 'logs'] as const).map(signal => ({ destination: 'default', signal }))
+
+  beforeEach(async () => {
+    now = t0
+    spans = 'none'
+    platform = await startPlatform((_, response) => response.writeHead(200).end(gzipSync(pytest)))
+    store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
+  })
+  afterEach(async () => {
+    await reader.stop()
+    await client.close()
+    await store.close()
+    await platform[Symbol.asyncDispose]()
+  })
+
+  function begin(): void {
+    client = createPlatformClient({
+      ...{ url: platform.url, token: () => 'secret-of-the-platform', tokenType: 'private' },
+      budget: createMemoryBudget({ perMinute: 1_000 }, clock),
+      ...{ concurrency: 2, userAgent: 'test', clock, log: silentLog() },
+    })
+    const { jobReads: queue, runs, tests: memory, repositories } = store
+    const { refusedEndpoints } = repositories
+    tests = createTestReading({
+      ...{ client, memory, spans, longestText: 4_096, blacken: createBlackening([/ACME-\d+/g]) },
+      capabilities: createCapabilities(refusedEndpoints, client.instance),
+      onForgotten: async () => undefined,
+    })
+    reader = createJobReader({
+      ...{ queue, runs, refusedEndpoints, instance: client.instance, to, clock, log: silentLog() },
+      ...{
+        measure: chunk => measure(chunk, settings),
+        errors: createErrorThrottle(silentLog()),
+        onRead: () => undefined,
+      },
+      readings: { log: async () => ({ as: 'needless' }), tests: tests.read },
+    })
+  }
+
+  /** Exports a pipeline with these jobs, and reads what is to be read of them. */
+  async function finish(jobs: ObservedJob[], pipelineId = 7, sha = 'a'.repeat(40)): Promise<void> {
+    const observed = event('failed', { finishedAt: t0 + minute }, jobs, { sha }, pipelineId)
+    await store.runs.transact(
+      mergeWork([{ ...observed, key: { instance: client.instance, pipelineId } }], 'webhook', rules),
+    )
+    now += minute
+    await createSettleLoop({
+      ...{ runs: store.runs, perTransaction: 10, clock, log: silentLog() },
+      snapshotter: createSnapshotter({
+        ...{ rules, selection: everything, to, onSnapshot: () => undefined },
+        reads: jobReadsBy({ sections: [], lines: [], tests: true, project: () => true }),
+        family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+      }),
+    }).drain()
+    await reader.drain()
+  }
+  async function sent(signal: Signal): Promise<Chunk[]> {
+    const { token, items } = await store.outbox.lease({ destination: 'default', signal }, 1_000, 60_000)
+    await store.outbox.settle(
+      token,
+      items.map(({ id }) => ({ id, as: 'delivered' as const })),
+    )
+    return items.flatMap(({ chunk }) => (chunk.kind === 'job' ? [chunk] : []))
+  }
+  async function records(): Promise<LogRecord[]> {
+    const chunks = await sent('logs')
+    if (chunks.length > 0) expect(encodeLogs(chunks, settings).length).toBeGreaterThan(0)
+    const { resourceLogs } = JSON.parse(logsAsJson(chunks, settings)) as {
+      resourceLogs?: { scopeLogs: { logRecords: LogRecord[] }[] }[]
+    }
+    return (resourceLogs ?? []).flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords))
+  }
+  const attributesOf = ({ attributes }: Pick<LogRecord, 'attributes'>) =>
+    Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))
+  const tested = (id: number, more: Partial<JobFacts> = {}): ObservedJob =>
+    job(
+      id,
+      'unit',
+      'failed',
+      { started: 1, finished: 50 },
+      { failureReason: 'script_failure', artifactSizes: { junit: 900 }, ...more },
+    )
+
+  it('are one request for each job that has a report, and none for any other', async () => {
+    begin()
+    await finish([
+      tested(1),
+      job(2, 'lint', 'success', { finished: 9 }, { artifactSizes: { trace: 5 } }),
+      job(3, 'x', 'success', { finished: 9 }),
+    ])
+    expect(platform.asked.map(({ path, query }) => [path, String(query)])).toEqual([
+      ['/api/v4/projects/3/jobs/1/artifacts', 'file_type=junit'],
+    ])
+    await reader.drain()
+    expect(platform.asked).toHaveLength(1)
+    expect(tests.counters).toMatchObject({ reports: 1, cases: 4, failures: 2 })
+  })
+
+  it('are an event for the report and one for each failure, of the span of the job', async () => {
+    begin()
+    await finish([tested(1)])
+    const all = await records()
+    expect(all.map(({ eventName, severityNumber }) => [eventName, severityNumber])).toEqual([
+      ['platform.test.report', 9],
+      ['platform.test.case.failure', 17],
+      ['platform.test.case.failure', 17],
+    ])
+    expect(new Set(all.map(({ spanId }) => spanId)).size).toBe(1)
+    const [report, failure] = all.map(attributesOf)
+    expect(report).toMatchObject({
+      'platform.test.total': 4,
+      'platform.test.failed': 1,
+      'platform.test.errored': 1,
+      'platform.test.duration': 1532,
+      'cicd.pipeline.task.name': 'unit',
+      'event.name': 'platform.test.report',
+    })
+    expect(failure).toMatchObject({
+      'test.suite.name': 'pytest',
+      'test.case.name': 'tests.test_cart.TestCart.test_discount',
+      'test.case.result.status': 'fail',
+      'exception.message': 'assert 90 == 91',
+      'platform.test.case.duration': 0.204,
+    })
+  })
+
+  it('are counted by job and result, once', async () => {
+    begin()
+    await finish([tested(1)])
+    const { projects } = await store.totals.read(10)
+    const series = projects.flatMap(one => one.series).filter(({ metric }) => metric.startsWith('platform.test.'))
+    expect(series.map(({ metric, attributes }) => [metric, JSON.parse(attributes) as unknown])).toEqual([
+      ...['error', 'fail', 'pass', 'skip'].map(result => [
+        'platform.test.case.count',
+        { 'cicd.pipeline.task.name': 'unit', 'platform.test.case.result': result },
+      ]),
+      ['platform.test.suite.duration', { 'cicd.pipeline.task.name': 'unit' }],
+    ])
+  })
+
+  it('are flaky where one job failed and another passed on the same code: told once, with what it was seen in', async () => {
+    begin()
+    await finish([tested(1)])
+    await records()
+    const passing = pytest.replace(/<failure.*?<\/failure>/s, '')
+    platform.reply = (_, response) => response.writeHead(200).end(gzipSync(passing))
+    await finish([tested(2)], 8)
+    await finish([tested(3)], 9)
+    const flaky = (await records()).filter(({ eventName }) => eventName === 'platform.test.case.flaky')
+    expect(flaky.map(attributesOf)).toMatchObject([
+      {
+        'test.case.name': 'tests.test_cart.TestCart.test_discount',
+        'platform.test.case.flaky.within': 'revision',
+        'cicd.pipeline.task.run.id': '2',
+      },
+    ])
+    platform.reply = (_, response) => response.writeHead(200).end(gzipSync(surefire))
+    await finish([tested(4)], 10, 'b'.repeat(40))
+    const within = (await records()).filter(({ eventName }) => eventName === 'platform.test.case.flaky')
+    expect(within.map(one => attributesOf(one)['platform.test.case.flaky.within'])).toEqual(['report', 'report'])
+  })
+
+  it('have spans of suites and cases where these are asked for, within the span of their job', async () => {
+    spans = 'cases'
+    begin()
+    const at = new Date(t0 + 5_000).toISOString().slice(0, 19)
+    const own = `<testsuites><testsuite name="timed" timestamp="${at}" time="2"><testcase name="a" time="1"/></testsuite>`
+    const other =
+      '<testsuite name="untimed" time="3"><testcase name="b" time="3"><failure/></testcase></testsuite></testsuites>'
+    platform.reply = (_, response) => response.writeHead(200).end(gzipSync(own + other))
+    await finish([tested(1)])
+    const chunks = await sent('traces')
+    expect(encodeTraces(chunks, settings).length).toBeGreaterThan(0)
+    const { resourceSpans } = JSON.parse(tracesAsJson(chunks, settings)) as {
+      resourceSpans: { scopeSpans: { spans: Span[] }[] }[]
+    }
+    const all = resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(one => one.spans))
+    const millis = (nanos: string) => Number(BigInt(nanos) / 1_000_000n) - t0
+    expect(
+      all.map(span => [span.name, millis(span.startTimeUnixNano), millis(span.endTimeUnixNano), span.status.code ?? 0]),
+    ).toEqual([
+      ['test suite: timed', 5_000, 7_000, 0],
+      ['test: a', 5_000, 6_000, 0],
+      ['test suite: untimed', 1_000, 4_000, 2],
+      ['test: b', 1_000, 4_000, 2],
+    ])
+    expect(all.map(span => attributesOf(span)['platform.test.time_estimated'])).toEqual([undefined, true, true, true])
+    expect(all[1]?.parentSpanId).toBe(all[0]?.spanId)
+    expect(all[2]?.parentSpanId).toBe(all[0]?.parentSpanId)
+  })
+
+  it('leave without secrets and e-mail addresses in any text', async () => {
+    spans = 'cases'
+    begin()
+    const token = 'glpat-abcdefghij0123456789'
+    const words = `ACME-4711 ${token} jane@example.com`
+    platform.reply = (_, response) =>
+      response
+        .writeHead(200)
+        .end(
+          gzipSync(
+            `<testsuite name="${words}"><testcase name="${words}" classname="C" file="${words}"><flakyFailure/><failure type="${words}" message="${words} ${'x'.repeat(4_050)} ${token}">${words}</failure></testcase></testsuite>`,
+          ),
+        )
+    await finish([tested(1)])
+    const text = logsAsJson(await sent('logs'), settings) + tracesAsJson(await sent('traces'), settings)
+    const figures = await store.tests.figures('failed', { since: 0, limit: 10 })
+    for (const shown of [text, JSON.stringify(figures)]) {
+      expect(shown).toContain('[REDACTED]')
+      for (const secret of ['ACME-4711', 'glpat-', 'jane@']) expect(shown).not.toContain(secret)
+    }
+  })
+
+  it('are read from the platform’s own report where it does not hand out the artifact; that is asked for once', async () => {
+    begin()
+    const suite = (name: string, status: string) => ({
+      name,
+      total_time: 2,
+      test_cases: [
+        {
+          status,
+          name: 'adds',
+          classname: 'Cart',
+          execution_time: 1.5,
+          system_output: { message: 'm', type: 'T' },
+          stack_trace: 's',
+        },
+      ],
+    })
+    platform.reply = (request, response) => {
+      if (request.path.endsWith('/artifacts'))
+        response
+          .writeHead(400, { 'content-type': 'application/json' })
+          .end('{"error":"file_type does not have a valid value"}')
+      else
+        response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ test_suites: [suite('unit', 'failed'), suite('e2e', 'success')] }))
+    }
+    await finish([tested(1, { name: 'unit 1/2' }), tested(2, { name: 'unit 2/2' }), tested(3, { name: 'e2e' })])
+    const report = '/api/v4/projects/3/pipelines/7/test_report'
+    expect(platform.asked.filter(({ path }) => path === report)).toHaveLength(1)
+    const all = (await records()).map(one => [one.eventName, attributesOf(one)['cicd.pipeline.task.run.id']])
+    expect(all.sort()).toEqual([
+      ['platform.test.case.failure', '1'],
+      ['platform.test.report', '1'],
+      ['platform.test.report', '3'],
+    ])
+    const before = platform.asked.length
+    await finish([tested(5, { name: 'e2e' })], 8)
+    expect(platform.asked.slice(before).map(({ path }) => path)).toEqual(['/api/v4/projects/3/pipelines/8/test_report'])
+  })
+
+  it('of a report that cannot be read say why, and delay nothing', async () => {
+    begin()
+    const bodies: Readonly<Record<string, Buffer>> = {
+      1: Buffer.from('<html>no gzip</html>'),
+      2: gzipSync('no xml'),
+      3: gzipSync(pytest).subarray(0, 300),
+      4: gzipSync('<!DOCTYPE a [<!ENTITY b "c">]><testsuite/>'),
+    }
+    platform.reply = ({ path }, response) => {
+      const id = /jobs\/(\d+)/.exec(path)?.[1] ?? ''
+      const body = bodies[id]
+      if (body === undefined)
+        response.writeHead(404, { 'content-type': 'application/json' }).end('{"message":"404 Not found"}')
+      else response.writeHead(200).end(body)
+    }
+    await finish([1, 2, 3, 4, 5].map(id => tested(id)))
+    const faults = (await records())
+      .filter(({ eventName }) => eventName === 'platform.test.report')
+      .map(one => attributesOf(one)['platform.test.report.fault'])
+    expect(faults.sort()).toEqual(['entities', 'not_junit', 'not_xml', 'truncated'])
+    expect(reader.counters).toMatchObject({ read: 4, refused: 1 })
+    expect(await store.jobReads.count()).toMatchObject({ due: 0, later: 0 })
+  })
+
+  it('in a storage elsewhere are fetched without the token', async () => {
+    await using storage = await startPlatform((_, response) => response.writeHead(200).end(gzipSync(pytest)))
+    platform.reply = (_, response) => response.writeHead(302, { location: `${storage.url}/junit?signature=1` }).end()
+    begin()
+    await finish([tested(1)])
+    expect(tests.counters.reports).toBe(1)
+    expect(storage.asked).toHaveLength(1)
+    expect(JSON.stringify(storage.asked)).not.toContain('secret-of-the-platform')
+  })
+
+  it('are not asked for where the platform lists more than is read', async () => {
+    begin()
+    await finish([tested(1, { artifactSizes: { junit: 31 * 1024 * 1024 } })])
+    expect(platform.asked).toEqual([])
+    expect((await records()).map(one => attributesOf(one)['platform.test.report.fault'])).toEqual(['too_large'])
+  })
+
+  it('are divided so that each part fits one request, and counted in the first', async () => {
+    begin()
+    const cases = Array.from(
+      { length: 100 },
+      (_, n) =>
+        `<testcase name="${n}"><failure message="${'m'.repeat(4_000)}">${'s'.repeat(4_000)}</failure></testcase>`,
+    )
+    platform.reply = (_, response) =>
+      response.writeHead(200).end(gzipSync(`<testsuite name="s">${cases.join('')}</testsuite>`))
+    await finish([tested(1)])
+    const chunks = await sent('logs')
+    expect(chunks.length).toBeGreaterThan(1)
+    expect(chunks.filter(({ inside }) => inside?.tests?.summary !== undefined)).toHaveLength(1)
+    for (const chunk of chunks) expect(encodeLogs([chunk], settings).length).toBeLessThan(1_000_000)
+    expect(chunks.flatMap(({ inside }) => inside?.tests?.failures ?? [])).toHaveLength(100)
+  })
+})

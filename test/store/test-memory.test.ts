@@ -1,0 +1,183 @@
+// Promises about what is remembered of tests, on both databases.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import fc from 'fast-check'
+import { hasHash, packHashes } from '../../src/store/sql/hash-set.ts'
+import { newDatabase } from './new-database.ts'
+import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import type { RememberedReport } from '../../src/store/ports/test-memory.ts'
+import { instance, t0 } from '../flow/world.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+interface Told {
+  readonly passed?: readonly number[]
+  readonly failed?: readonly number[]
+  readonly flaky?: readonly number[]
+}
+
+/** Bytes of one project. */
+const testMemory = 50_000
+
+const named = (hash: number) => [hash, { suite: 'S', name: `test ${hash}` }] as const
+
+describe.each([
+  [
+    'SQLite',
+    async (folder: string, now: () => number) =>
+      openSqlite(path.join(folder, 'tests.db'), { now, maxSize: 2 ** 30, testMemory }),
+  ],
+  [
+    'PostgreSQL',
+    async (_: string, now: () => number) => openPostgres(await newDatabase(), { now, maxSize: 2 ** 30, testMemory }),
+  ],
+] as const)('what is remembered of tests on %s', (_, open) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-tests-'))
+  let now = t0
+  let store: Store
+  let projectId = 0
+  let jobId = 0
+
+  beforeAll(async () => {
+    store = await open(folder, () => now)
+  })
+  beforeEach(() => {
+    projectId += 1
+  })
+  afterAll(async () => {
+    await store.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  function report(
+    { passed = [], failed = [], flaky = [] }: Told,
+    more: Partial<RememberedReport> = {},
+  ): RememberedReport {
+    return {
+      ...{ instance, projectId, project: `acme/shop-${projectId}`, job: 'unit', jobId: (jobId += 1), pipelineId: 7 },
+      ...{ revision: 'abc', lostMs: failed.length > 0 ? 60_000 : 0, slowest: [] },
+      ...{ passed: new Set(passed), failed: new Map(failed.map(named)), flaky: new Map(flaky.map(named)) },
+      ...more,
+    }
+  }
+  const record = async (told: Told, more?: Partial<RememberedReport>) => store.tests.record(report(told, more))
+  const names = async (told: Told, more?: Partial<RememberedReport>) =>
+    (await record(told, more)).flaky.map(({ name }) => name)
+
+  it('a test that failed and passed on the same code is flaky, whichever came first', async () => {
+    expect(await names({ passed: [1, 2], failed: [3] })).toEqual([])
+    expect(await names({ passed: [1, 2, 3] })).toEqual(['test 3'])
+    expect(await names({ passed: [2, 3], failed: [1] })).toEqual(['test 1'])
+  })
+
+  it('is found once for each revision', async () => {
+    await record({ failed: [1] })
+    expect(await names({ passed: [1] })).toEqual(['test 1'])
+    expect(await names({ failed: [1] })).toEqual([])
+    expect(await names({ passed: [1], flaky: [1] })).toEqual([])
+    await record({ failed: [1] }, { revision: 'def' })
+    expect(await names({ passed: [1] }, { revision: 'def' })).toEqual(['test 1'])
+  })
+
+  it('is none where the code, the job or the project is another one, or where it never passed', async () => {
+    await record({ failed: [1], passed: [2] })
+    for (const more of [
+      { revision: 'def' },
+      { job: 'other' },
+      { projectId: 9_999 },
+      { instance: 'https://other.example.com' },
+    ]) {
+      expect(await names({ passed: [1] }, more)).toEqual([])
+    }
+    expect(await names({ failed: [1], passed: [2] })).toEqual([])
+  })
+
+  it('is found within one report as well', async () => {
+    expect((await record({ passed: [1], flaky: [1] })).flaky).toEqual([
+      { suite: 'S', name: 'test 1', within: 'report' },
+    ])
+  })
+
+  it('answers the same again about the same job, however often a report is read', async () => {
+    await record({ failed: [1, 2] })
+    const again = report({ passed: [1, 2] })
+    const first = await store.tests.record(again)
+    expect(first.flaky).toHaveLength(2)
+    expect(await store.tests.record(again)).toEqual(first)
+    const figures = await store.tests.figures('flaky', { project: again.project, since: 0, limit: 10 })
+    expect(figures.map(({ times }) => times)).toEqual([1, 1])
+  })
+
+  it('is found once when reports come at the same time', async () => {
+    const found = await Promise.all([
+      record({ failed: [1] }),
+      record({ passed: [1] }),
+      record({ passed: [1] }),
+      record({ failed: [1] }),
+    ])
+    expect(found.flatMap(({ flaky }) => flaky)).toHaveLength(1)
+  })
+
+  it('has the time that it cost: of the jobs that failed with it', async () => {
+    await record({ failed: [1] }, { lostMs: 40_000 })
+    await record({ failed: [1] }, { lostMs: 2_000, pipelineId: 8 })
+    await record({ passed: [1] }, { pipelineId: 9 })
+    const of = { project: `acme/shop-${projectId}`, since: 0, limit: 10 }
+    expect(await store.tests.figures('flaky', of)).toMatchObject([
+      { name: 'test 1', costMs: 42_000, times: 1, pipelineId: 9 },
+    ])
+    expect(await store.tests.figures('failed', of)).toMatchObject([
+      { name: 'test 1', costMs: 42_000, times: 2, pipelineId: 8 },
+    ])
+    await record({}, { slowest: [{ hash: 5, suite: 'S', name: 'slow', seconds: 0.9004 }] })
+    await record({}, { slowest: [{ hash: 5, suite: 'S', name: 'slow', seconds: 1.1 }] })
+    expect(await store.tests.figures('slow', of)).toMatchObject([{ name: 'slow', costMs: 2_000, times: 2 }])
+    expect(await store.tests.figures('slow', { ...of, project: 'acme/other' })).toEqual([])
+    expect(await store.tests.figures('slow', { ...of, since: now + 1 })).toEqual([])
+  })
+
+  it('is forgotten after its time', async () => {
+    await record({ failed: [1] })
+    await record({ passed: [1] })
+    now += 1_000
+    await record({ failed: [2] })
+    while ((await store.tests.prune(now, 2)) > 0);
+    const of = { project: `acme/shop-${projectId}`, since: 0, limit: 10 }
+    expect(await store.tests.figures('flaky', of)).toEqual([])
+    expect((await store.tests.figures('failed', of)).map(({ name }) => name)).toEqual(['test 2'])
+  })
+
+  it('of a project that fills its share the oldest goes first, counted; others keep theirs', async () => {
+    const kept = projectId
+    await record({ failed: [7] })
+    projectId += 100
+    const large = Array.from({ length: 1_000 }, (_, n) => n * 5)
+    let forgotten = 0
+    for (let n = 0; n < 12; n += 1) {
+      now += 1
+      forgotten += (await record({ failed: [n], passed: large })).forgotten
+    }
+    expect(forgotten).toBeGreaterThan(0)
+    const of = { since: 0, limit: 100 }
+    const left = await store.tests.figures('failed', { ...of, project: `acme/shop-${projectId}` })
+    expect(left.map(({ name }) => name)).not.toContain('test 0')
+    expect(left.map(({ name }) => name)).toContain('test 11')
+    expect(await store.tests.figures('failed', { ...of, project: `acme/shop-${kept}` })).toHaveLength(1)
+  })
+})
+
+describe('a packed set', () => {
+  it('has what was put into it and nothing else', () => {
+    const hashes = fc.uniqueArray(fc.integer({ min: 0, max: 2 ** 48 - 1 }), { maxLength: 60 })
+    fc.assert(
+      fc.property(hashes, fc.integer({ min: 0, max: 2 ** 48 - 1 }), (all, other) => {
+        const packed = packHashes(new Set(all))
+        for (const hash of all) expect(hasHash(packed, hash)).toBe(true)
+        expect(hasHash(packed, other)).toBe(all.includes(other))
+        expect(packed.length).toBe(all.length * 6)
+      }),
+    )
+  })
+})
