@@ -1,4 +1,4 @@
-// Events that carry no time and no version of their own are told apart by their order of arrival: of one object's deliveries, those that
+// Events that carry no time and no version of their own are distinguished by their order of arrival: of one object's deliveries, those that
 // stand side by side and say the same are one event, where no more than ten minutes lie between them. A project's hook and a group's hook
 // send the same event; a flag that goes on, off and on again is three. Whatever the order in which replicas process deliveries, the same
 // events come out. Pure.

@@ -27,7 +27,7 @@ export interface PlatformEvent {
   readonly group?: string | undefined
   /** What it is about: of all instances and kinds. */
   readonly object: string
-  /** Tells it from all others, where the platform says enough for that; else `object` and `content` do, with the order of arrival. */
+  /** Distinguishes it from all others, where the platform says enough for that; else `object` and `content` do, with the order of arrival. */
   readonly key?: string | undefined
   /** Digest of all that the platform said. */
   readonly content: string

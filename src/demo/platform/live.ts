@@ -28,7 +28,7 @@ export interface LiveOptions extends SendOptions {
   readonly state?: PlatformState | undefined
   /** See `PayloadOptions.newest`. Default true. */
   readonly newest?: boolean | undefined
-  /** Whether deployments are told by events of their own, too. Default false. */
+  /** Whether deployments are reported by events of their own, too. Default false. */
   readonly events?: boolean | undefined
   /** Pipelines that are remembered; older ones that are over are forgotten. Default 2,000. */
   readonly remembered?: number | undefined

@@ -40,7 +40,7 @@ export class LogReader {
   #stamp: Stamp | undefined
   /** The line's text since its last CR, without markers. */
   #held = ''
-  /** A marker at the end of a line of the file: whether it is one is told by the line after. */
+  /** A marker at the end of a line of the file: the line after it shows whether it is one. */
   #undecided: (FoundMarker & { readonly stamp: Stamp | undefined; readonly text: string }) | undefined
   /** How far a marker of the piece before goes into the next one. */
   #beyond = 0

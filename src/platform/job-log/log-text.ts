@@ -5,7 +5,7 @@
 //                                 time                        │ │└ `+`: continues the line before, whose end is no content; else a blank
 //                                                             │ └ `O` stdout, `E` stderr
 //                                                             └ stream, two hex digits
-// Whether a log is stamped is told by its first line alone, as the platform does it.
+// The first line alone shows whether a log is stamped, as the platform does it.
 
 /** What a line begins with, where lines are stamped. */
 export interface Stamp {

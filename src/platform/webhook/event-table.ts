@@ -21,7 +21,7 @@ export interface EventRow {
   readonly object: readonly Path[]
   /** Its own time. */
   readonly time?: Path
-  /** What tells it, with the object and its time, from all others. None: it has no version, and the order of arrival decides. */
+  /** What distinguishes it, with the object and its time, from all others. None: it has no version, and the order of arrival decides. */
   readonly version?: readonly Path[]
   readonly attributes: readonly EventAttribute[]
   readonly severity?: (attributes: PlatformEvent['attributes']) => PlatformEvent['severity']

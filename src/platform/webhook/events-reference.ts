@@ -42,7 +42,7 @@ received; its observed time is when it was received; its severity is INFO unless
 text to be shown. Names below \`platform.\` are the vendor's; the profile decides on that prefix (${prefixes.join(', ')}).
 
 Each event is exported once, also where a project's hook and a group's hook, a resend or the platform's records report it again. Most say enough
-to be known again. Those that do not are told apart by what they say, in the order of arrival: equal ones received within ten minutes, with nothing else
+to be known again. Those that do not are distinguished by what they say, in the order of arrival: equal ones received within ten minutes, with nothing else
 of the same object between them, are one. So a flag that goes on, off and on again is three events.
 
 Never exported: e-mail addresses (in texts they are blacked out, as the shapes of secrets are, and what \`PIPESPAN_REDACT\` names), descriptions, comments, avatars, commit messages. Names and values are

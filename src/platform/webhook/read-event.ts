@@ -1,5 +1,5 @@
 // From the payload of a webhook event to what is exported of it, by the table. Read tolerantly: unknown fields pass, an attribute of a
-// wrong type is left out, and only what an event cannot be told by is required. E-mail addresses, descriptions and comments end here.
+// wrong type is left out, and only what it takes to distinguish an event is required. E-mail addresses, descriptions and comments end here.
 import { createHash } from 'node:crypto'
 import { canonical } from '../../model/versioned.ts'
 import { first, oneLine, readWord, type EventAttribute, type Path } from './event-fields.ts'
@@ -48,9 +48,9 @@ export function readEvent(
   const project = named && { ...named, ...(path !== undefined && { path }) }
   const attributes = attributesOf(row, json, profile, blacken)
   const at = row.time === undefined ? undefined : first(json, row.time, readTime)
-  const told = [instance, row.word, ...row.object.map(path => first(json, path, readWord))]
+  const identity = [instance, row.word, ...row.object.map(path => first(json, path, readWord))]
   const group = project === undefined ? first(json, groupPath, readText) : undefined
-  const isTold = row.version !== undefined && (row.time === undefined || at !== undefined)
+  const isDistinct = row.version !== undefined && (row.time === undefined || at !== undefined)
   // Webhooks cut times to whole seconds, other sources do not.
   const version = row.version?.map(path => first(json, path, readWord) ?? null) ?? []
   const seconds = at === undefined ? null : Math.floor(at / 1_000)
@@ -62,8 +62,8 @@ export function readEvent(
     severity: row.severity?.(attributes) ?? 'info',
     body: oneLine(row.body(key => String(attributes[key] ?? ''))),
     attributes,
-    object: digest(told),
-    ...(isTold && { key: digest([...told, seconds, ...version]) }),
+    object: digest(identity),
+    ...(isDistinct && { key: digest([...identity, seconds, ...version]) }),
     content: digest(json),
   }
 }

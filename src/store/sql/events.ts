@@ -68,7 +68,7 @@ function* writeState(
   return [first, second]
 }
 
-/** By what an event is told from all others. */
+/** By what an event is distinguished from all others. */
 interface Identity {
   readonly key: string
   readonly arrival?: number | undefined

@@ -131,7 +131,7 @@ export function schemaOf({ id, idForGood, ownId, bytes, byKey }: Dialect): strin
   CREATE INDEX outbox_dead ON outbox (id) WHERE state = 'dead';
   CREATE INDEX outbox_dead_by_age ON outbox (settled_at) WHERE state = 'dead';
 
-  -- Events that are about no run. \`key\` tells one from all others.
+  -- Events that are about no run. \`key\` distinguishes one from all others.
   CREATE TABLE events (
     chunk_id    ${ownId} REFERENCES chunks (id) ON DELETE CASCADE,
     key         text   NOT NULL UNIQUE,

@@ -11,7 +11,7 @@ import type { Measured, MetricAttribute } from './metric-attributes.ts'
 /** What no rate of the price table is for. */
 const unpriced = 'unpriced'
 
-/** Longer lists of tags are not told apart. */
+/** Longer lists of tags are not distinguished. */
 const longestTagSet = 128
 const otherTags = '*'
 
@@ -88,7 +88,7 @@ function tagSetOf({ runner, tags }: JobSnapshot): string | undefined {
   return set !== undefined && set.length > longestTagSet ? otherTags : set
 }
 
-/** Seconds of jobs that are alike in all that is told apart. */
+/** Seconds of jobs that are alike in all that is distinguished. */
 export function compute(chunk: Chunk): Measured[] {
   return grouped(chunk, computeKey, computeSeconds)
 }

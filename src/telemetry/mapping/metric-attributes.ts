@@ -33,7 +33,7 @@ export interface MetricSubject {
 /** The value or values of one point. */
 export interface Measured {
   readonly stage?: string | undefined
-  /** One of the jobs that it is about: they are alike in all that is told apart. */
+  /** One of the jobs that it is about: they are alike in all that is distinguished. */
   readonly job?: JobSnapshot | undefined
   /** The type of artifacts that it is about. */
   readonly artifact?: string | undefined

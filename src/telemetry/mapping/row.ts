@@ -13,7 +13,7 @@ interface RowOf<S, T extends string, V> {
   readonly value: (subject: S) => V | undefined
   /**
    * Its values are few and come again and again, such as stages and runners: what is written for them may be remembered. Rows of the same
-   * mark that stand together are remembered together. So they should be facts of one thing, and the first of them the one that tells it apart.
+   * mark that stand together are remembered together. So they should be facts of one thing, and the first of them the one that distinguishes it.
    */
   readonly recurs?: true | string
 }

@@ -1,4 +1,4 @@
-// Pipeline metrics as a scrape shows them: each family once, over all projects, told apart by labels.
+// Pipeline metrics as a scrape shows them: each family once, over all projects, distinguished by labels.
 import { ValueType } from '@opentelemetry/api'
 import { millisToHrTime } from '@opentelemetry/core'
 import {

@@ -10,7 +10,7 @@ export type MetricRefs = 'branches' | 'all' | 'default' | readonly string[]
 
 /** All merge request refs as one. No ref has a `*` in its name (git-check-ref-format). */
 export const mergeRequestRefs = 'refs/merge-requests/*'
-/** All other refs that are not told apart. */
+/** All other refs that are not distinguished. */
 export const otherRefs = '*'
 
 export type FoldRef = (chunk: Pick<Chunk, 'pipeline' | 'project'>) => string

@@ -1,6 +1,6 @@
 // The limit of series in delta, where no totals are kept: the series of this process, as an OpenTelemetry SDK counts them.
 
-/** All series remembered together; beyond it all are forgotten, and told apart again up to their limits. */
+/** All series remembered together; beyond it all are forgotten, and distinguished again up to their limits. */
 const mostRemembered = 200_000
 
 export interface SeriesCap {
