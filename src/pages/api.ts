@@ -8,6 +8,7 @@ import { pipelineDetail } from './pipeline-detail.ts'
 import { sourcesView } from './sources.ts'
 import { spans, trendsOf } from './trend-figures.ts'
 import { tokensView } from './tokens.ts'
+import * as runShapes from './api-run-shapes.ts'
 import * as shapes from './api-shapes.ts'
 import type { PagesSources, PagesSettings } from './ports.ts'
 
@@ -74,7 +75,7 @@ export function apiRoutes(
       path: '/pipelines',
       says: 'Pipelines, newest first, filtered, a page at a time.',
       query: filters,
-      answer: shapes.pipelineList,
+      answer: runShapes.pipelineList,
       handle: async ({ query }) => {
         const { limit, ...rest } = query
         return pipelineList(parts, rest, limit as number)
@@ -86,7 +87,7 @@ export function apiRoutes(
       says: 'One pipeline with its family, its exports and every span that was sent of it.',
       params: z.object({ projectId: wholeNumber, pipelineId: wholeNumber }),
       query: z.object({ instance: z.string().optional() }),
-      answer: shapes.pipelineDetail,
+      answer: runShapes.pipelineDetail,
       handle: async ({ params, query }) =>
         pipelineDetail(parts, settings, {
           projectId: params.projectId as number,
@@ -100,7 +101,7 @@ export function apiRoutes(
       says: 'One job with its sections, how long it usually takes, its last runs and every span that was sent of it.',
       params: z.object({ projectId: wholeNumber, pipelineId: wholeNumber, jobId: wholeNumber }),
       query: z.object({ instance: z.string().optional() }),
-      answer: shapes.jobDetail,
+      answer: runShapes.jobDetail,
       handle: async ({ params, query }) =>
         jobDetail(parts, settings, {
           projectId: params.projectId as number,

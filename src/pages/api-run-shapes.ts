@@ -1,0 +1,152 @@
+// The shapes of the JSON API's answers about pipelines and jobs. Times are milliseconds of Unix time; what is unknown is left out.
+import { z } from 'zod'
+
+export const millis = z.number().describe('Milliseconds of Unix time.')
+export const ms = z.number().describe('Milliseconds.')
+
+const job = z.object({
+  id: z.number(),
+  kind: z.enum(['job', 'bridge']),
+  name: z.string(),
+  stage: z.string(),
+  status: z.string(),
+  allowFailure: z.boolean(),
+  retried: z.boolean(),
+  createdAt: millis.optional(),
+  startedAt: millis.optional(),
+  finishedAt: millis.optional(),
+  queuedMs: ms.optional(),
+  failureReason: z.string().optional(),
+  url: z.string().optional(),
+  runner: z.string().optional(),
+  downstreamId: z.number().optional(),
+})
+
+export const pipeline = z.object({
+  instance: z.string(),
+  projectId: z.number(),
+  pipelineId: z.number(),
+  project: z.string(),
+  iid: z.number().optional(),
+  status: z.string(),
+  name: z.string().optional(),
+  ref: z.string().optional(),
+  sha: z.string().optional(),
+  source: z.string().optional(),
+  user: z.string().optional(),
+  commit: z.string().optional(),
+  url: z.string().optional(),
+  mergeRequest: z.object({ iid: z.number(), title: z.string().optional() }).optional(),
+  createdAt: millis.optional(),
+  finishedAt: millis.optional(),
+  changedAt: millis,
+  attempts: z.number(),
+  jobs: z.array(job),
+  failures: z.array(job),
+  waitsUntil: millis.optional(),
+})
+
+export const pipelineList = z.object({
+  pipelines: z.array(pipeline),
+  next: z.string().optional().describe('Give it as `after` for the next page.'),
+  searchedBackTo: millis.optional(),
+})
+
+const span = z.object({
+  attempt: z.number(),
+  name: z.string(),
+  kind: z.enum(['pipeline', 'job']),
+  jobId: z.number().optional(),
+  traceId: z.string(),
+  spanId: z.string(),
+  start: millis,
+  end: millis,
+  attributes: z.record(z.string(), z.unknown()),
+  resource: z.record(z.string(), z.unknown()),
+})
+
+const member = z
+  .object({
+    card: pipeline,
+    triggeredBy: z.number().optional(),
+    get children() {
+      return z.array(member)
+    },
+    left: z.number(),
+  })
+  .meta({ id: 'FamilyMember' })
+
+export const pipelineDetail = z.object({
+  pipeline,
+  family: member,
+  firstSeenBy: z.array(z.object({ source: z.string(), at: millis })),
+  attempts: z.array(z.object({ attempt: z.number(), status: z.string(), finish: millis, incomplete: z.boolean() })),
+  exports: z.array(
+    z.object({
+      id: z.number(),
+      attempt: z.number(),
+      chunk: z.number(),
+      signal: z.string(),
+      destination: z.string(),
+      state: z.enum(['pending', 'delivered', 'dead', 'dropped']),
+      pendingSince: millis,
+      settledAt: millis.optional(),
+      tries: z.number(),
+      error: z.string().optional(),
+    }),
+  ),
+  spans: z.array(span),
+  traceId: z.string().optional(),
+  traceUrl: z.string().optional(),
+})
+
+const section = z.object({
+  ordinal: z.number(),
+  parent: z.number().optional().describe('The ordinal of the section around it.'),
+  name: z.string(),
+  title: z.string().optional(),
+  kind: z.enum(['runner', 'script', 'custom']),
+  clock: z.enum(['line', 'marker']),
+  start: millis,
+  end: millis,
+  clockShift: ms.optional(),
+  failed: z.literal(true).optional(),
+})
+
+export const jobDetail = z.object({
+  pipeline: pipeline.omit({ jobs: true, failures: true }),
+  job,
+  about: z.object({
+    failureDomain: z.enum(['user', 'platform', 'unknown']).optional().describe('Who can mend its failure.'),
+    startedBy: z.string().optional(),
+    runnerType: z.string().optional(),
+    tags: z.array(z.string()).optional(),
+    environment: z.string().optional(),
+    coverage: z.number().optional().describe('Percent.'),
+    cost: z.object({ amount: z.number(), unit: z.string(), rate: z.string().optional() }).optional(),
+    critical: z.boolean().optional(),
+    slackMs: ms.optional(),
+  }),
+  sections: z
+    .object({
+      start: millis,
+      end: millis,
+      sections: z.array(section),
+      left: z.number().describe('At least so many more.'),
+    })
+    .optional(),
+  usual: z.object({
+    days: z.number(),
+    runs: z.number(),
+    failed: z.number(),
+    p50: ms.optional(),
+    p95: ms.optional(),
+    queueP50: ms.optional(),
+    queueP95: ms.optional(),
+  }),
+  history: z.object({
+    runs: z.array(z.object({ pipelineId: z.number(), ref: z.string().optional(), sha: z.string().optional(), job })),
+    pipelines: z.number().describe('In so many of the newest pipelines of its project they were looked for.'),
+  }),
+  spans: z.array(span),
+})
