@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DaemonProcess, freePorts } from '../demo/daemon-process.ts'
+import { InsideBook } from '../demo/inside-book.ts'
 import { LivePlatform } from '../demo/platform/live.ts'
 import { PlatformState } from '../demo/platform/state.ts'
 import { RestApi } from '../demo/platform/rest-api.ts'
@@ -36,6 +37,7 @@ const startedOnce = 6
 /** A machine that is busy may take its time: who waits sees that nothing has come yet, and can end it. */
 const readyWithin = 120_000
 const onceWithin = 180_000
+const insideWithin = 5_000
 /** The group of all its projects. */
 const company = 'brightwater'
 /** The share of webhooks that get lost on purpose. */
@@ -98,6 +100,7 @@ async function play(
     PIPESPAN_SILENT_AFTER: '5s',
     PIPESPAN_TESTS: 'true',
     PIPESPAN_TESTS_SPANS: 'suites',
+    PIPESPAN_JOB_SECTIONS: 'failed',
     PIPESPAN_SETTLE: '500ms',
     PIPESPAN_LOG_LEVEL: 'warn',
     // Nothing of a demo stays behind.
@@ -125,9 +128,10 @@ async function play(
   const reported = new ReportedEnds()
   const draw = drawer(options, terminal, reported)
   const book = new TraceBook()
+  const insides = new InsideBook()
   receiver.on('received', ({ spans, logs }) => {
     book.add(spans).forEach(draw)
-    for (const line of logs.flatMap(eventLine)) print(terminal, line)
+    for (const line of [...logs.flatMap(eventLine), ...insides.add(spans)]) print(terminal, line)
   })
   const platform = new LivePlatform({
     url: webhooks,
@@ -148,7 +152,7 @@ async function play(
   const end = await Promise.race([
     stopped,
     daemon.exited.then(() => 'died' as const),
-    ...(once ? [allArrived(platform, receiver, book)] : []),
+    ...(once ? [allArrived(platform, receiver, book, insides)] : []),
   ])
   if (end === 'died') return mourn('The daemon ended by itself.', daemon, terminal)
   book.rest().forEach(draw)
@@ -177,6 +181,7 @@ async function allArrived(
   platform: LivePlatform,
   receiver: DemoReceiver,
   book: TraceBook,
+  insides: InsideBook,
 ): Promise<'arrived' | 'too-late'> {
   const deadline = Date.now() + onceWithin
   const timeout = new Promise<'too-late'>(resolve => setTimeout(() => resolve('too-late'), onceWithin).unref())
@@ -184,7 +189,10 @@ async function allArrived(
   if (over === 'too-late') return over
   const truth = platform.truth()
   const arrived = (): boolean => truth.every(({ id, status }) => book.statuses.get(id) === status)
-  return (await receiver.until(arrived, Math.max(0, deadline - Date.now()))) ? 'arrived' : 'too-late'
+  if (!(await receiver.until(arrived, Math.max(0, deadline - Date.now())))) return 'too-late'
+  // What is inside of failed jobs follows by itself, and nothing waits for it for long.
+  await receiver.until(() => insides.jobs >= book.failed, insideWithin)
+  return 'arrived'
 }
 
 /** What the poller found of what webhooks should have reported. */

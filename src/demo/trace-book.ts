@@ -1,4 +1,5 @@
 // Which spans are drawn together: a pipeline waits for the pipeline that triggered it, until its trace has its root.
+import { isInside } from './inside-book.ts'
 import type { ReceivedSpan } from './otlp-traces.ts'
 import type { WaterfallSpan } from '../terminal/waterfall-span.ts'
 
@@ -16,16 +17,20 @@ export class TraceBook {
   readonly statuses = new Map<number, string>()
   /** How many job spans arrived. */
   jobs = 0
+  /** How many of them ran, and failed. */
+  failed = 0
 
   /** Takes in what one request brought; returns what can be drawn now, a list for each trace. */
   add(received: readonly ReceivedSpan[]): WaterfallSpan[][] {
     const drawable: WaterfallSpan[][] = []
-    for (const [traceId, spans] of Map.groupBy(received, span => span.traceId)) {
+    const own = received.filter(span => !isInside(span))
+    for (const [traceId, spans] of Map.groupBy(own, span => span.traceId)) {
       const trace = this.#trace(traceId)
       for (const span of spans.map(waterfallSpanOf)) {
         trace.held.push(span)
         if (span.kind === 'job') {
           this.jobs += 1
+          if (span.attributes['job.status'] === 'failed' && span.end > span.start) this.failed += 1
           continue
         }
         trace.rooted ||= span.parentSpanId === undefined

@@ -8,6 +8,7 @@ import {
   linksOfPipeline,
   parentOfPipeline,
   pipelineSpanId,
+  sectionSpanId,
   traceIdOf,
   type Identified,
 } from '../../src/telemetry/otlp/ids.ts'
@@ -33,6 +34,7 @@ describe('the vectors of scheme instance', () => {
     ['job 1', jobSpanId(part('instance'), job), 'c1a58a5c29466016'],
     ['job 1, attempt 2', jobSpanId(part('instance'), { ...job, salt: '2' }), '8602b7b843019a9d'],
     ['a bridge, as a job', jobSpanId(part('instance'), { ...bridge, id: 1 }), 'c1a58a5c29466016'],
+    ['section 1 of job 1', sectionSpanId(part('instance'), job, 1), 'b0cd152fe3ad79ce'],
   ])('%s', (_, id, expected) => {
     expect(id).toBe(expected)
   })
@@ -47,6 +49,7 @@ describe('the vectors of scheme platform', () => {
     ['job 1, attempt 2', jobSpanId(part('platform'), { ...job, salt: '2' }), '2d406ebd68c8825c'],
     ['pipeline 123 with root 100', pipelineSpanId(part('platform', 100)), 'ce2155075864c58b'],
     ['job 1 with root 100', jobSpanId(part('platform', 100), job), '0352fd9ca0a1e4b2'],
+    ['section 1 of job 1', sectionSpanId(part('platform'), job, 1), '70ea01c17a5c96f5'],
     ['bridge 2', jobSpanId(part('platform'), bridge), '0000000000000002'],
     ['bridge 2, attempt 2', jobSpanId(part('platform'), { ...bridge, salt: '2' }), '51b2aadeab0e9b4d'],
   ])('%s', (_, id, expected) => {

@@ -1,4 +1,5 @@
 // The REST API of the simulated platform: what a real one answers to the requests that Pipespan makes, over real HTTP.
+import { jobLog } from './job-log.ts'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { HookRecords, restHook } from './rest-hooks.ts'
@@ -129,6 +130,9 @@ export class RestApi {
     )
     const job = pipeline?.jobs.find(one => one.id === jobId)
     if (pipeline === undefined || job === undefined) return restRefusals.notFound()
+    // Some of its runners are new.
+    if (part === 'trace')
+      return { status: 200, headers: { 'content-type': 'text/plain' }, body: jobLog(job, job.id % 2 === 0) }
     if (part !== 'artifacts' || more.length > 0) return restRefusals.notFound('Not Found')
     const tests = url.searchParams.get('file_type') === 'junit' ? testReportOf(job, pipeline) : undefined
     if (tests === undefined) return restRefusals.notFound('File')

@@ -66,7 +66,7 @@ const shapes: readonly Shape[] = [
   behind(
     assignment(String.raw`(?:^|[\s"'{,;(])(?:--?)?`, String.raw`["']?\s{0,3}[:=]\s{0,3}["']?`, String.raw`[^\s"',;)}]`),
   ),
-  behind(assignment(String.raw`(?:^|\s)--?`, String.raw`\s+["']?`, String.raw`[^\s"'-]`, String.raw`[^\s"']`)),
+  behind(assignment(String.raw`(?:^|\s)--?`, String.raw`\s+["']?`, String.raw`[^\s"'/.-]`, String.raw`[^\s"']`)),
   // E-mail addresses; what precedes the host in an address of SSH is none.
   shape(/(?<![\w.%+/:-])(?!git@)[\w.%+-]{1,64}@[a-z0-9](?:[a-z0-9-]{0,62}\.){1,6}[a-z]{2,24}\b/gi),
 ]
