@@ -12,6 +12,7 @@ import { shownSpans } from '../telemetry/shown-span.ts'
 import { enforcementOf } from './enforcement.ts'
 import { flowOf } from '../pages/flow.ts'
 import type { Context } from './context.ts'
+import type { JobReaderParts } from './job-reader.ts'
 import type { PlatformParts } from './platform.ts'
 import type { Config } from '../config/options.ts'
 import type { Destination } from '../export/destination.ts'
@@ -34,6 +35,8 @@ export interface Shown {
   readonly flush: Pick<MetricFlush, 'status'>
   /** Undefined where nothing uses the platform's API. */
   readonly platform: PlatformParts | undefined
+  /** What reads about the inside of jobs. */
+  readonly inside: Pick<JobReaderParts, 'jobReader'> | undefined
   readonly destinations: readonly Destination[]
   readonly settings: TelemetrySettings
 }
@@ -66,7 +69,10 @@ export function pagesOf({ config, store, clock, log }: Context, shown: Shown, gu
         flowOf({
           ...{ startedAt, refusals, webhooks: ingress.counts, lastAccepted: ingress.lastAccepted },
           ...{ deliveries: intake.counters, snapshots: snapshotter.counters },
-          platform: { details: platform?.enricher, poller: platform?.poller, redelivery: platform?.redelivery },
+          platform: {
+            ...{ details: platform?.enricher, poller: platform?.poller, redelivery: platform?.redelivery },
+            jobs: shown.inside?.jobReader,
+          },
           platformError: platform?.error(),
         }),
       exported: chunks => chunks.flatMap(chunk => spansOf(chunk, settings)),

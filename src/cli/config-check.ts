@@ -1,4 +1,5 @@
 // `pipespan config check [FILE]`: everything that is wrong with the configuration, at once. No secret is printed.
+import { costsOf } from './config-costs.ts'
 import { describeConfig } from '../config/describe.ts'
 import { describeFault } from '../config/config-fault.ts'
 import { loadConfig } from '../config/load.ts'
@@ -30,5 +31,6 @@ export async function configCheck({ file, show }: ConfigCheckOptions, io: Config
   }
   if (show === true) io.stdout.write(describeConfig(loaded))
   else io.stdout.write('The configuration is fine.\n')
+  for (const cost of costsOf(loaded.config)) io.stdout.write(`${cost}\n`)
   return 0
 }

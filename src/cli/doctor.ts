@@ -4,6 +4,7 @@ import { checkDaemon } from './doctor/daemon.ts'
 import { checkDestinations } from './doctor/destinations.ts'
 import { checkEnforcement } from './doctor/tokens.ts'
 import { checkHooks } from './doctor/hooks.ts'
+import { checkInsideJobs } from './doctor/inside-jobs.ts'
 import { checkInstances, checkStore } from './doctor/store.ts'
 import { describeFault } from '../config/config-fault.ts'
 import { exportDestinations } from '../app/export.ts'
@@ -70,6 +71,7 @@ async function examine(config: Config<ProfileName>, show: (found: readonly Findi
     ['clock', async () => checkClock(config)],
     ['instances', async () => (store === undefined ? [] : checkInstances(config, store))],
     ['budget', async () => checkBudget(config, store)],
+    ['jobs', async () => checkInsideJobs(config, client, store)],
     ['export', async () => checkDestinations(destinations)],
     ['enforcement', async () => checkEnforcement(config, destinations)],
   ]

@@ -7,9 +7,8 @@
 //   any, of the API itself (`error`)     everything: the token's scope, or an endpoint that this platform does not have
 //   five projects refused                everything
 import type { JobReadable } from '../store/ports/job-reads.ts'
-import type { Millis } from '../model/instant.ts'
 import type { PlatformError } from '../platform/rest/platform-error.ts'
-import type { RefusedEndpoint } from '../store/ports/capability-documents.ts'
+import { isInForce, type RefusedEndpoint } from '../store/ports/capability-documents.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 
 export interface Asked {
@@ -28,7 +27,6 @@ export interface Capabilities {
 
 type Refusals = Repositories['refusedEndpoints']
 
-const day = 86_400_000
 const whole = 0
 /** Refusals in a row that speak for the project. */
 const mostInARow = 3
@@ -70,11 +68,6 @@ export function createCapabilities(refusals: Refusals, instance: string): Capabi
     if (alike.filter(one => isInForce(one, now)).length < mostProjects) return
     await refusals.put({ ...documentOf(asked, error, { ...keyOf(asked, whole), times: 1 }), since: now })
   }
-}
-
-/** True while it is not asked for, because it was refused. */
-export function isInForce(refused: RefusedEndpoint | undefined, now: Millis): boolean {
-  return refused?.since !== undefined && now - refused.since < day && refused.since <= now
 }
 
 function scopeOf({ kind, said = '' }: PlatformError): 'job' | 'row' | 'project' {

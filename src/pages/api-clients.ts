@@ -3,6 +3,7 @@
 import { badge } from './status.ts'
 import { card, empty, facts, region, table } from './frame.ts'
 import { counted, duration, number, since, utc } from './format.ts'
+import { isInForce, refusedFor } from '../store/ports/capability-documents.ts'
 import { html, type Content, type Html } from './html.ts'
 import type { Backfill, Sweep, WatchedHook } from '../store/ports/discovery-documents.ts'
 import type { Millis } from '../model/instant.ts'
@@ -14,15 +15,16 @@ export type DiscoveryView = {
 }
 
 export async function discoveryView(stored: DiscoveryRepositories): Promise<DiscoveryView> {
-  const [polledProjects, ownPipelines, sweeps, hooks, backfills, budgets] = await Promise.all([
+  const [polledProjects, ownPipelines, sweeps, hooks, backfills, budgets, refusedEndpoints] = await Promise.all([
     stored.polledProjects.all(),
     stored.ownPipelines.all(),
     stored.sweeps.all(),
     stored.hooks.all(),
     stored.backfills.all(),
     stored.budgets.all(),
+    stored.refusedEndpoints.all(),
   ])
-  return { polledProjects, ownPipelines, sweeps, hooks, backfills, budgets }
+  return { polledProjects, ownPipelines, sweeps, hooks, backfills, budgets, refusedEndpoints }
 }
 
 interface ApiClientsView {
@@ -33,7 +35,7 @@ interface ApiClientsView {
 
 /** Of the wide column. */
 export function apiTables(view: ApiClientsView, now: Millis): Content {
-  return [region('hooks', hooks(view, now)), region('cursors', cursors(view))]
+  return [region('hooks', hooks(view, now)), region('refused', refused(view, now)), region('cursors', cursors(view))]
 }
 
 /** Of the narrow column. */
@@ -42,7 +44,7 @@ export function apiFacts(view: ApiClientsView, now: Millis): Content {
 }
 
 function platform({ setup, discovery, flow }: ApiClientsView, now: Millis): Html {
-  const { details, poller } = flow.apiClients
+  const { details, poller, jobs } = flow.apiClients
   const [budget] = discovery.budgets
   const paused = budget?.pausedUntil ?? 0
   const sweeps = discovery.sweeps.map(one => [`All of ${one.group}`, sweepWords(one)] as const)
@@ -61,9 +63,35 @@ function platform({ setup, discovery, flow }: ApiClientsView, now: Millis): Html
       'Poller',
       poller && `${counted(poller.rounds ?? 0, 'round')}, ${counted(poller.requests ?? 0, 'request')} for lists`,
     ],
+    [
+      'Inside of jobs',
+      jobs &&
+        insideCount(jobs) > 0 &&
+        `${number((jobs.read ?? 0) + (jobs.empty ?? 0))} read, ${number((jobs.refused ?? 0) + (jobs.withheld ?? 0))} refused, ${number(jobs.failed ?? 0)} in vain, ${number(jobs.expired ?? 0)} given up`,
+    ],
     ...sweeps,
     ...past,
   ])
+}
+
+function insideCount(jobs: Readonly<Record<string, number>>): number {
+  return Object.values(jobs).reduce((sum, count) => sum + count, 0)
+}
+
+/** What the platform refuses of the inside of jobs, what it would take, and when it is tried again. */
+function refused({ discovery }: ApiClientsView, now: Millis): Content {
+  const inForce = discovery.refusedEndpoints.filter(one => isInForce(one, now))
+  if (inForce.length === 0) return ''
+  const rows = inForce.map(({ what, project, path, message, since: from = now }) => [
+    project === 0 ? 'all projects' : (path ?? `project ${project}`),
+    what,
+    html`<span class="said">${message}</span>`,
+    utc(from + refusedFor),
+  ])
+  return card(
+    'Not offered by the platform',
+    table('Not offered by the platform', ['Project', 'What', 'Why, and what it takes', 'Tried again'], rows),
+  )
 }
 
 function sweepWords({ done, count, startedAt }: Sweep): Content {

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { apiBudget, backfill, ownPipelines } from '../store/ports/discovery-documents.ts'
 import { millis, ms, pipeline } from './api-run-shapes.ts'
+import { refusedEndpoint } from '../store/ports/capability-documents.ts'
 import { polledProject, sweep, watchedHook } from '../store/ports/discovery-documents.ts'
 
 const counts = z.record(z.string(), z.number())
@@ -146,6 +147,7 @@ export const sources = z.object({
     hooks: z.array(watchedHook),
     backfills: z.array(backfill),
     budgets: z.array(apiBudget),
+    refusedEndpoints: z.array(refusedEndpoint),
   }),
   counters: counts,
 })

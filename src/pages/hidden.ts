@@ -18,7 +18,7 @@ const actedOn = 1_000
 /** The same parts without what belongs to hidden projects, and without their names. Totals over all projects stay whole: they name none. */
 export function withoutHidden(parts: PagesSources, isHidden: (path: string) => boolean): PagesSources {
   const { views, runs, outbox: exports, inbox } = parts
-  const { polledProjects, sweeps, hooks } = parts.repositories
+  const { polledProjects, sweeps, hooks, refusedEndpoints } = parts.repositories
   const words = createHiddenWords(isHidden)
   const isHiddenProject = ({ path, name }: ProjectFacts): boolean => isHidden(path ?? name ?? '')
   const isShown = ({ run }: StoredRun): boolean => !isHiddenProject(run.project.facts)
@@ -74,6 +74,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
     repositories: {
       ...parts.repositories,
       polledProjects: { all: async () => (await polledProjects.all()).filter(isUnnamed) },
+      refusedEndpoints: { all: async () => (await refusedEndpoints.all()).filter(isUnnamed) },
       sweeps: { all: async () => (await sweeps.all()).filter(isUnnamed) },
       hooks: { all: shownHooks },
     },

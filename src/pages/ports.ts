@@ -35,7 +35,7 @@ export type FailureDomain = 'user' | 'platform' | 'unknown'
 
 /** How far discovery has come, and what it knows of the platform's hooks and API. */
 export type DiscoveryRepositories = ReadOnly<
-  'polledProjects' | 'ownPipelines' | 'sweeps' | 'hooks' | 'backfills' | 'budgets'
+  'polledProjects' | 'ownPipelines' | 'sweeps' | 'hooks' | 'backfills' | 'budgets' | 'refusedEndpoints'
 >
 type TokenRepositories = ReadOnly<'journals' | 'rotations' | 'daemonReports'>
 type ReadOnly<Name extends keyof Repositories> = { readonly [Of in Name]: Readable<Repositories[Of]> }

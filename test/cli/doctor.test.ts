@@ -500,3 +500,22 @@ it('18: an API budget that the platform has paused', async () => {
   const paused = told.find(({ check }) => check === 'budget')
   expect(paused?.what).toMatch(/^The platform asked for a pause of (2\d{3}|3000) s more\.$/)
 })
+
+it('19: logs of jobs that the platform refuses', async () => {
+  afterwardsAnew()
+  env.PIPESPAN_JOB_SECTIONS = 'failed'
+  const { refusedEndpoints } = daemon.store.repositories
+  const refused = {
+    instance: platform.url,
+    what: 'log',
+    project: 3,
+    path: 'acme/shop',
+    times: 3,
+    message: 'It may not.',
+  }
+  await refusedEndpoints.put({ ...refused, since: await daemon.store.now() })
+  const { told } = await examined()
+  expect(told).toEqual([
+    { check: 'jobs', level: 'warning', what: 'The log of jobs of acme/shop is not asked for, for a day: It may not.' },
+  ])
+})

@@ -47,3 +47,20 @@ it('shows what is in effect and where it comes from, secrets apart', async () =>
   )
   expect(out).not.toContain('hunter2')
 })
+
+it('says what switches cost in requests', async () => {
+  const env = { PIPESPAN_JOB_SECTIONS: 'failed,slow', PIPESPAN_PLATFORM_URL: 'https://git.example.com' }
+  const lines = async (more: Environment): Promise<string[]> => (await check({}, { ...env, ...more })).out.split('\n')
+  expect(await lines({ PIPESPAN_PLATFORM_TOKEN: 'a-token' })).toContain(
+    'Inside of jobs (PIPESPAN_JOB_SECTIONS): 1 request for each job that failed or that was slow, beside the 2 a pipeline, out of the 300 a minute that are left by then.',
+  )
+  expect(await lines({})).toContain(
+    'Inside of jobs: nothing is read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.',
+  )
+})
+
+it('takes regular expressions with commas in them, and none that matches nothing', async () => {
+  expect((await check({}, { PIPESPAN_REDACT: 'a{2,3},[b,c]d' })).code).toBe(0)
+  expect((await check({}, { PIPESPAN_REDACT: 'x*' })).err).toContain('is no regular expression')
+  expect((await check({}, { PIPESPAN_JOB_LOGS: 'none,all' })).err).toContain('none stands beside others')
+})

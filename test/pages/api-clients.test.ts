@@ -8,7 +8,15 @@ const now = Date.UTC(2026, 5, 1, 12)
 const instance = 'https://git.example.com'
 
 function told(apiClients: Flow['apiClients'], discovery: Partial<DiscoveryView> = {}, hasPlatformToken = true): string {
-  const nothing = { polledProjects: [], ownPipelines: [], sweeps: [], hooks: [], backfills: [], budgets: [] }
+  const nothing = {
+    polledProjects: [],
+    ownPipelines: [],
+    sweeps: [],
+    hooks: [],
+    backfills: [],
+    budgets: [],
+    refusedEndpoints: [],
+  }
   const view = {
     ...{ flow: { apiClients }, setup: { platform: instance, hasPlatformToken } },
     discovery: { ...nothing, ...discovery },

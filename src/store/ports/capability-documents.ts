@@ -1,6 +1,7 @@
 // What the platform does not offer of what is read about the inside of jobs: remembered for a day, so that it is not asked in vain for
 // each job, and shown to people.
 import { z } from 'zod'
+import type { Millis } from '../../model/instant.ts'
 
 /** The store's times. */
 export const refusedEndpoint = z.object({
@@ -20,3 +21,12 @@ export const refusedEndpoint = z.object({
   since: z.number().optional(),
 })
 export type RefusedEndpoint = z.infer<typeof refusedEndpoint>
+
+/** After so long it is asked for again, ms. */
+export const refusedFor = 86_400_000
+
+/** True while it is not asked for, because it was refused. */
+export function isInForce(refused: RefusedEndpoint | undefined, now: Millis): boolean {
+  const age = refused?.since === undefined ? undefined : now - refused.since
+  return age !== undefined && age >= 0 && age < refusedFor
+}
