@@ -2,7 +2,7 @@
 // unknown on its way to the backend; and what it costs the platform.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
-import { OtlpReceiver } from '../../src/demo/otlp-receiver.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { answer, startPlatform } from '../platform/rest/platform-server.ts'
 import { arrivals, nameLife } from './arrivals.ts'
