@@ -109,5 +109,5 @@ it(
 
 /** Names a line of a job. */
 function lineOf({ attributes }: ReceivedLogRecord): string {
-  return `${String(attributes['cicd.pipeline.task.run.id'])} ${String(attributes['platform.cicd.pipeline.task.log.line'])}`
+  return JSON.stringify([attributes['cicd.pipeline.task.run.id'], attributes['platform.cicd.pipeline.task.log.line']])
 }
