@@ -27,7 +27,8 @@ export const memory: Question = {
   },
 }
 
-async function withBackend(quick: boolean, forMs: number): Promise<{ highest: number; perSecond: number }> {
+/** Under full load, as the backend takes it. */
+export async function withBackend(quick: boolean, forMs: number): Promise<{ highest: number; perSecond: number }> {
   await using sink = await startServer('sink.ts')
   await using daemon = await startDaemon({ backend: sink.port })
   using watched = watch(daemon)
@@ -36,7 +37,8 @@ async function withBackend(quick: boolean, forMs: number): Promise<{ highest: nu
   return { highest: watched.highest(), perSecond: pipelinesPerSecond }
 }
 
-async function withoutBackend(forMs: number, perSecond: number): Promise<{ highest: number; taken: number }> {
+/** With so many webhooks per second, and nobody who takes what comes of them. */
+export async function withoutBackend(forMs: number, perSecond: number): Promise<{ highest: number; taken: number }> {
   await using daemon = await startDaemon()
   using watched = watch(daemon)
   const began = performance.now()

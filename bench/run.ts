@@ -8,9 +8,12 @@ import { parseArgs } from 'node:util'
 import { accept } from './accept.ts'
 import { answer, type Answer } from './question.ts'
 import { costPerJob } from './cost-per-job.ts'
+import { connections } from './connections.ts'
 import { cpu } from './cpu.ts'
 import { encode } from './encode.ts'
+import { idleMemory } from './idle-memory.ts'
 import { latency } from './latency.ts'
+import { loadMemory } from './load-memory.ts'
 import { memory } from './memory.ts'
 import { mix } from './mix.ts'
 import { postgres } from './postgres.ts'
@@ -25,6 +28,7 @@ const questions = [
   ...[accept, sustained, mix],
   ...[cpu, encode, costPerJob],
   ...[throughput, start, memory, latency],
+  ...[idleMemory, loadMemory, connections],
   ...[postgres, restWebhook, restPolled],
 ]
 

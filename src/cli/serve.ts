@@ -7,6 +7,7 @@ import { Fault } from '../lib/fault.ts'
 import { loadConfig, type LoadedConfig, type LoadOptions } from '../config/load.ts'
 import { profiles, type ProfileName } from '../platform/profile.ts'
 import { reloadConfig } from '../config/reload.ts'
+import { keepHeapsSmall } from '../lib/small-heap.ts'
 import { outliveErrors } from '../lib/uncaught.ts'
 import { startEarly } from '../app/early-start.ts'
 import { version } from '../lib/version.ts'
@@ -49,6 +50,7 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
   }
   log.info({ webhooks: `${daemon.url}/webhooks`, admin: daemon.adminUrl }, 'ready')
   outliveErrors(log)
+  keepHeapsSmall()
   onHangup = () => reload(daemon, loaded, loading, log)
   const signal = await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]).then(([name]) => String(name))
   onHangup = () => undefined

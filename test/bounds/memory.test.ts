@@ -1,5 +1,5 @@
-// Memory does not grow with the store: the shipped daemon on a small store and on one of a hundred times as many runs, under
-// the same load. Only in the long version (PIPESPAN_TEST_FULL=1).
+// What memory the shipped daemon takes: in a burst, and by the size of its store, on a small one and on one of a hundred times as many
+// runs, under the same load (only in the long version, PIPESPAN_TEST_FULL=1).
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it, onTestFinished } from 'vitest'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -66,4 +66,26 @@ it.skipIf(!isFull)('needs as much memory for many stored runs as for few', { tim
     [`MiB with ${many} runs`]: Math.round(large / 2 ** 20),
   })
   expect(large / small).toBeLessThan(1.15)
+})
+
+/** As the image is started. */
+const ofTheImage = { MALLOC_ARENA_MAX: '1' }
+const burst = isFull ? 1_500 : 1_000
+const burstJobs = isFull ? 40 : 10
+
+/** Before heaps were kept small it took 253 in the short form. */
+const most = isFull ? 340 : 245
+
+it('takes no more memory than it is said to in a burst over a thousand connections, and little before', async () => {
+  const receiver = await OtlpReceiver.start({ keep: false })
+  onTestFinished(async () => receiver.close())
+  const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, ...ofTheImage })
+  const idle = daemon.memory().now / 2 ** 20
+  const bodies = Array.from({ length: burst }, (_, index) => pipelineEvent({ id: index + 1, jobs: burstJobs }))
+  await postUntilTaken(daemon, bodies, 1_000)
+  await receiver.until(() => receiver.counts.spans >= burst * (burstJobs + 1))
+  const peak = daemon.memory().peak / 2 ** 20
+  report({ idleMiB: Math.round(idle), peakMiB: Math.round(peak), connections: 1_000, deliveries: burst })
+  expect(idle).toBeLessThan(160)
+  expect(peak).toBeLessThan(most)
 })

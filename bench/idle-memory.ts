@@ -1,0 +1,24 @@
+// Resident memory of a daemon that has started and has nothing to do.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { residentBytes, startDaemon } from './processes.ts'
+import type { Question } from './question.ts'
+
+/** MiB. */
+const asked = 85
+
+export const idleMemory: Question = {
+  id: 'idle-memory',
+  name: 'resident memory after the start, with nothing to do',
+  against: 'what is asked of it',
+  asked: { atMost: 1 },
+  unit: 'MiB',
+  times: { full: 5, quick: 2 },
+  terms: quick => `A new store; ${quick ? 3 : 30} s after it is ready; as the image starts it.`,
+  rounds: async function* (quick) {
+    for (;;) {
+      await using daemon = await startDaemon()
+      await sleep(quick ? 3_000 : 30_000)
+      yield { ours: residentBytes(daemon.pid) / 2 ** 20, rival: asked }
+    }
+  },
+}

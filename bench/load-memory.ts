@@ -1,0 +1,28 @@
+// The highest resident memory under full load, backend there or away.
+import { withBackend, withoutBackend } from './memory.ts'
+import type { Question } from './question.ts'
+
+/** MiB. */
+const asked = 200
+
+export const loadMemory: Question = {
+  id: 'load-memory',
+  name: 'highest resident memory under full load, backend there or away',
+  against: 'what is asked of it',
+  asked: { atMost: 1 },
+  unit: 'MiB',
+  times: { full: 1, quick: 1 },
+  terms: quick =>
+    `Finished pipelines of 20 jobs, ${quick ? '5 s' : '5 minutes'} of full load with the backend there; then as many webhooks per second ` +
+    'for as long to another daemon with the backend away. Settle delay 0, traces; as the image starts it.',
+  rounds: async function* (quick) {
+    for (;;) {
+      const ms = quick ? 5_000 : 300_000
+      const there = await withBackend(quick, ms)
+      const away = await withoutBackend(ms, there.perSecond)
+      const [withIt, without] = [there.highest, away.highest].map(bytes => bytes / 2 ** 20)
+      const seen = `${withIt?.toFixed(0)} MiB with the backend there, ${without?.toFixed(0)} with it away`
+      yield { ours: Math.max(withIt ?? 0, without ?? 0), rival: asked, seen }
+    }
+  },
+}
