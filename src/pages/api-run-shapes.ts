@@ -76,6 +76,27 @@ const member = z
   })
   .meta({ id: 'FamilyMember' })
 
+const section = z.object({
+  ordinal: z.number(),
+  parent: z.number().optional().describe('The ordinal of the section around it.'),
+  name: z.string(),
+  title: z.string().optional(),
+  kind: z.enum(['runner', 'script', 'custom']),
+  clock: z.enum(['line', 'marker']),
+  start: millis,
+  end: millis,
+  clockShift: ms.optional(),
+  failed: z.literal(true).optional(),
+})
+
+const jobSections = z.object({
+  jobId: z.number(),
+  start: millis,
+  end: millis,
+  sections: z.array(section),
+  left: z.number().describe('At least so many more.'),
+})
+
 export const pipelineDetail = z.object({
   pipeline,
   family: member,
@@ -96,21 +117,9 @@ export const pipelineDetail = z.object({
     }),
   ),
   spans: z.array(span),
+  inside: z.array(jobSections).describe('Of its jobs whose log was read.'),
   traceId: z.string().optional(),
   traceUrl: z.string().optional(),
-})
-
-const section = z.object({
-  ordinal: z.number(),
-  parent: z.number().optional().describe('The ordinal of the section around it.'),
-  name: z.string(),
-  title: z.string().optional(),
-  kind: z.enum(['runner', 'script', 'custom']),
-  clock: z.enum(['line', 'marker']),
-  start: millis,
-  end: millis,
-  clockShift: ms.optional(),
-  failed: z.literal(true).optional(),
 })
 
 export const jobDetail = z.object({
@@ -127,14 +136,7 @@ export const jobDetail = z.object({
     critical: z.boolean().optional(),
     slackMs: ms.optional(),
   }),
-  sections: z
-    .object({
-      start: millis,
-      end: millis,
-      sections: z.array(section),
-      left: z.number().describe('At least so many more.'),
-    })
-    .optional(),
+  sections: jobSections.optional(),
   usual: z.object({
     days: z.number(),
     runs: z.number(),

@@ -4,6 +4,7 @@ import type { JobInside, Section } from '../model/inside.ts'
 import type { WaterfallRow } from './waterfall-row.ts'
 
 export interface JobSections {
+  readonly jobId: number
   readonly start: number
   readonly end: number
   readonly sections: readonly Section[]
@@ -17,7 +18,7 @@ export function sectionsOf(insides: readonly JobInside[], jobId: number): JobSec
   if (last?.sections === undefined) return undefined
   const { job, sections } = last
   const highest = sections.reduce((most, { ordinal }) => Math.max(most, ordinal), 0)
-  return { start: job.start, end: job.end, sections, left: Math.max(0, highest - sections.length) }
+  return { jobId, start: job.start, end: job.end, sections, left: Math.max(0, highest - sections.length) }
 }
 
 /** `depth`: of the job's own row. */

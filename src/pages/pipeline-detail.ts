@@ -1,6 +1,7 @@
 // All that is known of one pipeline: its family, what was sent of it, where it came from.
 import { familyOf, type FamilyMember } from './family.ts'
 import { runCard, type RunCard } from './run-card.ts'
+import { sectionsOf, type JobSections } from './job-sections.ts'
 import type { ExportedSpan, PagesSources, PagesSettings } from './ports.ts'
 import type { ExportState } from '../store/ports/views.ts'
 import type { Millis } from '../model/instant.ts'
@@ -18,10 +19,15 @@ export interface PipelineDetail {
   readonly exports: readonly ExportState[]
   /** Every span that was sent or is pending, with its attributes. */
   readonly spans: readonly ExportedSpan[]
+  /** Of its jobs whose log was read. */
+  readonly inside: readonly JobSections[]
   readonly traceId?: string | undefined
   /** The trace in the user's own backend. */
   readonly traceUrl?: string | undefined
 }
+
+/** Jobs that can be opened in its waterfall; the others' pages have their sections. */
+const mostReadings = 100
 
 /** Undefined when there is no such pipeline. */
 export async function pipelineDetail(
@@ -32,9 +38,10 @@ export async function pipelineDetail(
   const stored = await parts.views.find(asked.projectId, asked.pipelineId, asked.instance)
   if (stored === undefined) return undefined
   const { key, attempts } = stored.run
-  const [family, chunks, exports] = await Promise.all([
+  const [family, chunks, insides, exports] = await Promise.all([
     familyOf(parts, stored),
     parts.views.chunks(key),
+    parts.views.sections(key, mostReadings),
     parts.views.outboxOf(key),
   ])
   const spans = parts.exported(chunks)
@@ -48,6 +55,7 @@ export async function pipelineDetail(
     attempts: attempts.map(({ attempt, status, finish, incomplete }) => ({ attempt, status, finish, incomplete })),
     exports,
     spans,
+    inside: [...new Set(insides.map(({ job }) => job.id))].flatMap(id => sectionsOf(insides, id) ?? []),
     traceId,
     traceUrl: traceId === undefined ? undefined : traceLink?.replaceAll('{traceId}', traceId),
   }

@@ -7,8 +7,10 @@ import { membersOf } from './family.ts'
 import { jobAddress, pipelineAddress, pipelineTitle } from './run-rows.ts'
 import { attributeCard, valueOf } from './attributes.ts'
 import { platformNow, spentMs, type JobCard, type RunCard } from './run-card.ts'
+import { sectionRows } from './job-sections.ts'
 import { waterfallOf, type Waterfall } from './waterfall-rows.ts'
 import { waterfallSvg } from './waterfall-svg.ts'
+import type { WaterfallRow } from './waterfall-row.ts'
 import type { PipelineDetail } from './pipeline-detail.ts'
 
 /** Jobs in one page of their table. */
@@ -39,6 +41,7 @@ export function pipelinePage(detail: PipelineDetail, reader: Reader): Page {
             ? empty('No job is known yet.')
             : html`${waterfallSvg(waterfall, {
                 asked: pipeline.pipelineId,
+                inside: row => sectionsIn(detail, row),
                 says: 'Pipelines, stages and jobs over time; the table of jobs says the same',
                 href: row =>
                   row.kind === 'job' ? jobAddress(base, row, row.id, reader) : pipelineAddress(base, row, reader),
@@ -111,6 +114,13 @@ function whatFailed(failures: readonly JobCard[]): Content {
     })}
     ${failures.length > 8 && html`<li class="notice problem"><p>And ${counted(failures.length - 8, 'more job')}.</p></li>`}
   </ul>`
+}
+
+/** Of a job of this very pipeline. */
+function sectionsIn({ inside, pipeline }: PipelineDetail, row: WaterfallRow): readonly WaterfallRow[] | undefined {
+  if (row.kind !== 'job' || row.pipelineId !== pipeline.pipelineId) return undefined
+  const its = inside.find(({ jobId }) => jobId === row.id)
+  return its && sectionRows(its, row)
 }
 
 function pathSummary({ path }: Waterfall, pipeline: RunCard, now: number): Content {

@@ -1,5 +1,5 @@
 // A waterfall as inline SVG. Bars carry no text that the table below them does not say too.
-import { duration } from './format.ts'
+import { counted, duration } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { toneOf, wordOf } from './status.ts'
 import type { Waterfall } from './waterfall-rows.ts'
@@ -19,26 +19,72 @@ export interface WaterfallLinks {
   readonly says: string
   /** Where a row leads; undefined: it leads nowhere. */
   readonly href?: (row: WaterfallRow) => string | undefined
+  /** The rows that a row opens to, in place; undefined: none. */
+  readonly inside?: (row: WaterfallRow) => readonly WaterfallRow[] | undefined
   /** The pipeline whose page this is. */
   readonly asked?: number
 }
 
+/**
+ * Drawings of the same width below each other: what a row opens to is one of its own, so that it opens without a script. The opener
+ * stands before the row, which is a link.
+ */
 export function waterfallSvg({ rows, from, to }: Pick<Waterfall, 'rows' | 'from' | 'to'>, links: WaterfallLinks): Html {
-  const height = head + rows.length * rowHeight + 8
+  const parts: Html[] = []
+  const draw = (some: readonly WaterfallRow[], says: string, isFirst = false): Html =>
+    drawing(some, { from, to, isFirst, says }, links)
+  let closed: WaterfallRow[] = []
+  const flush = (): void => {
+    if (closed.length === 0 && parts.length > 0) return
+    parts.push(draw(closed, parts.length === 0 ? links.says : 'Further rows', parts.length === 0))
+    closed = []
+  }
+  for (const row of rows) {
+    const inside = links.inside?.(row)
+    if (inside === undefined || inside.length === 0) closed.push(row)
+    else {
+      flush()
+      parts.push(
+        html`<div class="opens">
+          ${draw([row], row.label)}
+          <details class="inside">
+            <summary aria-label="${counted(inside.length, 'section')} of ${row.label}"></summary>
+            ${draw(inside, `Sections of ${row.label}`)}
+          </details>
+        </div>`,
+      )
+    }
+  }
+  flush()
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Waterfall">${parts}</div>`
+}
+
+interface Drawing {
+  readonly from: number
+  readonly to: number
+  /** With the names of its ticks. */
+  readonly isFirst: boolean
+  readonly says: string
+}
+
+function drawing(rows: readonly WaterfallRow[], { from, to, isFirst, says }: Drawing, links: WaterfallLinks): Html {
+  const top = isFirst ? head : 0
+  const height = top + rows.length * rowHeight
   const x = (at: number): number => labels + ((at - from) / (to - from)) * chart
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Waterfall">
-    <svg class="waterfall" viewBox="0 0 ${width} ${height}" role="group" aria-label="${links.says}">
-      ${ticks(to - from).map(tick => {
-        const at = Number(x(from + tick).toFixed(1))
-        return html`<g class="tick"
-          ><line x1="${at}" x2="${at}" y1="${head - 6}" y2="${height - 8}" /><text x="${at}" y="${head - 12}"
+  return html`<svg class="waterfall" viewBox="0 0 ${width} ${height}" role="group" aria-label="${says}">
+    ${ticks(to - from).map(tick => {
+      const at = Number(x(from + tick).toFixed(1))
+      return html`<g class="tick"
+        ><line x1="${at}" x2="${at}" y1="${Math.max(0, top - 6)}" y2="${height}" />${
+          isFirst &&
+          html`<text x="${at}" y="${top - 12}"
             >${tick === 0 ? '0' : duration(tick).replace(/(?<=[mh]) 00 [sm]$/, '')}</text
-          ></g
-        >`
-      })}
-      ${rows.map((row, index) => drawn(row, head + index * rowHeight, x, links))}
-    </svg>
-  </div>`
+          >`
+        }</g
+      >`
+    })}
+    ${rows.map((row, index) => drawn(row, top + index * rowHeight, x, links))}
+  </svg>`
 }
 
 function ticks(span: number): number[] {

@@ -76,6 +76,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     ['the overview', () => '/', 'Last finished'],
     ['pipelines', () => '/pipelines', 'Newest first'],
     ['a pipeline with its family', () => pipeline, 'The whole family'],
+    ['a pipeline with sections of a job', () => job.replace(/\/jobs\/.*/, ''), 'Where it came from'],
     ['a job with its sections', () => job, 'Where the time went'],
     ['trends', () => '/trends?span=7d', 'Slowest jobs'],
     ['sources', () => '/sources', 'Webhooks'],
@@ -136,6 +137,22 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await page.getByText('At least 3 more sections are left out').waitFor()
     await page.locator('#failure', { hasText: 'in the section unit' }).waitFor()
     expect(await page.locator('#history tbody tr').count()).toBeGreaterThan(0)
+  })
+
+  it('opens the sections of a job within the waterfall of its pipeline, without a script', async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false })
+    const page = await context.newPage()
+    await page.goto(house.url + job.replace(/\/jobs\/.*/, ''))
+    const inside = page.locator('#waterfall details.inside')
+    expect(await inside.count()).toBe(1)
+    expect(await inside.locator('.row.section').first().isVisible()).toBe(false)
+    await inside.locator('summary').focus()
+    await page.keyboard.press('Enter')
+    await inside.locator('.row.section', { hasText: 'unit' }).waitFor()
+    expect(await inside.locator('.row.section').count()).toBe(4)
+    await page.locator('#waterfall .opens > svg a').click()
+    await page.waitForURL(`${house.url}${job}`)
+    await context.close()
   })
 
   it('follows a running pipeline without being loaded again', async () => {

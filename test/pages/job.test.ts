@@ -58,17 +58,17 @@ describe('the sections of a job', () => {
 
   it('are all shown, whatever they say of each other', () => {
     const sections = [section(1, { parent: 1 }), section(2, { parent: 77 }), section(3, { parent: 4 }), section(4)]
-    const rows = sectionRows({ start: 0, end: 100, sections, left: 0 }, place)
+    const rows = sectionRows({ jobId: 1, start: 0, end: 100, sections, left: 0 }, place)
     expect(rows.map(({ label }) => label).sort()).toEqual(['s1', 's2', 's3', 's4'])
   })
 
   it('say what was left out and moved', () => {
     const sections = [section(1, { clockShift: 4_000, clock: 'marker' })]
-    expect(aboutSections({ start: 0, end: 100, sections, left: 1_200 })).toEqual([
+    expect(aboutSections({ jobId: 1, start: 0, end: 100, sections, left: 1_200 })).toEqual([
       'At least 1,200 more sections are left out: of a job at most 200 are kept.',
       'Times were moved by up to 4.0 s to lie within the job’s: the runner’s clock stands elsewhere.',
       'Times are whole seconds: the runner does not stamp the lines of its log.',
     ])
-    expect(aboutSections({ start: 0, end: 100, sections: [section(1)], left: 0 })).toEqual([])
+    expect(aboutSections({ jobId: 1, start: 0, end: 100, sections: [section(1)], left: 0 })).toEqual([])
   })
 })
