@@ -4,16 +4,23 @@ import type { Config } from '../config/options.ts'
 const meanings = { failed: 'that failed', slow: 'that was slow', all: 'that ran' } as const
 
 /** Empty where nothing is switched on that costs any. */
-export function costsOf({ job, platform }: Config): string[] {
-  const { sections, logs } = job
-  if (sections.length + logs.length === 0) return []
+export function costsOf(config: Config): string[] {
+  const { job, tests, platform } = config
+  const readsLogs = job.sections.length + job.logs.length > 0
+  if (!readsLogs && !tests) return []
   if (platform.url === undefined || platform.token.current() === undefined) {
     return ['Inside of jobs: nothing is read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.']
   }
+  const beside = `beside the 2 a pipeline, out of the ${platform.budget} a minute that are left by then.`
+  return [
+    ...(readsLogs ? [`${logCosts(job)}, ${beside}`] : []),
+    ...(tests ? [`Tests (PIPESPAN_TESTS): 1 request for each job with a JUnit report, ${beside}`] : []),
+  ]
+}
+
+function logCosts({ sections, logs }: Config['job']): string {
   const chosen = (['failed', 'slow', 'all'] as const).filter(one => sections.includes(one) || logs.includes(one))
   const words = chosen.includes('all') ? meanings.all : chosen.map(one => meanings[one]).join(' or ')
   const switches = [sections.length > 0 && 'PIPESPAN_JOB_SECTIONS', logs.length > 0 && 'PIPESPAN_JOB_LOGS']
-  return [
-    `Inside of jobs (${switches.filter(Boolean).join(', ')}): 1 request for each job ${words}, beside the 2 a pipeline, out of the ${platform.budget} a minute that are left by then.`,
-  ]
+  return `Inside of jobs (${switches.filter(Boolean).join(', ')}): 1 request for each job ${words}`
 }

@@ -54,6 +54,9 @@ it('says what switches cost in requests', async () => {
   expect(await lines({ PIPESPAN_PLATFORM_TOKEN: 'a-token' })).toContain(
     'Inside of jobs (PIPESPAN_JOB_SECTIONS): 1 request for each job that failed or that was slow, beside the 2 a pipeline, out of the 300 a minute that are left by then.',
   )
+  expect(await lines({ PIPESPAN_PLATFORM_TOKEN: 'a-token', PIPESPAN_TESTS: 'true' })).toContain(
+    'Tests (PIPESPAN_TESTS): 1 request for each job with a JUnit report, beside the 2 a pipeline, out of the 300 a minute that are left by then.',
+  )
   expect(await lines({})).toContain(
     'Inside of jobs: nothing is read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.',
   )
