@@ -1,5 +1,6 @@
 // The lines of a job's log that are kept for export: its beginning and its end, whatever is between them. What is kept is bounded by bytes,
 // so that a log of any size takes no more memory than that.
+import { leastCost, LineRing } from './line-ring.ts'
 import type { Place } from './sections.ts'
 import type { ReadLine } from './log-reader.ts'
 
@@ -22,21 +23,14 @@ export interface Missing {
   readonly number: number
 }
 
-type Stored = Omit<KeptLine, 'text'> & { readonly bytes: Buffer }
-
-/** What a line costs at least, however short it is: so their number is bounded too. */
-const leastCost = 40
 /** Share of what is kept that is the beginning's. */
 const headShare = 1 / 16
 
 export class KeptLines {
   readonly #most: { readonly head: number; readonly tail: number }
-  readonly #head: Stored[] = []
+  readonly #head: KeptLine[] = []
   #headBytes = 0
-  /** A queue: its first `#gone` are dropped already. */
-  #tail: Stored[] = []
-  #gone = 0
-  #tailBytes = 0
+  #tail: LineRing | undefined
   #isHeadFull = false
   readonly #missing = { lines: 0, bytes: 0, number: 0 }
   readonly #linesIn = new Map<number, number>()
@@ -51,30 +45,27 @@ export class KeptLines {
     const section = place?.ordinal ?? 0
     const index = this.#linesIn.get(section) ?? 0
     this.#linesIn.set(section, index + 1)
-    // A line of its own, for a part of a large text would keep that whole.
-    const bytes = Buffer.from(text)
-    const line: Stored = { number, at: stamp?.at, stream: stamp?.stream, place, index, bytes }
+    const line: KeptLine = { number, at: stamp?.at, stream: stamp?.stream, place, index, text }
     const cost = costOf(line)
     if (!this.#isHeadFull && this.#headBytes + cost <= this.#most.head) {
-      this.#head.push(line)
+      this.#head.push({ ...line, text: copyOf(text) })
       this.#headBytes += cost
       return
     }
     this.#isHeadFull = true
-    this.#tail.push(line)
-    this.#tailBytes += cost
-    while (this.#tailBytes > this.#most.tail && this.#gone < this.#tail.length) this.#dropOldest()
-    if (this.#gone > 1_000 && this.#gone > this.#tail.length / 2) {
-      this.#tail = this.#tail.slice(this.#gone)
-      this.#gone = 0
-    }
+    this.#tail ??= new LineRing(this.#most.tail)
+    this.#tail.add(line, gone => {
+      if (this.#missing.lines === 0) this.#missing.number = gone.number
+      this.#missing.lines += 1
+      this.#missing.bytes += gone.bytes
+    })
   }
 
   get head(): readonly KeptLine[] {
-    return this.#head.map(shown)
+    return this.#head
   }
   get tail(): readonly KeptLine[] {
-    return this.#tail.slice(this.#gone).map(shown)
+    return [...(this.#tail ?? [])]
   }
   /** Undefined where nothing is. */
   get missing(): Missing | undefined {
@@ -85,22 +76,13 @@ export class KeptLines {
   linesIn(section: number | undefined): number {
     return this.#linesIn.get(section ?? 0) ?? 0
   }
-
-  #dropOldest(): void {
-    const oldest = this.#tail[this.#gone]
-    if (oldest === undefined) return
-    this.#gone += 1
-    this.#tailBytes -= costOf(oldest)
-    if (this.#missing.lines === 0) this.#missing.number = oldest.number
-    this.#missing.lines += 1
-    this.#missing.bytes += oldest.bytes.length
-  }
 }
 
-function costOf({ bytes }: Stored): number {
-  return Math.max(leastCost, bytes.length)
+function costOf({ text }: KeptLine): number {
+  return Math.max(leastCost, Buffer.byteLength(text))
 }
 
-function shown({ bytes, ...line }: Stored): KeptLine {
-  return { ...line, text: bytes.toString() }
+/** A part of a text keeps all of it in memory: joined to another, and taken apart again, it is a text of its own. */
+function copyOf(text: string): string {
+  return ` ${text}`.slice(1)
 }

@@ -1,0 +1,100 @@
+// The last lines of a log, as bytes in one piece of memory: a line that goes leaves nothing behind, however many go.
+import type { KeptLine } from './kept-lines.ts'
+
+/** What a line costs at least, however short it is: so their number is bounded too. */
+export const leastCost = 40
+
+/** A line that went, as far as it is counted. */
+export interface GoneLine {
+  readonly number: number
+  readonly bytes: number
+}
+
+const streams = [undefined, 'stdout', 'stderr'] as const
+
+export class LineRing {
+  readonly #most: number
+  /** Twice as large as what is kept: what is kept is moved to its beginning when its end is reached. */
+  readonly #bytes: Buffer
+  readonly #ends: Float64Array
+  readonly #numbers: Float64Array
+  readonly #times: Float64Array
+  readonly #indexes: Float64Array
+  readonly #streams: Uint8Array
+  readonly #places: KeptLine['place'][]
+  /** Lines from `first` up to `next`, and their bytes from `from` up to `to`. */
+  #first = 0
+  #next = 0
+  #from = 0
+  #to = 0
+  #cost = 0
+
+  constructor(most: number) {
+    this.#most = most
+    const lines = 2 * Math.ceil(most / leastCost) + 2
+    this.#bytes = Buffer.allocUnsafe(2 * most)
+    this.#ends = new Float64Array(lines)
+    this.#numbers = new Float64Array(lines)
+    this.#times = new Float64Array(lines)
+    this.#indexes = new Float64Array(lines)
+    this.#streams = new Uint8Array(lines)
+    this.#places = new Array<KeptLine['place']>(lines).fill(undefined)
+  }
+
+  /** `onGone` is called with each line that has to go, the oldest first; a line that is larger than all that is kept goes itself. */
+  add({ number, at, stream, place, index, text }: KeptLine, onGone: (line: GoneLine) => void): void {
+    const size = Buffer.byteLength(text)
+    const cost = Math.max(leastCost, size)
+    while (this.#first < this.#next && this.#cost + cost > this.#most) this.#dropOldest(onGone)
+    if (cost > this.#most) {
+      onGone({ number, bytes: size })
+      return
+    }
+    if (this.#to + size > this.#bytes.length || this.#next === this.#ends.length) this.#move()
+    this.#bytes.write(text, this.#to)
+    this.#to += size
+    const n = this.#next++
+    this.#ends[n] = this.#to
+    this.#numbers[n] = number
+    this.#times[n] = at ?? NaN
+    this.#indexes[n] = index
+    this.#streams[n] = streams.indexOf(stream)
+    this.#places[n] = place
+    this.#cost += cost
+  }
+
+  *[Symbol.iterator](): Generator<KeptLine> {
+    let from = this.#from
+    for (let n = this.#first; n < this.#next; n += 1) {
+      const [end = 0, at = NaN] = [this.#ends[n], this.#times[n]]
+      yield {
+        ...{ number: this.#numbers[n] ?? 0, at: Number.isNaN(at) ? undefined : at },
+        ...{ stream: streams[this.#streams[n] ?? 0], place: this.#places[n], index: this.#indexes[n] ?? 0 },
+        text: this.#bytes.toString('utf8', from, end),
+      }
+      from = end
+    }
+  }
+
+  #dropOldest(onGone: (line: GoneLine) => void): void {
+    const n = this.#first++
+    const bytes = (this.#ends[n] ?? 0) - this.#from
+    this.#from += bytes
+    this.#cost -= Math.max(leastCost, bytes)
+    this.#places[n] = undefined
+    onGone({ number: this.#numbers[n] ?? 0, bytes })
+  }
+
+  #move(): void {
+    this.#bytes.copyWithin(0, this.#from, this.#to)
+    for (let n = this.#first; n < this.#next; n += 1) this.#ends[n] = (this.#ends[n] ?? 0) - this.#from
+    for (const column of [this.#ends, this.#numbers, this.#times, this.#indexes, this.#streams]) {
+      column.copyWithin(0, this.#first, this.#next)
+    }
+    this.#places.copyWithin(0, this.#first, this.#next)
+    this.#to -= this.#from
+    this.#from = 0
+    this.#next -= this.#first
+    this.#first = 0
+  }
+}
