@@ -3,7 +3,8 @@
 import { inBytes } from '../lib/in-bytes.ts'
 import type { Blacken } from '../platform/job-log/blackening.ts'
 import type { JobInside, LogLine, Section } from '../model/inside.ts'
-import type { KeptLine, KeptLines } from '../platform/job-log/kept-lines.ts'
+import type { KeptLine } from '../platform/job-log/line-ring.ts'
+import type { KeptLines } from '../platform/job-log/kept-lines.ts'
 
 export interface KeptLog {
   readonly job: JobInside['job']

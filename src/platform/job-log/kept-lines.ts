@@ -1,19 +1,8 @@
 // The lines of a job's log that are kept for export: its beginning and its end, whatever is between them. What is kept is bounded by bytes,
 // so that a log of any size takes no more memory than that.
-import { leastCost, LineRing } from './line-ring.ts'
+import { leastCost, LineRing, type KeptLine } from './line-ring.ts'
 import type { Place } from './sections.ts'
 import type { ReadLine } from './log-reader.ts'
-
-export interface KeptLine {
-  readonly number: number
-  /** ms of Unix time; undefined where the line has no stamp. */
-  readonly at: number | undefined
-  readonly stream: 'stdout' | 'stderr' | undefined
-  readonly place: Place | undefined
-  /** How many lines of the same section come before it. */
-  readonly index: number
-  readonly text: string
-}
 
 /** What is missing between the beginning and the end. */
 export interface Missing {

@@ -1,5 +1,16 @@
 // The last lines of a log, as bytes in one piece of memory: a line that goes leaves nothing behind, however many go.
-import type { KeptLine } from './kept-lines.ts'
+import type { Place } from './sections.ts'
+
+export interface KeptLine {
+  readonly number: number
+  /** ms of Unix time; undefined where the line has no stamp. */
+  readonly at: number | undefined
+  readonly stream: 'stdout' | 'stderr' | undefined
+  readonly place: Place | undefined
+  /** How many lines of the same section come before it. */
+  readonly index: number
+  readonly text: string
+}
 
 /** What a line costs at least, however short it is: so their number is bounded too. */
 export const leastCost = 40
