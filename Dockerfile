@@ -23,9 +23,7 @@ LABEL org.opencontainers.image.title="Pipespan" \
       org.opencontainers.image.version="0.1.0" \
       org.opencontainers.image.description="Turns every CI/CD pipeline of a GitLab-like platform into OpenTelemetry" \
       org.opencontainers.image.licenses="Apache-2.0"
-# One arena for all threads: each of its own would keep what it has freed (docs/decisions/0038).
 ENV NODE_ENV=production \
-    MALLOC_ARENA_MAX=1 \
     PIPESPAN_LISTEN=[::]:8080 \
     PIPESPAN_ADMIN_LISTEN=127.0.0.1:8081 \
     PIPESPAN_STORE_URL=sqlite:/data/pipespan.db

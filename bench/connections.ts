@@ -18,7 +18,7 @@ export const connections: Question = {
   times: { full: 3, quick: 1 },
   terms: () =>
     `${open} connections that stay open, on each of them one finished pipeline of 20 jobs (24.6 KB), all at once; backend away; ` +
-    'settle delay 0, traces; as the image starts it.',
+    'settle delay 0, traces.',
   rounds: async function* () {
     for (;;) {
       await using daemon = await startDaemon()

@@ -13,7 +13,7 @@ export const idleMemory: Question = {
   asked: { atMost: 1 },
   unit: 'MiB',
   times: { full: 5, quick: 2 },
-  terms: quick => `A new store; ${quick ? 3 : 30} s after it is ready; as the image starts it.`,
+  terms: quick => `A new store; ${quick ? 3 : 30} s after it is ready.`,
   rounds: async function* (quick) {
     for (;;) {
       await using daemon = await startDaemon()

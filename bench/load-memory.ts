@@ -14,7 +14,7 @@ export const loadMemory: Question = {
   times: { full: 1, quick: 1 },
   terms: quick =>
     `Finished pipelines of 20 jobs, ${quick ? '5 s' : '5 minutes'} of full load with the backend there; then as many webhooks per second ` +
-    'for as long to another daemon with the backend away. Settle delay 0, traces; as the image starts it.',
+    'for as long to another daemon with the backend away. Settle delay 0, traces.',
   rounds: async function* (quick) {
     for (;;) {
       const ms = quick ? 5_000 : 300_000

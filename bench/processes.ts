@@ -61,9 +61,6 @@ export interface RunningDaemon extends Running {
   stop(): Promise<void>
 }
 
-/** As the image starts it (Dockerfile). */
-const ofTheImage = { MALLOC_ARENA_MAX: '1' }
-
 /** Starts the built daemon (`npm run build`): its defaults, but traces alone, and what is due is exported at once. */
 export async function startDaemon(options: DaemonOptions = {}): Promise<RunningDaemon> {
   const main = path.join(import.meta.dirname, '..', 'dist', 'main.js')
@@ -76,7 +73,6 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<RunningD
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
       PATH: process.env.PATH,
-      ...ofTheImage,
       PIPESPAN_LISTEN: `127.0.0.1:${port}`,
       PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${admin}`,
       PIPESPAN_STORE_URL: `sqlite:${file}`,
