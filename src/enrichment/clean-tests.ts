@@ -1,4 +1,4 @@
-// Takes secrets and e-mail addresses out of every text of a test report, before anything of it is kept or leaves. Tests are told apart by what they were
+// Takes secrets and e-mail addresses out of every text of a test report, before anything of it is kept or leaves. Tests are distinguished by what they were
 // called before.
 import type { Blacken } from '../platform/job-log/blackening.ts'
 import type { ReadTests } from '../platform/reports/junit.ts'

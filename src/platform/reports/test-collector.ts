@@ -210,7 +210,7 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
         `The report has ${taken + dropped.cases} cases; ${taken} of them were read.`,
       )
       const why = fault ?? (dropped.cases > 0 ? cut : undefined)
-      // What failed in one suite and passed in another is told apart by neither: it failed.
+      // What failed in one suite and passed in another counts as one test: it failed.
       for (const hash of failed.keys()) passed.delete(hash)
       const report: TestReport = {
         totals: { ...totals } satisfies TestTotals,

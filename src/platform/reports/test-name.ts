@@ -1,4 +1,4 @@
-// How a test is named, and what tells it apart from all others of its job: the same in every run of it.
+// How a test is named, and what distinguishes it from all others of its job: the same in every run of it.
 import { createHash } from 'node:crypto'
 import type { TestName } from '../../model/test-report.ts'
 

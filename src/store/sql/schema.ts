@@ -1,18 +1,7 @@
 // The tables that both databases have, as one text; times are milliseconds of Unix time. JSON is kept as text: it is never queried, and
 // text keeps it as it came.
-
-/** What each database has its own words for. */
-export interface Dialect {
-  /** A primary key that is given by the database, in rising order. */
-  readonly id: string
-  /** The same, where no number may come twice, even after its row is gone. */
-  readonly idForGood: string
-  /** A primary key that is another table's. */
-  readonly ownId: string
-  readonly bytes: string
-  /** Behind a table whose rows lie in the order of their primary key. */
-  readonly byKey: string
-}
+import { testSchema } from './test-schema.ts'
+import type { Dialect } from './dialect.ts'
 
 /** A schema of before the first release, with other names: it is refused, for nothing reads it. */
 export const isOldSchema = {
@@ -25,7 +14,8 @@ export function leaveOldSchema(start: string): string {
   return `Let the version that wrote it export what is pending, stop it, and start this one with ${start}.`
 }
 
-export function schemaOf({ id, idForGood, ownId, bytes, byKey }: Dialect): string {
+export function schemaOf(dialect: Dialect): string {
+  const { id, idForGood, ownId, bytes, byKey } = dialect
   return `
   -- Deliveries that were accepted and are not yet processed. On SQLite those of the ingress are in the write-ahead log instead, and
   -- the last three columns are not used.
@@ -274,56 +264,7 @@ export function schemaOf({ id, idForGood, ownId, bytes, byKey }: Dialect): strin
     chunk_id bigint NOT NULL
   );
 
-  -- What tests did, for comparing reports of the same code. Of each job's report what passed, as a packed set of hashes; which rows it takes in
-  -- all, bytes; what the job took that failed.
-  CREATE TABLE test_reports (
-    id          ${id},
-    instance    text     NOT NULL,
-    project_id  bigint   NOT NULL,
-    project     text     NOT NULL,
-    job         text     NOT NULL,
-    revision    text     NOT NULL,
-    job_id      bigint   NOT NULL,
-    pipeline_id bigint   NOT NULL,
-    lost_ms     bigint   NOT NULL,
-    reported_at bigint   NOT NULL,
-    size        bigint   NOT NULL,
-    passed      ${bytes} NOT NULL,
-    UNIQUE (instance, job_id)
-  );
-  CREATE INDEX test_reports_by_code ON test_reports (instance, project_id, job, revision, id);
-  CREATE INDEX test_reports_by_project ON test_reports (instance, project_id, reported_at, id, size);
-  CREATE INDEX test_reports_by_time ON test_reports (reported_at);
-
-  -- Tests of a report that are told apart: those that failed, that were flaky within it, its slowest.
-  CREATE TABLE test_cases (
-    report_id bigint NOT NULL REFERENCES test_reports (id) ON DELETE CASCADE,
-    kind      text   NOT NULL,
-    test      bigint NOT NULL,
-    suite     text   NOT NULL,
-    name      text   NOT NULL,
-    ms        bigint NOT NULL,
-    PRIMARY KEY (report_id, kind, test)
-  ) ${byKey};
-
-  -- Tests that failed and passed at the same revision, and which job showed it.
-  CREATE TABLE flaky_tests (
-    instance    text   NOT NULL,
-    project_id  bigint NOT NULL,
-    job         text   NOT NULL,
-    revision    text   NOT NULL,
-    test        bigint NOT NULL,
-    project     text   NOT NULL,
-    suite       text   NOT NULL,
-    name        text   NOT NULL,
-    within_what text   NOT NULL,
-    job_id      bigint NOT NULL,
-    pipeline_id bigint NOT NULL,
-    found_at    bigint NOT NULL,
-    lost_ms     bigint NOT NULL,
-    PRIMARY KEY (instance, project_id, job, revision, test)
-  ) ${byKey};
-  CREATE INDEX flaky_tests_by_time ON flaky_tests (found_at);
+  ${testSchema(dialect)}
 
   CREATE TABLE counters (
     name  text PRIMARY KEY,

@@ -200,7 +200,7 @@ function figuresSql(question: TestQuestion, isOfOne: boolean): string {
   const grouped = (rows: string, cost: string) => `
     SELECT instance, project_id, max(project) AS project, job, max(suite) AS suite, max(name) AS name, count(*) AS times, max(at) AS last_at,
            max(job_id) AS job_id, max(pipeline_id) AS pipeline_id, CAST(${cost} AS bigint) AS cost_ms
-    FROM (${rows}) AS told GROUP BY instance, project_id, job, test ORDER BY cost_ms DESC, times DESC, name LIMIT ?2`
+    FROM (${rows}) AS found GROUP BY instance, project_id, job, test ORDER BY cost_ms DESC, times DESC, name LIMIT ?2`
   if (question === 'flaky') {
     const rows = `SELECT instance, project_id, project, job, test, suite, name, job_id, pipeline_id, found_at AS at, lost_ms AS ms
       FROM flaky_tests WHERE found_at >= ?1 ${of}`

@@ -1,4 +1,4 @@
-// What a report of tests adds to its project's metrics, and how its points are told apart.
+// What a report of tests adds to its project's metrics, and how its points are distinguished.
 import { ATTR_CICD_PIPELINE_TASK_NAME } from './semconv.ts'
 import type { AttributeRow } from './row.ts'
 import type { Chunk } from '../../model/chunk.ts'
