@@ -55,7 +55,7 @@ export async function startDaemon({ config, log, clock = systemClock, early }: D
     const exporter = steps.add(startExporter(context, outlets, own.watch.exports))
     const flush = steps.add(startMetricFlush(context, outlets, own.watch.exports))
 
-    const platform = connectPlatform(config, store, clock, log, budget => own.watch.budget(budget))
+    const platform = connectPlatform(config, store, clock, log, own.watch)
     const enriches = platform !== undefined
     const selection = selectionOf(config)
     const rules = mergeRulesOf(config, enriches)

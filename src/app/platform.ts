@@ -23,6 +23,7 @@ import type { Selection } from '../processing/selection.ts'
 import type { Context } from './context.ts'
 import type { Started } from './steps.ts'
 import type { Store } from '../store/ports/store.ts'
+import type { Watch } from '../self-telemetry/watch.ts'
 
 export interface Platform {
   readonly client: PlatformClient
@@ -33,8 +34,8 @@ export interface Platform {
 const concurrency = 8
 
 /**
- * `store`: where the budget is shared with whoever has the same token; undefined: it is this process's alone. `watched`: the
- * budget as the daemon watches it. Undefined where no platform or no token is configured: then nothing is asked. Throws
+ * `store`: where the budget is shared with whoever has the same token; undefined: it is this process's alone. `watch`: how the
+ * daemon counts its requests. Undefined where no platform or no token is configured: then nothing is asked. Throws
  * ConfigError.
  */
 export function connectPlatform(
@@ -42,7 +43,7 @@ export function connectPlatform(
   store: Pick<Store, 'repositories'> | undefined,
   clock: Clock,
   log: Log,
-  watched: (budget: Budget) => Budget = budget => budget,
+  watch?: Pick<Watch, 'budget' | 'unauthorized'>,
 ): Platform | undefined {
   const { url, token, tokenType, caFile, budget: perMinute } = config.platform
   if (url === undefined || token.current() === undefined) return undefined
@@ -52,11 +53,11 @@ export function connectPlatform(
     const secret = token.current()
     return secret === undefined ? 'none' : fingerprintOf(secret)
   }
-  const budget = watched(
+  const unwatched =
     store === undefined
       ? createMemoryBudget(rules, clock)
-      : createStoredBudget({ budgets: store.repositories.budgets, rules, account, clock }),
-  )
+      : createStoredBudget({ budgets: store.repositories.budgets, rules, account, clock })
+  const budget = watch?.budget(unwatched) ?? unwatched
   const client = createPlatformClient({
     url,
     token: () => token.current()?.reveal(),
@@ -65,6 +66,7 @@ export function connectPlatform(
     dispatcher: proxiedDispatcher(url, { http: http?.reveal(), https: https?.reveal(), no: noProxy?.join(',') }),
     budget,
     concurrency,
+    onUnauthorized: watch?.unauthorized,
     userAgent: `Pipespan/${version}`,
     clock,
     log,

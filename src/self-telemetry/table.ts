@@ -203,6 +203,8 @@ export const recordedMetrics = {
     says: "Requests to the platform's API." },
   platformPauses: { name: 'pipespan.platform.pauses', type: 'counter', unit: '{pause}', attributes: [],
     says: 'Answers that asked for a pause: 429, or Retry-After.' },
+  platformUnauthorized: { name: 'pipespan.platform.unauthorized', type: 'counter', unit: '{request}', attributes: [],
+    says: "Requests to the platform's API that were answered with 401: the token is missing, expired or revoked." },
   budgetWait: { name: 'pipespan.platform.budget.wait', type: 'histogram', unit: 's', attributes: ['priority'], bounds: patient,
     says: "How long requests to the platform's API waited for their budget." },
 } as const satisfies Readonly<Record<string, RecordedMetric>>

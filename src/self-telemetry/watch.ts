@@ -22,6 +22,8 @@ export interface Watch {
   operation(name: string, tookMs: number, failed: boolean): void
   /** The same budget, requests and waits counted. */
   budget(budget: Budget): Budget
+  /** The platform has answered 401. */
+  readonly unauthorized: () => void
   readonly exports: ExportMeters
 }
 
@@ -86,6 +88,7 @@ export function createWatch({ meters, tracer, now }: WatchOptions): Watch {
       },
       snapshot: async () => budget.snapshot(),
     }),
+    unauthorized: () => meters.record('platformUnauthorized', 1),
     exports: {
       counted: () => undefined,
       requested: ({ destination, signal }, { as, tookMs, bytes, items }) => {

@@ -4,9 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { activeRunsMetric, attemptMetrics } from '../../src/telemetry/mapping/metrics.ts'
-import { ownMetrics } from '../../src/self-telemetry/table.ts'
-import { projectLabels } from '../../src/telemetry/metrics/families.ts'
+import { unknownIn } from './known-series.ts'
 
 interface Panel {
   readonly id: number
@@ -33,25 +31,6 @@ const files = readdirSync(folder).filter(name => name.endsWith('.json'))
 const dashboards = files.map(
   name => [name, JSON.parse(readFileSync(path.join(folder, name), 'utf8')) as Dashboard] as const,
 )
-
-/** A name as Prometheus has it; histograms with the suffixes of their series. */
-function seriesOf({ name, type, unit }: { name: string; type: string; unit: string }): string[] {
-  const base = name.replace(/[^a-zA-Z0-9]/g, '_')
-  // A Collector's Prometheus exporter adds the unit where the name does not have it already.
-  const bases = unit === 's' && !base.endsWith('_seconds') ? [base, `${base}_seconds`] : [base]
-  if (type === 'histogram') return bases.flatMap(one => ['bucket', 'sum', 'count'].map(suffix => `${one}_${suffix}`))
-  return type === 'counter' ? bases.map(one => (one.endsWith('_total') ? one : `${one}_total`)) : bases
-}
-
-const every = [...attemptMetrics, activeRunsMetric, ...ownMetrics]
-const known = new Set(every.flatMap(seriesOf))
-const labels = new Set([
-  ...[...attemptMetrics, activeRunsMetric].flatMap(({ attributes }) => attributes.flatMap(({ keys }) => keys)),
-  ...ownMetrics.flatMap(({ attributes }) => attributes),
-  ...projectLabels,
-  ...['le', 'job', '__name__'],
-])
-const knownLabels = new Set([...labels].map(label => label.replace(/[^a-zA-Z0-9_]/g, '_')))
 
 /** Grafana's own words replaced by what PromQL can read. */
 function promqlOf(expr: string): string {
@@ -90,20 +69,7 @@ describe.each(dashboards)('%s', (name, dashboard) => {
   })
 
   it('asks for metrics and labels that are in the tables', () => {
-    for (const expr of expressionsOf(dashboard)) {
-      for (const [, pattern = ''] of expr.matchAll(/__name__=~"([^"]+)"/g)) {
-        const matches = new RegExp(`^(?:${pattern})$`)
-        expect(
-          [...known].filter(name => matches.test(name)),
-          expr,
-        ).not.toEqual([])
-      }
-      for (const [, name = ''] of expr.matchAll(/\b(\w+)\{/g)) expect(known, expr).toContain(name)
-      for (const [, list = ''] of expr.matchAll(/\bby \(([^)]*)\)/g)) {
-        for (const label of list.split(', ')) expect(knownLabels, expr).toContain(label)
-      }
-      for (const [, label = ''] of expr.matchAll(/(\w+)=~?"/g)) expect(knownLabels, expr).toContain(label)
-    }
+    for (const expr of expressionsOf(dashboard)) expect(unknownIn(expr), expr).toEqual([])
   })
 
   const installed = spawnSync('promtool', ['--version']).error === undefined

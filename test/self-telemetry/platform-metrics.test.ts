@@ -6,6 +6,7 @@ import { openHouse } from '../pages/house.ts'
 import { PlatformState } from '../../src/demo/platform/state.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import { restFaults } from '../support/rest-faults.ts'
 import { scenarios } from '../../src/demo/platform/scenarios.ts'
 import { Timeline } from '../../src/demo/platform/timeline.ts'
 
@@ -53,4 +54,9 @@ it('counts what the poller, enrichment and redelivery did, and what it cost of t
   expect(await valueOf('pipespan_poller_requests_total')).toBeGreaterThan(1)
   expect(await valueOf('pipespan_platform_budget_available')).toBeGreaterThan(0)
   expect(await valueOf('pipespan_platform_requests_total{priority=')).toBeGreaterThan(0)
+  expect(await valueOf('pipespan_platform_unauthorized_total')).toBe(0)
+
+  // The token is revoked.
+  api.misbehave = restFaults.wrongToken
+  await expect.poll(async () => valueOf('pipespan_platform_unauthorized_total')).toBeGreaterThan(0)
 })

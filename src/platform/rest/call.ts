@@ -27,6 +27,8 @@ export interface RequesterOptions {
   readonly retry: RetryRules
   /** Path of the API's base, which errors leave out of the endpoint. */
   readonly basePath: string
+  /** Called for every answer 401: the token is missing, expired or revoked. */
+  readonly onUnauthorized?: (() => void) | undefined
   readonly clock: Clock
   readonly log: Log
 }

@@ -42,6 +42,8 @@ export interface PlatformClientOptions {
   readonly retry?: RetryRules | undefined
   /** Longest answer that is read, bytes. */
   readonly maxBytes?: number | undefined
+  /** Called for every answer 401: the token is missing, expired or revoked. */
+  readonly onUnauthorized?: (() => void) | undefined
   readonly clock: Clock
   readonly log: Log
 }
@@ -163,6 +165,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     limits: { answerMs: answer, maxBytes: options.maxBytes ?? defaults.maxBytes },
     retry: options.retry ?? defaults.retry,
     basePath: new URL(base).pathname,
+    onUnauthorized: options.onUnauthorized,
     clock: options.clock,
     log: options.log,
   })

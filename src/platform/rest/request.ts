@@ -95,6 +95,7 @@ export function createRequester(options: RequesterOptions): Requester {
 
   /** Hands the budget what an answer's headers have for it. */
   async function answered(status: number, headers: Streamed['headers'], refusals: number): Promise<void> {
+    if (status === 401) options.onUnauthorized?.()
     const now = clock.now()
     const facts = budgetFactsOf(status, headers, now, backoff(refusals + 1, retry))
     // Most answers have no rate limit headers: then the budget need not be written.

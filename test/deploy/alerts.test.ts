@@ -1,0 +1,100 @@
+// The alert rules: each is fired by its story and by nothing else, asks for what is measured, and says what to do.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { hasTool, repository } from './tool.ts'
+import { isFull } from '../full.ts'
+import { knownVariables } from './known-variables.ts'
+import { unknownIn } from './known-series.ts'
+
+interface Rules {
+  readonly groups: readonly {
+    readonly rules: readonly {
+      readonly alert: string
+      readonly expr: string
+      readonly labels: { readonly severity: string }
+      readonly annotations: { readonly summary: string; readonly description: string }
+    }[]
+  }[]
+}
+
+interface Stories {
+  readonly tests: readonly {
+    readonly alert_rule_test?: readonly { readonly alertname: string; readonly exp_alerts: readonly unknown[] }[]
+    readonly promql_expr_test?: readonly { readonly exp_samples: readonly { readonly labels: string }[] }[]
+  }[]
+}
+
+const folder = path.join(repository, 'deploy/prometheus')
+const text = readFileSync(path.join(folder, 'alerts.yml'), 'utf8')
+const stories = readFileSync(path.join(folder, 'alerts.test.yml'), 'utf8')
+const rules = (parse(text) as Rules).groups.flatMap(group => group.rules)
+
+/** Alerts that some story expects to fire, by their names. */
+const expected = (parse(stories) as Stories).tests.flatMap(({ alert_rule_test = [], promql_expr_test = [] }) => [
+  ...alert_rule_test.flatMap(({ alertname, exp_alerts }) => (exp_alerts.length > 0 ? [alertname] : [])),
+  ...promql_expr_test.flatMap(({ exp_samples }) =>
+    exp_samples.flatMap(({ labels }) => /alertname="(\w+)".*alertstate="firing"/.exec(labels)?.[1] ?? []),
+  ),
+])
+
+/** What promtool says of these rules, told all stories. */
+function told(alerts: string): { status: number | null; output: string } {
+  const temporary = mkdtempSync(path.join(tmpdir(), 'pipespan-alerts-'))
+  onTestFinished(() => rmSync(temporary, { recursive: true }))
+  writeFileSync(path.join(temporary, 'alerts.yml'), alerts)
+  const file = path.join(temporary, 'alerts.test.yml')
+  writeFileSync(file, stories)
+  const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' })
+  return { status, output: `${stdout}${stderr}` }
+}
+
+/** The rules with another expression for one of them. */
+function withExpression(alert: string, expr: string): string {
+  const { groups } = parse(text) as Rules
+  const changed = groups.map(group => ({
+    ...group,
+    rules: group.rules.map(rule => (rule.alert === alert ? { ...rule, expr } : rule)),
+  }))
+  return stringify({ groups: changed })
+}
+
+describe('the alert rules', () => {
+  it('ask for metrics and labels that are in the tables', () => {
+    expect(unknownIn('pipespan_inbox_siez > 0')).toEqual(['pipespan_inbox_siez'])
+    for (const { alert, expr } of rules) expect(unknownIn(expr), alert).toEqual([])
+  })
+
+  it('have names of their own, a severity, and a remedy with settings that exist', () => {
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length)
+    for (const { alert, labels, annotations } of rules) {
+      expect(alert).toMatch(/^Pipespan[A-Z]\w+$/)
+      expect(labels.severity, alert).toMatch(/^(warning|critical)$/)
+      expect(annotations.summary, alert).toMatch(/[^.]$/)
+      expect(annotations.description, alert).toMatch(/\.$/)
+      for (const name of annotations.description.match(/PIPESPAN_\w+/g) ?? []) expect(knownVariables()).toContain(name)
+    }
+  })
+
+  it('are the ones that the documentation lists', () => {
+    const page = readFileSync(path.join(repository, 'docs/operating.md'), 'utf8')
+    expect(rules.map(({ alert }) => alert).filter(alert => !page.includes(`\`${alert}\``))).toEqual([])
+  })
+
+  const promtool = hasTool('promtool', ['--version'], 'the alert rules')
+  it.skipIf(!promtool)('fire in their stories, and not in the story of a daemon at work', () => {
+    expect(told(text)).toMatchObject({ status: 0 })
+  })
+
+  it.each(rules)('$alert is expected in a story', ({ alert }) => {
+    expect(expected).toContain(alert)
+  })
+
+  it.skipIf(!promtool || !isFull).each(rules)('$alert would be missed if it never fired, or always', ({ alert }) => {
+    expect(told(withExpression(alert, 'vector(1) > 2')).status).toBe(1)
+    expect(told(withExpression(alert, 'vector(1)')).status).toBe(1)
+  })
+})
