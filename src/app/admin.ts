@@ -40,10 +40,10 @@ export async function startAdmin(
 /** `/metrics`: those of pipelines, where metrics are on, and the daemon's own. */
 function metricsPage({ config, store }: Context, { settings }: Shown, own: Pick<OwnTelemetry, 'collect'>): Routes {
   const { totals, repositories } = store
-  const { recentRuns } = repositories
+  const { recentRuns, gaugeReadings } = repositories
   const { profile } = config.platform
   const ofPipelines = config.observability.export.includes('metrics')
-    ? createScrapedMetrics({ totals, recentRuns, profile, settings, isHidden: hiddenPaths(config) })
+    ? createScrapedMetrics({ totals, recentRuns, gaugeReadings, profile, settings, isHidden: hiddenPaths(config) })
     : undefined
   return createMetricsPage({
     collect: async () => [...((await ofPipelines?.()) ?? []), ...(await own.collect())],

@@ -99,10 +99,10 @@ export function startMetricFlush(
   meters: ExportMeters,
 ): Started<MetricFlush> {
   const { totals, repositories, leases } = store
-  const { recentRuns } = repositories
+  const { recentRuns, gaugeReadings } = repositories
   const { interval } = config.metrics
   const flush = createMetricFlush({
-    ...{ destinations, totals, recentRuns, leases, settings, interval, clock, log, meters },
+    ...{ destinations, totals, recentRuns, gaugeReadings, leases, settings, interval, clock, log, meters },
     profile: config.platform.profile,
   })
   flush.start()

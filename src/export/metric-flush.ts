@@ -2,15 +2,17 @@
 //
 // Nothing is queued: totals hold all that was ever counted, so a flush that is refused or does not arrive is superseded by
 // the next one. Each destination is served for itself. Runs under way are cumulative whatever the destination's temporality,
-// and travel in requests of their own.
+// and travel in requests of their own, with the gauges of what was asked of the platform.
 import { randomUUID } from 'node:crypto'
 import { createExportStats, type ExportMeters } from './export-stats.ts'
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { createSender } from './sender.ts'
 import { encodeResourceMetrics } from '../telemetry/encode.ts'
 import { MetricDelivery, type EncodedProject, type FlushTarget } from './metric-delivery.ts'
+import { goodReadings } from './gauge-readings.ts'
 import { readActive } from './active-runs.ts'
 import { toActive, toCumulative } from '../telemetry/metrics/cumulative.ts'
+import { toGauges } from '../telemetry/metrics/gauges.ts'
 import { elapsed, timeOfDay, type Clock } from '../lib/clock.ts'
 import type { Destination } from './destination.ts'
 import type { ExportQueueStatus } from './exporter.ts'
@@ -25,6 +27,7 @@ export interface MetricFlushOptions {
   readonly destinations: readonly (Destination & { readonly temporality?: 'cumulative' | 'delta' | undefined })[]
   readonly totals: Totals
   readonly recentRuns: Repositories['recentRuns']
+  readonly gaugeReadings: Pick<Repositories['gaugeReadings'], 'all' | 'now'>
   readonly leases: Leases
   readonly settings: TelemetrySettings
   /** The platform's profile of this moment. */
@@ -51,7 +54,7 @@ const pageSize = 50
 const grace = 2_000
 
 export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
-  const { totals, recentRuns, leases, settings, profile, interval, clock, log } = options
+  const { totals, recentRuns, gaugeReadings, leases, settings, profile, interval, clock, log } = options
   const holder = randomUUID()
   /** A replica that dies is missed for two intervals at most. */
   const leaseMs = 2 * interval + 10_000
@@ -67,10 +70,15 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
       project: nameOf(one),
       bytes: encodeResourceMetrics([toActive(one, now, settings)]),
     }))
-    await Promise.all(targets.filter(({ nextTry }) => nextTry <= at).map(target => flushTo(target, running)))
+    const found = (await goodReadings(gaugeReadings)).map(one => ({
+      project: one.project?.path ?? one.group ?? one.instance,
+      bytes: encodeResourceMetrics([toGauges(one, now, settings)]),
+    }))
+    const latest = [...running, ...found]
+    await Promise.all(targets.filter(({ nextTry }) => nextTry <= at).map(target => flushTo(target, latest)))
   }
 
-  async function flushTo(target: FlushTarget, running: readonly EncodedProject[]): Promise<void> {
+  async function flushTo(target: FlushTarget, latest: readonly EncodedProject[]): Promise<void> {
     const delivery = new MetricDelivery(target, clock, log)
     if (target.isCumulative) {
       let from: number | undefined
@@ -84,7 +92,7 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
         from = page.next
       } while (from !== undefined)
     }
-    await delivery.send(running)
+    await delivery.send(latest)
   }
 
   const loop = createLoop({

@@ -1,29 +1,38 @@
-// The metrics of pipelines for whoever scrapes them: the totals of all projects and the runs under way, read from the store each time.
+// The metrics of pipelines for whoever scrapes them: the totals of all projects, the runs under way, and what was asked
+// of the platform last, read from the store each time.
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import { createFamilies } from '../telemetry/metrics/families.ts'
+import { goodReadings } from './gauge-readings.ts'
 import { lookAtActive, type ActiveSource } from './active-runs.ts'
-import type { ProjectTotals } from '../model/totals.ts'
+import type { ProjectFacts } from '../model/observation.ts'
+import type { Repositories } from '../store/ports/repository.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
 import type { Totals } from '../store/ports/totals.ts'
 
 export interface ScrapedMetricsOptions {
   readonly totals: Pick<Totals, 'read' | 'active'>
   readonly recentRuns: ActiveSource['recentRuns']
+  readonly gaugeReadings: Pick<Repositories['gaugeReadings'], 'all' | 'now'>
   readonly profile: string
   readonly settings: TelemetrySettings
   /** True for the path of a project that is not to be seen; undefined: all are. */
   readonly isHidden: ((path: string) => boolean) | undefined
 }
 
+interface Owned {
+  readonly project?: ProjectFacts | undefined
+  readonly group?: string | undefined
+}
+
 /** Projects read from the store at a time. */
 const page = 50
 
 export function createScrapedMetrics(options: ScrapedMetricsOptions): () => Promise<readonly ScopeMetrics[]> {
-  const { totals, recentRuns, profile, settings, isHidden } = options
+  const { totals, recentRuns, gaugeReadings, profile, settings, isHidden } = options
   const { maxSeries } = settings
   const active = lookAtActive({ totals, recentRuns, profile, maxSeries })
-  const isShown = ({ project }: Pick<ProjectTotals, 'project'>): boolean =>
-    isHidden?.(project.path ?? project.name ?? '') !== true
+  const isShown = ({ project, group }: Owned): boolean =>
+    isHidden?.(project?.path ?? project?.name ?? group ?? '') !== true
   return async () => {
     const families = createFamilies(settings)
     let from: number | undefined
@@ -34,6 +43,7 @@ export function createScrapedMetrics(options: ScrapedMetricsOptions): () => Prom
       ;({ now, next: from } = read)
     } while (from !== undefined)
     for (const one of await active()) if (isShown(one)) families.addActive(one, now)
+    for (const one of await goodReadings(gaugeReadings)) if (isShown(one)) families.addGauges(one, now)
     return families.scopes()
   }
 }

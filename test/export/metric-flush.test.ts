@@ -51,12 +51,13 @@ function destination(name: string, temporality: 'cumulative' | 'delta' = 'cumula
 
 function start(options: Partial<MetricFlushOptions> = {}): MetricFlush {
   const { totals, repositories, leases } = store
-  const { recentRuns } = repositories
+  const { recentRuns, gaugeReadings } = repositories
   const flush = createMetricFlush({
     destinations: [destination('default')],
     ...{
       totals,
       recentRuns,
+      gaugeReadings,
       leases,
       settings,
       profile: 'generic',

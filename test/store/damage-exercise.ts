@@ -189,7 +189,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       const backend = await Backend.start()
       const flush = createMetricFlush({
         ...{ destinations: [{ name: 'default', signals: { metrics: destination(backend.url).signals.traces! } }] },
-        ...{ totals: store.totals, recentRuns: store.repositories.recentRuns, leases: store.leases, settings },
+        ...{ ...store.repositories, totals: store.totals, leases: store.leases, settings },
         ...{ profile: 'generic', interval: 60_000, clock: systemClock, log },
       })
       flush.start()

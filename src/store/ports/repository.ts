@@ -2,6 +2,7 @@
 // repository of its own, through which everybody else reads it.
 import type { ApiBudget, Backfill, OwnPipelines, PolledProject, Sweep, WatchedHook } from './discovery-documents.ts'
 import type { DaemonReport, RotationJournal, RotationRecord } from './token-documents.ts'
+import type { GaugeReading } from './gauge-documents.ts'
 import type { RefusedEndpoint } from './capability-documents.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RecentRuns } from './recent-runs.ts'
@@ -50,6 +51,8 @@ export interface Repositories {
   readonly budgets: Repository<ApiBudget, 'account'>
   /** Of who reads the inside of jobs. */
   readonly refusedEndpoints: Repository<RefusedEndpoint, 'instance' | 'what' | 'project'>
+  /** Of whoever asks the platform what it is. */
+  readonly gaugeReadings: Repository<GaugeReading, 'instance' | 'kind' | 'of'>
   /** Of each daemon that runs. */
   readonly daemonReports: Repository<DaemonReport, 'daemon'>
   /** Of `pipespan tokens rotate`. */

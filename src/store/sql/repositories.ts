@@ -2,6 +2,7 @@
 // as whole. One that does not is named once in the log, and is as if it had never been written.
 import type { z } from 'zod'
 import * as discovery from '../ports/discovery-documents.ts'
+import { gaugeReading } from '../ports/gauge-documents.ts'
 import { refusedEndpoint } from '../ports/capability-documents.ts'
 import { recentRuns } from '../ports/recent-runs.ts'
 import { storeCopy } from '../ports/tables.ts'
@@ -64,6 +65,7 @@ export function repositories(keyValue: KeyValue, damaged: DamagedRows): Reposito
     backfills: repository('backfill', discovery.backfill, ['instance', 'name']),
     budgets: repository('budget', discovery.apiBudget, ['account']),
     refusedEndpoints: repository('refused', refusedEndpoint, ['instance', 'what', 'project']),
+    gaugeReadings: repository('gauges', gaugeReading, ['instance', 'kind', 'of']),
     daemonReports: repository('daemon', tokens.daemonReport, ['daemon']),
     journals: repository('rotation/journal', tokens.rotationJournal, ['target']),
     rotations: repository('rotation/record', tokens.rotationRecord, ['id']),

@@ -10,10 +10,12 @@ import {
   type ScopeMetrics,
 } from '@opentelemetry/sdk-metrics'
 import { activeData, totalsData, type ActiveTotals } from './cumulative.ts'
+import { gaugesData } from './gauges.ts'
 import { nameOf, ownerOf } from '../mapping/resource.ts'
 import { totalOf, type Buckets, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
 import type { Millis } from '../../model/instant.ts'
-import type { Owner } from './cumulative.ts'
+import type { FoundGauges } from './gauges.ts'
+import type { ProjectFacts } from '../../model/observation.ts'
 import type { ProjectTotals } from '../../model/totals.ts'
 import { scope } from '../otlp/scope.ts'
 import type { TelemetrySettings } from '../settings.ts'
@@ -32,12 +34,13 @@ export const projectLabels = [
 export interface Families {
   add(totals: ProjectTotals, now: Millis): void
   addActive(active: ActiveTotals, now: Millis): void
+  addGauges(found: FoundGauges, now: Millis): void
   scopes(): ScopeMetrics[]
 }
 
 export function createFamilies(settings: TelemetrySettings): Families {
   const families = new Map<string, { readonly metric: MeasuredMetric; readonly points: Point[] }>()
-  const take = (owner: Owner, metrics: readonly MeasuredMetric[]): void => {
+  const take = (owner: Labelled, metrics: readonly MeasuredMetric[]): void => {
     const labels = labelsOf(owner)
     for (const metric of metrics) {
       const family = families.get(metric.name) ?? { metric, points: [] }
@@ -48,14 +51,26 @@ export function createFamilies(settings: TelemetrySettings): Families {
   return {
     add: (totals, now) => take(totals, totalsData(totals.series, now, settings)),
     addActive: (active, now) => take(active, [activeData(active, now, settings)]),
+    addGauges: (found, now) => {
+      const { instance, project, group } = found
+      take({ key: { instance, projectId: project?.id }, project, group }, gaugesData(found, now, settings))
+    },
     scopes: () => [
       { scope, metrics: [...families.values()].map(({ metric, points }) => asSdkMetric({ ...metric, points })) },
     ],
   }
 }
 
-function labelsOf({ key, project }: Owner): PointAttributes {
-  const values = [key.instance, String(key.projectId), project.path, ownerOf({ project }), nameOf({ project })]
+/** Whose metrics they are: a project's; a group's; else the instance's. */
+interface Labelled {
+  readonly key: { readonly instance: string; readonly projectId?: number | undefined }
+  readonly project?: ProjectFacts | undefined
+  readonly group?: string | undefined
+}
+
+function labelsOf({ key, project, group }: Labelled): PointAttributes {
+  const { instance, projectId } = key
+  const values = [instance, projectId?.toString(), project?.path, group ?? ownerOf({ project }), nameOf({ project })]
   return Object.fromEntries(projectLabels.map((label, index) => [label, values[index] ?? '']))
 }
 

@@ -1,5 +1,6 @@
 // The reference of all metrics, docs/METRICS.md, written from the tables that make them.
 import { activeRunsMetric, attemptMetrics, costUnit } from '../mapping/metrics.ts'
+import { stateMetrics } from '../mapping/state-metrics.ts'
 import { defaultBounds } from '../metrics/buckets.ts'
 import { mergeRequestRefs, otherRefs } from '../metrics/refs.ts'
 import { projectLabels } from '../metrics/families.ts'
@@ -23,14 +24,16 @@ export function metricsReference(own: readonly OwnMetricRow[]): string {
     introduction,
     table(
       ['metric', 'type', 'unit', 'attributes', 'when', 'description'],
-      [...attemptMetrics, activeRunsMetric].map(({ name, type, unit, attributes, when, description }) => [
-        code(name),
-        typeName(type),
-        unit === costUnit ? '`costs.unit`' : code(unit),
-        attributes.flatMap(({ keys }) => keys.map(code)).join(', '),
-        when,
-        description,
-      ]),
+      [...attemptMetrics, activeRunsMetric, ...stateMetrics].map(
+        ({ name, type, unit, attributes, when, description }) => [
+          code(name),
+          typeName(type),
+          unit === costUnit ? '`costs.unit`' : code(unit),
+          attributes.flatMap(({ keys }) => keys.map(code)).join(', '),
+          when,
+          description,
+        ],
+      ),
     ),
     attempts,
     '### Temporality',

@@ -1,0 +1,80 @@
+// Gauges of what was found when something was last asked about, as metrics of a project, a group or the instance.
+import { attributesFrom, keyValuesOf, type AttributeSet } from '../otlp/attribute.ts'
+import { keyUnder } from '../attributes.ts'
+import { projectResource } from './cumulative.ts'
+import { queryMetric, stateMetrics } from '../mapping/state-metrics.ts'
+import { resourceAttributesOf } from '../resource.ts'
+import { resourceMetrics, type MeasuredMetric, type PointAttributes } from './data.ts'
+import { styleOf, type TelemetrySettings } from '../settings.ts'
+import type { AttributeStyle } from '../attributes.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { ProjectFacts } from '../../model/observation.ts'
+import type { ResourceMetrics } from '../otlp/messages.ts'
+
+/** As the store keeps it: `GaugeReading`. */
+export interface FoundGauges {
+  readonly instance: string
+  readonly profile: string
+  readonly project?: ProjectFacts | undefined
+  readonly group?: string | undefined
+  readonly points: readonly FoundPoint[]
+}
+
+export interface FoundPoint {
+  readonly metric: string
+  readonly attributes: PointAttributes
+  /** An instant in ms, of which the gauge says how many seconds ago it was, or how many are left until it. */
+  readonly value: number | { readonly since: Millis } | { readonly until: Millis }
+}
+
+/** `now`: the time of every point. */
+export function toGauges(found: FoundGauges, now: Millis, settings: TelemetrySettings): ResourceMetrics {
+  return resourceMetrics(resourceOf(found, settings), gaugesData(found, now, settings))
+}
+
+/** The metrics that were found, each once, in the order in which they were found. */
+export function gaugesData(found: FoundGauges, now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
+  const style = styleOf({ trace: traceOf(found) }, settings)
+  return [...Map.groupBy(found.points, ({ metric }) => metric)].map(([metric, points]) => ({
+    head: heads.get(metric) ?? queryMetric(metric),
+    name: keyUnder(style.namespace, metric),
+    temporality: 'cumulative',
+    points: points.slice(0, settings.maxSeries).map(({ attributes, value }) => ({
+      attributes: styled(attributes, style),
+      start: now,
+      end: now,
+      value: valueAt(value, now),
+    })),
+  }))
+}
+
+const heads = new Map(stateMetrics.map(metric => [metric.name, metric]))
+
+function valueAt(value: FoundPoint['value'], now: Millis): number {
+  if (typeof value === 'number') return value
+  return 'since' in value ? Math.max(0, now - value.since) / 1000 : (value.until - now) / 1000
+}
+
+function styled(attributes: PointAttributes, { namespace, policy }: AttributeStyle): PointAttributes {
+  const kept = Object.entries(attributes).flatMap(([name, value]) => {
+    const key = keyUnder(namespace, name)
+    const rule = policy(key)
+    return rule === undefined ? [] : [[key, rule(value)] as const]
+  })
+  return Object.fromEntries(kept) as PointAttributes
+}
+
+/** Of a group or the instance as the events that are about them have it. */
+function resourceOf(found: FoundGauges, settings: TelemetrySettings): AttributeSet[] {
+  const { instance, profile, project, group } = found
+  if (project !== undefined) {
+    return projectResource({ key: { instance, projectId: project.id }, project, profile }, settings)
+  }
+  const owner = { key: { instance, pipelineId: 0 }, project, group, trace: traceOf(found) }
+  const own = keyValuesOf(resourceAttributesOf(owner, settings)).map(({ key, value }) => [key, value] as const)
+  return attributesFrom(Object.fromEntries(own))
+}
+
+function traceOf({ profile }: FoundGauges) {
+  return { scheme: 'instance' as const, profile, rootPipelineId: 0 }
+}
