@@ -49,6 +49,8 @@ async function measure(filled: Store): Promise<void> {
     '/trends?span=30d',
     `/trends?span=30d&project=${projectId}`,
     `/trends?span=30d&project=${projectId}&job=unit`,
+    '/tests',
+    '/tests/costly',
     '/sources',
     '/exports',
     '/tokens',
@@ -68,7 +70,7 @@ async function measure(filled: Store): Promise<void> {
   await app.close()
 }
 
-function partsOf({ views, runs: all, outbox: exports, inbox, repositories, counters }: Store): PagesSources {
+function partsOf({ views, runs: all, outbox: exports, inbox, tests, repositories, counters }: Store): PagesSources {
   const settings = telemetrySettings()
   return {
     ...{
@@ -76,6 +78,7 @@ function partsOf({ views, runs: all, outbox: exports, inbox, repositories, count
       runs: all,
       outbox: exports,
       inbox,
+      tests,
       repositories,
       counters,
       log: silentLog(),

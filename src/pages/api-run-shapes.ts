@@ -1,8 +1,7 @@
 // The shapes of the JSON API's answers about pipelines and jobs. Times are milliseconds of Unix time; what is unknown is left out.
 import { z } from 'zod'
-
-export const millis = z.number().describe('Milliseconds of Unix time.')
-export const ms = z.number().describe('Milliseconds.')
+import { jobReport } from './api-test-shapes.ts'
+import { millis, ms } from './api-units.ts'
 
 const job = z.object({
   id: z.number(),
@@ -137,6 +136,7 @@ export const jobDetail = z.object({
     slackMs: ms.optional(),
   }),
   sections: jobSections.optional(),
+  tests: jobReport.optional(),
   usual: z.object({
     days: z.number(),
     runs: z.number(),

@@ -2,7 +2,8 @@
 // Unix time; what is unknown is left out.
 import { z } from 'zod'
 import { apiBudget, backfill, ownPipelines } from '../store/ports/discovery-documents.ts'
-import { millis, ms, pipeline } from './api-run-shapes.ts'
+import { millis, ms } from './api-units.ts'
+import { pipeline } from './api-run-shapes.ts'
 import { refusedEndpoint } from '../store/ports/capability-documents.ts'
 import { polledProject, sweep, watchedHook } from '../store/ports/discovery-documents.ts'
 

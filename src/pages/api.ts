@@ -7,8 +7,10 @@ import { overviewOf } from './overview.ts'
 import { pipelineDetail } from './pipeline-detail.ts'
 import { sourcesView } from './sources.ts'
 import { spans, trendsOf } from './trend-figures.ts'
+import { costlyTests, flakyTests, testSpanNames } from './test-figures.ts'
 import { tokensView } from './tokens.ts'
 import * as runShapes from './api-run-shapes.ts'
+import * as testShapes from './api-test-shapes.ts'
 import * as shapes from './api-shapes.ts'
 import type { PagesSources, PagesSettings } from './ports.ts'
 
@@ -51,6 +53,11 @@ const trendQuery = z.object({
   span: z.enum(Object.keys(spans) as [keyof typeof spans]).default('30d'),
   project: wholeNumber.optional(),
   job: z.string().optional(),
+})
+const testQuery = z.object({
+  span: z.enum(testSpanNames).default('30d'),
+  project: z.string().min(1).optional().describe('Full path.'),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
 })
 const chosen = z.object({ ids: z.union([z.array(z.number().int().positive()).min(1), z.literal('all')]) })
 
@@ -98,7 +105,7 @@ export function apiRoutes(
     {
       method: 'GET',
       path: '/pipelines/:projectId/:pipelineId/jobs/:jobId',
-      says: 'One job with its sections, how long it usually takes, its last runs and every span that was sent of it.',
+      says: 'One job with its sections, its tests, how long it usually takes, its last runs and every span that was sent of it.',
       params: z.object({ projectId: wholeNumber, pipelineId: wholeNumber, jobId: wholeNumber }),
       query: z.object({ instance: z.string().optional() }),
       answer: runShapes.jobDetail,
@@ -120,6 +127,22 @@ export function apiRoutes(
         const { span, project, job } = trendQuery.parse(query)
         return trendsOf(parts, { span, projectId: project, job }, parts.now())
       },
+    },
+    {
+      method: 'GET',
+      path: '/tests',
+      says: 'Flaky tests, those that cost most first, of all projects or of one.',
+      query: testQuery,
+      answer: testShapes.flakyTests,
+      handle: async ({ query }) => flakyTests(parts, testQuery.parse(query), parts.now()),
+    },
+    {
+      method: 'GET',
+      path: '/tests/costly',
+      says: 'The most failing and the slowest tests, those that cost most first, of all projects or of one.',
+      query: testQuery,
+      answer: testShapes.costlyTests,
+      handle: async ({ query }) => costlyTests(parts, testQuery.parse(query), parts.now()),
     },
     {
       method: 'GET',

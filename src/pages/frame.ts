@@ -32,6 +32,7 @@ const sections = [
   ['/', 'Overview'],
   ['/pipelines', 'Pipelines'],
   ['/trends', 'Trends'],
+  ['/tests', 'Tests'],
   ['/sources', 'Sources'],
   ['/exports', 'Exports'],
   ['/tokens', 'Tokens'],

@@ -17,7 +17,7 @@ const actedOn = 1_000
 
 /** The same parts without what belongs to hidden projects, and without their names. Totals over all projects stay whole: they name none. */
 export function withoutHidden(parts: PagesSources, isHidden: (path: string) => boolean): PagesSources {
-  const { views, runs, outbox: exports, inbox } = parts
+  const { views, runs, outbox: exports, inbox, tests } = parts
   const { polledProjects, sweeps, hooks, refusedEndpoints } = parts.repositories
   const words = createHiddenWords(isHidden)
   const isHiddenProject = ({ path, name }: ProjectFacts): boolean => isHidden(path ?? name ?? '')
@@ -79,6 +79,14 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       hooks: { all: shownHooks },
     },
     runs: { get: async key => one(await runs.get(key)) },
+    tests: {
+      figures: async (question, of) =>
+        enough(
+          async limit => tests.figures(question, { ...of, limit }),
+          of.limit,
+          found => words.without(found.filter(line)),
+        ),
+    },
     outbox: {
       retryDead: onShown(async ids => exports.retryDead(ids)),
       dropDead: onShown(async ids => exports.dropDead(ids)),
@@ -121,6 +129,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       find: async (projectId, pipelineId, instance) => one(await views.find(projectId, pipelineId, instance)),
       children: async key => shown(await views.children(key)),
       sections: async (...asked) => words.without(await views.sections(...asked)),
+      tests: async (...asked) => words.without(await views.tests(...asked)),
       outboxOf: async key => words.without(await views.outboxOf(key)),
       trends: {
         ...views.trends,

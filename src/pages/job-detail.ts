@@ -3,6 +3,7 @@ import { aboutOf } from './job-facts.ts'
 import { historyOf, type JobHistory } from './job-history.ts'
 import { runCard, type JobCard, type RunCard } from './run-card.ts'
 import { sectionsOf, type JobSections } from './job-sections.ts'
+import { reportOf, type JobReport } from './job-tests.ts'
 import { usualOf, type Usual } from './job-usual.ts'
 import type { ExportedSpan, PagesSettings, PagesSources } from './ports.ts'
 import type { JobAbout } from './job-facts.ts'
@@ -14,6 +15,8 @@ export interface JobDetail {
   readonly about: JobAbout
   /** Undefined: none were read. */
   readonly sections?: JobSections | undefined
+  /** Undefined: no report was read. */
+  readonly tests?: JobReport | undefined
   readonly usual: Usual
   readonly history: JobHistory
   /** Every span of it that was sent or is pending. */
@@ -27,7 +30,7 @@ export interface AskedJob {
   readonly instance?: string | undefined
 }
 
-/** Of one job there is one chunk of sections for each time that it ran. */
+/** Of one job there is one chunk of sections for each time that it ran, and one or a few of its tests. */
 const mostReadings = 20
 
 /** Undefined when there is no such job. */
@@ -44,9 +47,10 @@ export async function jobDetail(
   const known = stored.run.jobs.get(jobId)
   if (job === undefined || known === undefined) return undefined
   const { key } = stored.run
-  const [chunks, insides, usual, history] = await Promise.all([
+  const [chunks, insides, reports, usual, history] = await Promise.all([
     parts.views.chunks(key),
     parts.views.sections(key, mostReadings, jobId),
+    parts.views.tests(key, mostReadings, jobId),
     usualOf(parts, card, job, parts.now()),
     historyOf(parts, card, job),
   ])
@@ -60,6 +64,7 @@ export async function jobDetail(
       settings,
     ),
     sections: sectionsOf(insides, jobId),
+    tests: reportOf(reports),
     spans: parts.exported(itsOwn).filter(span => span.jobId === jobId),
   }
 }

@@ -1,4 +1,4 @@
-// One job's page: how it went, which part of it took how long, whether that is usual, its last runs, what was sent of it.
+// One job's page: how it went, which tests failed, which part of it took how long, whether that is usual, its last runs, what was sent of it.
 import { againstUsual } from './job-usual.ts'
 import { attributeCard } from './attributes.ts'
 import { badge, wordOf } from './status.ts'
@@ -9,12 +9,13 @@ import { html, safeUrl, type Content, type Html } from './html.ts'
 import { isFinished } from '../model/status.ts'
 import { pipelineAddress, pipelineTitle } from './run-rows.ts'
 import { platformNow } from './run-card.ts'
+import { testsCard } from './job-tests.ts'
 import { sectionsContent } from './job-waterfall.ts'
 import type { FailureDomain, PagesSettings } from './ports.ts'
 import type { JobDetail } from './job-detail.ts'
 
 export function jobPage(detail: JobDetail, settings: Pick<PagesSettings, 'jobSections'>, reader: Reader): Page {
-  const { pipeline, job, usual, history, sections, spans } = detail
+  const { pipeline, job, usual, history, sections, spans, tests } = detail
   const { base } = reader
   const isOver = isFinished(job.status)
   const tookMs = tookOf(detail, reader)
@@ -32,6 +33,7 @@ export function jobPage(detail: JobDetail, settings: Pick<PagesSettings, 'jobSec
       </nav>
       <section id="head" data-region>${heading(detail, tookMs, reader)}</section>
       <section id="failure" data-region>${whyItFailed(detail)}</section>
+      <section id="tests" data-region>${tests !== undefined && testsCard(tests)}</section>
       <section id="sections" data-region>
         ${card('Where the time went', sectionsContent(detail, settings), {
           aside: sections === undefined ? undefined : counted(sections.sections.length, 'section'),

@@ -8,6 +8,7 @@ import type { Millis } from '../model/instant.ts'
 import type { Readable, Repositories } from '../store/ports/repository.ts'
 import type { Runs } from '../store/ports/runs.ts'
 import type { Secret } from '../lib/secret.ts'
+import type { TestMemory } from '../store/ports/test-memory.ts'
 import type { Views } from '../store/ports/views.ts'
 
 export interface PagesSources {
@@ -15,6 +16,7 @@ export interface PagesSources {
   readonly runs: Pick<Runs, 'get'>
   readonly outbox: Pick<Outbox, 'deadLetters' | 'deadLetter' | 'retryDead' | 'dropDead'>
   readonly inbox: Pick<Inbox, 'state' | 'listQuarantined' | 'retryQuarantined'>
+  readonly tests: Pick<TestMemory, 'figures'>
   readonly repositories: Pick<Repositories, 'sessions'> & DiscoveryRepositories & TokenRepositories
   readonly counters: Pick<Counters, 'all'>
   readonly queues: () => Promise<readonly ExportQueueStatus[]>
@@ -49,6 +51,8 @@ export interface PagesSettings {
   readonly costUnit?: string | undefined
   /** Of which jobs the log is read for its sections; empty: of none. */
   readonly jobSections?: readonly string[] | undefined
+  /** Reports of tests are read. */
+  readonly readsTests?: boolean | undefined
   /** True for a project that is not to be seen; undefined: all are shown. */
   readonly isHidden?: ((path: string) => boolean) | undefined
 }

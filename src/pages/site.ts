@@ -1,5 +1,6 @@
 // The pages by their addresses: who asks for one gets it, whether by a request or over an open connection.
 import { confirmPage, actionOf, exportsPage, exportsView } from './exports.ts'
+import { costlyTestsPage, flakyTestsPage } from './tests.ts'
 import { deadLetterPage } from './dead-letter.ts'
 import { jobDetail } from './job-detail.ts'
 import { jobPage } from './job.ts'
@@ -54,6 +55,8 @@ export function siteOf(parts: PagesSources, settings: PagesSettings): readonly A
         return trendsPage(await trendsOf(parts, asked, reader.now), reader)
       },
     },
+    { path: '/tests', page: async reader => flakyTestsPage(parts, settings, reader) },
+    { path: '/tests/costly', page: async reader => costlyTestsPage(parts, settings, reader) },
     { path: '/sources', page: async reader => sourcesPage(await sourcesView(parts), reader) },
     { path: '/exports', page: async reader => exportsPage(await exportsView(parts), reader) },
     {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
 import { apiRoutes } from '../../src/pages/api.ts'
 import { openHouse, until, type House } from './house.ts'
-import { sampleSections, withSections } from './read-sections.ts'
+import { sampleSections, withSections } from './read-insides.ts'
 import type { PagesSources } from '../../src/pages/ports.ts'
 
 let house: House

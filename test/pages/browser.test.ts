@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, complaintsOf, launch } from './browser.ts'
 import { generatePipeline } from '../../src/demo/platform/generate.ts'
 import { openHouse, until, type House } from './house.ts'
-import { sampleSections, withSections } from './read-sections.ts'
+import { sampleSections, withSections, withTests } from './read-insides.ts'
 import type { Browser, Page } from 'playwright-core'
 
 const day = 24 * 3_600_000
@@ -54,6 +54,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     const monorepo = families.pipelines.find(({ name }) => name === 'Monorepo')
     pipeline = `/pipelines/${monorepo?.projectId}/${monorepo?.pipelineId}`
     job = await withSections(house.daemon.store, sampleSections)
+    expect(await withTests(house.daemon.store)).toBe(job)
   })
   afterAll(async () => {
     for (const { page } of views) await page.context().close()
@@ -79,6 +80,8 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     ['a pipeline with sections of a job', () => job.replace(/\/jobs\/.*/, ''), 'Where it came from'],
     ['a job with its sections', () => job, 'Where the time went'],
     ['trends', () => '/trends?span=7d', 'Slowest jobs'],
+    ['flaky tests', () => '/tests', 'What cost most first'],
+    ['failing and slow tests', () => '/tests/costly', 'Most failing'],
     ['sources', () => '/sources', 'Webhooks'],
     ['exports', () => '/exports', 'span name is too long'],
     ['a dead letter', () => letter, 'What the backend said'],

@@ -93,6 +93,26 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
       expect((await store.runs.get(key))?.run.jobs.size).toBe(2)
     })
 
+    it('shows the tests that were read of a job, the newest in the order of the reading', async () => {
+      const [read] = await take(1)
+      if (read === undefined) throw new Error('nothing to read')
+      await apply(read)
+      expect(await store.views.tests(key, 10, 1)).toEqual([])
+      const [other] = await take(1)
+      if (other === undefined) throw new Error('nothing to read')
+      const owner = { id: other.jobId, kind: 'job', start: at(5), end: at(50) } as const
+      const insides = ['a', 'b', 'c'].map((name): JobInside => ({
+        job: owner,
+        tests: { failures: [{ suite: '"tests":{', name, result: 'fail' }] },
+      }))
+      const logs: ExportQueue = { destination: 'default', signal: 'logs' }
+      await store.runs.transact([applyReading(other, insides, { to: [logs], measure: undefined })])
+      const names = async (limit: number, jobId: number): Promise<unknown> =>
+        (await store.views.tests(key, limit, jobId)).map(({ tests }) => tests?.failures?.[0]?.name)
+      expect(await names(2, other.jobId)).toEqual(['b', 'c'])
+      expect(await names(2, read.jobId)).toEqual([])
+    })
+
     it('numbers a later supplement after what was read', async () => {
       for (const read of await take()) await apply(read)
       const late = event('failed', { finishedAt: at(60) }, [job(3, 'late', 'success', { started: 6, finished: 40 })])

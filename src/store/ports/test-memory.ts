@@ -43,7 +43,7 @@ export interface TestMemory {
    * revision; asked again about the same job it answers the same. `forgotten`: reports of the project that went for it, the oldest first.
    */
   record(report: RememberedReport): Promise<{ readonly flaky: readonly FlakyTest[]; readonly forgotten: number }>
-  /** The tests that cost most. Of all projects where none is named. */
+  /** The tests that cost most, among the newest results. Of all projects where none is named, by its full path. */
   figures(
     question: TestQuestion,
     of: { readonly project?: string | undefined; readonly since: Millis; readonly limit: number },

@@ -71,6 +71,8 @@ export interface Views {
   chunks(key: RunKey): Promise<readonly Chunk[]>
   /** What was read of the sections of its jobs, or of one job, in the order of the reading; of so many jobs at most. */
   sections(key: RunKey, limit: number, jobId?: number): Promise<readonly JobInside[]>
+  /** What was read of the tests of one job, in the order of the reading: the newest `limit` chunks. */
+  tests(key: RunKey, limit: number, jobId: number): Promise<readonly JobInside[]>
   /** Its outbox entries, in order. */
   outboxOf(key: RunKey): Promise<readonly ExportState[]>
   readonly trends: TrendViews

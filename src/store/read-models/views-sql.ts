@@ -4,6 +4,8 @@ import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
 import { number, optional, record, text, word, type Row } from '../sql/columns.ts'
 import { places, type Value } from '../sql/statements.ts'
 import { signals, type StoredRun } from '../ports/runs.ts'
+import type { JobInside } from '../../model/inside.ts'
+import type { RunKey } from '../../model/observation.ts'
 import type { ExportState, RunCursor, RunPage, RunQuery, Views } from '../ports/views.ts'
 
 /** Asks the database. */
@@ -16,6 +18,23 @@ const mostChildren = 100
 
 export function viewsOn(ask: Ask, damaged: DamagedRows): Omit<Views, 'trends'> {
   const load = async (ids: readonly number[]): Promise<StoredRun[]> => loadRuns(ask, damaged, ids)
+  /** Chunks that do not have the part, such as those of lines, which may be large, are passed over unread: within a text of JSON its quotes would be escaped. */
+  const insides = async (
+    { instance, pipelineId }: RunKey,
+    part: string,
+    { limit, jobId, order }: { readonly limit: number; readonly jobId: number | undefined; readonly order: string },
+  ): Promise<JobInside[]> => {
+    const one = jobId === undefined ? '' : 'AND c.inside = ?4'
+    const rows = await ask(
+      `SELECT c.id, c.content FROM runs r JOIN chunks c ON c.run_id = r.id
+       WHERE r.instance = ?1 AND r.pipeline_id = ?2 AND c.inside IS NOT NULL ${one} AND c.content LIKE '%,${part}%'
+       ORDER BY c.attempt ${order}, c.number ${order} LIMIT ?3`,
+      [instance, pipelineId, limit, ...(jobId === undefined ? [] : [jobId])],
+    )
+    return rows.flatMap(
+      row => damaged.orNothing({ chunk: row.id }, 'it is not shown', () => storedChunk(row.content))?.inside ?? [],
+    )
+  }
   return {
     inStatus: async (statuses, limit) => {
       const lists = await Promise.all(
@@ -87,19 +106,8 @@ export function viewsOn(ask: Ask, damaged: DamagedRows): Omit<Views, 'trends'> {
         row => damaged.orNothing({ chunk: row.id }, 'it is not shown', () => storedChunk(row.content)) ?? [],
       )
     },
-    sections: async ({ instance, pipelineId }, limit, jobId) => {
-      const one = jobId === undefined ? '' : 'AND c.inside = ?4'
-      // Chunks of lines, which may be large, are passed over unread: within a text of JSON the quotes would be escaped.
-      const rows = await ask(
-        `SELECT c.id, c.content FROM runs r JOIN chunks c ON c.run_id = r.id
-         WHERE r.instance = ?1 AND r.pipeline_id = ?2 AND c.inside IS NOT NULL ${one} AND c.content LIKE '%,"sections":[%'
-         ORDER BY c.attempt, c.number LIMIT ?3`,
-        [instance, pipelineId, limit, ...(jobId === undefined ? [] : [jobId])],
-      )
-      return rows.flatMap(
-        row => damaged.orNothing({ chunk: row.id }, 'it is not shown', () => storedChunk(row.content))?.inside ?? [],
-      )
-    },
+    sections: async (key, limit, jobId) => insides(key, '"sections":[', { limit, jobId, order: 'ASC' }),
+    tests: async (key, limit, jobId) => (await insides(key, '"tests":{', { limit, jobId, order: 'DESC' })).toReversed(),
     outboxOf: async key => {
       const rows = await ask(
         `SELECT e.id, e.signal, e.destination, e.state, e.pending_since, e.settled_at, e.tries, e.error, c.attempt, c.number

@@ -21,6 +21,8 @@ export interface Recorded {
 
 /** Earlier reports that one is compared with. A revision that was tested more often is compared with its latest. */
 const mostReports = 20
+/** Results that a question is answered from, the newest: so that it takes some 50 ms, however much is remembered. */
+const lookedAt = 20_000
 /** Rows of one statement. */
 const rowsAtOnce = 100
 /** What a row costs besides its texts. */
@@ -203,12 +205,13 @@ function figuresSql(question: TestQuestion, isOfOne: boolean): string {
     FROM (${rows}) AS found GROUP BY instance, project_id, job, test ORDER BY cost_ms DESC, times DESC, name LIMIT ?2`
   if (question === 'flaky') {
     const rows = `SELECT instance, project_id, project, job, test, suite, name, job_id, pipeline_id, found_at AS at, lost_ms AS ms
-      FROM flaky_tests WHERE found_at >= ?1 ${of}`
+      FROM flaky_tests WHERE found_at >= ?1 ${of} ORDER BY found_at DESC LIMIT ${lookedAt}`
     return grouped(rows, 'sum(ms)')
   }
   const rows = `SELECT r.instance, r.project_id, r.project, r.job, c.test, c.suite, c.name, r.job_id, r.pipeline_id, r.reported_at AS at,
       ${question === 'slow' ? 'c.ms' : 'r.lost_ms AS ms'}
-    FROM test_reports r JOIN test_cases c ON c.report_id = r.id AND c.kind = '${question}' WHERE r.reported_at >= ?1 ${of}`
+    FROM test_reports r JOIN test_cases c ON c.report_id = r.id AND c.kind = '${question}' WHERE r.reported_at >= ?1 ${of}
+    ORDER BY r.reported_at DESC LIMIT ${lookedAt}`
   return grouped(rows, 'sum(ms)')
 }
 

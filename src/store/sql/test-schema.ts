@@ -22,6 +22,7 @@ export function testSchema({ id, bytes, byKey }: Dialect): string {
   );
   CREATE INDEX test_reports_by_code ON test_reports (instance, project_id, job, revision, id);
   CREATE INDEX test_reports_by_project ON test_reports (instance, project_id, reported_at, id, size);
+  CREATE INDEX test_reports_by_path ON test_reports (project, reported_at);
   CREATE INDEX test_reports_by_time ON test_reports (reported_at);
 
   -- Tests of a report that are stored one by one: those that failed, that were flaky within it, its slowest.

@@ -1,0 +1,61 @@
+// Tests that cost time, as the pages and the JSON API show them: flaky ones, those that fail most, the slowest.
+import { spans } from './trend-figures.ts'
+import type { Millis } from '../model/instant.ts'
+import type { PagesSources } from './ports.ts'
+import type { TestFigures, TestQuestion } from '../store/ports/test-memory.ts'
+
+/** Tests are remembered for thirty days. */
+export const testSpanNames = ['24h', '7d', '30d'] as const
+export type TestSpanName = (typeof testSpanNames)[number]
+
+export interface AskedTests {
+  readonly span: TestSpanName
+  /** Full path; undefined: all projects. */
+  readonly project?: string | undefined
+  /** Rows of each list. */
+  readonly limit: number
+}
+
+interface OfTests {
+  readonly span: TestSpanName
+  readonly since: Millis
+  readonly project?: string | undefined
+}
+
+export interface FlakyTests extends OfTests {
+  /** What cost most first; its cost is what the jobs took that failed with it. */
+  readonly flaky: readonly TestFigures[]
+}
+
+export interface CostlyTests extends OfTests {
+  readonly failed: readonly TestFigures[]
+  /** Their cost is what the tests themselves took. */
+  readonly slow: readonly TestFigures[]
+}
+
+type Sources = Pick<PagesSources, 'tests'>
+
+export async function flakyTests(parts: Sources, asked: AskedTests, now: Millis): Promise<FlakyTests> {
+  const { of, figures } = questions(parts, asked, now)
+  return { ...of, flaky: await figures('flaky') }
+}
+
+export async function costlyTests(parts: Sources, asked: AskedTests, now: Millis): Promise<CostlyTests> {
+  const { of, figures } = questions(parts, asked, now)
+  const [failed, slow] = await Promise.all([figures('failed'), figures('slow')])
+  return { ...of, failed, slow }
+}
+
+function questions({ tests }: Sources, { span, project, limit }: AskedTests, now: Millis) {
+  const of: OfTests = { span, project, since: now - spans[span].length }
+  const figures = async (question: TestQuestion): Promise<readonly TestFigures[]> =>
+    tests.figures(question, { project, since: of.since, limit })
+  return { of, figures }
+}
+
+/** What stands in an address; anything else asks for thirty days of all projects. */
+export function askedTests(query: URLSearchParams, limit: number): AskedTests {
+  const project = query.get('project')?.trim() ?? ''
+  const span = testSpanNames.find(name => name === query.get('span')) ?? '30d'
+  return { span, project: project === '' ? undefined : project, limit }
+}

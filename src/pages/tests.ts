@@ -1,0 +1,169 @@
+// Which tests cost time: the page of flaky ones, and the page of those that fail most and of the slowest.
+import { card, empty, table, type Page, type Reader } from './frame.ts'
+import { costlyTests, flakyTests, askedTests, testSpanNames, type AskedTests } from './test-figures.ts'
+import { counted, duration, number, since } from './format.ts'
+import { html, type Content, type Html } from './html.ts'
+import { jobAddress } from './run-rows.ts'
+import { spans } from './trend-figures.ts'
+import type { PagesSettings, PagesSources } from './ports.ts'
+import type { TestFigures } from '../store/ports/test-memory.ts'
+
+/** Tests in a list. */
+const most = 50
+/** In the list of projects to choose from. */
+const mostProjects = 500
+
+type Sources = Pick<PagesSources, 'tests' | 'views'>
+type Settings = Pick<PagesSettings, 'readsTests'>
+
+export async function flakyTestsPage(parts: Sources, settings: Settings, reader: Reader): Promise<Page> {
+  const asked = askedTests(reader.query, most)
+  const { flaky } = await flakyTests(parts, asked, reader.now)
+  const lost = flaky.reduce((sum, { costMs }) => sum + costMs, 0)
+  return {
+    title: 'Flaky tests',
+    content: html`${await heading('Flaky tests', '/tests', asked, parts, reader)}
+      ${
+        flaky.length > 0 &&
+        html`<p class="summary">
+          <strong>${counted(flaky.length, 'flaky test')}</strong>${flaky.length >= most && ', or more'}; the jobs that
+          failed with them took <strong>${duration(lost)}</strong>
+        </p>`
+      }
+      ${card(
+        'What cost most first',
+        flaky.length === 0
+          ? empty(noneOf('No test failed and passed on the same code', settings, asked))
+          : testsTable('Flaky tests', ['Test', 'Revisions', 'Time lost', 'Last', 'In'], flaky, reader, asked, test => [
+              figure(number(test.times)),
+              figure(duration(test.costMs)),
+            ]),
+      )}
+      <p class="dim">
+        A test is flaky when it failed and passed at the same revision, or was repeated within one report until it
+        passed. The time lost is what the jobs took that failed with it.
+      </p>`,
+  }
+}
+
+export async function costlyTestsPage(parts: Sources, settings: Settings, reader: Reader): Promise<Page> {
+  const asked = askedTests(reader.query, most)
+  const { failed, slow } = await costlyTests(parts, asked, reader.now)
+  const title = 'Failing and slow tests'
+  return {
+    title,
+    content: html`${await heading(title, '/tests/costly', asked, parts, reader)}
+      ${card(
+        'Most failing',
+        failed.length === 0
+          ? empty(noneOf('No test failed', settings, asked))
+          : testsTable(
+              'Most failing tests',
+              ['Test', 'Failures', 'Time lost', 'Last', 'In'],
+              failed,
+              reader,
+              asked,
+              test => [figure(number(test.times)), figure(duration(test.costMs))],
+            ),
+      )}
+      ${card(
+        'Slowest',
+        slow.length === 0
+          ? empty(noneOf('No test took any time', settings, asked))
+          : testsTable('Slowest tests', ['Test', 'Runs', 'Time', 'Each', 'Last', 'In'], slow, reader, asked, test => [
+              figure(number(test.times)),
+              figure(duration(test.costMs)),
+              figure(duration(test.costMs / test.times)),
+            ]),
+      )}
+      <p class="dim">
+        The time lost to a failing test is what the jobs took that failed with it. Slow tests are counted where they are
+        among the ten slowest of their report.
+      </p>`,
+  }
+}
+
+/** `says`: what there is none of. */
+function noneOf(says: string, { readsTests = false }: Settings, { span, project }: AskedTests): Content {
+  if (!readsTests) {
+    return html`Reports of tests are not read. Set <code>PIPESPAN_TESTS=true</code>, with a
+      <code>PIPESPAN_PLATFORM_TOKEN</code>, to see which tests fail, take long or are flaky from then on.`
+  }
+  return `${says} in the last ${spans[span].name}${project === undefined ? '' : ` in ${project}`}, as far as reports say.`
+}
+
+async function heading(
+  title: string,
+  here: string,
+  asked: AskedTests,
+  { views }: Sources,
+  { base }: Reader,
+): Promise<Html> {
+  const { span, project } = asked
+  const projects = await views.projects(mostProjects)
+  const others = [
+    ['/tests', 'Flaky'],
+    ['/tests/costly', 'Failing and slow'],
+  ] as const
+  return html`<div class="page-head">
+      <h1>${title}</h1>
+      <nav class="choice" aria-label="Which tests">
+        ${others.map(
+          ([to, name]) =>
+            html`<a href="${base}${to}${queryOf(asked)}" ${to === here && html` aria-current="page"`}>${name}</a>`,
+        )}
+      </nav>
+      <nav class="choice" aria-label="How long back">
+        ${testSpanNames.map(
+          one =>
+            html`<a
+              href="${base}${here}${queryOf({ ...asked, span: one })}"
+              ${one === span && html` aria-current="true"`}
+              >${spans[one].name}</a
+            >`,
+        )}
+      </nav>
+    </div>
+    <form class="filters of-one card" method="get" action="${base}${here}" role="search" aria-label="Choose a project">
+      <input type="hidden" name="span" value="${span}" />
+      <label class="wide">Project<input name="project" value="${project}" list="projects" autocomplete="off" /></label>
+      <datalist id="projects">${projects.map(path => html`<option value="${path}"></option>`)}</datalist>
+      <span class="buttons"
+        ><button>Show</button><a class="button plain" href="${base}${here}${queryOf({ span })}">All projects</a></span
+      >
+    </form>`
+}
+
+function queryOf({ span, project }: Pick<AskedTests, 'span' | 'project'>): string {
+  const query = new URLSearchParams({ span })
+  if (project !== undefined) query.set('project', project)
+  return `?${query.toString()}`
+}
+
+function figure(text: string): Content {
+  return html`<span class="figure">${text}</span>`
+}
+
+function testsTable(
+  label: string,
+  head: readonly string[],
+  tests: readonly TestFigures[],
+  { base, now }: Reader,
+  { span, project: chosen }: AskedTests,
+  figures: (test: TestFigures) => readonly Content[],
+): Html {
+  const rows = tests.map(test => {
+    const { suite, name, project, job, lastAt, jobId } = test
+    return [
+      html`<span class="name test-name"
+        >${name}${suite !== '' && html`<br /><span class="dim">${suite}</span>`}<br /><span class="dim"
+          >${chosen === undefined && html`<a href="${queryOf({ span, project })}">${project}</a>, `}job ${job}</span
+        ></span
+      >`,
+      ...figures(test),
+      since(lastAt, now),
+      html`<a href="${jobAddress(base, test, jobId)}">#${jobId}</a>`,
+    ]
+  })
+  return table(label, head, rows)
+}

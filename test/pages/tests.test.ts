@@ -1,0 +1,131 @@
+// Tests on the pages and in the API: the failed ones of a job, the flaky, failing and slow ones of projects.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openHouse, type House } from './house.ts'
+import { reportOf } from '../../src/pages/job-tests.ts'
+import { withTests } from './read-insides.ts'
+import type { JobInside } from '../../src/model/inside.ts'
+
+let house: House
+let job: string
+let project: string
+beforeAll(async () => {
+  house = await openHouse({
+    PIPESPAN_TESTS: 'true',
+    PIPESPAN_PLATFORM_URL: 'http://127.0.0.1:9',
+    PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
+    PIPESPAN_PAGES_HIDE: 'acme/vault/**',
+  })
+  await house.live(['family', 'retried'])
+  job = await withTests(house.daemon.store)
+  const { tests } = house.daemon.store
+  const [known] = await tests.figures('failed', { since: 0, limit: 1 })
+  project = known?.project ?? ''
+  for (const jobId of [9_000, 9_001]) {
+    await tests.record({
+      ...{ instance: 'https://git.example.com', projectId: 301, project: 'acme/vault/keys', job: 'unit', jobId },
+      ...{ pipelineId: 5, revision: 'def', flaky: new Map(), lostMs: 900_000 },
+      ...(jobId === 9_000
+        ? { failed: new Map([[7, { suite: '', name: 'opens the vault' }]]), passed: new Set<number>() }
+        : { failed: new Map(), passed: new Set([7]) }),
+      slowest: [{ hash: 7, suite: '', name: 'opens the vault', seconds: 900 }],
+    })
+  }
+})
+afterAll(async () => house.close())
+
+const read = async (path: string): Promise<string> => (await fetch(house.url + path)).text()
+const ask = async (path: string): Promise<unknown> => (await fetch(`${house.url}/api${path}`)).json()
+
+describe('the tests of a job', () => {
+  it('that failed are on its page, with their messages and stack traces', async () => {
+    const page = await read(job)
+    expect(page).toMatch(/<strong>12 tests<\/strong> in\s+42 s: 1 failed, 1 ended in an error, 1 skipped/)
+    expect(page).toContain('adds &lt;b&gt;up&lt;/b&gt;')
+    expect(page).toContain('shop.CartTest · cart.ts:12 · 20 ms · AssertionError')
+    expect(page).toContain('<pre>expected 3 to be &lt;4&gt;</pre>')
+    expect(page).toContain('<pre>Error: no\n  at cart.ts:12\n  at all</pre>')
+    expect(page).toContain('The report does not say why.')
+    expect(page).toContain('4 more failures left out.')
+    expect(page).toContain('The report was not read whole: The report ends early.')
+    expect(page).toContain('failed and passed at the same revision')
+  })
+
+  it('are in the API', async () => {
+    expect(await ask(job)).toMatchObject({
+      tests: {
+        totals: { total: 12 },
+        failures: [
+          { name: 'adds <b>up</b>', line: 12 },
+          { name: 'setup', result: 'error' },
+        ],
+        flaky: [{ within: 'revision' }],
+        left: 4,
+      },
+    })
+  })
+
+  it('are those of the last report that was read', () => {
+    const owner = { id: 1, kind: 'job', start: 0, end: 1 } as const
+    const totals = { total: 1, passed: 1, failed: 0, errored: 0, skipped: 0, flaky: 0, seconds: 1 }
+    const summary = (total: number) => ({
+      ...{ totals: { ...totals, total }, dropped: { cases: 0, suites: 0, failures: 0 }, suiteSeconds: [] },
+    })
+    const failure = (name: string) => ({ suite: '', name, result: 'fail' }) as const
+    const insides: JobInside[] = [
+      { job: owner, tests: { failures: [failure('of a part whose beginning is not read')] } },
+      { job: owner, tests: { summary: summary(1), failures: [failure('old')] } },
+      { job: owner, tests: { summary: summary(2), failures: [failure('a')] } },
+      { job: owner, tests: { failures: [failure('b')] } },
+    ]
+    expect(reportOf(insides)).toMatchObject({ totals: { total: 2 }, failures: [{ name: 'a' }, { name: 'b' }] })
+    expect(reportOf(insides.slice(0, 1))).toBeUndefined()
+  })
+})
+
+describe('tests that cost time', () => {
+  it('are on a page of flaky ones, with what they cost and the job that showed it', async () => {
+    const page = await read('/tests')
+    expect(page).toMatch(/<strong>1 flaky test<\/strong>; the jobs that\s+failed with them took <strong>1 m 30 s/)
+    expect(page).toContain('adds &lt;b&gt;up&lt;/b&gt;')
+    expect(page).toContain(project)
+    expect(page).toContain(`href="${job.replace(/\d+$/, id => String(Number(id) + 1))}"`)
+    expect(page).toMatch(/<a href="\/tests" +aria-current="page"/)
+  })
+
+  it('are on a page of failing and slow ones', async () => {
+    const page = await read('/tests/costly?span=7d')
+    expect(page).toContain('walks all the way')
+    expect(page).toMatch(/9\.0 s[^]*4\.5 s/)
+  })
+
+  it('are those of one project where one is asked for', async () => {
+    expect(await read(`/tests?${new URLSearchParams({ project }).toString()}`)).toContain('1 flaky test')
+    expect(await read('/tests?project=acme/none')).toContain('in acme/none, as far as reports say')
+    expect(await ask(`/tests?${new URLSearchParams({ project, span: '24h' }).toString()}`)).toMatchObject({
+      ...{ span: '24h', project, flaky: [{ times: 1, costMs: 90_000, suite: 'shop.CartTest' }] },
+    })
+    expect(await ask('/tests/costly?limit=1')).toMatchObject({
+      failed: [{ times: 1, costMs: 90_000 }],
+      slow: [{ times: 2, costMs: 9_000, name: 'walks all the way' }],
+    })
+  })
+
+  it.each(['/tests', '/tests/costly', '/tests?project=acme/vault/keys', '/tests/costly?project=acme/vault/keys'])(
+    'are nobody’s of a hidden project: %s',
+    async path => {
+      expect(await read(path)).not.toContain('opens the vault')
+      expect(JSON.stringify(await ask(path))).not.toContain('opens the vault')
+    },
+  )
+
+  it('say how they come to be known where no report is read', async () => {
+    const plain = await openHouse()
+    try {
+      for (const path of ['/tests', '/tests/costly']) {
+        expect(await (await fetch(plain.url + path)).text()).toContain('PIPESPAN_TESTS=true')
+      }
+    } finally {
+      await plain.close()
+    }
+  })
+})
