@@ -3,8 +3,7 @@
 // so an end is found whose webhook was lost. Deadlines are extended while the API budget is used up; while the platform does not answer,
 // they run.
 import { fetchRun } from './fetch-run.ts'
-import { backoff } from '../lib/backoff.ts'
-import { createLoop, type Loop } from '../lib/loop.ts'
+import { createLeasedWork, createRests, type LeasedWork } from './leased-work.ts'
 import { createParents } from './parents.ts'
 import { createSilence } from '../processing/silence.ts'
 import { giveUp, tryLater, applyAnswer } from './apply-answers.ts'
@@ -63,10 +62,8 @@ export interface EnricherCounters {
   failed: number
 }
 
-export interface Enricher extends Loop {
+export interface Enricher extends LeasedWork {
   readonly counters: Readonly<EnricherCounters>
-  /** Asks about all that is due now. */
-  drain(): Promise<void>
 }
 
 /** Runs asked about at the same time, by priority. */
@@ -78,18 +75,15 @@ const requestPriorities: Readonly<Record<EnrichmentPriority, Priority>> = {
   silent: 'poll',
   backfill: 'backfill',
 }
-/** Longer than a request may take; renewed while it does. */
-const leaseMs = 90_000
-const renewMs = 30_000
 /** No export waits longer for the API budget, counted from when the pipeline's end was observed, ms. */
 const longestWait = 15 * 60_000
-const turnMs = 1_000
+/** Deadlines are moved on at once for as much time as has passed, ms. */
+const extendEvery = { least: 500, most: 5_000 }
 const sameUrl = 'Set PIPESPAN_PLATFORM_URL to the address that the platform gives itself.'
 
-interface InHand {
-  readonly key: EnrichmentItem['key']
+interface Asked {
+  readonly item: EnrichmentItem
   readonly priority: EnrichmentPriority
-  readonly done: Promise<void>
 }
 
 export function createEnricher(options: EnricherOptions): Enricher {
@@ -98,14 +92,10 @@ export function createEnricher(options: EnricherOptions): Enricher {
   const parents = createParents({ client, runs, queue, rules, selection, storeNow })
   const silence = createSilence({ ...rules, trends: options.trends, now: () => clock.now() })
   const warn = sparseWarnings(log, () => elapsed(clock))
-  const inFlight = new Map<string, InHand>()
-  const closing = new AbortController()
-  let failures = 0
-  let restUntil = 0
+  const rests = createRests(clock)
   let lastTurn = elapsed(clock)
-  let renewedAt = elapsed(clock)
 
-  async function enrich(asked: EnrichmentItem, priority: EnrichmentPriority): Promise<void> {
+  async function enrich({ item: asked, priority }: Asked, signal: AbortSignal): Promise<void> {
     const { key, detail, takenAt } = asked
     const known = await runs.get(key)
     if (known === undefined) return
@@ -120,7 +110,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
       return
     }
     const subject = `project ${known.run.project.facts.path ?? known.run.project.facts.id}`
-    const call = { priority: requestPriorities[priority], signal: closing.signal }
+    const call = { priority: requestPriorities[priority], signal }
     try {
       const answer = await fetchRun(known.run, detail, call, options)
       const run = answer === undefined ? known.run : mergeRun(known.run, observedRun(answer))
@@ -137,7 +127,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
         counters.completed += 1
         if (priority === 'fresh') options.onEnded(run.project.facts.id)
       }
-      failures = 0
+      rests.answered()
       errors.answered(subject)
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error
@@ -158,45 +148,20 @@ export function createEnricher(options: EnricherOptions): Enricher {
       return
     }
     counters.failed += 1
-    if (errors.failed(subject, error) === 'stop') {
-      failures += 1
-      restUntil = elapsed(clock) + backoff(failures, { first: 1_000, max: 60_000 })
-    }
+    if (errors.failed(subject, error) === 'stop') rests.begin()
     await runs.transact([error.passing ? tryLater(asked, priority) : giveUp(asked, priority, 'refused')])
   }
 
-  async function beginAll(): Promise<number> {
-    let begun = 0
-    for (const priority of enrichmentPriorities) begun += await begin(priority)
-    return begun
-  }
-
-  async function begin(priority: EnrichmentPriority): Promise<number> {
-    const free = places[priority] - [...inFlight.values()].filter(one => one.priority === priority).length
-    if (free <= 0) return 0
-    const taken = await queue.take(priority, free, leaseMs)
-    for (const asked of taken) {
-      const name = `${asked.key.instance}\n${asked.key.pipelineId}`
-      if (inFlight.has(name)) continue
-      const done = enrich(asked, priority)
-        .catch((error: unknown) => {
-          // Whatever it was, the run is leased again once this lease has run out.
-          if (!closing.signal.aborted) log.error({ err: error, ...asked.key }, 'a run could not be completed')
-        })
-        .then(() => {
-          inFlight.delete(name)
-          options.onChange()
-          loop.wake()
-        })
-      inFlight.set(name, { key: asked.key, priority: priority, done })
-    }
-    return taken.length
+  async function take(priority: EnrichmentPriority, inFlight: readonly Asked[], leaseMs: number): Promise<Asked[]> {
+    const free = places[priority] - inFlight.filter(one => one.priority === priority).length
+    if (free <= 0) return []
+    return (await queue.take(priority, free, leaseMs)).map(item => ({ item, priority }))
   }
 
   /** Extends deadlines by as long as the API budget was used up. */
   async function extendDeadlines(now: number): Promise<void> {
-    const passed = Math.min(5_000, now - lastTurn)
-    if (passed < turnMs / 2) return
+    const passed = Math.min(extendEvery.most, now - lastTurn)
+    if (passed < extendEvery.least) return
     lastTurn = now
     const { due } = await queue.count('fresh')
     if (due === 0) return
@@ -204,47 +169,24 @@ export function createEnricher(options: EnricherOptions): Enricher {
     if (available < 1 || pausedFor > 0) await queue.postpone(passed, longestWait)
   }
 
-  async function renew(now: number): Promise<void> {
-    if (now - renewedAt < renewMs) return
-    renewedAt = now
-    await queue.extend(
-      [...inFlight.values()].map(({ key }) => key),
-      leaseMs,
-    )
-  }
-
-  const loop = createLoop({
+  const work = createLeasedWork<Asked>({
     name: 'enricher',
+    takes: enrichmentPriorities.map(priority => async (inFlight, leaseMs) => take(priority, inFlight, leaseMs)),
+    nameOf: ({ item: { key } }) => `${key.instance}\n${key.pipelineId}`,
+    work: enrich,
+    onError: ({ item: { key } }, error) => log.error({ err: error, ...key }, 'a run could not be completed'),
+    onDone: options.onChange,
+    extend: async (asked, leaseMs) =>
+      queue.extend(
+        asked.map(({ item }) => item.key),
+        leaseMs,
+      ),
+    beforeTurn: extendDeadlines,
+    rests,
     clock,
     log,
-    turn: async () => {
-      const now = elapsed(clock)
-      await extendDeadlines(now)
-      await renew(now)
-      if (restUntil > now) return Math.min(turnMs, restUntil - now)
-      return (await beginAll()) > 0 ? 0 : turnMs
-    },
   })
-  return {
-    ...loop,
-    counters,
-    drain: async () => {
-      while ((await beginAll()) > 0 || inFlight.size > 0) {
-        // All may be done by now, and a race of no promises never ends.
-        if (inFlight.size > 0) await Promise.race([...inFlight.values()].map(({ done }) => done))
-      }
-    },
-    stop: async () => {
-      await loop.stop()
-      closing.abort(new Error('the daemon stops'))
-      const left = [...inFlight.values()]
-      await Promise.all(left.map(({ done }) => done))
-      await queue.extend(
-        left.map(({ key }) => key),
-        0,
-      )
-    },
-  }
+  return { ...work, counters }
 }
 
 /** The snapshot of its first attempt is about to be taken: by then its trace must be known. */

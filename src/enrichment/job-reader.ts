@@ -3,7 +3,7 @@
 import { applyReading, type InsideOutlets, type JobReading } from './job-reading.ts'
 import { backoff } from '../lib/backoff.ts'
 import { createCapabilities, type Asked } from './capability.ts'
-import { createLoop, type Loop } from '../lib/loop.ts'
+import { createLeasedWork, createRests, type LeasedWork } from './leased-work.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
@@ -48,18 +48,12 @@ export interface JobReaderCounters {
   expired: number
 }
 
-export interface JobReader extends Loop {
+export interface JobReader extends LeasedWork {
   readonly counters: Readonly<JobReaderCounters>
-  /** Reads all that is due now. */
-  drain(): Promise<void>
 }
 
 /** Read at the same time. */
 const places = 4
-/** Longer than a silence of the platform; renewed while a log is read. */
-const leaseMs = 90_000
-const renewMs = 30_000
-const turnMs = 1_000
 /** Tries of one thing that fail; with growing pauses some five hours. */
 const mostTries = 8
 const pauses = { first: 60_000, max: 3_600_000 }
@@ -74,13 +68,9 @@ export function createJobReader(options: JobReaderOptions): JobReader {
   }
   const capabilities = createCapabilities(options.refusedEndpoints, options.instance)
   const warn = sparseWarnings(log, () => elapsed(clock))
-  const inFlight = new Map<string, { readonly read: JobRead; readonly done: Promise<void> }>()
-  const closing = new AbortController()
-  let failures = 0
-  let restUntil = 0
-  let renewedAt = elapsed(clock)
+  const rests = createRests(clock)
 
-  async function readOne(read: JobRead): Promise<void> {
+  async function readOne(read: JobRead, signal: AbortSignal): Promise<void> {
     const { chunk, jobId, what } = read
     const job = chunk.jobs.find(({ id }) => id === jobId)
     if (job === undefined || chunk.key.instance !== options.instance) return queue.drop(read)
@@ -98,16 +88,16 @@ export function createJobReader(options: JobReaderOptions): JobReader {
         await queue.drop(read)
         return
       }
-      await keep(read, job, asked)
-      failures = 0
+      await readInside(read, job, asked, signal)
+      rests.answered()
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error
       await fail(error, subject, read, asked)
     }
   }
 
-  async function keep(read: JobRead, job: JobSnapshot, asked: Asked): Promise<void> {
-    const reading = await readings[read.what](read, job, { priority: 'inside', signal: closing.signal })
+  async function readInside(read: JobRead, job: JobSnapshot, asked: Asked, signal: AbortSignal): Promise<void> {
+    const reading = await readings[read.what](read, job, { priority: 'inside', signal })
     switch (reading.as) {
       case 'needless':
         counters.needless += 1
@@ -136,10 +126,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     counters.failed += 1
     // An unknown token is not the job's fault: it waits for a better one.
     const isOfToken = error.kind === 'unauthorized'
-    if (errors.failed(subject, error) === 'stop' || isOfToken) {
-      failures += 1
-      restUntil = elapsed(clock) + backoff(failures, { first: 1_000, max: 60_000 })
-    }
+    if (errors.failed(subject, error) === 'stop' || isOfToken) rests.begin()
     if (!isOfToken && (read.tries + 1 >= mostTries || !error.passing)) {
       counters.expired += 1
       return queue.drop(read)
@@ -147,66 +134,18 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     return queue.defer(read, backoff(read.tries + 1, pauses), !isOfToken)
   }
 
-  async function begin(): Promise<number> {
-    const free = places - inFlight.size
-    if (free <= 0) return 0
-    const taken = await queue.take(free, leaseMs)
-    for (const read of taken) {
-      const name = `${read.chunkId} ${read.jobId} ${read.what}`
-      if (inFlight.has(name)) continue
-      const done = readOne(read)
-        .catch((error: unknown) => {
-          // Whatever it was, the job is leased again once this lease has run out.
-          if (!closing.signal.aborted)
-            log.error({ err: error, job: read.jobId }, 'the inside of a job could not be read')
-        })
-        .then(() => {
-          inFlight.delete(name)
-          loop.wake()
-        })
-      inFlight.set(name, { read, done })
-    }
-    return taken.length
-  }
-
-  async function renew(now: number): Promise<void> {
-    if (now - renewedAt < renewMs) return
-    renewedAt = now
-    await queue.extend(
-      [...inFlight.values()].map(({ read }) => read),
-      leaseMs,
-    )
-  }
-
-  const loop = createLoop({
+  const work = createLeasedWork<JobRead>({
     name: 'job reader',
+    takes: [
+      async (inFlight, leaseMs) => (inFlight.length < places ? queue.take(places - inFlight.length, leaseMs) : []),
+    ],
+    nameOf: ({ chunkId, jobId, what }) => `${chunkId} ${jobId} ${what}`,
+    work: readOne,
+    onError: ({ jobId }, error) => log.error({ err: error, job: jobId }, 'the inside of a job could not be read'),
+    extend: async (reads, leaseMs) => queue.extend(reads, leaseMs),
+    rests,
     clock,
     log,
-    turn: async () => {
-      const now = elapsed(clock)
-      await renew(now)
-      if (restUntil > now) return Math.min(turnMs, restUntil - now)
-      return (await begin()) > 0 ? 0 : turnMs
-    },
   })
-  return {
-    ...loop,
-    counters,
-    drain: async () => {
-      while ((await begin()) > 0 || inFlight.size > 0) {
-        // All may be done by now, and a race of no promises never ends.
-        if (inFlight.size > 0) await Promise.race([...inFlight.values()].map(({ done }) => done))
-      }
-    },
-    stop: async () => {
-      await loop.stop()
-      closing.abort(new Error('the daemon stops'))
-      const left = [...inFlight.values()]
-      await Promise.all(left.map(({ done }) => done))
-      await queue.extend(
-        left.map(({ read }) => read),
-        0,
-      )
-    },
-  }
+  return { ...work, counters }
 }

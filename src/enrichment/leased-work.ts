@@ -1,0 +1,134 @@
+// Works off a queue whose entries are leased: as many at a time as there are places, their leases renewed while they take, and given back
+// when the daemon stops. Knows nothing of what is asked of the platform; while that does not answer, nothing is begun.
+import { backoff } from '../lib/backoff.ts'
+import { createLoop, type Loop } from '../lib/loop.ts'
+import { elapsed, type Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/log.ts'
+
+export interface LeasedWorkOptions<Item> {
+  /** Of the loop, in the log. */
+  readonly name: string
+  /** Each leases what is due, as far as what is in flight leaves places. What one has leased is begun before the next one is called. */
+  readonly takes: readonly ((inFlight: readonly Item[], leaseMs: number) => Promise<readonly Item[]>)[]
+  /** What is in flight under the same name is not begun again. */
+  readonly nameOf: (item: Item) => string
+  /** Takes the item out of the queue or puts it back. Aborted when the daemon stops. */
+  readonly work: (item: Item, signal: AbortSignal) => Promise<void>
+  /** Called with what `work` threw: the item is leased again once its lease has run out. */
+  readonly onError: (item: Item, error: unknown) => void
+  /** Called after each item, whatever came of it. */
+  readonly onDone?: () => void
+  readonly extend: (items: readonly Item[], leaseMs: number) => Promise<void>
+  readonly beforeTurn?: (now: number) => Promise<void>
+  readonly rests: Rests
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface LeasedWork extends Loop {
+  /** Works off all that is due now. */
+  drain(): Promise<void>
+}
+
+/** Pauses while the platform does not answer, longer from one to the next. */
+export interface Rests {
+  /** It answered: the next pause is a short one again. */
+  answered(): void
+  /** It did not: the pause begins. */
+  begin(): void
+  /** How long the pause lasts, ms; 0: there is none. */
+  left(): number
+}
+
+/** Longer than a request may take, and than a silence within an answer; renewed while it lasts. */
+const leaseMs = 90_000
+const renewMs = 30_000
+const turnMs = 1_000
+
+export function createRests(clock: Clock): Rests {
+  let failures = 0
+  let until = 0
+  return {
+    answered: () => {
+      failures = 0
+    },
+    begin: () => {
+      failures += 1
+      until = elapsed(clock) + backoff(failures, { first: 1_000, max: 60_000 })
+    },
+    left: () => Math.max(0, until - elapsed(clock)),
+  }
+}
+
+export function createLeasedWork<Item>(options: LeasedWorkOptions<Item>): LeasedWork {
+  const { name, takes, nameOf, work, extend, rests, clock, log } = options
+  const inFlight = new Map<string, { readonly item: Item; readonly done: Promise<void> }>()
+  const closing = new AbortController()
+  let renewedAt = elapsed(clock)
+
+  const items = (): Item[] => [...inFlight.values()].map(({ item }) => item)
+
+  function begin(item: Item): void {
+    const itemName = nameOf(item)
+    if (inFlight.has(itemName)) return
+    const done = work(item, closing.signal)
+      .catch((error: unknown) => {
+        if (!closing.signal.aborted) options.onError(item, error)
+      })
+      .then(() => {
+        inFlight.delete(itemName)
+        options.onDone?.()
+        loop.wake()
+      })
+    inFlight.set(itemName, { item, done })
+  }
+
+  async function beginDue(): Promise<number> {
+    let begun = 0
+    for (const take of takes) {
+      const taken = await take(items(), leaseMs)
+      for (const item of taken) begin(item)
+      begun += taken.length
+    }
+    return begun
+  }
+
+  async function renew(now: number): Promise<void> {
+    if (now - renewedAt < renewMs) return
+    renewedAt = now
+    await extend(items(), leaseMs)
+  }
+
+  const loop = createLoop({
+    name,
+    clock,
+    log,
+    turn: async () => {
+      const now = elapsed(clock)
+      await options.beforeTurn?.(now)
+      await renew(now)
+      const rest = rests.left()
+      if (rest > 0) return Math.min(turnMs, rest)
+      return (await beginDue()) > 0 ? 0 : turnMs
+    },
+  })
+  return {
+    ...loop,
+    drain: async () => {
+      while ((await beginDue()) > 0 || inFlight.size > 0) {
+        // All may be done by now, and a race of no promises never ends.
+        if (inFlight.size > 0) await Promise.race([...inFlight.values()].map(({ done }) => done))
+      }
+    },
+    stop: async () => {
+      await loop.stop()
+      closing.abort(new Error('the daemon stops'))
+      const left = [...inFlight.values()]
+      await Promise.all(left.map(({ done }) => done))
+      await extend(
+        left.map(({ item }) => item),
+        0,
+      )
+    },
+  }
+}
