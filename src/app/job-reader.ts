@@ -1,5 +1,5 @@
 // Starts what reads about the inside of jobs, where the configuration asks for any of it.
-import { createBlackening } from '../platform/job-log/blackening.ts'
+import { createTextRedaction } from '../platform/text-redaction.ts'
 import { createCapabilities } from '../enrichment/capability.ts'
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { createJobReader, type JobReader } from '../enrichment/job-reader.ts'
@@ -29,16 +29,16 @@ export function startJobReader(
   const { refusedEndpoints } = repositories
   const rules = jobReadRulesOf(config)
   const reads = jobReadsBy(rules)
-  const blacken = createBlackening(config.redact ?? [])
+  const redactText = createTextRedaction(config.redact ?? [])
   const capabilities = createCapabilities(refusedEndpoints, client.instance)
   const jobLogs = createLogReading({
     ...{ client, ...rules },
     isSlow: createSlowness(views.trends, () => clock.now()),
-    blacken,
+    redactText,
     ...{ readMax: config.job.logsReadMax, linesMax: config.job.logsMaxBytes },
   })
   const jobTests = createTestReading({
-    ...{ client, capabilities, memory: tests, spans: config.testsSpans, blacken },
+    ...{ client, capabilities, memory: tests, spans: config.testsSpans, redactText },
     longestText: config.attributes.valueLengthLimit,
     onForgotten: async reports => store.counters.add('pruned.test_reports_early', reports),
   })

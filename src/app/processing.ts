@@ -1,5 +1,5 @@
 // Starts what processes accepted deliveries: intake, which merges them into runs, and the settle loop, which takes snapshots of runs.
-import { createBlackening } from '../platform/job-log/blackening.ts'
+import { createTextRedaction } from '../platform/text-redaction.ts'
 import { createIntake, type Intake } from '../processing/intake.ts'
 import { createPriceTable } from '../processing/price-table.ts'
 import { jobReadsBy, type JobReadRules } from '../processing/job-reads.ts'
@@ -90,7 +90,7 @@ export function startIntake(
     platformUrl: config.platform.url === undefined ? undefined : normalizeInstance(config.platform.url),
     traceparent: config.traceparent,
     events: selectEvents(config.events),
-    blacken: createBlackening(config.redact ?? []),
+    redactText: createTextRedaction(config.redact ?? []),
   }
   const intake = createIntake({
     ...{ inbox, runs, runsPerTransaction, rules, snapshotter, selection, version, clock, log },

@@ -28,7 +28,7 @@ export function completionScript(program: Command, shell: Shell): string {
   return { bash, zsh, fish }[shell](name, places)
 }
 
-/** `general`: options of the commands around it, which are understood here too. */
+/** `general`: options of the commands around it, which are accepted here too. */
 function placesOf(command: Command, path: string, general: readonly Option[]): Place[] {
   const help = command.createHelp()
   const own = help.visibleCommands(command).filter(one => one.name() !== 'help')

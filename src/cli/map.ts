@@ -7,7 +7,7 @@ import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { snapshotAttempt } from '../model/snapshot.ts'
 import { observedRun, type Run } from '../model/run.ts'
 import { eventChunk, type EventChunk } from '../model/event.ts'
-import { createBlackening } from '../platform/job-log/blackening.ts'
+import { createTextRedaction } from '../platform/text-redaction.ts'
 import { everyEvent } from '../platform/webhook/event-selection.ts'
 import { isTerminal } from '../model/status.ts'
 import { plainAttributes } from '../telemetry/otlp/attribute.ts'
@@ -60,7 +60,7 @@ export async function mapFile(
       traceparent,
       platformUrl: platform.url,
       events: everyEvent,
-      blacken: createBlackening(config.redact ?? []),
+      redactText: createTextRedaction(config.redact ?? []),
     },
   )
   if (parsed.outcome === 'unparseable') {

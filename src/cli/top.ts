@@ -56,24 +56,24 @@ async function follow(terminal: Terminal, from: string, every: number, ask: () =
   const { stdout } = terminal
   const color = terminal.env.NO_COLOR === undefined
   let state = await ask()
-  let trouble: string | undefined
+  let failure: string | undefined
   const ending = new AbortController()
   const ended = once(process, 'SIGINT', { signal: ending.signal }).then(() => ending.abort())
   // The other screen, so that what stood there before comes back.
   stdout.write('\x1b[?1049h\x1b[?25l')
   try {
     while (!ending.signal.aborted) {
-      const size = { width: stdout.columns ?? 80, height: (stdout.rows ?? 24) - (trouble === undefined ? 1 : 2) }
+      const size = { width: stdout.columns ?? 80, height: (stdout.rows ?? 24) - (failure === undefined ? 1 : 2) }
       const picture = liveView(state, { from, now: Date.now(), ...size, color })
-      const lines = trouble === undefined ? picture : `${trouble}\n${picture}`
+      const lines = failure === undefined ? picture : `${failure}\n${picture}`
       stdout.write(`\x1b[H${lines.replaceAll('\n', '\x1b[K\n')}\x1b[J`)
       await Promise.race([sleep(every, undefined, { signal: ending.signal }).catch(() => undefined), ended])
       try {
         state = await ask()
-        trouble = undefined
+        failure = undefined
       } catch (error) {
         if (!(error instanceof Unanswered)) throw error
-        trouble = error.message
+        failure = error.message
       }
     }
   } finally {

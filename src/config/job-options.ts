@@ -1,4 +1,4 @@
-// The options of what is read about the inside of jobs: of which, how much, and what is blacked out.
+// The options of what is read about the inside of jobs: of which, how much, and what is redacted.
 import { boolean, byteSize, oneOf } from './plain-kinds.ts'
 import { noneOr, patterns, regularExpressions } from './list-kinds.ts'
 import { setting } from './option.ts'
@@ -53,6 +53,6 @@ export const reportOptions = {
 
 export const redact = setting(regularExpressions, {
   variable: 'PIPESPAN_REDACT',
-  says: 'Regular expressions of what is blacked out in everything read about the inside of jobs and in the texts of events, besides the shapes of secrets that are known. A comma within brackets or after a backslash is part of one.',
+  says: 'Regular expressions of what is redacted in everything read about the inside of jobs and in the texts of events, besides the shapes of secrets that are known. A comma within brackets or after a backslash is part of one.',
   example: 'ACME-[0-9a-f]{32}',
 })

@@ -1,7 +1,7 @@
-// The lines of a job's log that are kept, as they are exported: with a time each, blacked out, and divided so that each chunk fits one
+// The lines of a job's log that are kept, as they are exported: with a time each, redacted, and divided so that each chunk fits one
 // request.
 import { inBytes } from '../lib/in-bytes.ts'
-import type { Blacken } from '../platform/job-log/blackening.ts'
+import type { RedactText } from '../platform/text-redaction.ts'
 import type { JobInside, LogLine, Section } from '../model/inside.ts'
 import type { KeptLine } from '../platform/job-log/line-ring.ts'
 import type { KeptLines } from '../platform/job-log/kept-lines.ts'
@@ -12,7 +12,7 @@ export interface KeptLog {
   readonly sections: readonly Section[]
   /** Those that are spans: a line is of the span of one of these, else of the job's. */
   readonly exported: readonly Section[]
-  readonly blacken: Blacken
+  readonly redactText: RedactText
   /** How much of the log was to be read, and whether that was all of it. */
   readonly readMax: number
   readonly isWhole: boolean
@@ -40,7 +40,7 @@ export function lineInsides(log: KeptLog): JobInside[] {
   return groups.map(lines => ({ job: log.job, lines }))
 }
 
-function* linesOf({ job, lines, sections, exported, blacken, readMax, isWhole }: KeptLog): Generator<LogLine> {
+function* linesOf({ job, lines, sections, exported, redactText, readMax, isWhole }: KeptLog): Generator<LogLine> {
   const spans = new Set(exported.map(({ ordinal }) => ordinal))
   const byOrdinal = new Map(sections.map(section => [section.ordinal, section]))
   let last = { number: 0, at: job.start }
@@ -55,7 +55,7 @@ function* linesOf({ job, lines, sections, exported, blacken, readMax, isWhole }:
     stamped = at ?? stamped
     last = { number, at: time }
     return {
-      ...{ number, at: time, text: inBytes(blacken(text), longestBody) },
+      ...{ number, at: time, text: inBytes(redactText(text), longestBody) },
       ...(at === undefined && { estimated: true }),
       ...(stream !== undefined && { stream }),
       ...(section !== undefined && spans.has(section.ordinal) && { section: section.ordinal }),

@@ -1,7 +1,7 @@
 // Reads a job's log once, for its sections and for its lines. It is never held: of the log no more stays in memory than the sections and the
 // lines that are exported.
 import { createDebugWatch } from '../platform/job-log/debug-trace.ts'
-import { createKeyWatch, blackened, type Blacken } from '../platform/job-log/blackening.ts'
+import { createKeyWatch, redacted, type RedactText } from '../platform/text-redaction.ts'
 import { isChosen, type JobReadRules } from '../processing/job-reads.ts'
 import { KeptLines } from '../platform/job-log/kept-lines.ts'
 import { LogReader } from '../platform/job-log/log-reader.ts'
@@ -16,7 +16,7 @@ import type { PlatformClient } from '../platform/rest/client.ts'
 export interface LogReadingOptions extends Pick<JobReadRules, 'sections' | 'lines'> {
   readonly client: Pick<PlatformClient, 'jobLog'>
   readonly isSlow: IsSlow
-  readonly blacken: Blacken
+  readonly redactText: RedactText
   /** Of one log, bytes: how much is read, and how much is exported as lines. */
   readonly readMax: number
   readonly linesMax: number
@@ -47,7 +47,7 @@ const onceMoreAfter = 120_000
 const lastLine = /^(?:Job succeeded|ERROR: Job failed)/
 
 export function createLogReading(options: LogReadingOptions): LogReading {
-  const { client, isSlow, blacken, readMax, linesMax } = options
+  const { client, isSlow, redactText, readMax, linesMax } = options
   const counters: LogCounters = {
     ...{ bytes: 0, sections: 0, sectionsOmitted: 0, lines: 0, linesOmitted: 0, cut: 0, debugTraces: 0 },
   }
@@ -70,7 +70,7 @@ export function createLogReading(options: LogReadingOptions): LogReading {
 
     const sections = log.sections
       .finish()
-      .map(one => (one.title === undefined ? one : { ...one, title: blacken(one.title) }))
+      .map(one => (one.title === undefined ? one : { ...one, title: redactText(one.title) }))
     const insides: JobInside[] = []
     const owner = ownerOf(job)
     if (wants.sections && sections.length > 0) {
@@ -81,7 +81,7 @@ export function createLogReading(options: LogReadingOptions): LogReading {
     if (wants.lines && log.isTraced) counters.debugTraces += 1
     else if (wants.lines) {
       const exported = wants.sections ? sections : []
-      insides.push(...lineInsides({ job: owner, lines: log.lines, sections, exported, blacken, readMax, isWhole }))
+      insides.push(...lineInsides({ job: owner, lines: log.lines, sections, exported, redactText, readMax, isWhole }))
       counters.lines += insides.reduce((sum, { lines = [] }) => sum + lines.length, 0)
       counters.linesOmitted += log.lines.missing?.lines ?? 0
     }
@@ -114,7 +114,7 @@ class OpenLog {
         this.isFinished = lastLine.test(line.text)
         if (linesMax === 0) return
         this.isTraced = isTraced(line.text)
-        this.lines.add(isKey(line.text) ? { ...line, text: blackened } : line, this.sections.place)
+        this.lines.add(isKey(line.text) ? { ...line, text: redacted } : line, this.sections.place)
       },
     })
   }

@@ -10,7 +10,7 @@ import { ReportFault } from '../platform/reports/report-fault.ts'
 import { testArtifact } from '../model/observation.ts'
 import { testSpans } from '../model/test-layout.ts'
 import { cleanTests } from './clean-tests.ts'
-import type { Blacken } from '../platform/job-log/blackening.ts'
+import type { RedactText } from '../platform/text-redaction.ts'
 import type { CallOptions } from '../platform/rest/call.ts'
 import type { Capabilities } from './capability.ts'
 import type { Chunk, JobSnapshot } from '../model/chunk.ts'
@@ -27,7 +27,7 @@ export interface TestReadingOptions {
   /** Called with how many reports the memory gave up for lack of room. */
   readonly onForgotten: (reports: number) => Promise<void>
   readonly spans: 'none' | 'suites' | 'cases'
-  readonly blacken: Blacken
+  readonly redactText: RedactText
   /** Longest message or stack trace that is exported, UTF-16 units. */
   readonly longestText: number
 }
@@ -58,7 +58,7 @@ const mostFlaky = 100
 const mostSpans = 1_000
 
 export function createTestReading(options: TestReadingOptions): TestReading {
-  const { client, capabilities, memory, spans, blacken } = options
+  const { client, capabilities, memory, spans, redactText } = options
   const counters: TestCounters = {
     ...{ reports: 0, faults: new Map(), cases: 0, casesDropped: 0, failures: 0, failuresDropped: 0, flaky: 0 },
   }
@@ -72,7 +72,7 @@ export function createTestReading(options: TestReadingOptions): TestReading {
   const read: JobReading = async ({ chunk }, job, call) => {
     const found = await reportOf(chunk, job, call)
     if (found === undefined) return { as: 'read', insides: [] }
-    const { report, outcomes } = cleanTests(found, blacken, options.longestText)
+    const { report, outcomes } = cleanTests(found, redactText, options.longestText)
     const flaky = await remembered(chunk, job, outcomes)
     count(report, flaky)
     const { totals, dropped, fault, suites, failures } = report

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createBlackening } from '../../src/platform/job-log/blackening.ts'
+import { createTextRedaction } from '../../src/platform/text-redaction.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { createJobReader, type JobReader } from '../../src/enrichment/job-reader.ts'
 import { createLogReading } from '../../src/enrichment/read-log.ts'
@@ -73,7 +73,7 @@ describe('the inside of jobs', () => {
       },
     })
     const readings = createLogReading({
-      ...{ client, sections, lines, isSlow: async () => false, blacken: createBlackening([]) },
+      ...{ client, sections, lines, isSlow: async () => false, redactText: createTextRedaction([]) },
       ...{ readMax: 2 ** 20, linesMax: 2 ** 20 },
     })
     const { jobReads: queue, runs } = store

@@ -1,7 +1,7 @@
 // Promises about the tests of jobs, on a real platform's answers over HTTP and a real store: what is asked for, what is exported, and once.
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createBlackening } from '../../src/platform/job-log/blackening.ts'
+import { createTextRedaction } from '../../src/platform/text-redaction.ts'
 import { createCapabilities } from '../../src/enrichment/capability.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { createJobReader, type JobReader } from '../../src/enrichment/job-reader.ts'
@@ -82,7 +82,7 @@ describe('the tests of jobs', () => {
     const { jobReads: queue, runs, tests: memory, repositories } = store
     const { refusedEndpoints } = repositories
     tests = createTestReading({
-      ...{ client, memory, spans, longestText: 4_096, blacken: createBlackening([/ACME-\d+/g]) },
+      ...{ client, memory, spans, longestText: 4_096, redactText: createTextRedaction([/ACME-\d+/g]) },
       capabilities: createCapabilities(refusedEndpoints, client.instance),
       onForgotten: async () => undefined,
     })
@@ -198,7 +198,7 @@ describe('the tests of jobs', () => {
     ])
   })
 
-  it('are flaky where one job failed and another passed on the same code: told once, with what it was seen in', async () => {
+  it('are flaky where one job failed and another passed on the same code: reported once, with what it was seen in', async () => {
     begin()
     await finish([tested(1)])
     await records()
@@ -352,7 +352,7 @@ describe('the tests of jobs', () => {
     expect((await records()).map(one => attributesOf(one)['platform.test.report.fault'])).toEqual(['too_large'])
   })
 
-  it('are divided so that each part fits one request, and counted in the first', async () => {
+  it('are divided so that each chunk fits one request, and counted in the first', async () => {
     begin()
     const cases = Array.from(
       { length: 100 },

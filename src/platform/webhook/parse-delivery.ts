@@ -3,7 +3,7 @@ import { Fault, PayloadError } from '../../lib/fault.ts'
 import { eventKindOfBody, eventKindOfHeader, isPipelineOrJob, type EventKind } from './event-kind.ts'
 import { eventShape, readEvent } from './read-event.ts'
 import { noEvent, type EventSelection } from './event-selection.ts'
-import { createBlackening, type Blacken } from '../job-log/blackening.ts'
+import { createTextRedaction, type RedactText } from '../text-redaction.ts'
 import { parseJson } from './body-json.ts'
 import { hookShape, readJobHook, readPipelineHook, type HookContext } from './payload.ts'
 import { traceparentOf } from '../traceparent.ts'
@@ -29,7 +29,7 @@ export interface ParseOptions {
   /** Which events are wanted beside those of pipelines and jobs; none by default. */
   readonly events?: EventSelection | undefined
   /** What is taken out of texts of events; by default the shapes of secrets that are known, and e-mail addresses. */
-  readonly blacken?: Blacken | undefined
+  readonly redactText?: RedactText | undefined
   /** Bodies of so many bytes are read selectively; 256 KiB. */
   readonly large?: number | undefined
 }
@@ -42,7 +42,7 @@ export type Parsed =
   /** `reason` ends in a remedy, and quotes nothing of the body. */
   | { readonly outcome: 'unparseable'; readonly reason: string }
 
-const blackenKnown = createBlackening([])
+const redactKnownShapes = createTextRedaction([])
 
 export function parseDelivery(delivery: Delivery, options: ParseOptions): Parsed {
   try {
@@ -54,7 +54,7 @@ export function parseDelivery(delivery: Delivery, options: ParseOptions): Parsed
 }
 
 function parse({ event, instance, body }: Delivery, options: ParseOptions): Parsed {
-  const { events = noEvent, profile, blacken = blackenKnown } = options
+  const { events = noEvent, profile, redactText = redactKnownShapes } = options
   const named = eventKindOfHeader(event)
   if (named !== undefined && !events.takes(named)) return { outcome: 'ignored', kind: named }
   const isEvent = named !== undefined && !isPipelineOrJob(named)
@@ -72,7 +72,7 @@ function parse({ event, instance, body }: Delivery, options: ParseOptions): Pars
   if (row === undefined) return { outcome: 'ignored', kind }
   // Where only the body said what it is, all that an event has may not have been read of a large one.
   const whole = isEvent ? json : jsonOf(body, eventShape, options)
-  return { outcome: 'event', event: readEvent(row, whole, context, { profile, blacken }) }
+  return { outcome: 'event', event: readEvent(row, whole, context, { profile, redactText }) }
 }
 
 function jsonOf(body: Uint8Array, shape: Shape, { large }: ParseOptions): unknown {

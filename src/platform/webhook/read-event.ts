@@ -6,7 +6,7 @@ import { first, oneLine, readWord, type EventAttribute, type Path } from './even
 import { instanceOf, pathOf, type HookContext } from './payload.ts'
 import { known } from '../known.ts'
 import { objectShape, type ObjectShape, type Shape } from './wire-shape.ts'
-import type { Blacken } from '../job-log/blackening.ts'
+import type { RedactText } from '../text-redaction.ts'
 import { PayloadError } from '../../lib/fault.ts'
 import { readId, readObject, readText, readTime, readUrl, type WireObject } from '../wire-read.ts'
 import { redact } from '../../lib/redaction.ts'
@@ -28,7 +28,7 @@ const withinProject: Path = 'object_attributes.url|url|deployable_url'
 /** Whose words it has, and which of them are taken out. */
 export interface EventWords {
   readonly profile: { readonly provider: string }
-  readonly blacken: Blacken
+  readonly redactText: RedactText
 }
 
 /** Throws PayloadError, which names the fields that it cannot do without. */
@@ -36,7 +36,7 @@ export function readEvent(
   row: EventRow,
   body: unknown,
   context: HookContext,
-  { profile, blacken }: EventWords,
+  { profile, redactText }: EventWords,
 ): PlatformEvent {
   const json = readObject(body)
   if (json === undefined) throw unusable(row, 'the body is not a JSON object')
@@ -46,7 +46,7 @@ export function readEvent(
   const instance = instanceOf(context, named ?? {})
   const path = named?.path ?? pathOf(named?.webUrl, instance)
   const project = named && { ...named, ...(path !== undefined && { path }) }
-  const attributes = attributesOf(row, json, profile, blacken)
+  const attributes = attributesOf(row, json, profile, redactText)
   const at = row.time === undefined ? undefined : first(json, row.time, readTime)
   const identity = [instance, row.word, ...row.object.map(path => first(json, path, readWord))]
   const group = project === undefined ? first(json, groupPath, readText) : undefined
@@ -72,20 +72,20 @@ function attributesOf(
   { attributes }: EventRow,
   json: WireObject,
   profile: EventWords['profile'],
-  blacken: Blacken,
+  redactText: RedactText,
 ): Record<string, EventValue> {
   const found: Record<string, EventValue> = {}
   for (const { key, read, isFree } of attributes) {
     const given = read(json, profile)
-    const clean = typeof given === 'string' ? cleaned(given, isFree === true, blacken) : given
+    const clean = typeof given === 'string' ? cleaned(given, isFree === true, redactText) : given
     if (clean !== undefined && clean !== '') found[key] = clean
   }
   return found
 }
 
 /** In words that people wrote a secret of ours may stand, too. */
-function cleaned(words: string, isFree: boolean, blacken: Blacken): string {
-  return oneLine(blacken(isFree ? redact(words) : words))
+function cleaned(words: string, isFree: boolean, redactText: RedactText): string {
+  return oneLine(redactText(isFree ? redact(words) : words))
 }
 
 function projectOf({ word }: EventRow, json: WireObject): ProjectFacts | undefined {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { eventFile, eventFiles, type EventFile } from '../../fixtures/event-files.ts'
 import { eventTable } from '../../../src/platform/webhook/event-table.ts'
-import { createBlackening } from '../../../src/platform/job-log/blackening.ts'
+import { createTextRedaction } from '../../../src/platform/text-redaction.ts'
 import { everyEvent, noEvent, selectEvents } from '../../../src/platform/webhook/event-selection.ts'
 import { parseDelivery, type ParseOptions } from '../../../src/platform/webhook/parse-delivery.ts'
 import { profiles } from '../../../src/platform/profile.ts'
@@ -43,7 +43,7 @@ describe.each(eventFiles)('$name', file => {
     expect(object).not.toBe(content)
   })
 
-  it('is told by its body alone, and selectively read when it is large, just the same', () => {
+  it('is recognised by its body alone, and selectively read when it is large, just the same', () => {
     const whole = read(file)
     expect(read({ event: '', text: file.text })).toEqual(whole)
     const { content: _, ...told } = read(file, { large: 1 })
@@ -128,7 +128,7 @@ describe('an event is known again', () => {
 })
 
 describe('what is read of odd payloads', () => {
-  it('names the fields without which an event cannot be told, and never a value', () => {
+  it('names the fields without which an event cannot be recognised, and never a value', () => {
     const text = JSON.stringify({ object_kind: 'feature_flag', project: { id: null, name: 'secret-word' } })
     const parsed = parseDelivery({ instance, body: Buffer.from(text) }, options)
     expect(parsed).toEqual({
@@ -142,8 +142,8 @@ describe('what is read of odd payloads', () => {
     const title = 'Tell ada@example.com: glpat-abcdefghijklmnopqrst opens ACME-77'
     const { event, text } = eventFile('change')
     const body = text.replace(/"title": "Ask[^"]*"/, `"title": "${title}"`)
-    const blacken = createBlackening([/ACME-\d+/g])
-    expect(read({ event, text: body }, { blacken }).attributes['vcs.change.title']).toBe(
+    const redactText = createTextRedaction([/ACME-\d+/g])
+    expect(read({ event, text: body }, { redactText }).attributes['vcs.change.title']).toBe(
       'Tell [REDACTED]: [REDACTED] opens [REDACTED]',
     )
   })

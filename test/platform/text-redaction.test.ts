@@ -1,8 +1,8 @@
 // What leaves of texts of jobs: no secret of a known shape, and nearly all that is none.
 import { describe, expect, it } from 'vitest'
-import { createBlackening, createKeyWatch } from '../../../src/platform/job-log/blackening.ts'
-import { createDebugWatch } from '../../../src/platform/job-log/debug-trace.ts'
-import { Random } from '../../../src/demo/platform/random.ts'
+import { createTextRedaction, createKeyWatch } from '../../src/platform/text-redaction.ts'
+import { createDebugWatch } from '../../src/platform/job-log/debug-trace.ts'
+import { Random } from '../../src/demo/platform/random.ts'
 
 const random = new Random(20)
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
@@ -88,12 +88,12 @@ const harmless: readonly string[] = [
 ]
 
 describe('texts of jobs', () => {
-  const blacken = createBlackening([/ACME-[0-9a-f]{32}/gu])
+  const redactText = createTextRedaction([/ACME-[0-9a-f]{32}/gu])
 
   it(`lose each of ${10 * shapes.length} secrets in ${shapes.length} shapes`, () => {
     const left = shapes.flatMap(([name, make]) =>
       Array.from({ length: 10 }, make).flatMap(([line, secret]) => {
-        const clean = blacken(line)
+        const clean = redactText(line)
         const kept = [secret, secret.slice(0, 12), secret.slice(-12)].some(part => clean.includes(part))
         return kept ? [`${name}: ${clean}`] : []
       }),
@@ -102,12 +102,12 @@ describe('texts of jobs', () => {
   })
 
   it('keep what is no secret', () => {
-    expect(harmless.filter(line => blacken(line) !== line)).toEqual([])
+    expect(harmless.filter(line => redactText(line) !== line)).toEqual([])
   })
 
   it('lose e-mail addresses, and what the operator names', () => {
-    expect(blacken('Author: Ada Lovelace <ada@example.com>')).toBe('Author: Ada Lovelace <[REDACTED]>')
-    expect(blacken(`licence ACME-${'0a'.repeat(16)} is valid`)).toBe('licence [REDACTED] is valid')
+    expect(redactText('Author: Ada Lovelace <ada@example.com>')).toBe('Author: Ada Lovelace <[REDACTED]>')
+    expect(redactText(`licence ACME-${'0a'.repeat(16)} is valid`)).toBe('licence [REDACTED] is valid')
   })
 
   it('lose private keys, over lines and within one, also where a key is cut off', () => {
@@ -115,8 +115,8 @@ describe('texts of jobs', () => {
     const key = ['-----BEGIN OPENSSH PRIVATE KEY-----', some(64), some(64), '-----END OPENSSH PRIVATE KEY-----']
     expect(['before', ...key, 'after'].map(isKey)).toEqual([false, true, true, true, true, false])
     const inJson = JSON.stringify({ key: key.join('\n'), name: 'shop' })
-    expect(blacken(inJson)).toBe('{"key":"[REDACTED]","name":"shop"}')
-    expect(blacken(inJson.slice(0, 100))).toBe('{"key":"[REDACTED]')
+    expect(redactText(inJson)).toBe('{"key":"[REDACTED]","name":"shop"}')
+    expect(redactText(inJson.slice(0, 100))).toBe('{"key":"[REDACTED]')
   })
 
   it('take time in proportion to their length, whatever is in them', () => {
@@ -129,7 +129,7 @@ describe('texts of jobs', () => {
     ]
     const more = ['eyJ'.repeat(5_000), 'secret'.repeat(2_700), '://'.repeat(5_000), 'authorization:'.repeat(1_000)]
     const begun = process.cpuUsage()
-    for (const text of [...cruel, ...more]) blacken(text)
+    for (const text of [...cruel, ...more]) redactText(text)
     expect(process.cpuUsage(begun).user / 1e6).toBeLessThan(10)
   })
 })
@@ -139,7 +139,7 @@ describe('a log that shows the variables of its job', () => {
     const isTraced = createDebugWatch()
     return lines.map(isTraced).at(-1) === true
   }
-  it('is told by its first lines', () => {
+  it('is recognised by its first lines', () => {
     const traced = ['CI_JOB_ID', 'CI_PIPELINE_ID', 'CI_JOB_TOKEN']
     expect(shows(traced.map(name => `++ export ${name}=1`))).toBe(true)
     expect(shows(traced.map(name => `declare -x ${name}="1"`))).toBe(true)

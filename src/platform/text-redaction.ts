@@ -1,10 +1,10 @@
-// What is blacked out in texts of jobs before they leave: secrets by their shapes, e-mail addresses, and what the operator names. The platform
+// What is redacted in texts of jobs before they leave: secrets by their shapes, e-mail addresses, and what the operator names. The platform
 // masks the very values of its masked variables alone, so what a tool fetched, encoded or printed by itself comes here readable.
 
 /** Takes secrets out of one text. */
-export type Blacken = (text: string) => string
+export type RedactText = (text: string) => string
 
-export const blackened = '[REDACTED]'
+export const redacted = '[REDACTED]'
 
 /** A name that a secret is assigned to, in a shell, in YAML, in JSON, in an address. */
 const secretName = String.raw`[\w.-]{0,40}(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)s?[\w.-]{0,20}`
@@ -78,12 +78,12 @@ const keyEnds = /-----END [A-Z0-9 ]{0,40}-----/
 const longestKey = 400
 
 /** `more`: what the operator names, with the flag `g`. */
-export function createBlackening(more: readonly RegExp[]): Blacken {
+export function createTextRedaction(more: readonly RegExp[]): RedactText {
   const all = [...shapes, ...more.map(shape)]
   return text => {
     let clean = withoutKeys(text)
     for (const { pattern, keeps } of all) {
-      clean = clean.replace(pattern, keeps === undefined ? blackened : `$1${blackened}`)
+      clean = clean.replace(pattern, keeps === undefined ? redacted : `$1${redacted}`)
     }
     return clean
   }
@@ -114,5 +114,5 @@ function withoutKeys(text: string): string {
   const from = begins.index
   const end = keyEnds.exec(text.slice(from))
   const rest = end === null ? '' : withoutKeys(text.slice(from + end.index + end[0].length))
-  return text.slice(0, from) + blackened + rest
+  return text.slice(0, from) + redacted + rest
 }
