@@ -27,7 +27,7 @@ describe('the pipelines of the benchmarks', () => {
     expect(sizes.filter(size => size <= 13).length).toBeGreaterThan(600)
   })
 
-  it.each([1, 20, 200, 5_000])('are understood, with %i jobs and the ids that were asked for', jobs => {
+  it.each([1, 20, 200, 5_000])('are decoded, with %i jobs and the ids that were asked for', jobs => {
     const { key, jobs: all, pipeline } = heard('Pipeline Hook', finishedPipeline(jobs).body(42))
     expect(key.pipelineId).toBe(1_000_000_042)
     expect(all).toHaveLength(jobs)

@@ -148,7 +148,7 @@ describe('pipespan hooks ensure', () => {
     expect(err).toContain('is too short')
   })
 
-  it('tells of hooks that the platform has switched off, and of duplicates', async () => {
+  it('reports hooks that the platform has switched off, and of duplicates', async () => {
     const off = { ...good, id: 31, alert_status: 'temporarily_disabled' }
     await using platform = await startHooksPlatform({ 'projects/2': [off, { ...good, id: 32 }] })
     const { err } = await ensure(platform, ['--project', '2'])

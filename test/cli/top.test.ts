@@ -49,7 +49,7 @@ it('says which token is missing', async () => {
   )
 })
 
-it('tells nobody from somebody else, and a page from other words', async () => {
+it('distinguishes nobody from somebody else, and a page from other text', async () => {
   const [port = 0] = await freePorts(1)
   expect((await top(['--url', `http://127.0.0.1:${port}`])).complaint).toMatch(/^No daemon answers at .* Start it with/)
   const foreign = async (answer: RequestListener): Promise<string> => {

@@ -145,7 +145,7 @@ describe('a receiver that misbehaves', () => {
     expect(rpcStatus.decode(body)).toMatchObject({ message: 'bad span' })
   })
 
-  it('refuses just the requests for which a predicate holds, until it is told to stop', async () => {
+  it('refuses just the requests for which a predicate holds, until it is stopped', async () => {
     const stop = receiver.misbehave({
       fault: { kind: 'status', status: 400 },
       when: request => request.spans.some(({ name }) => name === 'poison'),

@@ -150,7 +150,7 @@ describe('the live platform', () => {
     expect(new Set(keys()).size).toBe(arrivals.length)
   })
 
-  it('stops at once when told to, and sends nothing afterwards', async () => {
+  it('stops at once when asked to, and sends nothing afterwards', async () => {
     const platform = new LivePlatform({ url: url(), speed: 500, seed: 9 })
     await new Promise<void>(resolve => {
       const look = (): void => (arrivals.length > 3 ? resolve() : void setTimeout(look, 5))
@@ -161,7 +161,7 @@ describe('the live platform', () => {
     expect(sent).toBe(arrivals.length)
   })
 
-  it('remembers no more pipelines than it is told to', async () => {
+  it('remembers no more pipelines than its limit', async () => {
     const options = {
       url: url(),
       speed: 20_000,

@@ -47,7 +47,7 @@ describe('the same status in a list', () => {
     expect(isNewsAfter(observedRun(byRest(ended)), ended, 1)).toBe(false)
   })
 
-  it('is the end that a webhook told, cut to its second, and news beyond the next one', () => {
+  it('is the end that a webhook reported, cut to its second, and news beyond the next one', () => {
     const known = observedRun(byWebhook)
     expect(isNewsAfter(known, ended)).toBe(false)
     expect(isNewsAfter(known, ended + 1_000)).toBe(false)

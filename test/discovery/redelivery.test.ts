@@ -96,7 +96,7 @@ describe('redelivery', () => {
     ])
   })
 
-  it('remembers of each hook when it was last heard of, and how its deliveries were answered', async () => {
+  it('remembers of each hook when it last delivered, and how its deliveries were answered', async () => {
     await using here = await open()
     const remembered = async () => here.world.store.repositories.hooks.all()
     for (const [id, status] of ['200', '200', '503', 'internal error'].entries()) {

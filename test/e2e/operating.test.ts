@@ -10,7 +10,7 @@ import { makeLoad } from './load.ts'
 const pipelineHook = { 'x-service-event': 'Pipeline Hook' }
 
 describe('pipespan inbox', () => {
-  it('lists, shows and retries deliveries that were not understood, beside the running daemon', async () => {
+  it('lists, shows and retries deliveries that could not be decoded, beside the running daemon', async () => {
     const daemon = await Daemon.start()
     const listed = async () => {
       const { code, stdout } = await daemon.command('inbox', 'list', '--json')
@@ -49,7 +49,7 @@ describe('pipespan inbox', () => {
 })
 
 describe('behind a reverse proxy', () => {
-  it('the base path is served, nothing beside it but health, and the proxy is believed when told to', async () => {
+  it('the base path is served, nothing beside it but health, and the proxy is believed where that is configured', async () => {
     const { deliveries, truths } = makeLoad({ seed: 60, pipelines: 3, webhooks: 0, scenarios: ['small'] })
     const receiver = await OtlpReceiver.start()
     onTestFinished(async () => receiver.close())

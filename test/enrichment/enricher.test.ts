@@ -15,7 +15,7 @@ function asked(world: PolledWorld): string[] {
 
 const jobsAndBridges = ['/projects/:id/pipelines/:id/jobs', '/projects/:id/pipelines/:id/bridges']
 
-describe('a pipeline heard by webhook', () => {
+describe('a pipeline observed by webhook', () => {
   it('costs its jobs and its bridges, and brings the attempts that were retried', async () => {
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'pipeline' })
     const pipeline = begin(world, 'flakyRunner')
@@ -29,7 +29,7 @@ describe('a pipeline heard by webhook', () => {
     )
   })
 
-  it('costs its jobs only where the payload told its bridges', async () => {
+  it('costs its jobs only where the payload has its bridges', async () => {
     await using world = await openPolledWorld({ hook: () => true, newest: true })
     begin(world, 'branch')
     await world.pass(hour)
@@ -91,7 +91,7 @@ describe('a pipeline heard by webhook', () => {
     expect(world.logged.filter(({ msg }) => msg.includes('gone'))).toHaveLength(1)
   })
 
-  it('is exported at once where the token may not read it, and told once', async () => {
+  it('is exported at once where the token may not read it, and reported once', async () => {
     await using world = await openPolledWorld({ hook: () => true })
     world.api.misbehave = () => restFaults.wrongToken()
     const pipelines = [begin(world, 'branch'), begin(world, 'mergeRequest')]
@@ -114,14 +114,17 @@ describe('a pipeline known only from its jobs', () => {
 })
 
 describe('a family', () => {
-  it.each([[false], [true]])('of three levels is one trace, heard by webhook (newest platform: %s)', async newest => {
-    await using world = await openPolledWorld({ hook: () => true, newest })
-    const root = begin(world, 'family')
-    await world.pass(hour)
-    const parts = await world.sent()
-    expect(parts).toHaveLength(world.lifecycle.state.pipelines.size)
-    expect(new Set(parts.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root.id]))
-    const triggers = [...world.lifecycle.state.pipelines.values()].map(({ id, trigger }) => [id, trigger?.bridge.id])
-    expect(parts.map(({ key, trace }) => [key.pipelineId, trace.parent?.jobId])).toEqual(triggers)
-  })
+  it.each([[false], [true]])(
+    'of three levels is one trace, observed by webhook (newest platform: %s)',
+    async newest => {
+      await using world = await openPolledWorld({ hook: () => true, newest })
+      const root = begin(world, 'family')
+      await world.pass(hour)
+      const parts = await world.sent()
+      expect(parts).toHaveLength(world.lifecycle.state.pipelines.size)
+      expect(new Set(parts.map(({ trace }) => trace.rootPipelineId))).toEqual(new Set([root.id]))
+      const triggers = [...world.lifecycle.state.pipelines.values()].map(({ id, trigger }) => [id, trigger?.bridge.id])
+      expect(parts.map(({ key, trace }) => [key.pipelineId, trace.parent?.jobId])).toEqual(triggers)
+    },
+  )
 })

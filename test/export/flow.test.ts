@@ -79,7 +79,7 @@ describe('exports', () => {
     expect(dead).toMatchObject([{ pipelineId: 4, status: 0, error: 'cannot be encoded: an id is not hex' }])
   })
 
-  it('that have nothing to tell of a signal are done without a request', async () => {
+  it('that have nothing to report in a signal are done without a request', async () => {
     await bench.enqueue([1])
     const exporter = bench.exporter([destination(backend.url)], { encode: { traces: () => new Uint8Array() } })
     exporter.start()

@@ -54,7 +54,7 @@ const value = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 20 }),
 )
 
-it('takes or refuses any variables, and tells no secret', () => {
+it('takes or refuses any variables, and repeats no secret', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.constantFrom(...variables), value, { maxKeys: 6 }), given => {
       const env = Object.fromEntries(
@@ -69,7 +69,7 @@ it('takes or refuses any variables, and tells no secret', () => {
   )
 })
 
-it('takes or refuses any YAML, and tells where it is wrong', () => {
+it('takes or refuses any YAML, and says where it is wrong', () => {
   const keys = rows.map(({ path: place }) => place.replaceAll('[]', '').split('.'))
   const leaf = fc.oneof(value, fc.jsonValue({ maxDepth: 2 }))
   const tree = fc.array(fc.tuple(fc.constantFrom(...keys), leaf), { maxLength: 5 }).map(leaves => {

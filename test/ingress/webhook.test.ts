@@ -10,7 +10,7 @@ import { byToken, open, pipelineBody, runIngress, token } from './running-ingres
 const withToken = { 'x-service-token': token }
 
 describe('what is let in', () => {
-  test('a pipeline event is accepted once it is in the inbox, as it came, and the intake is told', async () => {
+  test('a pipeline event is accepted once it is in the inbox, as it came, and the intake is woken', async () => {
     const { post, store, ingress, woken } = await runIngress()
     const answer = await post(pipelineBody, {
       ...withToken,
@@ -37,7 +37,7 @@ describe('what is let in', () => {
     },
   )
 
-  test('the other spelling of the headers is understood as well', async () => {
+  test('the other spelling of the headers is accepted as well', async () => {
     const { post, store } = await runIngress()
     const headers = {
       'x-service-event': '',
@@ -97,7 +97,7 @@ describe('what is let in', () => {
   })
 })
 
-describe('what is told twice, or tells nothing', () => {
+describe('what comes twice, or reports nothing', () => {
   test('the same idempotency key is a duplicate, and the intake sleeps on', async () => {
     const { post, store, ingress, woken } = await runIngress()
     const headers = { ...withToken, 'idempotency-key': 'again' }
@@ -119,7 +119,7 @@ describe('what is told twice, or tells nothing', () => {
     expect((await store.inbox.state()).waiting).toBe(1)
   })
 
-  test('without an Idempotency-Key the webhook-id tells deliveries apart; without either nothing does', async () => {
+  test('without an Idempotency-Key the webhook-id distinguishes deliveries; without either nothing does', async () => {
     const { post } = await runIngress()
     const statuses = async (headers: Record<string, string>): Promise<number[]> => [
       (await post(pipelineBody, { ...withToken, ...headers })).status,
@@ -253,7 +253,7 @@ describe('what is refused', () => {
     await connection.closed()
   })
 
-  test('a sender that asks first is told to go on only when its headers are right', async () => {
+  test('a sender that asks first may go on only when its headers are right', async () => {
     const { port } = await runIngress()
     const head = `POST /webhooks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\nExpect: 100-continue\r\n`
     const refused = await openRaw(port)

@@ -15,7 +15,7 @@ test.each([
   expect(networkOf(address)).toBe(network)
 })
 
-test('a connection, its own address and the one that its proxy tells are known; others are not', () => {
+test('a connection, its own address and the one that its proxy names are known; others are not', () => {
   const peers = createProvenPeers()
   const connection = { remoteAddress: '10.0.0.1' }
   let told = 0

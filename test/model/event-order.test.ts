@@ -19,7 +19,7 @@ function eventsOf(told: readonly ToldState[], order: readonly number[]): number 
   return events
 }
 
-it('a repetition is told from what comes again after something else, in any order of processing', () => {
+it('a repetition is distinguished from what comes again after something else, in any order of processing', () => {
   const told = fc.array(fc.constantFrom('on', 'off', 'gone'), { minLength: 1, maxLength: 12 })
   fc.assert(
     fc.property(told, fc.infiniteStream(fc.nat()), (contents, random) => {

@@ -28,7 +28,7 @@ function told(apiClients: Flow['apiClients'], discovery: Partial<DiscoveryView> 
 }
 
 describe('the page of sources', () => {
-  it('tells of each hook whether it is enabled, when it was last heard of, and how its deliveries were answered', () => {
+  it('says of each hook whether it is enabled, when it last delivered, and how its deliveries were answered', () => {
     const answers = { 200: 1_402, 503: 2, 'no answer': 1 }
     const text = told(
       { redelivery: { found: 3, accepted: 2, oversize: 0 } },
@@ -47,12 +47,12 @@ describe('the page of sources', () => {
     expect(text).toContain('3 failed deliveries, 2 of them not known yet')
   })
 
-  it('tells how to look at hooks where nobody does, and nothing of them without a token', () => {
+  it('says how to look at hooks where nobody does, and nothing of them without a token', () => {
     expect(told({ details: { completed: 1, gone: 0, failed: 0 } })).toContain('PIPESPAN_REDELIVERY')
     expect(told({}, {}, false)).not.toContain('s hooks')
   })
 
-  it('tells what the poller found, how far it has come, and what is left of the budget', () => {
+  it('says what the poller found, how far it has come, and what is left of the budget', () => {
     const text = told(
       { poller: { rounds: 41, requests: 304, discovered: 86 } },
       {

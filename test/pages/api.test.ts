@@ -57,7 +57,7 @@ it.each(routes.map(route => [route.path, route] as const))('%s answers as it is 
   }
 })
 
-it('tells one pipeline whole: its family, its spans with their attributes, its exports, its trace', async () => {
+it('has one pipeline whole: its family, its spans with their attributes, its exports, its trace', async () => {
   const { pipelines } = (await get('/pipelines?limit=200')) as { pipelines: Card[] }
   const details = (await Promise.all(
     pipelines.map(async one => get(`/pipelines/${one.projectId}/${one.pipelineId}`)),
@@ -95,7 +95,7 @@ it('filters and pages', async () => {
   expect(pipelines.map(one => one.status)).toEqual(['canceled'])
 })
 
-it('tells one job whole: its sections, its usual, its last runs, its span', async () => {
+it('has one job whole: its sections, its usual, its last runs, its span', async () => {
   const [, , projectId, pipelineId, , jobId] = (await withSections(house.daemon.store, sampleSections)).split('/')
   const address = `/pipelines/${projectId}/${pipelineId}/jobs/${jobId}`
   const told = (await get(address)) as {

@@ -18,7 +18,7 @@ describe('a run against the usual of its job', () => {
     expect(againstUsual(usual, took, isOver)).toContain(says)
   })
 
-  it('says that of few runs nothing can be told', () => {
+  it('says that of few runs nothing can be said', () => {
     expect(againstUsual({ ...usual, runs: 3 }, 180_000, true)).toContain('too few runs')
     expect(againstUsual({ days: 30, runs: 0, failed: 0 }, 180_000, true)).toContain('is not known')
   })

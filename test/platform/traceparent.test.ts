@@ -44,7 +44,7 @@ describe('the variables of a pipeline event', () => {
     expect(traceparentOf({ object_attributes: { variables } })).toBe(told)
   })
 
-  it.each([null, 7, 'text', [], {}, { object_attributes: null }])('a body like %j tells none', body => {
+  it.each([null, 7, 'text', [], {}, { object_attributes: null }])('a body like %j has none', body => {
     expect(traceparentOf(body)).toBeUndefined()
   })
 })

@@ -188,7 +188,7 @@ describe('the intake', () => {
       .toBe(true)
   })
 
-  it('takes in many small deliveries at once where they tell of few runs, and of large ones or of many runs fewer', async () => {
+  it('takes in many small deliveries at once where they are of few runs, and of large ones or of many runs fewer', async () => {
     const ofRuns = (runs: number, deliveries: number): number[] =>
       Array.from({ length: deliveries }, (_, n) => 1 + (n % runs))
     const most = store.runsPerTransaction

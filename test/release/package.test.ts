@@ -14,7 +14,7 @@ describe('the package', () => {
   }, 180_000)
   afterAll(() => folder[Symbol.dispose](), 180_000)
 
-  it('tells its version', () => {
+  it('prints its version', () => {
     expect(run(folder.path, 'npx', '--no-install', 'pipespan', '--version')).toBe(`${version}\n`)
   })
 

@@ -129,7 +129,7 @@ describe('the audit', () => {
     expect(await audited(200, advisory('fastify'))).toMatchObject({ code: 1, stdout: /critical: fastify, which ships/ })
   })
 
-  it('tells of one in a tool of development, and does not fail for it', { timeout: 60_000 }, async () => {
+  it('reports one in a tool of development, and does not fail for it', { timeout: 60_000 }, async () => {
     const { code, stdout } = await audited(200, advisory('prettier'))
     expect([code, stdout]).toEqual([0, expect.stringContaining('critical: prettier, for development only')])
   })

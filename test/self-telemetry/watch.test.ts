@@ -44,7 +44,7 @@ function world() {
 }
 
 describe('a watched store', () => {
-  it('tells how long each operation took, and which failed', async () => {
+  it('reports how long each operation took, and which failed', async () => {
     const { store, points } = world()
     await store.inbox.put([{ key: 'a', event: 'x', source: 'webhook', body: Buffer.from('{}') }])
     const failing: RunWork = {
@@ -78,7 +78,7 @@ describe('a watched store', () => {
     expect(spans.getFinishedSpans().map(({ name }) => name)).toEqual(['store runs.transact'])
   })
 
-  it('tells how long it took from the last news of a pipeline to its delivery', async () => {
+  it('reports how long it took from the last news of a pipeline to its delivery', async () => {
     const { store, points, move, now } = world()
     await store.runs.transact(mergeWork([event('success', { finishedAt: at(60) }, [])], 'webhook', rules))
     move(rules.settle)

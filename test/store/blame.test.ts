@@ -66,7 +66,7 @@ describe('on PostgreSQL', () => {
     }
   })
 
-  it('a server that cannot be reached, or has no connection left, is the store’s trouble', async () => {
+  it('a server that cannot be reached, or has no connection left, is an error of the store', async () => {
     const url = await server.newDatabase()
     const db = await openDatabase(url, {})
     onTestFinished(async () => db.close())

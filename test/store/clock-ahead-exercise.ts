@@ -90,7 +90,7 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       expect(await store.runs.dueIn()).toBe(rules.staleAfter)
     })
 
-    it('sends what was owed and put off then', async () => {
+    it('sends what was pending and put off then', async () => {
       await hear(1, 'success')
       await hear(2, 'success')
       here.move(rules.settle)

@@ -105,7 +105,7 @@ describe('pipespan store backup', () => {
 })
 
 describe('pipespan store copy', () => {
-  it('moves the configured store into a new file, and tells the rows of each table', async () => {
+  it('moves the configured store into a new file, and prints the rows of each table', async () => {
     const store = openSqlite(file, options)
     await fill(store, 3)
     await store.intoTables()

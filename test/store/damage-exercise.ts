@@ -104,41 +104,44 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       return items.map(pipelineIdOf).sort((a, b) => a - b)
     }
 
-    it.each([half, `'null'`, `'{}'`])('of what is owed (%s) becomes a dead letter; the others arrive', async view => {
-      await hear(all)
-      await settle()
-      await damage(`UPDATE chunks SET content = ${view} WHERE run_id = ${ofBad}`)
-      const backend = await Backend.start()
-      const exporter = createExporter({
-        destinations: [destination(backend.url)],
-        ...{ outbox: store.outbox, encode: { traces: encode }, clock: systemClock, log },
-      })
-      try {
-        exporter.start()
-        await exporter.flush(20_000)
-        expect(await exporter.status()).toMatchObject([
-          { state: 'closed', pending: 0, dead: 1, counters: { rejected: 1 } },
-        ])
-        expect([...backend.accepted].sort((a, b) => a - b)).toEqual(others)
-        const [letter] = await store.outbox.deadLetters(10)
-        expect(letter).toMatchObject({
-          pipelineId: bad,
-          status: 0,
-          error: expect.stringContaining('is damaged') as string,
+    it.each([half, `'null'`, `'{}'`])(
+      'of what is pending (%s) becomes a dead letter; the others arrive',
+      async view => {
+        await hear(all)
+        await settle()
+        await damage(`UPDATE chunks SET content = ${view} WHERE run_id = ${ofBad}`)
+        const backend = await Backend.start()
+        const exporter = createExporter({
+          destinations: [destination(backend.url)],
+          ...{ outbox: store.outbox, encode: { traces: encode }, clock: systemClock, log },
         })
-        expect(await store.outbox.deadLetter(letter!.id)).toMatchObject({
-          letter: { id: letter!.id },
-          chunk: undefined,
-        })
-        expect(await store.outbox.retryDead('all')).toBe(1)
-        await exporter.flush(20_000)
-        expect(await exporter.status()).toMatchObject([{ pending: 0, dead: 1, counters: { rejected: 2 } }])
-        expect(named()).toMatchObject([{ export: letter!.id }])
-      } finally {
-        await exporter.stop(0)
-        await backend.close()
-      }
-    })
+        try {
+          exporter.start()
+          await exporter.flush(20_000)
+          expect(await exporter.status()).toMatchObject([
+            { state: 'closed', pending: 0, dead: 1, counters: { rejected: 1 } },
+          ])
+          expect([...backend.accepted].sort((a, b) => a - b)).toEqual(others)
+          const [letter] = await store.outbox.deadLetters(10)
+          expect(letter).toMatchObject({
+            pipelineId: bad,
+            status: 0,
+            error: expect.stringContaining('is damaged') as string,
+          })
+          expect(await store.outbox.deadLetter(letter!.id)).toMatchObject({
+            letter: { id: letter!.id },
+            chunk: undefined,
+          })
+          expect(await store.outbox.retryDead('all')).toBe(1)
+          await exporter.flush(20_000)
+          expect(await exporter.status()).toMatchObject([{ pending: 0, dead: 1, counters: { rejected: 2 } }])
+          expect(named()).toMatchObject([{ export: letter!.id }])
+        } finally {
+          await exporter.stop(0)
+          await backend.close()
+        }
+      },
+    )
 
     it('that figures over time are taken from, or stand in, is passed over', async () => {
       await hear(all)
@@ -291,7 +294,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       expect(await leased()).toEqual([99])
     })
 
-    it('of a run costs only the deliveries that tell of it, however many those are', async () => {
+    it('of a run costs only the deliveries that report it, however many those are', async () => {
       const bodies = (id: number): string => pipelineEvent({ id })
       const intake = createIntake({
         ...{

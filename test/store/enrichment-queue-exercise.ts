@@ -121,7 +121,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       expect(await taken()).toEqual([[1, 'details']])
     })
 
-    it('keeps silent runs in a lane of their own, which they leave with their end and come back to', async () => {
+    it('keeps silent runs in a priority class of their own, which they leave with their end and come back to', async () => {
       const silent = async () => (await store.enrichment.take('silent', 10, minute)).map(({ key }) => key.pipelineId)
       await store.runs.transact([asking(1, { detail: 'state', priority: 'silent', at: here.now() }), asking(2, ask())])
       await store.runs.transact([asking(2, { detail: 'state', priority: 'silent', at: here.now() })])
@@ -158,7 +158,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       expect([await until(1), await until(2)]).toEqual([15 * minute, 2 * minute])
     })
 
-    it('knows which job started a pipeline, whichever was heard first', async () => {
+    it('knows which job started a pipeline, whichever was observed first', async () => {
       const bridge = job(21, 'deploy', 'running', {}, { kind: 'bridge', downstream: { pipelineId: 9, projectId: 3 } })
       await store.runs.transact([asking(9, ask()), asking(7, ask(), { jobs: [bridge] })])
       expect(await store.enrichment.triggerOf({ instance, pipelineId: 9 })).toEqual({

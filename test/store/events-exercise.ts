@@ -61,7 +61,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       return [...items].sort((a, b) => a.id - b.id).flatMap(({ chunk }) => (isEvent(chunk) ? chunk : []))
     }
 
-    it('one that is known by its key is exported once, however often it is told, in one transaction or in many', async () => {
+    it('one that is known by its key is exported once, however often it is reported, in one transaction or in many', async () => {
       const one = event('a', { key: 'deployment 15 success' })
       await take(one, { ...one, body: 'told otherwise' })
       await take(one)
@@ -72,7 +72,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       expect((await store.inbox.state()).waiting).toBe(0)
     })
 
-    it('a flag that goes on, off and on within a minute, told by two hooks each time, is three events, also where the clock is set back', async () => {
+    it('a flag that goes on, off and on within a minute, reported by two hooks each time, is three events, also where the clock is set back', async () => {
       for (const content of ['on', 'off', 'on']) {
         await take(event(content), event(content))
         here.move(-second)
@@ -85,7 +85,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(times).toEqual([...new Set(times)].sort((a, b) => a - b))
     })
 
-    it('a token that is announced four times is four events, told by two hooks each time', async () => {
+    it('a token that is announced four times is four events, reported by two hooks each time', async () => {
       const announced = event('expires', { object: 'token 25' })
       for (let days = 0; days < 4; days += 1) {
         await take(announced)

@@ -145,7 +145,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.inbox.state()).toMatchObject({ waiting: 2, quarantined: 0 })
       })
 
-      it('puts back once what an older version set aside in the store’s trouble, of whatever version that was', async () => {
+      it('puts back once what an older version set aside when the store failed, of whatever version that was', async () => {
         await store.inbox.put([delivery('a'), delivery('b')])
         const { token, items } = await store.inbox.lease(10, 1e6, 1_000)
         const reasons = [`${blamedInHaste}terminating connection due to administrator command`, 'no id']
@@ -188,7 +188,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(found?.timing).toMatchObject({ changedAt: here.now(), dueAt: here.now() + rules.settle })
       })
 
-      it('changes a run and erases the delivery that told of it in one transaction', async () => {
+      it('changes a run and erases the delivery that reported it in one transaction', async () => {
         await store.inbox.put([delivery('a')])
         const { token, items } = await store.inbox.lease(10, 1e6, 1_000)
         const ids = items.map(({ id }) => id)
@@ -239,7 +239,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
     })
 
     describe('exports', () => {
-      it('owes a frozen part once to each lane', async () => {
+      it('has one outbox entry of a chunk for each export queue', async () => {
         const logs: ExportQueue = { destination: 'default', signal: 'logs' }
         await oweExports(1, [lane, logs])
         for (const one of [lane, logs]) {
@@ -283,7 +283,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(taken).toEqual([[1, 2, 9, 10], [3, 4, 7, 8], [5, 6], []])
       })
 
-      it('tells when the next is due: of what is leased, when its lease runs out', async () => {
+      it('says when the next is due: of what is leased, when its lease runs out', async () => {
         const logs: ExportQueue = { destination: 'default', signal: 'logs' }
         await oweExports(2, [lane, logs])
         const first = await store.outbox.lease(lane, 1, 1_000)
@@ -323,7 +323,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.outbox.dueIn(lane)).toBeUndefined()
       })
 
-      it('owes again, later, what could not be sent, and counts its tries where told', async () => {
+      it('keeps pending, for later, what could not be sent, and counts its tries where asked to', async () => {
         await oweExports(2)
         const { token, items } = await store.outbox.lease(lane, 10, 1_000)
         await store.outbox.settle(token, [
@@ -354,7 +354,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(await store.outbox.deadLetters(10)).toEqual([])
       })
 
-      it('tells of each lane what it owes and since when', async () => {
+      it('says of each export queue what is pending and since when', async () => {
         await oweExports(3)
         expect(await store.outbox.queues()).toEqual([
           { ...lane, pending: 3, oldest: expect.any(Number) as number, dead: 0, lastError: undefined },

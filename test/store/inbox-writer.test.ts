@@ -56,7 +56,7 @@ exercise('SQLite, by way of its door', async (): Promise<Bench> => {
   }
 })
 
-it('a door is ready while it would take a delivery', async () => {
+it('an ingress is ready while it would take a delivery', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-door-'))
   const file = path.join(folder, 'pipespan.db')
   const positions = walPositions()
@@ -72,7 +72,7 @@ it('a door is ready while it would take a delivery', async () => {
   rmSync(folder, { recursive: true })
 })
 
-describe('a store with a journal', () => {
+describe('a store with a write-ahead log', () => {
   let folder: string
   let file: string
   let store: Store

@@ -58,7 +58,7 @@ describe('the lists of an SQLite file', () => {
     expect(await withStatus(store, 'running')).toBe(701)
   })
 
-  it('are told after a start of what an earlier process left, jobs read for it where nothing else says when a run began', async () => {
+  it('are written after a start for what an earlier process left, jobs read for it where nothing else says when a run began', async () => {
     const { createdAt: _, ...times } = running.pipeline?.times ?? {}
     await hear(store, { ...running, pipeline: { facts: running.pipeline!.facts, times } })
     await store.close()

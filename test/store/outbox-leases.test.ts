@@ -90,7 +90,7 @@ it('what was given up meanwhile counts as lost', async () => {
   expect(await store.outbox.settle(token, [{ id: items[0]!.id, as: 'delivered' }])).toMatchObject({ lost: 1 })
 })
 
-it('what is due is found through the index of what is owed, in its order', async () => {
+it('what is due is found through the index of what is pending, in its order', async () => {
   const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
   const fresh = openSqliteShared(file, { now: () => now, maxSize: 2 ** 30 })
   try {

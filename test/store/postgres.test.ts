@@ -69,7 +69,7 @@ it('the figures on PostgreSQL leave out nothing that is committed after what has
 })
 
 describe('a PostgreSQL database', () => {
-  it('tells events apart by the order of arrival, whichever replica takes them in first', async () => {
+  it('distinguishes events by the order of arrival, whichever replica takes them in first', async () => {
     const store = await openPostgres(await server.newDatabase(), { now: () => t0, maxSize: 2 ** 30 })
     const arrivals = ['on', 'on', 'off', 'on', 'on']
     const lane = { destination: 'default', signal: 'logs' } as const
@@ -114,7 +114,7 @@ describe('a PostgreSQL database', () => {
     await Promise.all(stores.map(async store => store.close()))
   })
 
-  it('that cannot be reached is told with what to check, and without its password', async () => {
+  it('that cannot be reached is reported with what to check, and without its password', async () => {
     const url = (await server.newDatabase()).replace(/pipespan_\d+$/, 'no_such_database')
     const told = await openPostgres(url, { maxSize: 1 }).catch((error: unknown) => String(error))
     expect(told).toMatch(/PostgreSQL store cannot be opened: .*no_such_database.*PIPESPAN_STORE_URL/)

@@ -69,7 +69,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
 
     const prune = async (): Promise<number> => (await store.pruning.runs(here.now() - week, 100, undefined)).pruned
 
-    it('keeps a run as long as anything of it is owed, and for the retention after it was sent', async () => {
+    it('keeps a run as long as anything of it is pending, and for the retention after it was sent', async () => {
       await hear(failed())
       await freeze()
       here.move(30 * day)
@@ -122,7 +122,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       expect(await store.runs.count()).toMatchObject({ runs: 4 })
     })
 
-    it('owes nothing again when a pruned run is heard once more, and continues it with its next attempt', async () => {
+    it('has nothing pending again when a pruned run is observed once more, and continues it with its next attempt', async () => {
       await hear(failed())
       await freeze()
       await settle('delivered')

@@ -57,7 +57,7 @@ describe.each(['sqlite', 'postgres'])('what was being read when a process died, 
     }
   })
 
-  it('is told with the number of processes in a row that died of it alone', async () => {
+  it('is reported with the number of processes in a row that died of it alone', async () => {
     const { next } = await lives(engine)
     await (await next()).inbox.put(['a', 'b'].map(delivery))
     // Among others, and alone for the first time.

@@ -6,7 +6,7 @@ import type { Chunk } from '../../src/model/chunk.ts'
 
 const part = (attempt: number): Chunk => ({ attempt }) as unknown as Chunk
 
-it('recalls what was frozen a moment ago, and nothing after a minute', () => {
+it('recalls the chunks of a moment ago, and nothing after a minute', () => {
   let now = 0
   const recent = createRecentChunks(() => now)
   recent.remember([{ id: 1, chunk: part(1), size: 10 }])
@@ -16,7 +16,7 @@ it('recalls what was frozen a moment ago, and nothing after a minute', () => {
   expect(recent.recall(1)).toBeUndefined()
 })
 
-it('tells the newest part of a number that was given twice', () => {
+it('answers the newest chunk of a number that was given twice', () => {
   const recent = createRecentChunks(() => 0)
   recent.remember([{ id: 1, chunk: part(1), size: 10 }])
   recent.remember([{ id: 1, chunk: part(2), size: 10 }])

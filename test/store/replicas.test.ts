@@ -198,7 +198,7 @@ function arrivals(): Map<number, number> {
 const uniqueSpans = (): number => new Set(receiver.spans.map(({ spanId }) => spanId)).size
 
 describe('replicas on one PostgreSQL database', () => {
-  it('hear one run of the hooks of its project and its group at the same moment, and export it once', async () => {
+  it('observe one run through the hooks of its project and its group at the same moment, and export it once', async () => {
     const [a, b] = [await replica(), await replica()]
     const all = ids(120)
     await Promise.all([
@@ -243,7 +243,7 @@ describe('replicas on one PostgreSQL database', () => {
     expect((await a.store.runs.count()).runs).toBe(all.length + 1)
   })
 
-  it('one of them frozen between a send and its note: that batch alone is sent again, with identical ids', async () => {
+  it('one of them suspended between a send and its note: that batch alone is sent again, with identical ids', async () => {
     const [a, b] = [await replica(), await replica()]
     const all = ids(30)
     await a.store.inbox.put(all.map(id => delivery(id, 'project')))

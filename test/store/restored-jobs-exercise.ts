@@ -122,7 +122,7 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
     const test = job(2, 'test', 'failed', { started: 50, finished: 55 }, { failureReason: 'script_failure' })
     const finished = event('failed', { finishedAt: at(60) }, [build, test])
 
-    it('are the same as if they had been stored, whatever is heard and frozen of the run, in whichever order', async () => {
+    it('are the same as if they had been stored, whatever is observed and put into snapshots of the run, in whichever order', async () => {
       let pipelineId = 100
       let known = 0
       await fc.assert(
@@ -144,7 +144,7 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
       expect(await rows()).toBeLessThanOrEqual(known)
     })
 
-    it('have no row of their own when they were heard and frozen at once', async () => {
+    it('have no row of their own when their snapshot was taken as soon as they were observed', async () => {
       await hear(finished)
       expect(await rows()).toBe(0)
       const { run } = (await store.runs.get(key))!
@@ -163,7 +163,7 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
       expect((await store.views.search({ limit: 10 })).runs).toEqual([stored])
     })
 
-    it('get a row when more is heard of them, and are not frozen again for it', async () => {
+    it('get a row when more is observed of them, and no other snapshot for it', async () => {
       await hear(finished)
       here.move(2 * minute)
       const coverage = job(1, 'build', 'success', { started: 5, finished: 50 }, { coverage: 81.5 })
@@ -175,7 +175,7 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
       expect(await store.views.chunks(key)).toHaveLength(1)
     })
 
-    it('are remembered with their run when it is pruned: heard once more they owe nothing', async () => {
+    it('are remembered with their run when it is pruned: observed once more they have nothing pending', async () => {
       await hear(finished)
       const lane = { destination: 'default', signal: 'traces' as const }
       const { token, items } = await store.outbox.lease(lane, 10, minute)

@@ -68,7 +68,7 @@ async function processed({ store, door }: { store: Store; door: InboxWriter }): 
 }
 
 describe('a store that is served', () => {
-  it('is refused to a second daemon, which is told who the first is and changes not a byte', async () => {
+  it('is refused to a second daemon, which says who the first is and changes not a byte', async () => {
     const first = served()
     await processed(first)
     const before = allFiles()

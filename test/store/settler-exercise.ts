@@ -109,7 +109,7 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
       expect(superseded.map(pipelineIdOf)).toEqual([6])
     })
 
-    it('takes what befalls all of them for the trouble of the store, and tries all of them again', async () => {
+    it('takes what befalls all of them for an error of the store, and tries all of them again', async () => {
       const settler = settlerOn()
       here.move(rules.settle)
       await here.sql('ALTER TABLE jobs RENAME TO away')

@@ -80,7 +80,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(await amounts()).toEqual([])
     })
 
-    it('keep the latest value by the time it is true of, whenever it is heard', async () => {
+    it('keep the latest value by the time it is true of, whenever it is observed', async () => {
       const value = (number: number, seconds: number): Increment => ({
         metric: 'latest',
         attributes: '{}',
@@ -172,7 +172,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(await amounts()).toEqual([['runs {"status":"success"}', { kind: 'sum', by: 40 }]])
     })
 
-    it('tell of the runs under way, by name and status, and not of those that ended or rest', async () => {
+    it('count the runs under way, by name and status, and not of those that ended or rest', async () => {
       const heard = [
         event('running', {}, [], { name: 'Deploy' }, 8),
         event('running', {}, [], { name: 'Deploy' }, 9),

@@ -20,7 +20,7 @@ function damage(name: string, at = all.segments().at(-1)!): void {
 }
 
 describe('one damaged delivery', () => {
-  it.each(['the first', 'one in the middle', 'the last'])('is passed over, counted and told of: %s', async which => {
+  it.each(['the first', 'one in the middle', 'the last'])('is passed over, counted and logged: %s', async which => {
     const damaged = { 'the first': 'a', 'one in the middle': 'b', 'the last': 'c' }[which]!
     await all.put('a', 'b', 'c')
     const { size } = statSync(all.segments()[0]!)
@@ -100,7 +100,7 @@ describe('one damaged delivery', () => {
     expect(await all.lost()).toBe(1)
   })
 
-  it('before one that was understood earlier is not waited for after a start', async () => {
+  it('before one that was processed earlier is not waited for after a start', async () => {
     await all.put('a', 'b', 'c')
     const { token, items } = await all.store.inbox.lease(100, 1e9, 60_000)
     await all.store.inbox.erase(token, [items[2]!.id])
@@ -116,7 +116,7 @@ describe('one damaged delivery', () => {
   })
 })
 
-it('a file that is nowhere any more is told of, and counted by its numbers', async () => {
+it('a file that is nowhere any more is logged, and counted by its numbers', async () => {
   await all.put('a', 'b')
   await all.close()
   all.open()

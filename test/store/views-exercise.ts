@@ -132,7 +132,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect([ids(second), second.next]).toEqual([[1003], undefined])
     })
 
-    it('adds up what was frozen by hour and day, once, whatever is taken in when', async () => {
+    it('adds up what has a snapshot by hour and day, once, whatever is taken in when', async () => {
       const failing = [job(1, 'e2e', 'failed', { started: 0, finished: 100 }, { queuedDuration: 4 })]
       await hear(1, 'failed', { created: 0, finished: 100 }, { queuedDuration: 2 }, failing)
       await freeze(1)
@@ -245,7 +245,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       ['a copy', async ({ tables }) => tables.finish()],
       ...(name === 'SQLite' ? [['a start', async store => store.reclaim()] as (typeof mends)[number]] : []),
     ]
-    it.each(mends)('adds up what is frozen after %s, also where numbers begin again', async (_what, mend) => {
+    it.each(mends)('adds up what gets its snapshot after %s, also where numbers begin again', async (_what, mend) => {
       const reached = (await store.tables.list()).find(table => table.name === 'trends_reached')
       await store.tables.write(reached!, [[1, 1_000]])
       await mend(store)

@@ -91,7 +91,7 @@ describe('what is processed of it', () => {
   })
 })
 
-describe('a journal', () => {
+describe('a write-ahead log', () => {
   let folder: string
   let positions: WalPositions
   const open: WalWriter[] = []
@@ -191,7 +191,7 @@ describe('a journal', () => {
     ])
   })
 
-  it('passes over what cannot be read back, and its numbers tell how many those are', async () => {
+  it('passes over what cannot be read back, and its numbers say how many those are', async () => {
     const wal = writer()
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) await wal.append([delivery(name, large)], 5)
     const { file } = listSegments(folder)[0]!
@@ -416,7 +416,7 @@ describe('a journal', () => {
   })
 })
 
-describe('a damaged journal', () => {
+describe('a damaged write-ahead log', () => {
   let folder: string
   let file: string
   let whole: Buffer

@@ -68,7 +68,7 @@ function expectTable(rows: readonly AnyRow[], attributes: Attributes, part: Chun
   }
 }
 
-describe('whatever is told', () => {
+describe('whatever is observed', () => {
   it('every attribute is in its table and of its type', () => {
     fc.assert(
       fc.property(frozenPart, part => {
@@ -129,7 +129,7 @@ describe('numbers', () => {
 })
 
 describe('the vendor names', () => {
-  it('follow the profile that the part was frozen with', () => {
+  it('follow the profile that the snapshot was taken with', () => {
     const part = { ...success, trace: { ...success.trace, profile: 'gitlab' } }
     const keys = readableSpans(part, settings).flatMap(({ attributes, resource }) => [
       ...Object.keys(attributes),
@@ -240,7 +240,7 @@ describe('what the operator leaves out', () => {
 })
 
 describe('long values', () => {
-  it('are cut to 4096 code units unless told otherwise', () => {
+  it('are cut to 4096 code units unless configured otherwise', () => {
     const facts = { ...success.pipeline.facts, commit: { message: 'm'.repeat(10_000) } }
     const part = { ...success, pipeline: { ...success.pipeline, facts } }
     expect(pipelineAttributesOf(part, settings)['pipeline.commit.message']).toHaveLength(4096)

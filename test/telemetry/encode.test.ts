@@ -67,7 +67,7 @@ function createdIn(
 }
 
 describe('a request', () => {
-  it('has one ResourceSpans for each part, each with the schema URL', () => {
+  it('has one ResourceSpans for each chunk, each with the schema URL', () => {
     const parts = Object.values(stories).flat()
     const { resourceSpans } = decoded(encodeTraces(parts, settings))
     expect(resourceSpans).toHaveLength(parts.length)
@@ -87,7 +87,7 @@ describe('a request', () => {
     expect(names(json)).toEqual(names(decoded(encodeTraces([success], settings))))
   })
 
-  it('tells when a job was created to the nanosecond, for every millisecond and microsecond', () => {
+  it('says when a job was created to the nanosecond, for every millisecond and microsecond', () => {
     const millis = fc.integer({ min: 1, max: 9_223_372_036_853 })
     const micros = fc.tuple(fc.integer({ min: 1, max: 4_102_444_800_000 }), fc.integer({ min: 0, max: 999 }))
     const instant = fc.oneof(

@@ -312,7 +312,7 @@ describe('the metrics of jobs', () => {
     ])
   })
 
-  it('tell queues apart by the type and the tags of the runner', () => {
+  it('distinguish queues by the type and the tags of the runner', () => {
     const told = pointsOf(measured(heard({ ...body, builds })), 'platform.cicd.pipeline.task.run.queued_duration')
     expect(told).toMatchObject([
       {

@@ -96,7 +96,7 @@ describe('a log record', () => {
   })
 })
 
-describe('whatever is told', () => {
+describe('whatever is observed', () => {
   it('there is a record for every span, in the same order, with its ids, its attributes and a time', () => {
     fc.assert(
       fc.property(frozenPart, part => {
@@ -111,7 +111,7 @@ describe('whatever is told', () => {
     )
   })
 
-  it('the bytes of two parts are the bytes of each, one after the other', () => {
+  it('the bytes of two chunks are the bytes of each, one after the other', () => {
     fc.assert(
       fc.property(frozenPart, frozenPart, (a, b) => {
         const apart = Buffer.concat([encodeLogs([a], settings), encodeLogs([b], settings)])

@@ -85,7 +85,7 @@ describe('a pipeline in delta', () => {
     expect(told[0]!.points[0]!.time).toBeGreaterThan(first!.points[0]!.time)
   })
 
-  it('measures the jobs of all its parts, once', () => {
+  it('measures the jobs of all its chunks, once', () => {
     const jobs = Array.from({ length: 5 }, (_, index) =>
       job(index + 1, index < 3 ? 'build' : 'test', 'success', { started: 1, finished: 11 + index }),
     )
@@ -145,7 +145,7 @@ describe('refs in metrics', () => {
   })
 })
 
-describe('whatever is told', () => {
+describe('whatever is observed', () => {
   it('no series is there twice, no point has a run’s id, and every metric is in the table', () => {
     const known = new Map(attemptMetrics.map(row => [row.name.replace(/^platform\./, ''), row]))
     fc.assert(
@@ -165,7 +165,7 @@ describe('whatever is told', () => {
     )
   })
 
-  it('the bytes of two parts are the bytes of each, one after the other', () => {
+  it('the bytes of two chunks are the bytes of each, one after the other', () => {
     fc.assert(
       fc.property(frozenPart, frozenPart, (a, b) => {
         const apart = Buffer.concat([encodeMetrics([a], settings), encodeMetrics([b], settings)])

@@ -48,7 +48,7 @@ describe('the trace encoder', () => {
     expect(Buffer.from(encodeTraces(parts, settings)).equals(officialOf(parts))).toBe(true)
   })
 
-  it('writes the bytes of the official serializer for arbitrary parts', () => {
+  it('writes the bytes of the official serializer for arbitrary chunks', () => {
     fc.assert(
       fc.property(fc.array(frozenPart, { maxLength: 3 }), given => {
         // Whole doubles go through the official serializer by way of their neighbours; next to zero there is none.

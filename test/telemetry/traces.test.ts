@@ -43,7 +43,7 @@ describe('a trace', () => {
     ])
   })
 
-  it('has one resource and one scope object for all spans of a part, and another resource for the next', () => {
+  it('has one resource and one scope object for all spans of a chunk, and another resource for the next', () => {
     const [one, two] = story('family').map(part => readableSpans(part, settings))
     expect(new Set(one!.map(({ resource }) => resource)).size).toBe(1)
     expect(new Set([...one!, ...two!].map(({ instrumentationScope }) => instrumentationScope)).size).toBe(1)
@@ -93,7 +93,7 @@ describe('a trace', () => {
   })
 })
 
-describe('whatever is told', () => {
+describe('whatever is observed', () => {
   it('no span starts at the epoch or before it, and none ends before it starts', () => {
     fc.assert(
       fc.property(frozenPart, part => {
@@ -118,7 +118,7 @@ describe('whatever is told', () => {
     )
   })
 
-  it('the bytes of two parts are the bytes of each, one after the other', () => {
+  it('the bytes of two chunks are the bytes of each, one after the other', () => {
     fc.assert(
       fc.property(frozenPart, frozenPart, (a, b) => {
         const apart = Buffer.concat([encodeTraces([a], settings), encodeTraces([b], settings)])

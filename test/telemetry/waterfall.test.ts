@@ -26,7 +26,7 @@ describe('the waterfalls of whole stories', () => {
 })
 
 describe('a waterfall', () => {
-  it('shows every span, of whatever it is told', () => {
+  it('shows every span, of whatever spans it is given', () => {
     fc.assert(
       fc.property(frozenPart, part => {
         const spans = shownSpans(part, settings)

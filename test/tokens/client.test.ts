@@ -54,7 +54,7 @@ describe('the client', () => {
     expect(instance.enforced).toBe(false)
   })
 
-  it('reads the state when the answer to a change does not tell it', async () => {
+  it('reads the state when the answer to a change does not have it', async () => {
     instance.misbehaveOnce('PUT', '/state', { status: 200, body: '' })
     expect(await client.setEnforcement(true)).toBe(true)
   })
@@ -157,7 +157,7 @@ describe('the shapes that the documents leave open', () => {
     expect(readList(json, 0)).toEqual([{ id: '1', valid: true }])
   })
 
-  it('tell revoked and expired tokens from valid ones', () => {
+  it('distinguish revoked and expired tokens from valid ones', () => {
     const json = [
       { id: 1, revoked_at: '2026-01-01T00:00:00Z' },
       { id: 2, revoked: true },

@@ -191,7 +191,7 @@ describe('tokens revoke', () => {
 })
 
 describe('tokens rotate', () => {
-  it('tells what it does on standard error and how it ended on standard output', async () => {
+  it('says what it does on standard error and how it ended on standard output', async () => {
     const { code, out, err } = await tokens({ ...rotate, target: target() })
     expect(code).toBe(0)
     expect(out).toMatch(/^Token 101 \([0-9a-f]{12}\) is in use; nothing revoked\.\n$/)

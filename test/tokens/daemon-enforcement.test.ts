@@ -39,14 +39,14 @@ async function world(): Promise<World> {
   }
 }
 
-it('is not known at first, and then as the instance tells it', async () => {
+it('is not known at first, and then as the instance reports it', async () => {
   const { enforcement, asked } = await world()
   expect(enforcement()).toBe('unknown')
   await expect.poll(enforcement).toBe('on')
   expect(asked()).toBe(1)
 })
 
-it('is asked for again after a minute, and told as it was until then', async () => {
+it('is asked for again after a minute, and reported as it was until then', async () => {
   const { instance, enforcement, asked, pass } = await world()
   enforcement()
   await expect.poll(enforcement).toBe('on')

@@ -88,7 +88,7 @@ test('a closed store is not ready', async () => {
   expect((await ask('/readyz'))[0]).toBe(503)
 })
 
-test('a store that does not give back what it took is not ready either, and it is told which of the two it is', async () => {
+test('a store that does not give back what it took is not ready either, and the answer says which of the two it is', async () => {
   const ask = await run({ proveWritable: async () => Promise.reject(new UnreadableError('/secret/place', 'Look.')) })
   expect(await ask('/readyz')).toEqual([503, { message: 'What was accepted cannot be read from the store.' }])
 })

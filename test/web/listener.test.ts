@@ -165,7 +165,7 @@ describe('answers that no route gives', () => {
     expect((await connection.closed()).match(/HTTP\/1\.1/g)).toHaveLength(1)
   })
 
-  test('no answer tells what it runs on', async () => {
+  test('no answer says what it runs on', async () => {
     const { port } = await run({}, routes)
     for (const text of [get('/healthz'), get('/nowhere'), get('/boom'), 'nonsense\r\n\r\n']) {
       expect(await exchange(port, text)).not.toMatch(/^(server|x-powered-by|via):|fastify|node|pipespan/im)

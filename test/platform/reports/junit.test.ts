@@ -117,7 +117,7 @@ describe('what the frameworks write', () => {
 describe('what a job may upload', () => {
   const reasonOf = async (text: string | Uint8Array, caps = reportCaps) => (await read(text, caps)).report.fault?.reason
 
-  it('is told apart by a reason where it is no report', async () => {
+  it('has a reason of its own where it is no report', async () => {
     expect(await reasonOf(Buffer.alloc(0))).toBe('empty')
     expect(await reasonOf(gzipSync(''))).toBe('not_xml')
     expect(await reasonOf(Buffer.from('PK\x03\x04 an archive'))).toBe('archive')

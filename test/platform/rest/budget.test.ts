@@ -132,7 +132,7 @@ describe('the budget', () => {
     expect(snapshotOf(rules, state, 2_000)).toEqual({ perMinute: 300, available: 0, pausedFor: 6_000 })
   })
 
-  it('keeps the longer of two pauses, whichever is heard first', () => {
+  it('keeps the longer of two pauses, whichever is reported first', () => {
     const rules = { perMinute: 300 }
     const short = { pause: 1_000 }
     const long = { pause: 9_000 }

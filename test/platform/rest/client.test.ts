@@ -118,7 +118,7 @@ describe('projects', () => {
 })
 
 describe('hooks', () => {
-  it('of a project or a group tell what they send and whether they are off', async () => {
+  it('of a project or a group say what they send and whether they are off', async () => {
     await using platform = await startPlatform(json(fixture('hooks.json')))
     await using test = clientOf(platform.url)
     const expected = [

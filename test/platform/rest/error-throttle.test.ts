@@ -16,7 +16,7 @@ it('knows what is wrong with the platform until it answers again', () => {
   expect(troubles.ofPlatform()).toBeUndefined()
 })
 
-it('takes what is wrong with one project for no trouble of the platform', () => {
+it('does not take what is wrong with one project for a failure of the platform', () => {
   const troubles = createErrorThrottle(silentLog())
   expect(troubles.failed('project 4', error('not-found'))).toBe('go-on')
   expect(troubles.failed('project 4', error('timeout'))).toBe('go-on')

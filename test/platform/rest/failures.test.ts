@@ -198,7 +198,7 @@ describe('what the platform says of an error', () => {
     expect(saidBy('{"error":"404 Not Found"}', undefined, []).code).toBeUndefined()
   })
 
-  it('tells a missing scope from a missing role', async () => {
+  it('distinguishes a missing scope from a missing role', async () => {
     await using platform = await startPlatform(
       answer(403, '{"error":"insufficient_scope","error_description":"needs more"}'),
     )

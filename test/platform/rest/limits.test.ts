@@ -171,7 +171,7 @@ describe('the budget of the client', () => {
     await Promise.all(stuck)
   })
 
-  it('keeps no more requests of a priority under way than it was told', async () => {
+  it('keeps no more requests of a priority under way than is configured', async () => {
     let open = 0
     let most = 0
     await using platform = await startPlatform((asked, response) => {

@@ -90,7 +90,7 @@ describe('a list', () => {
     expect(said[0]).toContain('"count":3')
   })
 
-  it('tells the platform’s clock, which the next look goes by', async () => {
+  it('reports the platform’s clock, which the next look goes by', async () => {
     await using platform = await startPlatform(json([], { date: 'Tue, 11 Mar 2025 08:00:00 GMT' }))
     await using test = clientOf(platform.url)
     for await (const page of test.client.projectPipelines(4711, {}, poll)) {

@@ -46,7 +46,7 @@ function pick(body: Uint8Array): unknown {
 }
 
 describe('a large body', () => {
-  it('tells what a small one tells, whatever is wrong with it', () => {
+  it('reports what a small one reports, whatever is wrong with it', () => {
     fc.assert(
       fc.property(damaged, ({ event, body }) => {
         const [picked, built] = [read(body, 0, event), read(body, Infinity, event)]

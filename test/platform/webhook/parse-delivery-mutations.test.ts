@@ -113,7 +113,7 @@ function expectSound({ key, project, pipeline, jobs }: Observation) {
 }
 
 describe('a payload with wrong fields', () => {
-  it('is understood or refused, never thrown at, and tells no variable', () => {
+  it('is decoded or refused, never thrown at, and repeats no variable', () => {
     fc.assert(
       fc.property(mutated, fc.boolean(), ({ event, body }, told) => {
         const parsed = parse(told ? event : undefined, body)

@@ -34,14 +34,14 @@ describe('a payload file', () => {
 })
 
 describe('the kind', () => {
-  it('told by the header stands over the body', () => {
+  it('named by the header counts more than the body', () => {
     expect(parse(jsonOf('pipeline-failed'), { event: 'Push Hook' })).toEqual({ outcome: 'ignored', kind: 'push' })
     expect(parse({}, { event: 'Teleport Hook' })).toEqual({ outcome: 'ignored', kind: 'unknown' })
     expect(parse(jsonOf('pipeline-failed'), { event: 'Pipeline Hook' }).outcome).toBe('observation')
     expect(parse(jsonOf('job-failed'), { event: 'Build Hook' }).outcome).toBe('observation')
   })
 
-  it('of an event that is not wanted is told without reading its body', () => {
+  it('of an event that is not wanted is recognised without reading its body', () => {
     const body = new Uint8Array([0xff])
     expect(parseDelivery({ event: 'Note Hook', body }, plain)).toEqual({ outcome: 'ignored', kind: 'note' })
   })
@@ -108,7 +108,7 @@ describe('the instance', () => {
     expect(observe(told, header, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
   })
 
-  it('that nothing tells is a failure that names the header and the remedy', () => {
+  it('that nothing names is a failure that names the header and the remedy', () => {
     const lost = { object_attributes: { id: 1, status: 'running' }, project: { id: 2 }, builds: [] }
     expect(reasonOf(lost)).toBe(
       'The delivery does not name its instance: no usable X-Service-Instance header, no web URL of its project. ' +
