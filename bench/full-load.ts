@@ -1,7 +1,8 @@
 // Full load: as many webhooks as are worked off. Senders wait while more than a little is accepted and not yet exported.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { countsOf, type Running } from './processes.ts'
-import { load, type Hook } from './load.ts'
+import { answeredPerSecond, load, type Hook } from './load.ts'
+import { countsOf, startDaemon, startServer, type Running } from './processes.ts'
+import { interleaved, type Round } from './question.ts'
 
 export interface FullLoadOptions {
   readonly daemons: readonly Running[]
@@ -64,4 +65,30 @@ export async function fullLoad(options: FullLoadOptions): Promise<FullLoad> {
     end.abort()
     await ended.catch(() => undefined)
   }
+}
+
+export interface FullLoadRounds {
+  /** Makes the sequence of webhooks anew. */
+  readonly hooks: () => () => Hook
+  readonly backlog: number
+  readonly roundOf: (load: FullLoad) => Omit<Round, 'rival'>
+}
+
+/** A new daemon under full load each time, in alternation with a bare server that only collects the same bodies. */
+export async function* fullLoadRounds(
+  quick: boolean,
+  { hooks, backlog, roundOf }: FullLoadRounds,
+): AsyncGenerator<Round, void, void> {
+  await using bare = await startServer('bare-server.ts')
+  await using sink = await startServer('sink.ts')
+  const bareTimes = quick ? { warmMs: 400, forMs: 800 } : { warmMs: 1_000, forMs: 5_000 }
+  const times = quick ? { warmMs: 1_500, forMs: 4_000 } : { warmMs: 5_000, forMs: 60_000 }
+  yield* interleaved(
+    async () => answeredPerSecond({ ports: [bare.port], next: hooks(), ...bareTimes }),
+    async () => {
+      await using daemon = await startDaemon({ backend: sink.port })
+      return await fullLoad({ daemons: [daemon], sink, hooks: hooks(), backlog, ...times })
+    },
+    roundOf,
+  )
 }

@@ -58,29 +58,32 @@ export async function deadLettersShow(
   return exitCode.done
 }
 
-export async function deadLettersRetry(
+type Chosen = readonly number[] | 'all'
+
+export async function deadLettersRetry(exports: Outbox, terminal: Terminal, chosen: Chosen): Promise<number> {
+  return change(exports, terminal, chosen, async () => {
+    return `${await exports.retryDead(chosen)} pending again. A running daemon sends them within a second.`
+  })
+}
+
+export async function deadLettersDrop(exports: Outbox, terminal: Terminal, chosen: Chosen): Promise<number> {
+  return change(exports, terminal, chosen, async () => `${await exports.dropDead(chosen)} given up.`)
+}
+
+/** All of them or none. */
+async function change(
   exports: Outbox,
   terminal: Terminal,
-  ids: readonly number[] | 'all',
+  chosen: Chosen,
+  apply: () => Promise<string>,
 ): Promise<number> {
-  const missing = await firstMissing(exports, ids)
+  const missing = await firstMissing(exports, chosen)
   if (missing !== undefined) return unknown(terminal, missing)
-  print(terminal, `${await exports.retryDead(ids)} pending again. A running daemon sends them within a second.`)
+  print(terminal, await apply())
   return exitCode.done
 }
 
-export async function deadLettersDrop(
-  exports: Outbox,
-  terminal: Terminal,
-  ids: readonly number[] | 'all',
-): Promise<number> {
-  const missing = await firstMissing(exports, ids)
-  if (missing !== undefined) return unknown(terminal, missing)
-  print(terminal, `${await exports.dropDead(ids)} given up.`)
-  return exitCode.done
-}
-
-async function firstMissing(exports: Outbox, ids: readonly number[] | 'all'): Promise<number | undefined> {
+async function firstMissing(exports: Outbox, ids: Chosen): Promise<number | undefined> {
   if (ids === 'all') return undefined
   for (const id of ids) if ((await exports.deadLetter(id)) === undefined) return id
   return undefined

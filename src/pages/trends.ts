@@ -106,14 +106,18 @@ function figure(text: string): Content {
   return html`<span class="figure">${text}</span>`
 }
 
+function jobName({ projectId, project, job }: TrendLine, span: Trends['span'], base: string): Content {
+  return html`<span class="name"
+    ><a href="${link(base, { span, project: projectId, job })}">${job}</a><br /><span class="dim"
+      >${project}</span
+    ></span
+  >`
+}
+
 function jobsTable(lines: readonly TrendLine[], { span }: Trends, base: string, whenEmpty: string): Content {
   if (lines.length === 0) return empty(whenEmpty)
   const rows = lines.map(line => [
-    html`<span class="name"
-      ><a href="${link(base, { span, project: line.projectId, job: line.job })}">${line.job}</a><br /><span class="dim"
-        >${line.project}</span
-      ></span
-    >`,
+    jobName(line, span, base),
     figure(duration(line.p50)),
     figure(duration(line.p95)),
     figure(duration(line.queueP50)),
@@ -126,11 +130,7 @@ function jobsTable(lines: readonly TrendLine[], { span }: Trends, base: string, 
 function flakyTable(lines: readonly TrendLine[], { span }: Trends, base: string): Content {
   if (lines.length === 0) return empty('No job failed and then passed for the same commit.')
   const rows = lines.map(line => [
-    html`<span class="name"
-      ><a href="${link(base, { span, project: line.projectId, job: line.job })}">${line.job}</a><br /><span class="dim"
-        >${line.project}</span
-      ></span
-    >`,
+    jobName(line, span, base),
     figure(number(line.flaky)),
     figure(percent(line.flaky / line.runs)),
     figure(percent(line.failed / line.runs)),

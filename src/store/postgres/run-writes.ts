@@ -1,16 +1,7 @@
 // What a transaction writes of runs on PostgreSQL: each kind of row in one statement for all of them.
 import { Again, type Session } from './database.ts'
 import { columnsOf, unnest } from './arrays.ts'
-import {
-  chunkValues,
-  insertChunks,
-  insertJobs,
-  insertOutboxEntries,
-  insertRuns,
-  jobTexts,
-  runColumns,
-  runValues,
-} from '../sql/run-writes.ts'
+import { chunkTable, jobTable, outboxTable, runTable } from '../sql/run-writes.ts'
 import { insertJobReads, wishValues } from '../sql/job-reads.ts'
 import { jobWrites, keyOf, type JobWrites } from '../sql/run-rows.ts'
 import { idOf, nameOf } from './run-rows.ts'
@@ -41,16 +32,17 @@ const texts = (count: number): 'text'[] => Array<'text'>(count).fill('text')
 const runTypes = [...bigints(1), ...texts(6), ...bigints(4)]
 
 const insertRun = `
-  ${insertRuns(`SELECT * FROM ${unnest([...runTypes, 'text', 'bigint'])}`)}
+  ${runTable.insert(`SELECT * FROM ${unnest([...runTypes, 'text', 'bigint'])}`)}
   ON CONFLICT (instance, pipeline_id) DO NOTHING RETURNING id, instance, pipeline_id`
 
 const updateRun = `
-  UPDATE runs r SET ${runColumns.map(name => `${name} = v.${name}`).join(', ')}
-  FROM ${unnest([...runTypes, 'bigint'])} AS v (${runColumns.join(', ')}, id) WHERE r.id = v.id`
+  UPDATE runs r SET ${runTable.columns.map(name => `${name} = v.${name}`).join(', ')}
+  FROM ${unnest([...runTypes, 'bigint'])} AS v (${runTable.columns.join(', ')}, id) WHERE r.id = v.id`
 
 /** Answers their ids. */
 export async function writeRuns(session: Session, changes: readonly Written[]): Promise<number[]> {
-  const valuesOf = ({ change, firstSeenBy }: Written): ReturnType<typeof runValues> => runValues(change, firstSeenBy)
+  const valuesOf = ({ change, firstSeenBy }: Written): ReturnType<typeof runTable.values> =>
+    runTable.values(change, firstSeenBy)
   const fresh = changes.filter(({ id }) => id === undefined)
   const known = changes.flatMap(one => (one.id === undefined ? [] : [[...valuesOf(one), one.id]]))
   const ids = new Map<string, number>()
@@ -65,13 +57,13 @@ export async function writeRuns(session: Session, changes: readonly Written[]): 
   return changes.map(({ id, change }) => id ?? ids.get(nameOf(change.run.key)) ?? 0)
 }
 
-const insertJob = insertJobs(`
+const insertJob = jobTable.insert(`
   SELECT r, j, record, times, nullif(snapshot, '')
   FROM unnest($1::bigint[], $2::bigint[], ${textsOf('$3')}, ${textsOf('$4')}, ${textsOf('$5')}) AS w (r, j, record, times, snapshot)`)
 
 export async function writeJobs(session: Session, changes: readonly Written[], ids: readonly number[]): Promise<void> {
   const jobs = changes.flatMap(({ jobs: { rows, snapshots } }, index) =>
-    [...rows, ...snapshots].map(job => ({ run: ids[index], id: job.id, texts: jobTexts(job) })),
+    [...rows, ...snapshots].map(job => ({ run: ids[index], id: job.id, texts: jobTable.texts(job) })),
   )
   if (jobs.length === 0) return
   const listOf = (column: 0 | 1 | 2): string => textList(jobs.map(job => job.texts[column]))
@@ -81,9 +73,9 @@ export async function writeJobs(session: Session, changes: readonly Written[], i
 
 const chunkTypes = ['bigint', 'int', 'int', 'bigint', 'bigint', 'bigint', 'bigint'] as const
 const insertChunk = `
-  ${insertChunks(`SELECT * FROM unnest(${chunkTypes.map((type, at) => `$${at + 1}::${type}[]`).join(', ')}, ${textsOf('$8')})`)}
+  ${chunkTable.insert(`SELECT * FROM unnest(${chunkTypes.map((type, at) => `$${at + 1}::${type}[]`).join(', ')}, ${textsOf('$8')})`)}
   RETURNING id, run_id, attempt, number`
-const insertEntry = insertOutboxEntries(`
+const insertEntry = outboxTable.insert(`
   SELECT c, s, d, 'pending', $4::bigint, $4::bigint FROM ${unnest(['bigint', 'text', 'text'])} AS o (c, s, d)`)
 
 const insertRead = insertJobReads(`
@@ -103,7 +95,7 @@ export async function writeChunks(
   )
   if (pending.length === 0) return
   const rows = await session.query(insertChunk, [
-    ...columnsOf(pending.map(({ run, one, jobs }) => chunkValues(run, one, jobs, now))),
+    ...columnsOf(pending.map(({ run, one, jobs }) => chunkTable.values(run, one, jobs, now))),
     textList(pending.map(({ one }) => JSON.stringify(one.chunk))),
   ])
   const nameOfChunk = (of: ReturnType<typeof place>): string => JSON.stringify([of.run, of.attempt, of.chunk])

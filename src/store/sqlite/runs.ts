@@ -8,17 +8,7 @@ import { moveTotals } from './totals.ts'
 import { createLeases } from './leases.ts'
 import { loadJobs, select } from './run-rows.ts'
 import { jobWrites, keyOf, storedRun, type JobWrites } from '../sql/run-rows.ts'
-import {
-  chunkValues,
-  insertChunks,
-  insertJobs,
-  insertOutboxEntries,
-  insertRuns,
-  jobTexts,
-  runColumns,
-  runValues,
-  snapshotText,
-} from '../sql/run-writes.ts'
+import { chunkTable, jobTable, outboxTable, runTable, snapshotText } from '../sql/run-writes.ts'
 import { number, record, type Row } from '../sql/columns.ts'
 import { runReads } from '../sql/run-reads.ts'
 import { sqliteStatements } from './statements.ts'
@@ -142,7 +132,7 @@ function write(
 ): RecentChunk[] {
   const { run } = change
   const firstSeenBy = source === undefined ? known?.firstSeenBy : { [source]: now, ...known?.firstSeenBy }
-  const values = runValues(change, firstSeenBy ?? {})
+  const values = runTable.values(change, firstSeenBy ?? {})
   let id = rowId
   if (id === undefined) {
     const inserted = db.prepare(insertRun).run(...values, run.key.instance, run.key.pipelineId)
@@ -159,24 +149,24 @@ function write(
   return chunks
 }
 
-const insertRun = insertRuns(`VALUES (${runColumns.map(() => '?').join(', ')}, ?, ?)`)
-const updateRun = `UPDATE runs SET ${runColumns.map(name => `${name} = ?`).join(', ')} WHERE id = ?`
-const insertJob = insertJobs('VALUES (?, ?, ?, ?, ?)')
-const insertChunk = insertChunks('VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
-const insertOutboxEntry = insertOutboxEntries(`VALUES (?, ?, ?, 'pending', ?, ?)`)
+const insertRun = runTable.insert(`VALUES (${runTable.columns.map(() => '?').join(', ')}, ?, ?)`)
+const updateRun = `UPDATE runs SET ${runTable.columns.map(name => `${name} = ?`).join(', ')} WHERE id = ?`
+const insertJob = jobTable.insert('VALUES (?, ?, ?, ?, ?)')
+const insertChunk = chunkTable.insert('VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+const insertOutboxEntry = outboxTable.insert(`VALUES (?, ?, ?, 'pending', ?, ?)`)
 const insertJobRead = insertJobReads('VALUES (?, ?, ?, ?, ?)')
 
 function writeJobs(db: Database, runId: number, { rows, snapshots }: JobWrites): void {
   const setSnapshot = db.prepare('UPDATE jobs SET snapshot = ? WHERE run_id = ? AND job_id = ?')
   const put = db.prepare(insertJob)
   for (const { id, snapshot } of snapshots) setSnapshot.run(snapshotText(snapshot), runId, id)
-  for (const job of rows) put.run(runId, job.id, ...jobTexts(job))
+  for (const job of rows) put.run(runId, job.id, ...jobTable.texts(job))
 }
 
 function addToOutbox(db: Database, runId: number, pending: PendingChunk, writes: JobWrites, now: number): RecentChunk {
   const { chunk, to, reads } = pending
   const content = JSON.stringify(chunk)
-  const inserted = db.prepare(insertChunk).run(...chunkValues(runId, pending, writes, now), content)
+  const inserted = db.prepare(insertChunk).run(...chunkTable.values(runId, pending, writes, now), content)
   const id = Number(inserted.lastInsertRowid)
   const insert = db.prepare(insertOutboxEntry)
   for (const { signal, destination } of to) insert.run(id, signal, destination, now, now)
