@@ -43,6 +43,9 @@ export function jobReadRulesOf({ job, tests }: Config): JobReadRules {
   return { sections: job.sections, lines: job.logs, tests, project: chooser(job.projects ?? [], []) }
 }
 
+/** No event waits for longer, as no export is put off for longer, ms. */
+const longestWait = 600_000
+
 export function snapshotterOf(
   { config, events }: Context,
   { queues, measure }: Pick<ExportParts, 'queues' | 'measure'>,
@@ -99,6 +102,7 @@ export function startIntake(
     events: {
       to: queues.flatMap(({ destination, signal }) => (signal === 'logs' ? [{ destination, signal }] : [])),
       profile: config.platform.profile,
+      wait: Math.min(longestWait, config.enrichDeadline),
       onTaken: () => events.pending.emit(),
     },
     onChange: () => events.processed.emit(),

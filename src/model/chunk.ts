@@ -24,6 +24,8 @@ export interface JobSnapshot extends JobView {
   /** The name of its rate in the price table, and its cost, in that table's unit. */
   readonly rate?: string | undefined
   readonly cost?: number | undefined
+  /** The platform's number of the deployment that it made, where an event had reported it by then. */
+  readonly deploymentId?: number | undefined
   /** Appended to the span id's input, for every span of a job after its first. */
   readonly salt?: string | undefined
 }

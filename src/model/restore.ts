@@ -33,8 +33,8 @@ export function restoreMark({ status, startedAt, finishedAt }: JobSnapshot, atte
 
 /** The job that this snapshot has whole. */
 export function restoreJob(snapshot: JobSnapshot, attempt: number): Job {
-  const { id, createdAt, startedAt, finishedAt, start, end, retried, critical, slack, rate, cost, salt, ...facts } =
-    snapshot
+  const { id, createdAt, startedAt, finishedAt, start, end, retried, critical, slack, ...others } = snapshot
+  const { rate, cost, salt, deploymentId, ...facts } = others
   const job = observedJob({ id, facts, times: { createdAt, startedAt, finishedAt } }, 'webhook')
   return { ...job, snapshot: restoreMark(snapshot, attempt) }
 }

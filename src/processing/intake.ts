@@ -42,6 +42,7 @@ export function createIntake(options: IntakeOptions): Intake {
   const counters: IntakeCounters = {
     processed: 0,
     events: 0,
+    unclaimedEvents: 0,
     ignored: 0,
     unparseable: 0,
     excluded: 0,

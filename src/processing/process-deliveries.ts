@@ -2,6 +2,7 @@
 // out whether one of them is to blame.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { mergeWork, type MergeRules } from './merge-observations.ts'
+import { deploymentOfEvent } from '../model/deployment-event.ts'
 import { eventChunk, type PlatformEvent } from '../model/event.ts'
 import { isKnownStatus } from '../model/status.ts'
 import { beginningOf } from '../platform/webhook/without-variables.ts'
@@ -11,6 +12,7 @@ import type { Inbox, InboxItem, InboxLease } from '../store/ports/inbox.ts'
 import type { Log } from '../lib/log.ts'
 import type { Observation } from '../model/observation.ts'
 import type { Runs } from '../store/ports/runs.ts'
+import type { ReportedDeployment } from '../store/ports/deployments.ts'
 import type { ReceivedEvent } from '../store/ports/events.ts'
 import type { Postponed } from './postponed.ts'
 
@@ -25,7 +27,7 @@ export interface ProcessOptions {
   /** What may be stored of a body that could not be decoded. */
   readonly redact: (body: Uint8Array) => Uint8Array
   readonly version: string
-  /** What becomes of events that are about no run; undefined: they are stored, for nobody. */
+  /** What becomes of events that are about no run; undefined: they are not stored. */
   readonly events?: EventRules | undefined
   /** Called after runs changed: the settle loop may have something to do. */
   readonly onChange: () => void
@@ -36,6 +38,8 @@ export interface EventRules {
   readonly to: ReceivedEvent['to']
   /** The profile under which they are taken in. */
   readonly profile: string
+  /** How long an event waits for the span of its job, and a deployment is counted after its end, ms. */
+  readonly wait: number
   /** Called after some were taken in: the exporter has something to send. */
   readonly onTaken: () => void
 }
@@ -45,6 +49,8 @@ export interface IntakeCounters {
   processed: number
   /** Of these, events that are about no pipeline and no job. */
   events: number
+  /** Of these, events that are not stored, because no destination takes log records. */
+  unclaimedEvents: number
   /** Deliveries that are about nothing that is exported. */
   ignored: number
   unparseable: number
@@ -136,15 +142,18 @@ async function processTogether(batch: LeasedBatch, deliveries: readonly Decoded[
   const ids = deliveries.map(({ item }) => item.id)
   const did: SnapshotStep[][] = work.map(() => [])
   const all = work.map((one, at) => snapshotter.atOnce(one, did[at] ?? []))
-  const events = deliveries.flatMap(({ item, event }) => (event === undefined ? [] : receivedOf(batch, item, event)))
-  if (!(await batch.runs.transact(all, { token: lease.token, ids, events }))) {
+  const told = deliveries.flatMap(({ item, event }) => (event === undefined ? [] : [{ item, event }]))
+  const events = told.flatMap(({ item, event }) => receivedOf(batch, item, event) ?? [])
+  const deployments = told.flatMap(({ item, event }) => reportedOf(batch, item, event) ?? [])
+  if (!(await batch.runs.transact(all, { token: lease.token, ids, events, deployments }))) {
     counters.lost += ids.length
     const facts = { lost: ids.length }
     batch.log.warn(facts, 'deliveries were processed too late: their lease had run out, and another replica has them')
     return
   }
   counters.processed += deliveries.length
-  counters.events += events.length
+  counters.events += told.length
+  counters.unclaimedEvents += told.length - events.length
   for (const { observation, dropped } of deliveries) {
     counters.droppedJobs += dropped
     if (observation !== undefined) counters.unknownStatuses += unknownStatuses(observation)
@@ -154,9 +163,18 @@ async function processTogether(batch: LeasedBatch, deliveries: readonly Decoded[
   batch.onChange()
 }
 
-function receivedOf({ events }: LeasedBatch, item: InboxItem, event: PlatformEvent): ReceivedEvent {
-  const { to, profile } = events ?? { to: [], profile: '' }
-  return { event, chunk: eventChunk(event, item.receivedAt, profile), arrival: item.id, to }
+/** Undefined where nobody would be sent it: then it is not stored either. */
+function receivedOf({ events }: LeasedBatch, item: InboxItem, event: PlatformEvent): ReceivedEvent | undefined {
+  if (events === undefined || events.to.length === 0) return undefined
+  const { to, profile, wait } = events
+  const jobId = deploymentOfEvent(event, item.receivedAt)?.jobId
+  const chunk = eventChunk(event, item.receivedAt, profile)
+  return { event, chunk, arrival: item.id, to, ...(jobId !== undefined && { waits: { jobId, ms: wait } }) }
+}
+
+function reportedOf({ events }: LeasedBatch, item: InboxItem, event: PlatformEvent): ReportedDeployment | undefined {
+  const deployment = deploymentOfEvent(event, item.receivedAt)
+  return deployment && { deployment, countIn: events?.wait ?? 0 }
 }
 
 /**

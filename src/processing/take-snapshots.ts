@@ -2,6 +2,7 @@
 // loop calls it for runs that are due, the intake for those that are due as soon as they are merged.
 import { parentOf, traceContextOf, type Ancestor, type FamilyOptions } from '../model/family.ts'
 import { isSuperseded, mayBeSuperseded } from '../model/superseded.ts'
+import { deploymentsOfChunk } from '../model/deployment.ts'
 import { plan, type SettleRules } from '../model/settle.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { Job } from '../model/job.ts'
@@ -9,6 +10,7 @@ import type { JobReadWish } from '../store/ports/job-reads.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PendingChunk, RunChange, RunTiming, RunWork, StoredRun } from '../store/ports/runs.ts'
 import type { ProjectIncrements } from '../model/totals.ts'
+import type { ReportedDeployment } from '../store/ports/deployments.ts'
 import type { Run, RunHead, TraceContext } from '../model/run.ts'
 import type { Selection } from './selection.ts'
 
@@ -118,9 +120,10 @@ function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, optio
   const jobs = new Map<number, Job>()
   const pending: PendingChunk[] = []
   const totals: ProjectIncrements[] = []
+  const deployments: ReportedDeployment[] = []
   const did: SnapshotStep[] = []
   const changed = (next: RunTiming): Decision => ({
-    change: { run, jobs: [...jobs.values()], pending, totals, timing: next },
+    change: { run, jobs: [...jobs.values()], pending, totals, deployments, timing: next },
     did,
   })
   for (;;) {
@@ -141,6 +144,8 @@ function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, optio
     if (to.length > 0) {
       pending.push(...chunks.map(chunk => ({ chunk: { ...chunk, observedAt }, to, reads: reads?.(chunk) })))
     }
+    for (const deployment of chunks.flatMap(deploymentsOfChunk))
+      deployments.push({ deployment, countIn: rules.deadline })
     if (measure !== undefined) totals.push(...chunks.flatMap(chunk => measure(chunk) ?? []))
   }
 }

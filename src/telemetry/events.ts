@@ -2,8 +2,9 @@
 import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
 import { attributesOf, keyUnder, type AttributeStyle } from './attributes.ts'
 import { eventScope } from './otlp/scope.ts'
+import { jobSpanId, traceIdOf } from './otlp/ids.ts'
 import { resourceAttributesOf, resourceWith } from './resource.ts'
-import { schemaUrl } from './mapping/semconv.ts'
+import { ATTR_DEPLOYMENT_NAME, schemaUrl } from './mapping/semconv.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import type { AttributeSet } from './otlp/attribute.ts'
 import type { AttributeRow } from './mapping/row.ts'
@@ -23,10 +24,13 @@ export function toEventLogs(chunk: EventChunk, settings: TelemetrySettings): Res
 }
 
 export function toEventRecord(chunk: EventChunk, settings: TelemetrySettings): LogRecord {
-  const { event, at, observedAt } = chunk
+  const { event, at, observedAt, job } = chunk
   const style = styleOf(chunk, settings)
   const eventName = keyUnder(style.namespace, event.name)
-  const attributes = Object.entries(event.attributes).flatMap(([key, value]) => attributeOf(key, value, style))
+  const named = job?.name === undefined ? {} : { [ATTR_DEPLOYMENT_NAME]: job.name }
+  const attributes = Object.entries({ ...event.attributes, ...named }).flatMap(([key, value]) =>
+    attributeOf(key, value, style),
+  )
   return {
     timeUnixNano: at,
     observedTimeUnixNano: observedAt,
@@ -40,7 +44,17 @@ export function toEventRecord(chunk: EventChunk, settings: TelemetrySettings): L
     droppedAttributesCount: 0,
     flags: TraceFlags.NONE,
     eventName,
+    ...spanOf(chunk),
   }
+}
+
+/** The span of the job that it is of. */
+function spanOf({ key, job }: EventChunk): Pick<LogRecord, 'traceId' | 'spanId' | 'flags'> | undefined {
+  if (job === undefined) return undefined
+  const { trace, pipelineId, jobId, kind, salt } = job
+  const run = { key: { ...key, pipelineId }, trace }
+  const spanId = jobSpanId(run, { id: jobId, kind, salt })
+  return { traceId: traceIdOf(trace, key.instance), spanId, flags: TraceFlags.SAMPLED }
 }
 
 /** By name and type; the names are those of the table of events. */

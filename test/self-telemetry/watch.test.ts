@@ -131,6 +131,7 @@ describe('the table of own metrics', () => {
       webhook: { received: 3, accepted: 1, duplicate: 1, ignored: { push: 1 }, refused },
       intake: {
         events: 1,
+        unclaimedEvents: 0,
         processed: 1,
         ignored: 1,
         unparseable: 1,

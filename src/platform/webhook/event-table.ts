@@ -44,6 +44,7 @@ export const eventTable: readonly EventRow[] = [
     object: ['deployment_id'], time: 'status_changed_at', version: ['status'],
     attributes: [
       id('deployment.id', 'deployment_id'),
+      value('deployment.name', 'string', undefined, "its job's name, where its job is known in time", () => undefined),
       value('deployment.status', 'string', 'status', '`succeeded` or `failed`, once it ended so', deploymentOutcome),
       shown('deployment.environment.name', 'environment'),
       text('platform.deployment.environment.tier', 'environment_tier'),

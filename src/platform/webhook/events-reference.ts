@@ -45,6 +45,11 @@ Each event is exported once, also where a project's hook and a group's hook, a r
 to be known again. Those that do not are distinguished by what they say, in the order of arrival: equal ones received within ten minutes, with nothing else
 of the same object between them, are one. So a flag that goes on, off and on again is three events.
 
+An event of a deployment is of the span of the job that deploys (\`deployable_id\`): it waits for the snapshot of that job's pipeline,
+\`PIPESPAN_ENRICH_DEADLINE\` at most (10 minutes where that is longer), and goes without trace and span id after that, with
+\`cicd.pipeline.task.run.id\` alone. Where no destination takes log records no event is stored
+(\`pipespan.intake.events_unclaimed\` counts them); what they report of deployments is.
+
 Never exported: e-mail addresses (in texts they are redacted, as the shapes of secrets are, and what \`PIPESPAN_REDACT\` names), descriptions, comments, avatars, commit messages. Names and values are
 subject to \`PIPESPAN_ATTRIBUTES_DROP\` and \`PIPESPAN_ATTRIBUTES_HASH\`, as everywhere; the body is no attribute. Projects that are left out
 (\`PIPESPAN_PROJECTS_INCLUDE\`, \`PIPESPAN_PROJECTS_EXCLUDE\`) have no events. An event that is about no project has the group's path as its

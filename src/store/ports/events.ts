@@ -7,6 +7,8 @@ export interface ReceivedEvent {
   readonly chunk: EventChunk
   /** Its place in the order of arrival, where several processes work the inbox off. */
   readonly arrival: number
-  /** Destinations, with the signal of log records. */
-  readonly to: readonly { readonly destination: string; readonly signal: 'logs' }[]
+  /** The job whose span it is of; sent without where the store has not known that for so long, ms. */
+  readonly waits?: { readonly jobId: number; readonly ms: number } | undefined
+  /** Destinations with the signal: log records, or what adds to metrics. */
+  readonly to: readonly { readonly destination: string; readonly signal: 'logs' | 'metrics' }[]
 }

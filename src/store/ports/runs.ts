@@ -1,6 +1,7 @@
 // Runs and their snapshots: one verb to change them, under a lock, together with what becomes pending, in one transaction.
 import type { EnrichmentChange } from './enrichment-queue.ts'
 import type { ReceivedEvent } from './events.ts'
+import type { ReportedDeployment } from './deployments.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { JobReadKey, JobReadWish } from './job-reads.ts'
 import type { Job } from '../../model/job.ts'
@@ -50,6 +51,8 @@ export interface RunChange {
   readonly pending?: readonly PendingChunk[] | undefined
   /** What the snapshots add to the totals: in the same transaction, so that nothing counts twice or not at all. */
   readonly totals?: readonly ProjectIncrements[] | undefined
+  /** What the snapshots' jobs deployed. */
+  readonly deployments?: readonly ReportedDeployment[] | undefined
   /** What the platform's API is to be asked about the run. Undefined: as before. */
   readonly enrichment?: EnrichmentChange | undefined
 }
@@ -72,6 +75,8 @@ export interface Processed {
   readonly ids: readonly number[]
   /** What they report that is about no run, in the order of arrival. */
   readonly events?: readonly ReceivedEvent[] | undefined
+  /** What they report of deployments. */
+  readonly deployments?: readonly ReportedDeployment[] | undefined
 }
 
 export interface RunSummary {

@@ -1,25 +1,32 @@
 // Events on PostgreSQL: replicas may process deliveries in another order than that of their arrival.
-import { placed } from './statements.ts'
+import { lockNames, taken } from './steps.ts'
+import { writeDeployments } from '../sql/deployments.ts'
 import { writeEvent } from '../sql/events.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ReceivedEvent } from '../ports/events.ts'
+import type { ReportedDeployment } from '../ports/deployments.ts'
 import type { Session } from './database.ts'
 
-export async function addEvents(session: Session, events: readonly ReceivedEvent[], now: Millis): Promise<void> {
-  if (events.length === 0) return
-  // Nobody else decides on these objects meanwhile. Locked in one order by everybody.
-  const objects = [...new Set(events.map(({ event }) => event.object))]
-  await session.query(
-    `SELECT pg_advisory_xact_lock(lock) FROM
-       (SELECT DISTINCT hashtextextended(object, 0) AS lock FROM unnest($1::text[]) AS o (object) ORDER BY 1) AS locks`,
-    [objects],
-  )
-  for (const event of events) {
-    const steps = writeEvent(event, now, 'by arrival')
-    let step = steps.next()
-    while (step.done !== true) {
-      const { sql, values } = step.value
-      step = steps.next(await session.query(placed(sql), values))
-    }
-  }
+/** Within a transaction, behind everything that locks rows of runs. */
+export async function addEvents(
+  session: Session,
+  events: readonly ReceivedEvent[],
+  deployments: readonly ReportedDeployment[],
+  now: Millis,
+): Promise<void> {
+  await lockNames(session, [
+    ...events.map(({ event }) => event.object),
+    // Nobody else writes the deployment of a job, nor an event that waits for it.
+    ...events.flatMap(({ chunk, waits }) => (waits === undefined ? [] : [lockOf(chunk.key.instance, waits.jobId)])),
+    ...deployments.flatMap(({ deployment: { instance, jobId, deploymentId } }) => [
+      ...(jobId === undefined ? [] : [lockOf(instance, jobId)]),
+      ...(deploymentId === undefined ? [] : [`deployment ${deploymentId} ${instance}`]),
+    ]),
+  ])
+  for (const event of events) await taken(session, writeEvent(event, now, 'by arrival', session.damaged))
+  await taken(session, writeDeployments(deployments, now, session.damaged))
+}
+
+function lockOf(instance: string, jobId: number): string {
+  return `deployment of job ${jobId} ${instance}`
 }

@@ -1,6 +1,7 @@
 // Runs, their jobs and their chunks, on PostgreSQL: each step of a transaction is one statement for all runs.
 import { addEvents } from './events.ts'
 import { changeEnrichment, writeTriggers } from './enrichment-queue.ts'
+import { withDeploymentIds } from './deployments.ts'
 import { changesListing } from '../read-models/listing.ts'
 import { readValues, removeJobRead } from '../sql/job-reads.ts'
 import { listRuns } from './views.ts'
@@ -16,6 +17,7 @@ import { slicesOf } from './slices.ts'
 import { writeJobs, writeChunks, writeRuns, writtenOf, type Written } from './run-writes.ts'
 import { revive } from '../../model/tombstone.ts'
 import type { RunKey } from '../../model/observation.ts'
+import type { ReportedDeployment } from '../ports/deployments.ts'
 import type { Runs, RunWork, Processed } from '../ports/runs.ts'
 
 export function postgresRuns(db: Database): Runs {
@@ -24,8 +26,9 @@ export function postgresRuns(db: Database): Runs {
       try {
         await db.transaction(async (session, now) => {
           await erase(session, processed)
-          for (const wave of waves(work)) await transact(session, now, wave)
-          await addEvents(session, processed?.events ?? [], now)
+          const deployments = [...(processed?.deployments ?? [])]
+          for (const wave of waves(work)) deployments.push(...(await transact(session, now, wave, deployments)))
+          await addEvents(session, processed?.events ?? [], deployments, now)
         })
         return true
       } catch (error) {
@@ -71,7 +74,13 @@ async function erase(session: Session, processed: Processed | undefined): Promis
   if (gone.length !== processed.ids.length) throw new Lost()
 }
 
-async function transact(session: Session, now: number, work: readonly RunWork[]): Promise<void> {
+/** Answers what the jobs of snapshots deployed. `reported`: what is known of deployments beside the store. */
+async function transact(
+  session: Session,
+  now: number,
+  work: readonly RunWork[],
+  reported: readonly ReportedDeployment[],
+): Promise<readonly ReportedDeployment[]> {
   const keys = work.map(({ key }) => key)
   // Locked in one order by everybody, so that two replicas never wait for each other.
   const locked = await selectRuns(session, keys, 'ORDER BY r.instance, r.pipeline_id FOR UPDATE OF r')
@@ -88,7 +97,10 @@ async function transact(session: Session, now: number, work: readonly RunWork[])
     const row = jobs === 'all' ? byKey.get(nameOf(key)) : undefined
     return row && idOf(row)
   }
-  for (const slice of await slicesOf(session, left, whole)) await decideAll(session, now, slice, byKey)
+  const deployments: ReportedDeployment[] = []
+  for (const slice of await slicesOf(session, left, whole))
+    deployments.push(...(await decideAll(session, now, slice, byKey, reported)))
+  return deployments
 }
 
 const removeRead = `${placed(removeJobRead)} RETURNING 1`
@@ -98,7 +110,8 @@ async function decideAll(
   now: number,
   work: readonly RunWork[],
   byKey: ReadonlyMap<string, Row>,
-): Promise<void> {
+  reported: readonly ReportedDeployment[],
+): Promise<readonly ReportedDeployment[]> {
   const jobs = await loadJobs(
     session,
     work.flatMap(item => {
@@ -106,7 +119,7 @@ async function decideAll(
       return row === undefined ? [] : [{ run: row, jobs: item.jobs }]
     }),
   )
-  const changes = work.flatMap(item => {
+  const decided = work.flatMap(item => {
     const row = byKey.get(nameOf(item.key))
     const known = row === undefined ? undefined : runOf(row, jobs)
     const change = item.decide(known, now)
@@ -116,7 +129,8 @@ async function decideAll(
     const written = change ?? (isFirst ? { run: known.run, jobs: [], timing: known.timing } : undefined)
     return written === undefined ? [] : [writtenOf(row && idOf(row), known, written, firstSeenBy)]
   })
-  if (changes.length === 0) return
+  if (decided.length === 0) return []
+  const changes = await withDeploymentIds(session, decided, reported)
   const ids = await writeRuns(session, changes)
   await writeJobs(session, changes, ids)
   await listRuns(
@@ -142,6 +156,7 @@ async function decideAll(
     changes.flatMap(({ change }) => change.totals ?? []),
     now,
   )
+  return changes.flatMap(({ change }) => change.deployments ?? [])
 }
 
 function unknown(keys: readonly RunKey[], rows: readonly Row[]): RunKey[] {

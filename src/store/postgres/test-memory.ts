@@ -1,7 +1,8 @@
 // What is remembered of tests, on PostgreSQL.
-import { placed, postgresStatements } from './statements.ts'
-import { recordReport, testMemoryStatements, type Steps } from '../sql/test-memory.ts'
-import type { Database, Session } from './database.ts'
+import { postgresStatements } from './statements.ts'
+import { recordReport, testMemoryStatements } from '../sql/test-memory.ts'
+import type { Database } from './database.ts'
+import { taken } from './steps.ts'
 import type { TestMemory } from '../ports/test-memory.ts'
 
 /** `limit`: bytes of one project. */
@@ -17,13 +18,4 @@ export function postgresTestMemory(db: Database, limit: number | undefined): Tes
         return taken(session, recordReport(report, { now, limit, damaged }))
       }),
   }
-}
-
-async function taken<T>(session: Session, steps: Steps<T>): Promise<T> {
-  let step = steps.next()
-  while (step.done !== true) {
-    const [sql, values] = step.value
-    step = steps.next(await session.query(placed(sql), values))
-  }
-  return step.value
 }

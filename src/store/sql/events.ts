@@ -1,46 +1,38 @@
 // How an event is written, for both databases: each statement is handed to whoever runs it, and its rows come back. Within the transaction
 // that erases its delivery from the inbox. An event that is known already writes nothing but its arrival.
-import { number, optional, record, text, type Row } from './columns.ts'
+import { number, optional, record, text } from './columns.ts'
 import { placeBetween, timeAfter, type ToldState } from '../../model/event-order.ts'
 import { storedJson } from './stored-json.ts'
 import type { EventChunk } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ReceivedEvent } from '../ports/events.ts'
-import type { Value } from './statements.ts'
-
-export interface Step {
-  readonly sql: string
-  readonly values: readonly Value[]
-}
-
-/** What was written of it. */
-export interface WrittenEvent {
-  readonly id: number
-  readonly chunk: EventChunk
-  /** Length of its JSON. */
-  readonly size: number
-}
+import { jobSpanOf } from './deployments.ts'
+import type { WrittenEvent } from './waiting-events.ts'
+import type { DamagedRows } from './stored-json.ts'
+import type { StepOf, Steps } from './steps.ts'
 
 /** `order`: by its own place of arrival, or as the last of all. */
 export function* writeEvent(
   received: ReceivedEvent,
   now: Millis,
   order: 'by arrival' | 'last',
-): Generator<Step, readonly WrittenEvent[], readonly Row[]> {
-  const { event, chunk, to } = received
-  if (event.key === undefined) return yield* writeState(received, now, order)
-  const known = yield { sql: 'SELECT 1 AS known FROM events WHERE key = ?1', values: [event.key] }
-  return known.length > 0 ? [] : [yield* insert(chunk, { key: event.key }, to, now)]
+  damaged: DamagedRows,
+): Steps<readonly WrittenEvent[]> {
+  const { event, chunk, to, waits } = received
+  if (event.key === undefined) return yield* writeState(received, now, order, damaged)
+  const known = yield ['SELECT 1 AS known FROM events WHERE key = ?1', [event.key]]
+  return known.length > 0 ? [] : [yield* insert(chunk, { key: event.key }, { to, waits, damaged }, now)]
 }
 
 function* writeState(
-  { event: { object, content }, chunk, arrival, to }: ReceivedEvent,
+  { event: { object, content }, chunk, arrival, to, waits }: ReceivedEvent,
   now: Millis,
   order: 'by arrival' | 'last',
-): Generator<Step, readonly WrittenEvent[], readonly Row[]> {
+  damaged: DamagedRows,
+): Steps<readonly WrittenEvent[]> {
   const place = order === 'last' ? Number.MAX_SAFE_INTEGER : arrival
-  const [before] = (yield { sql: neighbour('<', 'DESC'), values: [object, place] }).map(state)
-  const [after] = (yield { sql: neighbour('>', 'ASC'), values: [object, place] }).map(state)
+  const [before] = (yield [neighbour('<', 'DESC'), [object, place]]).map(state)
+  const [after] = (yield [neighbour('>', 'ASC'), [object, place]]).map(state)
   const own: ToldState = { content, receivedAt: chunk.observedAt }
   const at = order === 'last' ? (before?.arrival ?? 0) + 1 : arrival
   const is = placeBetween(before, after, own)
@@ -51,20 +43,17 @@ function* writeState(
   }
   const isEarlier = before !== undefined && (before.creator ?? 0) < at
   const happenedAt = timeAfter(isEarlier ? before.happenedAt : undefined, chunk.at)
-  const first = yield* insert({ ...chunk, at: happenedAt }, identity(object, at, own), to, now)
+  const first = yield* insert({ ...chunk, at: happenedAt }, identity(object, at, own), { to, waits, damaged }, now)
   yield stateOf(object, at, own, first.id)
   if (is !== 'between' || before === undefined || after === undefined) return [first]
   // What was taken for one event on both sides is two: that of the other side has the same words.
   const other = isEarlier ? after : before
   if (other.creator === other.arrival) return [first]
-  const [row] = yield { sql: 'SELECT content FROM chunks WHERE id = ?1', values: [before.chunkId] }
+  const [row] = yield ['SELECT content FROM chunks WHERE id = ?1', [before.chunkId]]
   const { receivedAt } = other
   const repeated = { ...storedJson<EventChunk>(row?.content), at: receivedAt, observedAt: receivedAt }
-  const second = yield* insert(repeated, identity(object, other.arrival, other), to, now)
-  yield {
-    sql: 'UPDATE event_states SET chunk_id = ?1 WHERE object = ?2 AND arrival = ?3',
-    values: [second.id, object, other.arrival],
-  }
+  const second = yield* insert(repeated, identity(object, other.arrival, other), { to, waits, damaged }, now)
+  yield ['UPDATE event_states SET chunk_id = ?1 WHERE object = ?2 AND arrival = ?3', [second.id, object, other.arrival]]
   return [first, second]
 }
 
@@ -74,40 +63,43 @@ interface Identity {
   readonly arrival?: number | undefined
 }
 
+/** To whom it goes, and what it waits for. */
+interface Sending extends Pick<ReceivedEvent, 'to' | 'waits'> {
+  readonly damaged: DamagedRows
+}
+
 function* insert(
-  chunk: EventChunk,
+  received: EventChunk,
   { key, arrival }: Identity,
-  to: ReceivedEvent['to'],
+  { to, waits, damaged }: Sending,
   now: Millis,
-): Generator<Step, WrittenEvent, readonly Row[]> {
+): Steps<WrittenEvent> {
+  const { instance } = received.key
+  const job = waits && (yield* jobSpanOf(instance, waits.jobId, damaged))
+  const chunk = job === undefined ? received : { ...received, job }
+  const dueAt = now + (job === undefined ? (waits?.ms ?? 0) : 0)
   const content = JSON.stringify(chunk)
-  const [row] = yield {
-    sql: 'INSERT INTO chunks (attempt, number, content, snapshot_at) VALUES (1, 1, ?1, ?2) RETURNING id',
-    values: [content, now],
-  }
+  const [row] = yield [
+    'INSERT INTO chunks (attempt, number, content, snapshot_at) VALUES (1, 1, ?1, ?2) RETURNING id',
+    [content, now],
+  ]
   const id = number('id')(row ?? {})
-  const { event, project } = chunk
-  yield {
-    sql: `INSERT INTO events (chunk_id, key, kind, instance, project_id, project, happened_at, taken_at, arrival)
-          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
-    values: [
-      id,
-      key,
-      event.kind,
-      chunk.key.instance,
-      project?.id ?? null,
-      project?.path ?? null,
-      Math.round(chunk.at),
-      now,
-      arrival ?? null,
+  const { event, project, at } = chunk
+  const waitsFor = job === undefined ? (waits?.jobId ?? null) : null
+  yield [
+    `INSERT INTO events (chunk_id, key, kind, instance, project_id, project, happened_at, taken_at, arrival, waits_for)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
+    [
+      ...[id, key, event.kind, instance, project?.id ?? null, project?.path ?? null],
+      ...[Math.round(at), now, arrival ?? null, waitsFor],
     ],
-  }
+  ]
   for (const { signal, destination } of to) {
-    yield {
-      sql: `INSERT INTO outbox (chunk_id, signal, destination, state, pending_since, due_at)
-            VALUES (?1, ?2, ?3, 'pending', ?4, ?4)`,
-      values: [id, signal, destination, now],
-    }
+    yield [
+      `INSERT INTO outbox (chunk_id, signal, destination, state, pending_since, due_at)
+       VALUES (?1, ?2, ?3, 'pending', ?4, ?5)`,
+      [id, signal, destination, now, dueAt],
+    ]
   }
   return { id, chunk, size: content.length }
 }
@@ -128,11 +120,12 @@ const state = record({
   creator: optional(number, 'creator'),
 })
 
-function stateOf(object: string, arrival: number, { content, receivedAt }: ToldState, chunkId: number): Step {
-  return {
-    sql: 'INSERT INTO event_states (object, arrival, content, received_at, chunk_id) VALUES (?1, ?2, ?3, ?4, ?5)',
-    values: [object, arrival, content, receivedAt, chunkId],
-  }
+function stateOf(object: string, arrival: number, { content, receivedAt }: ToldState, chunkId: number): StepOf {
+  const values = [object, arrival, content, receivedAt, chunkId]
+  return [
+    'INSERT INTO event_states (object, arrival, content, received_at, chunk_id) VALUES (?1, ?2, ?3, ?4, ?5)',
+    values,
+  ]
 }
 
 function identity(object: string, arrival: number, { receivedAt }: ToldState): Identity {

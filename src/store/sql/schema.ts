@@ -1,5 +1,6 @@
 // The tables that both databases have, as one text; times are milliseconds of Unix time. JSON is kept as text: it is never queried, and
 // text keeps it as it came.
+import { deploymentSchema } from './deployment-schema.ts'
 import { testSchema } from './test-schema.ts'
 import type { Dialect } from './dialect.ts'
 
@@ -132,9 +133,12 @@ export function schemaOf(dialect: Dialect): string {
     happened_at bigint NOT NULL,
     taken_at    bigint NOT NULL,
     -- The place of arrival that is part of its key; null where it has a version of its own.
-    arrival     bigint
+    arrival     bigint,
+    -- The job whose span it is of, while that is not known and it waits for it.
+    waits_for   bigint
   );
   CREATE INDEX events_by_age ON events (taken_at);
+  CREATE INDEX events_waiting ON events (waits_for, instance) WHERE waits_for IS NOT NULL;
 
   -- What deliveries said of the state of objects whose events have no version of their own, in the order of arrival, and which event
   -- each of them is.
@@ -265,6 +269,8 @@ export function schemaOf(dialect: Dialect): string {
   );
 
   ${testSchema(dialect)}
+
+  ${deploymentSchema(dialect)}
 
   CREATE TABLE counters (
     name  text PRIMARY KEY,

@@ -7,12 +7,8 @@ import type { RememberedReport, TestFigures, TestMemory, TestQuestion } from '..
 import type { FlakyTest } from '../../model/job-tests.ts'
 import type { DamagedRows } from './stored-json.ts'
 import type { Row } from './columns.ts'
+import type { Steps } from './steps.ts'
 import type { TestName } from '../../model/test-report.ts'
-
-type StepValue = string | number | null | Uint8Array
-
-/** Yields a statement with its values, and is given its rows. */
-export type Steps<T> = Generator<readonly [sql: string, values: readonly StepValue[]], T, readonly Row[]>
 
 export interface Recorded {
   readonly flaky: readonly FlakyTest[]

@@ -1,4 +1,5 @@
 // Runs, their jobs and their chunks, on SQLite.
+import { addDeployments, withDeploymentIds } from './deployments.ts'
 import { addEvents } from './events.ts'
 import { changeEnrichment, writeTriggers } from './enrichment-queue.ts'
 import { erase } from './inbox.ts'
@@ -82,12 +83,13 @@ interface Written {
 function transact(beside: Beside, work: readonly RunWork[], processed: Processed | undefined): Written | undefined {
   const { waiting, recent, listings } = beside
   const { db, leases } = waiting
-  const { token, ids, events = [] } = processed ?? { token: '', ids: [] }
+  const { token, ids, events = [], deployments: reported = [] } = processed ?? { token: '', ids: [] }
   if (!ids.every(id => leases.isOf(id, token))) return undefined
   erase(waiting, ids)
   const written: Written = { runs: [], chunks: [] }
   const now = db.now()
   const totals: ProjectIncrements[] = []
+  const deployments = [...reported]
   for (const item of work) {
     if (item.read !== undefined && !removeRead(db, item.read)) continue
     const row = select(db, item.key) ?? reviveRow(beside, item.key, now)
@@ -96,16 +98,17 @@ function transact(beside: Beside, work: readonly RunWork[], processed: Processed
     if (change !== undefined) {
       const id = row && idOf(row)
       if (id !== undefined) written.runs.push(id)
-      written.chunks.push(...write(beside, id, known, change, item.source, now))
+      written.chunks.push(...write(beside, id, known, withDeploymentIds(db, change, reported), item.source, now))
       // What would be forgotten at once is not kept in memory until the commit.
       written.chunks.splice(0, written.chunks.length - newestWorth(mostText, written.chunks))
       totals.push(...(change.totals ?? []))
+      deployments.push(...(change.deployments ?? []))
     } else if (row !== undefined && item.source !== undefined && known?.firstSeenBy[item.source] === undefined) {
       const firstSeenBy = { ...known?.firstSeenBy, [item.source]: now }
       db.prepare('UPDATE runs SET first_seen_by = ? WHERE id = ?').run(JSON.stringify(firstSeenBy), idOf(row))
     }
   }
-  written.chunks.push(...addEvents(db, events, now))
+  written.chunks.push(...addEvents(db, events, now), ...addDeployments(db, deployments, now))
   moveTotals(db, totals, now)
   listings.listMany()
   return written

@@ -1,7 +1,8 @@
 // What is remembered of tests, on SQLite.
-import { recordReport, testMemoryStatements, type Steps } from '../sql/test-memory.ts'
+import { recordReport, testMemoryStatements } from '../sql/test-memory.ts'
 import { sqliteStatements } from './statements.ts'
 import type { Database } from './database.ts'
+import { taken } from './steps.ts'
 import type { TestMemory } from '../ports/test-memory.ts'
 
 /** `limit`: bytes of one project. */
@@ -11,13 +12,4 @@ export function sqliteTestMemory(db: Database, limit: number | undefined): TestM
     ...testMemoryStatements(sqliteStatements(db)),
     record: async report => db.transaction(() => taken(db, recordReport(report, { now: db.now(), limit, damaged }))),
   }
-}
-
-function taken<T>(db: Database, steps: Steps<T>): T {
-  let step = steps.next()
-  while (step.done !== true) {
-    const [sql, values] = step.value
-    step = steps.next(db.prepare(sql).all(...values))
-  }
-  return step.value
 }

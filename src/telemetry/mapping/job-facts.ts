@@ -1,4 +1,5 @@
 // What follows from a job's facts: whose failure it was, what it left behind, what it deployed.
+import { deploys } from '../../model/deployment.ts'
 import { logArtifact } from '../../model/observation.ts'
 import { meaningOf, type FailureMeaning } from './failure-reasons.ts'
 import { DEPLOYMENT_STATUS_VALUE_FAILED, DEPLOYMENT_STATUS_VALUE_SUCCEEDED } from './semconv.ts'
@@ -19,11 +20,6 @@ export function artifactsSize({ artifactSizes }: JobSnapshot): number | undefine
 
 export function logSize({ artifactSizes }: JobSnapshot): number | undefined {
   return artifactSizes?.[logArtifact]
-}
-
-/** Jobs may also stop, prepare or verify an environment, or only have access to it. */
-export function deploys({ environment }: JobSnapshot): boolean {
-  return environment !== undefined && (environment.action ?? 'start') === 'start'
 }
 
 /** The conventions know the two ends of a deployment and no other status. */

@@ -1,7 +1,8 @@
 // The attributes of a job or bridge: one table, carried by its span and by its log record alike.
 import { ATTR_DEPLOYMENT_ENVIRONMENT_NAME, ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
 import type { JobSnapshot, Chunk } from '../../model/chunk.ts'
-import { artifactsSize, deploymentStatusOf, deploys, failureDomainOf, logSize } from './job-facts.ts'
+import { artifactsSize, deploymentStatusOf, failureDomainOf, logSize } from './job-facts.ts'
+import { deploys } from '../../model/deployment.ts'
 import { errorTypeOf, outcomeOfJob, stateOf, type Outcome } from './statuses.ts'
 import {
   ATTR_CICD_PIPELINE_TASK_NAME,
@@ -12,6 +13,7 @@ import {
   ATTR_CICD_WORKER_ID,
   ATTR_CICD_WORKER_NAME,
   ATTR_CICD_WORKER_STATE,
+  ATTR_DEPLOYMENT_ID,
   ATTR_DEPLOYMENT_NAME,
   ATTR_DEPLOYMENT_STATUS,
   CICD_WORKER_STATE_VALUE_AVAILABLE,
@@ -105,6 +107,7 @@ export const jobAttributes: readonly AttributeRow<JobSubject>[] = [
     value: ({ job }) => (deploys(job) ? job.name : undefined) },
   { keys: [ATTR_DEPLOYMENT_STATUS], recurs: 'deployment', type: 'string', when: `${startsDeployment}, and succeeded or failed`, note: '`succeeded` or `failed`',
     value: ({ job }) => deploymentStatusOf(job) },
+  { keys: [ATTR_DEPLOYMENT_ID], type: 'string', when: `${startsDeployment}, and an event of it was received by then`, value: ({ job }) => job.deploymentId?.toString() },
   { keys: ['platform.cicd.pipeline.task.run.critical'], recurs: 'path', type: 'bool', when: ran, note: 'on the critical path of its attempt',
     value: ({ job }) => (job.slack === undefined ? undefined : job.critical === true) },
   { keys: ['platform.cicd.pipeline.task.run.slack'], type: 'int', when: ran, note: 'ms that it could have ended later without its attempt ending later',

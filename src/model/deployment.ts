@@ -1,0 +1,174 @@
+// A deployment, as webhook events and the job that deploys report it. Merging is pure and commutative; one job is one deployment, whoever
+// reports it, and one without a job is known by its own id.
+import type { Chunk, JobSnapshot } from './chunk.ts'
+import { isFinished } from './status.ts'
+import { canonical, knownOf, mergeVersioned, versioned, versionOf, type Versioned } from './versioned.ts'
+import { later, second, type Millis } from './instant.ts'
+import type { ProjectFacts } from './observation.ts'
+import type { TraceContext } from './run.ts'
+
+/** What the newest event reports. */
+export interface DeploymentEvent {
+  /** The platform's word. */
+  readonly status: string
+  readonly at: Millis
+  /** When it was reported to be running. */
+  readonly beganAt?: Millis | undefined
+  readonly environment?: string | undefined
+  readonly tier?: string | undefined
+  readonly revision?: string | undefined
+  readonly user?: string | undefined
+}
+
+/** What the latest snapshot of its job has. */
+export interface DeploymentJob {
+  readonly status: string
+  readonly environment?: string | undefined
+  readonly tier?: string | undefined
+  readonly startedAt?: Millis | undefined
+  readonly finishedAt?: Millis | undefined
+  readonly user?: string | undefined
+  readonly revision?: string | undefined
+  /** When the revision was committed. */
+  readonly committedAt?: Millis | undefined
+  readonly ref?: string | undefined
+  readonly span: JobSpan
+}
+
+/** All that it takes to name the span of a job. */
+export interface JobSpan {
+  readonly trace: TraceContext
+  readonly pipelineId: number
+  readonly jobId: number
+  readonly kind: 'job' | 'bridge'
+  readonly salt?: string | undefined
+  /** The job's name. */
+  readonly name?: string | undefined
+}
+
+/** A report, or what all reports come to. At least one of `jobId` and `deploymentId` is known. */
+export interface Deployment {
+  readonly instance: string
+  readonly project: ProjectFacts
+  readonly jobId?: number | undefined
+  /** The platform's own number of it. */
+  readonly deploymentId?: number | undefined
+  readonly event?: Versioned<DeploymentEvent> | undefined
+  readonly job?: DeploymentJob | undefined
+}
+
+/** The deployment as all other code reads it. */
+export interface DeploymentView {
+  readonly environment?: string | undefined
+  readonly tier?: string | undefined
+  /** The platform's word. */
+  readonly status: string
+  /** Undefined while it is under way, and where it ended otherwise. */
+  readonly outcome?: 'succeeded' | 'failed' | undefined
+  readonly startedAt?: Millis | undefined
+  /** Of one that succeeded or failed. */
+  readonly finishedAt?: Millis | undefined
+  readonly revision?: string | undefined
+  readonly committedAt?: Millis | undefined
+  readonly ref?: string | undefined
+  readonly user?: string | undefined
+}
+
+const outcomes: Readonly<Record<string, DeploymentView['outcome']>> = { success: 'succeeded', failed: 'failed' }
+
+/** Undefined for a job that deploys and of which nobody has said that it did: one that failed may have failed before. */
+export function viewDeployment({ event: reported, job }: Deployment): DeploymentView | undefined {
+  const event = reported?.facts
+  const hasDeployed = job?.status === 'success'
+  if (event === undefined && !hasDeployed) return undefined
+  // The end that an event reports stands; a job that succeeded has deployed, also where the event of it is late or lost.
+  const isOver = event !== undefined && rankOf(event.status) === ended
+  const status = isOver || !hasDeployed ? (event?.status ?? '') : 'success'
+  const outcome = outcomes[status]
+  const ofJob = outcome === outcomes[job?.status ?? ''] ? job?.finishedAt : undefined
+  return {
+    environment: event?.environment ?? job?.environment,
+    tier: event?.tier ?? job?.tier,
+    status,
+    outcome,
+    startedAt: job?.startedAt ?? event?.beganAt,
+    finishedAt: outcome === undefined ? undefined : (ofJob ?? event?.at ?? job?.finishedAt),
+    revision: longer(job?.revision, event?.revision),
+    committedAt: job?.committedAt,
+    ref: job?.ref,
+    user: event?.user ?? job?.user,
+  }
+}
+
+/** Commutative, associative, idempotent, but for the project: it may be renamed, and the last report counts. */
+export function mergeDeployment(known: Deployment, reported: Deployment): Deployment {
+  return knownOf({
+    instance: known.instance,
+    project: { ...known.project, ...reported.project },
+    jobId: known.jobId ?? reported.jobId,
+    deploymentId: known.deploymentId ?? reported.deploymentId,
+    event: mergeEvent(known.event, reported.event),
+    job: mergeJob(known.job, reported.job),
+  })
+}
+
+/** What a chunk's jobs report that deploy and have ended. */
+export function deploymentsOfChunk(chunk: Chunk): Deployment[] {
+  const { key, project, trace, pipeline, jobs } = chunk
+  const { sha, committedAt, ref } = pipeline.facts
+  return jobs
+    .filter(job => deploys(job) && isFinished(job.status))
+    .map(({ id, kind, name, salt, environment, status, startedAt, finishedAt, user }) => ({
+      instance: key.instance,
+      project,
+      jobId: id,
+      job: knownOf({
+        ...{ status, startedAt, finishedAt, committedAt, ref },
+        environment: environment?.name,
+        tier: environment?.deploymentTier,
+        user: user?.username,
+        revision: sha,
+        span: knownOf({ trace, pipelineId: key.pipelineId, jobId: id, kind, salt, name }),
+      }),
+    }))
+}
+
+/** Jobs may also stop, prepare or verify an environment, or only have access to it. */
+export function deploys({ environment }: Pick<JobSnapshot, 'environment'>): boolean {
+  return environment !== undefined && (environment.action ?? 'start') === 'start'
+}
+
+/** A deployment to production: by its tier, and by the environment's name where no tier is known. */
+export function isProduction({ environment = '', tier }: Pick<DeploymentView, 'environment' | 'tier'>): boolean {
+  return tier === undefined ? /^prod(?:uction)?$/i.test(environment) : tier === 'production'
+}
+
+/** Times come at whole seconds or finer: of one second the later stage is the newer. */
+export function observedEvent(facts: DeploymentEvent): Versioned<DeploymentEvent> {
+  return versioned(versionOf(second(facts.at), rankOf(facts.status), Math.round(facts.at)), facts)
+}
+
+function mergeEvent(a: Deployment['event'], b: Deployment['event']): Deployment['event'] {
+  if (a === undefined || b === undefined) return a ?? b
+  return mergeVersioned(a, b, { beganAt: (one, other) => Number(one) <= Number(other) })
+}
+
+function mergeJob(a: Deployment['job'], b: Deployment['job']): Deployment['job'] {
+  if (a === undefined || b === undefined) return a ?? b
+  const isLater = later(a.finishedAt, b.finishedAt) === a.finishedAt && a.finishedAt !== b.finishedAt
+  const isSame = a.finishedAt === b.finishedAt
+  return isLater || (isSame && canonical(a) >= canonical(b)) ? a : b
+}
+
+const ended = 3
+const ranks: Readonly<Record<string, number>> = { created: 0, blocked: 1, running: 2 }
+const ends: ReadonlySet<string> = new Set(['success', 'failed', 'canceled', 'skipped'])
+
+function rankOf(status: string): number {
+  return ends.has(status) ? ended : (ranks[status] ?? 1)
+}
+
+/** A short revision says less than the whole one. */
+function longer(a: string | undefined, b: string | undefined): string | undefined {
+  return (b?.length ?? 0) > (a?.length ?? 0) ? b : a
+}

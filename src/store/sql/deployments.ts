@@ -1,0 +1,121 @@
+// How deployments are written, as steps of a transaction: what is reported is merged into what is known, and events that wait for the
+// span of a job go on with it.
+import { json, number, optional, record, type Row } from './columns.ts'
+import { joinWaiting, type WrittenEvent } from './waiting-events.ts'
+import { mergeDeployment, viewDeployment, type Deployment, type JobSpan } from '../../model/deployment.ts'
+import { plainText } from './plain-text.ts'
+import type { DamagedRows } from './stored-json.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { RunChange } from '../ports/runs.ts'
+import type { ReportedDeployment } from '../ports/deployments.ts'
+import type { Steps, StepValue } from './steps.ts'
+
+/** As the platform bounds the name of an environment. */
+const longestName = 255
+
+/** Answers the events that have their span by it. */
+export function* writeDeployments(
+  reported: readonly ReportedDeployment[],
+  now: Millis,
+  damaged: DamagedRows,
+): Steps<WrittenEvent[]> {
+  const joined: WrittenEvent[] = []
+  for (const { deployment, countIn } of reported) {
+    yield* writeDeployment(deployment, now + countIn, now, damaged)
+    const { job, instance } = deployment
+    if (job !== undefined) joined.push(...(yield* joinWaiting(instance, job.span, now, damaged)))
+  }
+  return joined
+}
+
+function* writeDeployment(reported: Deployment, dueAt: Millis, now: Millis, damaged: DamagedRows): Steps<void> {
+  const { instance, jobId, deploymentId } = reported
+  const [row, twin] = yield [selectOwn, [instance, jobId ?? null, deploymentId ?? null]]
+  if (row === undefined) {
+    const values = valuesOf(reported, now)
+    yield [insert, [...values, values[mayCount] === null ? null : dueAt]]
+    return
+  }
+  const known = contentOf(row, damaged)
+  // What an event without a job reported, and what the job did, until an event names both.
+  const other = twin && contentOf(twin, damaged)
+  if (twin !== undefined) yield ['DELETE FROM deployments WHERE id = ?1', [idOf(twin)]]
+  const before = known === undefined || other === undefined ? (known ?? other) : mergeDeployment(known, other)
+  const merged = before === undefined ? reported : mergeDeployment(before, reported)
+  if (known !== undefined && twin === undefined && JSON.stringify(merged) === JSON.stringify(known)) return
+  const values = valuesOf(merged, now)
+  const due = dueOf(row) ?? (twin && dueOf(twin)) ?? dueAt
+  const isCounted = [row, twin].some(one => one !== undefined && countedOf(one) !== undefined)
+  const next = isCounted || values[mayCount] === null ? null : due
+  yield [update, [...values, next, idOf(row), countedOf(row) ?? (twin && countedOf(twin)) ?? null]]
+}
+
+/** The job's span, where a snapshot has it. */
+export function* jobSpanOf(instance: string, jobId: number, damaged: DamagedRows): Steps<JobSpan | undefined> {
+  const [row] = yield ['SELECT id, content FROM deployments WHERE instance = ?1 AND job_id = ?2', [instance, jobId]]
+  return row && contentOf(row, damaged)?.job?.span
+}
+
+const columns = [
+  ...['instance', 'project_id', 'project', 'job_id', 'deployment_id', 'environment', 'outcome', 'revision'],
+  ...['happened_at', 'finished_at', 'content'],
+]
+/** Where among the values stands whether it has succeeded or failed. */
+const mayCount = columns.indexOf('outcome')
+
+function valuesOf(deployment: Deployment, now: Millis): StepValue[] {
+  const { instance, project, jobId, deploymentId, event, job } = deployment
+  const view = viewDeployment(deployment)
+  const happenedAt = view?.finishedAt ?? event?.facts.at ?? job?.finishedAt ?? now
+  return [
+    ...[instance, project.id, name(project.path), jobId ?? null, deploymentId ?? null],
+    ...[name(view?.environment ?? job?.environment), view?.outcome ?? null, name(view?.revision)],
+    ...[Math.round(happenedAt), view?.finishedAt === undefined ? null : Math.round(view.finishedAt)],
+    JSON.stringify(deployment),
+  ]
+}
+
+function name(given: string | undefined): string | null {
+  return given === undefined ? null : plainText(given).slice(0, longestName)
+}
+
+const selectOwn = `SELECT id, content, due_at, counted_at FROM deployments
+  WHERE instance = ?1 AND (job_id = CAST(?2 AS bigint) OR deployment_id = CAST(?3 AS bigint)) ORDER BY id LIMIT 2`
+const insert = `INSERT INTO deployments (${columns.join(', ')}, due_at)
+  VALUES (${[...columns, ''].map((_, at) => `?${at + 1}`).join(', ')})`
+const update = `UPDATE deployments SET ${columns.map((column, at) => `${column} = ?${at + 1}`).join(', ')}, due_at = ?${columns.length + 1},
+  counted_at = ?${columns.length + 3} WHERE id = ?${columns.length + 2}`
+
+const idOf = number('id')
+const content = json<Deployment>('content')
+const dueOf = optional(number, 'due_at')
+const countedOf = optional(number, 'counted_at')
+
+function contentOf(row: Row, damaged: DamagedRows): Deployment | undefined {
+  return damaged.orNothing({ deployment: row.id }, 'it is known by what is reported of it from now on', () =>
+    content(row),
+  )
+}
+
+/** Which deployments these jobs made, as events have reported. */
+export const selectDeploymentIds = `SELECT job_id, deployment_id FROM deployments
+  WHERE instance = ?1 AND deployment_id IS NOT NULL AND job_id IN`
+export const deploymentIds = record({ jobId: number('job_id'), deploymentId: number('deployment_id') })
+
+/** The change, with the numbers of deployments at the jobs of its chunks. */
+export function identified(change: RunChange, known: readonly Pick<Deployment, 'jobId' | 'deploymentId'>[]): RunChange {
+  const ids = new Map(
+    known.flatMap(({ jobId, deploymentId }) =>
+      jobId === undefined || deploymentId === undefined ? [] : [[jobId, deploymentId] as const],
+    ),
+  )
+  if (ids.size === 0) return change
+  const pending = change.pending?.map(one => {
+    const jobs = one.chunk.jobs.map(job => {
+      const deploymentId = ids.get(job.id)
+      return deploymentId === undefined ? job : { ...job, deploymentId }
+    })
+    return { ...one, chunk: { ...one.chunk, jobs } }
+  })
+  return { ...change, pending }
+}

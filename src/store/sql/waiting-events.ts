@@ -1,0 +1,45 @@
+// Events that wait for the span of the job that they are of: how they go on with it, as steps of a transaction.
+import { number } from './columns.ts'
+import { storedJson, type DamagedRows } from './stored-json.ts'
+import type { EventChunk } from '../../model/event.ts'
+import type { JobSpan } from '../../model/deployment.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Steps } from './steps.ts'
+
+/** What was written of it. */
+export interface WrittenEvent {
+  readonly id: number
+  readonly chunk: EventChunk
+  /** Length of its JSON. */
+  readonly size: number
+}
+
+/**
+ * Events that wait for the span of this job go on with it. One that is being sent already, or was, stays as it is: what is sent again is
+ * what was sent.
+ */
+export function* joinWaiting(instance: string, job: JobSpan, now: Millis, damaged: DamagedRows): Steps<WrittenEvent[]> {
+  const joined: WrittenEvent[] = []
+  for (const row of yield [selectWaiting, [instance, job.jobId]]) {
+    const id = number('chunk_id')(row)
+    yield ['UPDATE events SET waits_for = NULL WHERE chunk_id = ?1', [id]]
+    const freed = yield [freeWaiting, [now, id]]
+    const [entries] = yield ['SELECT count(*) AS entries FROM outbox WHERE chunk_id = ?1', [id]]
+    if (freed.length === 0 || freed.length < number('entries')(entries ?? {})) continue
+    const known = damaged.orNothing({ chunk: id }, 'it is sent without its job', () =>
+      storedJson<EventChunk>(row.content),
+    )
+    if (known === undefined) continue
+    const chunk = { ...known, job }
+    const content = JSON.stringify(chunk)
+    yield ['UPDATE chunks SET content = ?1 WHERE id = ?2', [content, id]]
+    joined.push({ id, chunk, size: content.length })
+  }
+  return joined
+}
+
+const selectWaiting = `SELECT e.chunk_id, c.content FROM events e JOIN chunks c ON c.id = e.chunk_id
+  WHERE e.instance = ?1 AND e.waits_for = ?2 ORDER BY e.chunk_id`
+/** Only what nobody has taken yet: it is due later than now. */
+const freeWaiting = `UPDATE outbox SET due_at = CAST(?1 AS bigint)
+  WHERE chunk_id = ?2 AND state = 'pending' AND lease IS NULL AND tries = 0 AND due_at > CAST(?1 AS bigint) RETURNING id`

@@ -1,0 +1,22 @@
+// Deployments on SQLite.
+import { deploymentIds, identified, selectDeploymentIds, writeDeployments } from '../sql/deployments.ts'
+import { places } from '../sql/statements.ts'
+import { taken } from './steps.ts'
+import type { Database } from './database.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { ReportedDeployment } from '../ports/deployments.ts'
+import type { RunChange } from '../ports/runs.ts'
+import type { WrittenEvent } from '../sql/waiting-events.ts'
+
+/** Within a transaction. */
+export function addDeployments(db: Database, reported: readonly ReportedDeployment[], now: Millis): WrittenEvent[] {
+  return taken(db, writeDeployments(reported, now, db.damaged))
+}
+
+/** With the platform's numbers of what its jobs deployed, as far as they are known: `reported` in the same transaction, or before. */
+export function withDeploymentIds(db: Database, change: RunChange, reported: readonly ReportedDeployment[]): RunChange {
+  const jobs = (change.deployments ?? []).flatMap(({ deployment: { jobId } }) => jobId ?? [])
+  if (jobs.length === 0) return change
+  const rows = db.prepare(`${selectDeploymentIds} (${places(jobs, 1)})`).all(change.run.key.instance, ...jobs)
+  return identified(change, [...rows.map(deploymentIds), ...reported.map(({ deployment }) => deployment)])
+}

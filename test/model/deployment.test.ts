@@ -1,0 +1,103 @@
+// Promises about what is known of a deployment: reports come in any order and more than once.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  observedEvent,
+  mergeDeployment,
+  viewDeployment,
+  isProduction,
+  type Deployment,
+} from '../../src/model/deployment.ts'
+import { deploymentOfEvent } from '../../src/model/deployment-event.ts'
+import { runs } from '../full.ts'
+import { t0 } from '../flow/world.ts'
+import type { PlatformEvent } from '../../src/model/event.ts'
+
+const base = { instance: 'https://git.example.com', project: { id: 3, path: 'acme/shop' }, jobId: 10 }
+const span = {
+  trace: { scheme: 'instance', profile: 'generic', rootPipelineId: 7 },
+  pipelineId: 7,
+  jobId: 10,
+  kind: 'job',
+} as const
+const told = (status: string, at: number, more = {}): Deployment => ({
+  ...base,
+  deploymentId: 1,
+  event: observedEvent({ status, at, ...more }),
+})
+const job = (status: string, finishedAt: number, more = {}): Deployment => ({
+  ...base,
+  job: { status, finishedAt, span, ...more },
+})
+const all = (...reports: readonly Deployment[]): Deployment => reports.reduce(mergeDeployment)
+
+const report = fc.oneof(
+  fc
+    .record({
+      status: fc.constantFrom('created', 'running', 'success', 'failed', 'canceled', 'odd'),
+      at: fc.integer({ min: t0, max: t0 + 9_000 }),
+      environment: fc.option(fc.constantFrom('prod', 'test'), { nil: undefined }),
+    })
+    .map(({ status, at, environment }) =>
+      told(status, at, { ...(status === 'running' && { beganAt: at }), ...(environment && { environment }) }),
+    ),
+  fc
+    .record({ status: fc.constantFrom('success', 'failed'), at: fc.integer({ min: t0, max: t0 + 9_000 }) })
+    .map(({ status, at }) => job(status, at, { startedAt: at - 1 })),
+)
+
+describe('a deployment', () => {
+  it('is the same whatever the order and the repetition of what is reported', () => {
+    const same = fc.property(
+      fc.array(report, { minLength: 1, maxLength: 6 }),
+      fc.infiniteStream(fc.nat()),
+      (reports, dice) => {
+        const shuffled = [...reports, ...reports]
+          .map(one => [dice.next().value!, one] as const)
+          .sort(([a], [b]) => a - b)
+        expect(viewDeployment(all(...shuffled.map(([, one]) => one)))).toEqual(viewDeployment(all(...reports)))
+      },
+    )
+    fc.assert(same, runs(1_000))
+  })
+
+  it('has ended as its event says, at the time that its job has where both agree', () => {
+    const both = all(told('success', t0 + 5_000), job('success', t0 + 5_432, { startedAt: t0 + 1_000 }))
+    expect(viewDeployment(both)).toMatchObject({ outcome: 'succeeded', startedAt: t0 + 1_000, finishedAt: t0 + 5_432 })
+    const apart = all(told('failed', t0 + 5_000), job('success', t0 + 5_432))
+    expect(viewDeployment(apart)).toMatchObject({ outcome: 'failed', finishedAt: t0 + 5_000 })
+    expect(viewDeployment(all(told('running', t0), job('success', t0 + 1)))).toMatchObject({ outcome: 'succeeded' })
+    expect(viewDeployment(told('canceled', t0))).toMatchObject({ status: 'canceled', outcome: undefined })
+  })
+
+  it('is none where only a job that failed is known of it', () => {
+    expect(viewDeployment(job('failed', t0))).toBeUndefined()
+    expect(viewDeployment(all(job('failed', t0), told('failed', t0)))).toMatchObject({ outcome: 'failed' })
+  })
+
+  it('is to production by its tier, and by its name where no tier is known', () => {
+    const of = (environment: string, tier?: string): boolean => isProduction({ environment, tier })
+    expect([of('eu', 'production'), of('production'), of('Prod'), of('production', 'testing'), of('staging')]).toEqual([
+      true,
+      true,
+      true,
+      false,
+      false,
+    ])
+  })
+
+  it('is read of an event, and of none without anything to know it by', () => {
+    const event = (attributes: Record<string, string>, more: Partial<PlatformEvent> = {}): PlatformEvent => ({
+      ...{ instance: base.instance, kind: 'deployment', name: 'platform.deployment', severity: 'info', body: '' },
+      ...{ attributes, object: 'o', content: 'c', project: base.project, ...more },
+    })
+    const status = { 'platform.deployment.status': 'running' }
+    const read = deploymentOfEvent(event({ ...status, 'deployment.id': '5', 'cicd.pipeline.task.run.id': '10' }), t0)
+    expect(read).toEqual({ ...base, deploymentId: 5, event: observedEvent({ status: 'running', at: t0, beganAt: t0 }) })
+    expect(deploymentOfEvent(event(status), t0)).toBeUndefined()
+    expect(deploymentOfEvent(event({ ...status, 'deployment.id': '1e99' }), t0)).toBeUndefined()
+    expect(deploymentOfEvent(event({ 'deployment.id': '5' }), t0)).toBeUndefined()
+    expect(deploymentOfEvent(event({ ...status, 'deployment.id': '5' }, { kind: 'change' }), t0)).toBeUndefined()
+    expect(deploymentOfEvent(event({ ...status, 'deployment.id': '5' }, { project: undefined }), t0)).toBeUndefined()
+  })
+})

@@ -1,0 +1,155 @@
+// What every store promises of deployments and of the events that wait for the span of their job, as one function: run against each database.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { at, event as pipelineEvent, everything, instance, job, minute, rules, second, t0 } from '../flow/world.ts'
+import { createSettleLoop } from '../../src/processing/settle-loop.ts'
+import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
+import { delivery } from './exercise.ts'
+import { deploymentOfEvent } from '../../src/model/deployment-event.ts'
+import { event } from './events-exercise.ts'
+import { eventChunk, isEvent, type EventChunk, type PlatformEvent } from '../../src/model/event.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { BareBench } from './benches.ts'
+import type { Chunk } from '../../src/model/chunk.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+const logs = { destination: 'default', signal: 'logs' } as const
+const traces = { destination: 'default', signal: 'traces' } as const
+
+/** An event of the deployment that a job of the pipeline made. */
+export function deploymentEvent(
+  id: number,
+  status: string,
+  when: number,
+  jobId: number | null = id * 10,
+): PlatformEvent {
+  return event(`${id} ${status}`, {
+    kind: 'deployment',
+    name: 'platform.deployment',
+    at: when,
+    attributes: {
+      'deployment.id': String(id),
+      'deployment.environment.name': 'production',
+      'platform.deployment.status': status,
+      ...(jobId !== null && { 'cicd.pipeline.task.run.id': String(jobId) }),
+    },
+    object: `deployment ${id}`,
+    key: `deployment ${id} ${status}`,
+  })
+}
+
+export function deploymentsExercise(name: string, bench: () => Promise<BareBench>): void {
+  describe(`deployments on ${name}`, () => {
+    let here: BareBench
+    let store: Store
+    let sent = 0
+    beforeEach(async () => {
+      here = await bench()
+      store = await here.open()
+    })
+    afterEach(async () => {
+      await store.close()
+      await here.dispose()
+    })
+
+    async function take(...events: readonly PlatformEvent[]): Promise<void> {
+      await store.inbox.put(events.map(() => delivery(`deployment ${(sent += 1)}`)))
+      const lease = await store.inbox.lease(100, 1e9, minute)
+      const received = lease.items.map(({ id, receivedAt }, index) => {
+        const one = events[index]!
+        const jobId = deploymentOfEvent(one, receivedAt)?.jobId
+        const waits = jobId === undefined ? undefined : { jobId, ms: 2 * minute }
+        return { event: one, chunk: eventChunk(one, receivedAt, 'generic'), arrival: id, to: [logs], waits }
+      })
+      const deployments = events.flatMap(one => {
+        const deployment = deploymentOfEvent(one, here.now())
+        return deployment === undefined ? [] : [{ deployment, countIn: 2 * minute }]
+      })
+      const ids = lease.items.map(({ id }) => id)
+      await store.runs.transact([], { token: lease.token, ids, events: received, deployments })
+    }
+
+    /** Pipeline 7 ends, with the jobs that deploy. */
+    async function endPipeline(...jobs: readonly number[]): Promise<void> {
+      const ended = jobs.map(id =>
+        job(id, 'deploy', 'success', { finished: 50 }, { environment: { name: 'production', action: 'start' } }),
+      )
+      await store.runs.transact(mergeWork([pipelineEvent('success', { finishedAt: at(60) }, ended)], 'webhook', rules))
+      here.move(rules.settle)
+      const settler = createSettleLoop({
+        ...{ runs: store.runs, perTransaction: 10, log: silentLog() },
+        snapshotter: createSnapshotter({
+          ...{ rules, selection: everything, to: [traces], onSnapshot: () => undefined },
+          family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
+        }),
+        clock: { now: () => here.now(), sleep: async () => undefined },
+      })
+      await settler.drain()
+    }
+
+    async function due(): Promise<EventChunk[]> {
+      const { token, items } = await store.outbox.lease(logs, 100, minute)
+      await store.outbox.settle(
+        token,
+        items.map(({ id }) => ({ id, as: 'delivered' as const })),
+      )
+      return items.flatMap(({ chunk }) => (isEvent(chunk) ? chunk : []))
+    }
+
+    async function pipelines(): Promise<Chunk[]> {
+      const { items } = await store.outbox.lease(traces, 100, minute)
+      return items.flatMap(({ chunk }) => (isEvent(chunk) ? [] : chunk))
+    }
+
+    it('an event waits for the snapshot that has its job, and goes at once with its span', async () => {
+      await take(deploymentEvent(1, 'running', t0 + 20 * second))
+      expect(await due()).toEqual([])
+      await take(deploymentEvent(1, 'success', t0 + 50 * second))
+      expect(await due()).toEqual([])
+      await endPipeline(10)
+      const found = await due()
+      expect(found.map(({ event: { body } }) => body).sort()).toEqual(['Flag 1 running', 'Flag 1 success'])
+      for (const { job: span } of found) expect(span).toMatchObject({ jobId: 10, pipelineId: 7, name: 'deploy' })
+      expect(found[0]?.job?.trace).toEqual((await pipelines())[0]?.trace)
+    })
+
+    it('the snapshot has the number of a deployment that was reported by then', async () => {
+      await take(deploymentEvent(1, 'success', t0 + 50 * second))
+      await endPipeline(10, 20)
+      const [chunk] = await pipelines()
+      expect(chunk?.jobs.map(({ id, deploymentId }) => [id, deploymentId])).toEqual([
+        [10, 1],
+        [20, undefined],
+      ])
+      expect((await store.runs.get({ instance, pipelineId: 7 }))?.run.jobs.size).toBe(2)
+    })
+
+    it('an event that comes after the snapshot has its span at once', async () => {
+      await endPipeline(10)
+      await take(deploymentEvent(1, 'success', t0 + 50 * second))
+      expect(await due()).toMatchObject([{ job: { jobId: 10, pipelineId: 7 } }])
+    })
+
+    it('one whose job is not known in time goes without, and stays so when it is sent again', async () => {
+      await take(deploymentEvent(1, 'success', t0 + 50 * second), deploymentEvent(2, 'success', t0, null))
+      expect(await due()).toHaveLength(1)
+      here.move(2 * minute)
+      const { token, items } = await store.outbox.lease(logs, 10, minute)
+      await endPipeline(10)
+      await store.outbox.settle(token, [{ id: items[0]!.id, as: 'later', forMs: second, error: 'lost', counted: true }])
+      here.move(minute)
+      const again = await due()
+      expect(again).toEqual(items.map(({ chunk }) => chunk))
+      expect(again[0]?.job).toBeUndefined()
+    })
+
+    it('damaged, a deployment keeps neither its events nor its pipeline', async () => {
+      await take(deploymentEvent(1, 'running', t0))
+      await here.sql(`UPDATE deployments SET content = '{"event":'`)
+      await take(deploymentEvent(1, 'success', t0 + 50 * second))
+      await endPipeline(10)
+      expect(await due()).toHaveLength(2)
+      expect(await pipelines()).toHaveLength(1)
+    })
+  })
+}
