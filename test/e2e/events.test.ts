@@ -91,6 +91,8 @@ describe('events', () => {
         OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
         SERVICE_OBSERVABILITY_EXPORT: 'logs',
         PIPESPAN_EVENTS: 'all',
+        // No job of them is known: what waits for one in vain goes after that.
+        PIPESPAN_ENRICH_DEADLINE: '1s',
       })
       const queue: Sent[] = []
       for (let n = 0; n < size.events; n += 1) {
@@ -156,7 +158,11 @@ describe('events', () => {
   it('of every kind reach the backend as log records with a name, in a scope of their own, of the project; none that is not selected', async () => {
     const receiver = await OtlpReceiver.start()
     onTestFinished(async () => receiver.close())
-    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, SERVICE_OBSERVABILITY_EXPORT: 'traces,logs' }
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      SERVICE_OBSERVABILITY_EXPORT: 'traces,logs',
+      PIPESPAN_ENRICH_DEADLINE: '1s',
+    }
     const daemon = await Daemon.start({ ...env, PIPESPAN_EVENTS: 'all', PIPESPAN_ATTRIBUTES_HASH: 'user.name' })
     for (const [at, { event, text }] of eventFiles.entries())
       await send(daemon, { event, body: text, key: `all-${at}` })
