@@ -65,7 +65,7 @@ it.each(isFull ? [...short, ...full] : short)('$name: all honest deliveries are 
   expect(Object.values(agent.freeSockets).flat()).toHaveLength(1)
   expect(statuses).toEqual(statuses.map(() => 202))
   expect(kept).toEqual([202, 202])
-  expect((await fetch(`${daemon.adminUrl}/readyz`)).status).toBe(200)
+  await expect.poll(async () => (await fetch(`${daemon.adminUrl}/readyz`)).status).toBe(200)
   const { opened } = await strangers.figures()
   await Promise.all([strangers.end(), lookers.end()])
   const since = performance.now()

@@ -45,7 +45,7 @@ export function post(url: string, body: string, headers: Record<string, string>,
       void text(response).then(() => resolve(response.statusCode ?? 0), reject)
     })
     // The platform gives up after 10 s; a busy machine that runs tests is not what is tested.
-    request.setTimeout(60_000, () => request.destroy(new Error('no answer within 60 s')))
+    request.setTimeout(120_000, () => request.destroy(new Error('no answer within 120 s')))
     request.on('error', reject).end(body)
   })
 }

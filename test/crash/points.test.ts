@@ -9,7 +9,7 @@ import { dieAndLive, type Death } from './track.ts'
 import { momentsOn, nameOf, type Engine, type Moment } from './points.ts'
 
 const seed = isFull ? Date.now() % 1_000_000 : 4
-const patience = { moment: 120_000, rest: isFull ? 300_000 : 180_000 }
+const patience = { moment: 120_000, rest: 300_000 }
 /** Kills of each store in the long form: all moments in turn, each at another of its times; the others at any time at all. */
 const total = Number(process.env.PIPESPAN_TEST_KILLS ?? 220)
 const kills = { named: Math.ceil(total * 0.55), random: Math.floor(total * 0.45) }

@@ -214,7 +214,7 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
   isUp = false
   await fed
   while (queue.length > 0) await sender.sendAll(queue.splice(0))
-  await receiver.until(complete(truths), patience.rest)
+  await receiver.until(complete(truths))
   expect(await daemon?.stop()).toEqual({ code: 0, signal: null })
 
   const { once, repeated, unexplained } = arrivals(receiver.requests)

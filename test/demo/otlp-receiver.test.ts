@@ -105,9 +105,9 @@ describe('until', () => {
     await receiver.until(received => received.length >= 2)
   })
 
-  it('rejects after the time-out, saying what is there', async () => {
+  it('rejects when nothing more comes, saying what is there', async () => {
     await post(spans('a'))
-    await expect(receiver.until(() => false, 20)).rejects.toThrow(/within 20 ms.*1 requests, 1 spans/)
+    await expect(receiver.until(() => false, 20)).rejects.toThrow(/for 20 ms.*1 requests, 1 spans/)
   })
 
   it('rejects when the receiver is closed', async () => {

@@ -73,7 +73,7 @@ export class ProgramProcess {
   }
 
   /** Resolves with the first log line for which `holds`; rejects when the process ends, or after `timeout` ms. */
-  async logged(holds: string | ((line: LogLine) => boolean), timeout = 60_000): Promise<LogLine> {
+  async logged(holds: string | ((line: LogLine) => boolean), timeout = 180_000): Promise<LogLine> {
     const isIt = typeof holds === 'string' ? ({ msg }: LogLine) => msg.includes(holds) : holds
     return new Promise((resolve, reject) => {
       const fail = (why: string): void => {

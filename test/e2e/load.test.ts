@@ -7,7 +7,7 @@ import { complete, differences } from './truth.ts'
 import { isFull, makeLoad, report, twice } from './load.ts'
 
 const size = isFull ? { pipelines: 5_000, webhooks: 100_000 } : { pipelines: 120, webhooks: 2_000 }
-const patience = isFull ? 900_000 : 180_000
+const patience = isFull ? 900_000 : 300_000
 
 it(
   "makes each job's work one span and each frozen attempt one pipeline span of webhooks that are shuffled and come twice",
@@ -23,7 +23,7 @@ it(
     const sent = performance.now()
     await sender.close()
     expect(sender.counts).toMatchObject({ sent: 2 * deliveries.length, accepted: 2 * deliveries.length })
-    await receiver.until(complete(truths), patience)
+    await receiver.until(complete(truths))
     const arrived = performance.now()
     const { peak } = daemon.memory()
     // A stop freezes and sends what is due, so nothing wrong can come after the comparison.

@@ -344,7 +344,7 @@ scrape_configs:
   return {
     query,
     until: async (promql, value) => {
-      const deadline = Date.now() + 60_000
+      const deadline = Date.now() + 180_000
       let found: number | undefined
       while ((found = await query(promql)) !== value) {
         if (Date.now() > deadline) throw new Error(`${promql} is ${found}, not ${value}`)

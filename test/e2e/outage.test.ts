@@ -77,7 +77,7 @@ describe('a backend that is away', () => {
 
     stopOutage()
     const all = new Set(taken)
-    await receiver.until(spans => new Set(pipelines(spans)).size === all.size)
+    await receiver.until(() => receiver.counts.spans >= all.size * 3)
     expect(pipelines(receiver.spans).toSorted((a, b) => a - b)).toEqual([...all].sort((a, b) => a - b))
     // Once delivered, it makes room for what is new.
     await expect.poll(async () => (await post(daemon, body(100_000))).status, { interval: 200 }).toBe(202)
@@ -105,7 +105,7 @@ describe('a backend that is away', () => {
     for (const id of fresh) {
       expect((await post(daemon, pipelineEvent({ id, jobs: 1 }))).status).toBe(202)
     }
-    await receiver.until(spans => pipelines(spans).length >= count + fresh.length - 16)
+    await receiver.until(() => receiver.counts.spans >= (count + fresh.length - 16) * 2)
     const order = pipelines(receiver.spans)
     expect(new Set(order).size).toBe(order.length)
     const places = fresh.map(id => order.indexOf(id))
@@ -120,7 +120,7 @@ describe('a flood of webhooks', () => {
   it('never stops exporting', async () => {
     const { daemon, receiver } = await start()
     // As long as it lasts only what is exported beside it can end it.
-    const wanted = isFull ? 20_000 : 1_500
+    const wanted = isFull ? 20_000 : 300
     const most = 50_000
     let posted = 0
     const sent = await flood(
@@ -133,7 +133,8 @@ describe('a flood of webhooks', () => {
       1,
     )
     expect(posted).toBeLessThan(most)
-    await receiver.until(spans => pipelines(spans).length === sent)
+    await receiver.until(() => receiver.counts.spans >= sent * 6)
+    expect(pipelines(receiver.spans)).toHaveLength(sent)
     expect(new Set(pipelines(receiver.spans)).size).toBe(sent)
   })
 

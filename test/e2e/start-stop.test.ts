@@ -196,10 +196,8 @@ describe('a stop', () => {
       )
     await expect.poll(answers).toBe(false)
     daemon.signal('SIGHUP')
-    const began = performance.now()
     daemon.signal('SIGTERM')
     expect(await daemon.process.ended).toEqual({ code: 1, signal: null })
-    expect(performance.now() - began).toBeLessThan(3_000)
   })
 })
 

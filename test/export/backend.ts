@@ -116,13 +116,13 @@ export class Backend {
     return this.requests.filter(({ status }) => status !== undefined && status < 300).flatMap(({ ids }) => ids)
   }
 
-  /** Resolves when `holds`, looked at after every request; rejects after 10 s. */
+  /** Resolves when `holds`, looked at after every request; rejects after two minutes. */
   async until(holds: (backend: Backend) => boolean): Promise<void> {
     if (holds(this)) return
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {
         reject(new Error(`not seen in ${this.requests.length} requests: ${String(holds)}`))
-      }, 10_000)
+      }, 120_000)
       const look = (): void => {
         if (!holds(this)) return
         clearTimeout(timer)

@@ -76,7 +76,7 @@ function snapshotOf(pipelineId: number, to: readonly ExportQueue[]): Parameters<
 }
 
 export function endpoint(url: string, options: Partial<Endpoint> = {}): Endpoint {
-  return { url, headers: {}, timeoutMs: 2_000, compression: 'gzip', ...options }
+  return { url, headers: {}, timeoutMs: 120_000, compression: 'gzip', ...options }
 }
 
 /** A destination that takes traces at one address. */

@@ -116,16 +116,16 @@ describe('credentials', () => {
     },
   )
 
-  it('flow again within two seconds of a new token in the file, however long the pauses have grown', async () => {
+  it('flow again because of a new token in the file, however long the pauses have grown', async () => {
     const bearer = new TokenFile('token-wrong')
     await bench.enqueue(range(1, 10))
-    const exporter = bench.exporter([destination(backend.url, { bearer })], { probes: { first: 60_000, max: 60_000 } })
+    const exporter = bench.exporter([destination(backend.url, { bearer })], {
+      probes: { first: 3_600_000, max: 3_600_000 },
+    })
     exporter.start()
     await expect.poll(async () => (await queueOf(exporter)).cause).toBe('unauthorized')
     bearer.write('token-one')
-    const began = performance.now()
     await backend.until(({ accepted }) => accepted.length === 10)
-    expect(performance.now() - began).toBeLessThan(2_000)
   })
 
   it('refused stop every signal of the destination, and no other destination', async () => {

@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/lib/clock.ts'
+import { systemClock, type Clock } from '../../src/lib/clock.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Backend, encoderWith, ok, partialSuccess, rpcStatus, type Behaviour, type Received } from './backend.ts'
 import { destination, endpoint, queueOf, listeningLog, openBench, range, sorted, traces, type Bench } from './bench.ts'
@@ -35,15 +35,15 @@ describe('exports', () => {
   })
 
   it('go out as soon as they are pending and the queue is woken', async () => {
-    const exporter = bench.exporter([destination(backend.url)])
+    // No rest ends by itself.
+    const sleep: Clock['sleep'] = async (_ms, signal) => systemClock.sleep(3_600_000, signal)
+    const exporter = bench.exporter([destination(backend.url)], { clock: { ...systemClock, sleep } })
     exporter.start()
     await exporter.flush(5_000)
     for (const id of range(1, 5)) {
       await bench.enqueue([id])
-      const began = performance.now()
       exporter.wake()
       await backend.until(allArrived(id))
-      expect(performance.now() - began).toBeLessThan(1_000)
     }
   })
 
@@ -337,13 +337,11 @@ describe('exports', () => {
     ]
     await bench.enqueue(range(1, 40), to)
     const exporter = bench.exporter([
-      destination(down.url, { name: 'other', timeoutMs: 1_000 }),
+      destination(down.url, { name: 'other', timeoutMs: 3_600_000 }),
       destination('', { signals }),
     ])
-    const began = performance.now()
     exporter.start()
     await backend.until(allArrived(80))
-    expect(performance.now() - began).toBeLessThan(1_000)
     const of = (path: string): number[] =>
       sorted(backend.requests.filter(request => request.path === path).flatMap(({ ids }) => ids))
     expect(of('/v1/traces')).toEqual(range(1, 40))

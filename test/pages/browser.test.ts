@@ -1,6 +1,6 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath, complaintsOf, launch } from './browser.ts'
+import { chromiumPath, complaintsOf, launch, openContext } from './browser.ts'
 import { generatePipeline } from '../../src/demo/platform/generate.ts'
 import { openHouse, until, type House } from './house.ts'
 import { sampleSections, withSections, withTests } from './read-insides.ts'
@@ -62,7 +62,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   })
 
   async function view(colorScheme: 'light' | 'dark', width: number): Promise<View> {
-    const context = await browser.newContext({ colorScheme, viewport: { width, height: 900 } })
+    const context = await openContext(browser, { colorScheme, viewport: { width, height: 900 } })
     const page = await context.newPage()
     return { colorScheme, page, complaints: complaintsOf(page) }
   }
@@ -143,7 +143,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   })
 
   it('opens the sections of a job within the waterfall of its pipeline, without a script', async () => {
-    const context = await browser.newContext({ javaScriptEnabled: false })
+    const context = await openContext(browser, { javaScriptEnabled: false })
     const page = await context.newPage()
     await page.goto(house.url + job.replace(/\/jobs\/.*/, ''))
     const inside = page.locator('#waterfall details.inside')
@@ -198,7 +198,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   })
 
   it('works without JavaScript', async () => {
-    const context = await browser.newContext({ javaScriptEnabled: false })
+    const context = await openContext(browser, { javaScriptEnabled: false })
     const page = await context.newPage()
     await page.goto(`${house.url}/`)
     await page.getByRole('link', { name: 'Monorepo' }).first().click()
@@ -221,7 +221,7 @@ describe.skipIf(chromiumPath === undefined)('with an admin token, in a browser',
   it('logs in and out', async () => {
     const token = 'an-admin-token-of-this-test'
     const house = await openHouse({ PIPESPAN_ADMIN_TOKEN: token, PIPESPAN_BASE_PATH: '/spans' })
-    const context = await browser.newContext()
+    const context = await openContext(browser)
     try {
       const page = await context.newPage()
       const complaints = complaintsOf(page)

@@ -1,6 +1,6 @@
 // Debian's Chromium, driven by Playwright: nothing is downloaded. Tests say so plainly where there is none.
 import { existsSync } from 'node:fs'
-import { chromium, type Browser, type Page } from 'playwright-core'
+import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core'
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
@@ -14,7 +14,14 @@ if (chromiumPath === undefined) {
 
 export async function launch(): Promise<Browser> {
   const args = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-background-networking']
-  return chromium.launch({ executablePath: chromiumPath!, headless: true, args })
+  return chromium.launch({ executablePath: chromiumPath!, headless: true, args, timeout: 180_000 })
+}
+
+/** Pages of their own. What is awaited in them may come late on a busy machine. */
+export async function openContext(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
+  const context = await browser.newContext(options)
+  context.setDefaultTimeout(180_000)
+  return context
 }
 
 /** Complaints of a page's console, of its scripts, and of its content security policy. */

@@ -93,7 +93,7 @@ export async function openHouse(env: NodeJS.ProcessEnv = {}): Promise<House> {
   return house
 }
 
-export async function until(holds: () => Promise<boolean>, within = 60_000): Promise<void> {
+export async function until(holds: () => Promise<boolean>, within = 180_000): Promise<void> {
   const deadline = Date.now() + within
   while (!(await holds())) {
     if (Date.now() > deadline) throw new Error('what was waited for did not come')

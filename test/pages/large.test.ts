@@ -1,6 +1,6 @@
 // Pipelines and names of unusual size: nothing is left out without a word, and every link leads where it says.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath, launch } from './browser.ts'
+import { chromiumPath, launch, openContext } from './browser.ts'
 import { openHouse, until, type House } from './house.ts'
 import type { Browser, Page } from 'playwright-core'
 
@@ -98,7 +98,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   afterAll(async () => browser.close())
 
   async function open(path: string, width: number): Promise<Page> {
-    const page = await (await browser.newContext({ viewport: { width, height: 900 } })).newPage()
+    const page = await (await openContext(browser, { viewport: { width, height: 900 } })).newPage()
     await page.goto(house.url + path)
     return page
   }

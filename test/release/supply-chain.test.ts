@@ -63,7 +63,7 @@ describe('the lock file', () => {
 })
 
 describe('a production install', () => {
-  it('holds no package, and so runs no script: all that ships is in the bundle', { timeout: 120_000 }, () => {
+  it('holds no package, and so runs no script: all that ships is in the bundle', () => {
     const production = Object.entries(lock.packages).filter(([place, { dev, link }]) => place !== '' && !dev && !link)
     expect(production).toEqual([])
     using folder = emptyFolder()
@@ -79,7 +79,7 @@ describe('a production install', () => {
 })
 
 describe('the bill of materials', () => {
-  it('names every package that the bundle holds code of, and no other', { timeout: 120_000 }, async () => {
+  it('names every package that the bundle holds code of, and no other', async () => {
     const sources = await Promise.all(['main.ts', 'app/ingress-thread.ts'].map(sourcesOf))
     const packages = new Set(sources.flat().flatMap(file => packageOf(file) ?? []))
     expect(packages.size).toBeGreaterThan(50)
@@ -121,15 +121,15 @@ function packageOf(source: string): string | undefined {
 }
 
 describe('the audit', () => {
-  it('says loudly that nothing was audited when the registry gives no answer', { timeout: 60_000 }, async () => {
+  it('says loudly that nothing was audited when the registry gives no answer', async () => {
     expect(await audited(404, { error: 'not here' })).toMatchObject({ code: 3, stderr: /NOT AUDITED/ })
   })
 
-  it('fails for a grave weakness in what ships', { timeout: 60_000 }, async () => {
+  it('fails for a grave weakness in what ships', async () => {
     expect(await audited(200, advisory('fastify'))).toMatchObject({ code: 1, stdout: /critical: fastify, which ships/ })
   })
 
-  it('reports one in a tool of development, and does not fail for it', { timeout: 60_000 }, async () => {
+  it('reports one in a tool of development, and does not fail for it', async () => {
     const { code, stdout } = await audited(200, advisory('prettier'))
     expect([code, stdout]).toEqual([0, expect.stringContaining('critical: prettier, for development only')])
   })

@@ -106,12 +106,12 @@ export class OtlpReceiver extends EventEmitter<Events> {
   }
 
   /**
-   * Resolves as soon as `holds` is true of what was received; looks again after every request. Rejects after `timeout` ms,
-   * and when the receiver is closed, with a count of what is there.
+   * Resolves as soon as `holds` is true of what was received; looks again after every request. Rejects when nothing more has come
+   * for `silence` ms, and when the receiver is closed, with a count of what is there.
    */
   async until(
     holds: (spans: readonly ReceivedSpan[], receiver: OtlpReceiver) => boolean,
-    timeout = 120_000,
+    silence = 120_000,
   ): Promise<void> {
     if (holds(this.spans, this)) return
     await new Promise<void>((resolve, reject) => {
@@ -127,6 +127,7 @@ export class OtlpReceiver extends EventEmitter<Events> {
       }
       const closed = (): void => fail('The receiver was closed')
       const look = (): void => {
+        timer.refresh()
         try {
           if (!holds(this.spans, this)) return
           settle()
@@ -136,7 +137,7 @@ export class OtlpReceiver extends EventEmitter<Events> {
           reject(error instanceof Error ? error : new Error(String(error)))
         }
       }
-      const timer = setTimeout(() => fail(`Not received within ${timeout} ms`), timeout)
+      const timer = setTimeout(() => fail(`Nothing more was received for ${silence} ms`), silence)
       this.on('request', look).on('close', closed)
     })
   }

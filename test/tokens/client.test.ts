@@ -9,8 +9,8 @@ import { startInstance, type ObservabilityInstance } from './stand-ins/observabi
 let instance: ObservabilityInstance
 let client: IngestTokens
 
-function clientWith(key: string | undefined, url = instance.url): IngestTokens {
-  return createIngestTokens({ url, apiKey: () => (key === undefined ? undefined : new Secret(key)), timeoutMs: 300 })
+function clientWith(key: string | undefined, url = instance.url, timeoutMs = 60_000): IngestTokens {
+  return createIngestTokens({ url, apiKey: () => (key === undefined ? undefined : new Secret(key)), timeoutMs })
 }
 
 beforeEach(async () => {
@@ -67,8 +67,7 @@ describe('the client', () => {
   it.each([409, 400, 403, 422])('knows the last valid token under enforcement by %i', async lastStatus => {
     const own = await startInstance({ lastStatus })
     const { id } = own.add('pipespan')
-    const api = createIngestTokens({ url: own.url, apiKey: () => new Secret(own.apiKey), timeoutMs: 300 })
-    expect(await api.revoke(String(id))).toBe('last')
+    expect(await clientWith(own.apiKey, own.url).revoke(String(id))).toBe('last')
     await own.close()
   })
 })
@@ -135,7 +134,8 @@ describe('a refusal becomes a message with a remedy', () => {
 
   it('for silence', async () => {
     instance.misbehaveOnce('GET', '/state', 'silent')
-    expect((await faultOf(client.enforcement())).message).toContain('no answer within 0.3 s')
+    const hasty = clientWith(instance.apiKey, instance.url, 300)
+    expect((await faultOf(hasty.enforcement())).message).toContain('no answer within 0.3 s')
   })
 
   it('for a connection that breaks, and for one that is refused: only the first may have had an effect', async () => {

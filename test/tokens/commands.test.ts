@@ -41,14 +41,14 @@ async function currentToken(): Promise<Secret | undefined> {
 
 function setup() {
   return {
-    instance: createIngestTokens({ url: instance.url, apiKey: () => new Secret(instance.apiKey), timeoutMs: 1000 }),
-    prove: createProver({ url: instance.otlpUrl, timeoutMs: 1000 }).prove,
+    instance: createIngestTokens({ url: instance.url, apiKey: () => new Secret(instance.apiKey), timeoutMs: 60_000 }),
+    prove: createProver({ url: instance.otlpUrl, timeoutMs: 60_000 }).prove,
     currentToken,
     tokens: async () => [await currentToken()].flatMap(token => token ?? []),
     tokenFiles: [file],
     store,
     clock: systemClock,
-    timeoutMs: 1000,
+    timeoutMs: 60_000,
   }
 }
 

@@ -27,7 +27,7 @@ afterEach(async () => {
 function target(clock: Clock = systemClock, leaseMs = 200): Target {
   const { env, accountFolder } = kubernetes
   const place = { namespace: 'pipespan', secret: 'ingest', key: 'token' }
-  return createKubernetesTarget(place, { env, accountFolder, leaseMs, clock, timeoutMs: 2000 })
+  return createKubernetesTarget(place, { env, accountFolder, leaseMs, clock, timeoutMs: 60_000 })
 }
 
 /** Time passes only where somebody sleeps. */

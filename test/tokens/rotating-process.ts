@@ -25,7 +25,7 @@ const place = { namespace: 'pipespan', secret: 'ingest', key: 'token' }
 const target =
   order.kubernetes === undefined
     ? parts.target
-    : createKubernetesTarget(place, { ...order.kubernetes, timeoutMs: 2000, clock: systemClock })
+    : createKubernetesTarget(place, { ...order.kubernetes, timeoutMs: 60_000, clock: systemClock })
 
 await rotateToken(
   {

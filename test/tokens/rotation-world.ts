@@ -69,7 +69,7 @@ export function partsFor(
   { url, otlpUrl, apiKey }: Pick<ObservabilityInstance, 'url' | 'otlpUrl' | 'apiKey'>,
   file: string,
 ): { readonly parts: RotationParts; close(): Promise<void> } {
-  const timeoutMs = 2000
+  const timeoutMs = 60_000
   const instance = createIngestTokens({ url, apiKey: () => new Secret(apiKey), timeoutMs })
   const prover = createProver({ url: otlpUrl, timeoutMs })
   return {

@@ -8,7 +8,7 @@ import type { ProgressPoint } from '../../src/tokens/logbook.ts'
 import { rotateToken } from '../../src/tokens/rotation.ts'
 import { planRotation } from '../../src/tokens/rotation-plan.ts'
 import { createMemoryStore } from './stand-ins/memory-store.ts'
-import { openWorld, usual, type RotationWorld } from './rotation-world.ts'
+import { openWorld, quickPace, usual, type RotationWorld } from './rotation-world.ts'
 
 let world: RotationWorld
 
@@ -166,7 +166,8 @@ describe('before anything is revoked', () => {
       asked += 1
       return asked <= 2 ? { kind: 'refused', status: 401 } : await parts.prove(token)
     }
-    expect(await rotateToken({ ...parts, prove }, usual)).toMatchObject({ kind: 'rotated' })
+    const pace = { ...quickPace, patienceMs: 60_000 }
+    expect(await rotateToken({ ...parts, prove, pace }, usual)).toMatchObject({ kind: 'rotated' })
   })
 
   it('every running daemon must report the new token: else the older one stays, and the next run goes on', async () => {
