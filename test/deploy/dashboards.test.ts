@@ -34,13 +34,17 @@ const dashboards = files.map(
 
 /** Grafana's own words replaced by what PromQL can read. */
 function promqlOf(expr: string): string {
-  return expr.replaceAll('$__rate_interval', '5m').replaceAll('$__range', '1h').replaceAll(/\$\w+/g, '.*')
+  return expr
+    .replaceAll('$__rate_interval', '5m')
+    .replaceAll('$__range_s', '3600')
+    .replaceAll('$__range', '1h')
+    .replaceAll(/\$\w+/g, '.*')
 }
 
 function expressionsOf({ panels, templating }: Dashboard): string[] {
   const queries = panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => expr ?? []))
   const variables = templating.list.flatMap(
-    ({ definition = '' }) => /^label_values\((\w+), (\w+)\)$/.exec(definition)?.[1] ?? [],
+    ({ definition = '' }) => /^label_values\((\w+|\{.*\}), (\w+)\)$/.exec(definition)?.[1] ?? [],
   )
   return [...queries, ...variables].map(promqlOf)
 }

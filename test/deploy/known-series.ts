@@ -49,9 +49,10 @@ export const knownLabels: ReadonlySet<string> = new Set([
 
 /** What an expression asks for and Pipespan does not have, by its name. */
 export function unknownIn(expr: string): string[] {
-  const series = [...expr.matchAll(/\b(\w+)(?:\{|\[)/g)].map(([, name = '']) => name)
+  const outside = expr.replaceAll(/"[^"]*"/g, '""')
+  const series = [...outside.matchAll(/\b(\w+)(?:\{|\[)/g)].map(([, name = '']) => name)
   const bare = [
-    ...expr.matchAll(/\b(?:pipespan|platform|gitlab|cicd|pipeline|job|vcs)_\w+\b(?=\s*(?:\)|[<>=!+*/-]|$))/gm),
+    ...outside.matchAll(/\b(?:pipespan|platform|gitlab|cicd|pipeline|job|vcs)_\w+\b(?=\s*(?:\)|[<>=!+*/-]|$))/gm),
   ]
   const patterns = [...expr.matchAll(/__name__=~"([^"]+)"/g)].map(([, pattern = '']) => pattern)
   const labels = [
