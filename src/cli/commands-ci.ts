@@ -37,6 +37,7 @@ export function addCiCommands(line: CommandLine): void {
       .option('--old-url <url>', 'a hook with this URL is given the new one', webAddress)
       .option('--write-secret', 'also into hooks that have a secret: whether it is the right one cannot be read', false)
       .option('--dry-run', 'say what would be done', false)
+      .option('--json', 'for scripts', false)
       .action(answer(async (options: EnsureOptions) => ensure(line, options))),
     'pipespan hooks ensure --group team --url https://pipespan.example.com/webhooks --dry-run',
   )
@@ -50,6 +51,7 @@ interface EnsureOptions {
   readonly oldUrl?: string
   readonly writeSecret: boolean
   readonly dryRun: boolean
+  readonly json: boolean
 }
 
 async function ensure({ terminal, file }: CommandLine, options: EnsureOptions): Promise<number> {

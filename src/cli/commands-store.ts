@@ -21,10 +21,11 @@ export function addStoreCommands({ program, terminal, file, answer }: CommandLin
       )
       .argument('<from>', 'the URL of a store as PIPESPAN_STORE_URL takes it, or `configured`')
       .argument('<to>', 'likewise')
+      .option('--json', 'for scripts', false)
       .action(
-        answer(async (from: string, to: string) => {
+        answer(async (from: string, to: string, options: { json: boolean }) => {
           const { locationOf, storeCopy } = await import('./store.ts')
-          return storeCopy(terminal, locationOf(from, configured), locationOf(to, configured))
+          return storeCopy(terminal, locationOf(from, configured), locationOf(to, configured), options)
         }),
       ),
     'PIPESPAN_STORE_URL=postgres://… pipespan store copy sqlite:./data/pipespan.db configured',

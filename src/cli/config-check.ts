@@ -1,8 +1,8 @@
 // `pipespan config check [FILE]`: everything that is wrong with the configuration, at once. No secret is printed.
 import { costsOf } from './config-costs.ts'
-import { describeConfig } from '../config/describe.ts'
-import { describeFault } from '../config/config-fault.ts'
-import { loadConfig } from '../config/load.ts'
+import { describeConfig, shown } from '../config/describe.ts'
+import { describeFault, describeSource } from '../config/config-fault.ts'
+import { loadConfig, type FaultyConfig, type LoadedConfig } from '../config/load.ts'
 import { profiles } from '../platform/profile.ts'
 import type { Environment } from '../config/variables.ts'
 
@@ -11,6 +11,8 @@ export interface ConfigCheckOptions {
   readonly file?: string | undefined
   /** Also print every setting in effect, and where it comes from. */
   readonly show?: boolean | undefined
+  /** One JSON document on standard output instead of lines. */
+  readonly json?: boolean | undefined
 }
 
 export interface ConfigCheckIo {
@@ -20,8 +22,12 @@ export interface ConfigCheckIo {
 }
 
 /** The exit code: 0 when the daemon would start with it, 2 when it would not. Warnings do not change it. */
-export async function configCheck({ file, show }: ConfigCheckOptions, io: ConfigCheckIo): Promise<number> {
+export async function configCheck({ file, show, json }: ConfigCheckOptions, io: ConfigCheckIo): Promise<number> {
   const loaded = loadConfig({ env: io.env, file, profiles })
+  if (json === true) {
+    io.stdout.write(`${JSON.stringify(asJson(loaded, show === true), null, 2)}\n`)
+    return loaded.ok ? 0 : 2
+  }
   for (const warning of loaded.warnings) io.stderr.write(`warning: ${warning}\n`)
   if (!loaded.ok) {
     for (const fault of loaded.faults) io.stderr.write(`${describeFault(fault)}\n`)
@@ -33,4 +39,18 @@ export async function configCheck({ file, show }: ConfigCheckOptions, io: Config
   else io.stdout.write('The configuration is fine.\n')
   for (const cost of costsOf(loaded.config)) io.stdout.write(`${cost}\n`)
   return 0
+}
+
+function asJson(loaded: LoadedConfig | FaultyConfig, show: boolean): object {
+  const { ok, warnings } = loaded
+  if (!loaded.ok) {
+    const faults = loaded.faults.map(fault => ({ ...fault, source: describeSource(fault.source) }))
+    return { ok, faults, warnings, costs: [] }
+  }
+  const settings = loaded.settings.map(setting => ({
+    setting: setting.path,
+    value: shown(setting),
+    source: describeSource(setting.source),
+  }))
+  return { ok, faults: [], warnings, costs: costsOf(loaded.config), ...(show ? { settings } : {}) }
 }

@@ -24,6 +24,19 @@ export interface HooksEnsureOptions {
   /** Write the secret into hooks that have one already: whether it is the right one cannot be read. */
   readonly writeSecret: boolean
   readonly dryRun: boolean
+  /** One JSON document at the end instead of lines. */
+  readonly json: boolean
+}
+
+/** What became of the hook of one project or group. */
+interface EnsuredHook {
+  /** The project or group, as it was named. */
+  readonly owner: string
+  readonly outcome: Outcome
+  /** Unknown where it would be created, or where it could not be looked at. */
+  readonly hook?: number | undefined
+  /** What was wrong with it, or why it failed. */
+  readonly reasons?: readonly string[] | undefined
 }
 
 type Outcome = 'created' | 'repaired' | 'fine' | 'failed'
@@ -35,12 +48,17 @@ export async function hooksEnsure(
   terminal: Terminal,
 ): Promise<number> {
   const counts: Record<Outcome, number> = { created: 0, repaired: 0, fine: 0, failed: 0 }
+  const hooks: EnsuredHook[] = []
   for await (const [owner, name] of ownersOf(client, options)) {
-    counts[await ensureOne(client, owner, name, options, terminal)] += 1
+    const ensured = { owner: name, ...(await ensureOne(client, owner, name, options, terminal)) }
+    counts[ensured.outcome] += 1
+    if (options.json) hooks.push(ensured)
+    else if (ensured.outcome !== 'failed') print(terminal, lineOf(ensured, options))
   }
   const would = options.dryRun ? 'would be ' : ''
   const { created, repaired, fine, failed } = counts
-  print(terminal, `${would}created ${created}, ${would}repaired ${repaired}, fine ${fine}, failed ${failed}`)
+  if (options.json) print(terminal, JSON.stringify({ dryRun: options.dryRun, ...counts, hooks }, null, 2))
+  else print(terminal, `${would}created ${created}, ${would}repaired ${repaired}, fine ${fine}, failed ${failed}`)
   return failed === 0 ? exitCode.done : exitCode.failed
 }
 
@@ -63,7 +81,7 @@ async function ensureOne(
   name: string,
   options: HooksEnsureOptions,
   terminal: Terminal,
-): Promise<Outcome> {
+): Promise<Omit<EnsuredHook, 'owner'>> {
   try {
     const hooks = await existing(client, owner, options)
     const [hook] = hooks
@@ -71,43 +89,36 @@ async function ensureOne(
       const others = hooks.slice(1).map(({ id }) => id)
       complain(terminal, `${name}: more than one hook has the URL; remove ${others.join(', ')} at the platform.`)
     }
-    if (hook === undefined) return await create(client, owner, name, options, terminal)
+    if (hook === undefined) return await create(client, owner, options)
     if (hook.alertStatus !== undefined && hook.alertStatus !== 'executable') {
       const state = hook.alertStatus.replaceAll('_', ' ')
       complain(terminal, `${name}: hook ${hook.id} is ${state}: send a test event there to enable it again.`)
     }
     const reasons = whatIsWrong(hook, options, flagsOf(options.events, owner))
-    if (reasons.length === 0) {
-      print(terminal, `${name}: hook ${hook.id} is fine`)
-      return 'fine'
-    }
+    if (reasons.length === 0) return { outcome: 'fine', hook: hook.id }
     if (!options.dryRun) await client.editHook(owner, hook.id, wishOf(options, owner, secretFor(hook, options)), call)
-    print(
-      terminal,
-      `${name}: hook ${hook.id} ${options.dryRun ? 'would be repaired' : 'repaired'} (${reasons.join(', ')})`,
-    )
-    return 'repaired'
+    return { outcome: 'repaired', hook: hook.id, reasons }
   } catch (error) {
     if (!(error instanceof Fault) && !(error instanceof RangeError)) throw error
     complain(terminal, `${name}: ${error.message}`)
-    return 'failed'
+    return { outcome: 'failed', reasons: [error.message] }
   }
 }
 
 async function create(
   client: PlatformClient,
   owner: HookOwner,
-  name: string,
   options: HooksEnsureOptions,
-  terminal: Terminal,
-): Promise<Outcome> {
-  if (options.dryRun) {
-    print(terminal, `${name}: a hook would be created`)
-    return 'created'
-  }
+): Promise<Omit<EnsuredHook, 'owner'>> {
+  if (options.dryRun) return { outcome: 'created' }
   const { id } = await client.createHook(owner, wishOf(options, owner, options.secret), call)
-  print(terminal, `${name}: hook ${id} created`)
-  return 'created'
+  return { outcome: 'created', hook: id }
+}
+
+function lineOf({ owner, outcome, hook, reasons = [] }: EnsuredHook, { dryRun }: HooksEnsureOptions): string {
+  if (outcome === 'fine') return `${owner}: hook ${hook} is fine`
+  if (outcome === 'created') return dryRun ? `${owner}: a hook would be created` : `${owner}: hook ${hook} created`
+  return `${owner}: hook ${hook} ${dryRun ? 'would be repaired' : 'repaired'} (${reasons.join(', ')})`
 }
 
 /** Those with the URL first, then those with the old one. */

@@ -30,7 +30,12 @@ export function locationOf(text: string, configured: () => StoreLocation): Store
   throw new StoreError('That is not the URL of a store.', `${parsed.wrong.remedy} Or write configured.`)
 }
 
-export async function storeCopy(terminal: Terminal, from: StoreLocation, to: StoreLocation): Promise<number> {
+export async function storeCopy(
+  terminal: Terminal,
+  from: StoreLocation,
+  to: StoreLocation,
+  { json }: { json: boolean },
+): Promise<number> {
   if (from.engine === 'sqlite' && !existsSync(from.path)) {
     throw new StoreError(`There is no store at ${from.path}.`, 'Name the file that a daemon has written.')
   }
@@ -43,6 +48,10 @@ export async function storeCopy(terminal: Terminal, from: StoreLocation, to: Sto
       ...{ from: source, to: target, source: storeUrl.show(from) },
       onTable: (name, rows) => terminal.stderr.write(`${name}: ${rows} rows\n`),
     })
+    if (json) {
+      print(terminal, JSON.stringify({ to: storeUrl.show(to), rows: Object.fromEntries(counts) }, null, 2))
+      return exitCode.done
+    }
     print(terminal, table([['TABLE', 'ROWS'], ...[...counts].map(([name, rows]) => [name, String(rows)])]))
     print(terminal, `\nEverything is in ${storeUrl.show(to)}. Set PIPESPAN_STORE_URL to it before the next start.`)
     return exitCode.done

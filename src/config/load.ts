@@ -3,7 +3,14 @@ import { readFileSync, statSync } from 'node:fs'
 import type { Clock } from '../lib/clock.ts'
 import { allOptions, type Config } from './options.ts'
 import { crossChecks } from './checks.ts'
-import { firstSet, foreignVariables, knownVariables, unknownVariables, type Environment } from './variables.ts'
+import {
+  firstSet,
+  foreignVariables,
+  knownVariables,
+  mistypedStandardVariables,
+  unknownVariables,
+  type Environment,
+} from './variables.ts'
 import { parseYamlFile, type FileMap } from './yaml-file.ts'
 import { quoted, type ConfigFault, type Source, type Wrong } from './config-fault.ts'
 import { Reader, type Setting } from './reader.ts'
@@ -55,9 +62,11 @@ export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedCon
   const config = reader.readGroup(table, file.root) as Config<P>
   const checked = crossChecks({ config, settings: reader.settings, faulty: reader.faulty, whole: file.whole })
   const faults = [...file.faults, ...reader.faults, ...checked.faults]
+  const known = knownVariables(table, profiles)
   const warnings = [
     ...file.warnings,
-    ...unknownVariables(env, knownVariables(table, profiles)),
+    ...unknownVariables(env, known),
+    ...mistypedStandardVariables(env, known),
     ...foreignVariables(env, profiles, profile),
     ...checked.warnings,
   ]

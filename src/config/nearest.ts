@@ -1,9 +1,13 @@
 // The known name that a mistyped one was probably meant to be.
 
-/** The candidate fewest edits away, undefined when none is near enough to be worth suggesting. */
-export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+/** The candidate fewest edits away, undefined when none is near enough (`most` edits) to be worth suggesting. */
+export function nearest(
+  word: string,
+  candidates: Iterable<string>,
+  most = Math.max(2, Math.floor(word.length / 4)),
+): string | undefined {
   let best: string | undefined
-  let least = Math.max(2, Math.floor(word.length / 4)) + 1
+  let least = most + 1
   for (const candidate of candidates) {
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase())
     if (distance < least) [best, least] = [candidate, distance]

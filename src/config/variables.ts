@@ -23,6 +23,34 @@ export function knownVariables(options: Group, profiles: Profiles): Set<string> 
   return new Set(names)
 }
 
+/** Prefix of the variables of the OTLP exporter, all of which are settings, but for these of the specification. */
+const otlpPrefix = 'OTEL_EXPORTER_OTLP_'
+const otherOtlp =
+  /^((TRACES|METRICS|LOGS|PROFILES|SPAN|METRIC)_)?INSECURE$|^PROFILES_|^METRICS_DEFAULT_HISTOGRAM_AGGREGATION$/
+
+/** Sentences about `OTEL_…` variables that were probably meant to be settings. The SDKs of the host's programs have many more. */
+export function mistypedStandardVariables(env: Environment, known: ReadonlySet<string>): string[] {
+  const own = [...known].filter(name => name.startsWith('OTEL_'))
+  const otlp = own.filter(name => name.startsWith(otlpPrefix)).map(name => name.slice(otlpPrefix.length))
+  return Object.keys(env)
+    .filter(name => name.startsWith('OTEL_') && !known.has(name) && firstSet(env, [name]) !== undefined)
+    .sort()
+    .flatMap(name => {
+      if (!name.startsWith(otlpPrefix)) {
+        const meant = nearest(name, own, slip)
+        return meant === undefined ? [] : [`${name}: No setting has this variable. Did you mean ${meant}?`]
+      }
+      const rest = name.slice(otlpPrefix.length)
+      if (otherOtlp.test(rest)) return []
+      const meant = nearest(rest, otlp)
+      const remedy = meant === undefined ? 'config/REFERENCE.md lists all.' : `Did you mean ${otlpPrefix}${meant}?`
+      return [`${name}: No setting has this variable. ${remedy}`]
+    })
+}
+
+/** Edits that make a slip of the finger; what differs more may well be another program's. */
+const slip = 2
+
 /** Variables that Kubernetes sets for each service of a namespace, here one whose name starts with `pipespan`. */
 const serviceLink = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/
 

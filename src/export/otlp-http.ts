@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici'
 import { after } from '../lib/timer.ts'
 import { ConfigError, reasonOf } from '../lib/fault.ts'
+import { strangerBy } from '../lib/stranger.ts'
 import { version } from '../lib/version.ts'
 import type { Answer } from './verdict.ts'
 import type { Endpoint, Proxies, TlsFiles } from './destination.ts'
@@ -175,5 +176,7 @@ function networkReason(error: unknown): string {
   const message = reasonOf(error)
   const code = (error as NodeJS.ErrnoException).code
   if (message === '') return code ?? 'the connection failed'
-  return code === undefined || message.includes(code) ? message : `${message} (${code})`
+  const stranger = strangerBy(error)
+  const words = stranger === undefined ? message : `${stranger}: ${message}`
+  return code === undefined || words.includes(code) ? words : `${words} (${code})`
 }

@@ -1,5 +1,6 @@
 // One HTTP request with a time limit and a bounded answer; what came of it is a union, never thrown.
 import { Agent, request, type Dispatcher } from 'undici'
+import { strangerBy } from '../lib/stranger.ts'
 import { briefly, redact } from '../lib/redaction.ts'
 
 /** No answer that this room reads is longer, bytes. */
@@ -68,7 +69,12 @@ function failure(error: unknown, timeoutMs: number): Answer {
   const certificate = /CERT|SELF_SIGNED|ALTNAME|UNABLE_TO/.test(code)
   // Node appends a remedy of its own, which is not ours.
   const message = error.message === '' ? code : error.message.replace(/; if the root CA is installed locally.*$/, '')
-  return failed(message, !certificate && !unsent.has(code), certificate)
+  const stranger = strangerBy(error)
+  return failed(
+    stranger === undefined ? message : `${stranger}: ${message}`,
+    !certificate && !unsent.has(code),
+    certificate,
+  )
 }
 
 function failed(reason: string, sent: boolean, certificate = false): Answer {

@@ -32,6 +32,21 @@ it('faults and warnings are all printed, a line each, and the exit code is 2', a
   })
 })
 
+it('says all of it as JSON for scripts, secrets apart', async () => {
+  const file = fileWith('settle: soon\n')
+  const bad = await check({ file, json: true }, { PIPESPAN_SETLE: '1s' })
+  expect([bad.code, bad.err]).toEqual([2, ''])
+  expect(JSON.parse(bad.out)).toMatchObject({
+    ok: false,
+    faults: [{ source: `${file}:1:9`, setting: 'settle', what: '"soon" is not a duration.' }],
+    warnings: expect.arrayContaining([expect.stringContaining('Did you mean PIPESPAN_SETTLE?')]) as unknown,
+  })
+  const good = await check({ json: true, show: true }, { PIPESPAN_WEBHOOK_TOKEN: 'hunter2' })
+  expect(good.out).not.toContain('hunter2')
+  const token = { setting: 'webhook.token', value: '[secret]', source: 'PIPESPAN_WEBHOOK_TOKEN' }
+  expect(JSON.parse(good.out)).toMatchObject({ ok: true, settings: expect.arrayContaining([token]) as unknown })
+})
+
 it('shows what is in effect and where it comes from, secrets apart', async () => {
   const file = fileWith('webhook: { token: hunter2 }\nprojects: { include: [team/*, "shop/{a,b}"] }\n')
   const { code, out } = await check({ show: true }, { PIPESPAN_CONFIG: file, PIPESPAN_SETTLE: '90s' })

@@ -198,8 +198,25 @@ describe('variables', () => {
     expect(warnings).toEqual([warning])
   })
 
-  it('that nothing reads are left alone when they are blank, or not ours', () => {
-    expect(good({ PIPESPAN_SETLE: ' ', OTEL_BSP_SCHEDULE_DELAY: '1', PIPE: '1' }).warnings).toEqual([noSecret])
+  it.each([
+    ['OTEL_EXPORTER_OTLP_TRACE_ENDPOINT', 'Did you mean OTEL_EXPORTER_OTLP_TRACES_ENDPOINT?'],
+    ['OTEL_EXPORTER_OTLP_HEADER', 'Did you mean OTEL_EXPORTER_OTLP_HEADERS?'],
+    ['OTEL_EXPORTER_OTLP_URL', 'config/REFERENCE.md lists all.'],
+    ['OTEL_EXPORTER_OLTP_ENDPOINT', 'Did you mean OTEL_EXPORTER_OTLP_ENDPOINT?'],
+    ['OTEL_SERVICE_NAMES', 'Did you mean OTEL_SERVICE_NAME?'],
+    ['OTEL_RESOURCE_ATTRIBUTE', 'Did you mean OTEL_RESOURCE_ATTRIBUTES?'],
+  ])('of the OpenTelemetry specification that are mistyped give a warning: %s', (name, remedy) => {
+    const { warnings } = good({ [name]: 'x', PIPESPAN_WEBHOOK_TOKEN: 'abc' })
+    expect(warnings).toEqual([`${name}: No setting has this variable. ${remedy}`])
+  })
+
+  it('that nothing reads are left alone when they are blank, or of other programs', () => {
+    const others = {
+      ...{ PIPE: '1', OTEL_BSP_SCHEDULE_DELAY: '1', OTEL_SDK_DISABLED: 'true', OTEL_TRACES_SAMPLER: 'always_on' },
+      ...{ OTEL_EXPORTER_OTLP_INSECURE: 'true', OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: '9', OTEL_METRICS_EXPORTER: 'otlp' },
+      ...{ OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION: 'x', OTEL_NODE_RESOURCE_DETECTORS: 'none' },
+    }
+    expect(good({ PIPESPAN_SETLE: ' ', OTEL_EXPORTER_OTLP_HEADER: ' ', ...others }).warnings).toEqual([noSecret])
   })
 
   it('of Kubernetes service links give one warning in all', () => {

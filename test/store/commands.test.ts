@@ -115,6 +115,8 @@ describe('pipespan store copy', () => {
     const { code, out } = await pipespan('store', 'copy', 'configured', `sqlite:${target}`)
     expect(code).toBe(0)
     expect(out).toMatch(/runs +3\n/)
+    const json = await pipespan('store', 'copy', 'configured', `sqlite:${target}.json`, '--json')
+    expect(JSON.parse(json.out)).toMatchObject({ to: `sqlite:${target}.json`, rows: { runs: 3 } })
     const copy = openSqlite(target, options)
     expect(await contents(copy.tables)).toEqual(before)
     await copy.close()

@@ -1,6 +1,7 @@
 // Who answers where the daemon should: the daemon, somebody else, or nobody. Nothing secret is sent to find out.
 import { request, type Dispatcher } from 'undici'
 import { reasonOf } from '../../lib/fault.ts'
+import { strangerBy } from '../../lib/stranger.ts'
 
 export type Answerer =
   | { readonly is: 'daemon'; readonly ready: boolean; readonly message: string }
@@ -24,19 +25,10 @@ export async function whoAnswers(
     if (isOurs) return { is: 'daemon', ready: statusCode === 200, message }
     return { is: 'another', what: `${statusCode} with ${kindOf(text, headers['content-type'])}` }
   } catch (error) {
-    const code = codeOf(error)
-    if (code.startsWith('HPE_') || nameOf(error) === 'HTTPParserError')
-      return { is: 'another', what: 'what it says is no HTTP' }
-    if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) return { is: 'another', what: 'it does not speak HTTPS' }
-    // A connection that was made and closed again without a word: somebody listens, for something else.
-    if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET') return { is: 'another', what: 'it closes the connection' }
-    if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
-      return {
-        is: 'another',
-        what: `it takes the connection and says nothing within ${timeouts.headersTimeout / 1000} s`,
-      }
-    }
-    return { is: 'nobody', reason: reasonOf(error) }
+    const stranger = strangerBy(error)
+    if (stranger === undefined) return { is: 'nobody', reason: reasonOf(error) }
+    const isSilent = stranger.endsWith('says nothing')
+    return { is: 'another', what: isSilent ? `${stranger} within ${timeouts.headersTimeout / 1000} s` : stranger }
   }
 }
 
@@ -67,14 +59,4 @@ function kindOf(text: string, type: string | string[] | undefined): string {
   if (/^\s*</.test(text) || String(type).startsWith('text/html')) return 'a web page'
   if (text.trim() === '') return 'nothing in it'
   return /^\s*[[{]/.test(text) ? 'JSON of another shape' : 'words of its own'
-}
-
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : ''
-}
-
-function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return ''
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  return code === '' && error.cause !== undefined ? codeOf(error.cause) : code
 }

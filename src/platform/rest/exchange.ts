@@ -1,5 +1,6 @@
 // One request on the wire and what came of it: the whole answer, or why there is none. Knows nothing of the API.
 import { request, type Dispatcher } from 'undici'
+import { codeOf, strangerBy } from '../../lib/stranger.ts'
 import { reasonOf } from '../../lib/fault.ts'
 
 export interface Answer {
@@ -90,20 +91,12 @@ export function failureOf(
 ): Extract<Exchange, { readonly outcome: 'network' | 'timeout' }> {
   const code = codeOf(error)
   if (late) return { outcome: 'timeout', reason: `no answer within ${limits.answerMs} ms`, certificate: false }
-  if (code !== undefined && /TIMEOUT|ETIMEDOUT/.test(code)) {
-    return { outcome: 'timeout', reason: code, certificate: false }
-  }
+  const stranger = strangerBy(error)
+  const reason = stranger === undefined ? code : `${stranger}: ${code}`
+  if (/TIMEOUT|ETIMEDOUT/.test(code)) return { outcome: 'timeout', reason, certificate: false }
   // OpenSSL's words, as Node passes them on: an unknown issuer, a wrong name, an expired certificate.
-  const certificate = code !== undefined && /CERT|ISSUER|SIGNATURE|TLS/.test(code)
-  return { outcome: 'network', reason: code ?? reasonOf(error), certificate }
-}
-
-/** The system's or the library's code, e.g. `ECONNREFUSED`; of several addresses tried that of the first. */
-function codeOf(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined
-  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0])
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined
-  return code ?? codeOf(error.cause)
+  const certificate = /CERT|ISSUER|SIGNATURE|TLS/.test(code)
+  return { outcome: 'network', reason: code === '' ? reasonOf(error) : reason, certificate }
 }
 
 export function flatHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {

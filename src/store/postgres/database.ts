@@ -79,12 +79,23 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
     await pool.end()
     if (error instanceof StoreError) throw error
     throw new StoreError(
-      `The PostgreSQL store cannot be opened: ${reasonOf(error)}.`,
+      `The PostgreSQL store cannot be opened: ${silenceOf(error, patience) ?? reasonOf(error)}.`,
       'Check the host, the database, the user and its password in PIPESPAN_STORE_URL, and that the server is up.',
       { cause: error },
     )
   }
   return database
+}
+
+/** Who is there instead of PostgreSQL, by what the driver says; undefined where the server itself refuses. */
+function silenceOf(error: unknown, patience: number): string | undefined {
+  const message = reasonOf(error)
+  const quoted = `(${message})`
+  if (/terminated unexpectedly|ECONNRESET/.test(message)) {
+    return `what listens there closes the connection before it has said a word of PostgreSQL ${quoted}`
+  }
+  if (!message.includes('connection timeout')) return undefined
+  return `nothing there answers as PostgreSQL within ${Math.min(connectTimeout, patience) / 1000} s ${quoted}`
 }
 
 /** What all ways into one database share. */

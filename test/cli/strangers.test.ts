@@ -1,0 +1,79 @@
+// Every command that asks somebody over the network, where somebody else or nobody is at that address.
+import { createServer as createHttpServer } from 'node:http'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { freePorts } from '../../src/demo/daemon-process.ts'
+import { runProgram } from '../../src/cli/program.ts'
+
+type Stranger = 'page' | 'words' | 'mail' | 'closing' | 'nobody'
+const ports = new Map<Stranger, number>()
+const servers: Server[] = []
+
+beforeAll(async () => {
+  const talk = (onConnection: (socket: Socket) => void): Server =>
+    createServer(socket => onConnection(socket.on('error', () => undefined)))
+  const listening: readonly [Stranger, Server][] = [
+    [
+      'page',
+      createHttpServer((_, answer) => answer.setHeader('content-type', 'text/html').end('<!doctype html>Hello')),
+    ],
+    ['words', createHttpServer((_, answer) => answer.end('It works'))],
+    ['mail', talk(socket => socket.end('220 mail.example.com ESMTP\r\n'))],
+    ['closing', talk(socket => socket.destroy())],
+  ]
+  for (const [name, server] of listening) {
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    ports.set(name, (server.address() as AddressInfo).port)
+    servers.push(server)
+  }
+  const [free = 0] = await freePorts(1)
+  ports.set('nobody', free)
+})
+afterAll(() => {
+  for (const server of servers) server.close()
+})
+
+const commands = {
+  hooks: (address: string) => ({
+    args: ['hooks', 'ensure', '--project', '1', '--url', 'https://pipespan.example.com/webhooks'],
+    env: { PIPESPAN_PLATFORM_URL: `http://${address}`, PIPESPAN_PLATFORM_TOKEN: 'a-token' },
+  }),
+  tokens: (address: string) => ({
+    args: ['tokens', 'list'],
+    env: { PIPESPAN_OBSERVABILITY_URL: `http://${address}`, PIPESPAN_OBSERVABILITY_API_KEY: 'a-key' },
+  }),
+  store: (address: string) => ({ args: ['migrate'], env: { PIPESPAN_STORE_URL: `postgres://u@${address}/db` } }),
+}
+
+async function complaintOf(command: keyof typeof commands, stranger: Stranger): Promise<string> {
+  const { args, env } = commands[command](`127.0.0.1:${ports.get(stranger)}`)
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  const everywhere = { PIPESPAN_WEBHOOK_TOKEN: 'x', PIPESPAN_LOG_LEVEL: 'silent' }
+  const code = await runProgram(args, { stdout, stderr, env: { ...everywhere, ...env } })
+  stdout.end()
+  stderr.end()
+  expect(code).toBe(1)
+  return text(stderr)
+}
+
+const noPage = /web page|what answers is not the token API|not the platform's API/
+const noPostgres = /what listens there closes the connection before it has said a word of PostgreSQL/
+
+it.each([
+  // The platform's own error names no kind of page: its address is wrong either way.
+  ['hooks', 'page', noPage],
+  ['hooks', 'words', noPage],
+  ['tokens', 'page', /a web page answered instead of the token API/],
+  ['tokens', 'words', /the answer is not whole, or not a list of tokens/],
+  ['tokens', 'mail', /gave no answer \(what it says is no HTTP/],
+  ['tokens', 'closing', /gave no answer \(it closes the connection/],
+  ['tokens', 'nobody', /gave no answer \(connect ECONNREFUSED/],
+  ['store', 'words', noPostgres],
+  ['store', 'closing', noPostgres],
+  ['store', 'nobody', /ECONNREFUSED/],
+] as const)('%s says that it meets: %s', async (command, stranger, sentence) => {
+  expect(await complaintOf(command, stranger)).toMatch(sentence)
+})
