@@ -71,7 +71,7 @@ export async function startDaemon({ config, log, clock = systemClock, early }: D
 
     const counted = { ingress, intake, snapshotter, settleLoop, exporter, flush, store, budget: platform?.budget }
     own.observe(async () => lookAt({ ...counted, ...parts, ...inside }))
-    const shown = { ...counted, ...outlets, platform: parts, inside }
+    const shown = { ...counted, ...outlets, platform: parts, client: platform?.client, inside }
     const adminUrl = steps.add(await startAdmin(context, shown, own, steps))
     const url = steps.add({ part: await begun.opened, ...acceptNothingMore })
 

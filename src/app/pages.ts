@@ -11,6 +11,7 @@ import { resourceAttributesOf } from '../telemetry/resource.ts'
 import { shownSpans } from '../telemetry/shown-span.ts'
 import { enforcementOf } from './enforcement.ts'
 import { flowOf } from '../pages/flow.ts'
+import { jobLogOf, type LogClient } from './job-log.ts'
 import type { Context } from './context.ts'
 import type { JobReaderParts } from './job-reader.ts'
 import type { PlatformParts } from './platform.ts'
@@ -37,6 +38,8 @@ export interface Shown {
   readonly platform: PlatformParts | undefined
   /** What reads about the inside of jobs. */
   readonly inside: Pick<JobReaderParts, 'jobReader'> | undefined
+  /** Asks the platform; undefined where there is no token for it. */
+  readonly client: LogClient | undefined
   readonly destinations: readonly Destination[]
   readonly settings: TelemetrySettings
 }
@@ -77,6 +80,7 @@ export function pagesOf({ config, store, clock, log }: Context, shown: Shown, gu
           platformError: platform?.error(),
         }),
       exported: chunks => chunks.flatMap(chunk => spansOf(chunk, settings)),
+      jobLog: jobLogOf(config, shown.client, clock),
       failureDomain: reason => meaningOf(reason ?? '').domain,
       setup: () => setupOf(config, shown, enforcement?.()),
       onRetried: () => exporter.wake(),

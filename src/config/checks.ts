@@ -101,6 +101,24 @@ const checks: readonly Check[] = [
     },
   },
   {
+    of: ['pages.logs', 'admin.token', 'platform.token'],
+    find: ({ pages, admin, platform }) => {
+      if (!pages.logs) return undefined
+      if (admin.token.current() === undefined) {
+        return {
+          what: 'Logs of jobs would be shown to anybody who reaches the pages: there is no admin token.',
+          remedy: 'Set admin.token (PIPESPAN_ADMIN_TOKEN), or leave pages.logs (PIPESPAN_PAGES_LOGS) out.',
+        }
+      }
+      return platform.token.current() !== undefined
+        ? undefined
+        : {
+            what: 'Logs of jobs are fetched from the platform, and there is no token for it.',
+            remedy: 'Set platform.token (PIPESPAN_PLATFORM_TOKEN), or leave pages.logs (PIPESPAN_PAGES_LOGS) out.',
+          }
+    },
+  },
+  {
     of: ['admin.listen', 'listen'],
     find: ({ listen, admin }) => {
       const same = listen.port !== 0 && listen.port === admin.listen.port && listen.host === admin.listen.host

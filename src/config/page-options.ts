@@ -1,5 +1,6 @@
 // The options of the pages: who may open them, where a trace is looked at, and which projects are not shown.
 import { patterns } from './list-kinds.ts'
+import { boolean } from './plain-kinds.ts'
 import { scalar, type Kind } from './kind.ts'
 import { secret } from './secret-kinds.ts'
 import { secretSetting, setting } from './option.ts'
@@ -44,6 +45,11 @@ export const traceLink = setting(traceLinkKind, {
 })
 
 export const pageOptions = {
+  logs: setting(boolean, {
+    variable: 'PIPESPAN_PAGES_LOGS',
+    default: 'false',
+    says: 'The page of a job shows its log, redacted, fetched with the platform token when somebody asks for it: whoever has the admin token reads it by the rights of the daemon.',
+  }),
   hide: setting(patterns, {
     variable: 'PIPESPAN_PAGES_HIDE',
     says: 'Projects that are left out of the pages, their JSON API and `/metrics`; they are exported all the same.',

@@ -3,7 +3,7 @@
 import { createHiddenWords } from './hidden-words.ts'
 import { isEvent } from '../model/event.ts'
 import type { DeadLetter, Outbox } from '../store/ports/outbox.ts'
-import type { PagesSources } from './ports.ts'
+import type { PagesSources, ReadLog } from './ports.ts'
 import type { ProjectFacts } from '../model/observation.ts'
 import type { StoredRun } from '../store/ports/runs.ts'
 import type { WatchedHook } from '../store/ports/discovery-documents.ts'
@@ -65,8 +65,20 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       }
     }
 
+  /** A name may be written in several colours: a line that has one is shown in none. */
+  function shownLog(read: ReadLog): ReadLog {
+    if (read.as !== 'log') return words.without(read)
+    const lines = read.lines.map(line => {
+      const text = line.runs.map(run => run.text).join('')
+      return words.names(text) ? { ...line, runs: [{ text: words.without(text) }] } : line
+    })
+    return { ...read, sections: words.without(read.sections), lines }
+  }
+
+  const { jobLog } = parts
   return {
     ...parts,
+    jobLog: jobLog && (async job => shownLog(await jobLog(job))),
     queues: async () => words.without(await parts.queues()),
     flow: () => words.without(parts.flow()),
     exported: some => words.without(parts.exported(some)),

@@ -5,16 +5,22 @@ import { badge, wordOf } from './status.ts'
 import { card, facts, type Page, type Reader } from './frame.ts'
 import { counted, duration, percent, time } from './format.ts'
 import { historyTable } from './job-history.ts'
+import { hasLog } from './job-log.ts'
 import { html, safeUrl, type Content, type Html } from './html.ts'
 import { isFinished } from '../model/status.ts'
-import { pipelineAddress, pipelineTitle } from './run-rows.ts'
+import { logAddress, pipelineAddress, pipelineTitle } from './run-rows.ts'
 import { platformNow } from './run-card.ts'
 import { testsCard } from './job-tests.ts'
 import { sectionsContent } from './job-waterfall.ts'
 import type { FailureDomain, PagesSettings } from './ports.ts'
 import type { JobDetail } from './job-detail.ts'
 
-export function jobPage(detail: JobDetail, settings: Pick<PagesSettings, 'jobSections'>, reader: Reader): Page {
+export interface JobPageSettings extends Pick<PagesSettings, 'jobSections'> {
+  /** Its log can be read here. */
+  readonly showsLog: boolean
+}
+
+export function jobPage(detail: JobDetail, settings: JobPageSettings, reader: Reader): Page {
   const { pipeline, job, usual, history, sections, spans, tests } = detail
   const { base } = reader
   const isOver = isFinished(job.status)
@@ -31,7 +37,7 @@ export function jobPage(detail: JobDetail, settings: Pick<PagesSettings, 'jobSec
         >
         / <a href="${pipelineAddress(base, pipeline, reader)}">${pipelineTitle(pipeline)} #${pipeline.pipelineId}</a>
       </nav>
-      <section id="head" data-region>${heading(detail, tookMs, reader)}</section>
+      <section id="head" data-region>${heading(detail, tookMs, settings.showsLog, reader)}</section>
       <section id="failure" data-region>${whyItFailed(detail)}</section>
       <section id="tests" data-region>${tests !== undefined && testsCard(tests)}</section>
       <section id="sections" data-region>
@@ -71,7 +77,13 @@ const domains: Readonly<Record<FailureDomain, string>> = {
   unknown: 'not known',
 }
 
-function heading({ job, about, pipeline }: JobDetail, tookMs: number | undefined, { now }: Reader): Html {
+function heading(
+  { job, about, pipeline }: JobDetail,
+  tookMs: number | undefined,
+  showsLog: boolean,
+  reader: Reader,
+): Html {
+  const { now, base } = reader
   const url = safeUrl(job.url)
   const { cost, tags = [], slackMs } = about
   const runner = [job.runner, about.runnerType && wordOf(about.runnerType)].filter(Boolean).join(', ')
@@ -83,6 +95,7 @@ function heading({ job, about, pipeline }: JobDetail, tookMs: number | undefined
       ${job.retried && html`<span class="tag">retried</span>`}
       ${job.kind === 'bridge' && html`<span class="tag">bridge</span>`}
       <span class="buttons head-links">
+        ${showsLog && hasLog(job) && html`<a class="button" href="${logAddress(base, pipeline, job.id, reader)}">Show its log</a>`}
         ${url !== undefined && html`<a class="button" href="${url}" rel="noreferrer">Open on the platform</a>`}
       </span>
     </div>

@@ -7,6 +7,7 @@ import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Readable, Repositories } from '../store/ports/repository.ts'
 import type { Runs } from '../store/ports/runs.ts'
+import type { Section } from '../model/inside.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { TestMemory } from '../store/ports/test-memory.ts'
 import type { Views } from '../store/ports/views.ts'
@@ -26,12 +27,50 @@ export interface PagesSources {
   readonly exported: (chunks: readonly Chunk[]) => readonly ExportedSpan[]
   /** Who can mend a failure of this reason: those whose pipeline it is, or those who run the platform and its runners. */
   readonly failureDomain: (reason: string | undefined) => FailureDomain
+  /** Reads a job's log from the platform, redacted; undefined where logs are not shown. */
+  readonly jobLog?: ((job: LogOwner) => Promise<ReadLog>) | undefined
   readonly setup: () => Setup
   /** Called when dead letters are pending again. */
   readonly onRetried: () => void
   readonly now: () => Millis
   readonly log: Log
 }
+
+/** Whose log is read. */
+export interface LogOwner {
+  readonly instance: string
+  readonly projectId: number
+  readonly id: number
+  readonly start: Millis
+  readonly end: Millis
+  readonly isScriptFailure: boolean
+}
+
+export interface LogLine {
+  readonly number: number
+  /** `colour`: 0 to 15, as terminals number them. */
+  readonly runs: readonly {
+    readonly text: string
+    readonly bold?: true | undefined
+    readonly colour?: number | undefined
+  }[]
+  /** The ordinal of the innermost section. */
+  readonly section?: number | undefined
+}
+
+export type ReadLog =
+  | {
+      readonly as: 'log'
+      readonly lines: readonly LogLine[]
+      readonly sections: readonly Section[]
+      /** Between its beginning and its end; `number`: of the first such line. */
+      readonly missing?: { readonly lines: number; readonly bytes: number; readonly number: number } | undefined
+      /** False where there is more than is read. */
+      readonly isWhole: boolean
+    }
+  /** It shows the variables of the job, so none of it is shown. */
+  | { readonly as: 'traced' }
+  | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
 
 export type FailureDomain = 'user' | 'platform' | 'unknown'
 

@@ -146,6 +146,7 @@ function registerSite(app: FastifyInstance, { parts, access, live, site, base }:
     const render = async (): Promise<string | undefined> => {
       // A session that ended while the page was open ends its news too.
       if (!(await access.stays(request, admission))) return undefined
+      if (addressed(site, address.split('?', 1)[0] ?? '/')?.address.isOnDemand === true) return undefined
       return (await pageAt(readerOf(request, address)))?.content.toString()
     }
     const key = JSON.stringify([address, readerOf(request, address).form])

@@ -17,6 +17,10 @@ export function jobAddress(base: string, card: PipelineIds, jobId: number, from?
   return `${pipelineAddress(base, card)}/jobs/${jobId}${instanceOf(from)}`
 }
 
+export function logAddress(base: string, card: PipelineIds, jobId: number, from?: Pick<Reader, 'query'>): string {
+  return `${pipelineAddress(base, card)}/jobs/${jobId}/log${instanceOf(from)}`
+}
+
 function instanceOf(from: Pick<Reader, 'query'> | undefined): string {
   const instance = from?.query.get('instance') ?? undefined
   return instance === undefined ? '' : `?${new URLSearchParams({ instance }).toString()}`

@@ -3,6 +3,7 @@ import { confirmPage, actionOf, exportsPage, exportsView } from './exports.ts'
 import { costlyTestsPage, flakyTestsPage } from './tests.ts'
 import { deadLetterPage } from './dead-letter.ts'
 import { jobDetail } from './job-detail.ts'
+import { jobLogPage } from './job-log.ts'
 import { jobPage } from './job.ts'
 import { overviewOf, overviewPage } from './overview.ts'
 import { pipelineDetail } from './pipeline-detail.ts'
@@ -15,7 +16,9 @@ import { trendsPage } from './trends.ts'
 import type { Page, Reader } from './frame.ts'
 import type { PagesSources, PagesSettings } from './ports.ts'
 
-interface Address {
+export interface Address {
+  /** Asks the platform: never made anew by itself. */
+  readonly isOnDemand?: true
   /** As fastify writes it: `/pipelines/:project/:pipeline`. */
   readonly path: string
   /** Undefined: there is no such thing. */
@@ -43,7 +46,18 @@ export function siteOf(parts: PagesSources, settings: PagesSettings): readonly A
         if (projectId === undefined || pipelineId === undefined || jobId === undefined) return undefined
         const instance = reader.query.get('instance') ?? undefined
         const detail = await jobDetail(parts, settings, { projectId, pipelineId, jobId, instance })
-        return detail && jobPage(detail, settings, reader)
+        const showsLog = parts.jobLog !== undefined && settings.adminToken() !== undefined
+        return detail && jobPage(detail, { ...settings, showsLog }, reader)
+      },
+    },
+    {
+      path: '/pipelines/:project/:pipeline/jobs/:job/log',
+      isOnDemand: true,
+      page: async (reader, given) => {
+        const [projectId, pipelineId, jobId] = given.map(wholeNumber)
+        if (projectId === undefined || pipelineId === undefined || jobId === undefined) return undefined
+        const instance = reader.query.get('instance') ?? undefined
+        return jobLogPage(parts, settings, { projectId, pipelineId, jobId, instance }, reader)
       },
     },
     {

@@ -101,8 +101,9 @@ describe('a value means the same wherever it is written', () => {
     const { noun, secret } = option.kind
     const writing = (writings[noun] ?? told)(noun)
     const [variable = ''] = variablesOf(option, profiles.generic)
-    // A signature that is required, or half of a pair, needs its other half; polling needs a platform and a token.
+    // A signature that is required, or half of a pair, needs its other half; polling needs a platform and a token; logs on pages need an admin token.
     const others = {
+      PIPESPAN_ADMIN_TOKEN: 'an-admin-token-of-this-test',
       PIPESPAN_PLATFORM_URL: 'https://git.example.com',
       PIPESPAN_PLATFORM_TOKEN: 'pat-1',
       PIPESPAN_PUBLIC_URL: 'https://pipespan.example.com',

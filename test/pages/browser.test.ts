@@ -1,6 +1,5 @@
-import { AxeBuilder } from '@axe-core/playwright'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath, complaintsOf, launch, openContext } from './browser.ts'
+import { barriersOf, chromiumPath, complaintsOf, launch, openContext } from './browser.ts'
 import { generatePipeline } from '../../src/demo/platform/generate.ts'
 import { openHouse, until, type House } from './house.ts'
 import { sampleSections, withSections, withTests } from './read-insides.ts'
@@ -247,14 +246,6 @@ describe.skipIf(chromiumPath === undefined)('with an admin token, in a browser',
     }
   })
 })
-
-/** What keeps people out, or nearly does. */
-async function barriersOf(page: Page): Promise<string[]> {
-  // In the page itself, which frames nothing: else each look opens a page of its own, with a process of its own.
-  const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze()
-  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-  return serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
-}
 
 function brightness(color: string): number {
   const [red = 0, green = 0, blue = 0] = (color.match(/\d+/g) ?? []).map(Number)

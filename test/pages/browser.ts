@@ -1,5 +1,6 @@
 // Debian's Chromium, driven by Playwright: nothing is downloaded. Tests say so plainly where there is none.
 import { existsSync } from 'node:fs'
+import { AxeBuilder } from '@axe-core/playwright'
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core'
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
@@ -37,4 +38,12 @@ export function complaintsOf(page: Page): string[] {
     if (reason !== 'net::ERR_ABORTED') complaints.push(`${request.url()}: ${reason}`)
   })
   return complaints
+}
+
+/** What keeps people out, or nearly does. */
+export async function barriersOf(page: Page): Promise<string[]> {
+  // In the page itself, which frames nothing: else each look opens a page of its own, with a process of its own.
+  const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze()
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  return serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
 }

@@ -24,7 +24,8 @@ export interface LogSink {
   marker(marker: ReadMarker): void
   /** The text of the line from a start marker on, up to the next marker or the line's end. */
   title(text: string): void
-  line(line: ReadLine): void
+  /** `raw`: the same text with its control sequences. */
+  line(line: ReadLine, raw: string): void
 }
 
 /** Characters of a line that are held, as they stand in the log: more than any text that is made of them. */
@@ -131,9 +132,9 @@ export class LogReader {
     if (!this.#isInLine) return
     this.#endTitle()
     this.#isInLine = false
-    const text = plain(this.#held)
+    const raw = this.#held
     this.#clear()
-    this.#sink.line({ number: this.#number, stamp: this.#stamp, text })
+    this.#sink.line({ number: this.#number, stamp: this.#stamp, text: plain(raw) }, raw)
   }
 
   #clear(): void {

@@ -11,8 +11,8 @@
 // no more. A lower priority leaves a reserve, so a higher one is always served sooner.
 import type { Millis } from '../../model/instant.ts'
 
-/** Who asks, the most urgent first: enrichment of finished runs, polling, backfill, the inside of jobs. */
-export const priorities = ['enrich', 'poll', 'backfill', 'inside'] as const
+/** Who asks, the most urgent first: enrichment of finished runs, somebody who waits for a page, polling, backfill, the inside of jobs. */
+export const priorities = ['enrich', 'page', 'poll', 'backfill', 'inside'] as const
 export type Priority = (typeof priorities)[number]
 
 export interface BudgetRules {
@@ -69,7 +69,7 @@ const minute = 60_000
 export const longestPause = 60 * minute
 
 /** Share of the burst that stays untouched by this priority. */
-const reserves: Record<Priority, number> = { enrich: 0, poll: 1 / 3, backfill: 2 / 3, inside: 5 / 6 }
+const reserves: Record<Priority, number> = { enrich: 0, page: 1 / 6, poll: 1 / 3, backfill: 2 / 3, inside: 5 / 6 }
 
 export function freshBudget(rules: BudgetRules, now: Millis): BudgetState {
   return { tokens: burstOf(rules), at: now }

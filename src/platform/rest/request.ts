@@ -66,7 +66,9 @@ export function createRequester(options: RequesterOptions): Requester {
   const closing = new AbortController()
   // A queue for each priority: a backfill that waits for its budget holds no place that enrichment needs.
   const queue = () => new PQueue({ concurrency: options.concurrency })
-  const queues: Record<Priority, PQueue> = { enrich: queue(), poll: queue(), backfill: queue(), inside: queue() }
+  const queues: Record<Priority, PQueue> = {
+    ...{ enrich: queue(), page: queue(), poll: queue(), backfill: queue(), inside: queue() },
+  }
   let pausedUntil = 0
 
   async function send(url: URL, change: Change | undefined, call: CallOptions, signal: AbortSignal, refusals: number) {

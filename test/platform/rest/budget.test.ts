@@ -65,9 +65,8 @@ describe('the budget', () => {
     )
     fc.assert(
       fc.property(perMinute, state, fc.integer({ min: 0, max: 2 * minute }), (limit, before, now) => {
-        const [enrich, poll, backfill] = priorities.map(one => grant({ perMinute: limit }, before, now, one).waitMs)
-        expect(enrich).toBeLessThanOrEqual(poll!)
-        expect(poll).toBeLessThanOrEqual(backfill!)
+        const waits = priorities.map(one => grant({ perMinute: limit }, before, now, one).waitMs)
+        expect(waits).toEqual(waits.toSorted((a, b) => a - b))
       }),
       // What is announced comes back sooner here than the budget refills.
       { examples: [[1, { tokens: 0, at: 0, announced: { remaining: 1, until: 1 } }, 0]] },
@@ -86,6 +85,22 @@ describe('the budget', () => {
           now += waitMs
         }
         expect(grant(rules, state, now, 'enrich').waitMs).toBe(0)
+      }),
+    )
+  })
+
+  it('serves a page within seconds while polling and backfills take all they can get, and enrichment before it', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 30, max: 400 }), fc.integer({ min: 1, max: 200 }), (limit, rounds) => {
+        const rules = { perMinute: limit }
+        let state = freshBudget(rules, 0)
+        let now = 0
+        for (let round = 0; round < rounds; round++) {
+          for (const one of ['poll', 'backfill', 'inside'] as const) state = grant(rules, state, now, one).state
+          now += 100
+        }
+        expect(grant(rules, state, now, 'page').waitMs).toBeLessThan(2_500)
+        expect(grant(rules, state, now, 'enrich').waitMs).toBeLessThanOrEqual(grant(rules, state, now, 'page').waitMs)
       }),
     )
   })

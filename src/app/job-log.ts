@@ -1,0 +1,29 @@
+// Logs of jobs for the pages: read from the platform by its client, where the configuration says so.
+import { createTextRedaction } from '../platform/text-redaction.ts'
+import { createShowLog } from '../enrichment/show-log.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Config } from '../config/options.ts'
+import type { PagesSources } from '../pages/ports.ts'
+import type { PlatformClient } from '../platform/rest/client.ts'
+
+export type LogClient = Pick<PlatformClient, 'jobLog' | 'instance'>
+
+/** Of the API budget, by its share: what else asks the platform is not to wait for who reads logs. */
+const share = 1 / 10
+
+/** Undefined unless logs are to be shown, and the platform can be asked. */
+export function jobLogOf(
+  { pages, job, redact, platform }: Config,
+  client: LogClient | undefined,
+  clock: Clock,
+): PagesSources['jobLog'] {
+  if (!pages.logs || client === undefined) return undefined
+  const show = createShowLog({
+    ...{ client, clock, redactText: createTextRedaction(redact ?? []), readMax: job.logsReadMax },
+    mostPerMinute: Math.max(1, Math.floor(platform.budget * share)),
+  })
+  return async ({ instance, ...owner }) =>
+    instance === client.instance
+      ? show(owner)
+      : { as: 'refused', what: 'It ran on a platform that the daemon has no token for.', remedy: 'Read it there.' }
+}

@@ -1,0 +1,126 @@
+// Fetches a job's log for one reader, redacted as what is exported: held while the page is made, stored nowhere.
+import { redacted, createKeyWatch, type RedactText } from '../platform/text-redaction.ts'
+import { createDebugWatch } from '../platform/job-log/debug-trace.ts'
+import { KeptLines } from '../platform/job-log/kept-lines.ts'
+import { LogReader } from '../platform/job-log/log-reader.ts'
+import { PlatformError } from '../platform/rest/platform-error.ts'
+import { runsOf, type Run } from '../platform/job-log/colours.ts'
+import { Sections, type JobTimes } from '../platform/job-log/sections.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { KeptLine } from '../platform/job-log/line-ring.ts'
+import type { PlatformClient } from '../platform/rest/client.ts'
+import type { Section } from '../model/inside.ts'
+
+export interface ShowLogOptions {
+  readonly client: Pick<PlatformClient, 'jobLog'>
+  readonly redactText: RedactText
+  /** How much of one log is read, bytes. */
+  readonly readMax: number
+  /** Logs of any minute: what else asks the platform keeps the rest of the API budget. */
+  readonly mostPerMinute: number
+  /** How long a reader waits, for the budget and for the platform, ms. */
+  readonly patience?: number | undefined
+  readonly clock: Pick<Clock, 'now'>
+}
+
+export interface ShownJob extends JobTimes {
+  readonly projectId: number
+  readonly id: number
+}
+
+export interface ShownLine {
+  readonly number: number
+  readonly runs: readonly Run[]
+  /** The ordinal of the innermost section that is kept. */
+  readonly section?: number | undefined
+}
+
+export type ShownLog =
+  | {
+      readonly as: 'log'
+      readonly lines: readonly ShownLine[]
+      readonly sections: readonly Section[]
+      /** Between the beginning and the end that are shown; `number`: of the first such line. */
+      readonly missing?: { readonly lines: number; readonly bytes: number; readonly number: number } | undefined
+      /** False where there is more than is read. */
+      readonly isWhole: boolean
+    }
+  /** It shows the variables of the job, so none of it is shown. */
+  | { readonly as: 'traced' }
+  | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
+
+export type ShowLog = (job: ShownJob) => Promise<ShownLog>
+
+/** Read at the same time: each holds what is shown of it. */
+const places = 2
+/** Of one log, its beginning and its end, bytes with their colours. */
+const mostShown = 1024 * 1024
+const minute = 60_000
+
+export function createShowLog(options: ShowLogOptions): ShowLog {
+  const { client, redactText, readMax, mostPerMinute, patience = 30_000, clock } = options
+  let busy = 0
+  let begun: readonly number[] = []
+  return async job => {
+    const now = clock.now()
+    begun = begun.filter(at => Math.abs(now - at) < minute)
+    if (busy >= places) return refused('Other logs are being fetched.', 'Load this page again in some seconds.')
+    if (begun.length >= mostPerMinute) {
+      const what = `${mostPerMinute} logs were fetched within a minute: the rest of the API budget is for pipelines.`
+      return refused(what, 'Load this page again in a minute, or read it on the platform.')
+    }
+    begun = [...begun, now]
+    busy += 1
+    const signal = AbortSignal.timeout(patience)
+    try {
+      return await fetched(job, signal)
+    } catch (error) {
+      if (error instanceof PlatformError) return refused(error.message, '')
+      if (!signal.aborted) throw error
+      const what = `The platform did not give the log within ${patience / 1_000} s, or the API budget is used up.`
+      return refused(what, 'Try again later, or read it on the platform.')
+    } finally {
+      busy -= 1
+    }
+  }
+
+  async function fetched({ projectId, id, ...times }: ShownJob, signal: AbortSignal): Promise<ShownLog> {
+    const sections = new Sections(times)
+    const kept = new KeptLines(mostShown)
+    const isKey = createKeyWatch()
+    const isTraced = createDebugWatch()
+    const found = { isTraced: false }
+    const reader = new LogReader({
+      marker: marker => sections.marker(marker),
+      title: text => sections.title(text),
+      line: (line, raw) => {
+        found.isTraced = isTraced(line.text)
+        // What is kept has its colours still; secrets are looked for when it is shown, in the text without them.
+        kept.add({ ...line, text: isKey(line.text) ? redacted : raw }, sections.place)
+      },
+    })
+    const call = { priority: 'page', signal, maxBytes: readMax } as const
+    const { isWhole } = await client.jobLog(projectId, id, { ...call, onWindow: window => reader.feed(window) })
+    signal.throwIfAborted()
+    reader.end()
+    if (found.isTraced) return { as: 'traced' }
+    return {
+      as: 'log',
+      lines: [...kept.head, ...kept.tail].map(line => shownLine(line, redactText)),
+      sections: sections.finish().map(one => ({ ...one, title: one.title && redactText(one.title) })),
+      ...{ missing: kept.missing, isWhole },
+    }
+  }
+}
+
+function refused(what: string, remedy: string): ShownLog {
+  return { as: 'refused', what, remedy }
+}
+
+/** Where something was redacted its colours go too: a secret may have been written in two of them. */
+function shownLine({ number, place, text: raw }: KeptLine, redactText: RedactText): ShownLine {
+  const runs = runsOf(raw)
+  const text = runs.map(run => run.text).join('')
+  const clean = redactText(text)
+  return { number, runs: clean === text ? runs : [{ text: clean }], section: place?.ordinal }
+}

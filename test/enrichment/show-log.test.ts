@@ -1,0 +1,129 @@
+// Promises about logs that somebody reads on a page, on a real platform's answers over HTTP: nobody waits for ever, nobody else waits for it.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { answer, startPlatform, type PlatformServer } from '../platform/rest/platform-server.ts'
+import { createTextRedaction } from '../../src/platform/text-redaction.ts'
+import { createMemoryBudget } from '../../src/platform/rest/memory-budget.ts'
+import { createPlatformClient, type PlatformClient } from '../../src/platform/rest/client.ts'
+import { createShowLog, type ShowLogOptions, type ShowLog, type ShownLog } from '../../src/enrichment/show-log.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import type { Budget } from '../../src/platform/rest/budget.ts'
+import type { ServerResponse } from 'node:http'
+
+const job = { projectId: 3, id: 70, start: 0, end: 60_000, isScriptFailure: false }
+const escape = '\u001b'
+
+describe('a log that somebody reads', () => {
+  let platform: PlatformServer
+  let client: PlatformClient
+  let now = 0
+  /** Whom the budget was asked for. */
+  let asked: string[]
+  /** The budget is used up. */
+  let isUsedUp: boolean
+
+  beforeEach(async () => {
+    platform = await startPlatform(answer(200, 'one\ntwo\n'))
+    asked = []
+    isUsedUp = false
+    const inner = createMemoryBudget({ perMinute: 1_000 }, systemClock)
+    const budget: Budget = {
+      ...inner,
+      take: async (priority, signal) => {
+        asked.push(priority)
+        if (isUsedUp) await inner.observed({ pause: 60_000 })
+        return inner.take(priority, signal)
+      },
+    }
+    client = createPlatformClient({
+      ...{ url: platform.url, token: () => 'secret-of-the-platform', tokenType: 'private', budget },
+      ...{ concurrency: 2, userAgent: 'test', clock: systemClock, log: silentLog() },
+    })
+  })
+  afterEach(async () => {
+    await client.close()
+    await platform[Symbol.asyncDispose]()
+  })
+
+  const showing = (more: Partial<ShowLogOptions> = {}): ShowLog =>
+    createShowLog({
+      ...{
+        client,
+        redactText: createTextRedaction([]),
+        readMax: 2 ** 20,
+        mostPerMinute: 100,
+        clock: { now: () => now },
+      },
+      ...more,
+    })
+  const textsOf = (read: ShownLog): unknown =>
+    read.as === 'log' ? read.lines.map(({ runs }) => runs.map(({ text }) => text).join('')) : read
+
+  it('is asked for before polls and backfills', async () => {
+    expect(textsOf(await showing()(job))).toEqual(['one', 'two'])
+    expect(asked).toEqual(['page'])
+  })
+
+  it('is given up when the platform falls silent in the middle of it', async () => {
+    platform.reply = (_, response) => {
+      response.writeHead(200)
+      response.write('one\n')
+    }
+    const show = showing({ patience: 200 })
+    const read = await show(job)
+    expect(read.as === 'refused' && read.what).toContain('within 0.2 s')
+    platform.reply = answer(200, 'now\n')
+    expect(textsOf(await showing()(job))).toEqual(['now'])
+  })
+
+  it('is given up when the API budget is used up, and nobody is asked', async () => {
+    isUsedUp = true
+    expect(await showing({ patience: 100 })(job)).toMatchObject({ as: 'refused' })
+    expect(platform.asked).toEqual([])
+  })
+
+  it('is fetched beside one other at a time; whoever comes then is told to come again', async () => {
+    const held: ServerResponse[] = []
+    platform.reply = (_, response) => held.push(response)
+    const show = showing()
+    const both = [show(job), show({ ...job, id: 71 })]
+    expect(await show({ ...job, id: 72 })).toMatchObject({
+      ...{ as: 'refused', what: 'Other logs are being fetched.' },
+      remedy: 'Load this page again in some seconds.',
+    })
+    await expect.poll(() => held.length).toBe(2)
+    for (const response of held) response.writeHead(200).end('theirs\n')
+    expect((await Promise.all(both)).map(textsOf)).toEqual([['theirs'], ['theirs']])
+    platform.reply = answer(200, 'mine\n')
+    expect(textsOf(await show({ ...job, id: 72 }))).toEqual(['mine'])
+  })
+
+  it('is one of so many a minute, so that what else asks the platform has the rest', async () => {
+    const show = showing({ mostPerMinute: 2 })
+    for (const as of ['log', 'log', 'refused', 'refused']) expect(await show(job)).toMatchObject({ as })
+    expect(platform.asked).toHaveLength(2)
+    now += 60_000
+    expect(await show(job)).toMatchObject({ as: 'log' })
+    // A clock that was set back locks nobody out.
+    now -= 3_600_000
+    expect(await show(job)).toMatchObject({ as: 'log' })
+  })
+
+  it('is shown with its beginning and its end, however long it is, and no further than it is read', async () => {
+    const line = `${escape}[32m${'x'.repeat(95)}${escape}[0m\n`
+    platform.reply = answer(200, line.repeat(40_000))
+    const read = await showing({ readMax: line.length * 30_000 })(job)
+    if (read.as !== 'log') throw new Error(read.as)
+    expect(read.isWhole).toBe(false)
+    expect(read.lines.length + (read.missing?.lines ?? 0)).toBe(30_000)
+    expect(read.lines.length).toBeLessThan((1024 * 1024) / 100)
+    expect(read.lines.at(-1)).toMatchObject({ number: 30_000, runs: [{ colour: 2 }] })
+  })
+
+  it('keeps no secret that is written in two colours, and no key that takes several lines', async () => {
+    const key = ['-----BEGIN RSA PRIVATE KEY-----', 'bm90IGEga2V5', '-----END RSA PRIVATE KEY-----']
+    platform.reply = answer(200, [`glpat-${escape}[31mAbCdEfGhIj0123456789${escape}[0m`, ...key, 'end', ''].join('\n'))
+    const hidden = ['[REDACTED]', '[REDACTED]', '[REDACTED]', '[REDACTED]', 'end']
+    expect(textsOf(await showing()(job))).toEqual(hidden)
+  })
+})

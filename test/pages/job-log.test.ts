@@ -1,0 +1,170 @@
+// Logs of jobs on the pages, by the whole daemon beside a platform: redacted, on demand, for whoever has the admin token alone.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answer, startPlatform, type PlatformServer } from '../platform/rest/platform-server.ts'
+import { barriersOf, chromiumPath, complaintsOf, launch, openContext } from './browser.ts'
+import { openHouse, until, type House } from './house.ts'
+
+const token = 'an-admin-token-of-this-test'
+const escape = '\u001b'
+const start = Math.floor(Date.now() / 1000) - 3_600
+const erase = `\r${escape}[0K`
+const log = [
+  `section_start:${start + 1}:get_sources${erase}Getting source`,
+  `section_end:${start + 5}:get_sources${erase}section_start:${start + 5}:step_script${erase}${escape}[32;1m$ npm test${escape}[0;m`,
+  '<script>alert(1)</script> & more',
+  `to acme/${escape}[31mvault/keys${escape}[0m in two colours`,
+  `deploy --token=Tr0ub4dor&3-${escape}[31mcorrect-horse${escape}[0m to acme/vault/keys`,
+  `${escape}[31;1mERROR: Job failed: exit code 1${escape}[0;m`,
+  '',
+].join('\n')
+
+let platform: PlatformServer
+let house: House
+const traces = (): number => platform.asked.filter(({ path }) => path.endsWith('/trace')).length
+const trace = (body: string, status = 200): void => {
+  platform.reply = (asked, response) =>
+    (asked.path.endsWith('/trace') ? answer(status, body) : answer(404, '{}'))(asked, response)
+}
+
+beforeAll(async () => {
+  platform = await startPlatform(answer(404, '{}'))
+  house = await openHouse({
+    PIPESPAN_ADMIN_TOKEN: token,
+    PIPESPAN_PAGES_LOGS: 'true',
+    PIPESPAN_PAGES_HIDE: 'acme/vault/**',
+    PIPESPAN_PLATFORM_URL: platform.url,
+    PIPESPAN_PLATFORM_TOKEN: 'a-platform-token',
+  })
+  for (const [id, project] of [
+    [7, { id: 3, path: 'acme/shop' }],
+    [8, { id: 301, path: 'acme/vault/keys' }],
+  ] as const) {
+    const at = (seconds: number): string => new Date((start + seconds) * 1_000).toISOString()
+    const web = `${platform.url}/${project.path}`
+    const times = { created_at: at(0), finished_at: at(60) }
+    const job = { id: id * 10, stage: 'test', name: 'unit', status: 'failed', failure_reason: 'script_failure' }
+    const body = JSON.stringify({
+      object_kind: 'pipeline',
+      object_attributes: { id, ref: 'main', status: 'failed', ...times, url: `${web}/-/pipelines/${id}` },
+      project: { id: project.id, name: 'x', path_with_namespace: project.path, web_url: web },
+      builds: [{ ...job, started_at: at(1), finished_at: at(50) }],
+    })
+    const headers = {
+      'content-type': 'application/json',
+      'x-service-event': 'Pipeline Hook',
+      'x-service-token': 'a-webhook-token',
+    }
+    expect((await fetch(`${house.daemon.url}/webhooks`, { method: 'POST', body, headers })).status).toBe(202)
+  }
+  await until(async () => (await house.daemon.store.runs.count()).runs === 2)
+})
+afterAll(async () => {
+  await house.close()
+  await platform[Symbol.asyncDispose]()
+})
+
+const ask = async (path: string): Promise<Response> =>
+  fetch(house.url + path, { headers: { authorization: `Bearer ${token}` }, redirect: 'manual' })
+const read = async (path: string): Promise<string> => (await ask(path)).text()
+const page = '/pipelines/3/7/jobs/70/log'
+
+describe('the log of a job', () => {
+  it('is fetched when somebody asks for it, escaped, in colours, redacted, with what failed opened', async () => {
+    trace(log)
+    expect(await read('/pipelines/3/7/jobs/70')).toContain(`href="${page}"`)
+    const before = traces()
+    const text = await read(page)
+    expect(traces()).toBe(before + 1)
+    expect(text).toContain('&lt;script&gt;alert(1)&lt;/script&gt; &amp; more')
+    expect(text).toContain('<span class="log-bold log-2">$ npm test</span>')
+    expect(text).toContain('<span class="log-number">     4</span> to [hidden] in two colours\n')
+    expect(text).toContain('<span class="log-number">     5</span> deploy --token=[REDACTED] to [hidden]\n<span')
+    expect(text).not.toMatch(/Tr0ub4dor|correct-horse|vault|\u001b/)
+    expect(text).toMatch(/<details class="log-section" +open>\s*<summary>\s*\$ npm test <span class="tag">failed here/)
+    expect(text).toMatch(/<details class="log-section" *>\s*<summary>\s*(get_sources|Getting source)/)
+  })
+
+  it('can be searched', async () => {
+    trace(log)
+    const text = await read(`${page}?find=NPM`)
+    expect(text).toContain('1 line of 6 with “NPM”')
+    expect(text).not.toContain('Job failed')
+  })
+
+  it.each([
+    ['that is refused', () => trace('{}', 403), 'Open on the platform'],
+    ['that is gone', () => trace('{}', 404), 'Open on the platform'],
+    ['that is empty', () => trace(''), 'It is empty.'],
+    ['that shows variables', () => trace(`CI_DEBUG_TRACE="true"\n${log}`), 'none of it is shown here'],
+  ])('%s is said in a sentence', async (_, say, says) => {
+    say()
+    const answered = await ask(page)
+    expect(answered.status).toBe(200)
+    const text = await answered.text()
+    expect(text).toContain(says === 'Open on the platform' ? '<p class="empty">' : says)
+    expect(text).not.toContain('npm test')
+  })
+
+  it('is nobody’s without the token, and never of a hidden project', async () => {
+    trace(log)
+    const before = traces()
+    expect((await fetch(house.url + page, { redirect: 'manual' })).status).toBe(303)
+    expect((await ask('/pipelines/301/8/jobs/80/log')).status).toBe(404)
+    expect((await ask('/pipelines/3/7/jobs/71/log')).status).toBe(404)
+    expect(traces()).toBe(before)
+  })
+
+  it('is not fetched anew by a page that stays open', async () => {
+    const before = traces()
+    await read(`/live?${new URLSearchParams({ page }).toString()}`)
+    expect(traces()).toBe(before)
+  })
+})
+
+it.skipIf(chromiumPath === undefined)('can be read in a browser, by the page of its job', async () => {
+  trace(log)
+  const browser = await launch()
+  try {
+    for (const [colorScheme, width] of [
+      ['light', 1_280],
+      ['dark', 400],
+    ] as const) {
+      const opened = await (await openContext(browser, { colorScheme, viewport: { width, height: 900 } })).newPage()
+      const complaints = complaintsOf(opened)
+      await opened.goto(`${house.url}/pipelines/3/7/jobs/70`)
+      await opened.getByLabel('Admin token').fill(token)
+      await opened.getByRole('button', { name: 'Log in' }).click()
+      await opened.getByRole('link', { name: 'Show its log' }).click()
+      await opened.getByText('ERROR: Job failed').waitFor()
+      expect(await opened.getByText('Getting source').first().isVisible()).toBe(true)
+      expect(await opened.locator('details.log-section[open]').count()).toBe(1)
+      expect(await barriersOf(opened)).toEqual([])
+      expect(await opened.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(
+        0,
+      )
+      await opened.getByRole('searchbox').fill('npm')
+      await opened.keyboard.press('Enter')
+      await opened.getByText('1 line of 6').waitFor()
+      expect(complaints).toEqual([])
+    }
+  } finally {
+    await browser.close()
+  }
+})
+
+it('is not shown unless the configuration says so', async () => {
+  const plain = await openHouse({ PIPESPAN_ADMIN_TOKEN: token })
+  try {
+    await plain.live(['retried'])
+    const headers = { authorization: `Bearer ${token}` }
+    const { pipelines } = (await (await fetch(`${plain.url}/api/pipelines`, { headers })).json()) as {
+      pipelines: { projectId: number; pipelineId: number; jobs: { id: number }[] }[]
+    }
+    const [one] = pipelines
+    const job = `${plain.url}/pipelines/${one?.projectId}/${one?.pipelineId}/jobs/${one?.jobs[0]?.id}`
+    expect(await (await fetch(job, { headers })).text()).not.toContain('Show its log')
+    expect((await fetch(`${job}/log`, { headers })).status).toBe(404)
+  } finally {
+    await plain.close()
+  }
+})
