@@ -2,7 +2,9 @@
 import { expect, it } from 'vitest'
 import { apiRoutes } from '../src/pages/api.ts'
 import { attributesReference } from '../src/telemetry/reference/attributes.ts'
+import { collectors } from '../src/platform/inventory/collectors.ts'
 import { eventsReference } from '../src/platform/webhook/events-reference.ts'
+import { inventoryReference } from '../src/platform/inventory/reference.ts'
 import { jsonSchema } from '../src/config/json-schema.ts'
 import { metricsReference } from '../src/telemetry/reference/metrics.ts'
 import { ownMetrics } from '../src/self-telemetry/table.ts'
@@ -21,7 +23,8 @@ const generated: readonly [file: string, content: () => string][] = [
   ['docs/ATTRIBUTES.md', () => attributesReference(profiles)],
   ['docs/openapi.json', () => `${JSON.stringify(openApi(apiRoutes(noParts, {}), version), null, 2)}\n`],
   ['docs/EVENTS.md', () => eventsReference()],
-  ['docs/METRICS.md', () => metricsReference(ownMetrics)],
+  ['docs/INVENTORY.md', () => inventoryReference()],
+  ['docs/METRICS.md', () => metricsReference(ownMetrics, collectors)],
 ]
 
 it.each(generated)('%s says what the code says', async (file, content) => {

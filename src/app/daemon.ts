@@ -6,6 +6,7 @@ import { lookAt } from '../self-telemetry/look.ts'
 import { mergeRulesOf, selectionOf, snapshotterOf, startIntake, startSettling } from './processing.ts'
 import { startAdmin } from './admin.ts'
 import { startClockWatch, startMaintenance, startTrends } from './maintenance.ts'
+import { startInventory } from './inventory.ts'
 import { startJobReader } from './job-reader.ts'
 import { startEarly, type EarlyStart } from './early-start.ts'
 import { startSelfTelemetry } from './self-telemetry.ts'
@@ -65,6 +66,7 @@ export async function startDaemon({ config, log, clock = systemClock, early }: D
     const parts = platform && steps.add(startPlatformParts(context, platform, selection, rules))
     const inside = platform && steps.add(startJobReader(context, platform, outlets))
 
+    if (platform !== undefined) steps.add(startInventory(context, platform, selection, outlets.queues))
     steps.add(startMaintenance(context, outlets.queues))
     steps.add(startClockWatch(context))
     steps.add(startTrends(context))

@@ -128,6 +128,7 @@ export function telemetryOf(config: Config): TelemetrySettings {
     costUnit: config.costs.unit,
     maxSeries: config.metrics.maxSeries,
     eventNameAttribute: config.eventsNameAttribute,
+    gauges: profiles[config.platform.profile as keyof typeof profiles]?.inventory.flatMap(({ metrics }) => metrics),
   })
 }
 

@@ -14,6 +14,7 @@ import { version } from '../lib/version.ts'
 import { withoutVariables } from '../platform/webhook/without-variables.ts'
 import type { Config } from '../config/options.ts'
 import type { Context } from './context.ts'
+import type { EventRules } from '../processing/process-deliveries.ts'
 import type { ExportParts } from './export.ts'
 import type { MergeRules } from '../processing/merge-observations.ts'
 import type { Started } from './steps.ts'
@@ -45,6 +46,19 @@ export function jobReadRulesOf({ job, tests }: Config): JobReadRules {
 
 /** No event waits for longer, as no export is put off for longer, ms. */
 const longestWait = 600_000
+
+/** What becomes of events that are about no pipeline. */
+export function eventRulesOf(
+  { config, events }: Pick<Context, 'config' | 'events'>,
+  queues: ExportParts['queues'],
+): EventRules {
+  return {
+    to: queues.flatMap(({ destination, signal }) => (signal === 'logs' ? [{ destination, signal }] : [])),
+    profile: config.platform.profile,
+    wait: Math.min(longestWait, config.enrichDeadline),
+    onTaken: () => events.pending.emit(),
+  }
+}
 
 export function snapshotterOf(
   { config, events }: Context,
@@ -99,12 +113,7 @@ export function startIntake(
     ...{ inbox, runs, runsPerTransaction, rules, snapshotter, selection, version, clock, log },
     parse: delivery => parseDelivery(delivery, parseOptions),
     redact: withoutVariables,
-    events: {
-      to: queues.flatMap(({ destination, signal }) => (signal === 'logs' ? [{ destination, signal }] : [])),
-      profile: config.platform.profile,
-      wait: Math.min(longestWait, config.enrichDeadline),
-      onTaken: () => events.pending.emit(),
-    },
+    events: eventRulesOf({ config, events }, queues),
     onChange: () => events.processed.emit(),
   })
   events.accepted.on(() => intake.wake())

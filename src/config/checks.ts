@@ -4,6 +4,7 @@ import { isLoopback, listenAddress } from './address-kinds.ts'
 import { hasDefaultDestination } from './destinations.ts'
 import { signals } from './otlp-options.ts'
 import { unreachableRules } from './cost-checks.ts'
+import { wrongQueries } from './query-checks.ts'
 import type { Config } from './options.ts'
 import type { Setting } from './reader.ts'
 
@@ -155,7 +156,11 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
     return wrong === undefined ? [] : [{ ...placeOf(of, sources), ...wrong }]
   })
   const warnings = [...noSecret(checked), ...unusedToken(config, sources)]
-  const ofLists = [...repeatedNames(config, sources), ...unreachableRules(config, sources, faulty)]
+  const ofLists = [
+    ...repeatedNames(config, sources),
+    ...unreachableRules(config, sources, faulty),
+    ...wrongQueries(config, sources),
+  ]
   return { faults: [...faults, ...ofLists], warnings }
 }
 

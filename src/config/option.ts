@@ -7,6 +7,19 @@ export interface ProfileVariables {
   readonly variables: { readonly export: string; readonly token: string }
   /** The words of PIPESPAN_EVENTS. */
   readonly events: readonly string[]
+  /** The keys of `inventory`, and what is said of each. */
+  readonly inventory: readonly InventoryKind[]
+}
+
+export interface InventoryKind {
+  readonly kind: string
+  /** What is named: `projects`. */
+  readonly of: string
+  readonly says: string
+  /** ms. */
+  readonly every: number
+  readonly requests: string
+  readonly role: string
 }
 
 export type Profiles<P extends string = string> = Readonly<Record<P, ProfileVariables>>

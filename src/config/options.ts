@@ -6,6 +6,7 @@ import { eventOptions } from './event-options.ts'
 import { costOptions } from './cost-options.ts'
 import { destinations, observabilityOptions } from './destination-options.ts'
 import { enrichDeadline, platformOptions, pollingOptions } from './platform-options.ts'
+import { inventoryOptions, queryOptions } from './inventory-options.ts'
 import { jobOptions, redact, reportOptions } from './job-options.ts'
 import { list } from './list-kinds.ts'
 import { listeningOptions } from './listening-options.ts'
@@ -147,6 +148,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         }),
       },
     },
+    'What the platform has': { inventory: inventoryOptions(profiles), queries: queryOptions },
     Metrics: { metrics: metricOptions },
     Costs: { costs: costOptions },
     'OTLP export': {

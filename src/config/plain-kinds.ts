@@ -32,6 +32,14 @@ export const rateName: Kind<string> = scalar({
   read: given => (/^[\w.-]{1,64}$/.test(given) && given !== 'unpriced' ? given : undefined),
 })
 
+/** As OpenTelemetry names instruments. */
+export const metricName: Kind<string> = scalar({
+  noun: 'the name of a metric',
+  remedy: 'Begin with a letter; write letters, digits, dots, dashes, slashes and underscores, at most 255.',
+  schema: { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9_./-]{0,254}$' },
+  read: given => (/^[A-Za-z][\w./-]{0,254}$/.test(given) ? given : undefined),
+})
+
 /** A number, not below 0. */
 export const decimal: Kind<number> = scalar({
   noun: 'a number from 0',

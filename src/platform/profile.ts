@@ -1,5 +1,8 @@
 // The one table of vendor words. Nothing else in the code knows a vendor's name.
+import { collectors } from './inventory/collectors.ts'
 import { eventWords } from './webhook/event-selection.ts'
+
+import type { CollectorHead } from './inventory/collector.ts'
 
 export interface Profile {
   readonly name: ProfileName
@@ -13,6 +16,8 @@ export interface Profile {
   readonly variables: { readonly export: string; readonly token: string }
   /** The words by which its webhook events are selected. */
   readonly events: readonly string[]
+  /** What can be asked about besides pipelines. */
+  readonly inventory: readonly CollectorHead[]
 }
 
 export type ProfileName = 'generic' | 'gitlab'
@@ -25,6 +30,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     headerPrefix: 'X-Service-',
     variables: { export: 'SERVICE_OBSERVABILITY_EXPORT', token: 'SERVICE_OBSERVABILITY_TOKEN' },
     events: eventWords,
+    inventory: collectors,
   },
   gitlab: {
     name: 'gitlab',
@@ -33,6 +39,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     headerPrefix: 'X-Gitlab-',
     variables: { export: 'GITLAB_OBSERVABILITY_EXPORT', token: 'GITLAB_OBSERVABILITY_TOKEN' },
     events: eventWords,
+    inventory: collectors,
   },
 }
 

@@ -4,6 +4,7 @@ import { vendorPrefix } from './mapping/row.ts'
 import { defaultBounds } from './metrics/buckets.ts'
 import { refFolder, type FoldRef, type MetricRefs } from './metrics/refs.ts'
 import type { AttributeStyle } from './attributes.ts'
+import type { GaugeHead } from './mapping/gauge.ts'
 import type { AttributeValue } from './otlp/attribute-value.ts'
 
 /** A platform's own words in the telemetry. */
@@ -31,6 +32,8 @@ export interface TelemetryOptions extends AttributePolicyOptions {
   readonly costUnit?: string | undefined
   /** Series that one metric of a project may have; 2000 by default, as in the OpenTelemetry SDKs. */
   readonly maxSeries?: number | undefined
+  /** Gauges of what the platform has: what a backend gets of them beside their points. */
+  readonly gauges?: readonly GaugeHead[] | undefined
   /** Write an event's name as an attribute too. */
   readonly eventNameAttribute?: boolean | undefined
 }
@@ -46,6 +49,7 @@ export interface TelemetrySettings {
   readonly costUnit: string
   readonly maxSeries: number
   readonly eventNameAttribute: boolean
+  readonly gauges: ReadonlyMap<string, GaugeHead>
 }
 
 const defaultMaxSeries = 2_000
@@ -65,6 +69,7 @@ export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySett
     costUnit: options.costUnit ?? 'min',
     maxSeries: options.maxSeries ?? defaultMaxSeries,
     eventNameAttribute: options.eventNameAttribute ?? false,
+    gauges: new Map((options.gauges ?? []).map(gauge => [gauge.name, gauge])),
   }
 }
 

@@ -2,6 +2,7 @@
 import { jobLog } from './job-log.ts'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { RestInventory } from './rest-inventory.ts'
 import { HookRecords, restHook } from './rest-hooks.ts'
 import { keysetPage, offsetPage, type RestPage } from './rest-pages.ts'
 import { restBridge, restCrossItem, restItem, restJob, restPipeline, restProject } from './rest-answers.ts'
@@ -35,6 +36,7 @@ export interface RestRequest {
 
 export class RestApi {
   readonly hooks = new HookRecords()
+  readonly inventory: RestInventory
   /** Every request, in order. Cleared by whoever counts. */
   readonly asked: RestRequest[] = []
   /** When users last did something in a project, by its id, besides what they pushed; schedules and retries move it not. */
@@ -49,9 +51,10 @@ export class RestApi {
 
   private constructor(options: RestApiOptions, server: Server) {
     this.#options = options
+    this.inventory = new RestInventory(options.now)
     this.#server = server
     this.#projects = new Map((options.projects ?? Object.values(worldProjects)).map(one => [one.id, one]))
-    server.on('request', (request, response) => this.#serve(request, response))
+    server.on('request', (request, response) => void this.#serve(request, response))
   }
 
   /** Listens on a free port of the loopback address, or on `port`. */
@@ -74,17 +77,18 @@ export class RestApi {
     await new Promise(resolve => this.#server.close(resolve))
   }
 
-  #serve(request: IncomingMessage, response: ServerResponse): void {
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '', this.url)
     const path = url.pathname.replace(/^\/api\/v4/, '')
     const asked = { path: decodeURIComponent(path), query: url.searchParams, headers: request.headers }
     this.asked.push(asked)
-    const { status, headers, body } = this.misbehave(asked) ?? this.#answer(path, url, request.headers)
+    const sent = request.method === 'GET' ? undefined : await bodyOf(request)
+    const { status, headers, body } = this.misbehave(asked) ?? this.#answer(path, url, request.headers, sent)
     response.setHeader('date', new Date(this.#options.now()).toUTCString())
     response.writeHead(status, headers).end(body)
   }
 
-  #answer(path: string, url: URL, headers: IncomingMessage['headers']): RestReply {
+  #answer(path: string, url: URL, headers: IncomingMessage['headers'], body: unknown): RestReply {
     const { token } = this.#options
     const sent = headers['private-token'] ?? headers.authorization?.replace(/^Bearer /, '')
     if (token !== undefined && sent !== token) return restRefusals.wrongToken()
@@ -92,6 +96,8 @@ export class RestApi {
     const [home, id = ''] = parts
     const rest = parts.slice(2)
     if (home === 'pipelines') return pageReply(this.#crossProject(url))
+    const inventory = this.inventory.ofInstance({ parts, url, body })
+    if (inventory !== undefined) return inventory
     if (home === 'groups') return this.#group(decodeURIComponent(id), rest, url)
     if (home !== 'projects') return restRefusals.notFound('Not Found')
     const to = this.moved.get(decodeURIComponent(id))
@@ -108,6 +114,9 @@ export class RestApi {
     const { state } = this.#options
     const { instance } = this
     if (what === undefined) return json(restProject(project, instance, this.activity.get(project.id)))
+    const parts = [what, which, part, ...more].filter(one => one !== undefined)
+    const inventory = this.inventory.ofProject({ parts, url, body: undefined })
+    if (inventory !== undefined) return inventory
     if (what === 'hooks')
       return this.#ofHooks(hook => 'project' in hook.owner && hook.owner.project === project.id, which, url)
     if (what === 'jobs') return this.#ofJob(project, Number(which), part, more, url)
@@ -176,6 +185,15 @@ export class RestApi {
   #group(group: string, [what, which]: string[], url: URL): RestReply {
     const members = [...this.#projects.values()].filter(({ path }) => path.startsWith(`${group}/`))
     if (members.length === 0) return restRefusals.notFound('Group')
+    if (what === undefined)
+      return json({
+        id: 77,
+        full_path: group,
+        shared_runners_minutes_limit: 10_000,
+        extra_shared_runners_minutes_limit: 500,
+      })
+    const inventory = this.inventory.ofGroup({ parts: [what], url, body: undefined })
+    if (inventory !== undefined) return inventory
     if (what === 'hooks') return this.#ofHooks(hook => 'group' in hook.owner && hook.owner.group === group, which, url)
     if (what !== 'projects') return restRefusals.notFound('Not Found')
     const after = timeOf(url.searchParams, 'last_activity_after')
@@ -228,4 +246,15 @@ function json(value: unknown): RestReply {
 function pageReply({ items, link }: RestPage): RestReply {
   const reply = json(items)
   return link === undefined ? reply : { ...reply, headers: { ...reply.headers, link } }
+}
+
+/** Undefined for what is no JSON. */
+async function bodyOf(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown
+  } catch {
+    return undefined
+  }
 }

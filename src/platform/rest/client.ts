@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { ConfigError } from '../../lib/fault.ts'
 import { normalizeInstance } from '../../model/instance.ts'
+import { createAsking, type Asking } from './asking.ts'
 import { connectRules, directDispatcher, type DispatcherFactory } from './connection.ts'
 import { createJobLogReader, type JobLogOptions, type JobLogRead } from './job-log.ts'
 import { createReader, type ListOptions } from './read.ts'
@@ -129,6 +130,8 @@ export interface PlatformClient {
   ): Promise<T>
   /** What the platform itself has read in the reports of a pipeline's latest jobs. */
   testReport(project: ResourceId, pipelineId: number, options: CallOptions): Promise<RestTestReport>
+  /** What is asked of the platform from time to time, below the API's base. */
+  asking(options: CallOptions): Asking
   /** Ends every request under way. */
   close(): Promise<void>
 }
@@ -169,7 +172,8 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     clock: options.clock,
     log: options.log,
   })
-  const { one, pages, change } = createReader(base, requester, options.log)
+  const reader = createReader(base, requester, options.log)
+  const { one, pages, change } = reader
   const readJobLog = createJobLogReader(requester)
   return {
     instance,
@@ -232,6 +236,7 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     },
     testReport: async (project, pipelineId, call) =>
       one(`${pipelinePath(project, pipelineId)}/test_report`, testReport, call),
+    asking: call => createAsking(reader, call),
     close: () => requester.close(),
   }
 }

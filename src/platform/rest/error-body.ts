@@ -11,6 +11,8 @@ export interface Said {
   readonly code?: string | undefined
   /** Its own words stood under `error`: the API as a whole refuses, or has no such endpoint, whatever was asked for. */
   readonly isOfTheApi?: boolean | undefined
+  /** The keys of a JSON body, where the platform tells refusals apart by them. */
+  readonly keys?: readonly string[] | undefined
   /** A web page: it comes from a proxy or from the wrong address. */
   readonly isPage: boolean
 }
@@ -32,7 +34,7 @@ export function saidBy(body: string, contentType: string | undefined, secrets: r
   const said = message ?? (typeof description === 'string' ? `${flat(error)}: ${description}` : error)
   const code = typeof error === 'string' && /^\w+$/.test(error) ? error : undefined
   const isOfTheApi = message === undefined && error !== undefined
-  return { said: shorten(flat(said ?? json), secrets), code, isOfTheApi, isPage: false }
+  return { said: shorten(flat(said ?? json), secrets), code, isOfTheApi, keys: Object.keys(json), isPage: false }
 }
 
 export function isPage(body: string, contentType: string | undefined): boolean {

@@ -25,6 +25,7 @@ export function errorOfStatus(status: number, endpoint: string, answer: Said): P
     said: answer.said,
     code: answer.code,
     isOfTheApi: answer.isOfTheApi,
+    keys: answer.keys,
   })
 }
 

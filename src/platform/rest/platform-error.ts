@@ -42,6 +42,8 @@ export interface PlatformErrorFacts {
   readonly code?: string | undefined
   /** The API as a whole refuses, or has no such endpoint, whatever was asked for. */
   readonly isOfTheApi?: boolean | undefined
+  /** The keys of the answer's JSON body. */
+  readonly keys?: readonly string[] | undefined
 }
 
 /** The platform's API cannot be reached, refuses, or answers what is no answer. Never holds a token. */
@@ -52,6 +54,7 @@ export class PlatformError extends Fault {
   readonly said: string | undefined
   readonly code: string | undefined
   readonly isOfTheApi: boolean
+  readonly keys: readonly string[]
 
   constructor(facts: PlatformErrorFacts) {
     super(facts.what, facts.remedy)
@@ -61,6 +64,7 @@ export class PlatformError extends Fault {
     this.said = facts.said
     this.code = facts.code
     this.isOfTheApi = facts.isOfTheApi === true
+    this.keys = facts.keys ?? []
   }
 
   /** True for what is likely to pass by itself: worth trying again later. */

@@ -3,6 +3,7 @@
 import type { ApiBudget, Backfill, OwnPipelines, PolledProject, Sweep, WatchedHook } from './discovery-documents.ts'
 import type { DaemonReport, RotationJournal, RotationRecord } from './token-documents.ts'
 import type { GaugeReading } from './gauge-documents.ts'
+import type { InventoryState } from './inventory-documents.ts'
 import type { RefusedEndpoint } from './capability-documents.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RecentRuns } from './recent-runs.ts'
@@ -53,6 +54,7 @@ export interface Repositories {
   readonly refusedEndpoints: Repository<RefusedEndpoint, 'instance' | 'what' | 'project'>
   /** Of whoever asks the platform what it is. */
   readonly gaugeReadings: Repository<GaugeReading, 'instance' | 'kind' | 'of'>
+  readonly inventoryStates: Repository<InventoryState, 'instance' | 'kind' | 'of'>
   /** Of each daemon that runs. */
   readonly daemonReports: Repository<DaemonReport, 'daemon'>
   /** Of `pipespan tokens rotate`. */

@@ -3,6 +3,7 @@
 import type { z } from 'zod'
 import * as discovery from '../ports/discovery-documents.ts'
 import { gaugeReading } from '../ports/gauge-documents.ts'
+import { inventoryState } from '../ports/inventory-documents.ts'
 import { refusedEndpoint } from '../ports/capability-documents.ts'
 import { recentRuns } from '../ports/recent-runs.ts'
 import { storeCopy } from '../ports/tables.ts'
@@ -66,6 +67,7 @@ export function repositories(keyValue: KeyValue, damaged: DamagedRows): Reposito
     budgets: repository('budget', discovery.apiBudget, ['account']),
     refusedEndpoints: repository('refused', refusedEndpoint, ['instance', 'what', 'project']),
     gaugeReadings: repository('gauges', gaugeReading, ['instance', 'kind', 'of']),
+    inventoryStates: repository('inventory', inventoryState, ['instance', 'kind', 'of']),
     daemonReports: repository('daemon', tokens.daemonReport, ['daemon']),
     journals: repository('rotation/journal', tokens.rotationJournal, ['target']),
     rotations: repository('rotation/record', tokens.rotationRecord, ['id']),

@@ -2,7 +2,7 @@
 import { attributesFrom, keyValuesOf, type AttributeSet } from '../otlp/attribute.ts'
 import { keyUnder } from '../attributes.ts'
 import { projectResource } from './cumulative.ts'
-import { queryMetric, stateMetrics } from '../mapping/state-metrics.ts'
+import { headOfGauge } from '../mapping/gauge.ts'
 import { resourceAttributesOf } from '../resource.ts'
 import { resourceMetrics, type MeasuredMetric, type PointAttributes } from './data.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
@@ -36,7 +36,7 @@ export function toGauges(found: FoundGauges, now: Millis, settings: TelemetrySet
 export function gaugesData(found: FoundGauges, now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
   const style = styleOf({ trace: traceOf(found) }, settings)
   return [...Map.groupBy(found.points, ({ metric }) => metric)].map(([metric, points]) => ({
-    head: heads.get(metric) ?? queryMetric(metric),
+    head: headOfGauge(metric, settings.gauges),
     name: keyUnder(style.namespace, metric),
     temporality: 'cumulative',
     points: points.slice(0, settings.maxSeries).map(({ attributes, value }) => ({
@@ -47,8 +47,6 @@ export function gaugesData(found: FoundGauges, now: Millis, settings: TelemetryS
     })),
   }))
 }
-
-const heads = new Map(stateMetrics.map(metric => [metric.name, metric]))
 
 function valueAt(value: FoundPoint['value'], now: Millis): number {
   if (typeof value === 'number') return value

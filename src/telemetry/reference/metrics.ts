@@ -1,9 +1,9 @@
 // The reference of all metrics, docs/METRICS.md, written from the tables that make them.
 import { activeRunsMetric, attemptMetrics, costUnit } from '../mapping/metrics.ts'
-import { stateMetrics } from '../mapping/state-metrics.ts'
 import { defaultBounds } from '../metrics/buckets.ts'
 import { mergeRequestRefs, otherRefs } from '../metrics/refs.ts'
 import { projectLabels } from '../metrics/families.ts'
+import type { GaugeHead } from '../mapping/gauge.ts'
 import { code, table } from './markdown.ts'
 
 /** What the reference shows of one of the daemon's own metrics. */
@@ -15,8 +15,14 @@ export interface OwnMetricRow {
   readonly attributes: readonly string[]
 }
 
+/** What the reference shows of one thing that is asked about from time to time. */
+export interface InventoryKindRow {
+  readonly kind: string
+  readonly metrics: readonly (GaugeHead & { readonly attributes: readonly string[] })[]
+}
+
 /** Markdown, ending in a line feed. */
-export function metricsReference(own: readonly OwnMetricRow[]): string {
+export function metricsReference(own: readonly OwnMetricRow[], inventory: readonly InventoryKindRow[]): string {
   return `${[
     '# Metrics',
     'Written from the tables in `src/telemetry/mapping` and `src/self-telemetry` by `npm run docs`; a test holds it against them.',
@@ -24,18 +30,30 @@ export function metricsReference(own: readonly OwnMetricRow[]): string {
     introduction,
     table(
       ['metric', 'type', 'unit', 'attributes', 'when', 'description'],
-      [...attemptMetrics, activeRunsMetric, ...stateMetrics].map(
-        ({ name, type, unit, attributes, when, description }) => [
-          code(name),
-          typeName(type),
-          unit === costUnit ? '`costs.unit`' : code(unit),
-          attributes.flatMap(({ keys }) => keys.map(code)).join(', '),
-          when,
-          description,
-        ],
-      ),
+      [...attemptMetrics, activeRunsMetric].map(({ name, type, unit, attributes, when, description }) => [
+        code(name),
+        typeName(type),
+        unit === costUnit ? '`costs.unit`' : code(unit),
+        attributes.flatMap(({ keys }) => keys.map(code)).join(', '),
+        when,
+        description,
+      ]),
     ),
     attempts,
+    '### Of what the platform has',
+    gauges,
+    table(
+      ['metric', 'unit', 'attributes', 'switch', 'description'],
+      inventory.flatMap(({ kind, metrics }) =>
+        metrics.map(({ name, unit, attributes, description }) => [
+          code(name),
+          code(unit),
+          attributes.map(code).join(', '),
+          code(`inventory.${kind}`),
+          description,
+        ]),
+      ),
+    ),
     '### Temporality',
     temporality,
     '### How many series',
@@ -60,6 +78,9 @@ export function metricsReference(own: readonly OwnMetricRow[]): string {
 const introduction = `Names, types, units and attributes are a contract: dashboards and alerts may rely on them. Names below \`platform.\` are the vendor's; the
 profile decides on that prefix, as for attributes. Attributes are subject to \`PIPESPAN_ATTRIBUTES_DROP\`
 and \`PIPESPAN_ATTRIBUTES_HASH\`; what they mean is in [ATTRIBUTES.md](ATTRIBUTES.md). No metric carries the id of a run.`
+
+const gauges = `Asked from time to time, each switch by its own interval ([INVENTORY.md](INVENTORY.md)), and sent with every flush as it was found last: for
+three intervals and ten minutes at most, then there is no point. Ages and times that are left are those of the moment. \`queries\` name their own gauges.`
 
 const attempts = `A pipeline that is retried counts once for each attempt, with that attempt's status, its own duration and its own jobs. What is counted by
 job (\`platform.cicd.compute.…\`, \`platform.cicd.pipeline.task.run.queued_duration\`, \`cicd.system.errors\`, \`platform.cicd.artifacts.size\`) counts also

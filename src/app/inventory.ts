@@ -1,0 +1,65 @@
+// Starts what asks the platform from time to time what it has, where the configuration names anything.
+import { askQuery, type QuerySpec } from '../platform/inventory/query.ts'
+import { collectors } from '../platform/inventory/collectors.ts'
+import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
+import { createHash } from 'node:crypto'
+import { createInventory } from '../inventory/inventory.ts'
+import { createSingleton } from '../discovery/singleton.ts'
+import { eventRulesOf } from './processing.ts'
+import { takeEvents } from '../processing/take-events.ts'
+import { thingsOf, type Thing } from '../inventory/thing.ts'
+import type { Config } from '../config/options.ts'
+import type { Context } from './context.ts'
+import type { ExportParts } from './export.ts'
+import type { Loop } from '../lib/loop.ts'
+import type { Platform } from './platform.ts'
+import type { Selection } from '../processing/selection.ts'
+import type { Started } from './steps.ts'
+
+/** Everything that the configuration asks about. */
+export function inventoryOf(config: Pick<Config, 'inventory' | 'queries'>): Thing[] {
+  return [...thingsOf(collectors, config.inventory), ...config.queries.map(queryThing)]
+}
+
+export function querySpecOf(query: Config['queries'][number]): QuerySpec {
+  return { ...query, fields: query.fields ?? [], attributes: query.attributes ?? {} }
+}
+
+function queryThing(query: Config['queries'][number]): Thing {
+  const spec = querySpecOf(query)
+  const { project, group, metric, every } = query
+  const digest = createHash('sha256').update(JSON.stringify(spec)).digest('hex').slice(0, 8)
+  return {
+    ...{ kind: 'query', of: `${metric} ${digest}`, every, isBlockable: true },
+    ...(project !== undefined && { owner: { as: 'projects', named: project } }),
+    ...(group !== undefined && { owner: { as: 'groups', named: group } }),
+    collect: async ({ ask }) => askQuery(spec, ask),
+  }
+}
+
+export function startInventory(
+  context: Context,
+  { client }: Platform,
+  selection: Selection,
+  queues: ExportParts['queues'],
+): Started<Loop> {
+  const { config, store, clock, log } = context
+  const { repositories, leases, runs } = store
+  const { instance } = client
+  const taking = { runs, selection, rules: eventRulesOf(context, queues), now: () => clock.now() }
+  const part = createInventory({
+    ...{ instance, repositories, clock, log },
+    things: inventoryOf(config),
+    profile: config.platform.profile,
+    ask: signal => client.asking({ priority: 'inside', signal }),
+    lease: createSingleton('inventory', leases, clock),
+    errors: createErrorThrottle(log),
+    onEvent: async ({ name, body, attributes }, owner, key) => {
+      const about = { instance, kind: name, name, severity: 'info' as const, body, attributes }
+      const whose = owner?.project === undefined ? { group: owner?.group?.path } : { project: owner.project }
+      await takeEvents([{ ...about, ...whose, object: key, key, content: key }], taking)
+    },
+  })
+  part.start()
+  return { part, why: 'what is due is asked after the next start', stop: async () => part.stop() }
+}

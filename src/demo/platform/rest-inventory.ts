@@ -1,0 +1,141 @@
+// What the simulated platform has besides pipelines: agents, feature flags, limits, milestones, bills of materials, and answers to queries.
+import { offsetPage } from './rest-pages.ts'
+import { restRefusals, type RestReply } from './rest-refusals.ts'
+
+export interface InventoryAsked {
+  /** Below the project, the group or the API's base, decoded. */
+  readonly parts: readonly string[]
+  readonly url: URL
+  readonly body: unknown
+}
+
+const day = 86_400_000
+
+export class RestInventory {
+  /** Unix ms of the platform. */
+  readonly #now: () => number
+  readonly #exports = new Map<number, { looks: number; components: readonly string[] }>()
+  /** Package URLs of every project's components. */
+  components: readonly string[] = [
+    'pkg:npm/fastify@5.2.0',
+    'pkg:npm/pino@9.5.0',
+    'pkg:npm/undici@7.1.0',
+    'pkg:docker/node@24',
+    'pkg:golang/github.com/gorilla/mux@1.8.1',
+  ]
+  /** Answers to queries, by words that the query has. */
+  readonly queries: { readonly has: RegExp; readonly answer: object }[] = [
+    {
+      has: /MergeRequest/,
+      answer: { success: true, error: null, data: { count: 23, nodes: [], pageInfo: {} }, fields: [] },
+    },
+    {
+      has: /Pipeline/,
+      answer: {
+        success: true,
+        error: null,
+        data: {
+          count: 2,
+          nodes: [
+            { ref: 'main', p50: 412 },
+            { ref: 'release', p50: 633.5 },
+          ],
+          pageInfo: { hasNextPage: false },
+        },
+        fields: [
+          { field: 'ref', key: 'ref', type: 'dimension' },
+          { field: 'p50', key: 'p50', type: 'metric' },
+        ],
+      },
+    },
+  ]
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** Undefined for what is not of the inventory. */
+  ofProject({ parts, url }: InventoryAsked): RestReply | undefined {
+    const [what, ...more] = parts
+    switch (what) {
+      case 'cluster_agents':
+        return this.#agents(more, url)
+      case 'feature_flags':
+        return json(this.#flags())
+      case 'milestones':
+        return json(this.#milestones())
+      case 'dependency_firewall':
+        return json({ enabled: true })
+      case 'dependency_list_exports':
+        return this.#begin()
+      default:
+        return undefined
+    }
+  }
+
+  ofGroup({ parts: [what] }: InventoryAsked): RestReply | undefined {
+    return what === 'milestones' ? json(this.#milestones()) : undefined
+  }
+
+  /** What belongs to no project and no group. */
+  ofInstance({ parts: [what, id, part], body }: InventoryAsked): RestReply | undefined {
+    if (what === 'dependency_list_exports') return this.#export(Number(id), part)
+    if (what !== 'glql') return undefined
+    const text = (body as { glql_yaml?: unknown } | undefined)?.glql_yaml
+    const found = this.queries.find(({ has }) => typeof text === 'string' && has.test(text))
+    return json(found?.answer ?? { success: false, error: 'Unexpected end of query', data: null, fields: null })
+  }
+
+  #agents([id, tokens, token]: readonly string[], url: URL): RestReply {
+    const agents = [
+      { id: 5, name: 'production', lastUsed: this.#now() - 40_000 },
+      { id: 6, name: 'staging', lastUsed: this.#now() - 3 * 3_600_000 },
+    ]
+    if (id === undefined) return json(agents.map(one => ({ id: one.id, name: one.name })))
+    const agent = agents.find(one => String(one.id) === id)
+    if (agent === undefined || tokens !== 'tokens') return restRefusals.notFound()
+    const own = { id: agent.id * 10, agent_id: agent.id, status: 'active' }
+    if (token !== undefined) return json({ ...own, last_used_at: new Date(agent.lastUsed).toISOString() })
+    return json(offsetPage([own], url).items)
+  }
+
+  #flags(): object[] {
+    const of = (scope: string) => [{ name: 'default', scopes: [{ environment_scope: scope }] }]
+    const made = (days: number) => new Date(this.#now() - days * day).toISOString()
+    return [
+      { name: 'new_checkout', active: true, created_at: made(12), strategies: of('production') },
+      { name: 'dark_mode', active: false, created_at: made(400), strategies: of('*') },
+    ]
+  }
+
+  #milestones(): object[] {
+    const due = (days: number) => new Date(this.#now() + days * day).toISOString().slice(0, 10)
+    return [
+      { id: 1, title: 'Autumn release', state: 'active', due_date: due(9) },
+      { id: 2, title: 'Some day', state: 'active', due_date: null },
+    ]
+  }
+
+  #begin(): RestReply {
+    const id = 900 + this.#exports.size
+    this.#exports.set(id, { looks: 0, components: this.components })
+    return json({ id, status: 'running', has_finished: false }, 201)
+  }
+
+  #export(id: number, part: string | undefined): RestReply {
+    const found = this.#exports.get(id)
+    if (found === undefined) return restRefusals.notFound()
+    if (part === 'download') {
+      const components = found.components.map(purl => ({ type: 'library', name: purl, purl }))
+      return json({ bomFormat: 'CycloneDX', specVersion: '1.6', components })
+    }
+    found.looks += 1
+    return found.looks > 1
+      ? json({ id, status: 'finished', has_finished: true })
+      : json({ id, status: 'running', has_finished: false }, 202)
+  }
+}
+
+function json(value: unknown, status = 200): RestReply {
+  return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) }
+}

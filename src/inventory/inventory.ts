@@ -1,0 +1,185 @@
+// Asks the platform from time to time what it has: each configured thing by its own interval, one after the other, by one replica, out of
+// the budget that everything else leaves. What was found goes into the store, from where it is sent with the other metrics.
+import { createLoop, type Loop } from '../lib/loop.ts'
+import { goodFor, isLasting, pauseAfter } from './next-round.ts'
+import { reasonOf, StoreError } from '../lib/fault.ts'
+import { lookUp } from './owner.ts'
+import { PlatformError } from '../platform/rest/platform-error.ts'
+import type { Asking } from '../platform/rest/asking.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Collected, CollectedEvent, Owner } from '../platform/inventory/collector.ts'
+import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
+import type { InventoryState } from '../store/ports/inventory-documents.ts'
+import type { Log } from '../lib/log.ts'
+import type { Millis } from '../model/instant.ts'
+import type { Repositories } from '../store/ports/repository.ts'
+import type { Thing } from './thing.ts'
+
+export interface InventoryOptions {
+  readonly things: readonly Thing[]
+  readonly instance: string
+  readonly profile: string
+  readonly ask: (signal: AbortSignal) => Asking
+  readonly repositories: Pick<Repositories, 'inventoryStates' | 'gaugeReadings'>
+  /** One replica asks. */
+  readonly lease: { isMine(): Promise<boolean>; release(): Promise<void> }
+  readonly errors: ErrorThrottle
+  /** Writes a log record, once: `key` distinguishes it from all others. */
+  readonly onEvent: (event: CollectedEvent, owner: Owner | undefined, key: string) => Promise<void>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Between two looks at what is due, ms. */
+const longestRest = 30_000
+const shortestRest = 1_000
+/** For so long a project is known by what was looked up, ms. */
+const knownFor = 86_400_000
+/** Refusals that last, of so many projects, speak for all: then the others are asked the next day. */
+const mostRefused = 5
+/** Nothing is put off further than this: what lies further ahead was written by a clock that was ahead, ms. */
+const furthest = 2 * knownFor
+
+export interface Inventory extends Loop {
+  /** Asks what is due; answers after how many ms something may be due again. */
+  turn(): Promise<number>
+}
+
+export function createInventory(options: InventoryOptions): Inventory {
+  const { things, instance, profile, lease, errors, clock, log } = options
+  const { inventoryStates: states, gaugeReadings: readings } = options.repositories
+  const closing = new AbortController()
+  const askedHere = new Set<string>()
+  const keyOf = ({ kind, of }: Pick<Thing, 'kind' | 'of'>) => ({ instance, kind, of })
+  const nameOf = ({ kind, of }: Pick<Thing, 'kind' | 'of'>): string => `${kind} of ${of}`
+
+  async function turn(): Promise<number> {
+    if (things.length === 0 || !(await lease.isMine())) return longestRest
+    await forgetOthers()
+    for (const thing of things) {
+      const [state, now] = await Promise.all([states.get(keyOf(thing)), states.now()])
+      if (!isDue(state, now) && !mayBeMended(thing, state)) continue
+      if (closing.signal.aborted || !(await lease.isMine())) return longestRest
+      if ((await round(thing, state, now)) === 'stop') return longestRest
+    }
+    return rest()
+  }
+
+  /** Whoever starts the daemon may have mended what was refused: then it is asked at once. */
+  function mayBeMended(thing: Thing, state: InventoryState | undefined): boolean {
+    return state?.refusal?.lasts === true && !askedHere.has(nameOf(thing))
+  }
+
+  async function rest(): Promise<number> {
+    const [all, now] = await Promise.all([states.all(), states.now()])
+    const next = Math.min(...all.map(({ nextAt }) => nextAt - now))
+    return Math.min(longestRest, Math.max(shortestRest, next))
+  }
+
+  /** Of what is configured no more nothing is sent, and nothing is shown. */
+  async function forgetOthers(): Promise<void> {
+    const wanted = new Set(things.map(nameOf))
+    for (const state of await states.all()) {
+      if (state.instance !== instance || wanted.has(nameOf(state))) continue
+      await Promise.all([states.remove(state), readings.remove(state)])
+    }
+  }
+
+  async function round(thing: Thing, before: InventoryState | undefined, now: Millis): Promise<'go-on' | 'stop'> {
+    const ask = options.ask(closing.signal)
+    let owner: { readonly owner?: unknown; readonly ownerAt?: number } = {}
+    try {
+      owner = await ownerOf(thing, before, ask, now)
+      const found = await thing.collect({ ask, owner: owner.owner as Owner | undefined, now, memory: before?.memory })
+      await keep(thing, before, owner, found)
+      errors.answered(nameOf(thing))
+      return 'go-on'
+    } catch (error) {
+      if (closing.signal.aborted) return 'stop'
+      if (error instanceof StoreError) throw error
+      const refusal = asPlatformError(error)
+      await refused(thing, { ...before, ...owner }, refusal)
+      return errors.failed(nameOf(thing), refusal)
+    } finally {
+      askedHere.add(nameOf(thing))
+    }
+  }
+
+  async function ownerOf(thing: Thing, before: InventoryState | undefined, ask: Asking, now: Millis) {
+    if (thing.owner === undefined) return {}
+    const { owner, ownerAt = -Infinity } = before ?? {}
+    if (owner !== undefined && Math.abs(now - ownerAt) < knownFor) return { owner, ownerAt }
+    return { owner: await lookUp(thing.owner, ask), ownerAt: now }
+  }
+
+  async function keep(
+    thing: Thing,
+    before: InventoryState | undefined,
+    known: { readonly owner?: unknown; readonly ownerAt?: number },
+    { points, event, memory, goesOnIn }: Collected,
+  ): Promise<void> {
+    const owner = known.owner as Owner | undefined
+    // Told before it is remembered: what is told a second time after a kill is known by its key.
+    if (event !== undefined)
+      await options.onEvent(event, owner, JSON.stringify([instance, thing.kind, thing.of, event]))
+    const now = await states.now()
+    if (goesOnIn === undefined) {
+      const { kind, of, every } = thing
+      const whose = owner?.project === undefined ? { group: owner?.group?.path } : { project: owner.project }
+      const reading = { instance, kind, of, profile, at: now, goodFor: goodFor(every), points: [...points] }
+      await readings.put({ ...reading, ...whose })
+    }
+    await states.put({
+      ...{ ...keyOf(thing), ...known, memory, failures: 0 },
+      answeredAt: goesOnIn === undefined ? now : before?.answeredAt,
+      nextAt: now + (goesOnIn ?? thing.every),
+    })
+  }
+
+  async function refused(thing: Thing, before: Partial<InventoryState>, error: PlatformError): Promise<void> {
+    const now = await states.now()
+    const failures = (before.failures ?? 0) + 1
+    const pause = pauseAfter(error, failures, thing.every, thing.isBlockable === true)
+    const refusal = { status: error.status, message: error.message, lasts: isLasting(error) }
+    await states.put({ ...before, ...keyOf(thing), failures, nextAt: now + pause, refusal })
+    if (isLasting(error) && (error.isOfTheApi || (await areMany(thing)))) await putOffOthers(thing, now + pause)
+  }
+
+  async function areMany({ kind }: Thing): Promise<boolean> {
+    const all = await states.all()
+    return all.filter(one => one.instance === instance && one.kind === kind && one.refusal?.lasts).length >= mostRefused
+  }
+
+  /** The platform does not offer it at all: the other projects are not asked for each. */
+  async function putOffOthers({ kind, of }: Thing, nextAt: Millis): Promise<void> {
+    for (const other of things.filter(one => one.kind === kind && one.of !== of)) {
+      await states.change(keyOf(other), known => {
+        // What was answered before is offered, whatever the others are refused.
+        if (known?.answeredAt !== undefined) return { document: known, result: undefined }
+        return { document: { failures: 0, ...known, ...keyOf(other), nextAt }, result: undefined }
+      })
+    }
+  }
+
+  const loop = createLoop({ name: 'inventory', clock, log, turn })
+  return {
+    ...loop,
+    turn,
+    stop: async () => {
+      closing.abort(new Error('the daemon stops'))
+      await loop.stop()
+      await lease.release()
+    },
+  }
+}
+
+function isDue(state: InventoryState | undefined, now: Millis): boolean {
+  return state === undefined || state.nextAt <= now || state.nextAt > now + furthest
+}
+
+/** What a collector stumbles over is one thing's own trouble: the others go on. */
+function asPlatformError(error: unknown): PlatformError {
+  if (error instanceof PlatformError) return error
+  const what = `An answer of the platform could not be understood (${reasonOf(error)}).`
+  return new PlatformError({ kind: 'unexpected-answer', what, remedy: 'Report it, with the version of the platform.' })
+}

@@ -1,0 +1,33 @@
+// Looks up what the configuration names: a project or a group, by its id or path.
+import { z } from 'zod'
+import { PlatformError } from '../platform/rest/platform-error.ts'
+import { maybe, wireText } from '../platform/rest/wire-field.ts'
+import { restProject } from '../platform/rest/lists.ts'
+import { segmentOf } from '../platform/rest/query.ts'
+import type { Asking } from '../platform/rest/asking.ts'
+import type { Owner } from '../platform/inventory/collector.ts'
+import type { Thing } from './thing.ts'
+
+const restGroup = z.object({ full_path: maybe(wireText) })
+
+/** Rejects with a PlatformError where there is no such thing, or none that the token may see. */
+export async function lookUp({ as, named }: NonNullable<Thing['owner']>, ask: Asking): Promise<Owner> {
+  if (as === 'groups') return groupOf(named, ask)
+  try {
+    const { archived: _, lastActivityAt: __, ...project } = await ask.one(`/projects/${idOf(named)}`, restProject)
+    return { project }
+  } catch (error) {
+    const isNone = error instanceof PlatformError && error.kind === 'not-found'
+    if (as === 'projects' || !isNone) throw error
+    return groupOf(named, ask)
+  }
+}
+
+async function groupOf(named: string, ask: Asking): Promise<Owner> {
+  const { full_path: path = named } = await ask.one(`/groups/${idOf(named)}`, restGroup, { with_projects: false })
+  return { group: { path } }
+}
+
+function idOf(named: string): string {
+  return segmentOf(/^\d+$/.test(named) ? Number(named) : named)
+}

@@ -1,0 +1,17 @@
+// Every kind of thing that can be asked about: adding one is a file of its own and its row here.
+import { agents } from './agents.ts'
+import { dependencies } from './dependencies.ts'
+import { dependencyFirewall } from './dependency-firewall.ts'
+import { featureFlags } from './feature-flags.ts'
+import { groups } from './groups.ts'
+import { milestones } from './milestones.ts'
+import type { Collector } from './collector.ts'
+
+export const collectors: readonly Collector[] = [
+  agents,
+  featureFlags,
+  groups,
+  dependencies,
+  dependencyFirewall,
+  milestones,
+]

@@ -1,0 +1,129 @@
+// The bill of materials of a project's default branch, once a day: how many components of each ecosystem, and what was added and removed
+// since the last one (REST document, "Dependency list export"). The document itself goes nowhere.
+//
+//   POST …/dependency_list_exports ─► 202 while it is made ─► 200 ─► download ─► counts, digest, difference
+//
+// What was begun is remembered, so that a restart asks for the same export and not for another.
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { hour, pathOf, point, type Collected, type Collector, type Round } from './collector.ts'
+import { maybe, wireId, wireText } from '../rest/wire-field.ts'
+import { PlatformError } from '../rest/platform-error.ts'
+
+const begun = z.object({ id: wireId })
+const state = z.object({ has_finished: maybe(z.boolean()), status: maybe(wireText) })
+/** CycloneDX 1.6 JSON, of which the components alone are read. */
+const bill = z.object({
+  components: maybe(
+    z.array(
+      z.object({ name: maybe(wireText), version: maybe(wireText), group: maybe(wireText), purl: maybe(wireText) }),
+    ),
+  ),
+})
+type Component = NonNullable<z.infer<typeof bill>['components']>[number]
+
+const memoryShape = z.object({
+  /** The export that is being made, and how often it was looked at. */
+  export: z.object({ id: z.number(), looks: z.number() }).optional(),
+  /** Of the last bill: its digest, and a short hash of each component. */
+  digest: z.string().optional(),
+  known: z.array(z.string()).optional(),
+})
+type Memory = z.infer<typeof memoryShape>
+
+const ecosystem = 'platform.sbom.ecosystem'
+/** Between two looks at an export that is being made, ms. */
+const lookEvery = 15_000
+/** After so many looks it is given up until the next day. */
+const mostLooks = 40
+/** Components that are compared with those of the day before. */
+const mostComponents = 50_000
+
+export const dependencies: Collector = {
+  kind: 'dependencies',
+  of: 'projects',
+  says: 'Components of the bill of materials of the default branch, and what changed since the last one.',
+  asks: [
+    'POST /projects/:id/dependency_list_exports',
+    '/dependency_list_exports/:id',
+    '/dependency_list_exports/:id/download',
+  ],
+  every: 24 * hour,
+  requests: '2 + one for each 15 s that the platform takes',
+  atLeast: 3,
+  role: 'Developer, with a token of scope `api`; Ultimate',
+  metrics: [
+    {
+      name: 'platform.sbom.components',
+      ...{ unit: '{component}', number: 'int', attributes: [ecosystem] },
+      description: 'Components of the bill of materials of the default branch, by ecosystem.',
+    },
+  ],
+  collect: async round => {
+    const parsed = memoryShape.safeParse(round.memory)
+    const memory = parsed.success ? parsed.data : {}
+    return memory.export === undefined ? begin(round, memory) : goOn(round, memory, memory.export)
+  },
+}
+
+async function begin({ ask, owner }: Round, memory: Memory): Promise<Collected> {
+  const wish = { export_type: 'cyclonedx_1_6_json', send_email: false }
+  const { id } = await ask.post(`${pathOf(owner)}/dependency_list_exports`, wish, begun)
+  return { points: [], memory: { ...memory, export: { id, looks: 0 } }, goesOnIn: lookEvery }
+}
+
+async function goOn({ ask }: Round, memory: Memory, { id, looks }: { id: number; looks: number }): Promise<Collected> {
+  const { export: _, ...last } = memory
+  const path = `/dependency_list_exports/${id}`
+  try {
+    const { has_finished: hasFinished } = await ask.one(path, state)
+    if (hasFinished !== true) {
+      if (looks < mostLooks)
+        return { points: [], memory: { ...last, export: { id, looks: looks + 1 } }, goesOnIn: lookEvery }
+      return { points: [], memory: last }
+    }
+    return told((await ask.one(`${path}/download`, bill)).components ?? [], last)
+  } catch (error) {
+    // It expired, or was another token's: a new one is begun the next day.
+    if (error instanceof PlatformError && error.kind === 'not-found') return { points: [], memory: last }
+    throw error
+  }
+}
+
+function told(components: readonly Component[], last: Memory): Collected {
+  const names = [...new Set(components.map(nameOf))].sort()
+  const digest = createHash('sha256').update(names.join('\n')).digest('hex')
+  const known = names
+    .slice(0, mostComponents)
+    .map(name => createHash('sha256').update(name).digest('base64').slice(0, 11))
+  const before = last.known && new Set(last.known)
+  const now = new Set(known)
+  const counts = Map.groupBy(components, ecosystemOf)
+  return {
+    points: [...counts].map(([name, some]) => point('platform.sbom.components', some.length, { [ecosystem]: name })),
+    memory: { digest, known },
+    ...(digest !== last.digest && {
+      event: {
+        name: 'platform.sbom',
+        body: `${names.length} components`,
+        attributes: {
+          'platform.sbom.digest': `sha256:${digest}`,
+          'platform.sbom.components': names.length,
+          ...(before !== undefined && {
+            'platform.sbom.added': known.filter(one => !before.has(one)).length,
+            'platform.sbom.removed': [...before].filter(one => !now.has(one)).length,
+          }),
+        },
+      },
+    }),
+  }
+}
+
+/** A package URL names a component among all ecosystems: `pkg:npm/left-pad@1.3.0`. */
+function nameOf({ purl, group, name, version }: Component): string {
+  return purl ?? [group, name, version].filter(part => part !== undefined).join('/')
+}
+
+function ecosystemOf({ purl }: Component): string {
+  return /^pkg:([a-z0-9.+-]+)\//i.exec(purl ?? '')?.[1]?.toLowerCase() ?? 'unknown'
+}

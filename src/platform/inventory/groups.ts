@@ -1,0 +1,44 @@
+// Limits of a group's compute minutes (REST document, "Other resources": paid tiers alone say them).
+import { z } from 'zod'
+import { hour, pathOf, point, type Collector } from './collector.ts'
+import { maybe, wireCount } from '../rest/wire-field.ts'
+
+const group = z.object({
+  shared_runners_minutes_limit: maybe(wireCount),
+  extra_shared_runners_minutes_limit: maybe(wireCount),
+})
+
+const limit = { unit: 'min', number: 'int', attributes: [] } as const
+
+export const groups: Collector = {
+  kind: 'groups',
+  of: 'groups',
+  says: 'Limits of compute minutes.',
+  asks: ['/groups/:id'],
+  every: hour,
+  requests: '1',
+  atLeast: 1,
+  role: 'a member who sees the limits; a paid tier',
+  metrics: [
+    {
+      name: 'platform.group.compute_minutes.limit',
+      ...limit,
+      description: 'Minutes of instance runners that the group may use in a month; 0 is without limit.',
+    },
+    {
+      name: 'platform.group.compute_minutes.extra_limit',
+      ...limit,
+      description: 'Minutes that the group bought besides.',
+    },
+  ],
+  collect: async ({ ask, owner }) => {
+    const found = await ask.one(pathOf(owner), group, { with_projects: false })
+    const { shared_runners_minutes_limit: own, extra_shared_runners_minutes_limit: extra } = found
+    return {
+      points: [
+        ...(own === undefined ? [] : [point('platform.group.compute_minutes.limit', own)]),
+        ...(extra === undefined ? [] : [point('platform.group.compute_minutes.extra_limit', extra)]),
+      ],
+    }
+  },
+}

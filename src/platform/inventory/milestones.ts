@@ -1,0 +1,45 @@
+// Open milestones of a group or a project, and how long until each is due (REST document, "Milestones and iterations").
+import { z } from 'zod'
+import { hour, pathOf, point, type Collector } from './collector.ts'
+import { maybe, wireId, wireText } from '../rest/wire-field.ts'
+
+const milestone = z.object({ id: wireId, title: maybe(wireText), due_date: maybe(z.iso.date()) })
+
+const title = 'platform.milestone.title'
+const day = 24 * hour
+
+export const milestones: Collector = {
+  kind: 'milestones',
+  of: 'groups or projects',
+  says: 'Open milestones, and how long until each is due.',
+  asks: ['/projects/:id/milestones', '/groups/:id/milestones'],
+  every: hour,
+  requests: '1 for each 100 milestones',
+  atLeast: 1,
+  role: 'a member',
+  metrics: [
+    {
+      name: 'platform.milestone.open',
+      ...{ unit: '{milestone}', number: 'int', attributes: [] },
+      description: 'Milestones that are open.',
+    },
+    {
+      name: 'platform.milestone.due',
+      ...{ unit: 's', number: 'double', attributes: [title] },
+      description: 'Time until the day on which the milestone is due is over (UTC); below 0 it is overdue.',
+    },
+  ],
+  collect: async ({ ask, owner }) => {
+    const open = await ask.all(`${pathOf(owner)}/milestones`, milestone, { state: 'active' })
+    return {
+      points: [
+        point('platform.milestone.open', open.length),
+        ...open.flatMap(({ id, title: name = String(id), due_date: due }) =>
+          due === undefined
+            ? []
+            : [point('platform.milestone.due', { until: Date.parse(due) + day }, { [title]: name })],
+        ),
+      ],
+    }
+  },
+}

@@ -1,0 +1,118 @@
+// A configured query becomes a gauge: its count, or one point for each row of its answer (REST document, "Query-language endpoint").
+import { z } from 'zod'
+import { stringify } from 'yaml'
+import { maybe, wireText } from '../rest/wire-field.ts'
+import { PlatformError } from '../rest/platform-error.ts'
+import type { Asking } from '../rest/asking.ts'
+import type { Collected, CollectedPoint } from './collector.ts'
+
+export interface QuerySpec {
+  /** Name of the gauge. */
+  readonly metric: string
+  /** In the platform's query language. */
+  readonly query: string
+  /** The scope: one of them, or none. */
+  readonly project?: string | undefined
+  readonly group?: string | undefined
+  /** `count`: how many there are. Else the field of each row that is its value. */
+  readonly value: string
+  /** More fields of each row: they become attributes. */
+  readonly fields: readonly string[]
+  /** Of every point. */
+  readonly attributes: Readonly<Record<string, string>>
+}
+
+/** The platform's limits of one request. */
+export const mostQueryBytes = 10_000
+const mostRows = 100
+/** Rows of one answer that are read. */
+const mostPages = 20
+
+const answer = z.object({
+  success: maybe(z.boolean()),
+  error: maybe(wireText),
+  data: maybe(
+    z.object({
+      count: maybe(z.number()),
+      nodes: maybe(z.array(z.record(z.string(), z.unknown()))),
+      pageInfo: maybe(z.object({ endCursor: maybe(wireText), hasNextPage: maybe(z.boolean()) })),
+    }),
+  ),
+  fields: maybe(z.array(z.object({ key: wireText, type: maybe(wireText) }))),
+})
+type Answer = z.infer<typeof answer>
+
+/** The query as it is sent. */
+export function queryText({ query, project, group, value, fields }: QuerySpec): string {
+  const isCount = value === 'count'
+  const named = [...fields, ...(isCount ? [] : [value])]
+  return stringify({
+    ...(named.length > 0 && { fields: named.join(', ') }),
+    ...(project !== undefined && { project }),
+    ...(group !== undefined && { group }),
+    limit: isCount ? 1 : mostRows,
+    query,
+  })
+}
+
+/** Rejects with a PlatformError, also where the platform answers that the query is wrong. */
+export async function askQuery(spec: QuerySpec, ask: Asking): Promise<Collected> {
+  const text = queryText(spec)
+  const first = await sent(spec, text, undefined, ask)
+  const { metric, attributes } = spec
+  if (spec.value === 'count') {
+    const count = first.data?.count
+    return { points: count === undefined ? [] : [{ metric, attributes, value: count }] }
+  }
+  const points = new Map<string, CollectedPoint>()
+  let page = first
+  for (let pages = 1; ; pages += 1) {
+    for (const one of pointsOf(page, spec)) points.set(JSON.stringify(one.attributes), one)
+    const { hasNextPage, endCursor } = page.data?.pageInfo ?? {}
+    if (hasNextPage !== true || endCursor === undefined || pages >= mostPages) return { points: [...points.values()] }
+    page = await sent(spec, text, endCursor, ask)
+  }
+}
+
+async function sent(spec: QuerySpec, text: string, after: string | undefined, ask: Asking): Promise<Answer> {
+  const found = await ask.post('/glql', { glql_yaml: text, ...(after !== undefined && { after }) }, answer)
+  if (found.success !== false && found.data !== undefined) return found
+  throw new PlatformError({
+    kind: 'refused',
+    what: `The platform does not understand the query of ${spec.metric}: "${found.error ?? 'no reason given'}".`,
+    remedy: 'Mend it in the configuration (`queries`), and try it with `pipespan config check --online`.',
+    endpoint: 'POST /glql',
+    said: found.error,
+  })
+}
+
+/** Of rows without a number there is no point. */
+function pointsOf({ data, fields = [] }: Answer, spec: QuerySpec): CollectedPoint[] {
+  const dimensions = [
+    ...new Set([...spec.fields, ...fields.filter(({ type }) => type === 'dimension').map(({ key }) => key)]),
+  ]
+  return (data?.nodes ?? []).flatMap(node => {
+    const value = numberOf(node[spec.value])
+    if (value === undefined) return []
+    const own = dimensions.flatMap(name => {
+      const text = textOf(node[name])
+      return text === undefined || name === spec.value ? [] : [[`platform.query.${name}`, text] as const]
+    })
+    return [{ metric: spec.metric, attributes: { ...Object.fromEntries(own), ...spec.attributes }, value }]
+  })
+}
+
+function numberOf(value: unknown): number | undefined {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+  return typeof number === 'number' && Number.isFinite(number) ? number : undefined
+}
+
+/** Of what has parts the one that names it. */
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  if (typeof value !== 'object' || value === null) return undefined
+  const { name, title, username, fullPath, reference } = value as Record<string, unknown>
+  const named = [name, title, username, fullPath, reference].find(one => typeof one === 'string')
+  return typeof named === 'string' ? named : undefined
+}

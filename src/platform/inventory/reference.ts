@@ -1,0 +1,57 @@
+// The reference of what can be asked about, docs/INVENTORY.md, written from the table of collectors.
+import { collectors } from './collectors.ts'
+import { hour, minute } from './collector.ts'
+
+/** Markdown, ending in a line feed. */
+export function inventoryReference(): string {
+  const rows = collectors.map(one => [
+    `\`inventory.${one.kind}\``,
+    one.of,
+    one.says,
+    one.asks.map(path => `\`${path}\``).join('<br>'),
+    every(one.every),
+    one.requests,
+    one.role,
+    one.metrics.map(({ name }) => `\`${name}\``).join('<br>'),
+  ])
+  const head = ['switch', 'a list of', 'tells', 'asks', 'every', 'requests for each', 'role', 'gauges']
+  const lines = [head, head.map(() => '---'), ...rows].map(cells => `| ${cells.join(' | ')} |`)
+  return `${[heading, introduction, lines.join('\n'), rules, queries].join('\n\n')}\n`
+}
+
+function every(ms: number): string {
+  return ms >= hour ? `${ms / hour} h` : `${ms / minute} min`
+}
+
+const heading = '# What the platform has, as gauges'
+
+const introduction = `Written from the table in \`src/platform/inventory\` by \`npm run docs\`; a test holds it against it. All of it is off until it is
+listed, needs \`PIPESPAN_PLATFORM_URL\` and \`PIPESPAN_PLATFORM_TOKEN\`, and is asked by one replica out of the budget that everything else leaves.`
+
+const rules = `Each project or group is looked up once a day besides: one request. What was found is sent with every flush of the metrics and shown on
+\`/metrics\`, for three intervals and ten minutes at most; then there is no point. What the platform refuses for want of a role, a tier or a setting is told once
+in the log, shown on the sources page and by \`pipespan doctor\`, and asked again once a day and when the daemon starts. What may pass by itself is asked again
+after five minutes at most, then less and less often, once an hour at last.
+
+\`platform.sbom\` is a log record: the digest of a project's bill of materials whenever it is another one than the day before, with how many components
+there are, were added and were removed.`
+
+const queries = `## Queries
+
+\`\`\`yaml
+queries:
+  - metric: shop.merge_requests.open
+    query: type = MergeRequest and state = opened
+    group: shop
+    attributes: { team: shop }
+  - metric: shop.pipeline.duration.p50
+    query: type = Pipeline and finished >= -30d
+    project: shop/storefront
+    value: p50
+    fields: [ref]
+    every: 1h
+\`\`\`
+
+Each is a gauge: its count, or the number in one field of each row of the answer, with the other fields as attributes (\`platform.query.ref\`). The
+platform blocks queries that time out again and again, so one that fails is put off for ten minutes or twice its interval, then twice as long each time, a day at
+most. \`pipespan config check --online\` asks each once and says what came of it.`

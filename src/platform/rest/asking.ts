@@ -1,0 +1,32 @@
+// Plain questions below the API's base, for what is asked from time to time: one thing, a whole list, a change.
+import type { z } from 'zod'
+import type { CallOptions } from './call.ts'
+import type { Query } from './query.ts'
+import type { Reader } from './read.ts'
+
+/** Every call rejects with a PlatformError, or with the reason of an aborted signal. Paths begin with a slash. */
+export interface Asking {
+  one<S extends z.ZodType>(path: string, schema: S, query?: Query): Promise<z.output<S>>
+  /** All items of a list, page by page; of longer ones the first thousand. Items that cannot be read are left out. */
+  all<S extends z.ZodType>(path: string, schema: S, query?: Query): Promise<z.output<S>[]>
+  /** What is changed by a request that is sent once: where its outcome is not known, it is for the caller to look. */
+  post<S extends z.ZodType>(path: string, body: Readonly<Record<string, unknown>>, schema: S): Promise<z.output<S>>
+}
+
+/** Items of one list that are read. */
+export const mostItems = 1_000
+
+export function createAsking({ one, pages, change }: Reader, call: CallOptions): Asking {
+  return {
+    one: async (path, schema, query) => one(path, schema, call, query),
+    all: async (path, schema, query) => {
+      const items = []
+      for await (const page of pages(path, schema, call, query)) {
+        items.push(...page.items)
+        if (items.length >= mostItems) break
+      }
+      return items.slice(0, mostItems)
+    },
+    post: async (path, body, schema) => change(path, schema, call, { method: 'POST', body, secrets: [] }),
+  }
+}

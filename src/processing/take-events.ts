@@ -1,0 +1,26 @@
+// Writes events that no delivery reported, as those that were found at the platform's API: each once, whoever found it before.
+import { eventChunk, type PlatformEvent } from '../model/event.ts'
+import type { EventRules } from './process-deliveries.ts'
+import type { Millis } from '../model/instant.ts'
+import type { Runs } from '../store/ports/runs.ts'
+import type { Selection } from './selection.ts'
+
+export interface EventTaking {
+  readonly runs: Pick<Runs, 'transact'>
+  readonly selection: Pick<Selection, 'project'>
+  readonly rules: EventRules
+  /** Milliseconds of Unix time. */
+  readonly now: () => Millis
+}
+
+/** In one transaction. They must have keys of their own: they have no place in the order of arrival. */
+export async function takeEvents(events: readonly PlatformEvent[], taking: EventTaking): Promise<void> {
+  const { to, profile, onTaken } = taking.rules
+  const receivedAt = taking.now()
+  const received = events
+    .filter(({ project }) => taking.selection.project(project?.path))
+    .map(event => ({ event, chunk: eventChunk(event, receivedAt, profile), arrival: 0, to }))
+  if (received.length === 0) return
+  await taking.runs.transact([], { token: '', ids: [], events: received })
+  onTaken()
+}

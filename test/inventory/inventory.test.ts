@@ -1,0 +1,240 @@
+// What the platform has, asked from time to time: the simulated platform's real REST API, a real store, a clock that the test moves.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { collectors } from '../../src/platform/inventory/collectors.ts'
+import { day, hour, minute, openInventoryWorld, type InventoryWorld } from './world.ts'
+import type { RestReply } from '../../src/demo/platform/rest-refusals.ts'
+
+const shop = 'brightwater/shop/storefront'
+const infra = 'brightwater/platform/infrastructure'
+
+let world: InventoryWorld
+beforeEach(async () => {
+  world = await openInventoryWorld()
+})
+afterEach(async () => world[Symbol.asyncDispose]())
+
+const refusal = (status: number, body: object): RestReply => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+})
+
+describe('What is found', () => {
+  it('of agents is how many there are, and when each was heard of last.', async () => {
+    await world.inventory({ agents: [infra] }).turn()
+    expect(await world.found()).toEqual({
+      'platform.agent.count': 2,
+      'platform.agent.token.count production': 1,
+      'platform.agent.token.last_used production': { since: world.now() - 40_000 },
+      'platform.agent.token.count staging': 1,
+      'platform.agent.token.last_used staging': { since: world.now() - 3 * hour },
+    })
+    // One for the project, then 1 + agents + tokens.
+    expect(world.asked()).toHaveLength(1 + 1 + 2 + 2)
+  })
+
+  it('of feature flags is whether each is on, by its scopes, and how old it is.', async () => {
+    await world.inventory({ feature_flags: [shop] }).turn()
+    expect(await world.found()).toMatchObject({
+      'platform.feature_flag.active new_checkout production': 1,
+      'platform.feature_flag.active dark_mode *': 0,
+      'platform.feature_flag.age dark_mode': { since: world.now() - 400 * day },
+    })
+  })
+
+  it('of a group is its limits, of milestones when they are due, of the firewall whether it is on.', async () => {
+    const inventory = world.inventory({
+      groups: ['brightwater'],
+      milestones: ['brightwater', shop],
+      dependency_firewall: [shop],
+    })
+    await inventory.turn()
+    expect(await world.found()).toMatchObject({
+      'platform.group.compute_minutes.limit': 10_000,
+      'platform.group.compute_minutes.extra_limit': 500,
+      'platform.milestone.open': 2,
+      'platform.milestone.due Autumn release': { until: Date.UTC(2026, 5, 11) },
+      'platform.dependency_firewall.enabled': 1,
+    })
+    const readings = await world.store.repositories.gaugeReadings.all()
+    const owners = readings.map(({ kind, project, group }) => [kind, project?.path ?? group])
+    expect(owners.sort()).toEqual([
+      ['dependency_firewall', shop],
+      ['groups', 'brightwater'],
+      ['milestones', 'brightwater'],
+      ['milestones', shop],
+    ])
+  })
+
+  it('of dependencies is counted by ecosystem once a day, and told when it changed.', async () => {
+    const inventory = world.inventory({ dependencies: [shop] })
+    await world.pass(inventory, minute)
+    expect(await world.found()).toEqual({
+      'platform.sbom.components npm': 3,
+      'platform.sbom.components docker': 1,
+      'platform.sbom.components golang': 1,
+    })
+    expect(world.events.map(({ event }) => event.attributes)).toEqual([
+      { 'platform.sbom.digest': expect.stringMatching(/^sha256:/) as string, 'platform.sbom.components': 5 },
+    ])
+    await world.pass(inventory, day)
+    expect(world.events).toHaveLength(1)
+    world.api.inventory.components = ['pkg:npm/fastify@5.3.0', ...world.api.inventory.components.slice(1)]
+    await world.pass(inventory, day + hour)
+    expect(world.events.at(-1)?.event.attributes).toMatchObject({
+      'platform.sbom.added': 1,
+      'platform.sbom.removed': 1,
+    })
+  })
+})
+
+describe('A bill of materials', () => {
+  it('that is being made is waited for over a restart, and not begun a second time.', async () => {
+    await world.inventory({ dependencies: [shop] }).turn()
+    const before = world.asked()
+    await world.pass(world.inventory({ dependencies: [shop] }), 3 * minute)
+    const all = [...before, ...world.asked()]
+    expect(all.filter(path => path.endsWith('/dependency_list_exports'))).toHaveLength(1)
+    expect(world.events).toHaveLength(1)
+  })
+
+  it('that is never ready is given up until the next day.', async () => {
+    world.api.misbehave = ({ path }) =>
+      /^\/dependency_list_exports\/\d+$/.test(path) ? refusal(202, { id: 1, has_finished: false }) : undefined
+    await world.pass(world.inventory({ dependencies: [shop] }), hour)
+    const asked = world.asked().filter(path => path.includes('dependency_list_exports'))
+    expect(asked.length).toBeLessThan(50)
+  })
+})
+
+describe('What is asked', () => {
+  it('of everything for 50 projects is what the table says, and no more.', async () => {
+    const projects = Array.from({ length: 50 }, (_, n) => n + 1)
+    world.api.misbehave = ({ path }) => {
+      const [, id] = /^\/projects\/(\d+)$/.exec(path) ?? []
+      if (id !== undefined) return refusal(200, { id: Number(id), name: `p${id}`, path_with_namespace: `acme/p${id}` })
+      if (path.endsWith('/cluster_agents')) return refusal(200, [{ id: 5, name: 'one' }])
+      if (path.endsWith('/tokens')) return refusal(200, [{ id: 50 }])
+      if (path.endsWith('/enablement')) return refusal(200, { enabled: false })
+      if (/\/(feature_flags|milestones)$/.test(path)) return refusal(200, [])
+      if (path.includes('/tokens/')) return refusal(200, { last_used_at: '2026-06-01T11:00:00Z' })
+      return undefined
+    }
+    const ofProjects = collectors.filter(({ of, kind }) => of !== 'groups' && kind !== 'dependencies')
+    const names = projects.map(String)
+    const inventory = world.inventory(Object.fromEntries(ofProjects.map(({ kind }) => [kind, names])))
+    await world.pass(inventory, minute)
+    world.asked()
+    await world.pass(inventory, hour)
+    // agents: 12 rounds of 1 + 1 + 1; flags: 6 of 1; firewall and milestones: 1 each.
+    expect(world.asked().length / projects.length).toBeLessThanOrEqual(12 * 3 + 6 + 1 + 1)
+  })
+
+  it('is asked by one of two replicas, and by the other when that one stops.', async () => {
+    const [one, other] = [world.inventory({ agents: [infra] }), world.inventory({ agents: [infra] })]
+    await one.turn()
+    world.asked()
+    await world.pass(other, minute)
+    await one.turn()
+    await world.pass(other, minute)
+    expect(world.asked()).toEqual([])
+    await one.stop()
+    await world.pass(other, 5 * minute)
+    expect(world.asked().length).toBeGreaterThan(0)
+  })
+
+  it('is not put off by a clock that was ahead for long.', async () => {
+    const { inventoryStates } = world.store.repositories
+    const ahead = { instance: world.api.url, kind: 'agents', of: infra, failures: 0, nextAt: world.now() + 90 * day }
+    await inventoryStates.put(ahead)
+    await world.inventory({ agents: [infra] }).turn()
+    expect(await world.found()).toMatchObject({ 'platform.agent.count': 2 })
+  })
+
+  it('of what is configured no more is forgotten, with its gauges.', async () => {
+    const before = world.inventory({ agents: [infra], feature_flags: [shop] })
+    await before.turn()
+    await before.stop()
+    await world.inventory({ feature_flags: [shop] }).turn()
+    expect(Object.keys(await world.found()).filter(name => name.startsWith('platform.agent'))).toEqual([])
+    expect((await world.store.repositories.inventoryStates.all()).map(({ kind }) => kind)).toEqual(['feature_flags'])
+  })
+})
+
+describe('A refusal', () => {
+  const flagsPath = /feature_flags$/
+
+  it.each([
+    [403, { message: '403 Forbidden' }],
+    [404, { message: '404 Project Not Found' }],
+    [400, { message: 'scope does not have a valid value' }],
+    [422, { message: 'not enforced' }],
+  ])('of %i that does not pass by itself is told once, and asked again once a day.', async (status, body) => {
+    world.api.misbehave = ({ path }) => (flagsPath.test(path) ? refusal(status, body) : undefined)
+    const inventory = world.inventory({ feature_flags: [shop], agents: [infra] })
+    await world.pass(inventory, 25 * hour)
+    expect(world.asked().filter(path => flagsPath.test(path))).toHaveLength(2)
+    expect(world.warnings).toHaveLength(1)
+    const [state] = (await world.store.repositories.inventoryStates.all()).filter(
+      ({ kind }) => kind === 'feature_flags',
+    )
+    expect(state?.refusal).toMatchObject({ status, lasts: true })
+    expect(await world.found()).toMatchObject({ 'platform.agent.count': 2 })
+  })
+
+  it.each([500, 502, 503, 429])('of %i that may pass is asked again soon, less and less often.', async status => {
+    world.api.misbehave = ({ path }) => (flagsPath.test(path) ? refusal(status, {}) : undefined)
+    const inventory = world.inventory({ feature_flags: [shop] })
+    await world.pass(inventory, 6 * hour)
+    const asked = world.asked().filter(path => flagsPath.test(path)).length
+    expect(asked).toBeGreaterThan(3)
+    expect(asked).toBeLessThan(14)
+    world.api.misbehave = () => undefined
+    await world.pass(inventory, hour)
+    expect(await world.found()).toMatchObject({ 'platform.feature_flag.active new_checkout production': 1 })
+  })
+
+  it('of the endpoint itself puts off all projects that were not answered before.', async () => {
+    world.api.misbehave = ({ path }) => (flagsPath.test(path) ? refusal(404, { error: '404 Not Found' }) : undefined)
+    const inventory = world.inventory({ feature_flags: [shop, infra, 'brightwater/data/reports'] })
+    await world.pass(inventory, hour)
+    expect(world.asked().filter(path => flagsPath.test(path))).toHaveLength(1)
+  })
+
+  it('is tried again at once by a daemon that starts anew: whoever started it may have mended it.', async () => {
+    world.api.misbehave = ({ path }) => (flagsPath.test(path) ? refusal(403, {}) : undefined)
+    await world.inventory({ feature_flags: [shop] }).turn()
+    world.api.misbehave = () => undefined
+    const again = world.inventory({ feature_flags: [shop] })
+    // The lease of the daemon before runs out.
+    await world.pass(again, 2 * minute)
+    expect(await world.found()).toMatchObject({ 'platform.feature_flag.active new_checkout production': 1 })
+  })
+
+  it.each([
+    [{ enabled: false }, 0],
+    [{ error: '404 Not Found' }, undefined],
+    [{ message: '404 Project Not Found' }, undefined],
+  ])('of the dependency firewall is judged by its key: %j', async (body, value) => {
+    world.api.misbehave = ({ path }) => (path.endsWith('/enablement') ? refusal(404, body) : undefined)
+    await world.inventory({ dependency_firewall: [shop] }).turn()
+    expect((await world.found())['platform.dependency_firewall.enabled']).toBe(value)
+  })
+
+  it.each([
+    ['a list of other things', [{ id: 'x' }, 7, null, { unknown: true }]],
+    ['an object', { feature_flags: [] }],
+  ])('is no crash where the answer is %s.', async (_, body) => {
+    world.api.misbehave = ({ path }) => (flagsPath.test(path) ? refusal(200, body) : undefined)
+    const inventory = world.inventory({ feature_flags: [shop], agents: [infra] })
+    await inventory.turn()
+    expect(await world.found()).toMatchObject({ 'platform.agent.count': 2 })
+  })
+
+  it('of a field of another type passes: the rest is told.', async () => {
+    const flags = [{ name: 'one', active: 'yes', created_at: 7, strategies: 'none', more: {} }]
+    world.api.misbehave = ({ path }) => (flagsPath.test(path) ? refusal(200, flags) : undefined)
+    await world.inventory({ feature_flags: [shop] }).turn()
+    expect(await world.found()).toMatchObject({ 'platform.feature_flag.active one *': 0 })
+  })
+})

@@ -1,0 +1,104 @@
+// Configured queries: what is sent, what becomes of the answer, and what is put off when the platform cannot answer.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { askQuery, queryText, type QuerySpec } from '../../src/platform/inventory/query.ts'
+import { hour, minute, openInventoryWorld, type InventoryWorld } from './world.ts'
+import type { Thing } from '../../src/inventory/thing.ts'
+
+let world: InventoryWorld
+beforeEach(async () => {
+  world = await openInventoryWorld()
+})
+afterEach(async () => world[Symbol.asyncDispose]())
+
+const count: QuerySpec = {
+  metric: 'platform.vcs.change.open',
+  ...{ query: 'type = MergeRequest and state = opened', group: 'brightwater', value: 'count' },
+  ...{ fields: [], attributes: { team: 'shop' } },
+}
+const medians: QuerySpec = {
+  metric: 'build.p50',
+  ...{ query: 'type = Pipeline and finished >= -30d', project: 'brightwater/shop/storefront' },
+  ...{ value: 'p50', fields: ['ref'], attributes: {} },
+}
+
+function thing(spec: QuerySpec): Thing {
+  return {
+    kind: 'query',
+    of: spec.metric,
+    every: minute,
+    isBlockable: true,
+    collect: async ({ ask }) => askQuery(spec, ask),
+  }
+}
+
+describe('A query', () => {
+  it('is sent as the YAML of the platform’s document.', () => {
+    expect(parse(queryText(count))).toEqual({ group: 'brightwater', limit: 1, query: count.query })
+    expect(parse(queryText(medians))).toEqual({
+      ...{ fields: 'ref, p50', project: medians.project, limit: 100, query: medians.query },
+    })
+  })
+
+  it('of a count is one point.', async () => {
+    expect(await askQuery(count, world.ask)).toEqual({
+      points: [{ metric: 'platform.vcs.change.open', attributes: { team: 'shop' }, value: 23 }],
+    })
+  })
+
+  it('of figures is a point for each row, told apart by its fields.', async () => {
+    expect(await askQuery(medians, world.ask)).toEqual({
+      points: [
+        { metric: 'build.p50', attributes: { 'platform.query.ref': 'main' }, value: 412 },
+        { metric: 'build.p50', attributes: { 'platform.query.ref': 'release' }, value: 633.5 },
+      ],
+    })
+  })
+
+  it('goes on by the cursor of a page.', async () => {
+    const pages = [
+      { nodes: [{ ref: 'a', p50: 1 }], pageInfo: { hasNextPage: true, endCursor: 'next' } },
+      {
+        nodes: [
+          { ref: 'b', p50: '2' },
+          { ref: 'c', p50: null },
+        ],
+        pageInfo: { hasNextPage: false },
+      },
+    ]
+    let page = 0
+    world.api.misbehave = () => ({
+      ...{ status: 200, headers: { 'content-type': 'application/json' } },
+      body: JSON.stringify({ success: true, data: pages[page++], fields: [] }),
+    })
+    const { points } = await askQuery(medians, world.ask)
+    expect(points.map(({ value }) => value)).toEqual([1, 2])
+    expect(page).toBe(2)
+  })
+
+  it('that the platform does not understand says so, with its words, and is asked again the next day.', async () => {
+    const wrong = { ...count, query: 'nonsense' }
+    await expect(askQuery(wrong, world.ask)).rejects.toThrow(/Unexpected end of query.*queries/s)
+    await world.pass(world.inventory([thing(wrong)]), 2 * hour)
+    // Once by itself, and once by the daemon.
+    expect(world.asked().filter(path => path === '/glql')).toHaveLength(2)
+    expect(world.warnings).toHaveLength(1)
+  })
+
+  it('that times out is put off twice as long each time, and holds up no other.', async () => {
+    let asked = 0
+    const slow: Thing = {
+      ...thing(count),
+      of: 'slow',
+      collect: async ({ ask }) => {
+        asked += 1
+        world.api.misbehave = () => ({ status: 503, headers: {}, body: 'timeout' })
+        return askQuery(count, ask).finally(() => (world.api.misbehave = () => undefined))
+      },
+    }
+    await world.pass(world.inventory([slow, thing(medians)]), 6 * hour)
+    // After 10, 20, 40, 80 and 160 minutes.
+    expect(asked).toBe(6)
+    expect(world.asked().length - asked).toBeGreaterThan(300)
+  })
+})

@@ -1,0 +1,97 @@
+// The simulated platform over its real REST API, and the inventory on a real store, under one clock that the test moves.
+import { collectors } from '../../src/platform/inventory/collectors.ts'
+import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
+import { createInventory, type Inventory } from '../../src/inventory/inventory.ts'
+import { createMemoryBudget } from '../../src/platform/rest/memory-budget.ts'
+import { createPlatformClient } from '../../src/platform/rest/client.ts'
+import { createSingleton } from '../../src/discovery/singleton.ts'
+import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
+import { pino } from 'pino'
+import { PlatformState } from '../../src/demo/platform/state.ts'
+import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import { thingsOf, type Thing } from '../../src/inventory/thing.ts'
+import type { Asking } from '../../src/platform/rest/asking.ts'
+import type { Clock } from '../../src/lib/clock.ts'
+import type { CollectedEvent } from '../../src/platform/inventory/collector.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+export const minute = 60_000
+export const hour = 60 * minute
+export const day = 24 * hour
+
+export interface InventoryWorld extends AsyncDisposable {
+  readonly api: RestApi
+  readonly store: Store
+  readonly ask: Asking
+  readonly warnings: string[]
+  readonly events: { readonly event: CollectedEvent; readonly key: string }[]
+  now(): number
+  /** One that asks about these: what the configuration lists, or things of the test's own. */
+  inventory(configured: Readonly<Record<string, readonly string[]>> | readonly Thing[]): Inventory
+  /** Turns until so much time has passed. */
+  pass(inventory: Inventory, ms: number): Promise<void>
+  /** The last values, by metric and attributes. */
+  found(): Promise<Record<string, unknown>>
+  /** Paths asked since the last call. */
+  asked(): string[]
+}
+
+export async function openInventoryWorld(): Promise<InventoryWorld> {
+  let now = Date.UTC(2026, 5, 1, 12)
+  const clock: Clock = {
+    now: () => now,
+    sleep: async ms => {
+      now += ms
+    },
+  }
+  const api = await RestApi.start({ state: new PlatformState(), now: () => now })
+  const store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
+  const warnings: string[] = []
+  const log = pino(
+    { level: 'warn' },
+    { write: (line: string) => void warnings.push((JSON.parse(line) as { msg: string }).msg) },
+  )
+  const client = createPlatformClient({
+    ...{ url: api.url, token: () => 'pat-1', tokenType: 'private' as const, clock, log },
+    budget: createMemoryBudget({ perMinute: 100_000 }, clock),
+    ...{ concurrency: 4, userAgent: 'Pipespan/test' },
+    retry: { tries: 1, refusals: 1, first: 1, max: 1 },
+  })
+  const events: InventoryWorld['events'] = []
+  return {
+    ...{ api, store, warnings, events },
+    ask: client.asking({ priority: 'inside' }),
+    now: () => now,
+    inventory: configured =>
+      createInventory({
+        things: isThings(configured) ? configured : thingsOf(collectors, configured),
+        ...{ instance: api.url, profile: 'generic', repositories: store.repositories, clock, log },
+        ask: signal => client.asking({ priority: 'inside', signal }),
+        lease: createSingleton('inventory', store.leases, clock),
+        errors: createErrorThrottle(log),
+        onEvent: async (event, _owner, key) => void events.push({ event, key }),
+      }),
+    pass: async (inventory, ms) => {
+      const until = now + ms
+      while (now < until) now += Math.min(until - now, Math.max(1, await inventory.turn()))
+      await inventory.turn()
+    },
+    found: async () => {
+      const readings = await store.repositories.gaugeReadings.all()
+      const points = readings.flatMap(reading => reading.points)
+      return Object.fromEntries(
+        points.map(({ metric, attributes, value }) => [[metric, ...Object.values(attributes)].join(' '), value]),
+      )
+    },
+    asked: () => api.asked.splice(0).map(({ path }) => path),
+    [Symbol.asyncDispose]: async () => {
+      await client.close()
+      await store.close()
+      await api.close()
+    },
+  }
+}
+
+function isThings(configured: object): configured is readonly Thing[] {
+  return Array.isArray(configured)
+}
