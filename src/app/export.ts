@@ -1,5 +1,6 @@
 // The configuration's destinations as the export room takes them, and the start of all that sends to them.
 import { destinationsOf, type ConfiguredDestination } from '../config/destinations.ts'
+import { collectors } from '../platform/inventory/collectors.ts'
 import { createExporter, type Exporter } from '../export/exporter.ts'
 import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../export/metric-flush.ts'
 import { createSeriesCap } from '../telemetry/metrics/series-cap.ts'
@@ -128,7 +129,7 @@ export function telemetryOf(config: Config): TelemetrySettings {
     costUnit: config.costs.unit,
     maxSeries: config.metrics.maxSeries,
     eventNameAttribute: config.eventsNameAttribute,
-    gauges: profiles[config.platform.profile as keyof typeof profiles]?.inventory.flatMap(({ metrics }) => metrics),
+    gauges: collectors.flatMap(({ metrics }) => metrics),
   })
 }
 

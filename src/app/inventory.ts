@@ -56,7 +56,7 @@ export function startInventory(
     errors: createErrorThrottle(log),
     onEvent: async ({ name, body, attributes }, owner, key) => {
       const about = { instance, kind: name, name, severity: 'info' as const, body, attributes }
-      const whose = owner?.project === undefined ? { group: owner?.group?.path } : { project: owner.project }
+      const whose = owner?.project === undefined ? { group: owner?.group.path } : { project: owner.project }
       await takeEvents([{ ...about, ...whose, object: key, key, content: key }], taking)
     },
   })

@@ -2,8 +2,11 @@
 import { costsOf } from './config-costs.ts'
 import { describeConfig, shown } from '../config/describe.ts'
 import { describeFault, describeSource } from '../config/config-fault.ts'
+import { inventoryCosts } from './inventory-costs.ts'
 import { loadConfig, type FaultyConfig, type LoadedConfig } from '../config/load.ts'
 import { profiles } from '../platform/profile.ts'
+import { tryQueries } from './config-online.ts'
+import type { Config } from '../config/options.ts'
 import type { Environment } from '../config/variables.ts'
 
 export interface ConfigCheckOptions {
@@ -11,6 +14,8 @@ export interface ConfigCheckOptions {
   readonly file?: string | undefined
   /** Also print every setting in effect, and where it comes from. */
   readonly show?: boolean | undefined
+  /** Also ask the platform each configured query once. */
+  readonly online?: boolean | undefined
   /** One JSON document on standard output instead of lines. */
   readonly json?: boolean | undefined
 }
@@ -21,12 +26,18 @@ export interface ConfigCheckIo {
   readonly env: Environment
 }
 
-/** The exit code: 0 when the daemon would start with it, 2 when it would not. Warnings do not change it. */
-export async function configCheck({ file, show, json }: ConfigCheckOptions, io: ConfigCheckIo): Promise<number> {
+/** The exit code: 0 when the daemon would start with it, 2 when it would not, or a query that was tried fails. Warnings do not change it. */
+export async function configCheck(
+  { file, show, online, json }: ConfigCheckOptions,
+  io: ConfigCheckIo,
+): Promise<number> {
   const loaded = loadConfig({ env: io.env, file, profiles })
+  const tried = online === true && loaded.ok ? await tryQueries(loaded.config) : undefined
+  const failed = !loaded.ok || tried?.some(({ ok }) => !ok) === true
   if (json === true) {
-    io.stdout.write(`${JSON.stringify(asJson(loaded, show === true), null, 2)}\n`)
-    return loaded.ok ? 0 : 2
+    const document = { ...asJson(loaded, show === true), ...(tried !== undefined && { queries: tried }) }
+    io.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
+    return failed ? 2 : 0
   }
   for (const warning of loaded.warnings) io.stderr.write(`warning: ${warning}\n`)
   if (!loaded.ok) {
@@ -37,8 +48,13 @@ export async function configCheck({ file, show, json }: ConfigCheckOptions, io: 
   }
   if (show === true) io.stdout.write(describeConfig(loaded))
   else io.stdout.write('The configuration is fine.\n')
-  for (const cost of costsOf(loaded.config)) io.stdout.write(`${cost}\n`)
-  return 0
+  for (const cost of allCosts(loaded.config)) io.stdout.write(`${cost}\n`)
+  for (const { ok, what } of tried ?? []) io.stdout.write(`${ok ? '✓' : '✗'} ${what}\n`)
+  return failed ? 2 : 0
+}
+
+function allCosts(config: Config): string[] {
+  return [...costsOf(config), ...inventoryCosts(config)]
 }
 
 function asJson(loaded: LoadedConfig | FaultyConfig, show: boolean): object {
@@ -52,5 +68,5 @@ function asJson(loaded: LoadedConfig | FaultyConfig, show: boolean): object {
     value: shown(setting),
     source: describeSource(setting.source),
   }))
-  return { ok, faults: [], warnings, costs: costsOf(loaded.config), ...(show ? { settings } : {}) }
+  return { ok, faults: [], warnings, costs: allCosts(loaded.config), ...(show ? { settings } : {}) }
 }

@@ -5,6 +5,7 @@ import { checkDestinations } from './doctor/destinations.ts'
 import { checkEnforcement } from './doctor/tokens.ts'
 import { checkHooks } from './doctor/hooks.ts'
 import { checkInsideJobs } from './doctor/inside-jobs.ts'
+import { checkInventory } from './doctor/inventory.ts'
 import { checkInstances, checkStore } from './doctor/store.ts'
 import { describeFault } from '../config/config-fault.ts'
 import { exportDestinations } from '../app/export.ts'
@@ -72,6 +73,7 @@ async function examine(config: Config<ProfileName>, show: (found: readonly Findi
     ['instances', async () => (store === undefined ? [] : checkInstances(config, store))],
     ['budget', async () => checkBudget(config, store)],
     ['jobs', async () => checkInsideJobs(config, client, store)],
+    ['inventory', async () => checkInventory(config, store)],
     ['export', async () => checkDestinations(destinations)],
     ['enforcement', async () => checkEnforcement(config, destinations)],
   ]

@@ -125,9 +125,10 @@ See what a webhook becomes:
       .description('check the configuration: all faults at once, each with its line and a remedy')
       .argument('[file]', 'the YAML file (else --config, else PIPESPAN_CONFIG)')
       .option('--show', 'also print every setting in effect and where it comes from')
+      .option('--online', 'also ask the platform each configured query once')
       .option('--json', 'for scripts', false)
       .action(
-        answer(async (path: string | undefined, options: { show?: boolean; json: boolean }) =>
+        answer(async (path: string | undefined, options: { show?: boolean; online?: boolean; json: boolean }) =>
           (await import('./config-check.ts')).configCheck({ file: path ?? file(), ...options }, terminal),
         ),
       ),

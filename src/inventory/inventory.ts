@@ -125,7 +125,7 @@ export function createInventory(options: InventoryOptions): Inventory {
     const now = await states.now()
     if (goesOnIn === undefined) {
       const { kind, of, every } = thing
-      const whose = owner?.project === undefined ? { group: owner?.group?.path } : { project: owner.project }
+      const whose = owner?.project === undefined ? { group: owner?.group.path } : { project: owner.project }
       const reading = { instance, kind, of, profile, at: now, goodFor: goodFor(every), points: [...points] }
       await readings.put({ ...reading, ...whose })
     }

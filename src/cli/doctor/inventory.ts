@@ -1,0 +1,35 @@
+// Checks what the platform offers of what it is asked about from time to time: each kind as it was answered last, with what it would take.
+import { collectors } from '../../platform/inventory/collectors.ts'
+import { inventoryOf } from '../../app/inventory.ts'
+import { reportOf, type Finding } from './finding.ts'
+import type { Config } from '../../config/options.ts'
+import type { SharedStore } from '../../store/ports/store.ts'
+
+export async function checkInventory(config: Config, store: SharedStore | undefined): Promise<Finding[]> {
+  const report = reportOf('inventory')
+  const things = inventoryOf(config)
+  if (things.length === 0) return [report('skipped', 'The platform is not asked what it has (inventory, queries).')]
+  const states = (await store?.repositories.inventoryStates.all()) ?? []
+  return [...Map.groupBy(things, ({ kind }) => kind)].flatMap(([kind, some]) => {
+    const known = some.map(({ of }) => ({ of, state: states.find(one => one.kind === kind && one.of === of) }))
+    const refused = known.filter(({ state }) => state?.refusal !== undefined)
+    const answered = known.filter(({ state }) => state?.refusal === undefined && state?.answeredAt !== undefined)
+    const unknown = known.length - refused.length - answered.length
+    const role = collectors.find(one => one.kind === kind)?.role
+    return [
+      ...(answered.length > 0
+        ? [report('fine', `The platform answers about ${kind} of ${answered.length} of ${known.length}.`)]
+        : []),
+      ...refused.map(({ of, state }) =>
+        report(
+          'warning',
+          `The platform does not answer about ${kind} of ${of}: ${state?.refusal?.message ?? ''}`,
+          role === undefined ? undefined : `It takes: ${role}.`,
+        ),
+      ),
+      ...(unknown > 0
+        ? [report('skipped', `Of ${kind}, ${unknown} of ${known.length} were not asked about yet.`)]
+        : []),
+    ]
+  })
+}

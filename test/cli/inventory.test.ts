@@ -1,0 +1,76 @@
+// What people are told of what the platform has: what asking costs, whether queries work, what is refused.
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { checkInventory } from '../../src/cli/doctor/inventory.ts'
+import { configCheck } from '../../src/cli/config-check.ts'
+import { fileWith } from '../config/given.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { openInventoryWorld, type InventoryWorld } from '../inventory/world.ts'
+import { profiles } from '../../src/platform/profile.ts'
+
+let world: InventoryWorld
+beforeEach(async () => {
+  world = await openInventoryWorld()
+})
+afterEach(async () => world[Symbol.asyncDispose]())
+
+const platform = () => `platform: { url: "${world.api.url}", token: pat-1 }\n`
+const lists = 'inventory: { agents: [brightwater/platform/infrastructure], feature_flags: [a/b, c/d] }\n'
+
+async function check(yaml: string, online = false): Promise<{ code: number; out: string; err: string }> {
+  const written = { out: '', err: '' }
+  const stdout = { write: (text: string) => (written.out += text) }
+  const stderr = { write: (text: string) => (written.err += text) }
+  const code = await configCheck({ file: fileWith(yaml), online }, { stdout, stderr, env: {} })
+  return { code, ...written }
+}
+
+it('The check of the configuration says how many requests an hour it costs.', async () => {
+  expect((await check(platform() + lists)).out).toContain('(agents, feature_flags): 24 requests an hour or more')
+  expect((await check(lists)).out).toContain('nothing is asked without PIPESPAN_PLATFORM_URL')
+})
+
+it('A query is tried online, and one that fails is a fault with the words of the platform.', async () => {
+  const good = '  - { metric: open, query: "type = MergeRequest and state = opened" }\n'
+  const bad = '  - { metric: wrong, query: nonsense }\n'
+  expect(await check(`${platform()}queries:\n${good}`, true)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('✓ open: 23.') as string,
+  })
+  expect(await check(`${platform()}queries:\n${bad}`, true)).toMatchObject({
+    code: 2,
+    out: expect.stringMatching(/✗ wrong: .*Unexpected end of query/) as string,
+  })
+})
+
+it.each([
+  ['{ metric: a, query: q, every: 10s }', 'once a minute'],
+  ['{ metric: a, query: q, project: p, group: g }', 'a project or about a group'],
+  ['{ metric: a, query: q, fields: [x] }', 'A count has no fields'],
+  ['{ metric: "1st", query: q }', 'name of a metric'],
+  ['{ metric: a, query: q }\n  - { metric: a, query: other }', 'tells the same series'],
+])('A query that cannot be meant is a fault: %s', async (query, words) => {
+  const { code, err } = await check(`queries:\n  - ${query}\n`)
+  expect([code, err]).toEqual([2, expect.stringContaining(words)])
+})
+
+it('The doctor says what the platform answers, what it refuses and what that takes, and what was not asked yet.', async () => {
+  const shop = 'brightwater/shop/storefront'
+  world.api.misbehave = ({ path }) =>
+    path.endsWith('/enablement') ? { status: 403, headers: {}, body: '{"message":"403 Forbidden"}' } : undefined
+  const asked = { feature_flags: [shop], dependency_firewall: [shop] }
+  await world.inventory(asked).turn()
+  const file = fileWith(
+    `${platform()}inventory: { feature_flags: [${shop}], dependency_firewall: [${shop}], agents: [x] }\n`,
+  )
+  const loaded = loadConfig({ env: {}, file, profiles })
+  if (!loaded.ok) throw new Error('the configuration is wrong')
+  expect(await checkInventory(loaded.config, world.store)).toMatchObject([
+    { level: 'skipped', what: expect.stringContaining('Of agents, 1 of 1') as string },
+    { level: 'fine', what: expect.stringContaining('feature_flags of 1 of 1') as string },
+    {
+      level: 'warning',
+      what: expect.stringContaining('403') as string,
+      remedy: expect.stringContaining('Reporter') as string,
+    },
+  ])
+})
