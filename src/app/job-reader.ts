@@ -4,8 +4,12 @@ import { createCapabilities } from '../enrichment/capability.ts'
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { createJobReader, type JobReader } from '../enrichment/job-reader.ts'
 import { createLogReading, type LogReading } from '../enrichment/read-log.ts'
+import { createReportReading, type ReportReading } from '../enrichment/read-report.ts'
 import { createTestReading, type TestReading } from '../enrichment/read-tests.ts'
+import { elapsed } from '../lib/clock.ts'
+import { sparseWarnings } from '../lib/sparse-warnings.ts'
 import { createSlowness } from '../enrichment/usual-duration.ts'
+import { chooser } from '../processing/selection.ts'
 import { jobReadRulesOf } from './processing.ts'
 import { jobReadsBy } from '../processing/job-reads.ts'
 import type { Context } from './context.ts'
@@ -17,6 +21,7 @@ export interface JobReaderParts {
   readonly jobReader: JobReader
   readonly jobLogs: LogReading
   readonly jobTests: TestReading
+  readonly jobReports: ReportReading
 }
 
 /** It runs whatever is configured: what was asked for before a restart is read, or found needless. */
@@ -26,7 +31,7 @@ export function startJobReader(
   { queues: to, measure }: Pick<ExportParts, 'queues' | 'measure'>,
 ): Started<JobReaderParts> {
   const { jobReads: queue, runs, repositories, views, tests } = store
-  const { refusedEndpoints } = repositories
+  const { refusedEndpoints, reportedNames: names } = repositories
   const rules = jobReadRulesOf(config)
   const reads = jobReadsBy(rules)
   const redactText = createTextRedaction(config.redact ?? [])
@@ -42,16 +47,22 @@ export function startJobReader(
     longestText: config.attributes.valueLengthLimit,
     onForgotten: async reports => store.counters.add('pruned.test_reports_early', reports),
   })
+  const warn = sparseWarnings(log, () => elapsed(clock))
+  const jobReports = createReportReading({
+    ...{ client, names, redactText },
+    isAllowed: config.dotenvKeys === undefined ? () => false : chooser(config.dotenvKeys, []),
+    onFault: (message, facts) => warn('report', `a report of a job cannot be read: ${message}`, facts),
+  })
   const jobReader = createJobReader({
     ...{ queue, runs, refusedEndpoints, instance: client.instance, to, measure, clock, log },
-    readings: { log: jobLogs.read, tests: jobTests.read },
+    readings: { log: jobLogs.read, tests: jobTests.read, ...jobReports.readings },
     errors: createErrorThrottle(log),
     onRead: () => events.pending.emit(),
   })
   if (reads !== undefined) events.pending.on(() => jobReader.wake())
   jobReader.start()
   return {
-    part: { jobReader, jobLogs, jobTests },
+    part: { jobReader, jobLogs, jobTests, jobReports },
     why: 'what was not read of jobs yet is read after the next start',
     stop: async () => jobReader.stop(),
   }

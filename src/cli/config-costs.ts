@@ -5,9 +5,9 @@ const meanings = { failed: 'that failed', slow: 'that was slow', all: 'that ran'
 
 /** Empty where nothing is switched on that costs any. */
 export function costsOf(config: Config): string[] {
-  const { job, tests, platform } = config
+  const { job, tests, reports, platform } = config
   const readsLogs = job.sections.length + job.logs.length > 0
-  if (!readsLogs && !tests) return []
+  if (!readsLogs && !tests && reports.length === 0) return []
   if (platform.url === undefined || platform.token.current() === undefined) {
     return ['Inside of jobs: nothing is read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.']
   }
@@ -15,6 +15,9 @@ export function costsOf(config: Config): string[] {
   return [
     ...(readsLogs ? [`${logCosts(job)}, ${beside}`] : []),
     ...(tests ? [`Tests (PIPESPAN_TESTS): 1 request for each job with a JUnit report, ${beside}`] : []),
+    ...(reports.length > 0
+      ? [`Reports (PIPESPAN_REPORTS): 1 request for each report of ${reports.join(', ')} that a job has, ${beside}`]
+      : []),
   ]
 }
 

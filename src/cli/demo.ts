@@ -101,6 +101,8 @@ async function play(
     PIPESPAN_TESTS: 'true',
     PIPESPAN_TESTS_SPANS: 'suites',
     PIPESPAN_JOB_SECTIONS: 'failed',
+    PIPESPAN_REPORTS: 'metrics,dotenv,coverage,findings',
+    PIPESPAN_DOTENV_KEYS: 'IMAGE_TAG,VERSION',
     PIPESPAN_SETTLE: '500ms',
     PIPESPAN_LOG_LEVEL: 'warn',
     // Nothing of a demo stays behind.

@@ -52,6 +52,17 @@ const checks: readonly Check[] = [
     },
   },
   {
+    of: ['reports', 'dotenv_keys'],
+    find: ({ reports, dotenvKeys = [] }) => {
+      if (!reports.includes('dotenv') || dotenvKeys.length > 0) return undefined
+      return {
+        what: 'Dotenv reports are to be read, and no key of them may be exported.',
+        remedy:
+          'Name the keys in dotenv_keys (PIPESPAN_DOTENV_KEYS), or leave dotenv out of reports (PIPESPAN_REPORTS).',
+      }
+    },
+  },
+  {
     of: ['platform.token', 'platform.url'],
     find: ({ platform }) =>
       platform.token.current() === undefined || platform.url !== undefined

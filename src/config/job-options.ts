@@ -49,6 +49,17 @@ export const reportOptions = {
     default: 'none',
     says: 'Spans of test suites, or of their cases too; 1,000 a job at most. No request of its own.',
   }),
+  reports: setting(noneOr(['metrics', 'dotenv', 'coverage', 'findings']), {
+    variable: 'PIPESPAN_REPORTS',
+    default: 'none',
+    says: 'Other reports of jobs that are read: `metrics` (OpenMetrics text) become gauges, `dotenv` a log record of the keys that `dotenv_keys` allows, `coverage` (Cobertura, JaCoCo) a gauge of totals, `findings` (code quality, SARIF, security scans) a counter. A request for each such report.',
+    example: 'metrics,coverage',
+  }),
+  dotenvKeys: setting(patterns, {
+    variable: 'PIPESPAN_DOTENV_KEYS',
+    says: "Keys of dotenv reports that are exported: patterns of names. No other key leaves, as a value is a secret's usual home.",
+    example: 'VERSION,IMAGE_*',
+  }),
 }
 
 export const redact = setting(regularExpressions, {

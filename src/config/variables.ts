@@ -51,21 +51,25 @@ export function mistypedStandardVariables(env: Environment, known: ReadonlySet<s
 /** Edits that make a slip of the finger; what differs more may well be another program's. */
 const slip = 2
 
+const prefix = 'PIPESPAN_'
+
 /** Variables that Kubernetes sets for each service of a namespace, here one whose name starts with `pipespan`. */
 const serviceLink = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/
 
 /** Sentences about `PIPESPAN_…` variables that nothing reads. */
 export function unknownVariables(env: Environment, known: ReadonlySet<string>): string[] {
   const unknown = Object.keys(env)
-    .filter(name => name.startsWith('PIPESPAN_') && !known.has(name) && firstSet(env, [name]) !== undefined)
+    .filter(name => name.startsWith(prefix) && !known.has(name) && firstSet(env, [name]) !== undefined)
     .sort()
   const links = unknown.filter(name => serviceLink.test(name) || isServicePort(name, env[name] ?? ''))
-  const own = [...known].filter(name => name.startsWith('PIPESPAN_'))
+  // What all of them begin with makes no two alike.
+  const own = [...known].filter(name => name.startsWith(prefix)).map(name => name.slice(prefix.length))
   const warnings = unknown
     .filter(name => !links.includes(name))
     .map(name => {
-      const meant = nearest(name, own)
-      const remedy = meant === undefined ? 'Remove it; config/REFERENCE.md lists all.' : `Did you mean ${meant}?`
+      const meant = nearest(name.slice(prefix.length), own)
+      const remedy =
+        meant === undefined ? 'Remove it; config/REFERENCE.md lists all.' : `Did you mean ${prefix}${meant}?`
       return `${name}: No setting has this variable. ${remedy}`
     })
   if (links.length === 0) return warnings

@@ -118,9 +118,11 @@ export function createJobReader(options: JobReaderOptions): JobReader {
   }
 
   async function fail(error: PlatformError, subject: string, read: JobRead, asked: Asked): Promise<void> {
-    if (error.kind === 'forbidden' || error.kind === 'not-found') {
+    // A type of artifact that it does not know: it hands out none of that type.
+    const isUnknownType = error.status === 400 && read.what !== 'log' && read.what !== 'tests'
+    if (error.kind === 'forbidden' || error.kind === 'not-found' || isUnknownType) {
       counters.refused += 1
-      await capabilities.refused(asked, error)
+      await capabilities.refused(asked, error, isUnknownType || error.isOfTheApi)
       return queue.drop(read)
     }
     counters.failed += 1

@@ -49,8 +49,9 @@ export function applyReading(read: JobRead, insides: readonly JobInside[], { to,
 }
 
 /** Of which signals a chunk has something. */
-function signalsOf({ sections, lines, tests }: JobInside): Signal[] {
+function signalsOf({ sections, lines, tests, report }: JobInside): Signal[] {
   if (tests !== undefined) return testSignals(tests)
+  if (report !== undefined) return [report.dotenv === undefined ? 'metrics' : 'logs']
   const signals: Signal[] = []
   if (sections !== undefined && sections.length > 0) signals.push('traces', 'metrics')
   if (lines !== undefined && lines.length > 0) signals.push('logs')

@@ -1,6 +1,7 @@
-// What was read about the inside of a job: the sections of its log, the log's lines, its tests. It goes out in chunks of its own, under the job's
+// What was read about the inside of a job: the sections of its log, the log's lines, its tests and other reports. It goes out in chunks of its own, under the job's
 // span, after the chunk that has this span (`inside-chunks.ts`).
 import type { JobFacts } from './observation.ts'
+import type { JobReport } from './job-reports.ts'
 import type { JobTests } from './job-tests.ts'
 import type { Millis } from './instant.ts'
 
@@ -18,6 +19,7 @@ export interface JobInside {
   readonly sections?: readonly Section[] | undefined
   readonly lines?: readonly LogLine[] | undefined
   readonly tests?: JobTests | undefined
+  readonly report?: JobReport | undefined
 }
 
 /** A part of a job's log, between its two markers. Instants may have fractions of a millisecond. */

@@ -69,7 +69,8 @@ export const reportFaultReasons = [
   'too_deep',
   'too_many',
 ] as const
-export type ReportFaultReason = (typeof reportFaultReasons)[number]
+/** `foreign`: a report of another kind, that has another format than its type says. */
+export type ReportFaultReason = (typeof reportFaultReasons)[number] | 'foreign'
 
 export interface ReportFaultFacts {
   readonly reason: ReportFaultReason

@@ -40,6 +40,8 @@ export interface Increment extends SeriesName {
   readonly amount: Amount
   /** An attribute was folded into a coarser value to keep the number of series small. */
   readonly folded?: true | undefined
+  /** Series that the metric may have, where these are fewer than of the project's other metrics. */
+  readonly maxSeries?: number | undefined
 }
 
 /** What one attempt adds to its project's totals. */

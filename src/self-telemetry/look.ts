@@ -26,6 +26,7 @@ export interface Parts {
   readonly jobReader?: Counting<NonNullable<Seen['jobReader']>> | undefined
   readonly jobLogs?: Counting<NonNullable<Seen['jobLogs']>> | undefined
   readonly jobTests?: Counting<NonNullable<Seen['jobTests']>> | undefined
+  readonly jobReports?: Counting<NonNullable<Seen['jobReports']>> | undefined
   readonly poller?: Counting<NonNullable<Seen['poller']>> | undefined
   readonly redelivery?: Counting<NonNullable<Seen['redelivery']>> | undefined
 }
@@ -53,6 +54,7 @@ export async function lookAt(parts: Parts): Promise<Seen> {
     jobReader: parts.jobReader?.counters,
     jobLogs: parts.jobLogs?.counters,
     jobTests: parts.jobTests?.counters,
+    jobReports: parts.jobReports?.counters,
     redelivery: parts.redelivery?.counters,
   }
 }

@@ -3,6 +3,7 @@ import type { BudgetSnapshot } from '../platform/rest/budget.ts'
 import type { EnricherCounters } from '../enrichment/enricher.ts'
 import type { JobReaderCounters } from '../enrichment/job-reader.ts'
 import type { LogCounters } from '../enrichment/read-log.ts'
+import type { ReportCounters } from '../enrichment/read-report.ts'
 import type { TestCounters } from '../enrichment/read-tests.ts'
 import type { InboxState } from '../store/ports/inbox.ts'
 import type { IntakeCounters } from '../processing/intake.ts'
@@ -37,6 +38,7 @@ export interface Seen {
   readonly jobReader?: Readonly<JobReaderCounters> | undefined
   readonly jobLogs?: Readonly<LogCounters> | undefined
   readonly jobTests?: Readonly<TestCounters> | undefined
+  readonly jobReports?: Readonly<ReportCounters> | undefined
   readonly redelivery?: Readonly<RedeliveryCounters> | undefined
 }
 
@@ -176,6 +178,16 @@ export const observedMetrics = [
     says: 'Failed test cases: with a record of their own, or beyond the first 100 of a job.', seen: ({ jobTests }) => kept(jobTests?.failures, jobTests?.failuresDropped) },
   { name: 'pipespan.test.flaky', type: 'counter', unit: '{case}', attributes: [],
     says: 'Tests that were found to fail and to pass on the same code.', seen: ({ jobTests }) => (jobTests === undefined ? [] : [{ value: jobTests.flaky }]) },
+  { name: 'pipespan.job.reports', type: 'counter', unit: '{report}', attributes: ['type', 'fault'],
+    says: 'Other reports of jobs that were read, by the type of the artifact: whole (`none`), or by the reason why they could not be read to their end.',
+    seen: ({ jobReports }) => [...(jobReports?.reports ?? [])].flatMap(([type, faults]) =>
+      [...faults].map(([fault, value]) => ({ value, attributes: { type, fault } }))) },
+  { name: 'pipespan.job.report.series', type: 'counter', unit: '{series}', attributes: ['kept'],
+    says: 'Series of metrics reports: exported, or no numbers or beyond what a report and a project may have.', seen: ({ jobReports }) => kept(jobReports?.series, jobReports?.seriesDropped) },
+  { name: 'pipespan.job.report.values', type: 'counter', unit: '{value}', attributes: ['kept'],
+    says: 'Values of allowed keys in dotenv reports: exported, or beyond what a report may have.', seen: ({ jobReports }) => kept(jobReports?.values, jobReports?.valuesDropped) },
+  { name: 'pipespan.job.report.findings', type: 'counter', unit: '{finding}', attributes: [],
+    says: 'Findings in reports of code quality and of security scans.', seen: ({ jobReports }) => (jobReports === undefined ? [] : [{ value: jobReports.findings }]) },
   { name: 'pipespan.poller.rounds', type: 'counter', unit: '{round}', attributes: [],
     says: 'Rounds of polling.', seen: ({ poller }) => (poller === undefined ? [] : [{ value: poller.rounds }]) },
   { name: 'pipespan.poller.requests', type: 'counter', unit: '{request}', attributes: [],

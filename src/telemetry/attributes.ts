@@ -1,5 +1,5 @@
 // From the rows of a table to attributes: names under the profile's namespace, values of the row's type, as the operator allows.
-import { AttributeTable, type AttributeSet, type NamedRow, type Typing } from './otlp/attribute.ts'
+import { attributesFrom, AttributeTable, type AttributeSet, type NamedRow, type Typing } from './otlp/attribute.ts'
 import { Double, type AttributeValue } from './otlp/attribute-value.ts'
 import { isInstant } from './span-time.ts'
 import { vendorPrefix, type AttributeRow } from './mapping/row.ts'
@@ -18,6 +18,19 @@ export function attributesOf<S>(rows: readonly AttributeRow<S>[], subject: S, st
   const values = new Array<AttributeValue | undefined>(facts.length)
   for (let n = 0; n < facts.length; n += 1) values[n] = facts[n]?.(subject)
   return [{ table, values }]
+}
+
+/** Attributes of names that no table has, such as keys that users chose: likewise as the operator allows. */
+export function namedAttributes(
+  values: Readonly<Record<string, AttributeValue>>,
+  { namespace, policy }: AttributeStyle,
+): AttributeSet[] {
+  const allowed = Object.entries(values).flatMap(([name, value]) => {
+    const key = keyUnder(namespace, name)
+    const rule = policy(key)
+    return rule === undefined ? [] : [[key, rule(value)] as const]
+  })
+  return attributesFrom(Object.fromEntries(allowed))
 }
 
 /** A name of a table under the profile's namespace. */

@@ -6,6 +6,7 @@ import { isInstant } from './span-time.ts'
 import { logLineAttributes } from './mapping/log-line.ts'
 import { sectionAttributes, sectionSpanName } from './mapping/section.ts'
 import { flagsOf, spanKinds, statusCodes } from './span-words.ts'
+import { reportRecords } from './reports.ts'
 import { testRecords, testSpansOf } from './tests.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
 import type { Chunk } from '../model/chunk.ts'
@@ -41,10 +42,11 @@ export function insideSpans(chunk: Chunk, inside: JobInside, settings: Telemetry
   return sections.filter(({ start, end }) => isInstant(start) && isInstant(end)).map(spanOf)
 }
 
-/** The records of a job's lines, in their order; or of its tests. */
+/** The records of a job's lines, in their order; or of its tests, or of a report. */
 export function insideRecords(chunk: Chunk, inside: JobInside, settings: TelemetrySettings): LogRecord[] {
-  const { job, lines = [], tests } = inside
+  const { job, lines = [], tests, report } = inside
   if (tests !== undefined) return testRecords(chunk, job, tests, settings)
+  if (report !== undefined) return reportRecords(chunk, job, report, settings)
   const style = styleOf(chunk, settings)
   const traceId = traceIdOf(chunk.trace, chunk.key.instance)
   const recordOf = (line: LogLine): LogRecord => ({

@@ -8,7 +8,7 @@ import { Writable } from 'node:stream'
 import type { AddressInfo, Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
-import { event, rules } from '../flow/world.ts'
+import { event, job, rules, t0 } from '../flow/world.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
@@ -518,4 +518,27 @@ it('19: logs of jobs that the platform refuses', async () => {
   expect(told).toEqual([
     { check: 'jobs', level: 'warning', what: 'The log of jobs of acme/shop is not asked for, for a day: It may not.' },
   ])
+})
+
+it('20: reports of jobs that are to be read and that no job has', async () => {
+  afterwardsAnew()
+  env.PIPESPAN_REPORTS = 'coverage'
+  const finished = async (pipelineId: number, artifactSizes: Record<string, number>): Promise<void> => {
+    const jobs = [job(pipelineId, 'unit', 'success', { started: 1, finished: 50 }, { artifactSizes })]
+    const observed = event('success', { finishedAt: t0 + 60_000 }, jobs, {}, pipelineId)
+    const key = { instance: platform.url, pipelineId }
+    await daemon.store.runs.transact(mergeWork([{ ...observed, key }], 'webhook', { ...rules, settle: 0 }))
+    await expect
+      .poll(async () => (await daemon.store.views.lastFinished(10)).map(({ run }) => run.key.pipelineId))
+      .toContain(pipelineId)
+  }
+  await finished(7, { trace: 5 })
+  expect((await examined()).told).toMatchObject([
+    {
+      ...{ check: 'jobs', level: 'warning' },
+      what: 'No job of the last 1 pipelines has a report of cobertura, jacoco.',
+    },
+  ])
+  await finished(8, { jacoco: 5 })
+  expect((await examined()).told).toEqual([])
 })

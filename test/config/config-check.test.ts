@@ -72,9 +72,17 @@ it('says what switches cost in requests', async () => {
   expect(await lines({ PIPESPAN_PLATFORM_TOKEN: 'a-token', PIPESPAN_TESTS: 'true' })).toContain(
     'Tests (PIPESPAN_TESTS): 1 request for each job with a JUnit report, beside the 2 a pipeline, out of the 300 a minute that are left by then.',
   )
+  expect(await lines({ PIPESPAN_PLATFORM_TOKEN: 'a-token', PIPESPAN_REPORTS: 'findings,metrics' })).toContain(
+    'Reports (PIPESPAN_REPORTS): 1 request for each report of metrics, findings that a job has, beside the 2 a pipeline, out of the 300 a minute that are left by then.',
+  )
   expect(await lines({})).toContain(
     'Inside of jobs: nothing is read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.',
   )
+})
+
+it('wants keys for dotenv reports', async () => {
+  expect((await check({}, { PIPESPAN_REPORTS: 'dotenv' })).err).toContain('no key of them may be exported')
+  expect((await check({}, { PIPESPAN_REPORTS: 'dotenv', PIPESPAN_DOTENV_KEYS: 'A,B_*' })).code).toBe(0)
 })
 
 it('takes regular expressions with commas in them, and none that matches nothing', async () => {

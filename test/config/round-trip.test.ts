@@ -112,6 +112,7 @@ describe('a value means the same wherever it is written', () => {
       ...(path.startsWith('tls.')
         ? { PIPESPAN_TLS_CERT_FILE: 'package.json', PIPESPAN_TLS_KEY_FILE: 'package.json' }
         : {}),
+      ...(path === 'reports' ? { PIPESPAN_DOTENV_KEYS: 'VERSION' } : {}),
       ...(path.includes('client_')
         ? { OTEL_EXPORTER_OTLP_CLIENT_KEY: 'package.json', OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: 'package.json' }
         : {}),

@@ -12,6 +12,7 @@ import { answer, startPlatform, type PlatformServer } from '../platform/rest/pla
 import { event, everything, job, minute, rules, t0 } from '../flow/world.ts'
 import { jobReadsBy, type JobChoice } from '../../src/processing/job-reads.ts'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { needlessReadings } from './needless.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -81,7 +82,7 @@ describe('the inside of jobs', () => {
     reader = createJobReader({
       ...{ queue, runs, refusedEndpoints, instance: client.instance, to, measure: undefined, clock, log: silentLog() },
       ...{
-        readings: { log: readings.read, tests: async () => ({ as: 'needless' }) },
+        readings: { ...needlessReadings, log: readings.read },
         errors: createErrorThrottle(silentLog()),
         onRead: () => undefined,
       },
@@ -98,7 +99,7 @@ describe('the inside of jobs', () => {
       ...{ runs: store.runs, perTransaction: 10, clock, log: silentLog() },
       snapshotter: createSnapshotter({
         ...{ rules, selection: everything, to, onSnapshot: () => undefined },
-        reads: jobReadsBy({ sections, lines, tests: false, project: () => true }),
+        reads: jobReadsBy({ sections, lines, tests: false, reports: [], project: () => true }),
         family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
       }),
     }).drain()

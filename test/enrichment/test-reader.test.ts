@@ -16,6 +16,7 @@ import { event, everything, job, minute, rules, t0 } from '../flow/world.ts'
 import { jobReadsBy } from '../../src/processing/job-reads.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { needlessReadings } from './needless.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import { pytest, surefire } from '../platform/reports/junit-samples.ts'
@@ -93,7 +94,7 @@ describe('the tests of jobs', () => {
         errors: createErrorThrottle(silentLog()),
         onRead: () => undefined,
       },
-      readings: { log: async () => ({ as: 'needless' }), tests: tests.read },
+      readings: { ...needlessReadings, tests: tests.read },
     })
   }
 
@@ -108,7 +109,7 @@ describe('the tests of jobs', () => {
       ...{ runs: store.runs, perTransaction: 10, clock, log: silentLog() },
       snapshotter: createSnapshotter({
         ...{ rules, selection: everything, to, onSnapshot: () => undefined },
-        reads: jobReadsBy({ sections: [], lines: [], tests: true, project: () => true }),
+        reads: jobReadsBy({ sections: [], lines: [], tests: true, reports: [], project: () => true }),
         family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
       }),
     }).drain()

@@ -159,6 +159,10 @@ describe('the table of own metrics', () => {
         ...{ reports: 1, faults: new Map([['truncated' as const, 1]]), cases: 1, casesDropped: 1 },
         ...{ failures: 1, failuresDropped: 1, flaky: 1 },
       },
+      jobReports: {
+        reports: new Map([['sarif' as const, new Map([['none' as const, 1]])]]),
+        ...{ series: 1, seriesDropped: 1, values: 1, valuesDropped: 1, findings: 1 },
+      },
       poller: { rounds: 1, requests: 1, discovered: 1 },
       redelivery: { found: 1, accepted: 1, oversize: 1 },
     }

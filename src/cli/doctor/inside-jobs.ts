@@ -1,6 +1,9 @@
-// Checks what the platform offers of the inside of jobs: what it refused of late, and whether the log of the last job can be read.
+// Checks what the platform offers of the inside of jobs: what it refused of late, whether the log of the last job can be read, and which of the reports
+// that are to be read the last pipelines have at all.
 import { broken, reportOf, type Finding } from './finding.ts'
 import { call } from './platform.ts'
+import { reportTypes } from '../../model/job-reports.ts'
+import { testArtifact } from '../../model/observation.ts'
 import { isInForce } from '../../store/ports/capability-documents.ts'
 import type { Config } from '../../config/options.ts'
 import type { PlatformClient } from '../../platform/rest/client.ts'
@@ -10,25 +13,37 @@ import type { SharedStore } from '../../store/ports/store.ts'
 const maxBytes = 1_024
 
 export async function checkInsideJobs(
-  { job }: Config,
+  config: Config,
   client: PlatformClient | undefined,
   store: SharedStore | undefined,
 ): Promise<Finding[]> {
   const report = reportOf('jobs')
-  if (job.sections.length + job.logs.length === 0) {
-    return [report('skipped', 'Nothing is read inside of jobs (PIPESPAN_JOB_SECTIONS, PIPESPAN_JOB_LOGS).')]
+  const { job } = config
+  const readsLogs = job.sections.length + job.logs.length > 0
+  const types = artifactsOf(config)
+  if (!readsLogs && types.length === 0) {
+    const switches = 'PIPESPAN_JOB_SECTIONS, PIPESPAN_JOB_LOGS, PIPESPAN_TESTS, PIPESPAN_REPORTS'
+    return [report('skipped', `Nothing is read inside of jobs (${switches}).`)]
   }
   if (client === undefined) {
     const remedy = 'Set PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.'
     return [report('warning', 'Without a token of the platform nothing can be read inside of jobs.', remedy)]
   }
-  const findings = store === undefined ? [] : await refusedOf(store, client.instance)
+  const findings = [
+    ...(store === undefined ? [] : await refusedOf(store, client.instance)),
+    ...(store === undefined || types.length === 0 ? [] : [await foundOf(store, client.instance, types)]),
+  ]
+  return readsLogs ? [...findings, await checkLog(client, store)] : findings
+}
+
+async function checkLog(client: PlatformClient, store: SharedStore | undefined): Promise<Finding> {
+  const report = reportOf('jobs')
   const [last] = (await store?.views.lastFinished(1)) ?? []
   const ran = [...(last?.run.jobs.values() ?? [])].find(({ record, times }) => {
     return record.facts.kind === 'job' && times.startedAt !== undefined
   })
   if (last === undefined || ran === undefined || last.run.key.instance !== client.instance) {
-    return [...findings, report('skipped', 'No job is known whose log could be asked for.')]
+    return report('skipped', 'No job is known whose log could be asked for.')
   }
   try {
     const { bytes } = await client.jobLog(last.run.project.facts.id, ran.id, {
@@ -37,10 +52,34 @@ export async function checkInsideJobs(
       onWindow: () => undefined,
     })
     const what = bytes === 0 ? 'the log of the last job is empty' : 'the log of the last job can be read'
-    return [...findings, report('fine', `The platform offers logs of jobs: ${what}.`)]
+    return report('fine', `The platform offers logs of jobs: ${what}.`)
   } catch (error) {
-    return [...findings, broken(report, 'warning', error)]
+    return broken(report, 'warning', error)
   }
+}
+
+/** The types of artifacts that are to be read. */
+function artifactsOf({ tests, reports }: Config): string[] {
+  return [...(tests ? [testArtifact] : []), ...reports.flatMap(one => reportTypes[one])]
+}
+
+/** Pipelines that are looked at. */
+const lookedAt = 50
+
+/** A type that no job has is no fault: it may be rare. That none is there at all is worth a look. */
+async function foundOf(store: SharedStore, instance: string, types: readonly string[]): Promise<Finding> {
+  const report = reportOf('jobs')
+  const last = await store.views.lastFinished(lookedAt)
+  const jobs = last.flatMap(({ run }) => (run.key.instance === instance ? [...run.jobs.values()] : []))
+  const found = types.filter(type =>
+    jobs.some(({ record: { facts } }) => facts.artifactSizes !== undefined && Object.hasOwn(facts.artifactSizes, type)),
+  )
+  if (jobs.length === 0) return report('skipped', 'No job is known whose reports could be looked at.')
+  if (found.length > 0)
+    return report('fine', `Jobs of the last pipelines have reports that are read: ${found.join(', ')}.`)
+  const remedy =
+    'Have jobs name them below `artifacts:reports`, where the platform offers this; its list of artifacts is how Pipespan knows.'
+  return report('warning', `No job of the last ${last.length} pipelines has a report of ${types.join(', ')}.`, remedy)
 }
 
 async function refusedOf(store: SharedStore, instance: string): Promise<Finding[]> {

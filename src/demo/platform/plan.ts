@@ -1,4 +1,5 @@
 // What a pipeline is meant to do: its jobs as a CI file would list them, how they will fare, and what people do about it.
+import type { SimReport } from './job-artifacts.ts'
 import type { SimProject, SimUser } from './world.ts'
 
 /** What writes JUnit reports. */
@@ -22,6 +23,8 @@ export interface JobPlan {
   readonly coverage?: boolean | undefined
   /** What writes its test report, where it has one. */
   readonly tests?: TestFramework | undefined
+  /** What else it reports, when it succeeds. */
+  readonly reports?: readonly SimReport[] | undefined
   /** Makes it a bridge: what it triggers, and whether it waits for that and takes over its status. */
   readonly triggers?: { readonly plan: PipelinePlan; readonly depend: boolean } | undefined
 }

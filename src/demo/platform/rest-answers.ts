@@ -2,7 +2,7 @@
 import { hasWarnings } from './composite-status.ts'
 import { committedAt, durationOf, isOver, latestJobs, type SimJob, type SimPipeline } from './state.ts'
 import { secondsBetween } from './wire-words.ts'
-import { testReportOf } from './test-reports.ts'
+import { artifactsOf } from './job-artifacts.ts'
 import type { SimProject, SimRunner, SimUser } from './world.ts'
 
 /** A list's item. */
@@ -61,7 +61,6 @@ export function restPipeline(pipeline: SimPipeline, instance: string): object {
 
 export function restJob(job: SimJob, pipeline: SimPipeline, instance: string): object {
   const { artifactsSize } = job
-  const tests = testReportOf(job, pipeline)
   const archive = artifactsSize === undefined ? undefined : { filename: 'artifacts.zip', size: artifactsSize }
   return {
     ...restTask(job, pipeline, instance),
@@ -75,9 +74,9 @@ export function restJob(job: SimJob, pipeline: SimPipeline, instance: string): o
             { file_type: 'archive', ...archive, file_format: 'zip' },
             { file_type: 'metadata', filename: 'metadata.gz', size: 186, file_format: 'gzip' },
           ]),
-      ...(tests === undefined
-        ? []
-        : [{ file_type: 'junit', filename: 'junit.xml.gz', size: tests.length, file_format: 'gzip' }]),
+      ...[...artifactsOf(job, pipeline)].map(([type, { length: size }]) => ({
+        ...{ file_type: type, filename: type === 'junit' ? 'junit.xml.gz' : `${type}.gz`, size, file_format: 'gzip' },
+      })),
       ...(job.startedAt === undefined || job.finishedAt === undefined
         ? []
         : [

@@ -1,4 +1,5 @@
 // The REST API of the simulated platform: what a real one answers to the requests that Pipespan makes, over real HTTP.
+import { artifactsOf } from './job-artifacts.ts'
 import { jobLog } from './job-log.ts'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,7 +9,6 @@ import { keysetPage, offsetPage, type RestPage } from './rest-pages.ts'
 import { restBridge, restCrossItem, restItem, restJob, restPipeline, restProject } from './rest-answers.ts'
 import { restRefusals, type RestReply } from './rest-refusals.ts'
 import { projects as worldProjects, type SimProject } from './world.ts'
-import { testReportOf } from './test-reports.ts'
 import type { PlatformState, SimPipeline } from './state.ts'
 
 export interface RestApiOptions {
@@ -143,9 +143,9 @@ export class RestApi {
     if (part === 'trace')
       return { status: 200, headers: { 'content-type': 'text/plain' }, body: jobLog(job, job.id % 2 === 0) }
     if (part !== 'artifacts' || more.length > 0) return restRefusals.notFound('Not Found')
-    const tests = url.searchParams.get('file_type') === 'junit' ? testReportOf(job, pipeline) : undefined
-    if (tests === undefined) return restRefusals.notFound('File')
-    return { status: 200, headers: { 'content-type': 'application/gzip' }, body: tests }
+    const file = artifactsOf(job, pipeline).get(url.searchParams.get('file_type') ?? 'archive')
+    if (file === undefined) return restRefusals.notFound('File')
+    return { status: 200, headers: { 'content-type': 'application/gzip' }, body: file }
   }
 
   #pipelines(project: SimProject, url: URL): object[] {

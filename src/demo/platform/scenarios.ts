@@ -204,8 +204,8 @@ function bridge(name: string, stage: string, plan: PipelinePlan, depend: boolean
 
 function storefrontJobs(): JobPlan[] {
   return [
-    job('install', 'build', [18, 30], { artifacts: true }),
-    job('lint', 'test', [8, 16]),
+    job('install', 'build', [18, 30], { artifacts: true, reports: ['metrics'] }),
+    job('lint', 'test', [8, 16], { reports: ['sast'] }),
     job('unit tests 1/3', 'test', [20, 40], { coverage: true, tests: 'jest' }),
     job('unit tests 2/3', 'test', [20, 40], { coverage: true, tests: 'jest' }),
     job('unit tests 3/3', 'test', [20, 40], { coverage: true, tests: 'jest' }),
@@ -214,8 +214,8 @@ function storefrontJobs(): JobPlan[] {
 
 function checkoutJobs(integration: Partial<JobPlan> = {}): JobPlan[] {
   return [
-    job('image', 'build', [25, 45], { tags: ['large'], artifacts: true }),
-    job('unit tests', 'test', [15, 30], { coverage: true, tests: 'pytest' }),
+    job('image', 'build', [25, 45], { tags: ['large'], artifacts: true, reports: ['dotenv'] }),
+    job('unit tests', 'test', [15, 30], { coverage: true, tests: 'pytest', reports: ['cobertura'] }),
     job('integration tests', 'test', [30, 55], { tests: 'surefire', ...integration }),
   ]
 }

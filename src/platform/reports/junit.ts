@@ -2,7 +2,7 @@
 import { createElementReader } from './xml-elements.ts'
 import { createJunitCases } from './junit-cases.ts'
 import { createTestCollector } from './test-collector.ts'
-import { ReportFault } from './report-fault.ts'
+import { faultOf, ReportFault } from './report-fault.ts'
 import { reportCaps, type ReportCaps } from './caps.ts'
 import { textOf } from './unpack.ts'
 import type { TestOutcomes, TestReport } from '../../model/test-report.ts'
@@ -35,14 +35,4 @@ export async function readJunit(source: AsyncIterable<Uint8Array>, options: Test
   })
   cases.end()
   return collector.collected(fault)
-}
-
-async function faultOf(read: () => Promise<void>): Promise<ReportFault | undefined> {
-  try {
-    await read()
-    return undefined
-  } catch (error) {
-    if (error instanceof ReportFault) return error
-    throw error
-  }
 }

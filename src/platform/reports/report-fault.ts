@@ -12,6 +12,17 @@ export class ReportFault extends Fault {
   }
 }
 
+/** Reads until there is no more, or no more that can be read: then answers why. What is no ReportFault passes through. */
+export async function faultOf(read: () => Promise<void>): Promise<ReportFault | undefined> {
+  try {
+    await read()
+    return undefined
+  } catch (error) {
+    if (error instanceof ReportFault) return error
+    throw error
+  }
+}
+
 const whole = 'Have the job write the whole file before it ends.'
 const smaller = 'Split it over several jobs, or leave output of passing tests out of it.'
 
@@ -19,9 +30,9 @@ const remedies: Readonly<Record<ReportFaultReason, string>> = {
   empty: whole,
   archive: 'A newer version of the platform hands out reports by themselves.',
   not_gzip: 'Look at what stands between the platform and Pipespan: it changes artifacts.',
-  not_xml: 'Have `artifacts:reports:junit` name JUnit XML files only.',
+  not_xml: 'Have `artifacts:reports` name files of the format of each report only.',
   not_junit: 'Have `artifacts:reports:junit` name JUnit XML files only.',
-  not_json: 'Look at what stands between the platform and Pipespan: it changes answers.',
+  not_json: 'Have `artifacts:reports` name files of the format of each report only.',
   suite_error: "Open the pipeline's tests at the platform: it says what is wrong with the file.",
   truncated: whole,
   damaged: 'Run the job again.',
@@ -30,4 +41,5 @@ const remedies: Readonly<Record<ReportFaultReason, string>> = {
   too_large: smaller,
   too_deep: 'Have the job write JUnit XML: suites with cases in them.',
   too_many: smaller,
+  foreign: 'Have `artifacts:reports` name files of the format of each report only.',
 }

@@ -9,11 +9,15 @@ type Bytes = AsyncIterable<Uint8Array>
 const headBytes = 256
 
 /**
- * The text of a gzip (of several members, if it has them), or of what begins like XML or JSON as it is, however the bytes are cut. Throws a ReportFault;
- * what the source itself throws passes through.
+ * The text of a gzip (of several members, if it has them), or of what begins like XML or JSON as it is, however the bytes are cut; where `begins` is
+ * given, of what it says is text. Throws a ReportFault; what the source itself throws passes through.
  */
-export async function* textOf(source: Bytes, caps: ReportCaps): AsyncGenerator<string, void> {
-  const bytes = atMost(unpacked(atMost(source, caps.packed, 'packed')), caps.unpacked, 'unpacked')
+export async function* textOf(
+  source: Bytes,
+  caps: Pick<ReportCaps, 'packed' | 'unpacked'>,
+  begins: (head: Uint8Array) => boolean = looksLikeMarkup,
+): AsyncGenerator<string, void> {
+  const bytes = atMost(unpacked(atMost(source, caps.packed, 'packed'), begins), caps.unpacked, 'unpacked')
   const { head, rest } = await begun(bytes, headBytes)
   const decoder = new TextDecoder(encodingOf(head))
   yield decoder.decode(head, { stream: true })
@@ -21,7 +25,7 @@ export async function* textOf(source: Bytes, caps: ReportCaps): AsyncGenerator<s
   yield decoder.decode()
 }
 
-async function* unpacked(source: Bytes): Bytes {
+async function* unpacked(source: Bytes, begins: (head: Uint8Array) => boolean): Bytes {
   const { head, rest } = await begun(source, 4)
   const all = joined(head, rest)
   if (head.length === 0) throw new ReportFault('empty', 'The report is empty.')
@@ -29,7 +33,7 @@ async function* unpacked(source: Bytes): Bytes {
     throw new ReportFault('archive', 'The platform answers with the archive of all artifacts in place of the report.')
   }
   if (!(head[0] === 0x1f && head[1] === 0x8b)) {
-    if (!looksLikeText(head)) throw new ReportFault('not_gzip', 'The report is no gzip.')
+    if (!begins(head)) throw new ReportFault('not_gzip', 'The report is no gzip.')
     yield* all
     return
   }
@@ -128,10 +132,15 @@ async function* joined(head: Uint8Array, rest: Bytes): Bytes {
 }
 
 /** A byte order mark, white space, or the beginning of XML or JSON. */
-function looksLikeText(head: Uint8Array): boolean {
+function looksLikeMarkup(head: Uint8Array): boolean {
   const mark = Buffer.from(head).toString('hex', 0, 3)
   const first = head[0] ?? 0
   return mark === 'efbbbf' || /^(?:fffe|feff)/.test(mark) || '<{[ \t\r\n'.includes(String.fromCharCode(first))
+}
+
+/** No control characters but white space: lines of plain text. */
+export function looksLikePlainText(head: Uint8Array): boolean {
+  return head.every(byte => byte >= 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d)
 }
 
 /** By the byte order mark, else by the declaration, else UTF-8. */

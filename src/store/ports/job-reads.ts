@@ -1,11 +1,12 @@
 // What is still to be read about the inside of jobs: a queue. An entry is written with the chunk that has the job's span, and removed with
 // the chunks that have what was read, each time in one transaction: so nothing is read into the outbox twice, whoever dies meanwhile.
 import type { Chunk } from '../../model/chunk.ts'
+import { allReportTypes, type ReportType } from '../../model/job-reports.ts'
 import type { Millis } from '../../model/instant.ts'
 
 /** What of a job is to be read; each is an entry of its own, so that one that cannot be read harms no other. */
-export const jobReadables = ['log', 'tests'] as const
-export type JobReadable = (typeof jobReadables)[number]
+export type JobReadable = 'log' | 'tests' | ReportType
+export const jobReadables: readonly JobReadable[] = ['log', 'tests', ...allReportTypes]
 
 /** What is to be read about a job of a chunk that is about to be written. */
 export interface JobReadWish {

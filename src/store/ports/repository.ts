@@ -5,6 +5,7 @@ import type { DaemonReport, RotationJournal, RotationRecord } from './token-docu
 import type { GaugeReading } from './gauge-documents.ts'
 import type { InventoryState } from './inventory-documents.ts'
 import type { RefusedEndpoint } from './capability-documents.ts'
+import type { ReportedNames } from './report-documents.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RecentRuns } from './recent-runs.ts'
 import type { StoreCopy } from './tables.ts'
@@ -52,6 +53,7 @@ export interface Repositories {
   readonly budgets: Repository<ApiBudget, 'account'>
   /** Of who reads the inside of jobs. */
   readonly refusedEndpoints: Repository<RefusedEndpoint, 'instance' | 'what' | 'project'>
+  readonly reportedNames: Repository<ReportedNames, 'instance' | 'project'>
   /** Of whoever asks the platform what it is. */
   readonly gaugeReadings: Repository<GaugeReading, 'instance' | 'kind' | 'of'>
   readonly inventoryStates: Repository<InventoryState, 'instance' | 'kind' | 'of'>

@@ -70,7 +70,8 @@ export function sumsOf(
     let own = increment
     if (!known.has(name)) {
       const metric = countName(increment)
-      const left = room.get(metric) ?? maxSeries - 1 - (counts.get(metric) ?? 0)
+      const most = Math.min(maxSeries, increment.maxSeries ?? maxSeries)
+      const left = room.get(metric) ?? most - 1 - (counts.get(metric) ?? 0)
       if (left > 0) room.set(metric, left - 1)
       else {
         own = overflowing(increment)

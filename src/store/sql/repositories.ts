@@ -5,6 +5,7 @@ import * as discovery from '../ports/discovery-documents.ts'
 import { gaugeReading } from '../ports/gauge-documents.ts'
 import { inventoryState } from '../ports/inventory-documents.ts'
 import { refusedEndpoint } from '../ports/capability-documents.ts'
+import { reportedNames } from '../ports/report-documents.ts'
 import { recentRuns } from '../ports/recent-runs.ts'
 import { storeCopy } from '../ports/tables.ts'
 import { storedSession } from '../ports/session.ts'
@@ -66,6 +67,7 @@ export function repositories(keyValue: KeyValue, damaged: DamagedRows): Reposito
     backfills: repository('backfill', discovery.backfill, ['instance', 'name']),
     budgets: repository('budget', discovery.apiBudget, ['account']),
     refusedEndpoints: repository('refused', refusedEndpoint, ['instance', 'what', 'project']),
+    reportedNames: repository('reported-names', reportedNames, ['instance', 'project']),
     gaugeReadings: repository('gauges', gaugeReading, ['instance', 'kind', 'of']),
     inventoryStates: repository('inventory', inventoryState, ['instance', 'kind', 'of']),
     daemonReports: repository('daemon', tokens.daemonReport, ['daemon']),

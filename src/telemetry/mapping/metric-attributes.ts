@@ -28,6 +28,18 @@ export interface MetricSubject {
   readonly section?: string | undefined
   /** Of a point about test cases of one result. */
   readonly testResult?: string | undefined
+  /** Of a point that a report of a job has. */
+  readonly report?: ReportPoint | undefined
+}
+
+/** What distinguishes points of a job's reports. */
+export interface ReportPoint {
+  /** The name that a metrics report has for it, and its labels there. */
+  readonly name?: string | undefined
+  readonly labels?: Readonly<Record<string, string>> | undefined
+  /** Of what it is a total, or the type of the report. */
+  readonly kind?: string | undefined
+  readonly severity?: string | undefined
 }
 
 /** The value or values of one point. */
@@ -41,6 +53,7 @@ export interface Measured {
   readonly section?: string | undefined
   /** The result of the test cases that it is about. */
   readonly testResult?: string | undefined
+  readonly report?: ReportPoint | undefined
   /** One for a gauge; what adds up for a counter; each observation for a histogram. */
   readonly values: readonly number[]
 }

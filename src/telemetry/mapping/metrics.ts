@@ -28,6 +28,14 @@ import {
   systemErrorAttributes,
   systemErrors,
 } from './job-metrics.ts'
+import {
+  coverageAttributes,
+  findingAttributes,
+  reportedCoverage,
+  reportedFindings,
+  reportedMetricAttributes,
+  reportedMetrics,
+} from './report-metrics.ts'
 import { testCaseAttributes, testCases, testSuiteAttributes, testSuites } from './test-metrics.ts'
 import { feedbackTime } from './pipeline-facts.ts'
 import type { AttributeRow } from './row.ts'
@@ -53,7 +61,14 @@ export interface MetricRow extends MetricHead {
    * chunk that carries the pipeline.
    */
   readonly of?: 'jobs' | 'inside'
+  /** Series that one metric of a project may have, where these are fewer than of others. */
+  readonly maxSeries?: number
 }
+
+/** In the place of what a metrics report calls a metric: such a row is many metrics, whose points have labels of their own. */
+export const ownName = '{name}'
+/** Users choose names and labels. */
+const mostReported = 500
 
 /** The unit of what has a price: that of the price table takes its place. */
 export const costUnit = 'cost'
@@ -108,6 +123,12 @@ export const attemptMetrics: readonly MetricRow[] = [
     description: 'Test cases, by result.' },
   { name: 'platform.test.suite.duration', ...histogram, of: 'inside', attributes: testSuiteAttributes, when: 'reports of tests are read', measured: testSuites,
     description: 'Duration of test suites.' },
+  { name: `platform.report.${ownName}`, ...gauge, unit: '1', of: 'inside', maxSeries: mostReported, attributes: reportedMetricAttributes, when: 'metrics reports are read; 50 names a project; the labels of its samples are attributes too', measured: reportedMetrics,
+    description: 'What the latest metrics report of a job has under this name.' },
+  { name: 'platform.report.coverage', ...gauge, unit: '%', of: 'inside', attributes: coverageAttributes, when: 'coverage reports are read', measured: reportedCoverage,
+    description: 'Coverage, by the latest report of a job.' },
+  { name: 'platform.report.findings', ...counter, unit: '{finding}', of: 'inside', attributes: findingAttributes, when: 'reports of code quality or of security scans are read', measured: reportedFindings,
+    description: 'Findings in reports of code quality and of security scans, by severity.' },
 ]
 
 export const activeRunsMetric: MetricHead & { readonly attributes: typeof activeAttributes } = {

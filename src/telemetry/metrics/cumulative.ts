@@ -20,7 +20,7 @@ import type { ResourceMetrics } from '../otlp/messages.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import { resourceMetrics, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
 import { headOf, pointAttributes, sorted } from './samples.ts'
-import { activeRunsMetric, attemptMetrics, type MetricRow } from '../mapping/metrics.ts'
+import { activeRunsMetric, attemptMetrics, ownName, type MetricRow } from '../mapping/metrics.ts'
 
 /** A project and the profile it is exported under. */
 export interface Owner {
@@ -52,14 +52,28 @@ export function toActive(active: ActiveTotals, now: Millis, settings: TelemetryS
 /** The metrics of these series, in the table's order. Series of metrics or bounds that are no more are left out. */
 export function totalsData(series: readonly SeriesTotal[], now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
   const byMetric = Map.groupBy(series, ({ metric }) => metric)
-  return wireNames(settings).flatMap(([name, row]) => {
-    const points = (byMetric.get(name) ?? [])
-      .filter(({ amount }) => shapeOf(amount) === shapeOfRow(row, settings))
-      .map(total => pointOf(total, now))
-    return points.length === 0
-      ? []
-      : [{ head: headOf(row, settings), name, temporality: 'cumulative' as const, points }]
-  })
+  const wire = wireNames(settings)
+  return wire.flatMap(([wireName, row]) =>
+    namesUnder(wireName, wire, byMetric).flatMap(name => {
+      const points = (byMetric.get(name) ?? [])
+        .filter(({ amount }) => shapeOf(amount) === shapeOfRow(row, settings))
+        .map(total => pointOf(total, now))
+      return points.length === 0
+        ? []
+        : [{ head: headOf(row, settings), name, temporality: 'cumulative' as const, points }]
+    }),
+  )
+}
+
+/** Its own name; those that series have in its place, where a row is many metrics. */
+function namesUnder(
+  wireName: string,
+  wire: readonly (readonly [string, MetricRow])[],
+  byMetric: ReadonlyMap<string, unknown>,
+): string[] {
+  if (!wireName.endsWith(ownName)) return [wireName]
+  const prefix = wireName.slice(0, -ownName.length)
+  return [...byMetric.keys()].filter(name => name.startsWith(prefix) && !wire.some(([own]) => own === name))
 }
 
 export function activeData(active: ActiveTotals, now: Millis, settings: TelemetrySettings): MeasuredMetric {

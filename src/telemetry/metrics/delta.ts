@@ -19,13 +19,15 @@ export function toDelta(chunk: Chunk, settings: TelemetrySettings, cap?: SeriesC
   const { at, samples } = measured
   if (samples.length === 0) return undefined
   const owner = `${chunk.key.instance}\n${chunk.project.id}`
-  const metrics = [...Map.groupBy(samples, ({ row }) => row)].map(([row, ofRow]): MeasuredMetric => {
-    const points = ofRow.map((sample): Point => {
+  const metrics = [...Map.groupBy(samples, ({ metric }) => metric)].flatMap(([name, ofMetric]): MeasuredMetric[] => {
+    const row = ofMetric[0]?.row
+    if (row === undefined) return []
+    const points = ofMetric.map((sample): Point => {
       const attributes = attributesWithin(cap, owner, sample)
       const value = valueOf(sample, settings.histogramBounds)
       return { attributes, start: Math.max(0, at - 1), end: at, value, exemplar: exemplarOf(sample, measured) }
     })
-    return { head: headOf(row, settings), name: ofRow[0]?.metric ?? row.name, temporality: 'delta', points }
+    return [{ head: headOf(row, settings), name, temporality: 'delta', points }]
   })
   return resourceMetrics(resourceAttributesOf(chunk, settings), metrics)
 }
@@ -33,9 +35,9 @@ export function toDelta(chunk: Chunk, settings: TelemetrySettings, cap?: SeriesC
 function attributesWithin(
   cap: SeriesCap | undefined,
   owner: string,
-  { metric, series, attributes }: Sample,
+  { row, metric, series, attributes }: Sample,
 ): PointAttributes {
-  if (cap === undefined || cap.admits(owner, metric, series)) return attributes
+  if (cap === undefined || cap.admits(owner, metric, series, row.maxSeries)) return attributes
   return JSON.parse(overflowAttributes) as PointAttributes
 }
 

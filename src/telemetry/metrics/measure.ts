@@ -18,6 +18,7 @@ export function measure(chunk: Chunk, settings: TelemetrySettings): ProjectIncre
       metric: sample.metric,
       attributes: sample.series,
       amount: amountOf(sample, measured, settings.histogramBounds),
+      ...(sample.row.maxSeries === undefined ? {} : { maxSeries: sample.row.maxSeries }),
       ...(sample.folded ? { folded: true as const } : {}),
     })),
   }

@@ -1,15 +1,16 @@
 // What one attempt measures: every point of every metric, before it is a delta point or part of a total.
 import { carriesPipeline, type Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
-import { attributesOf, keyUnder, type AttributeStyle } from '../attributes.ts'
+import { attributesOf, keyUnder, namedAttributes, type AttributeStyle } from '../attributes.ts'
 import { plainAttributes } from '../otlp/attribute.ts'
 import type { AttributeRow } from '../mapping/row.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import { pipelineSpanId, traceIdOf } from '../otlp/ids.ts'
 import { pipelineTimes } from '../span-time.ts'
+import { ATTR_VCS_REF_HEAD_NAME } from '../mapping/semconv.ts'
 import type { Exemplar } from '../../model/totals.ts'
 import type { PointAttributes } from './data.ts'
-import { attemptMetrics, costUnit, type MetricHead, type MetricRow } from '../mapping/metrics.ts'
+import { attemptMetrics, costUnit, ownName, type MetricHead, type MetricRow } from '../mapping/metrics.ts'
 
 export interface Sample {
   readonly row: MetricRow
@@ -40,12 +41,14 @@ export function samplesOf(chunk: Chunk, settings: TelemetrySettings): Samples | 
   const ref = settings.foldRef(chunk)
   const isFolded = ref !== (chunk.pipeline.facts.ref ?? '')
   const samples = rows.flatMap(row => {
-    const folded = isFolded && row.attributes.some(({ keys }) => keys[0] === 'pipeline.ref')
+    const folded = isFolded && row.attributes.some(({ keys }) => refKeys.has(keys[0]))
     const points = row.measured(chunk).map(({ values, ...about }) => {
-      const attributes = pointAttributes(row.attributes, { chunk, ref, ...about }, style)
+      const { name = '', labels } = about.report ?? {}
+      const own = pointAttributes(row.attributes, { chunk, ref, ...about }, style)
+      const attributes = labels === undefined ? own : { ...labelsOf(labels, style), ...own }
       return {
         row,
-        metric: keyUnder(style.namespace, row.name),
+        metric: keyUnder(style.namespace, row.name.replace(ownName, name)),
         attributes,
         series: sorted(attributes),
         values,
@@ -58,14 +61,25 @@ export function samplesOf(chunk: Chunk, settings: TelemetrySettings): Samples | 
   return { span, at: times.end + chunk.number - 1, samples }
 }
 
+function labelsOf(labels: Readonly<Record<string, string>>, style: AttributeStyle): PointAttributes {
+  return plainAttributes(namedAttributes(labels, style)) as PointAttributes
+}
+
+/** Attributes that have the ref as metrics distinguish refs. */
+const refKeys: ReadonlySet<string> = new Set(['pipeline.ref', ATTR_VCS_REF_HEAD_NAME])
+
 const jobMetrics = attemptMetrics.filter(({ of }) => of === 'jobs')
 const insideMetrics = attemptMetrics.filter(({ of }) => of === 'inside')
 const ownMetrics = attemptMetrics.filter(({ of }) => of !== 'inside')
 
-/** Points that the operator's dropping of attributes has made equal become one; none of them is a gauge's. */
+/** Points that the operator's dropping of attributes has made equal become one; of a gauge's the first stands. */
 function joined(points: readonly Sample[]): Sample[] {
-  return [...Map.groupBy(points, ({ series }) => series).values()].flatMap(([first, ...others]) =>
-    first === undefined ? [] : [{ ...first, values: [first, ...others].flatMap(({ values }) => values) }],
+  return [...Map.groupBy(points, ({ metric, series }) => `${metric} ${series}`).values()].flatMap(
+    ([first, ...others]) => {
+      if (first === undefined) return []
+      if (first.row.type === 'gauge') return [first]
+      return [{ ...first, values: [first, ...others].flatMap(({ values }) => values) }]
+    },
   )
 }
 

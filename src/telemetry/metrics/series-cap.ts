@@ -4,8 +4,8 @@
 const mostRemembered = 200_000
 
 export interface SeriesCap {
-  /** False: the metric has as many series as it may have, and this is another one. */
-  admits(owner: string, metric: string, series: string): boolean
+  /** False: the metric has as many series as it may have, and this is another one. `most`: where these are fewer than of others. */
+  admits(owner: string, metric: string, series: string, most?: number): boolean
 }
 
 /** `limit`: series for each metric of each project, the overflow series included. */
@@ -13,11 +13,11 @@ export function createSeriesCap(limit: number): SeriesCap {
   const seen = new Map<string, Set<string>>()
   let remembered = 0
   return {
-    admits: (owner, metric, series) => {
+    admits: (owner, metric, series, most = limit) => {
       const name = `${owner}\n${metric}`
       const known = seen.get(name) ?? new Set()
       if (known.has(series)) return true
-      if (known.size >= limit - 1) return false
+      if (known.size >= Math.min(limit, most) - 1) return false
       if (remembered >= mostRemembered) {
         seen.clear()
         known.clear()

@@ -10,6 +10,7 @@ import { familyMeaning, failureReasons, otherMeaning, type FailureMeaning } from
 import { sectionAttributes } from '../mapping/section.ts'
 import { changeStates, statusMeanings } from '../mapping/statuses.ts'
 import { schemaUrl } from '../mapping/semconv.ts'
+import { dotenvAttributes, dotenvEvent } from '../mapping/report.ts'
 import { eventAttributes } from '../mapping/event.ts'
 import { reportFaultReasons } from '../../model/test-report.ts'
 import {
@@ -70,6 +71,10 @@ export function attributesReference(profiles: Readonly<Record<string, TelemetryP
     '#### Spans of suites and cases',
     testSpan,
     plainTable(testSpanAttributes),
+    '### Reports',
+    reportRecords,
+    `#### ${code(dotenvEvent)}`,
+    plainTable(dotenvAttributes),
     '## Links',
     plainTable(linkAttributes),
     table(
@@ -154,6 +159,10 @@ const faults = `A report that could not be read to its end says why in \`platfor
 const testSpan = `\`PIPESPAN_TESTS_SPANS\`. Span name \`test suite: {name}\`, child of the job's span, and \`test: {name}\`, child of its suite's. Kind INTERNAL. Status ERROR for
 what failed, else UNSET. A suite has its own time where that lies within the job; else suites are laid out one after another. 1,000 spans a job
 at most, suites first.`
+
+const reportRecords = `\`PIPESPAN_REPORTS\`. Metrics, coverage and findings are [metrics](METRICS.md) alone. A job's dotenv report is one event, named in the field
+\`event_name\` of the log record, of the job's span and of the time of its end: each key that \`PIPESPAN_DOTENV_KEYS\` allows is an attribute
+${code(`${dotenvEvent}.{key}`)}, redacted; 100 keys a report at most.`
 
 const logLine = `\`PIPESPAN_JOB_LOGS\`. One record for each line, with the trace id and the span id of the innermost section that is exported, else of the job. Time: the line's
 stamp, else estimated from the lines around it. Severity ERROR for the runner's own \`ERROR: Job failed\`, else unset. Body: the line without

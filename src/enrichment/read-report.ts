@@ -1,0 +1,139 @@
+// Reads a job's reports, besides that of its tests: each artifact by itself, by one request. What leaves is numbers, and of a dotenv report the keys that
+// the operator allows.
+import { namesWithin } from './reported-names.ts'
+import { ownerOf } from './read-log.ts'
+import { PlatformError } from '../platform/rest/platform-error.ts'
+import { readCoverage } from '../platform/reports/coverage.ts'
+import { readDotenv } from '../platform/reports/dotenv.ts'
+import { readFindings } from '../platform/reports/findings.ts'
+import { readMetrics } from '../platform/reports/open-metrics.ts'
+import { reportCaps } from '../platform/reports/caps.ts'
+import { ReportFault } from '../platform/reports/report-fault.ts'
+import { allReportTypes, switchOf, type JobReport, type ReportType } from '../model/job-reports.ts'
+import type { RedactText } from '../platform/text-redaction.ts'
+import type { Chunk } from '../model/chunk.ts'
+import type { JobReading } from './job-reading.ts'
+import type { PlatformClient } from '../platform/rest/client.ts'
+import type { ReportFaultReason } from '../model/test-report.ts'
+import type { Repositories } from '../store/ports/repository.ts'
+
+export interface ReportReadingOptions {
+  readonly client: Pick<PlatformClient, 'jobArtifact'>
+  readonly names: Repositories['reportedNames']
+  /** Whether a key of dotenv reports leaves. */
+  readonly isAllowed: (key: string) => boolean
+  readonly redactText: RedactText
+  /** Called with what cannot be read, for the log. */
+  readonly onFault: (what: string, facts: Readonly<Record<string, string | number>>) => void
+}
+
+/** Counted since start. */
+export interface ReportCounters {
+  /** Reports by their type and by why they could not be read to their end; `none` for whole ones. */
+  readonly reports: Map<ReportType, Map<ReportFaultReason | 'none', number>>
+  series: number
+  /** What is no number, or found no room. */
+  seriesDropped: number
+  values: number
+  /** Of allowed keys for which there was no room. */
+  valuesDropped: number
+  findings: number
+}
+
+export interface ReportReading {
+  readonly readings: Readonly<Record<ReportType, JobReading>>
+  readonly counters: Readonly<ReportCounters>
+}
+
+/** What is exported of a report, and why that is not all of it. */
+interface Found {
+  readonly report?: JobReport | undefined
+  readonly fault?: ReportFault | undefined
+}
+
+type Bytes = AsyncIterable<Uint8Array>
+
+export function createReportReading(options: ReportReadingOptions): ReportReading {
+  const { client, names, isAllowed, redactText, onFault } = options
+  const counters: ReportCounters = {
+    ...{ reports: new Map(), series: 0, seriesDropped: 0, values: 0, valuesDropped: 0, findings: 0 },
+  }
+
+  const readers: Record<
+    ReturnType<typeof switchOf>,
+    (body: Bytes, type: ReportType, chunk: Chunk) => Promise<Found>
+  > = {
+    metrics: async (body, _, { key, project }) => {
+      const { metrics, dropped, fault } = await readMetrics(body)
+      const kept = await namesWithin(names, { instance: key.instance, project: project.id }, metrics)
+      counters.series += kept.length
+      counters.seriesDropped += dropped + metrics.length - kept.length
+      const clean = kept.map(metric => ({ ...metric, labels: mapped(metric.labels, redactText) }))
+      return { report: clean.length === 0 ? undefined : { metrics: clean }, fault }
+    },
+    dotenv: async body => {
+      const { values, dropped, fault } = await readDotenv(body, isAllowed)
+      counters.values += Object.keys(values).length
+      counters.valuesDropped += dropped
+      // With its key: a value that has no shape of its own is known for a secret by what it is assigned to.
+      const clean = mapped(values, (value, key) => redactText(`${key}=${value}`).slice(key.length + 1))
+      return { report: Object.keys(clean).length === 0 ? undefined : { dotenv: clean }, fault }
+    },
+    coverage: async body => {
+      const { coverage, fault } = await readCoverage(body)
+      const isKnown = coverage?.lines !== undefined || coverage?.branches !== undefined
+      return { report: isKnown ? { coverage } : undefined, fault }
+    },
+    findings: async (body, type) => {
+      const { findings = [], fault } = await readFindings(body, type)
+      counters.findings += findings.reduce((sum, { count }) => sum + count, 0)
+      return { report: findings.length === 0 ? undefined : { findings }, fault }
+    },
+  }
+
+  const readingOf =
+    (type: ReportType): JobReading =>
+    async ({ chunk }, job, call) => {
+      const { report, fault }: Found = await (isTooLarge(job.artifactSizes?.[type])
+        ? { fault: new ReportFault('too_large', `The report has more than ${reportCaps.packed} bytes.`) }
+        : client.jobArtifact(chunk.project.id, job.id, type, call, async body =>
+            readers[switchOf(type)](body, type, chunk),
+          ))
+      if (fault?.reason === 'archive') throw isArchive(type)
+      count(type, fault?.reason ?? 'none')
+      if (fault !== undefined) {
+        const { id, path } = chunk.project
+        onFault(fault.message, { type, job: job.id, project: path ?? id, reason: fault.reason })
+      }
+      return { as: 'read', insides: report === undefined ? [] : [{ job: ownerOf(job), report }] }
+    }
+
+  function count(type: ReportType, reason: ReportFaultReason | 'none'): void {
+    const byReason = counters.reports.get(type) ?? new Map<ReportFaultReason | 'none', number>()
+    counters.reports.set(type, byReason.set(reason, (byReason.get(reason) ?? 0) + 1))
+  }
+
+  const readings = Object.fromEntries(allReportTypes.map(type => [type, readingOf(type)]))
+  return { readings: readings as Record<ReportType, JobReading>, counters }
+}
+
+function mapped(
+  values: Readonly<Record<string, string>>,
+  change: (value: string, key: string) => string,
+): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value, key)]))
+}
+
+function isTooLarge(size = 0): boolean {
+  return size > reportCaps.packed
+}
+
+/** The type is not known there, whatever the job. */
+function isArchive(type: ReportType): PlatformError {
+  return new PlatformError({
+    kind: 'not-found',
+    isOfTheApi: true,
+    what: `The platform answers with an archive where a report of the type ${type} was asked for.`,
+    remedy: 'It is too old to hand out reports by their type: leave them out of PIPESPAN_REPORTS.',
+  })
+}

@@ -1,0 +1,24 @@
+// How many metrics the reports of a project's jobs may make: a name with a commit's hash in it would be another metric with every pipeline, and totals
+// are stored for good. First come, first served.
+import type { ReportedMetric } from '../model/job-reports.ts'
+import type { Repositories } from '../store/ports/repository.ts'
+
+/** Names of one project. */
+export const mostReportedNames = 50
+
+/** Those whose name is known already, or for which there is room. */
+export async function namesWithin(
+  names: Repositories['reportedNames'],
+  key: { readonly instance: string; readonly project: number },
+  metrics: readonly ReportedMetric[],
+): Promise<readonly ReportedMetric[]> {
+  const wanted = new Set(metrics.map(({ name }) => name))
+  const before = new Set((await names.get(key))?.names)
+  const isNew = [...wanted].some(name => !before.has(name))
+  if (!isNew || before.size >= mostReportedNames) return metrics.filter(({ name }) => before.has(name))
+  const known = await names.change(key, document => {
+    const all = [...new Set([...(document?.names ?? []), ...wanted])].slice(0, mostReportedNames)
+    return { document: { ...key, names: all }, result: new Set(all) }
+  })
+  return metrics.filter(({ name }) => known.has(name))
+}

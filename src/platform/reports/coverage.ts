@@ -1,0 +1,118 @@
+// The totals of a job's coverage report: Cobertura's stand in its root's attributes, JaCoCo's in the counters below its root. Several documents in one
+// report add up.
+import { createElementReader, type Attributes, type ElementSink } from './xml-elements.ts'
+import { faultOf, ReportFault } from './report-fault.ts'
+import { reportCaps, type ReportCaps } from './caps.ts'
+import { textOf } from './unpack.ts'
+import type { CoverageTotals } from '../../model/job-reports.ts'
+
+export interface ReadCoverage {
+  /** Absent where the report could not be read to its end: half of it has another total. */
+  readonly coverage?: CoverageTotals | undefined
+  readonly fault?: ReportFault | undefined
+}
+
+type Measure = 'lines' | 'branches'
+
+/** Of one document; `rate` where it does not say of how many, from 0 to 1. */
+interface Part {
+  readonly covered?: number
+  readonly valid?: number
+  readonly rate?: number
+}
+
+/** `source`: the artifact's bytes. Rejects only with what the source itself throws. */
+export async function readCoverage(
+  source: AsyncIterable<Uint8Array>,
+  caps: ReportCaps = reportCaps,
+): Promise<ReadCoverage> {
+  const totals = createTotals(caps)
+  const elements = createElementReader(totals)
+  const fault = await faultOf(async () => {
+    for await (const text of textOf(source, caps)) elements.write(text)
+    const unsound = elements.end()
+    if (!elements.sawElement) throw new ReportFault('not_xml', 'The report is no XML.')
+    if (!totals.sawRoot) throw new ReportFault('foreign', 'The report is neither of Cobertura nor of JaCoCo.')
+    if (unsound !== undefined) throw unsound
+  })
+  return fault === undefined ? { coverage: { lines: totals.of('lines'), branches: totals.of('branches') } } : { fault }
+}
+
+interface Totals extends ElementSink {
+  /** Whether there was a root that has totals. */
+  readonly sawRoot: boolean
+  /** Percent. */
+  of(measure: Measure): number | undefined
+}
+
+const ofCounter: Readonly<Record<string, Measure>> = { LINE: 'lines', BRANCH: 'branches' }
+
+function createTotals(caps: ReportCaps): Totals {
+  const parts: Record<Measure, Part[]> = { lines: [], branches: [] }
+  let sawRoot = false
+  let root = ''
+  let depth = 0
+  return {
+    get sawRoot() {
+      return sawRoot
+    },
+    of: measure => percentOf(parts[measure]),
+    document: () => {
+      depth = 0
+    },
+    open: (name, attributes) => {
+      if (depth >= caps.depth) {
+        throw new ReportFault('too_deep', `The report has more than ${caps.depth} elements within each other.`)
+      }
+      depth += 1
+      const local = name.slice(name.indexOf(':') + 1)
+      if (depth === 1) {
+        root = local
+        sawRoot ||= root === 'coverage' || root === 'report'
+        if (root === 'coverage') {
+          parts.lines.push(cobertura(attributes, 'lines', 'line-rate'))
+          parts.branches.push(cobertura(attributes, 'branches', 'branch-rate'))
+        }
+      }
+      const measure =
+        depth === 2 && root === 'report' && local === 'counter' ? ofCounter[attributes.type ?? ''] : undefined
+      if (measure !== undefined) parts[measure].push(jacoco(attributes))
+    },
+    text: () => undefined,
+    close: () => {
+      depth = Math.max(0, depth - 1)
+    },
+  }
+}
+
+function cobertura(attributes: Attributes, measure: Measure, rate: string): Part {
+  const covered = countOf(attributes[`${measure}-covered`])
+  const valid = countOf(attributes[`${measure}-valid`])
+  if (covered !== undefined && valid !== undefined) return { covered, valid }
+  const known = Number(attributes[rate] ?? NaN)
+  return known >= 0 && known <= 1 ? { rate: known } : {}
+}
+
+function jacoco({ missed, covered }: Attributes): Part {
+  const hit = countOf(covered)
+  const left = countOf(missed)
+  return hit === undefined || left === undefined ? {} : { covered: hit, valid: hit + left }
+}
+
+function countOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined
+}
+
+/** Where a document does not say of how many, each counts the same. */
+function percentOf(parts: readonly Part[]): number | undefined {
+  const counted = parts.filter(({ valid = 0 }) => valid > 0)
+  const rated = parts.flatMap(({ rate }) => rate ?? [])
+  const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0)
+  if (rated.length === 0) {
+    if (counted.length === 0) return undefined
+    const share = sum(counted.map(({ covered = 0 }) => covered)) / sum(counted.map(({ valid = 0 }) => valid))
+    return Math.min(100, share * 100)
+  }
+  const rates = [...rated, ...counted.map(({ covered = 0, valid = 1 }) => Math.min(1, covered / valid))]
+  return (sum(rates) / rates.length) * 100
+}

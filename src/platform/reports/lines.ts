@@ -1,0 +1,45 @@
+// From windows of text to lines, however the windows are cut. A line that is too long to be one of a report is passed over.
+
+/** Characters of one line. */
+const longestLine = 64 * 1024
+
+/** Called with each line, without its end. */
+export interface LineReader {
+  write(text: string): void
+  /** The end of the text: what stands behind the last line's end is a line too. */
+  end(): void
+  /** Lines that were too long. */
+  readonly passedOver: number
+}
+
+export function createLineReader(onLine: (line: string) => void): LineReader {
+  let pending = ''
+  let isTooLong = false
+  let passedOver = 0
+  const finish = (line: string): void => {
+    if (isTooLong || line.length > longestLine) passedOver += 1
+    else onLine(line)
+    isTooLong = false
+  }
+  return {
+    get passedOver() {
+      return passedOver
+    },
+    write: text => {
+      let from = 0
+      for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', from)) {
+        finish(pending + text.slice(from, at).replace(/\r$/, ''))
+        pending = ''
+        from = at + 1
+      }
+      pending += text.slice(from)
+      if (pending.length <= longestLine) return
+      pending = ''
+      isTooLong = true
+    },
+    end: () => {
+      if (pending !== '' || isTooLong) finish(pending.replace(/\r$/, ''))
+      pending = ''
+    },
+  }
+}

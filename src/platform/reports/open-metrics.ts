@@ -1,0 +1,93 @@
+// A job's metrics report: samples in OpenMetrics text (the OpenMetrics specification 1.0, "Text format": a name, labels in braces, a value), read line
+// by line. As lenient as the platform itself: no types, help or end mark are asked for, and what stands behind the value is passed over.
+import { createLineReader } from './lines.ts'
+import { faultOf, ReportFault } from './report-fault.ts'
+import { looksLikePlainText, textOf } from './unpack.ts'
+import { reportCaps, type ReportCaps } from './caps.ts'
+import type { ReportedMetric } from '../../model/job-reports.ts'
+
+export interface ReadMetrics {
+  /** A sample of the same name and labels as another one takes its place. */
+  readonly metrics: readonly ReportedMetric[]
+  /** Samples that are no numbers, or for which there was no room. */
+  readonly dropped: number
+  readonly fault?: ReportFault | undefined
+}
+
+/** Of one report: names, series of all of them, their texts together in UTF-16 units; of one series: labels; of one text: characters. */
+export const mostOfMetrics = { names: 50, series: 500, texts: 128 * 1024, labels: 16, text: 256 } as const
+
+const sample = /^([A-Za-z_:][\w:]*)[ \t]*(?:\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?[ \t]+([^\s#]+)/
+const label = /[ \t,]*([A-Za-z_]\w*)[ \t]*=[ \t]*"((?:[^"\\]|\\.)*)"/y
+const figure = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i
+/** What other reports become. */
+const taken: ReadonlySet<string> = new Set(['coverage', 'findings', 'dotenv'])
+/** What series of a project are distinguished by anyway, in whatever spelling; `__` is the format's own. */
+const reserved = /^(?:__|platform_|project_|vcs_|cicd_|otel_)/
+
+/** `source`: the artifact's bytes. Rejects only with what the source itself throws. */
+export async function readMetrics(
+  source: AsyncIterable<Uint8Array>,
+  caps: ReportCaps = reportCaps,
+): Promise<ReadMetrics> {
+  const series = new Map<string, ReportedMetric>()
+  const names = new Set<string>()
+  let texts = 0
+  let dropped = 0
+  let readable = 0
+  const take = (metric: ReportedMetric): void => {
+    const key = JSON.stringify([metric.name, metric.labels])
+    if (!series.has(key)) {
+      const isNew = !names.has(metric.name)
+      const isFull = series.size >= mostOfMetrics.series || texts + key.length > mostOfMetrics.texts
+      if (isFull || (isNew && names.size >= mostOfMetrics.names)) {
+        dropped += 1
+        return
+      }
+      names.add(metric.name)
+      texts += key.length
+    }
+    series.set(key, metric)
+  }
+  const lines = createLineReader(line => {
+    const text = line.trim()
+    if (text === '' || text.startsWith('#')) return
+    const metric = metricOf(text)
+    if (metric === undefined) dropped += 1
+    else {
+      readable += 1
+      take(metric)
+    }
+  })
+  const fault = await faultOf(async () => {
+    for await (const text of textOf(source, caps, looksLikePlainText)) lines.write(text)
+    lines.end()
+    if (readable === 0 && dropped > 0) throw new ReportFault('foreign', 'The report has no metrics in it.')
+  })
+  return { metrics: [...series.values()], dropped: dropped + lines.passedOver, fault }
+}
+
+/** Undefined for what is no sample, or none with a number. */
+function metricOf(line: string): ReportedMetric | undefined {
+  const [, name = '', braces = '', value = ''] = sample.exec(line) ?? []
+  if (name === '' || taken.has(name) || name.length > mostOfMetrics.text || !figure.test(value)) return undefined
+  const number = Number(value)
+  if (!Number.isFinite(number)) return undefined
+  return { name, labels: labelsOf(braces), value: number }
+}
+
+/** Sorted by name, so that their order distinguishes nothing. */
+function labelsOf(braces: string): Record<string, string> {
+  const labels: [string, string][] = []
+  label.lastIndex = 0
+  for (let found = label.exec(braces); found !== null; found = label.exec(braces)) {
+    const [, name = '', value = ''] = found
+    if (labels.length >= mostOfMetrics.labels || reserved.test(name) || name.length > mostOfMetrics.text) continue
+    labels.push([name, unescaped(value).slice(0, mostOfMetrics.text).toWellFormed()])
+  }
+  return Object.fromEntries(labels.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function unescaped(value: string): string {
+  return value.includes('\\') ? value.replace(/\\(.)/g, (_, one: string) => (one === 'n' ? '\n' : one)) : value
+}

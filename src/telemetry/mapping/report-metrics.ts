@@ -1,0 +1,73 @@
+// What a job's reports, besides that of its tests, add to its project's metrics, and how their points are distinguished.
+import { ATTR_CICD_PIPELINE_TASK_NAME, ATTR_VCS_REF_HEAD_NAME } from './semconv.ts'
+import type { AttributeRow } from './row.ts'
+import type { Chunk } from '../../model/chunk.ts'
+import type { Measured, MetricSubject } from './metric-attributes.ts'
+
+type Row = AttributeRow<MetricSubject>
+
+const taskName: Row = {
+  keys: [ATTR_CICD_PIPELINE_TASK_NAME],
+  type: 'string',
+  when: 'always',
+  value: ({ chunk }) => chunk.inside?.job.name ?? '',
+}
+const ref: Row = {
+  keys: [ATTR_VCS_REF_HEAD_NAME],
+  type: 'string',
+  when: 'always',
+  note: 'folded',
+  value: ({ ref: folded }) => folded,
+}
+
+export const reportedMetricAttributes: readonly Row[] = [taskName, ref]
+
+export const coverageAttributes: readonly Row[] = [
+  taskName,
+  ref,
+  {
+    keys: ['platform.report.coverage.kind'],
+    type: 'string',
+    when: 'always',
+    note: '`lines`, `branches`',
+    value: ({ report }) => report?.kind,
+  },
+]
+
+export const findingAttributes: readonly Row[] = [
+  {
+    keys: ['platform.report.type'],
+    type: 'string',
+    when: 'always',
+    note: "the platform's word: `codequality`, `sarif`, `sast`, …",
+    value: ({ report }) => report?.kind,
+  },
+  {
+    keys: ['platform.report.severity'],
+    type: 'string',
+    when: 'always',
+    note: "the report's own word in small letters; `unknown` where it says none, `other` for words of no format",
+    value: ({ report }) => report?.severity,
+  },
+]
+
+export function reportedMetrics({ inside }: Chunk): Measured[] {
+  // Backends allow no colon in a name.
+  const named = (name: string): string => name.replaceAll(':', '_')
+  return (inside?.report?.metrics ?? []).map(({ name, labels, value }) => ({
+    ...{ report: { name: named(name), labels }, values: [value] },
+  }))
+}
+
+export function reportedCoverage({ inside }: Chunk): Measured[] {
+  const { lines, branches } = inside?.report?.coverage ?? {}
+  return Object.entries({ lines, branches }).flatMap(([kind, percent]) =>
+    percent === undefined ? [] : [{ report: { kind }, values: [percent] }],
+  )
+}
+
+export function reportedFindings({ inside }: Chunk): Measured[] {
+  return (inside?.report?.findings ?? []).map(({ type, severity, count }) => ({
+    ...{ report: { kind: type, severity }, values: [count] },
+  }))
+}

@@ -1,0 +1,18 @@
+// The attributes of the record that a job's dotenv report becomes; its keys come beside these, as the operator allows.
+import type { AttributeRow } from './row.ts'
+import { ATTR_CICD_PIPELINE_TASK_NAME, ATTR_CICD_PIPELINE_TASK_RUN_ID } from './semconv.ts'
+import type { InsideJob } from '../../model/inside.ts'
+
+/** The record's name, as the LogRecord field has it, and what stands before each key. */
+export const dotenvEvent = 'platform.report.dotenv'
+
+export const dotenvAttributes: readonly AttributeRow<InsideJob>[] = [
+  { keys: [ATTR_CICD_PIPELINE_TASK_RUN_ID], type: 'string', when: 'always', value: ({ id }) => String(id) },
+  {
+    keys: [ATTR_CICD_PIPELINE_TASK_NAME],
+    recurs: true,
+    type: 'string',
+    when: 'always',
+    value: ({ name }) => name ?? '',
+  },
+]

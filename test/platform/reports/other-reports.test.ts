@@ -1,0 +1,178 @@
+// What is read of the reports of jobs besides those of tests: of good ones all, of others nothing that is wrong, and never more than there is room for.
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { readCoverage } from '../../../src/platform/reports/coverage.ts'
+import { readDotenv } from '../../../src/platform/reports/dotenv.ts'
+import { readFindings } from '../../../src/platform/reports/findings.ts'
+import { mostOfMetrics, readMetrics } from '../../../src/platform/reports/open-metrics.ts'
+
+/** As it comes over the wire: cut wherever. */
+async function* inPieces(bytes: Uint8Array, size = 1_000): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+const zipped = (text: string, size?: number) => inPieces(gzipSync(text), size)
+
+describe('a metrics report', () => {
+  it('is samples, with their labels, whatever stands around them', async () => {
+    const { metrics, dropped, fault } = await readMetrics(
+      zipped(`# TYPE build_size_bytes gauge
+# HELP build_size_bytes Size of the bundle.
+build_size_bytes{bundle="app \\"one\\"",path="C:\\\\dist"} 123456
+build_size_bytes{bundle="vendor}",} 7.5e3 1700000000 # {trace_id="x"} 1
+load:p95   +0.25
+load_p99 1.5 2.5
+nothing
+half{a="b" 3
+not_a_number NaN
+words words
+with_reserved{project_id="7",__name__="x",zone="b",area="a"} -1
+# EOF
+`),
+    )
+    expect(fault).toBeUndefined()
+    expect(metrics).toEqual([
+      { name: 'build_size_bytes', labels: { bundle: 'app "one"', path: 'C:\\dist' }, value: 123456 },
+      { name: 'build_size_bytes', labels: { bundle: 'vendor}' }, value: 7500 },
+      { name: 'load:p95', labels: {}, value: 0.25 },
+      { name: 'load_p99', labels: {}, value: 1.5 },
+      { name: 'with_reserved', labels: { area: 'a', zone: 'b' }, value: -1 },
+    ])
+    expect(dropped).toBe(4)
+  })
+
+  it('of 100,000 series has as many as there is room for; the others are counted', async () => {
+    const lines = Array.from({ length: 100_000 }, (_, n) => `series{number="${n}"} ${n}`)
+    const { metrics, dropped, fault } = await readMetrics(zipped(lines.join('\n'), 65_536))
+    expect(fault).toBeUndefined()
+    expect(metrics).toHaveLength(mostOfMetrics.series)
+    expect(dropped).toBe(100_000 - mostOfMetrics.series)
+  })
+
+  it('of many names has as many as there is room for', async () => {
+    const lines = Array.from({ length: 300 }, (_, n) => `name_${n} ${n}`)
+    const { metrics, dropped } = await readMetrics(zipped(lines.join('\n')))
+    expect([metrics.length, dropped]).toEqual([mostOfMetrics.names, 300 - mostOfMetrics.names])
+  })
+
+  it('says why it cannot be read, and what was read before stands', async () => {
+    const whole = gzipSync(Array.from({ length: 400 }, (_, n) => `series{at="${(n * 7919) % 1000}"} ${n}`).join('\n'))
+    const cut = await readMetrics(inPieces(whole.subarray(0, whole.length - 20)))
+    expect(cut.fault?.reason).toBe('truncated')
+    expect(cut.metrics.length).toBeGreaterThan(10)
+    const noGzip = new Uint8Array([0, 1, 2, 3, 4])
+    expect((await readMetrics(inPieces(noGzip))).fault?.reason).toBe('not_gzip')
+    expect((await readMetrics(inPieces(Buffer.from('PK\u0003\u0004 and more')))).fault?.reason).toBe('archive')
+    expect((await readMetrics(inPieces(new Uint8Array()))).fault?.reason).toBe('empty')
+    expect((await readMetrics(zipped('<html>no metrics</html>'))).fault?.reason).toBe('foreign')
+    const line = `a{b="${'x'.repeat(200_000)}"} 1\nc 2\n`
+    expect(await readMetrics(zipped(line))).toMatchObject({ metrics: [{ name: 'c' }], dropped: 1 })
+  })
+})
+
+describe('a dotenv report', () => {
+  it('is the keys that are allowed, and no other', async () => {
+    const { values, dropped, fault } = await readDotenv(
+      zipped('VERSION=1.2.3\r\n URL = https://x.example/?a=b \nPASSWORD=hunter2\nno assignment\n=x\nVERSION=1.2.4'),
+      key => key !== 'PASSWORD',
+    )
+    expect(fault).toBeUndefined()
+    expect(values).toEqual({ VERSION: '1.2.4', URL: 'https://x.example/?a=b' })
+    expect(dropped).toBe(0)
+  })
+
+  it('of a thousand keys has a hundred', async () => {
+    const lines = Array.from({ length: 1_000 }, (_, n) => `KEY_${n}=${n}`)
+    const { values, dropped } = await readDotenv(zipped(lines.join('\n')), () => true)
+    expect([Object.keys(values).length, dropped]).toEqual([100, 900])
+  })
+})
+
+const cobertura = (lines: string) => `<?xml version="1.0" ?>
+<!DOCTYPE coverage SYSTEM "http://cobertura.sourceforge.net/xml/coverage-04.dtd">
+<coverage ${lines} version="6.5"><packages><package><classes/></package></packages></coverage>`
+
+describe('a coverage report', () => {
+  it('of Cobertura has its totals in its root, of several documents together', async () => {
+    const one = cobertura(
+      'line-rate="0.9" lines-covered="90" lines-valid="100" branches-covered="1" branches-valid="4"',
+    )
+    const two = cobertura(
+      'line-rate="0.5" lines-covered="150" lines-valid="300" branches-covered="0" branches-valid="0"',
+    )
+    expect(await readCoverage(zipped(one))).toEqual({ coverage: { lines: 90, branches: 25 } })
+    expect(await readCoverage(zipped(`${one}\n${two}`))).toEqual({ coverage: { lines: 60, branches: 25 } })
+    expect(await readCoverage(zipped(cobertura('line-rate="0.5" branch-rate="0.25"')))).toEqual({
+      coverage: { lines: 50, branches: 25 },
+    })
+  })
+
+  it('of JaCoCo has its totals below its root', async () => {
+    const jacoco = `<?xml version="1.0"?><!DOCTYPE report PUBLIC "-//JACOCO//DTD Report 1.1//EN" "report.dtd"><report name="app">
+      <package name="a"><counter type="LINE" missed="9" covered="1"/></package>
+      <counter type="LINE" missed="25" covered="75"/><counter type="BRANCH" missed="1" covered="1"/></report>`
+    expect(await readCoverage(zipped(jacoco))).toEqual({ coverage: { lines: 75, branches: 50 } })
+  })
+
+  it('that cannot be read to its end has no totals', async () => {
+    const reason = async (text: string) => (await readCoverage(zipped(text))).fault?.reason
+    expect(await reason('this is no XML')).toBe('not_xml')
+    expect(await reason('<testsuites/>')).toBe('foreign')
+    expect(await reason('<report><counter type="LINE" missed="1" covered="1"/>')).toBe('truncated')
+    expect(await reason('<a>'.repeat(200))).toBe('too_deep')
+    expect(
+      await reason('<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;">]><coverage line-rate="1">&b;</coverage>'),
+    ).toBe('entities')
+    const small = { packed: 1_000_000, unpacked: 10_000, depth: 100, cases: 0 }
+    const long = cobertura('line-rate="1"') + ' '.repeat(20_000)
+    expect((await readCoverage(zipped(long), small)).fault?.reason).toBe('too_large')
+  })
+})
+
+describe('a report of findings', () => {
+  const counted = async (type: Parameters<typeof readFindings>[1], report: unknown, size?: number) => {
+    const { findings = [], fault } = await readFindings(zipped(JSON.stringify(report), size), type)
+    return fault?.reason ?? Object.fromEntries(findings.map(({ severity, count }) => [severity, count]))
+  }
+
+  it('is counted by severity, whatever else it has, and however it is cut', async () => {
+    const quality = [
+      { description: 'a "severity": "x" \\', severity: 'major', location: { severity: 'no' }, tags: ['severity'] },
+      { severity: 'minor' },
+      { severity: 'major', nested: [{ severity: 'blocker' }] },
+      { description: 'none said' },
+      { severity: 'of its own' },
+    ]
+    const byQuality = { major: 2, minor: 1, unknown: 1, other: 1 }
+    for (const size of [1, 2, 7, 1_000]) expect(await counted('codequality', quality, size)).toEqual(byQuality)
+    const scan = {
+      version: '15.0.0',
+      vulnerabilities: [
+        { severity: 'High', identifiers: [{ severity: 'Low' }] },
+        { severity: 'Critical' },
+        { id: 'x' },
+      ],
+      remediations: [{ severity: 'High' }],
+    }
+    expect(await counted('sast', scan)).toEqual({ high: 1, critical: 1, unknown: 1 })
+    const sarif = {
+      runs: [
+        { tool: { driver: { rules: [{ level: 'error' }] } }, results: [{ level: 'error' }, {}] },
+        { results: [{ level: 'note', locations: [{ level: 'none' }] }] },
+      ],
+    }
+    expect(await counted('sarif', sarif)).toEqual({ error: 1, warning: 1, note: 1 })
+    expect(await counted('sast', { vulnerabilities: [] })).toEqual({})
+    expect(await counted('sarif', { runs: [] })).toEqual({})
+  })
+
+  it('of another kind, or cut short, counts nothing', async () => {
+    expect(await counted('codequality', { vulnerabilities: [] })).toBe('foreign')
+    expect(await counted('sast', [{ severity: 'High' }])).toBe('foreign')
+    const reason = async (text: string) => (await readFindings(zipped(text), 'sast')).fault?.reason
+    expect(await reason('{"vulnerabilities": [{"severity": "High"}')).toBe('truncated')
+    expect(await reason('{"vulnerabilities": "')).toBe('truncated')
+    expect(await reason('{"vulnerabilities": [{]}')).toBe('malformed')
+    expect(await reason('<html>')).toBe('not_json')
+    expect(await reason('['.repeat(200))).toBe('too_deep')
+  })
+})
