@@ -2,10 +2,8 @@
 import { gzipSync } from 'node:zlib'
 import { Random } from './random.ts'
 import { testReportOf } from './test-reports.ts'
+import type { SimReport } from './plan.ts'
 import type { SimJob, SimPipeline } from './state.ts'
-
-/** What a job leaves behind besides its tests. */
-export type SimReport = 'metrics' | 'dotenv' | 'cobertura' | 'sast'
 
 const made = new WeakMap<SimJob, ReadonlyMap<string, Buffer>>()
 

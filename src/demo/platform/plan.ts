@@ -1,9 +1,11 @@
 // What a pipeline is meant to do: its jobs as a CI file would list them, how they will fare, and what people do about it.
-import type { SimReport } from './job-artifacts.ts'
 import type { SimProject, SimUser } from './world.ts'
 
 /** What writes JUnit reports. */
 export type TestFramework = 'pytest' | 'surefire' | 'jest'
+
+/** What a job leaves behind besides its tests. */
+export type SimReport = 'metrics' | 'dotenv' | 'cobertura' | 'sast'
 
 export interface JobPlan {
   readonly name: string
