@@ -66,7 +66,7 @@ export async function startDaemon({ config, log, clock = systemClock, early }: D
     const parts = platform && steps.add(startPlatformParts(context, platform, selection, rules))
     const inside = platform && steps.add(startJobReader(context, platform, outlets))
 
-    if (platform !== undefined) steps.add(startInventory(context, platform, selection, outlets.queues))
+    steps.add(startInventory(context, platform, selection, outlets.queues))
     steps.add(startMaintenance(context, outlets.queues))
     steps.add(startClockWatch(context))
     steps.add(startTrends(context))

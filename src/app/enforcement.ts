@@ -1,5 +1,5 @@
-// Connects the watch over enforcement with the observability instance of the configuration.
-import { createIngestTokens } from '../tokens/client.ts'
+// Connects what asks the observability instance of the configuration with it: the watch over enforcement, and the gauges of its tokens.
+import { createIngestTokens, type IngestTokens } from '../tokens/client.ts'
 import { dispatcherFor } from '../export/otlp-http.ts'
 import { watchEnforcement, type Enforcement } from '../tokens/watched-enforcement.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -10,16 +10,24 @@ const timeoutMs = 10_000
 
 /** Undefined where no instance, or no key of it, is configured. */
 export function enforcementOf(config: Config, clock: Clock): (() => Enforcement) | undefined {
+  const ask = instanceOf(config)
+  return ask && watchEnforcement(async () => ask(async instance => instance.enforcement()), clock)
+}
+
+type AskInstance = <T>(question: (instance: IngestTokens) => Promise<T>) => Promise<T>
+
+/** One question to the observability instance, with a connection of its own. Undefined likewise. */
+export function instanceOf(config: Config): AskInstance | undefined {
   const { url, apiKey, caFile } = config.observability
   if (url === undefined || apiKey.current() === undefined) return undefined
   const { httpProxy, httpsProxy, noProxy } = config
   const proxies = { http: httpProxy?.reveal(), https: httpsProxy?.reveal(), no: noProxy?.join(',') }
-  return watchEnforcement(async () => {
+  return async question => {
     const dispatcher = dispatcherFor(new URL(url), { timeoutMs, tls: { caFile } }, proxies, 1)
     try {
-      return await createIngestTokens({ url, apiKey: () => apiKey.current(), dispatcher, timeoutMs }).enforcement()
+      return await question(createIngestTokens({ url, apiKey: () => apiKey.current(), dispatcher, timeoutMs }))
     } finally {
       await dispatcher.destroy()
     }
-  }, clock)
+  }
 }

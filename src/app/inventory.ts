@@ -7,7 +7,10 @@ import { createInventory } from '../inventory/inventory.ts'
 import { createSingleton } from '../discovery/singleton.ts'
 import { eventRulesOf } from './processing.ts'
 import { takeEvents } from '../processing/take-events.ts'
+import { ingestGauges } from '../tokens/ingest-gauges.ts'
+import { instanceOf } from './enforcement.ts'
 import { thingsOf, type Thing } from '../inventory/thing.ts'
+import type { Asking } from '../platform/rest/asking.ts'
 import type { Config } from '../config/options.ts'
 import type { Context } from './context.ts'
 import type { ExportParts } from './export.ts'
@@ -19,6 +22,17 @@ import type { Started } from './steps.ts'
 /** Everything that the configuration asks about. */
 export function inventoryOf(config: Pick<Config, 'inventory' | 'queries'>): Thing[] {
   return [...thingsOf(collectors, config.inventory), ...config.queries.map(queryThing)]
+}
+
+/** From one look at the ingest tokens to the next, ms. */
+const tokensEvery = 600_000
+
+/** The ingest tokens, where the observability instance's API is configured. */
+function ingestThings(config: Config): Thing[] {
+  const askInstance = instanceOf(config)
+  if (askInstance === undefined) return []
+  const collect: Thing['collect'] = async () => ({ points: await askInstance(ingestGauges) })
+  return [{ kind: 'ingest_tokens', of: config.observability.url ?? '', every: tokensEvery, collect }]
 }
 
 export function querySpecOf(query: Config['queries'][number]): QuerySpec {
@@ -37,21 +51,28 @@ function queryThing(query: Config['queries'][number]): Thing {
   }
 }
 
+const rejects = async (): Promise<never> => Promise.reject(new Error('no platform is configured'))
+/** Where no platform is configured, of which nothing is asked then. */
+const nobody: Asking = { one: rejects, all: rejects, post: rejects }
+
+/** Without a platform only the observability instance is asked. The part is undefined where there is nothing to ask. */
 export function startInventory(
   context: Context,
-  { client }: Platform,
+  platform: Platform | undefined,
   selection: Selection,
   queues: ExportParts['queues'],
-): Started<Loop> {
+): Started<Loop | undefined> {
   const { config, store, clock, log } = context
   const { repositories, leases, runs } = store
-  const { instance } = client
+  const why = 'what is due is asked after the next start'
+  const things = [...(platform === undefined ? [] : inventoryOf(config)), ...ingestThings(config)]
+  const instance = platform?.client.instance ?? config.platform.url ?? config.observability.url
+  if (things.length === 0 || instance === undefined) return { part: undefined, why, stop: async () => undefined }
   const taking = { runs, selection, rules: eventRulesOf(context, queues), now: () => clock.now() }
   const part = createInventory({
-    ...{ instance, repositories, clock, log },
-    things: inventoryOf(config),
+    ...{ things, instance, repositories, clock, log },
     profile: config.platform.profile,
-    ask: signal => client.asking({ priority: 'inside', signal }),
+    ask: signal => platform?.client.asking({ priority: 'inside', signal }) ?? nobody,
     lease: createSingleton('inventory', leases, clock),
     errors: createErrorThrottle(log),
     onEvent: async ({ name, body, attributes }, owner, key) => {
@@ -61,5 +82,5 @@ export function startInventory(
     },
   })
   part.start()
-  return { part, why: 'what is due is asked after the next start', stop: async () => part.stop() }
+  return { part, why, stop: async () => part.stop() }
 }

@@ -2,7 +2,7 @@
 // the budget that everything else leaves. What was found goes into the store, from where it is sent with the other metrics.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { goodFor, isLasting, pauseAfter } from './next-round.ts'
-import { reasonOf, StoreError } from '../lib/fault.ts'
+import { Fault, reasonOf, StoreError } from '../lib/fault.ts'
 import { lookUp } from './owner.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
 import type { Asking } from '../platform/rest/asking.ts'
@@ -180,6 +180,10 @@ function isDue(state: InventoryState | undefined, now: Millis): boolean {
 /** What a collector stumbles over is one thing's own trouble: the others go on. */
 function asPlatformError(error: unknown): PlatformError {
   if (error instanceof PlatformError) return error
-  const what = `An answer of the platform could not be understood (${reasonOf(error)}).`
+  if (error instanceof Fault) {
+    const what = error.message.slice(0, -error.remedy.length).trim()
+    return new PlatformError({ kind: 'unavailable', what, remedy: error.remedy })
+  }
+  const what = `An answer could not be understood (${reasonOf(error)}).`
   return new PlatformError({ kind: 'unexpected-answer', what, remedy: 'Report it, with the version of the platform.' })
 }

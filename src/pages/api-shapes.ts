@@ -150,6 +150,18 @@ export const sources = z.object({
     budgets: z.array(apiBudget),
     refusedEndpoints: z.array(refusedEndpoint),
   }),
+  inventory: z
+    .array(
+      z.object({
+        kind: z.string(),
+        of: z.string(),
+        state: z.enum(['answered', 'refused', 'waiting']),
+        answeredAt: millis.optional(),
+        nextAt: millis,
+        message: z.string().optional(),
+      }),
+    )
+    .describe('What the platform is asked about from time to time.'),
   counters: counts,
 })
 

@@ -18,7 +18,7 @@ const actedOn = 1_000
 /** The same parts without what belongs to hidden projects, and without their names. Totals over all projects stay whole: they name none. */
 export function withoutHidden(parts: PagesSources, isHidden: (path: string) => boolean): PagesSources {
   const { views, runs, outbox: exports, inbox, tests } = parts
-  const { polledProjects, sweeps, hooks, refusedEndpoints } = parts.repositories
+  const { polledProjects, sweeps, hooks, refusedEndpoints, inventoryStates } = parts.repositories
   const words = createHiddenWords(isHidden)
   const isHiddenProject = ({ path, name }: ProjectFacts): boolean => isHidden(path ?? name ?? '')
   const isShown = ({ run }: StoredRun): boolean => !isHiddenProject(run.project.facts)
@@ -87,6 +87,10 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       ...parts.repositories,
       polledProjects: { all: async () => (await polledProjects.all()).filter(isUnnamed) },
       refusedEndpoints: { all: async () => (await refusedEndpoints.all()).filter(isUnnamed) },
+      // Whose it is may be known by its id alone: then the path is in what was looked up.
+      inventoryStates: {
+        all: async () => (await inventoryStates.all()).filter(one => !words.names(JSON.stringify(one.owner ?? one.of))),
+      },
       sweeps: { all: async () => (await sweeps.all()).filter(isUnnamed) },
       hooks: { all: shownHooks },
     },

@@ -18,7 +18,10 @@ export interface PagesSources {
   readonly outbox: Pick<Outbox, 'deadLetters' | 'deadLetter' | 'retryDead' | 'dropDead'>
   readonly inbox: Pick<Inbox, 'state' | 'listQuarantined' | 'retryQuarantined'>
   readonly tests: Pick<TestMemory, 'figures'>
-  readonly repositories: Pick<Repositories, 'sessions'> & DiscoveryRepositories & TokenRepositories
+  readonly repositories: Pick<Repositories, 'sessions'> &
+    DiscoveryRepositories &
+    TokenRepositories &
+    ReadOnly<'inventoryStates'>
   readonly counters: Pick<Counters, 'all'>
   readonly queues: () => Promise<readonly ExportQueueStatus[]>
   /** What this process has counted since it started. */

@@ -4,6 +4,7 @@ import { badge } from './status.ts'
 import { card, empty, facts, region, table, type Page, type Reader } from './frame.ts'
 import { counted, number, since, size, time, utc } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
+import { inventoryCard, inventoryLines, type InventoryLine } from './inventory.ts'
 import { runCard } from './run-card.ts'
 import type { Flow, PagesSources, Setup } from './ports.ts'
 import type { InboxState, QuarantinedDelivery } from '../store/ports/inbox.ts'
@@ -17,6 +18,7 @@ export interface SourcesView {
   /** Projects observed lately: which source reported each pipeline first, over its newest ones. */
   readonly projects: readonly ProjectSources[]
   readonly discovery: DiscoveryView
+  readonly inventory: readonly InventoryLine[]
   /** Counted over all restarts, by name. */
   readonly counters: Readonly<Record<string, number>>
 }
@@ -33,12 +35,13 @@ export interface ProjectSources {
 const newest = 200
 
 export async function sourcesView(parts: PagesSources): Promise<SourcesView> {
-  const [inbox, quarantined, page, counters, discovery] = await Promise.all([
+  const [inbox, quarantined, page, counters, discovery, inventory] = await Promise.all([
     parts.inbox.state(),
     parts.inbox.listQuarantined(20),
     parts.views.search({ limit: newest }),
     parts.counters.all(),
     discoveryView(parts.repositories),
+    inventoryLines(parts),
   ])
   return {
     flow: parts.flow(),
@@ -47,6 +50,7 @@ export async function sourcesView(parts: PagesSources): Promise<SourcesView> {
     quarantined,
     projects: byProject(page.runs.map(run => ({ firstSeenBy: run.firstSeenBy, card: runCard(run) }))),
     discovery,
+    inventory,
     counters: Object.fromEntries(counters),
   }
 }
@@ -95,7 +99,7 @@ export function sourcesPage(view: SourcesView, { now }: Reader): Page {
                 )}`,
             }),
           )}
-          ${apiTables(view, now)}
+          ${apiTables(view, now)} ${region('inventory', inventoryCard(view.inventory, now))}
         </div>
         <div>
           ${region('inbox', card('Inbox', inboxFacts(view, now)))} ${apiFacts(view, now)}

@@ -36,7 +36,12 @@ after five minutes at most, then less and less often, once an hour at last.
 \`platform.sbom\` is a log record: the digest of a project's bill of materials whenever it is another one than the day before, with how many components
 there are, were added and were removed.`
 
-const queries = `## Queries
+const queries = `## Ingest tokens
+
+Where \`PIPESPAN_OBSERVABILITY_URL\` and \`PIPESPAN_OBSERVABILITY_API_KEY\` are set, the observability instance is asked every 10 minutes, in two requests:
+\`platform.ingest.enforced\`, \`platform.ingest.token.count\`, \`platform.ingest.token.age\`.
+
+## Queries
 
 \`\`\`yaml
 queries:

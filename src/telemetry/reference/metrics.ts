@@ -17,7 +17,8 @@ export interface OwnMetricRow {
 
 /** What the reference shows of one thing that is asked about from time to time. */
 export interface InventoryKindRow {
-  readonly kind: string
+  /** What in the configuration switches it on. */
+  readonly switch: string
   readonly metrics: readonly (GaugeHead & { readonly attributes: readonly string[] })[]
 }
 
@@ -44,12 +45,12 @@ export function metricsReference(own: readonly OwnMetricRow[], inventory: readon
     gauges,
     table(
       ['metric', 'unit', 'attributes', 'switch', 'description'],
-      inventory.flatMap(({ kind, metrics }) =>
+      inventory.flatMap(({ switch: on, metrics }) =>
         metrics.map(({ name, unit, attributes, description }) => [
           code(name),
           code(unit),
           attributes.map(code).join(', '),
-          code(`inventory.${kind}`),
+          code(on),
           description,
         ]),
       ),

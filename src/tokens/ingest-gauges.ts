@@ -1,0 +1,50 @@
+// The ingest tokens of the observability instance as gauges: whether telemetry without one is dropped, how many there are, how old.
+import type { IngestTokens } from './client.ts'
+
+const tokenName = 'platform.ingest.token.name'
+
+export interface IngestMetric {
+  readonly name: string
+  readonly unit: string
+  readonly number: 'int' | 'double'
+  readonly attributes: readonly string[]
+  readonly description: string
+}
+
+export const ingestMetrics: readonly IngestMetric[] = [
+  {
+    name: 'platform.ingest.enforced',
+    ...{ unit: '1', number: 'int', attributes: [] },
+    description: 'Whether telemetry without a valid ingest token is dropped (1) or taken (0).',
+  },
+  {
+    name: 'platform.ingest.token.count',
+    ...{ unit: '{token}', number: 'int', attributes: [] },
+    description: 'Ingest tokens that are valid.',
+  },
+  {
+    name: 'platform.ingest.token.age',
+    ...{ unit: 's', number: 'double', attributes: [tokenName] },
+    description: 'Time since the ingest token was made.',
+  },
+]
+
+export interface IngestPoint {
+  readonly metric: string
+  readonly attributes: Readonly<Record<string, string>>
+  readonly value: number | { readonly since: number }
+}
+
+/** Two requests. Rejects with an InstanceError. */
+export async function ingestGauges(instance: Pick<IngestTokens, 'list' | 'enforcement'>): Promise<IngestPoint[]> {
+  const isEnforced = await instance.enforcement()
+  const valid = (await instance.list()).filter(token => token.valid)
+  return [
+    { metric: 'platform.ingest.enforced', attributes: {}, value: isEnforced ? 1 : 0 },
+    { metric: 'platform.ingest.token.count', attributes: {}, value: valid.length },
+    ...valid.flatMap(({ id, name = id, createdAt }): IngestPoint[] => {
+      if (createdAt === undefined) return []
+      return [{ metric: 'platform.ingest.token.age', attributes: { [tokenName]: name }, value: { since: createdAt } }]
+    }),
+  ]
+}

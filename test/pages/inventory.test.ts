@@ -1,0 +1,33 @@
+// What the page of sources tells of what the platform is asked about from time to time.
+import { expect, it } from 'vitest'
+import { html } from '../../src/pages/html.ts'
+import { inventoryCard, inventoryLines } from '../../src/pages/inventory.ts'
+import { openInventoryWorld } from '../inventory/world.ts'
+import { withoutHidden } from '../../src/pages/hidden.ts'
+import type { PagesSources } from '../../src/pages/ports.ts'
+
+const shop = 'brightwater/shop/storefront'
+
+function words(card: ReturnType<typeof inventoryCard>): string {
+  return html`${card}`
+    .toString()
+    .replace(/<[^>]+>/g, ' ')
+    .replace(/\s+/g, ' ')
+}
+
+it('It says what is answered and what is refused, with what that would take; nothing of hidden projects, asked by id or by path.', async () => {
+  await using world = await openInventoryWorld()
+  world.api.misbehave = ({ path }) =>
+    path.endsWith('/enablement') ? { status: 403, headers: {}, body: '{"message":"403 Forbidden"}' } : undefined
+  await world.inventory({ feature_flags: [shop, '320'], dependency_firewall: [shop] }).turn()
+  const all = { repositories: world.store.repositories } as unknown as PagesSources
+  const shown = words(inventoryCard(await inventoryLines(all), world.now()))
+  expect(shown).toContain(`refused dependency firewall ${shop} –`)
+  expect(shown).toContain('The token may not read this (403')
+  expect(shown).toContain(`answered feature flags ${shop} just now`)
+  expect(shown).toContain('answered feature flags 320')
+  const { views, runs, outbox, inbox, tests } = world.store
+  const parts = { ...all, views, runs, outbox, inbox, tests } as unknown as PagesSources
+  const rest = await inventoryLines(withoutHidden(parts, path => path.startsWith('brightwater/platform')))
+  expect(rest.map(({ of }) => of)).toEqual([shop, shop])
+})

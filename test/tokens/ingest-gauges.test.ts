@@ -1,0 +1,34 @@
+// Gauges of the ingest tokens, against a real observability instance.
+import { expect, it, onTestFinished } from 'vitest'
+import { good } from '../config/given.ts'
+import { ingestGauges } from '../../src/tokens/ingest-gauges.ts'
+import { instanceOf } from '../../src/app/enforcement.ts'
+import { startInstance } from './stand-ins/observability-instance.ts'
+
+it('They say whether a token is needed, how many there are, and when each was made.', async () => {
+  const instance = await startInstance({ enforcement: true, times: true })
+  onTestFinished(async () => instance.close())
+  instance.add('ci')
+  instance.add('cluster')
+  const { config } = good({
+    PIPESPAN_WEBHOOK_TOKEN: 'a-webhook-token',
+    PIPESPAN_OBSERVABILITY_URL: instance.url,
+    PIPESPAN_OBSERVABILITY_API_KEY: instance.apiKey,
+  })
+  const points = await instanceOf(config)?.(ingestGauges)
+  const age = (name: string) => ({
+    metric: 'platform.ingest.token.age',
+    attributes: { 'platform.ingest.token.name': name },
+    value: { since: expect.any(Number) as number },
+  })
+  expect(points).toEqual([
+    { metric: 'platform.ingest.enforced', attributes: {}, value: 1 },
+    { metric: 'platform.ingest.token.count', attributes: {}, value: 2 },
+    age('ci'),
+    age('cluster'),
+  ])
+})
+
+it('Nothing is asked where no key of the instance is configured.', () => {
+  expect(instanceOf(good({ PIPESPAN_WEBHOOK_TOKEN: 'a-webhook-token' }).config)).toBeUndefined()
+})
