@@ -1,6 +1,7 @@
-// Tests run in forked processes, so that a test's SQLite files, signals and known secrets are its own.
+// Tests run in a few forked processes, file after file.
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { configDefaults, defineConfig } from 'vitest/config'
+import { defineConfig } from 'vitest/config'
+import { compiled } from './test/shipped.ts'
 
 /** Whole daemons, packages and browsers: they take longest. */
 const long = /\/test\/(release|bounds|crash|e2e|attack|demo|tokens|pages\/browser)/
@@ -13,31 +14,17 @@ class LongFirst extends BaseSequencer {
   }
 }
 
-/**
- * Files that share processes, as half of their time would go into loading: of rooms whose code keeps nothing in its modules, and tests
- * of whole daemons, which are processes of their own. The others know secrets, hold sessions or open stores in their own process.
- */
-const shared = [
-  ...[
-    'model',
-    'platform',
-    'processing',
-    'discovery',
-    'enrichment',
-    'telemetry',
-    'export',
-    'flow',
-    'config',
-    'lib',
-    'web',
-  ],
-  ...['self-telemetry', 'deploy', 'bench', 'demo', 'release', 'e2e', 'crash', 'bounds', 'attack'],
-].map(room => `test/${room}/**/*.test.ts`)
+// Of the processes of tests and of all that they start.
+process.env.NODE_COMPILE_CACHE = compiled
 
 export default defineConfig({
   test: {
-    pool: 'forks',
+    include: ['test/**/*.test.ts'],
     globalSetup: 'test/before-all.ts',
+    // Signals and working folders are a process's own. Modules are not a file's own: half of the processor time would go into loading them,
+    // and all that they remember from one file to the next is which secrets to keep out of texts.
+    pool: 'forks',
+    isolate: false,
     // Daemons under test wait as much as they work: four workers fill two processors.
     maxWorkers: 4,
     // What is awaited may come late where others work: only what never comes fails.
@@ -45,12 +32,5 @@ export default defineConfig({
     hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000 } },
     sequence: { sequencer: LongFirst },
-    projects: [
-      { extends: true, test: { name: 'shared', include: shared, isolate: false } },
-      {
-        extends: true,
-        test: { name: 'isolated', include: ['test/**/*.test.ts'], exclude: [...configDefaults.exclude, ...shared] },
-      },
-    ],
   },
 })

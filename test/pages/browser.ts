@@ -43,7 +43,10 @@ export function complaintsOf(page: Page): string[] {
 /** What keeps people out, or nearly does. */
 export async function barriersOf(page: Page): Promise<string[]> {
   // In the page itself, which frames nothing: else each look opens a page of its own, with a process of its own.
-  const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze()
+  const { violations } = await new AxeBuilder({ page })
+    .setLegacyMode()
+    .options({ resultTypes: ['violations'] })
+    .analyze()
   const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
   return serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
 }
