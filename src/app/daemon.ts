@@ -5,6 +5,7 @@ import { exportDestinations, startExporter, startMetricFlush, startTokenReport }
 import { lookAt } from '../self-telemetry/look.ts'
 import { mergeRulesOf, selectionOf, snapshotterOf, startIntake, startSettling } from './processing.ts'
 import { startAdmin } from './admin.ts'
+import { startAudit } from './audit.ts'
 import { startClockWatch, startMaintenance, startTrends } from './maintenance.ts'
 import { startInventory } from './inventory.ts'
 import { startJobReader } from './job-reader.ts'
@@ -64,6 +65,7 @@ export async function startDaemon({ config, log, clock = systemClock, early }: D
     const settleLoop = steps.add(startSettling(context, snapshotter))
     const intake = steps.add(startIntake(context, snapshotter, selection, rules, outlets.queues))
     const parts = platform && steps.add(startPlatformParts(context, platform, selection, rules))
+    const audit = platform && steps.add(startAudit(context, platform, selection, outlets.queues))
     const inside = platform && steps.add(startJobReader(context, platform, outlets))
 
     steps.add(startInventory(context, platform, selection, outlets.queues))
@@ -72,7 +74,7 @@ export async function startDaemon({ config, log, clock = systemClock, early }: D
     steps.add(startTrends(context))
 
     const counted = { ingress, intake, snapshotter, settleLoop, exporter, flush, store, budget: platform?.budget }
-    own.observe(async () => lookAt({ ...counted, ...parts, ...inside }))
+    own.observe(async () => lookAt({ ...counted, ...parts, ...inside, audit }))
     const shown = { ...counted, ...outlets, platform: parts, client: platform?.client, inside }
     const adminUrl = steps.add(await startAdmin(context, shown, own, steps))
     const url = steps.add({ part: await begun.opened, ...acceptNothingMore })

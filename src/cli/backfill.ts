@@ -1,11 +1,11 @@
 // `pipespan backfill`: finds the pipelines of the past, for the daemon to export, or exports them itself.
-import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { auditLook } from './backfill-audit.ts'
 import { backfill, type BackfillProgress } from '../discovery/backfill.ts'
 import { commandLog, requireConfig } from './configuration.ts'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { ConfigError } from '../lib/fault.ts'
-import { connectPlatform, type Platform } from '../app/platform.ts'
+import { nameOfCommand, platformOf, type BackfillCommand } from './backfill-look.ts'
 import { selectionOf } from '../app/processing.ts'
 import { createPollContext } from '../discovery/poll-context.ts'
 import { createProgressLine } from './progress-line.ts'
@@ -14,22 +14,9 @@ import { startDaemon } from '../app/daemon.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { Log } from '../lib/log.ts'
+import type { Platform } from '../app/platform.ts'
 import type { ProfileName } from '../platform/profile.ts'
 import type { SharedStore } from '../store/ports/store.ts'
-
-export interface BackfillCommand {
-  /** Unix ms. */
-  readonly since: number
-  readonly until?: number | undefined
-  /** As they were given: the same words go on where they stopped. */
-  readonly words: string
-  readonly project: readonly string[]
-  readonly group: readonly string[]
-  readonly dryRun: boolean
-  readonly deliver: boolean
-  /** Ends it, as Ctrl-C does. */
-  readonly signal?: AbortSignal | undefined
-}
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 
@@ -40,6 +27,7 @@ export async function backfillCommand(
 ): Promise<number> {
   const { config } = requireConfig(terminal, file)
   const log = commandLog(terminal, config)
+  const look = command.audit ? auditLook : pipelineLook
   const stopping = new AbortController()
   const stop = (): void => stopping.abort(new Error('stopped'))
   for (const name of signals) process.once(name, stop)
@@ -67,7 +55,7 @@ export async function backfillCommand(
   }
 }
 
-async function look(
+async function pipelineLook(
   terminal: Terminal,
   command: BackfillCommand,
   config: Config<ProfileName>,
@@ -75,13 +63,7 @@ async function look(
   log: Log,
   signal: AbortSignal,
 ): Promise<number> {
-  const platform = connectPlatform(config, store, systemClock, log)
-  if (platform === undefined) {
-    throw new ConfigError(
-      'There is no platform to ask.',
-      'Set PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN, with a token that may read the API.',
-    )
-  }
+  const platform = platformOf(config, store, log)
   const { project, group, dryRun } = command
   const named = project.length + group.length > 0
   const projects = named ? project : (config.poll.projects ?? [])
@@ -109,10 +91,7 @@ async function look(
       context,
       backfills: store.repositories.backfills,
       runs: store.runs,
-      name: createHash('sha256')
-        .update(JSON.stringify([command.words, projects, groups]))
-        .digest('hex')
-        .slice(0, 16),
+      name: nameOfCommand(command.words, projects, groups),
       range: { since: command.since, until: command.until ?? now() },
       ...{ projects, groups, dryRun, now },
       onProgress: progress => {
@@ -205,6 +184,7 @@ function withoutListeners(config: Config<ProfileName>): Config<ProfileName> {
     admin: { ...config.admin, listen: closed },
     poll: { ...config.poll, projects: [], groups: [], mine: false },
     redelivery: false,
+    audit: [],
   }
 }
 

@@ -7,6 +7,7 @@ interface Given {
   readonly until?: number
   readonly project: readonly string[]
   readonly group: readonly string[]
+  readonly audit: boolean
   readonly dryRun: boolean
   readonly deliver: boolean
 }
@@ -35,17 +36,22 @@ export function addBackfillCommand({ program, terminal, file, answer }: CommandL
         [],
       )
       .option('--group <group>', 'likewise, with subgroups', several, [])
+      .option('--audit', 'audit events instead of pipelines: those of PIPESPAN_AUDIT', false)
       .option('--dry-run', 'only count', false)
       .option('--deliver', 'complete and export them too: where no daemon runs on this store', false)
       .action(
         answer(async (given: Given) => {
           if (given.until !== undefined && given.until <= given.since) throw misuse('--until is not after --since.')
+          if (given.audit && given.project.length + given.group.length > 0) {
+            throw misuse('--audit reads what PIPESPAN_AUDIT names: leave --project and --group out.')
+          }
           const { backfillCommand } = await import('./backfill.ts')
           return backfillCommand(terminal, file(), { ...given, words: words.join(' ') })
         }),
       ),
     'pipespan backfill --since 7d --group team --dry-run',
     'pipespan backfill --since 2026-05-01 --until 2026-05-08 --project team/shop',
+    'pipespan backfill --since 40d --audit',
   )
 }
 

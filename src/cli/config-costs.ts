@@ -5,6 +5,18 @@ const meanings = { failed: 'that failed', slow: 'that was slow', all: 'that ran'
 
 /** Empty where nothing is switched on that costs any. */
 export function costsOf(config: Config): string[] {
+  return [...insideCosts(config), ...auditCosts(config)]
+}
+
+function auditCosts({ audit = [], poll }: Config): string[] {
+  if (audit.length === 0) return []
+  const rounds = Math.max(1, Math.round((audit.length * 60_000) / Math.max(1_000, poll.interval)))
+  return [
+    `Audit events (PIPESPAN_AUDIT): ${rounds} ${rounds === 1 ? 'request' : 'requests'} a minute, and 1 more for each 100 events.`,
+  ]
+}
+
+function insideCosts(config: Config): string[] {
   const { job, tests, reports, platform } = config
   const readsLogs = job.sections.length + job.logs.length > 0
   if (!readsLogs && !tests && reports.length === 0) return []

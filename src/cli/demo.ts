@@ -98,6 +98,7 @@ async function play(
     PIPESPAN_POLL_GROUPS: company,
     PIPESPAN_POLL_INTERVAL: '2s',
     PIPESPAN_SILENT_AFTER: '5s',
+    PIPESPAN_AUDIT: company,
     PIPESPAN_TESTS: 'true',
     PIPESPAN_TESTS_SPANS: 'suites',
     PIPESPAN_JOB_SECTIONS: 'failed',

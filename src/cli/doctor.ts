@@ -1,5 +1,6 @@
 // `pipespan doctor`: every check that can show why nothing arrives, one line each, with a remedy.
 import { checkBudget, checkClock, checkPlatform, platformClient } from './doctor/platform.ts'
+import { checkAudit } from './doctor/audit.ts'
 import { checkDaemon } from './doctor/daemon.ts'
 import { checkDestinations } from './doctor/destinations.ts'
 import { checkEnforcement } from './doctor/tokens.ts'
@@ -74,6 +75,7 @@ async function examine(config: Config<ProfileName>, show: (found: readonly Findi
     ['budget', async () => checkBudget(config, store)],
     ['jobs', async () => checkInsideJobs(config, client, store)],
     ['inventory', async () => checkInventory(config, store)],
+    ['audit', async () => checkAudit(config, client, store)],
     ['export', async () => checkDestinations(destinations)],
     ['enforcement', async () => checkEnforcement(config, destinations)],
   ]

@@ -85,6 +85,16 @@ const checks: readonly Check[] = [
     },
   },
   {
+    of: ['audit', 'platform.token'],
+    find: ({ audit, platform }) =>
+      (audit ?? []).length === 0 || platform.token.current() !== undefined
+        ? undefined
+        : {
+            what: 'Audit events are asked for with a token that may read them.',
+            remedy: 'Set platform.token (PIPESPAN_PLATFORM_TOKEN) and platform.url (PIPESPAN_PLATFORM_URL).',
+          },
+  },
+  {
     of: ['redelivery', 'public_url', 'poll.projects', 'poll.groups'],
     find: ({ redelivery, publicUrl, poll }) => {
       if (!redelivery) return undefined

@@ -78,19 +78,19 @@ function insideCount(jobs: Readonly<Record<string, number>>): number {
   return Object.values(jobs).reduce((sum, count) => sum + count, 0)
 }
 
-/** What the platform refuses of the inside of jobs, what it would take, and when it is tried again. */
+/** What the platform refuses of the inside of jobs and of audit events, what it would take, and when it is tried again. */
 function refused({ discovery }: ApiClientsView, now: Millis): Content {
   const inForce = discovery.refusedEndpoints.filter(one => isInForce(one, now))
   if (inForce.length === 0) return ''
   const rows = inForce.map(({ what, project, path, message, since: from = now }) => [
-    project === 0 ? 'all projects' : (path ?? `project ${project}`),
+    path ?? (project === 0 ? 'all projects' : `project ${project}`),
     what,
     html`<span class="said">${message}</span>`,
     utc(from + refusedFor),
   ])
   return card(
     'Not offered by the platform',
-    table('Not offered by the platform', ['Project', 'What', 'Why, and what it takes', 'Tried again'], rows),
+    table('Not offered by the platform', ['Of', 'What', 'Why, and what it takes', 'Tried again'], rows),
   )
 }
 

@@ -13,14 +13,14 @@ export interface EventTaking {
   readonly now: () => Millis
 }
 
-/** In one transaction. They must have keys of their own: they have no place in the order of arrival. */
+/** In one transaction; what nobody would be sent is not stored. They must have keys of their own: they have no place in the order of arrival. */
 export async function takeEvents(events: readonly PlatformEvent[], taking: EventTaking): Promise<void> {
   const { to, profile, onTaken } = taking.rules
   const receivedAt = taking.now()
   const received = events
     .filter(({ project }) => taking.selection.project(project?.path))
     .map(event => ({ event, chunk: eventChunk(event, receivedAt, profile), arrival: 0, to }))
-  if (received.length === 0) return
+  if (received.length === 0 || to.length === 0) return
   await taking.runs.transact([], { token: '', ids: [], events: received })
   onTaken()
 }

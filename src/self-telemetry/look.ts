@@ -28,6 +28,7 @@ export interface Parts {
   readonly jobTests?: Counting<NonNullable<Seen['jobTests']>> | undefined
   readonly jobReports?: Counting<NonNullable<Seen['jobReports']>> | undefined
   readonly poller?: Counting<NonNullable<Seen['poller']>> | undefined
+  readonly audit?: Counting<NonNullable<Seen['audit']>> | undefined
   readonly redelivery?: Counting<NonNullable<Seen['redelivery']>> | undefined
 }
 
@@ -56,5 +57,6 @@ export async function lookAt(parts: Parts): Promise<Seen> {
     jobTests: parts.jobTests?.counters,
     jobReports: parts.jobReports?.counters,
     redelivery: parts.redelivery?.counters,
+    audit: parts.audit?.counters,
   }
 }

@@ -1,4 +1,5 @@
 // Every metric of the daemon itself: name, type, unit, attributes, and where its value comes from.
+import type { AuditCounters } from '../discovery/audit.ts'
 import type { BudgetSnapshot } from '../platform/rest/budget.ts'
 import type { EnricherCounters } from '../enrichment/enricher.ts'
 import type { JobReaderCounters } from '../enrichment/job-reader.ts'
@@ -40,6 +41,7 @@ export interface Seen {
   readonly jobTests?: Readonly<TestCounters> | undefined
   readonly jobReports?: Readonly<ReportCounters> | undefined
   readonly redelivery?: Readonly<RedeliveryCounters> | undefined
+  readonly audit?: Readonly<AuditCounters> | undefined
 }
 
 export interface SeenPoint {
@@ -198,6 +200,11 @@ export const observedMetrics = [
   { name: 'pipespan.redelivery.deliveries', type: 'counter', unit: '{delivery}', attributes: ['outcome'],
     says: "Failed deliveries in the platform's records: found, accepted of those because they were not known yet, or too large to be stored there.",
     seen: ({ redelivery }) => entries({ ...redelivery }, outcome => ({ outcome })) },
+  { name: 'pipespan.audit.requests', type: 'counter', unit: '{request}', attributes: [],
+    says: 'Requests for audit events.', seen: ({ audit }) => (audit === undefined ? [] : [{ value: audit.requests }]) },
+  { name: 'pipespan.audit.events', type: 'counter', unit: '{event}', attributes: [],
+    says: 'Audit events that were read; some minutes are read again in each round, and what is known by then is not counted.',
+    seen: ({ audit }) => (audit === undefined ? [] : [{ value: audit.read }]) },
   { name: 'pipespan.platform.budget.available', type: 'gauge', unit: '{request}', attributes: [],
     says: "Requests to the platform's API that could be sent at once.", seen: ({ budget }) => (budget === undefined ? [] : [{ value: budget.available }]) },
   { name: 'pipespan.platform.budget.paused', type: 'gauge', unit: 's', attributes: [],

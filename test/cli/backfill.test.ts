@@ -23,8 +23,10 @@ describe('pipespan backfill', () => {
   let receiver: OtlpReceiver
   let state: PlatformState
   const token = 'pat-73d1-secret'
+  let audit: string | undefined
 
   beforeEach(async () => {
+    audit = undefined
     folder = mkdtempSync(path.join(tmpdir(), 'pipespan-backfill-'))
     state = new PlatformState()
     const timeline = new Timeline(Date.now() - 20 * hour)
@@ -53,7 +55,8 @@ describe('pipespan backfill', () => {
       PIPESPAN_LOG_LEVEL: 'warn',
       PIPESPAN_WEBHOOK_TOKEN: 'hook-token',
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-      SERVICE_OBSERVABILITY_EXPORT: 'traces',
+      SERVICE_OBSERVABILITY_EXPORT: 'traces,logs',
+      PIPESPAN_AUDIT: audit,
     }
     const code = await runProgram(['backfill', ...args], { stdout, stderr, env })
     stdout.end()
@@ -82,7 +85,25 @@ describe('pipespan backfill', () => {
     expect(out).toMatch(/Nothing was written\. Completing them takes some 3 requests/)
   })
 
+  it('exports audit events by itself, and says when it may not read those of a group', async () => {
+    audit = 'brightwater,nobody'
+    const random = new Random(4)
+    for (let n = 0; n < 130; n += 1) state.audit.happen(random, Date.now() - (n + 1) * hour)
+    const ids = new Set<unknown>()
+    receiver.on('received', ({ logs }) => logs.forEach(({ attributes }) => ids.add(attributes['platform.audit.id'])))
+    const dry = await run('--since', '9d', '--audit', '--dry-run')
+    expect(dry.out).toContain('130 audit events seen, 3 requests.\n')
+    const first = await run('--since', '9d', '--audit', '--deliver')
+    expect(first.out).toContain('The audit events of group nobody were left out: ')
+    expect(first.out).toContain('All of it is exported.')
+    expect(first.code).toBe(1)
+    expect(ids.size).toBe(130)
+    expect(JSON.stringify([dry, first])).not.toContain(token)
+  })
+
   it.each([
+    [['--since', '1d', '--audit'], 1, 'It is not configured whose audit events are read.'],
+    [['--since', '1d', '--audit', '--group', 'brightwater'], 2, 'PIPESPAN_AUDIT'],
     [['--since', 'yesterday'], 2, 'how long ago'],
     [['--since', '1d', '--until', '2d'], 2, '--until is not after --since.'],
     [['--since', '1d'], 1, 'No project is named.'],

@@ -33,6 +33,7 @@ const project = '301'
 let folder: string
 let receiver: OtlpReceiver
 let platform: RestApi
+let platformState: PlatformState
 let instance: ObservabilityInstance
 let daemon: Daemon
 let hook: RestHook
@@ -45,7 +46,8 @@ let usual: Record<string, string>
 async function open(): Promise<void> {
   folder = mkdtempSync(path.join(tmpdir(), 'pipespan-doctor-'))
   receiver = await OtlpReceiver.start()
-  platform = await RestApi.start({ state: new PlatformState(), now: () => Date.now() + clockOff })
+  platformState = new PlatformState()
+  platform = await RestApi.start({ state: platformState, now: () => Date.now() + clockOff })
   instance = await startInstance({ enforcement: false })
   const [port = 0, adminPort = 0] = await freePorts(2)
   usual = {
@@ -541,4 +543,29 @@ it('20: reports of jobs that are to be read and that no job has', async () => {
   ])
   await finished(8, { jacoco: 5 })
   expect((await examined()).told).toEqual([])
+})
+
+it('21: audit events of a group whose owner the token is not, and of which the platform has none', async () => {
+  env.PIPESPAN_AUDIT = 'brightwater,brightwater/mobile'
+  platformState.audit.isOwner = false
+  answering(/^\/groups\/brightwater\/mobile\//, () => restFaults.notFound('Group'))
+  const { code, told } = await examined()
+  expect(code).toBe(2)
+  expect(told).toEqual([
+    {
+      check: 'audit',
+      level: 'warning',
+      what: "The token is no owner's of group brightwater: the platform answers, and shows only what the token's own user did.",
+      remedy: 'Use a token of an owner of the group: with the role Owner, and the scope read_api.',
+    },
+    {
+      check: 'audit',
+      level: 'failure',
+      what: expect.stringContaining('404 Group Not Found') as string,
+      remedy: expect.any(String) as string,
+    },
+  ])
+  platformState.audit.isOwner = true
+  env.PIPESPAN_AUDIT = 'brightwater'
+  expect((await run()).text).toContain('✓ audit: The token may read the audit events of group brightwater.')
 })

@@ -75,6 +75,9 @@ it('says what switches cost in requests', async () => {
   expect(await lines({ PIPESPAN_PLATFORM_TOKEN: 'a-token', PIPESPAN_REPORTS: 'findings,metrics' })).toContain(
     'Reports (PIPESPAN_REPORTS): 1 request for each report of metrics, findings that a job has, beside the 2 a pipeline, out of the 300 a minute that are left by then.',
   )
+  expect(await lines({ PIPESPAN_PLATFORM_TOKEN: 'a-token', PIPESPAN_AUDIT: 'team,shop' })).toContain(
+    'Audit events (PIPESPAN_AUDIT): 2 requests a minute, and 1 more for each 100 events.',
+  )
   expect(await lines({})).toContain(
     'Inside of jobs: nothing is read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.',
   )

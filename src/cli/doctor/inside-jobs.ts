@@ -4,7 +4,7 @@ import { broken, reportOf, type Finding } from './finding.ts'
 import { call } from './platform.ts'
 import { reportTypes } from '../../model/job-reports.ts'
 import { testArtifact } from '../../model/observation.ts'
-import { isInForce } from '../../store/ports/capability-documents.ts'
+import { auditEvents, isInForce } from '../../store/ports/capability-documents.ts'
 import type { Config } from '../../config/options.ts'
 import type { PlatformClient } from '../../platform/rest/client.ts'
 import type { SharedStore } from '../../store/ports/store.ts'
@@ -87,7 +87,7 @@ async function refusedOf(store: SharedStore, instance: string): Promise<Finding[
   const now = await store.now()
   const all = await store.repositories.refusedEndpoints.all()
   return all
-    .filter(one => one.instance === instance && isInForce(one, now))
+    .filter(one => one.instance === instance && !one.what.startsWith(auditEvents) && isInForce(one, now))
     .map(({ what, project, path, message }) => {
       const where = project === 0 ? 'of all projects' : `of ${path ?? `project ${project}`}`
       return report('warning', `The ${what} of jobs ${where} is not asked for, for a day: ${message}`)

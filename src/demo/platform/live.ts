@@ -93,11 +93,14 @@ export class LivePlatform {
   #arrivals(lifecycle: Lifecycle, random: Random, options: LiveOptions): void {
     const names: readonly ScenarioName[] = options.scenarios ?? allScenarios
     const { every = 40, pipelines = Infinity, remembered = 2_000 } = options
+    // Pipelines are the same without them.
+    const deeds = new Random((options.seed ?? 1) + 1)
     const arrive = (count: number): void => {
       if (count >= pipelines) return
       const name = names[count % names.length]
       if (name !== undefined) lifecycle.create(scenarios[name](random))
       this.state.forget(remembered)
+      if (count % 3 === 1) this.state.audit.happen(deeds, this.#timeline.now)
       this.#timeline.after(random.between(0.7, 1.3) * every, () => arrive(count + 1))
     }
     this.#timeline.after(0, () => arrive(0))

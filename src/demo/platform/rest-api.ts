@@ -96,6 +96,7 @@ export class RestApi {
     const [home, id = ''] = parts
     const rest = parts.slice(2)
     if (home === 'pipelines') return pageReply(this.#crossProject(url))
+    if (home === 'audit_events') return this.#audit(undefined, url)
     const inventory = this.inventory.ofInstance({ parts, url, body })
     if (inventory !== undefined) return inventory
     if (home === 'groups') return this.#group(decodeURIComponent(id), rest, url)
@@ -191,7 +192,9 @@ export class RestApi {
         full_path: group,
         shared_runners_minutes_limit: 10_000,
         extra_shared_runners_minutes_limit: 500,
+        ...(this.#options.state.audit.isOwner && { runners_token: 'r' }),
       })
+    if (what === 'audit_events') return this.#audit(group, url)
     const inventory = this.inventory.ofGroup({ parts: [what], url, body: undefined })
     if (inventory !== undefined) return inventory
     if (what === 'hooks') return this.#ofHooks(hook => 'group' in hook.owner && hook.owner.group === group, which, url)
@@ -208,6 +211,13 @@ export class RestApi {
         url,
       ),
     )
+  }
+
+  #audit(group: string | undefined, url: URL): RestReply {
+    const page = this.#options.state.audit.page(group, url)
+    return page === undefined
+      ? restRefusals.refused('created_before is more than 30 days after created_after')
+      : pageReply(page)
   }
 
   #pushes(): Map<number, number> {

@@ -15,5 +15,6 @@ export const restRefusals = {
     headers: asJson,
     body: JSON.stringify({ message: `404 ${what} Not Found` }),
   }),
+  refused: (why: string): RestReply => ({ status: 400, headers: asJson, body: JSON.stringify({ message: why }) }),
   elsewhere: (location: string): RestReply => ({ status: 301, headers: { location }, body: '' }),
 } as const

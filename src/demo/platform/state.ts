@@ -1,5 +1,6 @@
 // What the simulated platform knows: projects' pipelines with every job that ever was in them. The rules that move it are
 // `lifecycle.ts`; how it looks in a webhook is `payloads.ts`.
+import { AuditRecords } from './audit-records.ts'
 import type { SimProject, SimRunner, SimUser } from './world.ts'
 import type { JobPlan, PipelinePlan } from './plan.ts'
 
@@ -76,6 +77,8 @@ export interface FirstIds {
 /** Everything that exists, by id, and the next ids. */
 export class PlatformState {
   readonly pipelines = new Map<number, SimPipeline>()
+  /** What people did there. */
+  readonly audit = new AuditRecords()
   readonly #iids = new Map<number, number>()
   #nextPipeline: number
   #nextJob: number

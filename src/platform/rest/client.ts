@@ -14,7 +14,8 @@ import { testReport, type RestTestReport } from '../reports/test-report-json.ts'
 import { segmentOf, type ResourceId } from './query.ts'
 import { traceparentIn } from './variables.ts'
 import { restBridge, restJob, restPipeline, type RestBridge, type RestJob, type RestPipeline } from './schemas.ts'
-import { restDelivery, restHook, restListItem, restProject, restUser } from './lists.ts'
+import { restAuditEvent, type AuditSource, type RestAuditEvent } from './audit-event.ts'
+import { restDelivery, restGroup, restHook, restListItem, restProject, restUser } from './lists.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Secret } from '../../lib/secret.ts'
@@ -118,6 +119,14 @@ export interface PlatformClient {
     query: { readonly status?: DeliveryStatus | number | undefined },
     options: ListOptions,
   ): Pages<HookDelivery>
+  /** Those of a stretch of time, both ends included, by keyset: the newest id first. A stretch has 30 days at most. */
+  auditEvents(
+    source: AuditSource,
+    query: { readonly createdAfter: Millis; readonly createdBefore?: Millis | undefined },
+    options: ListOptions,
+  ): Pages<RestAuditEvent>
+  /** Whether the token is an owner's: only owners are shown the group's token for runners. */
+  ownsGroup(group: ResourceId, options: CallOptions): Promise<boolean>
   /** A job's log, from its beginning. */
   jobLog(project: ResourceId, jobId: number, options: JobLogOptions): Promise<JobLogRead>
   /** One of a job's artifacts, by its type: `read` is handed its bytes as they come, and what it throws passes through. */
@@ -227,6 +236,20 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
       change(`${hooksPath(owner)}/${hookId}`, restHook, call, { method: 'PUT', ...wireHook(wish) }),
     hookDeliveries: (owner, hookId, { status }, call) =>
       pages(`${hooksPath(owner)}/${hookId}/events`, restDelivery, call, { status }),
+    auditEvents: (source, { createdAfter, createdBefore }, call) =>
+      pages(
+        source === 'instance' ? '/audit_events' : `/groups/${segmentOf(source.group)}/audit_events`,
+        restAuditEvent,
+        call,
+        {
+          created_after: wholeSeconds(Math.floor(createdAfter / 1_000)),
+          created_before: createdBefore === undefined ? undefined : wholeSeconds(Math.ceil(createdBefore / 1_000)),
+          pagination: 'keyset',
+          order_by: 'id',
+          sort: 'desc',
+        },
+      ),
+    ownsGroup: (group, call) => one(`/groups/${segmentOf(group)}`, restGroup, call, { with_projects: false }),
     jobLog: (project, jobId, call) =>
       readJobLog(new URL(`${base}/projects/${segmentOf(project)}/jobs/${segmentOf(jobId)}/trace`), call),
     jobArtifact: async (project, jobId, fileType, call, read) => {
@@ -261,6 +284,11 @@ function wireHook(wish: HookWish, defaults: Readonly<Record<string, boolean>> = 
     token,
   }
   return { body, secrets: token === undefined ? [] : [token] }
+}
+
+/** As the document spells it for audit events: without a fraction. */
+function wholeSeconds(seconds: number): string {
+  return new Date(seconds * 1_000).toISOString().replace('.000Z', 'Z')
 }
 
 function iso(at: Millis | undefined): string | undefined {

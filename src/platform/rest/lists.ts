@@ -154,6 +154,11 @@ export const restHook = z
     }),
   }))
 
+/** Only owners get `runners_token`, which is a secret: that it is there is all that is read of it. */
+export const restGroup = z
+  .object({ runners_token: z.unknown().optional() })
+  .transform(group => typeof group.runners_token === 'string')
+
 /** Only administrators get `is_admin`. */
 export const restUser = z.object({ is_admin: flag })
 

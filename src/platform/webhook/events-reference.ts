@@ -1,4 +1,5 @@
 // The reference of events, docs/EVENTS.md, written from the table that they are read by.
+import { auditAddress, auditAttributes, auditName } from '../rest/audit-table.ts'
 import { eventTable, type EventRow } from './event-table.ts'
 import { profiles } from '../profile.ts'
 
@@ -14,18 +15,10 @@ export function eventsReference(): string {
       eventTable.map(row => [code(row.word), code(row.name), webhookOf(row), identityOf(row), row.says]),
     ),
     confidential,
-    ...eventTable.flatMap(row => [
-      `## ${row.word}`,
-      table(
-        ['attribute', 'type', 'field of the payload', 'note'],
-        row.attributes.map(({ key, type, from, note }) => [
-          code(key),
-          type,
-          from === undefined ? '' : fields(from),
-          note ?? '',
-        ]),
-      ),
-    ]),
+    ...eventTable.flatMap(row => [`## ${row.word}`, attributesTable('field of the payload', row.attributes)]),
+    '## Audit events',
+    audit,
+    attributesTable('field of the answer', [...auditAttributes, auditAddress]),
   ].join('\n\n')}\n`
 }
 
@@ -57,6 +50,27 @@ subject to \`PIPESPAN_ATTRIBUTES_DROP\` and \`PIPESPAN_ATTRIBUTES_HASH\`, as eve
 }
 
 const confidential = `Events of confidential issues and comments are exported where a hook sends them; \`pipespan hooks ensure\` does not ask for them.`
+
+const audit = `What people and tokens did at the platform, by its audit events: records ${code(auditName)}, in the same scope and with the same resource. No webhook
+sends them; they are asked for at the platform's API, of whom \`PIPESPAN_AUDIT\` says: \`instance\` (with an administrator's token, on an installation of one's own), or groups
+(with an owner's; others are answered, and see only what they did themselves: \`pipespan doctor\` tells). That costs one request for each source in each
+\`PIPESPAN_POLL_INTERVAL\`, and one more for each 100 events. One replica asks; where it stopped it goes on, and the last five minutes are read again each
+time, as an event may show later than its time says. The first look goes back \`PIPESPAN_AUDIT_LOOKBACK\`; \`pipespan backfill --audit --since 40d\` reads what was before. Each
+event is exported once: its number and its time distinguish it.
+
+Its time is when it was done, its severity INFO, its body the platform's own sentence, else what was changed. In all texts e-mail addresses and the shapes of secrets are blacked out.`
+
+function attributesTable(field: string, attributes: EventRow['attributes']): string {
+  return table(
+    ['attribute', 'type', field, 'note'],
+    attributes.map(({ key, type, from, note }) => [
+      code(key),
+      type,
+      from === undefined ? '' : fields(from),
+      note ?? '',
+    ]),
+  )
+}
 
 function webhookOf({ wire, flags, sentBy }: EventRow): string {
   const kinds = wire.map(code).join(', ')

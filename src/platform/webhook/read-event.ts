@@ -84,7 +84,7 @@ function attributesOf(
 }
 
 /** In words that people wrote a secret of ours may stand, too. */
-function cleaned(words: string, isFree: boolean, redactText: RedactText): string {
+export function cleaned(words: string, isFree: boolean, redactText: RedactText): string {
   return oneLine(redactText(isFree ? redact(words) : words))
 }
 
@@ -130,7 +130,8 @@ function inWords(path: Path): string {
   return path.replaceAll('|', ' or ')
 }
 
-function digest(said: unknown): string {
+/** Of what distinguishes one from all others. */
+export function digest(said: unknown): string {
   return createHash('sha256').update(canonical(said)).digest('base64url')
 }
 

@@ -1,5 +1,6 @@
 // Small documents that outlive the process and that replicas and commands share. Each kind has one owner, who writes it, and a
 // repository of its own, through which everybody else reads it.
+import type { AuditBackfill, AuditCursor } from './audit-documents.ts'
 import type { ApiBudget, Backfill, OwnPipelines, PolledProject, Sweep, WatchedHook } from './discovery-documents.ts'
 import type { DaemonReport, RotationJournal, RotationRecord } from './token-documents.ts'
 import type { GaugeReading } from './gauge-documents.ts'
@@ -49,6 +50,9 @@ export interface Repositories {
   /** Of redelivery. */
   readonly hooks: Repository<WatchedHook, 'instance' | 'kind' | 'id'>
   readonly backfills: Repository<Backfill, 'instance' | 'name'>
+  /** Of who reads audit events. */
+  readonly auditCursors: Repository<AuditCursor, 'instance' | 'source'>
+  readonly auditBackfills: Repository<AuditBackfill, 'instance' | 'name'>
   /** Of the platform's API, by its token. */
   readonly budgets: Repository<ApiBudget, 'account'>
   /** Of who reads the inside of jobs. */

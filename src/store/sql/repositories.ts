@@ -1,6 +1,7 @@
 // The repositories of both databases: how each kind of document is named in the table of texts, and what it must look like to count
 // as whole. One that does not is named once in the log, and is as if it had never been written.
 import type { z } from 'zod'
+import * as audit from '../ports/audit-documents.ts'
 import * as discovery from '../ports/discovery-documents.ts'
 import { gaugeReading } from '../ports/gauge-documents.ts'
 import { inventoryState } from '../ports/inventory-documents.ts'
@@ -65,6 +66,8 @@ export function repositories(keyValue: KeyValue, damaged: DamagedRows): Reposito
     sweeps: repository('poll/sweep', discovery.sweep, ['instance', 'group']),
     hooks: repository('hook', discovery.watchedHook, ['instance', 'kind', 'id']),
     backfills: repository('backfill', discovery.backfill, ['instance', 'name']),
+    auditCursors: repository('audit/cursor', audit.auditCursor, ['instance', 'source']),
+    auditBackfills: repository('audit/backfill', audit.auditBackfill, ['instance', 'name']),
     budgets: repository('budget', discovery.apiBudget, ['account']),
     refusedEndpoints: repository('refused', refusedEndpoint, ['instance', 'what', 'project']),
     reportedNames: repository('reported-names', reportedNames, ['instance', 'project']),

@@ -1,0 +1,63 @@
+// Starts what reads the platform's audit events, where the configuration names whose.
+import { auditTaking, type AuditReading } from '../discovery/audit-reading.ts'
+import { createAuditPoller, type AuditPoller } from '../discovery/audit.ts'
+import { createTextRedaction } from '../platform/text-redaction.ts'
+import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
+import { eventRulesOf } from './processing.ts'
+import { profiles, type ProfileName } from '../platform/profile.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Config } from '../config/options.ts'
+import type { Context } from './context.ts'
+import type { EventRules } from '../processing/process-deliveries.ts'
+import type { ExportParts } from './export.ts'
+import type { Platform } from './platform.ts'
+import type { Selection } from '../processing/selection.ts'
+import type { SharedStore } from '../store/ports/store.ts'
+import type { Started } from './steps.ts'
+
+/** What is done with the audit events of an instance: by the daemon, and by a command. */
+export function auditTakingOf(
+  config: Config<ProfileName>,
+  store: Pick<SharedStore, 'runs'>,
+  instance: string,
+  selection: Selection,
+  rules: EventRules,
+  clock: Clock,
+): AuditReading['take'] {
+  const words = {
+    profile: profiles[config.platform.profile],
+    redactText: createTextRedaction(config.redact ?? []),
+    address: config.auditAddress,
+  }
+  return auditTaking(instance, words, { runs: store.runs, selection, rules, now: () => clock.now() })
+}
+
+/** True while the store has reached its limit. */
+export function fullnessOf({ pruning }: Pick<SharedStore, 'pruning'>): () => Promise<boolean> {
+  return async () => (await pruning.fullness()) >= 1
+}
+
+/** The part is undefined where no audit events are asked for. */
+export function startAudit(
+  context: Context,
+  { client }: Platform,
+  selection: Selection,
+  queues: ExportParts['queues'],
+): Started<AuditPoller | undefined> {
+  const { config, store, clock, log } = context
+  const sources = config.audit ?? []
+  const why = 'audit events that were not read yet are read after the next start'
+  const rules = eventRulesOf(context, queues)
+  if (sources.length > 0 && rules.to.length === 0)
+    log.warn('no destination takes log records: audit events are not read (SERVICE_OBSERVABILITY_EXPORT)')
+  if (sources.length === 0 || rules.to.length === 0) return { part: undefined, why, stop: async () => undefined }
+  const part = createAuditPoller({
+    ...{ client, sources, clock, log, repositories: store.repositories, leases: store.leases },
+    take: auditTakingOf(config, store, client.instance, selection, rules, clock),
+    isFull: fullnessOf(store),
+    ...{ interval: config.poll.interval, lookback: config.auditLookback },
+    errors: createErrorThrottle(log),
+  })
+  part.start()
+  return { part, why, stop: async () => part.stop() }
+}

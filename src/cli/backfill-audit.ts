@@ -1,0 +1,88 @@
+// `pipespan backfill --audit`: finds the audit events of the past, for the daemon to export.
+import { auditBackfill, type AuditBackfillProgress } from '../discovery/audit-backfill.ts'
+import { auditTakingOf, fullnessOf } from '../app/audit.ts'
+import { ConfigError } from '../lib/fault.ts'
+import { createProgressLine } from './progress-line.ts'
+import { eventRulesOf, selectionOf } from '../app/processing.ts'
+import { createEvents } from '../app/events.ts'
+import { exportDestinations } from '../app/export.ts'
+import { exitCode, print, type Terminal } from './terminal.ts'
+import { nameOfCommand, platformOf, type BackfillCommand } from './backfill-look.ts'
+import { systemClock } from '../lib/clock.ts'
+import type { Config } from '../config/options.ts'
+import type { Log } from '../lib/log.ts'
+import type { ProfileName } from '../platform/profile.ts'
+import type { SharedStore } from '../store/ports/store.ts'
+
+/** The exit code. Stopped by `signal`, the same command goes on. */
+export async function auditLook(
+  terminal: Terminal,
+  { since, until, words, dryRun, deliver }: BackfillCommand,
+  config: Config<ProfileName>,
+  store: SharedStore,
+  log: Log,
+  signal: AbortSignal,
+): Promise<number> {
+  const sources = config.audit ?? []
+  if (sources.length === 0) {
+    const remedy = 'Set PIPESPAN_AUDIT to instance, or to the full paths of groups.'
+    throw new ConfigError('It is not configured whose audit events are read.', remedy)
+  }
+  const { client } = platformOf(config, store, log)
+  const now = (): number => systemClock.now()
+  // A daemon looks at the store by itself: nobody here is to be woken.
+  const rules = eventRulesOf({ config, events: createEvents() }, exportDestinations(config).queues)
+  const line = createProgressLine(terminal, now)
+  let requests = 0
+  let last: AuditBackfillProgress | undefined
+  try {
+    const summary = await auditBackfill({
+      client,
+      call: { priority: 'backfill', signal, onSend: () => void (requests += 1) },
+      repositories: store.repositories,
+      name: nameOfCommand('audit', words, sources),
+      range: { since, until: until ?? now() },
+      ...{ sources, dryRun, now },
+      take: auditTakingOf(config, store, client.instance, selectionOf(config), rules, systemClock),
+      isFull: fullnessOf(store),
+      onProgress: progress => {
+        last = progress
+        line.show(progress.share, `${progress.seen} audit events, ${requests} requests`)
+      },
+    })
+    line.end()
+    print(terminal, summaryOf(summary, requests, dryRun, deliver))
+    return summary.failed.length > 0 || summary.full ? exitCode.failed : exitCode.done
+  } catch (error) {
+    line.end()
+    if (!signal.aborted) throw error
+    print(terminal, `Stopped. ${last?.seen ?? 0} audit events seen. The same command goes on from here.`)
+    return exitCode.done
+  } finally {
+    await client.close()
+  }
+}
+
+function summaryOf(
+  { range, resumed, seen, failed, full }: AuditBackfillProgress,
+  requests: number,
+  dryRun: boolean,
+  deliver: boolean,
+): string {
+  const iso = (at: number): string => new Date(at).toISOString()
+  const next = dryRun
+    ? 'Nothing was written.'
+    : full
+      ? 'The store is full: raise PIPESPAN_STORE_MAX_SIZE or wait for exports. The same command goes on from here.'
+      : seen === 0
+        ? 'There is nothing to export that was not read before.'
+        : deliver
+          ? 'They are exported now.'
+          : 'The running daemon exports those that it did not know; without a daemon, `--deliver` does.'
+  return [
+    `${iso(range.since)} to ${iso(range.until)}${resumed ? ', taken up again' : ''}:`,
+    `${seen} audit events seen, ${requests} requests.`,
+    ...failed.map(({ source, reason }) => `The audit events of ${source} were left out: ${reason}`),
+    next,
+  ].join('\n')
+}

@@ -1,0 +1,40 @@
+// What both kinds of `pipespan backfill` begin with: what was asked for, and the platform that is asked.
+import { createHash } from 'node:crypto'
+import { ConfigError } from '../lib/fault.ts'
+import { connectPlatform, type Platform } from '../app/platform.ts'
+import { systemClock } from '../lib/clock.ts'
+import type { Config } from '../config/options.ts'
+import type { Log } from '../lib/log.ts'
+import type { ProfileName } from '../platform/profile.ts'
+import type { SharedStore } from '../store/ports/store.ts'
+
+export interface BackfillCommand {
+  /** Unix ms. */
+  readonly since: number
+  readonly until?: number | undefined
+  /** As they were given: the same words go on where they stopped. */
+  readonly words: string
+  readonly project: readonly string[]
+  readonly group: readonly string[]
+  /** Audit events instead of pipelines. */
+  readonly audit: boolean
+  readonly dryRun: boolean
+  readonly deliver: boolean
+  /** Ends it, as Ctrl-C does. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Throws ConfigError where none is configured. */
+export function platformOf(config: Config<ProfileName>, store: SharedStore, log: Log): Platform {
+  const platform = connectPlatform(config, store, systemClock, log)
+  if (platform !== undefined) return platform
+  throw new ConfigError(
+    'There is no platform to ask.',
+    'Set PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN, with a token that may read the API.',
+  )
+}
+
+/** By what the same command is known again. */
+export function nameOfCommand(...asked: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(asked)).digest('hex').slice(0, 16)
+}

@@ -1,0 +1,108 @@
+// The simulated platform's audit events: what people at the make-believe company did, and how the API lists it.
+import { users, projects, type SimUser } from './world.ts'
+import type { Random } from './random.ts'
+import type { RestPage } from './rest-pages.ts'
+
+export interface SimAuditEvent {
+  readonly id: number
+  /** Unix ms. */
+  readonly at: number
+  readonly author: SimUser
+  readonly entity: { readonly type: 'Project' | 'Group' | 'User'; readonly id: number; readonly path: string }
+  /** As the platform has them, such as `{ change: 'visibility', from: 'Private', to: 'Internal' }`. */
+  readonly details: Readonly<Record<string, unknown>>
+  readonly eventType?: string | undefined
+}
+
+/** Of those that happen by themselves. */
+const mostRemembered = 20_000
+const mostPerPage = 100
+/** A longer stretch is refused for the whole instance, ms. */
+const longestStretch = 30 * 24 * 3_600_000
+
+export class AuditRecords {
+  readonly events: SimAuditEvent[] = []
+  /** Whether the token is an owner's of every group. Others see what they did themselves: nothing here. */
+  isOwner = true
+  #next = 70_001
+
+  /** Of the next number. Its time is its own matter: what is written late has an earlier one. */
+  record(event: Omit<SimAuditEvent, 'id'>): SimAuditEvent {
+    const one = { id: this.#next++, ...event }
+    this.events.push(one)
+    return one
+  }
+
+  /** Something that somebody did. */
+  happen(random: Random, at: number): SimAuditEvent {
+    this.events.splice(0, Math.max(0, this.events.length - mostRemembered))
+    return this.record({ at, author: random.pick(users), ...random.pick(deeds)(random) })
+  }
+
+  /** A page of those of the instance, or of a group and its projects; undefined where the stretch is too long. */
+  page(group: string | undefined, url: URL): RestPage | undefined {
+    const { searchParams: query } = url
+    const from = Date.parse(query.get('created_after') ?? '')
+    const to = query.has('created_before') ? Date.parse(query.get('created_before') ?? '') : Infinity
+    if (group === undefined && to !== Infinity && to - from > longestStretch) return undefined
+    const cursor = Number(query.get('cursor') ?? Infinity)
+    const size = Math.min(mostPerPage, Number(query.get('per_page') ?? 20))
+    const seen = group === undefined || this.isOwner ? this.events : []
+    const rest = seen
+      // To the second, both ends included.
+      .filter(({ at }) => at >= from && Math.floor(at / 1_000) * 1_000 <= to)
+      .filter(({ id, entity }) => id < cursor && (group === undefined || isWithin(entity.path, group)))
+      .sort((a, b) => b.id - a.id)
+    const items = rest.slice(0, size)
+    const next = new URL(url)
+    next.searchParams.set('cursor', String(items.at(-1)?.id ?? 0))
+    return { items: items.map(shown), link: rest.length > size ? `<${next.href}>; rel="next"` : undefined }
+  }
+}
+
+function isWithin(path: string, group: string): boolean {
+  return path === group || path.startsWith(`${group}/`)
+}
+
+function shown({ id, at, author, entity, details, eventType }: SimAuditEvent): object {
+  return {
+    id,
+    author_id: author.id,
+    entity_id: entity.id,
+    entity_type: entity.type,
+    ...(eventType === undefined ? {} : { event_type: eventType }),
+    details: {
+      author_name: author.name,
+      author_email: author.email,
+      author_class: 'User',
+      entity_path: entity.path,
+      ip_address: '203.0.113.7',
+      ...details,
+    },
+    created_at: new Date(at).toISOString(),
+  }
+}
+
+const company = { type: 'Group', id: 77, path: 'brightwater' } as const
+
+const deeds: readonly [Deed, ...Deed[]] = [
+  random => {
+    const { id, name, path } = random.pick(Object.values(projects) as [typeof projects.app])
+    const target = { target_id: id, target_type: 'Project', target_details: name }
+    const details = { change: 'visibility', from: 'Private', to: 'Internal', ...target }
+    return { entity: { type: 'Project', id, path }, details }
+  },
+  random => {
+    const { id, name } = random.pick(users)
+    const details = { add: 'user_access', as: 'Maintainer', target_id: id, target_type: 'User', target_details: name }
+    return { entity: company, details }
+  },
+  random => {
+    const { id, path } = random.pick(Object.values(projects) as [typeof projects.app])
+    const target = { target_id: 'release', target_type: 'ProtectedBranch', target_details: 'release/*' }
+    const details = { custom_message: 'Changed who may push to release/* from Maintainers to nobody', ...target }
+    return { entity: { type: 'Project', id, path }, details, eventType: 'protected_branch_updated' }
+  },
+]
+
+type Deed = (random: Random) => Pick<SimAuditEvent, 'entity' | 'details' | 'eventType'>

@@ -1,0 +1,134 @@
+// Reads the audit events of a time range in the past, source by source, in stretches of 30 days at most, the oldest first. It goes on where it
+// stopped. What the daemon has read by itself is left out, and what is read here counts as read from then on: run again, it finds nothing.
+import { lastMinutes, longestWindow, readWindow } from './audit-window.ts'
+import { nameOfSource, type AuditReading } from './audit-reading.ts'
+import { PlatformError } from '../platform/rest/platform-error.ts'
+import type { AuditBackfill, AuditCursor, AuditWindow } from '../store/ports/audit-documents.ts'
+import type { BackfillRange } from './backfill.ts'
+import type { CallOptions } from '../platform/rest/call.ts'
+import type { Repositories } from '../store/ports/repository.ts'
+
+export interface AuditBackfillOptions {
+  readonly client: AuditReading['client']
+  readonly call: CallOptions
+  readonly repositories: Pick<Repositories, 'auditCursors' | 'auditBackfills'>
+  /** Names this backfill: one of the same name goes on where it stopped, within a week. */
+  readonly name: string
+  readonly range: BackfillRange
+  /** `instance`, or groups. */
+  readonly sources: readonly string[]
+  readonly take: AuditReading['take']
+  /** True while the store takes nothing more. */
+  readonly isFull: () => Promise<boolean>
+  /** Only counts. */
+  readonly dryRun: boolean
+  readonly onProgress: (progress: AuditBackfillProgress) => void
+  /** Milliseconds of Unix time. */
+  readonly now: () => number
+}
+
+export interface AuditBackfillProgress {
+  /** The range it reads; that of the first start where it goes on. */
+  readonly range: BackfillRange
+  readonly resumed: boolean
+  readonly sources: { readonly done: number; readonly all: number }
+  /** How much of the range is read, of all sources: 1 at the end. */
+  readonly share: number
+  /** Events seen, since this start. */
+  readonly seen: number
+  /** Sources that could not be read, with why. */
+  readonly failed: readonly { readonly source: string; readonly reason: string }[]
+  /** The store is full: it ended before, and the same command goes on. */
+  readonly full: boolean
+}
+
+const week = 7 * 24 * 3_600_000
+
+type State = Omit<AuditBackfill, 'instance' | 'name'>
+
+/** Rejects with a PlatformError that would meet every source, or with the reason of the call's aborted signal. */
+export async function auditBackfill(options: AuditBackfillOptions): Promise<AuditBackfillProgress> {
+  const { client, repositories, range, sources, dryRun, now } = options
+  const { auditBackfills: backfills, auditCursors: cursors } = repositories
+  const key = { instance: client.instance, name: options.name }
+  const known = await backfills.get(key)
+  const resumed = !dryRun && known !== undefined && now() - known.startedAt < week
+  let state: State = resumed ? known : { ...range, startedAt: now(), done: [] }
+  let seen = 0
+  let full = false
+  const failed: { source: string; reason: string }[] = []
+
+  const take: AuditReading['take'] = async items => {
+    if (!dryRun) await options.take(items)
+    seen += items.length
+  }
+
+  function progress(): AuditBackfillProgress {
+    const { since, until, done, reading } = state
+    // The newest event of a stretch comes first, so how far it has come can only be told by whole stretches.
+    const begun = reading === undefined ? 0 : (reading.since - since) / Math.max(1, until - since)
+    const share = sources.length === 0 ? 1 : Math.min(1, (done.length + begun) / sources.length)
+    const counts = { done: done.length, all: sources.length }
+    return { range: { since, until }, resumed, sources: counts, share, seen, failed, full }
+  }
+
+  async function save(next: State): Promise<boolean> {
+    state = next
+    if (!dryRun) await backfills.put({ ...next, ...key })
+    options.onProgress(progress())
+    full = !dryRun && (await options.isFull())
+    return !full
+  }
+
+  /** False where it must not go on. */
+  async function readSource(source: string): Promise<boolean> {
+    const cursor = await cursors.get({ instance: client.instance, source })
+    const until = Math.min(state.until, cursor?.since ?? Infinity)
+    let window: AuditWindow | undefined = state.reading ?? { since: state.since, recent: [] }
+    while (window.since < until) {
+      const end = Math.min(until, window.since + longestWindow)
+      const marks = new Set(window.recent.map(([id]) => id))
+      const done: AuditWindow | undefined = await readWindow(
+        { until: end, ...window },
+        { client, source, call: options.call, take },
+        { isKnown: id => marks.has(id), save: async reading => save({ ...state, reading }) },
+      )
+      if (done === undefined) return false
+      // Both ends of a stretch are included, to the second: the next one begins where this one ended.
+      const reached: number = done.until ?? end
+      window = { since: reached, recent: lastMinutes(done.recent, reached) }
+      if (!(await save({ ...state, reading: window }))) return false
+    }
+    if (!dryRun && cursor !== undefined) await remember(source, until)
+    return true
+  }
+
+  /** Only what joins what is read already. */
+  async function remember(source: string, until: number): Promise<void> {
+    const of = { instance: client.instance, source }
+    await cursors.change(of, cursor => {
+      const joins = cursor !== undefined && until >= cursor.since && state.since < cursor.since
+      const document: AuditCursor | undefined = joins ? { ...cursor, since: state.since } : cursor
+      return { document, result: undefined }
+    })
+  }
+
+  for (const source of sources) {
+    if (state.done.includes(source)) continue
+    try {
+      if (!(await readSource(source))) return progress()
+    } catch (error) {
+      if (!isOwn(error)) throw error
+      failed.push({ source: nameOfSource(source), reason: error.message })
+    }
+    const { reading: _, ...rest } = state
+    if (!(await save({ ...rest, done: [...state.done, source] }))) return progress()
+  }
+  if (!dryRun) await backfills.remove(key)
+  return progress()
+}
+
+/** An error of one source alone: the others are read all the same. */
+function isOwn(error: unknown): error is PlatformError {
+  return error instanceof PlatformError && ['not-found', 'forbidden', 'refused'].includes(error.kind)
+}

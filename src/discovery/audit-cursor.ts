@@ -1,0 +1,39 @@
+// Where the reading of a source's audit events goes on, by what was read of it. Pure.
+import { lastMinutes, longestWindow, newestOf, overlap } from './audit-window.ts'
+import type { AuditCursor, AuditMark, AuditWindow } from '../store/ports/audit-documents.ts'
+import type { Millis } from '../model/instant.ts'
+
+/** Where nothing happens the cursor follows the platform's clock at this distance, so that no stretch grows beyond measure, ms. */
+const idle = 3_600_000
+
+export function firstCursor(instance: string, source: string, since: Millis): AuditCursor {
+  return { instance, source, since, at: since, id: 0, recent: [] }
+}
+
+/** The next stretch to be read: up to now, or as much of it as may be asked for at once. */
+export function nextWindow({ since, at }: AuditCursor, now: Millis): AuditWindow {
+  const from = Math.max(since, at - overlap)
+  return { since: from, ...(now - from > longestWindow && { until: from + longestWindow }), recent: [] }
+}
+
+/**
+ * After a stretch was read to its end. Times of events and of answers are the platform's; an event that is ahead of the platform's own
+ * clock does not move the cursor ahead of it. `lookback`: how much is read once more where that clock was set back, ms.
+ */
+export function afterWindow(
+  before: AuditCursor,
+  { until, newest, recent, servedAt }: AuditWindow,
+  lookback: number,
+): AuditCursor {
+  const marks = [...before.recent, ...recent]
+  const ownNow = servedAt ?? Infinity
+  const isSetBack = ownNow < before.at - overlap
+  const reached = Math.max(Math.min(newest?.[1] ?? -Infinity, ownNow), (servedAt ?? -Infinity) - idle)
+  const at = isSetBack ? ownNow - lookback : Math.max(before.at, until ?? reached)
+  const { reading: _, ...rest } = before
+  return { ...rest, at, id: idOf(newestOf(marks), before.id), recent: lastMinutes(marks, at) }
+}
+
+function idOf(mark: AuditMark | undefined, before: number): number {
+  return mark?.[0] ?? before
+}

@@ -1,0 +1,161 @@
+// Reads the platform's audit events as they happen: of the instance, or of groups. One replica does, by a lease; how far it has come is in the
+// store. Each round reads from some minutes before the newest event on, as an event may show later than its time says.
+//
+//   cursor ─► stretch of 30 days at most ─► pages ─► events, each once ─► cursor            (again until the stretch ends now)
+import { afterWindow, firstCursor, nextWindow } from './audit-cursor.ts'
+import { createLoop, type Loop } from '../lib/loop.ts'
+import { createSingleton } from './singleton.ts'
+import { auditEvents, isInForce } from '../store/ports/capability-documents.ts'
+import { nameOfSource, type AuditReading } from './audit-reading.ts'
+import { PlatformError } from '../platform/rest/platform-error.ts'
+import { readWindow } from './audit-window.ts'
+import type { AuditCursor } from '../store/ports/audit-documents.ts'
+import type { CallOptions } from '../platform/rest/call.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
+import type { Leases } from '../store/ports/leases.ts'
+import type { Log } from '../lib/log.ts'
+import type { PlatformClient } from '../platform/rest/client.ts'
+import type { Repositories } from '../store/ports/repository.ts'
+
+export interface AuditOptions {
+  readonly client: Pick<PlatformClient, 'instance' | 'auditEvents'>
+  readonly repositories: Pick<Repositories, 'auditCursors' | 'refusedEndpoints'>
+  readonly leases: Leases
+  /** `instance`, or groups. */
+  readonly sources: readonly string[]
+  readonly take: AuditReading['take']
+  /** True while the store takes nothing more. */
+  readonly isFull: () => Promise<boolean>
+  /** Between two rounds, ms. */
+  readonly interval: number
+  /** How far the first look goes back, ms. */
+  readonly lookback: number
+  readonly errors: ErrorThrottle
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface AuditCounters {
+  rounds: number
+  requests: number
+  /** Events that were read and not known by their numbers. */
+  read: number
+}
+
+export interface AuditPoller extends Loop {
+  readonly counters: Readonly<AuditCounters>
+  /** Reads all sources once, whoever has the lease. */
+  round(): Promise<void>
+}
+
+export function createAuditPoller(options: AuditOptions): AuditPoller {
+  const { client, sources, leases, errors, clock, log } = options
+  const { auditCursors: cursors, refusedEndpoints: refusals } = options.repositories
+  const { instance } = client
+  const interval = Math.max(1_000, options.interval)
+  const counters: AuditCounters = { rounds: 0, requests: 0, read: 0 }
+  const lease = createSingleton('audit', leases, clock)
+  const closing = new AbortController()
+  const call: CallOptions = { priority: 'poll', signal: closing.signal, onSend: () => void (counters.requests += 1) }
+  /** Whoever starts the daemon may have mended what was refused: then all are asked. */
+  const asked = new Set<string>()
+
+  async function read(source: string): Promise<void> {
+    const known = await cursors.get({ instance, source })
+    let cursor = known ?? firstCursor(instance, source, clock.now() - options.lookback)
+    const take: AuditReading['take'] = async items => {
+      await options.take(items)
+      counters.read += items.length
+    }
+    for (;;) {
+      const began = cursor
+      const ids = new Set(began.recent.map(([id]) => id))
+      const window = await readWindow(
+        began.reading ?? nextWindow(began, clock.now()),
+        { client, source, call, take },
+        {
+          isKnown: id => ids.has(id),
+          save: async reading => {
+            await put({ ...began, reading })
+            return !closing.signal.aborted && (await lease.isMine()) && !(await options.isFull())
+          },
+        },
+      )
+      if (window === undefined) return
+      cursor = afterWindow(began, window, options.lookback)
+      await put(cursor)
+      if (window.until === undefined) return
+    }
+  }
+
+  /** A backfill may have moved the beginning meanwhile. */
+  async function put(cursor: AuditCursor): Promise<void> {
+    await cursors.change({ instance, source: cursor.source }, (known, readAt) => ({
+      document: { ...cursor, since: Math.min(cursor.since, known?.since ?? Infinity), readAt },
+      result: undefined,
+    }))
+  }
+
+  async function mayAsk(source: string): Promise<boolean> {
+    if (!asked.has(source)) return true
+    const refused = await refusals.get(refusalOf(source))
+    return refused === undefined || !isInForce(refused, await refusals.now())
+  }
+
+  function refusalOf(source: string): { instance: string; what: string; project: number } {
+    return { instance, what: `${auditEvents} of ${nameOfSource(source)}`, project: 0 }
+  }
+
+  async function refused(source: string, { status, message }: PlatformError): Promise<void> {
+    await refusals.change(refusalOf(source), (known, since) => ({
+      document: {
+        ...refusalOf(source),
+        path: nameOfSource(source),
+        ...(status !== undefined && { status }),
+        ...{ message, since, times: (known?.times ?? 0) + 1 },
+      },
+      result: undefined,
+    }))
+  }
+
+  async function round(): Promise<void> {
+    counters.rounds += 1
+    for (const source of sources) {
+      if (!(await mayAsk(source)) || (await options.isFull())) continue
+      asked.add(source)
+      const subject = `audit events of ${nameOfSource(source)}`
+      try {
+        await read(source)
+        errors.answered(subject)
+        await refusals.remove(refusalOf(source))
+      } catch (error) {
+        if (closing.signal.aborted) return
+        if (!(error instanceof PlatformError)) throw error
+        if (error.kind === 'forbidden' || error.kind === 'not-found') await refused(source, error)
+        if (errors.failed(subject, error) === 'stop') return
+      }
+    }
+  }
+
+  const loop = createLoop({
+    name: 'audit',
+    clock,
+    log,
+    turn: async () => {
+      if (!(await lease.isMine())) return Math.min(interval, 10_000)
+      await round()
+      return interval
+    },
+  })
+  return {
+    ...loop,
+    counters,
+    round,
+    stop: async () => {
+      closing.abort(new Error('the daemon stops'))
+      await loop.stop()
+      await lease.release()
+    },
+  }
+}

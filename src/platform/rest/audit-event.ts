@@ -1,0 +1,72 @@
+// An audit event of the platform: how it comes off the wire, and the log record that it becomes.
+import { z } from 'zod'
+import { auditAddress, auditAttributes, auditBody, auditKind, auditName } from './audit-table.ts'
+import { cleaned, digest, type EventWords } from '../webhook/read-event.ts'
+import { first } from '../webhook/event-fields.ts'
+import { known } from '../known.ts'
+import { readId, readObject, readText, readTime, type WireObject } from '../wire-read.ts'
+import type { EventValue, PlatformEvent } from '../../model/event.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { ProjectFacts } from '../../model/observation.ts'
+import type { ResourceId } from './query.ts'
+
+/** Of whom audit events are asked for: of the whole instance, or of one group. */
+export type AuditSource = 'instance' | { readonly group: ResourceId }
+
+export interface RestAuditEvent {
+  readonly id: number
+  readonly createdAt: Millis
+  /** All that the platform says of it. */
+  readonly json: WireObject
+}
+
+/** What has no number and no time cannot be known again, and is left out. */
+export const restAuditEvent = z.unknown().transform((item, context): RestAuditEvent => {
+  const json = readObject(item)
+  const id = readId(json?.id)
+  const createdAt = readTime(json?.created_at)
+  if (json !== undefined && id !== undefined && createdAt !== undefined) return { id, createdAt, json }
+  context.addIssue({ code: 'custom', message: 'no id, or no time' })
+  return z.NEVER
+})
+
+export interface AuditWords extends EventWords {
+  /** Whether addresses of clients are exported. */
+  readonly address: boolean
+}
+
+/**
+ * Its number and its time distinguish it from all others. They are the same of whomever it was asked for: the instance, a group, a group
+ * above.
+ */
+export function readAuditEvent(
+  { id, createdAt, json }: RestAuditEvent,
+  instance: string,
+  words: AuditWords,
+): PlatformEvent {
+  const { profile, redactText, address } = words
+  const attributes: Record<string, EventValue> = {}
+  for (const { key, read, isFree } of address ? [...auditAttributes, auditAddress] : auditAttributes) {
+    const given = read(json, profile)
+    const clean = typeof given === 'string' ? cleaned(given, isFree === true, redactText) : given
+    if (clean !== undefined && clean !== '') attributes[key] = clean
+  }
+  const key = digest([instance, auditKind, id, Math.floor(createdAt / 1_000)])
+  return {
+    ...{ instance, kind: auditKind, name: auditName, at: createdAt, severity: 'info', attributes },
+    ...known({ project: projectOf(json), group: groupOf(json) }),
+    body: cleaned(auditBody(json), true, redactText),
+    ...{ object: key, key, content: key },
+  }
+}
+
+const entityPath = 'details.entity_path|entity_path'
+
+function projectOf(json: WireObject): ProjectFacts | undefined {
+  const id = json.entity_type === 'Project' ? readId(json.entity_id) : undefined
+  return id === undefined ? undefined : { id, ...known({ path: first(json, entityPath, readText) }) }
+}
+
+function groupOf(json: WireObject): string | undefined {
+  return json.entity_type === 'Group' ? first(json, entityPath, readText) : undefined
+}

@@ -1,0 +1,72 @@
+// The one table of audit events: which field of the platform's answer becomes which attribute. The reader and docs/EVENTS.md are made from it.
+import { first, id, readWord, shown, text, value, type EventAttribute, type Path } from '../webhook/event-fields.ts'
+import { readFlag, readText, type Read, type WireObject } from '../wire-read.ts'
+
+/** Selects them nowhere: PIPESPAN_AUDIT does. */
+export const auditKind = 'audit'
+export const auditName = 'platform.audit'
+
+const details = 'details'
+/** Where the name of what was done stands, the one that says most first. */
+const deeds = ['change', 'add', 'remove'] as const
+
+export const auditAttributes: readonly EventAttribute[] = [
+  id('platform.audit.id', 'id'),
+  value(
+    'platform.audit.type',
+    'string',
+    'event_type',
+    "the platform's word; else what it is about and what was done, such as `project.add`, `group.change`, `user.custom`",
+    typeOf,
+  ),
+  text('platform.audit.entity.type', 'entity_type'),
+  text('platform.audit.entity.path', `${details}.entity_path|entity_path`),
+  text('platform.audit.target.type', `${details}.target_type|target_type`),
+  shown('platform.audit.target.details', `${details}.target_details|target_details`),
+  said('platform.audit.change', deeds.map(one => `${details}.${one}`).join('|'), 'what was changed, added or removed'),
+  said('platform.audit.from', `${details}.from`),
+  said('platform.audit.to', `${details}.to`),
+  id('user.id', 'author_id'),
+  shown('user.name', `${details}.author_name|author_name`),
+]
+
+/** Exported by PIPESPAN_AUDIT_ADDRESS alone. */
+export const auditAddress: EventAttribute = text(
+  'client.address',
+  `${details}.ip_address|ip_address`,
+  'with `PIPESPAN_AUDIT_ADDRESS=true` alone',
+)
+
+/** A short display string: the platform's own sentence, where it has one. */
+export function auditBody(json: WireObject): string {
+  const message = first(json, `${details}.custom_message`, readText)
+  if (message !== undefined) return message
+  const of = (field: string): string | undefined => first(json, `${details}.${field}`, readSaid)
+  const deed = deedOf(json)
+  const subject = deed === undefined ? undefined : of(deed)
+  if (deed === undefined || subject === undefined) return typeOf(json)
+  const change =
+    deed === 'change' ? [of('from'), of('to')].map((word, at) => word && `${['from', 'to'][at]} ${word}`) : []
+  const done = { change: 'Changed', add: 'Added', remove: 'Removed' }[deed]
+  return [done, subject, ...change].filter(word => word !== undefined).join(' ')
+}
+
+function typeOf(json: WireObject): string {
+  const given = first(json, 'event_type', readText)
+  if (given !== undefined) return given
+  // `Service::Audit::InstanceScope` is `instance_scope`.
+  const [entity = ''] = (first(json, 'entity_type', readText) ?? 'unknown').split('::').slice(-1)
+  const word = entity.replace(/(?<=[a-z\d])(?=[A-Z])/g, '_').toLowerCase()
+  return `${word}.${deedOf(json) ?? 'custom'}`
+}
+
+function deedOf(json: WireObject): (typeof deeds)[number] | undefined {
+  return deeds.find(deed => first(json, `${details}.${deed}`, readSaid) !== undefined)
+}
+
+/** A word, a number, or a switch. */
+const readSaid: Read<string> = found => readWord(found) ?? readFlag(found)?.toString()
+
+function said(key: string, from: Path, note?: string): EventAttribute {
+  return { key, type: 'string', from, note, isFree: true, read: json => first(json, from, readSaid) }
+}

@@ -1,0 +1,106 @@
+// The simulated platform's audit events over its real REST API, and the daemon's readers of them on a real store, under one clock that the test
+// moves.
+import { pino } from 'pino'
+import { auditBackfill, type AuditBackfillOptions } from '../../src/discovery/audit-backfill.ts'
+import { auditTaking } from '../../src/discovery/audit-reading.ts'
+import { createAuditPoller, type AuditOptions, type AuditPoller } from '../../src/discovery/audit.ts'
+import { createTextRedaction } from '../../src/platform/text-redaction.ts'
+import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
+import { createMemoryBudget } from '../../src/platform/rest/memory-budget.ts'
+import { createPlatformClient } from '../../src/platform/rest/client.ts'
+import { day, everything, minute } from '../flow/world.ts'
+import { isEvent, type EventChunk } from '../../src/model/event.ts'
+import { PlatformState } from '../../src/demo/platform/state.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import { users } from '../../src/demo/platform/world.ts'
+import type { Bench } from '../store/benches.ts'
+import type { Clock } from '../../src/lib/clock.ts'
+import type { SimAuditEvent } from '../../src/demo/platform/audit-records.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+const lane = { destination: 'default', signal: 'logs' } as const
+
+export interface AuditWorld extends AsyncDisposable {
+  readonly api: RestApi
+  readonly store: Store
+  readonly bench: Bench
+  readonly logged: { readonly level: number; readonly msg: string }[]
+  /** One that happened at that time; `more`: other facts of it. */
+  happen(at: number, more?: Partial<SimAuditEvent>): number
+  poller(options?: Partial<AuditOptions>): AuditPoller
+  backfill(
+    options: Pick<AuditBackfillOptions, 'range'> & Partial<AuditBackfillOptions>,
+  ): ReturnType<typeof auditBackfill>
+  /** What is to be sent since the last call: numbers of events, in order. */
+  exported(): Promise<number[]>
+  chunks(): Promise<EventChunk[]>
+  /** Requests for audit events since the last call: the stretch of each, ms. */
+  stretches(): number[]
+}
+
+export async function openAuditWorld(bench: Bench, { skew = 0 } = {}): Promise<AuditWorld> {
+  const state = new PlatformState()
+  const api = await RestApi.start({ state, now: () => bench.now() + skew })
+  const store = await bench.open()
+  const clock: Clock = { now: bench.now, sleep: async ms => bench.move(ms) }
+  const logged: { level: number; msg: string }[] = []
+  const log = pino(
+    { level: 'info' },
+    { write: (line: string) => void logged.push(JSON.parse(line) as { level: number; msg: string }) },
+  )
+  const client = createPlatformClient({
+    ...{ url: api.url, token: () => 'pat-1', tokenType: 'private' as const, clock, log },
+    budget: createMemoryBudget({ perMinute: 100_000 }, clock),
+    ...{ concurrency: 4, userAgent: 'Pipespan/test' },
+    retry: { tries: 1, refusals: 1, first: 1, max: 1 },
+  })
+  const words = { profile: profiles.generic, redactText: createTextRedaction([]), address: false }
+  const rules = { to: [lane], profile: 'generic', wait: 0, onTaken: () => undefined }
+  const take = auditTaking(api.url, words, { runs: store.runs, selection: everything, rules, now: bench.now })
+  const chunks = async (): Promise<EventChunk[]> => {
+    const found: EventChunk[] = []
+    for (;;) {
+      const { token, items } = await store.outbox.lease(lane, 1_000, minute)
+      if (items.length === 0) return found
+      await store.outbox.settle(
+        token,
+        items.map(({ id }) => ({ id, as: 'delivered' as const })),
+      )
+      found.push(...items.flatMap(({ chunk }) => (isEvent(chunk) ? chunk : [])))
+    }
+  }
+  const shared = { client, take, repositories: store.repositories, sources: ['instance'], isFull: async () => false }
+  return {
+    ...{ api, store, bench, logged, chunks },
+    happen: (at, more) =>
+      state.audit.record({
+        ...{ at, author: users[0], entity: { type: 'Project', id: 301, path: 'brightwater/shop/storefront' } },
+        ...{ details: { change: 'visibility', from: 'Private', to: 'Internal' }, ...more },
+      }).id,
+    poller: options =>
+      createAuditPoller({
+        ...{ ...shared, leases: store.leases, interval: minute, lookback: day, clock, log },
+        ...{ errors: createErrorThrottle(log), ...options },
+      }),
+    backfill: async options =>
+      auditBackfill({
+        ...{ ...shared, call: { priority: 'backfill' as const }, name: 'test', dryRun: false },
+        ...{ onProgress: () => undefined, now: bench.now, ...options },
+      }),
+    exported: async () =>
+      (await chunks()).map(({ event }) => Number(event.attributes['platform.audit.id'])).sort((a, b) => a - b),
+    stretches: () =>
+      api.asked.splice(0).flatMap(({ path, query }) => {
+        const until = query.get('created_before')
+        if (!path.endsWith('audit_events')) return []
+        return (until === null ? bench.now() : Date.parse(until)) - Date.parse(query.get('created_after') ?? '')
+      }),
+    [Symbol.asyncDispose]: async () => {
+      await client.close()
+      await store.close()
+      await api.close()
+      await bench.dispose()
+    },
+  }
+}

@@ -1,0 +1,245 @@
+// Audit events on both databases: each is exported once, whatever pages repeat, however late an event shows, whoever dies, and whenever.
+import { describe, expect, it } from 'vitest'
+import { day, hour, minute, second, t0 } from '../flow/world.ts'
+import { keyMemory } from '../../src/store/ports/inbox.ts'
+import { newDatabase } from '../store/new-database.ts'
+import { openAuditWorld } from './audit-world.ts'
+import { postgresBenches, sqliteBench } from '../store/benches.ts'
+import { restFaults } from '../support/rest-faults.ts'
+
+const longest = 30 * day
+
+describe.each([
+  ['SQLite', sqliteBench],
+  ['PostgreSQL', postgresBenches(newDatabase)],
+])('audit events on %s', (_, bench) => {
+  it('are exported once each from the look-back on, as they happen and late, and not again after a week without the daemon', async () => {
+    await using world = await openAuditWorld(await bench())
+    world.happen(t0 - 25 * hour)
+    const before = Array.from({ length: 130 }, (_one, n) => world.happen(t0 - day + n * minute))
+    await world.poller().round()
+    expect(await world.exported()).toEqual(before)
+
+    world.bench.move(minute)
+    const next = world.happen(t0 + 30 * second)
+    await world.poller().round()
+    const late = world.happen(t0 - 3 * minute)
+    await world.poller().round()
+    expect(await world.exported()).toEqual([next, late])
+    expect(world.stretches().every(ms => ms <= day + 10 * minute)).toBe(true)
+
+    // Its keys are gone by then.
+    world.bench.move(keyMemory + day)
+    while ((await world.store.pruning.events(world.bench.now() - keyMemory, 500)) > 0);
+    const after = world.happen(world.bench.now() - hour)
+    await world.poller().round()
+    expect(await world.exported()).toEqual([after])
+  })
+
+  it('are read on after forty days without the daemon, in stretches of 30 days at most, also where it dies between two pages', async () => {
+    await using world = await openAuditWorld(await bench())
+    const first = world.happen(t0 - minute)
+    await world.poller().round()
+    expect(await world.exported()).toEqual([first])
+    const many = Array.from({ length: 260 }, (_one, n) => world.happen(t0 + n * 3.5 * hour))
+    world.bench.move(40 * day)
+    world.stretches()
+    const got: number[] = []
+    for (const pages of [1, 1, Infinity]) {
+      let left = pages
+      world.api.misbehave = ({ path }) => (path === '/audit_events' && left-- <= 0 ? restFaults.broken() : undefined)
+      const poller = world.poller()
+      await poller.round()
+      await poller.stop()
+      got.push(...(await world.exported()))
+      const [cursor] = await world.store.repositories.auditCursors.all()
+      expect(cursor?.reading?.next !== undefined).toBe(pages < Infinity)
+    }
+    expect(got).toEqual(expect.arrayContaining(many))
+    expect(got).toHaveLength(many.length)
+    expect(got).not.toContain(first)
+    expect(world.stretches().every(ms => ms <= longest)).toBe(true)
+  })
+
+  it('of the past are read by a backfill that goes on where it stopped, and a second one finds nothing, weeks later too', async () => {
+    await using world = await openAuditWorld(await bench())
+    const past = Array.from({ length: 260 }, (_one, n) => world.happen(t0 - 40 * day + n * 3.5 * hour))
+    await world.poller().round()
+    const range = { since: t0 - 40 * day, until: t0 }
+    const dry = await world.backfill({ range, dryRun: true })
+    expect(dry).toMatchObject({ share: 1, failed: [], full: false })
+    expect(dry.seen).toBeGreaterThan(250)
+    expect(await world.store.repositories.auditBackfills.all()).toEqual([])
+    world.stretches()
+    for (const after of [1, 2, 2]) {
+      const stopping = new AbortController()
+      let pages = 0
+      const onProgress = (): void => {
+        if ((pages += 1) >= after) stopping.abort(new Error('killed'))
+      }
+      const call = { priority: 'backfill' as const, signal: stopping.signal }
+      // Pages that were done by then may be all there are.
+      await world
+        .backfill({ range, call, onProgress })
+        .catch((error: unknown) => expect(String(error)).toContain('killed'))
+    }
+    const asked = world.stretches()
+    expect(asked.every(ms => ms <= longest)).toBe(true)
+    await world.backfill({ range })
+    expect(await world.exported()).toEqual(past)
+
+    world.bench.move(3 * 7 * day)
+    while ((await world.store.pruning.events(world.bench.now() - keyMemory, 500)) > 0);
+    expect(await world.backfill({ range })).toMatchObject({ seen: 0, share: 1 })
+    expect(await world.exported()).toEqual([])
+  })
+
+  it('that two groups show, one within the other, are exported once', async () => {
+    await using world = await openAuditWorld(await bench())
+    const sources = ['brightwater', 'brightwater/shop']
+    const ids = [1, 2, 3].map(n => world.happen(t0 - n * minute))
+    await world.poller({ sources }).round()
+    expect(await world.exported()).toEqual(ids)
+  })
+})
+
+describe('the reader of audit events', () => {
+  it('takes pages that repeat and overlap as what they are, and gives up on a list that leads nowhere, until it leads somewhere', async () => {
+    await using world = await openAuditWorld(await sqliteBench())
+    const ids = Array.from({ length: 12 }, (_one, n) => world.happen(t0 - n * minute))
+    const page = async (query: string): Promise<unknown[]> => {
+      const url = new URL(`${world.api.url}/api/v4/audit_events?created_after=2026-01-01T00:00:00Z&${query}`)
+      return (await (await fetch(url)).json()) as unknown[]
+    }
+    const all = await page('per_page=100')
+    const reply = (items: unknown[], next: string | undefined) => ({
+      status: 200,
+      headers: next === undefined ? {} : { link: `<${world.api.url}/api/v4/audit_events?p=${next}>; rel="next"` },
+      body: JSON.stringify(items),
+    })
+    let pages: Record<string, [number, number, string | undefined]> = {
+      '': [0, 5, 'b'],
+      b: [0, 5, 'c'],
+      c: [5, 5, 'd'],
+      d: [3, 9, 'e'],
+      e: [12, 12, undefined],
+    }
+    world.api.misbehave = ({ path, query }) => {
+      const [from, to, next] = pages[query.get('p') ?? ''] ?? [0, 0, undefined]
+      return path === '/audit_events' ? reply(all.slice(from, to), next) : undefined
+    }
+    const poller = world.poller()
+    await poller.round()
+    expect((await world.exported()).length).toBe(9)
+
+    pages = { '': [0, 5, 'b'], b: [5, 9, 'c'], c: [5, 9, 'b'] }
+    world.bench.move(minute)
+    const more = world.happen(t0 + second)
+    await poller.round()
+    expect(world.logged.map(({ msg }) => msg).join('\n')).toContain('The list of audit events repeats itself')
+    world.api.misbehave = () => undefined
+    await poller.round()
+    await world.backfill({ range: { since: t0 - hour, until: t0 + minute } })
+    expect(await world.exported()).toEqual([...ids.slice(0, 3), more])
+  })
+
+  it('begins a list anew that cannot be continued', async () => {
+    await using world = await openAuditWorld(await sqliteBench())
+    const ids = Array.from({ length: 130 }, (_one, n) => world.happen(t0 - n * minute))
+    let left = 1
+    world.api.misbehave = ({ path }) => (path === '/audit_events' && left-- <= 0 ? restFaults.broken() : undefined)
+    const poller = world.poller()
+    await poller.round()
+    world.api.misbehave = ({ query }) =>
+      query.has('cursor') && left++ < 0 ? restFaults.refused('cursor is invalid') : undefined
+    await poller.round()
+    await poller.round()
+    expect(await world.exported()).toEqual(ids.toSorted((a, b) => a - b))
+  })
+
+  it('is not led ahead by an event from the future, and reads again what a clock that was set back may have hidden', async () => {
+    await using world = await openAuditWorld(await sqliteBench())
+    world.happen(t0 + 3 * day)
+    await world.poller().round()
+    world.bench.move(10 * minute)
+    const present = world.happen(t0 + 9 * minute)
+    await world.poller().round()
+    expect(await world.exported()).toEqual([70_001, present])
+
+    world.bench.move(5 * day)
+    await world.poller().round()
+    world.bench.move(-4 * day)
+    const again = world.happen(world.bench.now() - minute)
+    await world.poller().round()
+    await world.poller().round()
+    expect(await world.exported()).toEqual([again])
+  })
+
+  it('notes what is refused, asks again a day later, and leaves the other groups alone', async () => {
+    await using world = await openAuditWorld(await sqliteBench())
+    const id = world.happen(t0 - minute)
+    const poller = world.poller({ sources: ['brightwater/mobile', 'brightwater'] })
+    world.api.misbehave = ({ path }) =>
+      path === '/groups/brightwater/mobile/audit_events' ? restFaults.notFound('Group') : undefined
+    for (let round = 0; round < 3; round += 1) await poller.round()
+    expect(await world.exported()).toEqual([id])
+    expect(world.api.asked.filter(({ path }) => path.startsWith('/groups/brightwater/mobile'))).toHaveLength(1)
+    expect(await world.store.repositories.refusedEndpoints.all()).toMatchObject([
+      {
+        what: 'audit events of group brightwater/mobile',
+        status: 404,
+        message: expect.stringContaining('knows no such thing') as string,
+      },
+    ])
+    world.bench.move(day + hour)
+    world.api.misbehave = () => undefined
+    await poller.round()
+    expect(await world.store.repositories.refusedEndpoints.all()).toEqual([])
+  })
+
+  it('writes nothing into a store that is full', async () => {
+    await using world = await openAuditWorld(await sqliteBench())
+    const ids = [1, 2].map(n => world.happen(t0 - n * minute))
+    await world.poller({ isFull: async () => true }).round()
+    expect(await world.exported()).toEqual([])
+    await world.poller().round()
+    expect(await world.exported()).toEqual(ids)
+  })
+})
+
+describe('an audit event', () => {
+  it('becomes a log record with the names of the contract, of its project, without e-mail address, IP address or secret', async () => {
+    await using world = await openAuditWorld(await sqliteBench())
+    const target = { target_type: 'Project', target_details: 'Storefront of amina@brightwater.example' }
+    world.happen(t0 - minute, { details: { change: 'token', from: 'glpat-abcdefghij0123456789', to: true, ...target } })
+    world.happen(t0 - 2 * minute, {
+      entity: { type: 'Group', id: 7, path: 'brightwater' },
+      details: { custom_message: 'Invited jonas@brightwater.example\nas owner' },
+      eventType: 'member_invited',
+    })
+    await world.poller().round()
+    const [project, group] = (await world.chunks()).sort((a, b) => b.at - a.at)
+    expect(project).toMatchObject({ at: t0 - minute, project: { id: 301, path: 'brightwater/shop/storefront' } })
+    expect(project?.event).toEqual({
+      kind: 'audit',
+      name: 'platform.audit',
+      severity: 'info',
+      body: 'Changed token from [REDACTED] to true',
+      attributes: {
+        'platform.audit.id': '70001',
+        'platform.audit.type': 'project.change',
+        'platform.audit.entity.type': 'Project',
+        'platform.audit.entity.path': 'brightwater/shop/storefront',
+        'platform.audit.target.type': 'Project',
+        'platform.audit.target.details': 'Storefront of [REDACTED]',
+        'platform.audit.change': 'token',
+        'platform.audit.from': '[REDACTED]',
+        'platform.audit.to': 'true',
+        'user.id': '11',
+        'user.name': 'Amina Okafor',
+      },
+    })
+    expect(group).toMatchObject({ group: 'brightwater', event: { body: 'Invited [REDACTED] as owner' } })
+    expect(group?.event.attributes['platform.audit.type']).toBe('member_invited')
+  })
+})
