@@ -165,6 +165,7 @@ describe('the table of own metrics', () => {
       },
       poller: { rounds: 1, requests: 1, discovered: 1 },
       redelivery: { found: 1, accepted: 1, oversize: 1 },
+      audit: { rounds: 1, requests: 2, read: 3 },
     }
     for (const { name, attributes, seen: look } of observedMetrics) {
       const points = look(seen)
