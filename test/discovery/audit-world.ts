@@ -43,7 +43,8 @@ export async function openAuditWorld(bench: Bench, { skew = 0 } = {}): Promise<A
   const state = new PlatformState()
   const api = await RestApi.start({ state, now: () => bench.now() + skew })
   const store = await bench.open()
-  const clock: Clock = { now: bench.now, sleep: async ms => bench.move(ms) }
+  const now = (): number => bench.now()
+  const clock: Clock = { now, sleep: async ms => bench.move(ms) }
   const logged: { level: number; msg: string }[] = []
   const log = pino(
     { level: 'info' },
@@ -57,7 +58,7 @@ export async function openAuditWorld(bench: Bench, { skew = 0 } = {}): Promise<A
   })
   const words = { profile: profiles.generic, redactText: createTextRedaction([]), address: false }
   const rules = { to: [lane], profile: 'generic', wait: 0, onTaken: () => undefined }
-  const take = auditTaking(api.url, words, { runs: store.runs, selection: everything, rules, now: bench.now })
+  const take = auditTaking(api.url, words, { runs: store.runs, selection: everything, rules, now })
   const chunks = async (): Promise<EventChunk[]> => {
     const found: EventChunk[] = []
     for (;;) {
@@ -86,7 +87,7 @@ export async function openAuditWorld(bench: Bench, { skew = 0 } = {}): Promise<A
     backfill: async options =>
       auditBackfill({
         ...{ ...shared, call: { priority: 'backfill' as const }, name: 'test', dryRun: false },
-        ...{ onProgress: () => undefined, now: bench.now, ...options },
+        ...{ onProgress: () => undefined, now, ...options },
       }),
     exported: async () =>
       (await chunks()).map(({ event }) => Number(event.attributes['platform.audit.id'])).sort((a, b) => a - b),

@@ -51,7 +51,7 @@ it(
       const { code, signal } = await victim.ended
       return { code, signal, out: victim.stdout + victim.stderr }
     }
-    for (const _ of size.kills) expect(await backfill()).toMatchObject({ signal: 'SIGKILL' })
+    while (kills.length > 0) expect(await backfill()).toMatchObject({ signal: 'SIGKILL' })
     const late: number[] = []
     const live = (async () => {
       for (let n = 0; n < size.live; n += 1) {
@@ -65,10 +65,10 @@ it(
     await live
 
     const expected = state.audit.events.length
-    const ids = (): string[] => receiver.logs.map(({ attributes }) => String(attributes['platform.audit.id']))
+    const ids = (): string[] => receiver.logs.map(({ attributes }) => JSON.stringify(attributes['platform.audit.id']))
     const deadline = Date.now() + patience / 2
     while (new Set(ids()).size < expected && Date.now() < deadline) await sleep(50)
-    expect(late.filter(id => !ids().includes(String(id)))).toEqual([])
+    expect(late.filter(id => !ids().includes(`"${id}"`))).toEqual([])
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     const found = ids()
     expect([found.length, new Set(found).size]).toEqual([expected, expected])
