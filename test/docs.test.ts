@@ -13,10 +13,10 @@ import { openApi } from '../src/pages/openapi.ts'
 import { profiles } from '../src/platform/profile.ts'
 import { reference } from '../src/config/reference.ts'
 import { version } from '../src/lib/version.ts'
-import type { PagesSources } from '../src/pages/ports.ts'
+import type { PagesParts } from '../src/pages/ports.ts'
 
 /** The description of the routes asks nothing of them. */
-const noParts = {} as PagesSources
+const noParts = {} as PagesParts
 
 const gauges = [
   ...collectors.map(({ kind, metrics }) => ({ switch: `inventory.${kind}`, metrics })),

@@ -1,11 +1,13 @@
 // Pipelines that run now: how far each has come, as a bar of its jobs.
 import { counted, duration, since } from './format.ts'
 import { badge, toneOf, wordOf } from './status.ts'
+import { beside } from './usual.ts'
 import { empty, type Reader } from './frame.ts'
 import { html, type Html } from './html.ts'
 import { isFinished } from '../model/status.ts'
 import { pipelineAddress, pipelineTitle } from './run-rows.ts'
 import { spentMs, type RunCard } from './run-card.ts'
+import type { ListedRun } from './run-usual.ts'
 
 /** Statuses of pipelines in which something goes on, or waits for a runner. */
 export const activeStatuses = [
@@ -18,14 +20,14 @@ export const activeStatuses = [
   'created',
 ] as const
 
-export function activityOf(cards: readonly RunCard[], reader: Reader): Html {
+export function activityOf(cards: readonly ListedRun[], reader: Reader): Html {
   if (cards.length === 0) return empty('No pipeline runs at this moment.')
   return html`<ul class="runs">
     ${cards.map(card => activity(card, reader))}
   </ul>`
 }
 
-function activity(card: RunCard, { base, now }: Reader): Html {
+function activity(card: ListedRun, { base, now }: Reader): Html {
   const jobs = card.jobs.filter(job => !job.retried)
   const running = jobs.filter(job => job.status === 'running').map(job => job.name)
   const done = jobs.filter(job => isFinished(job.status)).length
@@ -45,7 +47,9 @@ function activity(card: RunCard, { base, now }: Reader): Html {
       ${progress(card)}
     </div>
     <span class="run-time"
-      ><span>${duration(spentMs(card, now))}</span><span class="dim">${since(card.changedAt, now)}</span></span
+      ><span>${duration(spentMs(card, now))}</span>${beside(spentMs(card, now), card.usual)}<span class="dim"
+        >${since(card.changedAt, now)}</span
+      ></span
     >
   </li>`
 }

@@ -1,5 +1,6 @@
 // The shapes of the JSON API's answers about pipelines and jobs. Times are milliseconds of Unix time; what is unknown is left out.
 import { z } from 'zod'
+import { branchClasses } from '../model/branch-class.ts'
 import { jobReport } from './api-test-shapes.ts'
 import { millis, ms } from './api-units.ts'
 
@@ -30,6 +31,8 @@ export const pipeline = z.object({
   status: z.string(),
   name: z.string().optional(),
   ref: z.string().optional(),
+  branchClass: z.enum(branchClasses),
+  countedAs: z.string().describe('Its name without what changes from run to run.'),
   sha: z.string().optional(),
   source: z.string().optional(),
   user: z.string().optional(),
@@ -45,8 +48,25 @@ export const pipeline = z.object({
   waitsUntil: millis.optional(),
 })
 
+const usual = z
+  .object({
+    days: z.number(),
+    branch: z.enum(branchClasses).optional().describe('Of which class of branch; absent: of all.'),
+    pipelineName: z.string().optional().describe('Of pipelines of which name; absent: of all.'),
+    runs: z.number(),
+    failed: z.number(),
+    p50: ms.optional(),
+    p95: ms.optional(),
+    queueP50: ms.optional(),
+    queueP95: ms.optional(),
+  })
+  .describe('How long it usually takes: of the same class of branch, where that has runs enough.')
+
+/** As lists have it. */
+export const listedPipeline = pipeline.extend({ usual: usual.optional() })
+
 export const pipelineList = z.object({
-  pipelines: z.array(pipeline),
+  pipelines: z.array(listedPipeline),
   next: z.string().optional().describe('Give it as `after` for the next page.'),
   searchedBackTo: millis.optional(),
 })
@@ -99,6 +119,8 @@ const jobSections = z.object({
 export const pipelineDetail = z.object({
   pipeline,
   family: member,
+  usual: usual.optional(),
+  jobUsuals: z.record(z.string(), usual).describe('Of its jobs, by their names.'),
   firstSeenBy: z.array(z.object({ source: z.string(), at: millis })),
   attempts: z.array(z.object({ attempt: z.number(), status: z.string(), finish: millis, incomplete: z.boolean() })),
   exports: z.array(
@@ -137,15 +159,7 @@ export const jobDetail = z.object({
   }),
   sections: jobSections.optional(),
   tests: jobReport.optional(),
-  usual: z.object({
-    days: z.number(),
-    runs: z.number(),
-    failed: z.number(),
-    p50: ms.optional(),
-    p95: ms.optional(),
-    queueP50: ms.optional(),
-    queueP95: ms.optional(),
-  }),
+  usual: usual.optional(),
   history: z.object({
     runs: z.array(z.object({ pipelineId: z.number(), ref: z.string().optional(), sha: z.string().optional(), job })),
     pipelines: z.number().describe('In so many of the newest pipelines of its project they were looked for.'),

@@ -2,8 +2,10 @@
 // Unix time; what is unknown is left out.
 import { z } from 'zod'
 import { apiBudget, backfill, ownPipelines } from '../store/ports/discovery-documents.ts'
+import { branchClasses } from '../model/branch-class.ts'
+import { lineSorts } from './trend-lines.ts'
+import { listedPipeline } from './api-run-shapes.ts'
 import { millis, ms } from './api-units.ts'
-import { pipeline } from './api-run-shapes.ts'
 import { refusedEndpoint } from '../store/ports/capability-documents.ts'
 import { polledProject, sweep, watchedHook } from '../store/ports/discovery-documents.ts'
 
@@ -83,9 +85,17 @@ export const overview = z.object({
   setup,
   hasRuns: z.boolean(),
   hooksOff: z.array(z.string()),
-  running: z.array(pipeline),
+  running: z.array(listedPipeline),
   active: z.number(),
-  finished: z.array(pipeline),
+  finished: z.array(listedPipeline),
+})
+
+const figures = z.object({
+  runs: z.number(),
+  failed: z.number(),
+  p50: ms.optional(),
+  p95: ms.optional(),
+  queueP50: ms.optional(),
 })
 
 const line = z.object({
@@ -95,11 +105,13 @@ const line = z.object({
   runs: z.number(),
   failed: z.number(),
   flaky: z.number(),
+  totalMs: ms,
   meanMs: ms,
   p50: ms.optional(),
   p95: ms.optional(),
   queueP50: ms.optional(),
   queueP95: ms.optional(),
+  before: figures.optional().describe('Of the period of the same length before.'),
 })
 
 export const trends = z.object({
@@ -109,19 +121,24 @@ export const trends = z.object({
   until: millis,
   project: z.object({ id: z.number(), name: z.string() }).optional(),
   job: z.string().optional(),
-  points: z.array(
-    z.object({
-      at: millis,
-      runs: z.number(),
-      failed: z.number(),
-      p50: ms.optional(),
-      p95: ms.optional(),
-      queueP50: ms.optional(),
-    }),
-  ),
+  filter: z.object({
+    branch: z.enum(branchClasses).optional(),
+    source: z.string().optional(),
+    pipelineName: z.string().optional(),
+    ref: z.string().optional(),
+    runner: z.string().optional(),
+  }),
+  pipelineNames: z.array(z.string()),
+  points: z.array(figures.extend({ at: millis })),
+  total: figures.describe('Of the whole time.'),
+  before: figures.optional().describe('Of the period of the same length before; absent where not all of it is stored.'),
   projects: z.array(line),
-  slowest: z.array(line),
-  flakiest: z.array(line),
+  jobs: z.array(line),
+  sorted: z.object({ projects: z.enum(lineSorts), jobs: z.enum(lineSorts) }),
+  retained: z
+    .object({ pipelines: z.number(), backTo: millis.optional() })
+    .optional()
+    .describe('Where stored pipelines were counted: how many, and how far back where there were too many.'),
 })
 
 export const sources = z.object({

@@ -1,18 +1,21 @@
 // The JSON API behind the pages: one table of routes, from which both the routes and their OpenAPI description are made.
 import { z } from 'zod'
 import { exportsView, perform } from './exports.ts'
+import { branchClasses } from '../model/branch-class.ts'
 import { cursorPattern, filterNames, instantPattern, pipelineList } from './pipelines.ts'
 import { jobDetail } from './job-detail.ts'
 import { overviewOf } from './overview.ts'
 import { pipelineDetail } from './pipeline-detail.ts'
 import { sourcesView } from './sources.ts'
-import { spans, trendsOf } from './trend-figures.ts'
+import { lineSorts } from './trend-lines.ts'
+import { spanNames } from './trend-spans.ts'
+import { trendsOf } from './trend-figures.ts'
 import { costlyTests, flakyTests, testSpanNames } from './test-figures.ts'
 import { tokensView } from './tokens.ts'
 import * as runShapes from './api-run-shapes.ts'
 import * as testShapes from './api-test-shapes.ts'
 import * as shapes from './api-shapes.ts'
-import type { PagesSources, PagesSettings } from './ports.ts'
+import type { PagesParts, PagesSettings } from './ports.ts'
 
 export interface ApiRoute {
   readonly method: 'GET' | 'POST'
@@ -50,9 +53,16 @@ const filters = z.object({
   limit: z.coerce.number().int().min(1).max(200).default(50),
 })
 const trendQuery = z.object({
-  span: z.enum(Object.keys(spans) as [keyof typeof spans]).default('30d'),
+  span: z.enum(spanNames).optional().describe('How far back; by default as far as there is data.'),
   project: wholeNumber.optional(),
   job: z.string().optional(),
+  branch: z.enum(branchClasses).optional().describe('The class of the branch.'),
+  source: z.string().optional().describe('What started the pipeline, as `push`.'),
+  name: z.string().optional().describe('The name of the pipeline.'),
+  ref: z.string().optional().describe('An exact branch or tag: counts the pipelines that are stored.'),
+  runner: z.string().optional().describe('The description of a runner: counts the jobs that are stored.'),
+  jobs: z.enum(lineSorts).optional().describe('What jobs are sorted by.'),
+  projects: z.enum(lineSorts).optional().describe('What projects are sorted by.'),
 })
 const testQuery = z.object({
   span: z.enum(testSpanNames).default('30d'),
@@ -62,7 +72,7 @@ const testQuery = z.object({
 const chosen = z.object({ ids: z.union([z.array(z.number().int().positive()).min(1), z.literal('all')]) })
 
 export function apiRoutes(
-  parts: PagesSources,
+  parts: PagesParts,
   settings: Pick<PagesSettings, 'traceLink' | 'costUnit'>,
 ): readonly ApiRoute[] {
   const changed = async (verb: 'retry' | 'drop', body: unknown): Promise<unknown> => {
@@ -120,12 +130,12 @@ export function apiRoutes(
     {
       method: 'GET',
       path: '/trends',
-      says: 'Durations, queue times and failures over time, of all projects, one project or one of its jobs.',
+      says: 'Durations, queue times and failures over time, of all projects, one project or one of its jobs, beside the period before.',
       query: trendQuery,
       answer: shapes.trends,
       handle: async ({ query }) => {
-        const { span, project, job } = trendQuery.parse(query)
-        return trendsOf(parts, { span, projectId: project, job }, parts.now())
+        const { project, name, ...rest } = trendQuery.parse(query)
+        return trendsOf(parts, { ...rest, projectId: project, pipelineName: name }, parts.now())
       },
     },
     {

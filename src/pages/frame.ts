@@ -153,12 +153,25 @@ export function empty(text: Content): Html {
 }
 
 /** A wide table scrolls by itself; it can be focused, so that the keyboard scrolls it too. */
-export function table(label: string, head: readonly Content[], rows: readonly (readonly Content[])[], css = ''): Html {
+/** A column's head; with an address, a column that the table can be sorted by. */
+export interface SortHead {
+  readonly text: string
+  readonly href: string
+  /** Undefined: it is not sorted by this one. */
+  readonly sorted?: 'ascending' | 'descending' | undefined
+}
+
+export function table(
+  label: string,
+  head: readonly (string | SortHead)[],
+  rows: readonly (readonly Content[])[],
+  css = '',
+): Html {
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}">
     <table class="${css}">
       <thead>
         <tr>
-          ${head.map(cell => html`<th scope="col">${cell}</th>`)}
+          ${head.map(headCell)}
         </tr>
       </thead>
       <tbody>
@@ -171,6 +184,16 @@ export function table(label: string, head: readonly Content[], rows: readonly (r
       </tbody>
     </table>
   </div>`
+}
+
+function headCell(cell: string | SortHead): Html {
+  if (typeof cell === 'string') return html`<th scope="col">${cell}</th>`
+  const { text, href, sorted } = cell
+  return html`<th scope="col" ${sorted !== undefined && html` aria-sort="${sorted}"`}>
+    <a class="sort" href="${href}"
+      >${text}${sorted !== undefined && html`<span aria-hidden="true">${sorted === 'ascending' ? ' ▲' : ' ▼'}</span>`}</a
+    >
+  </th>`
 }
 
 /** Name and value. What has no value is left out. */

@@ -6,6 +6,7 @@ import type { DeadLetter, Outbox } from '../store/ports/outbox.ts'
 import type { PagesSources, ReadLog } from './ports.ts'
 import type { ProjectFacts } from '../model/observation.ts'
 import type { StoredRun } from '../store/ports/runs.ts'
+import type { TrendReads } from '../store/ports/trends.ts'
 import type { WatchedHook } from '../store/ports/discovery-documents.ts'
 
 /** Asked for one, where all of one belong to hidden projects. */
@@ -149,22 +150,43 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       outboxOf: async key => words.without(await views.outboxOf(key)),
       trends: {
         ...views.trends,
-        series: async (subject, query) =>
-          words.without((await views.trends.series(subject, query)).filter(row => row.project === '' || line(row))),
-        projects: async (query, limit) =>
+        ...shownFigures(views.trends),
+        extent: async subject => {
+          const found = await views.trends.extent(subject)
+          return found !== undefined && (found.project === '' || line(found)) ? found : undefined
+        },
+        names: async (query, limit) =>
           enough(
-            async more => views.trends.projects(query, more),
+            async more => views.trends.names(query, more),
             limit,
-            rows => words.without(rows.filter(line)),
+            names => words.without(names.filter(line)),
           ),
-        jobs: async (by, query, limit) =>
-          enough(
-            async more => views.trends.jobs(by, query, more),
-            limit,
-            rows => words.without(rows.filter(line)),
-          ),
+        retained: async query => {
+          const found = await views.trends.retained(query)
+          return { ...found, figures: shownFigures(found.figures) }
+        },
       },
     },
+  }
+
+  function shownFigures(trends: TrendReads): TrendReads {
+    return {
+      series: async (subject, query) =>
+        words.without((await trends.series(subject, query)).filter(row => row.project === '' || line(row))),
+      projects: async (by, query, limit) =>
+        enough(
+          async more => trends.projects(by, query, more),
+          limit,
+          rows => words.without(rows.filter(line)),
+        ),
+      jobs: async (by, query, limit) =>
+        enough(
+          async more => trends.jobs(by, query, more),
+          limit,
+          rows => words.without(rows.filter(line)),
+        ),
+      ofJobs: async (...asked) => words.without((await trends.ofJobs(...asked)).filter(line)),
+    }
   }
 
   /** What names no hidden project; the instance's address names none. */

@@ -4,8 +4,8 @@ import { historyOf, type JobHistory } from './job-history.ts'
 import { runCard, type JobCard, type RunCard } from './run-card.ts'
 import { sectionsOf, type JobSections } from './job-sections.ts'
 import { reportOf, type JobReport } from './job-tests.ts'
-import { usualOf, type Usual } from './job-usual.ts'
-import type { ExportedSpan, PagesSettings, PagesSources } from './ports.ts'
+import type { Usual } from './usual.ts'
+import type { ExportedSpan, PagesParts, PagesSettings } from './ports.ts'
 import type { JobAbout } from './job-facts.ts'
 
 export interface JobDetail {
@@ -17,7 +17,8 @@ export interface JobDetail {
   readonly sections?: JobSections | undefined
   /** Undefined: no report was read. */
   readonly tests?: JobReport | undefined
-  readonly usual: Usual
+  /** Undefined: none of its runs has been counted. */
+  readonly usual?: Usual | undefined
   readonly history: JobHistory
   /** Every span of it that was sent or is pending. */
   readonly spans: readonly ExportedSpan[]
@@ -35,7 +36,7 @@ const mostReadings = 20
 
 /** Undefined when there is no such job. */
 export async function jobDetail(
-  parts: PagesSources,
+  parts: PagesParts,
   settings: Pick<PagesSettings, 'costUnit'>,
   asked: AskedJob,
 ): Promise<JobDetail | undefined> {
@@ -47,17 +48,18 @@ export async function jobDetail(
   const known = stored.run.jobs.get(jobId)
   if (job === undefined || known === undefined) return undefined
   const { key } = stored.run
-  const [chunks, insides, reports, usual, history] = await Promise.all([
+  const [chunks, insides, reports, usuals, history] = await Promise.all([
     parts.views.chunks(key),
     parts.views.sections(key, mostReadings, jobId),
     parts.views.tests(key, mostReadings, jobId),
-    usualOf(parts, card, job, parts.now()),
+    parts.usuals.of(card, [job.name]),
     historyOf(parts, card, job),
   ])
   const itsOwn = chunks.filter(({ jobs }) => jobs.some(({ id }) => id === jobId))
   const { jobs: _, failures: __, ...pipeline } = card
   return {
-    ...{ pipeline, job, usual, history },
+    ...{ pipeline, job, history },
+    usual: usuals.get(job.name),
     about: aboutOf(
       { known, snapshots: itsOwn.flatMap(({ jobs }) => jobs.filter(({ id }) => id === jobId)) },
       parts,

@@ -2,6 +2,7 @@
 import { againstUsual } from './job-usual.ts'
 import { attributeCard } from './attributes.ts'
 import { badge, wordOf } from './status.ts'
+import { beside } from './usual.ts'
 import { card, facts, type Page, type Reader } from './frame.ts'
 import { counted, duration, percent, time } from './format.ts'
 import { historyTable } from './job-history.ts'
@@ -25,7 +26,7 @@ export function jobPage(detail: JobDetail, settings: JobPageSettings, reader: Re
   const { base } = reader
   const isOver = isFinished(job.status)
   const tookMs = tookOf(detail, reader)
-  const wait = usual.queueP50 === undefined ? '' : ` It usually waits ${duration(usual.queueP50)} for a runner.`
+  const wait = usual?.queueP50 === undefined ? '' : ` It usually waits ${duration(usual.queueP50)} for a runner.`
   return {
     title: `${job.name} #${job.id}`,
     live: !isOver,
@@ -47,7 +48,7 @@ export function jobPage(detail: JobDetail, settings: JobPageSettings, reader: Re
       </section>
       <section id="usual" data-region>
         ${card('Against its usual', html`<p>${againstUsual(usual, tookMs, isOver)}${wait}</p>`, {
-          aside: usual.runs > 0 && `${percent(usual.failed / usual.runs)} of ${counted(usual.runs, 'run')} failed`,
+          aside: usual !== undefined && `${percent(usual.failed / usual.runs)} of ${counted(usual.runs, 'run')} failed`,
         })}
       </section>
       <section id="history" data-region>
@@ -78,7 +79,7 @@ const domains: Readonly<Record<FailureDomain, string>> = {
 }
 
 function heading(
-  { job, about, pipeline }: JobDetail,
+  { job, about, pipeline, usual }: JobDetail,
   tookMs: number | undefined,
   showsLog: boolean,
   reader: Reader,
@@ -102,8 +103,12 @@ function heading(
     ${facts([
       ['Job', `#${job.id}`],
       ['Stage', job.stage],
-      ['Took', tookMs === undefined ? 'did not run' : duration(tookMs)],
-      ['Waited for a runner', job.queuedMs === undefined ? undefined : duration(job.queuedMs)],
+      ['Took', tookMs === undefined ? 'did not run' : html`${duration(tookMs)} ${beside(tookMs, usual)}`],
+      [
+        'Waited for a runner',
+        job.queuedMs !== undefined &&
+          html`${duration(job.queuedMs)}${usual?.queueP50 !== undefined && html` <span class="usual">usually ${duration(usual.queueP50)}, p95 ${duration(usual.queueP95)}</span>`}`,
+      ],
       ['Created', job.createdAt === undefined ? undefined : time(job.createdAt, now)],
       ['Started', job.startedAt === undefined ? undefined : time(job.startedAt, now)],
       ['Finished', job.finishedAt === undefined ? undefined : time(job.finishedAt, now)],

@@ -6,23 +6,24 @@ import { card, empty, region, type Page, type Reader } from './frame.ts'
 import { hooksOff } from './api-clients.ts'
 import { html, type Content, type Html } from './html.ts'
 import { noticesOf, type Health, type Notice } from './notices.ts'
-import { runCard, type RunCard } from './run-card.ts'
+import { runCard } from './run-card.ts'
 import { runRows } from './run-rows.ts'
-import type { ExportQueueStatus, PagesSources } from './ports.ts'
+import { withUsual, type ListedRun } from './run-usual.ts'
+import type { ExportQueueStatus, PagesParts } from './ports.ts'
 import type { Millis } from '../model/instant.ts'
 
 export interface Overview extends Health {
   readonly notices: readonly Notice[]
   /** The newest of those that are running. */
-  readonly running: readonly RunCard[]
+  readonly running: readonly ListedRun[]
   /** How many are running. */
   readonly active: number
-  readonly finished: readonly RunCard[]
+  readonly finished: readonly ListedRun[]
 }
 
 const shown = { running: 6, finished: 12 }
 
-export async function overviewOf(parts: PagesSources, now: Millis): Promise<Overview> {
+export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overview> {
   const [inbox, queues, running, active, finished, hooks] = await Promise.all([
     parts.inbox.state(),
     parts.queues(),
@@ -35,7 +36,11 @@ export async function overviewOf(parts: PagesSources, now: Millis): Promise<Over
   const known = { flow: parts.flow(), inbox, queues, setup: parts.setup(), hasRuns }
   const health: Health = { ...known, hooksOff: hooksOff(hooks) }
   const notices = noticesOf(health, now)
-  return { ...health, notices, running: running.map(runCard), active, finished: finished.map(runCard) }
+  const [runningNow, lastFinished] = await Promise.all([
+    withUsual(parts, running.map(runCard)),
+    withUsual(parts, finished.map(runCard)),
+  ])
+  return { ...health, notices, running: runningNow, active, finished: lastFinished }
 }
 
 export function overviewPage(overview: Overview, reader: Reader): Page {

@@ -2,13 +2,17 @@
 import { familyOf, type FamilyMember } from './family.ts'
 import { runCard, type RunCard } from './run-card.ts'
 import { sectionsOf, type JobSections } from './job-sections.ts'
-import type { ExportedSpan, PagesSources, PagesSettings } from './ports.ts'
+import type { ExportedSpan, PagesParts, PagesSettings } from './ports.ts'
+import type { Usual } from './usual.ts'
 import type { ExportState } from '../store/ports/views.ts'
 import type { Millis } from '../model/instant.ts'
 
 export interface PipelineDetail {
   readonly pipeline: RunCard
   readonly family: FamilyMember
+  /** How long it usually takes, and each of its jobs by its name; undefined or absent: none of their runs has been counted. */
+  readonly usual?: Usual | undefined
+  readonly jobUsuals: Readonly<Record<string, Usual>>
   readonly firstSeenBy: readonly { readonly source: string; readonly at: Millis }[]
   readonly attempts: readonly {
     readonly attempt: number
@@ -28,27 +32,34 @@ export interface PipelineDetail {
 
 /** Jobs that can be opened in its waterfall; the others' pages have their sections. */
 const mostReadings = 100
+/** Jobs beside which their usual stands; the others' pages have it. */
+const mostUsuals = 1_000
 
 /** Undefined when there is no such pipeline. */
 export async function pipelineDetail(
-  parts: PagesSources,
+  parts: PagesParts,
   { traceLink }: Pick<PagesSettings, 'traceLink'>,
   asked: { readonly projectId: number; readonly pipelineId: number; readonly instance?: string | undefined },
 ): Promise<PipelineDetail | undefined> {
   const stored = await parts.views.find(asked.projectId, asked.pipelineId, asked.instance)
   if (stored === undefined) return undefined
   const { key, attempts } = stored.run
-  const [family, chunks, insides, exports] = await Promise.all([
+  const pipeline = runCard(stored)
+  const names = [...new Set(pipeline.jobs.map(job => job.name))].slice(0, mostUsuals)
+  const [family, chunks, insides, exports, usuals] = await Promise.all([
     familyOf(parts, stored),
     parts.views.chunks(key),
     parts.views.sections(key, mostReadings),
     parts.views.outboxOf(key),
+    parts.usuals.of(pipeline, ['', ...names]),
   ])
   const spans = parts.exported(chunks)
   const traceId = spans[0]?.traceId
   return {
-    pipeline: runCard(stored),
+    pipeline,
     family,
+    usual: usuals.get(''),
+    jobUsuals: Object.fromEntries([...usuals].filter(([name]) => name !== '')),
     firstSeenBy: Object.entries(stored.firstSeenBy)
       .map(([source, at]) => ({ source, at }))
       .sort((a, b) => a.at - b.at),

@@ -1,27 +1,25 @@
 // One pipeline's page: what failed, where the time went, what was sent of it and what became of that.
-import { ago, clock, counted, duration, number, percent, shortSha, time, title, utc } from './format.ts'
+import { ago, counted, duration, number, percent, shortSha, time, title, utc } from './format.ts'
 import { badge, wordOf } from './status.ts'
+import { beside } from './usual.ts'
 import { card, empty, facts, table, type Page, type Reader } from './frame.ts'
 import { html, safeUrl, type Content, type Html } from './html.ts'
 import { membersOf } from './family.ts'
 import { jobAddress, pipelineAddress, pipelineTitle } from './run-rows.ts'
+import { jobsTable } from './jobs-table.ts'
 import { attributeCard, valueOf } from './attributes.ts'
-import { platformNow, spentMs, type JobCard, type RunCard } from './run-card.ts'
+import { spentMs, type JobCard, type RunCard } from './run-card.ts'
 import { sectionRows } from './job-sections.ts'
 import { waterfallOf, type Waterfall } from './waterfall-rows.ts'
 import { waterfallSvg } from './waterfall-svg.ts'
 import type { WaterfallRow } from './waterfall-row.ts'
 import type { PipelineDetail } from './pipeline-detail.ts'
 
-/** Jobs in one page of their table. */
-const pageOfJobs = 500
-
 export function pipelinePage(detail: PipelineDetail, reader: Reader): Page {
   const { pipeline, family } = detail
   const { base, now } = reader
   const waterfall = waterfallOf(family, pipeline.pipelineId, now)
   const members = membersOf(family)
-  const here = pipelineAddress(base, pipeline)
   return {
     title: `${pipelineTitle(pipeline)} #${pipeline.pipelineId}`,
     live: true,
@@ -51,7 +49,7 @@ export function pipelinePage(detail: PipelineDetail, reader: Reader): Page {
         ${leftOut(waterfall, members.length > 1)}
       </section>
       <section id="jobs" data-region>
-        ${card('Jobs', jobsTable(pipeline, here, reader), { aside: counted(pipeline.jobs.length, 'job') })}
+        ${card('Jobs', jobsTable(detail, reader), { aside: counted(pipeline.jobs.length, 'job') })}
       </section>
       <div class="columns even">
         <div>
@@ -71,7 +69,7 @@ export function pipelinePage(detail: PipelineDetail, reader: Reader): Page {
   }
 }
 
-function heading({ pipeline, traceId, traceUrl }: PipelineDetail, { now }: Reader): Html {
+function heading({ pipeline, usual, traceId, traceUrl }: PipelineDetail, { now }: Reader): Html {
   const url = safeUrl(pipeline.url)
   const link = safeUrl(traceUrl)
   const request = pipeline.mergeRequest
@@ -88,7 +86,7 @@ function heading({ pipeline, traceId, traceUrl }: PipelineDetail, { now }: Reade
         'Pipeline',
         html`#${pipeline.pipelineId}${pipeline.iid !== undefined && html` <span class="dim">(${pipeline.iid} of the project)</span>`}`,
       ],
-      ['Took', duration(spentMs(pipeline, now))],
+      ['Took', html`${duration(spentMs(pipeline, now))} ${beside(spentMs(pipeline, now), usual)}`],
       ['Created', time(pipeline.createdAt, now)],
       ['Finished', pipeline.finishedAt === undefined ? undefined : time(pipeline.finishedAt, now)],
       ['Branch or tag', pipeline.ref && html`<code>${pipeline.ref}</code>`],
@@ -150,51 +148,6 @@ function leftOut({ left }: Waterfall, isFamily: boolean): Content {
         ${counted(left.pipelines, 'more pipeline')} of this family are not shown: the list of pipelines has them.
       </p>`,
   ]
-}
-
-function jobsTable(pipeline: RunCard, here: string, reader: Reader): Content {
-  const { base, now, query } = reader
-  const { jobs } = pipeline
-  const there = platformNow(pipeline, now)
-  if (jobs.length === 0) return empty('No job is known yet.')
-  const failedFirst = jobs.toSorted(
-    (a, b) => rank(a) - rank(b) || (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || a.id - b.id,
-  )
-  const pages = Math.ceil(jobs.length / pageOfJobs)
-  const page = Math.min(pages, Math.max(1, Math.trunc(Number(query.get('jobs'))) || 1))
-  const rows = failedFirst
-    .slice((page - 1) * pageOfJobs, page * pageOfJobs)
-    .map(job => [
-      badge(job.status === 'failed' && job.allowFailure ? 'warning' : job.status, wordOf(job.status)),
-      html`<span class="name"
-        ><a href="${jobAddress(base, pipeline, job.id, reader)}">${job.name}</a>
-        ${job.retried && html`<span class="tag">retried</span>`}${job.kind === 'bridge' && html`<span class="tag">bridge</span>`}</span
-      >`,
-      html`<span class="word">${job.stage}</span>`,
-      clock(job.startedAt),
-      html`<span class="figure">${duration(job.queuedMs)}</span>`,
-      html`<span class="figure"
-        >${job.startedAt === undefined ? '–' : duration((job.finishedAt ?? there) - job.startedAt)}</span
-      >`,
-      html`<span class="word">${job.failureReason === undefined ? job.runner : wordOf(job.failureReason)}</span>`,
-    ])
-  return html`${table('Jobs', ['Status', 'Job', 'Stage', 'Started', 'Queued', 'Ran', 'Reason or runner'], rows)}
-  ${pages > 1 && pagesOfJobs(here, page, jobs.length)}`
-}
-
-function pagesOfJobs(here: string, page: number, count: number): Html {
-  const pages = Array.from({ length: Math.ceil(count / pageOfJobs) }, (_, index) => index + 1)
-  return html`<nav class="choice" aria-label="Pages of jobs">
-    ${pages.map(one => {
-      const range = `${number((one - 1) * pageOfJobs + 1)}–${number(Math.min(count, one * pageOfJobs))}`
-      return html`<a href="${here}?jobs=${one}#jobs" ${one === page && html` aria-current="true"`}>${range}</a>`
-    })}
-  </nav>`
-}
-
-function rank(job: JobCard): number {
-  if (job.status === 'failed') return job.retried || job.allowFailure ? 1 : 0
-  return job.status === 'running' ? 2 : 3
 }
 
 function exportSummary({ exports }: PipelineDetail): Content {

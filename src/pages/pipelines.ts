@@ -1,16 +1,18 @@
 // The list of pipelines: its filters, its pages.
 import { card, type Page, type Reader } from './frame.ts'
+import { choice, sources } from './choice.ts'
 import { counted, utc } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { knownStatuses } from '../model/status.ts'
-import { runCard, type RunCard } from './run-card.ts'
+import { runCard } from './run-card.ts'
 import { runRows } from './run-rows.ts'
 import type { Millis } from '../model/instant.ts'
-import type { PagesSources } from './ports.ts'
+import { withUsual, type ListedRun } from './run-usual.ts'
+import type { PagesParts } from './ports.ts'
 import type { RunCursor, RunQuery } from '../store/ports/views.ts'
 
 export interface PipelineList {
-  readonly pipelines: readonly RunCard[]
+  readonly pipelines: readonly ListedRun[]
   /** Put into `after` it brings the next page; undefined at the end. */
   readonly next?: string | undefined
   /** Set when the search was cut short: older pipelines were not looked at yet. */
@@ -33,12 +35,20 @@ export function filtersOf(query: URLSearchParams): Filters {
   )
 }
 
-export async function pipelineList(parts: PagesSources, filters: Filters, limit = pageSize): Promise<PipelineList> {
+export async function pipelineList(
+  parts: Pick<PagesParts, 'views' | 'usuals'>,
+  filters: Filters,
+  limit = pageSize,
+): Promise<PipelineList> {
   const { runs, next, searchedBackTo } = await parts.views.search(runQuery(filters, limit))
-  return { pipelines: runs.map(runCard), next: next && `${next.createdAt}-${next.id}`, searchedBackTo }
+  return {
+    pipelines: await withUsual(parts, runs.map(runCard)),
+    next: next && `${next.createdAt}-${next.id}`,
+    searchedBackTo,
+  }
 }
 
-export async function pipelinesPage(parts: PagesSources, reader: Reader): Promise<Page> {
+export async function pipelinesPage(parts: Pick<PagesParts, 'views' | 'usuals'>, reader: Reader): Promise<Page> {
   const filters = filtersOf(reader.query)
   const [list, projects] = await Promise.all([pipelineList(parts, filters), parts.views.projects(mostProjects)])
   const isFiltered = Object.keys(filters).some(name => name !== 'after')
@@ -98,17 +108,6 @@ function cursorOf(text: string | undefined): RunCursor | undefined {
   return createdAt === undefined || id === undefined ? undefined : { createdAt: Number(createdAt), id: Number(id) }
 }
 
-const sources = [
-  'push',
-  'merge_request_event',
-  'schedule',
-  'web',
-  'api',
-  'trigger',
-  'pipeline',
-  'parent_pipeline',
-] as const
-
 function filterForm(filters: Filters, projects: readonly string[], { base }: Reader): Html {
   return html`<form
     class="filters card"
@@ -129,14 +128,6 @@ function filterForm(filters: Filters, projects: readonly string[], { base }: Rea
     <label>To<input type="date" name="until" value="${filters.until}" /></label>
     <span class="buttons"><button>Filter</button><a class="button plain" href="${base}/pipelines">Clear</a></span>
   </form>`
-}
-
-function choice(name: string, options: readonly string[], chosen: string | undefined): Html {
-  const all = chosen === undefined || options.includes(chosen) ? options : [...options, chosen]
-  return html`<select name="${name}">
-    <option value="">any</option>
-    ${all.map(option => html`<option value="${option}" ${option === chosen && html` selected`}>${option.replaceAll('_', ' ')}</option>`)}
-  </select>`
 }
 
 function pager(filters: Filters, next: string | undefined, cut: boolean, base: string): Content {

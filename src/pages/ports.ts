@@ -10,6 +10,7 @@ import type { Runs } from '../store/ports/runs.ts'
 import type { Section } from '../model/inside.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { TestMemory } from '../store/ports/test-memory.ts'
+import type { Usuals } from './usual.ts'
 import type { Views } from '../store/ports/views.ts'
 
 export interface PagesSources {
@@ -74,6 +75,11 @@ export type ReadLog =
   /** It shows the variables of the job, so none of it is shown. */
   | { readonly as: 'traced' }
   | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
+
+/** What every page is made from: the same, and what was read of it lately. */
+export interface PagesParts extends PagesSources {
+  readonly usuals: Usuals
+}
 
 export type FailureDomain = 'user' | 'platform' | 'unknown'
 

@@ -13,8 +13,9 @@ import { notFoundPage, ownAddress, refusedPage } from './entrance.ts'
 import { html } from './html.ts'
 import { registerApi } from './api-routes.ts'
 import { registerEntrance, registerExit } from './entrance-routes.ts'
+import { createUsuals } from './usual.ts'
 import { withoutHidden } from './hidden.ts'
-import type { PagesSources, PagesSettings } from './ports.ts'
+import type { PagesParts, PagesSettings, PagesSources } from './ports.ts'
 
 /** A form has a few short fields, bytes. */
 const largestForm = 16 * 1024
@@ -29,7 +30,8 @@ export interface PagesOptions {
 const forPeople: RouteReader = { forPeople: true }
 
 export function createPages({ parts: all, settings, guarded = [] }: PagesOptions): FastifyPluginAsync {
-  const parts = settings.isHidden === undefined ? all : withoutHidden(all, settings.isHidden)
+  const shown = settings.isHidden === undefined ? all : withoutHidden(all, settings.isHidden)
+  const parts: PagesParts = { ...shown, usuals: createUsuals(() => shown.views.trends, all.now) }
   const access = createAccess({
     token: settings.adminToken,
     sessions: all.repositories.sessions,
@@ -115,7 +117,7 @@ function registerNotFound(app: FastifyInstance, base: string): void {
 }
 
 interface SiteParts {
-  readonly parts: PagesSources
+  readonly parts: PagesParts
   readonly access: Access
   readonly live: Live
   readonly site: ReturnType<typeof siteOf>

@@ -1,7 +1,9 @@
 // A run as the pages and the JSON API show it in a list: plain data made from what the store knows.
+import { branchClassOf, type BranchClass } from '../model/branch-class.ts'
 import { delayingJobs, hasActiveJobs, newestByName } from '../model/attempt.ts'
 import { earliest, latest } from '../model/instant.ts'
 import { isFinished, isTerminal } from '../model/status.ts'
+import { foldedName } from '../store/ports/pipeline-name.ts'
 import { viewJob } from '../model/job.ts'
 import type { Millis } from '../model/instant.ts'
 import type { StoredRun } from '../store/ports/runs.ts'
@@ -36,6 +38,10 @@ export interface RunCard {
   readonly status: string
   readonly name?: string | undefined
   readonly ref?: string | undefined
+  /** What kind of ref it is; its usual duration is that of the same kind. */
+  readonly branchClass: BranchClass
+  /** Its name without what changes from run to run; empty without one. */
+  readonly countedAs: string
   readonly sha?: string | undefined
   readonly source?: string | undefined
   readonly user?: string | undefined
@@ -91,6 +97,8 @@ export function runCard({ run, timing }: StoredRun): RunCard {
     status,
     name: facts?.name,
     ref: facts?.ref,
+    branchClass: branchClassOf(facts ?? {}, run.project.facts),
+    countedAs: foldedName(facts ?? {}),
     sha: facts?.sha,
     source: facts?.source,
     user: facts?.user?.username,

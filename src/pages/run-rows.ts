@@ -1,9 +1,11 @@
 // Runs in lists: a row each, with its stages in small.
 import { duration, shortSha, since, title } from './format.ts'
 import { badge, mark, wordOf } from './status.ts'
+import { beside } from './usual.ts'
 import { empty } from './frame.ts'
 import { html, type Content, type Html } from './html.ts'
 import { spentMs, stagesOf, statusOfStage, type RunCard } from './run-card.ts'
+import type { ListedRun } from './run-usual.ts'
 import type { Reader } from './frame.ts'
 
 type PipelineIds = Pick<RunCard, 'projectId' | 'pipelineId'>
@@ -32,14 +34,14 @@ export function pipelineTitle(card: Pick<RunCard, 'name' | 'commit' | 'ref' | 'p
   return card.name ?? (message === '' ? undefined : message) ?? card.ref ?? `Pipeline ${card.pipelineId}`
 }
 
-export function runRows(cards: readonly RunCard[], reader: Reader, whenEmpty: Content): Html {
+export function runRows(cards: readonly ListedRun[], reader: Reader, whenEmpty: Content): Html {
   if (cards.length === 0) return empty(whenEmpty)
   return html`<ul class="runs">
     ${cards.map(card => runRow(card, reader))}
   </ul>`
 }
 
-function runRow(card: RunCard, { base, now }: Reader): Html {
+function runRow(card: ListedRun, { base, now }: Reader): Html {
   const spent = spentMs(card, now)
   const failed = card.failures.map(job => job.name)
   return html`<li class="run">
@@ -62,6 +64,7 @@ function runRow(card: RunCard, { base, now }: Reader): Html {
     <span class="run-stages">${stages(card)}</span>
     <span class="run-time">
       <span>${duration(spent)}</span>
+      ${beside(spent, card.usual)}
       <span class="dim">${since(card.finishedAt ?? card.changedAt, now)}</span>
     </span>
   </li>`

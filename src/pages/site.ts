@@ -10,11 +10,13 @@ import { pipelineDetail } from './pipeline-detail.ts'
 import { pipelinePage } from './pipeline.ts'
 import { pipelinesPage } from './pipelines.ts'
 import { sourcesPage, sourcesView } from './sources.ts'
-import { spanOf, trendsOf } from './trend-figures.ts'
+import { askedTrends } from './trend-filters.ts'
+import { trendsOf } from './trend-figures.ts'
 import { tokensPage, tokensView } from './tokens.ts'
 import { trendsPage } from './trends.ts'
+import { wholeNumber } from './whole-number.ts'
 import type { Page, Reader } from './frame.ts'
-import type { PagesSources, PagesSettings } from './ports.ts'
+import type { PagesParts, PagesSettings } from './ports.ts'
 
 export interface Address {
   /** Asks the platform: never made anew by itself. */
@@ -25,7 +27,7 @@ export interface Address {
   readonly page: (reader: Reader, given: readonly string[]) => Promise<Page | undefined>
 }
 
-export function siteOf(parts: PagesSources, settings: PagesSettings): readonly Address[] {
+export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Address[] {
   return [
     { path: '/', page: async reader => overviewPage(await overviewOf(parts, reader.now), reader) },
     { path: '/pipelines', page: async reader => pipelinesPage(parts, reader) },
@@ -63,10 +65,7 @@ export function siteOf(parts: PagesSources, settings: PagesSettings): readonly A
     {
       path: '/trends',
       page: async reader => {
-        const projectId = wholeNumber(reader.query.get('project') ?? '')
-        const job = reader.query.get('job') ?? undefined
-        const asked = { span: spanOf(reader.query.get('span')), projectId, job }
-        return trendsPage(await trendsOf(parts, asked, reader.now), reader)
+        return trendsPage(await trendsOf(parts, askedTrends(reader.query), reader.now), reader)
       },
     },
     { path: '/tests', page: async reader => flakyTestsPage(parts, settings, reader) },
@@ -104,9 +103,4 @@ export function addressed(
     return { address, given: wanted.filter((_, index) => parts[index]?.startsWith(':') === true) }
   }
   return undefined
-}
-
-export function wholeNumber(text: string): number | undefined {
-  const number = Number(text)
-  return /^\d{1,16}$/.test(text) && Number.isSafeInteger(number) && number > 0 ? number : undefined
 }

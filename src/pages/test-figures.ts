@@ -1,5 +1,5 @@
 // Tests that cost time, as the pages and the JSON API show them: flaky ones, those that fail most, the slowest.
-import { spans } from './trend-figures.ts'
+import { spans } from './trend-spans.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PagesSources } from './ports.ts'
 import type { TestFigures, TestQuestion } from '../store/ports/test-memory.ts'

@@ -4,7 +4,7 @@ import { costlyTests, flakyTests, askedTests, testSpanNames, type AskedTests } f
 import { counted, duration, number, since } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { jobAddress } from './run-rows.ts'
-import { spans } from './trend-figures.ts'
+import { spans } from './trend-spans.ts'
 import type { PagesSettings, PagesSources } from './ports.ts'
 import type { TestFigures } from '../store/ports/test-memory.ts'
 

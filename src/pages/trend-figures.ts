@@ -1,47 +1,26 @@
-// Figures over time as the page and the JSON API show them: percentiles from bins, and what is asked for how long.
-import { percentileOf, plusBins } from '../lib/log-bins.ts'
-import type { TrendRow, TrendStep, TrendTotal } from '../store/ports/trends.ts'
+// Figures over time as the page and the JSON API show them: percentiles from bins, beside those of the period before.
+import { figuresOf, type Figures } from './trend-sum.ts'
+import { openingSpan, spans, type Span } from './trend-spans.ts'
+import { rankedJobs, rankedProjects, type LineSort, type TrendLine } from './trend-lines.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PagesSources } from './ports.ts'
+import type { TrendFilter, TrendQuery, TrendReads, TrendRow, TrendStep, TrendSubject } from '../store/ports/trends.ts'
 
-export const hour = 3_600_000
-export const day = 86_400_000
-
-export const spans = {
-  '24h': { step: hour, length: 24 * hour, name: '24 hours' },
-  '7d': { step: day, length: 7 * day, name: '7 days' },
-  '30d': { step: day, length: 30 * day, name: '30 days' },
-  '90d': { step: day, length: 90 * day, name: '90 days' },
-} as const satisfies Record<string, { step: TrendStep; length: number; name: string }>
-
-export type Span = keyof typeof spans
-
-export function spanOf(text: string | null): Span {
-  return text !== null && Object.hasOwn(spans, text) ? (text as Span) : '30d'
-}
-
-/** Durations in ms; undefined where nothing was counted. */
-export interface TrendPoint {
+export interface TrendPoint extends Figures {
   readonly at: Millis
-  readonly runs: number
-  readonly failed: number
-  readonly p50?: number | undefined
-  readonly p95?: number | undefined
-  readonly queueP50?: number | undefined
 }
 
-export interface TrendLine {
-  readonly projectId: number
-  readonly project: string
-  readonly job: string
-  readonly runs: number
-  readonly failed: number
-  readonly flaky: number
-  readonly meanMs: number
-  readonly p50?: number | undefined
-  readonly p95?: number | undefined
-  readonly queueP50?: number | undefined
-  readonly queueP95?: number | undefined
+export interface AskedTrends extends TrendFilter {
+  /** Undefined: where the data is. */
+  readonly span?: Span | undefined
+  readonly projectId?: number | undefined
+  readonly job?: string | undefined
+  /** An exact branch or tag, a runner by its description: of these the runs that are stored are counted. */
+  readonly ref?: string | undefined
+  readonly runner?: string | undefined
+  /** What the tables are sorted by. */
+  readonly jobs?: LineSort | undefined
+  readonly projects?: LineSort | undefined
 }
 
 export interface Trends {
@@ -52,75 +31,70 @@ export interface Trends {
   /** Undefined: all projects. */
   readonly project?: { readonly id: number; readonly name: string } | undefined
   readonly job?: string | undefined
+  readonly filter: TrendFilter & Pick<AskedTrends, 'ref' | 'runner'>
+  /** Names of pipelines to choose from. */
+  readonly pipelineNames: readonly string[]
   readonly points: readonly TrendPoint[]
+  /** Of the whole time. */
+  readonly total: Figures
+  /** The same of the time of the same length before; undefined where nothing of it, or not all of it, is stored. */
+  readonly before?: Figures | undefined
   readonly projects: readonly TrendLine[]
-  readonly slowest: readonly TrendLine[]
-  readonly flakiest: readonly TrendLine[]
+  readonly jobs: readonly TrendLine[]
+  /** What the tables are sorted by. */
+  readonly sorted: { readonly projects: LineSort; readonly jobs: LineSort }
+  /** Where the runs that are stored were counted: how many, and how far back where there were too many. */
+  readonly retained?: { readonly pipelines: number; readonly backTo?: Millis | undefined } | undefined
 }
 
-/** Projects in their table. */
-export const mostProjects = 30
-const rows = { projects: mostProjects, jobs: 10 }
+const mostNames = 200
 
 export async function trendsOf(
   { views }: Pick<PagesSources, 'views'>,
-  asked: { readonly span: Span; readonly projectId?: number | undefined; readonly job?: string | undefined },
+  asked: AskedTrends,
   now: Millis,
 ): Promise<Trends> {
-  const { step, length } = spans[asked.span]
+  const { projectId, job, ref, runner, branch, source, pipelineName } = asked
+  const subject: Partial<TrendSubject> =
+    projectId === undefined ? {} : { projectId, ...(job === undefined ? {} : { job }) }
+  const span = asked.span ?? openingSpan(await views.trends.extent(subject), now)
+  const { step, length } = spans[span]
   const until = now - (now % step) + step
-  const query = { step, since: until - length, until }
-  const { projectId, job } = asked
-  const scope = { ...query, projectId }
-  const subject = projectId === undefined ? {} : { projectId, ...(job === undefined ? {} : { job }) }
-  const [series, projects, slowest, flakiest] = await Promise.all([
-    views.trends.series(subject, query),
-    views.trends.projects(query, rows.projects),
-    views.trends.jobs('slowest', scope, rows.jobs),
-    views.trends.jobs('flakiest', scope, rows.jobs),
+  const query: TrendQuery = { step, since: until - length, until, branch, source, pipelineName }
+  const earlier: TrendQuery = { ...query, since: query.since - length, until: query.since }
+  const counted =
+    ref === undefined && runner === undefined
+      ? undefined
+      : await views.trends.retained({ ...query, since: earlier.since, projectId, ref, runner })
+  const figures: TrendReads = counted?.figures ?? views.trends
+  const isWholeBefore = (counted?.backTo ?? 0) <= earlier.since
+  const sorted = { projects: asked.projects ?? 'runs', jobs: asked.jobs ?? 'slowest' } as const
+  const [series, before, names, projects, jobs] = await Promise.all([
+    figures.series(subject, query),
+    isWholeBefore ? figures.series(subject, earlier) : [],
+    views.trends.names({ step, since: query.since, until, projectId }, mostNames),
+    rankedProjects(figures, sorted.projects, query),
+    rankedJobs(figures, sorted.jobs, { query, earlier: isWholeBefore ? earlier : undefined, projectId }),
   ])
   const name = projects.find(one => one.projectId === projectId)?.project ?? series[0]?.project
   return {
-    span: asked.span,
-    ...query,
+    span,
+    ...{ step, since: query.since, until },
     project: projectId === undefined ? undefined : { id: projectId, name: name ?? String(projectId) },
     job,
+    filter: { branch, source, pipelineName, ref, runner },
+    pipelineNames: [...new Set(names.map(one => one.name))],
     points: pointsOf(series),
-    projects: projects.map(lineOf),
-    slowest: slowest.map(lineOf),
-    flakiest: flakiest.map(lineOf),
+    total: figuresOf(series),
+    before: before.length === 0 ? undefined : figuresOf(before),
+    projects,
+    jobs,
+    sorted,
+    retained: counted && { pipelines: counted.pipelines, backTo: counted.backTo },
   }
 }
 
 /** Projects of one id on several instances are shown as one here. */
 function pointsOf(series: readonly TrendRow[]): TrendPoint[] {
-  return [...Map.groupBy(series, row => row.bucket)].map(([at, some]) => {
-    const sum = (of: (row: TrendRow) => number): number => some.reduce((total, row) => total + of(row), 0)
-    const durations = some.map(row => row.durations).reduce(plusBins, {})
-    const queues = some.map(row => row.queues).reduce(plusBins, {})
-    return {
-      at,
-      runs: sum(row => row.runs),
-      failed: sum(row => row.failed),
-      p50: percentileOf(durations, 0.5),
-      p95: percentileOf(durations, 0.95),
-      queueP50: percentileOf(queues, 0.5),
-    }
-  })
-}
-
-function lineOf({ projectId, project, job, runs, failed, flaky, totalMs, durations, queues }: TrendTotal): TrendLine {
-  return {
-    projectId,
-    project,
-    job,
-    runs,
-    failed,
-    flaky,
-    meanMs: runs === 0 ? 0 : totalMs / runs,
-    p50: percentileOf(durations, 0.5),
-    p95: percentileOf(durations, 0.95),
-    queueP50: percentileOf(queues, 0.5),
-    queueP95: percentileOf(queues, 0.95),
-  }
+  return [...Map.groupBy(series, row => row.bucket)].map(([at, some]) => ({ at, ...figuresOf(some) }))
 }

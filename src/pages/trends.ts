@@ -1,23 +1,30 @@
-// Trends: how long pipelines and jobs take, wait and fail, over time and by project.
+// Trends: how long pipelines and jobs take, wait and fail, over time and by project, beside the period before.
 import { barChart, lineChart } from './charts.ts'
 import { card, empty, table, type Page, type Reader } from './frame.ts'
 import { counted, duration, number, percent, utc } from './format.ts'
-import { html, type Content } from './html.ts'
-import { hour, mostProjects, spans, type Span, type TrendLine, type Trends } from './trend-figures.ts'
+import { delta } from './delta.ts'
+import { html, type Content, type Html } from './html.ts'
+import { hour } from '../store/ports/trends.ts'
+import { jobsTable, orderChoice, projectsTable } from './trend-tables.ts'
+import { shownLines } from './trend-lines.ts'
+import { spanChoice, trendsForm, trendsLink } from './trend-filters.ts'
+import { spans } from './trend-spans.ts'
+import type { Trends } from './trend-figures.ts'
 
 export function trendsPage(trends: Trends, reader: Reader): Page {
-  const { points, project, job, slowest, flakiest } = trends
-  const runs = points.reduce((sum, point) => sum + point.runs, 0)
-  const failed = points.reduce((sum, point) => sum + point.failed, 0)
+  const { points, project, job } = trends
+  const { base } = reader
   const of = [project?.name ?? 'All projects', job].filter(Boolean).join(', job ')
+  const all = trendsLink(base, trends, { projectId: undefined, job: undefined })
   return {
     title: `Trends: ${of}`,
     content: html`
-      ${project !== undefined && html`<nav class="crumbs" aria-label="Where this is"><a href="${link(reader.base, { span: trends.span })}">Trends</a>${job !== undefined && html` / <a href="${link(reader.base, { span: trends.span, project: project.id })}">${project.name}</a>`}</nav>`}
+      ${project !== undefined && html`<nav class="crumbs" aria-label="Where this is"><a href="${all}">Trends</a>${job !== undefined && html` / <a href="${trendsLink(base, trends, { job: undefined })}">${project.name}</a>`}</nav>`}
       <div class="page-head">
         <h1>${of}</h1>
-        ${choice(trends, reader.base)}
+        ${spanChoice(trends, base)}
       </div>
+      ${trendsForm(trends, base)} ${aboutRetained(trends)}
       ${
         points.length === 0
           ? card(
@@ -26,10 +33,7 @@ export function trendsPage(trends: Trends, reader: Reader): Page {
                 `Nothing that passed or failed in the last ${spans[trends.span].name}. Figures appear some seconds after a pipeline was exported.`,
               ),
             )
-          : html`<p class="summary">
-                <strong>${counted(runs, job === undefined ? 'pipeline' : 'run')}</strong>, ${percent(failed / runs)}
-                failed
-              </p>
+          : html`${tiles(trends)}
               <div class="charts">
                 <div class="card">
                   ${lineChart(
@@ -45,45 +49,62 @@ export function trendsPage(trends: Trends, reader: Reader): Page {
                 <div class="card">
                   ${lineChart('Queue time', points, [{ name: 'median', css: 'queue-line', value: point => point.queueP50 }], trends)}
                 </div>
-                <div class="card">${barChart(job === undefined ? 'Pipelines' : 'Runs', points, trends)}</div>
+                <div class="card">${barChart(nounOf(trends), points, trends)}</div>
               </div>
               <details class="card">
                 <summary>The same as a table</summary>
                 ${pointsTable(trends)}
               </details>`
       }
-      <div class="columns even">
-        <div>${card('Slowest jobs', jobsTable(slowest, trends, reader.base, 'No job ran more than once.'))}</div>
-        <div>${card('Flakiest jobs', flakyTable(flakiest, trends, reader.base))}</div>
-      </div>
+      ${job === undefined && card('Jobs', html`${orderChoice(trends, base)} ${jobsTable(trends, base)}`)}
       ${
         project === undefined &&
-        card('Projects', projectsTable(trends, reader.base), {
-          aside: trends.projects.length >= mostProjects && `the ${mostProjects} with the most pipelines`,
+        card('Projects', projectsTable(trends, base), {
+          aside: trends.projects.length >= shownLines.projects && `the first ${shownLines.projects}`,
         })
       }
       <p class="dim">
-        Percentiles are right within 5 %. Canceled and skipped ones are not counted. A job is flaky when it failed, and
-        passed when it ran again for the same commit.
+        Percentiles are accurate to within 5 %. Canceled and skipped runs are not counted. A job is flaky when it failed
+        and then passed when it ran again for the same commit.
       </p>
     `,
   }
 }
 
-function link(base: string, asked: { span: Span; project?: number; job?: string }): string {
-  const query = new URLSearchParams({ span: asked.span })
-  if (asked.project !== undefined) query.set('project', String(asked.project))
-  if (asked.job !== undefined) query.set('job', asked.job)
-  return `${base}/trends?${query.toString()}`
+/** What is counted: of a runner, jobs. */
+function nounOf({ job, filter }: Trends): string {
+  if (job !== undefined) return 'Runs'
+  return filter.runner === undefined ? 'Pipelines' : 'Jobs'
 }
 
-function choice({ span, project, job }: Trends, base: string): Content {
-  return html`<nav class="choice" aria-label="How long back">
-    ${(Object.keys(spans) as Span[]).map(one => {
-      const to = link(base, { span: one, ...(project && { project: project.id }), ...(job !== undefined && { job }) })
-      return html`<a href="${to}" ${one === span && html` aria-current="true"`}>${spans[one].name}</a>`
-    })}
-  </nav>`
+function aboutRetained({ retained, filter, project }: Trends): Content {
+  if (retained === undefined) return ''
+  const of = [filter.ref, filter.runner].filter(Boolean).join(' on ')
+  const where = project === undefined ? '' : ` of ${project.name}`
+  return html`<p class="dim">
+    Figures of ${of}${where} are counted over ${counted(retained.pipelines, 'stored pipeline')} of this period and the
+    one before${retained.backTo !== undefined && `, the newest: back to ${utc(retained.backTo).slice(0, 16)}`}.
+    Pipelines that have been pruned are not among them.
+  </p>`
+}
+
+function tiles({ total, before, span, ...trends }: Trends): Html {
+  const tile = (name: string, shown: string, change: Content): Html =>
+    html`<div class="tile">
+      <dt>${name}</dt>
+      <dd><strong>${shown}</strong> ${change}</dd>
+    </div>`
+  const rate = (of: { runs: number; failed: number }): number => (of.runs === 0 ? 0 : of.failed / of.runs)
+  return html`<dl class="tiles card" aria-label="This period, and against the one before">
+      ${tile(nounOf({ total, span, ...trends }), number(total.runs), delta(total.runs, before?.runs, 'neutral'))}
+      ${tile('Failed', percent(rate(total)), delta(rate(total), before && rate(before), 'less', 'points'))}
+      ${tile('Median', duration(total.p50), delta(total.p50, before?.p50, 'less'))}
+      ${tile('p95', duration(total.p95), delta(total.p95, before?.p95, 'less'))}
+      ${tile('Queue, median', duration(total.queueP50), delta(total.queueP50, before?.queueP50, 'less'))}
+    </dl>
+    <p class="dim">
+      ${before === undefined ? `There is nothing to compare with: no figures of the ${spans[span].name} before.` : `Arrows compare with the ${spans[span].name} before.`}
+    </p>`
 }
 
 function pointsTable({ points, step }: Trends): Content {
@@ -104,51 +125,4 @@ function pointsTable({ points, step }: Trends): Content {
 
 function figure(text: string): Content {
   return html`<span class="figure">${text}</span>`
-}
-
-function jobName({ projectId, project, job }: TrendLine, span: Trends['span'], base: string): Content {
-  return html`<span class="name"
-    ><a href="${link(base, { span, project: projectId, job })}">${job}</a><br /><span class="dim"
-      >${project}</span
-    ></span
-  >`
-}
-
-function jobsTable(lines: readonly TrendLine[], { span }: Trends, base: string, whenEmpty: string): Content {
-  if (lines.length === 0) return empty(whenEmpty)
-  const rows = lines.map(line => [
-    jobName(line, span, base),
-    figure(duration(line.p50)),
-    figure(duration(line.p95)),
-    figure(duration(line.queueP50)),
-    figure(percent(line.failed / line.runs)),
-    figure(number(line.runs)),
-  ])
-  return table('Slowest jobs', ['Job', 'Median', 'p95', 'Queue', 'Failed', 'Runs'], rows)
-}
-
-function flakyTable(lines: readonly TrendLine[], { span }: Trends, base: string): Content {
-  if (lines.length === 0) return empty('No job failed and then passed for the same commit.')
-  const rows = lines.map(line => [
-    jobName(line, span, base),
-    figure(number(line.flaky)),
-    figure(percent(line.flaky / line.runs)),
-    figure(percent(line.failed / line.runs)),
-    figure(number(line.runs)),
-  ])
-  return table('Flakiest jobs', ['Job', 'Flaky', 'Of its runs', 'Failed', 'Runs'], rows)
-}
-
-function projectsTable({ projects, span }: Trends, base: string): Content {
-  if (projects.length === 0) return empty('No project has figures yet.')
-  const rows = projects.map(line => [
-    html`<span class="name"><a href="${link(base, { span, project: line.projectId })}">${line.project}</a></span>`,
-    figure(number(line.runs)),
-    figure(percent(line.failed / line.runs)),
-    figure(duration(line.p50)),
-    figure(duration(line.p95)),
-    figure(duration(line.queueP50)),
-    figure(duration(line.queueP95)),
-  ])
-  return table('Projects', ['Project', 'Pipelines', 'Failed', 'Median', 'p95', 'Queue, median', 'Queue, p95'], rows)
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { apiRoutes } from '../../src/pages/api.ts'
 import { openHouse, until, type House } from './house.ts'
 import { sampleSections, withSections } from './read-insides.ts'
-import type { PagesSources } from '../../src/pages/ports.ts'
+import type { PagesParts } from '../../src/pages/ports.ts'
 
 let house: House
 beforeAll(async () => {
@@ -35,7 +35,7 @@ interface Card {
   jobs: { id: number; name: string }[]
 }
 
-const routes = apiRoutes({} as PagesSources, {}).filter(({ method }) => method === 'GET')
+const routes = apiRoutes({} as PagesParts, {}).filter(({ method }) => method === 'GET')
 
 it.each(routes.map(route => [route.path, route] as const))('%s answers as it is described', async (path, route) => {
   const { pipelines } = (await get('/pipelines')) as { pipelines: Card[] }
@@ -49,7 +49,17 @@ it.each(routes.map(route => [route.path, route] as const))('%s answers as it is 
       )
     : [
         path,
-        ...(path === '/trends' ? ['/trends?span=24h', `/trends?project=${pipelines[0]!.projectId}&job=build`] : []),
+        ...(path === '/trends'
+          ? [
+              ...[
+                '/trends?span=24h',
+                '/trends?span=1y&jobs=p95&projects=rate',
+                '/trends?ref=main',
+                '/trends?branch=other',
+              ],
+              ...[`/trends?project=${pipelines[0]!.projectId}&job=build`, '/trends?runner=nobody'],
+            ]
+          : []),
       ]
   for (const address of addresses) {
     const read = strict(route.answer).safeParse(await get(address))

@@ -78,7 +78,8 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     ['a pipeline with its family', () => pipeline, 'The whole family'],
     ['a pipeline with sections of a job', () => job.replace(/\/jobs\/.*/, ''), 'Where it came from'],
     ['a job with its sections', () => job, 'Where the time went'],
-    ['trends', () => '/trends?span=7d', 'Slowest jobs'],
+    ['trends', () => '/trends?span=7d', 'Most time in total'],
+    ['trends of one branch', () => '/trends?ref=main', 'stored pipeline'],
     ['flaky tests', () => '/tests', 'What cost most first'],
     ['failing and slow tests', () => '/tests/costly', 'Most failing'],
     ['sources', () => '/sources', 'Webhooks'],
@@ -120,7 +121,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
 
   it('shows what was exported of a job', async () => {
     const page = await open(pipeline)
-    await page.locator('#jobs a').first().click()
+    await page.locator('#jobs td a').first().click()
     await page.locator('#attributes', { hasText: 'cicd.pipeline.task.name' }).waitFor()
   })
 
@@ -183,6 +184,32 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await page.getByLabel('Search').fill('nothing is called like this')
     await page.keyboard.press('Enter')
     await page.getByText('No pipeline matches these filters.').waitFor()
+  })
+
+  it('opens trends where the data is, sorts them by a column, and keeps that when they are filtered', async () => {
+    const page = await open('/trends')
+    await page.locator('.choice a[aria-current]', { hasText: '30 days' }).waitFor()
+    await page.getByRole('link', { name: 'Total', exact: true }).first().click()
+    await page.waitForURL(/jobs=total/)
+    expect(await page.locator('th[aria-sort="descending"]').allInnerTexts()).toEqual(['Total ▼', 'Pipelines ▼'])
+    await page.getByLabel('Branches').selectOption('merge_request')
+    await page.getByRole('button', { name: 'Filter' }).click()
+    await page.waitForURL(/branch=merge_request/)
+    expect(page.url()).toContain('jobs=total')
+    expect(await page.locator('.tile').first().innerText()).toContain('Pipelines')
+  })
+
+  it('sorts the jobs of a pipeline by a column, and the other way round', async () => {
+    const page = await open(pipeline)
+    const names = async (): Promise<string[]> => page.locator('#jobs td .name a').allInnerTexts()
+    await page.locator('#jobs').getByRole('link', { name: 'Job', exact: true }).click()
+    await page.waitForURL(/sort=name/)
+    const up = await names()
+    expect(up).toEqual(up.toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true })))
+    await page.locator('#jobs th[aria-sort="ascending"] a').click()
+    await page.waitForURL(/sort=-name/)
+    expect(await page.locator('#jobs th[aria-sort="descending"]').count()).toBe(1)
+    expect((await names())[0]).toBe(up.at(-1))
   })
 
   it('sends a dead letter again, after a question', async () => {

@@ -3,24 +3,28 @@ import { aboutSections, sectionRows, sectionsOf } from '../../src/pages/job-sect
 import { describe, expect, it } from 'vitest'
 import type { JobInside, Section } from '../../src/model/inside.ts'
 
-const usual = { days: 30, runs: 143, failed: 9, p50: 60_000, p95: 100_000 }
+const usual = { days: 30, branch: 'merge_request', runs: 143, failed: 9, p50: 60_000, p95: 100_000 } as const
 
 describe('a run against the usual of its job', () => {
   it.each([
-    [62_000, true, 'This is as long as usual. It took 1 m 02 s; of 143 runs in the last 30 days half took 1 m 00 s or'],
-    [95_000, true, 'This is longer than the median, and not unusual.'],
+    [
+      62_000,
+      true,
+      'This is about as long as usual. It took 1 m 02 s; median 1 m 00 s, p95 1 m 40 s (143 runs on merge requests in',
+    ],
+    [95_000, true, 'This is longer than the median, but not unusual.'],
     [180_000, true, 'This is unusually long: 3.0 times the median. It took 3 m 00 s;'],
     [20_000, true, 'This is unusually short.'],
-    [20_000, false, 'This is nothing unusual yet. It has run for 20 s so far;'],
+    [20_000, false, 'Nothing unusual so far. It has run for 20 s so far;'],
     [180_000, false, 'This is unusually long'],
-    [undefined, true, 'It did not run. Of 143 runs'],
+    [undefined, true, 'It did not run. Its usual duration: median 1 m 00 s'],
   ])('that took %s ms, over: %s', (took, isOver, says) => {
     expect(againstUsual(usual, took, isOver)).toContain(says)
   })
 
-  it('says that of few runs nothing can be said', () => {
+  it('says that few runs do not say what is usual', () => {
     expect(againstUsual({ ...usual, runs: 3 }, 180_000, true)).toContain('too few runs')
-    expect(againstUsual({ days: 30, runs: 0, failed: 0 }, 180_000, true)).toContain('is not known')
+    expect(againstUsual(undefined, 180_000, true)).toContain('is not known')
   })
 })
 

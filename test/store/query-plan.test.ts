@@ -5,7 +5,7 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
-import { day, hour } from '../../src/store/ports/trends.ts'
+import { day, hour, trendOrders } from '../../src/store/ports/trends.ts'
 import { manyRuns } from './many-runs.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/open-sqlite.ts'
@@ -13,7 +13,7 @@ import { selectDead, selectQueues } from '../../src/store/sql/outbox.ts'
 import { newDatabase } from './new-database.ts'
 import { t0 } from '../flow/world.ts'
 import { createDamagedRows } from '../../src/store/sql/stored-json.ts'
-import { trendsOn } from '../../src/store/read-models/trends-sql.ts'
+import { trendsOn } from '../../src/store/read-models/trend-reads.ts'
 import { viewsOn, type Ask } from '../../src/store/read-models/views-sql.ts'
 import type { Row } from '../../src/store/sql/columns.ts'
 import type { RunQuery } from '../../src/store/ports/views.ts'
@@ -52,10 +52,21 @@ async function askAll(ask: Ask): Promise<void> {
   const query = { step: day, since: t0 - 30 * day, until: t0 } as const
   await trends.series({}, { ...query, step: hour })
   await trends.series({ projectId: 100, job: 'unit' }, query)
-  await trends.projects(query, 20)
-  for (const by of ['slowest', 'flakiest'] as const) {
+  const kind = { branch: 'default', source: 'push', pipelineName: 'Nightly' } as const
+  await trends.series({}, { ...query, ...kind })
+  await trends.extent({})
+  await trends.extent({ projectId: 100, job: 'unit' })
+  for (const projectId of [undefined, 100]) {
+    await trends.names({ ...query, projectId }, 20)
+    for (const runner of [undefined, 'a runner']) {
+      for (const ref of [undefined, 'main']) await trends.retained({ ...query, ...kind, projectId, ref, runner })
+    }
+  }
+  await trends.ofJobs({ instance: key.instance, projectId: 100 }, ['', 'unit', 'lint'], query)
+  for (const by of trendOrders) {
+    await trends.projects(by, query, 20)
     await trends.jobs(by, query, 10)
-    await trends.jobs(by, { ...query, projectId: 100 }, 10)
+    await trends.jobs(by, { ...query, ...kind, projectId: 100 }, 10)
   }
   await ask(selectQueues, [])
   await ask(`${selectDead} ORDER BY o.id DESC LIMIT 100`, [])

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { at, event, instance, job, minute, rules, t0 } from '../flow/world.ts'
-import { day, hour } from '../../src/store/ports/trends.ts'
+import { day, hour, trendOrders, type TrendFilter, type TrendReads } from '../../src/store/ports/trends.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { middleOf } from '../../src/lib/log-bins.ts'
 import { manyRuns } from './many-runs.ts'
@@ -153,7 +153,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       const [e2e] = await store.views.trends.jobs('flakiest', { ...query, step: day }, 5)
       expect(e2e).toMatchObject({ job: 'e2e', project: 'acme/shop', runs: 2, failed: 1, flaky: 1, totalMs: 200_000 })
       expect(Object.keys(e2e!.queues).map(bin => within(middleOf(bin), 4_000))).toEqual([true])
-      expect(await store.views.trends.projects(query, 5)).toMatchObject([{ projectId: 3, runs: 2 }])
+      expect(await store.views.trends.projects('runs', query, 5)).toMatchObject([{ projectId: 3, runs: 2 }])
       expect(await store.views.trends.jobs('slowest', { ...query, projectId: 4 }, 5)).toEqual([])
     })
 
@@ -252,6 +252,91 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       await hear(1, 'success', { created: 0, finished: 100 })
       await freeze(1)
       expect(await store.views.trends.takeIn(10)).toBe(1)
+    })
+
+    it('tells pipelines apart by the class of their branch, by their source and by their name', async () => {
+      const kinds: Partial<PipelineFacts>[] = [
+        { ref: 'main', source: 'push', name: 'Build of main' },
+        { ref: 'fix/rounding', source: 'push', name: 'Build of fix/rounding' },
+        { ref: 'fix/rounding', source: 'merge_request_event', name: 'Merge request 17' },
+        { ref: 'v1.2', source: 'push', tag: true, name: 'Release' },
+      ]
+      for (const [index, facts] of kinds.entries()) {
+        const id = index + 1
+        const took = id * 100
+        const jobs = [
+          job(
+            id,
+            'unit',
+            index === 0 ? 'failed' : 'success',
+            { started: 0, finished: took },
+            { runner: { id: 1, description: `runner ${id % 2}` } },
+          ),
+        ]
+        await hear(id, index === 0 ? 'failed' : 'success', { created: 0, finished: took }, facts, jobs)
+        await freeze(id)
+      }
+      here.move(100_000)
+      const { trends } = store.views
+      while ((await trends.takeIn(10)) > 0);
+      const query = { step: day, since: t0 - day, until: t0 + day } as const
+      const runsOf = async (filter: TrendFilter, subject: object = {}): Promise<number[]> =>
+        (await trends.series(subject, { ...query, ...filter })).map(({ runs }) => runs)
+      expect(await runsOf({})).toEqual([4])
+      expect(await runsOf({ source: 'push' })).toEqual([3])
+      expect(await runsOf({ branch: 'merge_request' })).toEqual([1])
+      expect(await runsOf({ branch: 'tag', source: 'push' }, { projectId: 3, job: 'unit' })).toEqual([1])
+      expect(await runsOf({ branch: 'tag', source: 'web' }, { projectId: 3 })).toEqual([])
+      // What changes from run to run is no name of its own.
+      const names = await trends.names({ ...query, projectId: 3 }, 10)
+      expect(names).toEqual(
+        ['Build of *', 'Merge request *', 'Release'].map(one => ({ name: one, project: 'acme/shop' })),
+      )
+      expect(await runsOf({ pipelineName: 'Build of *' })).toEqual([2])
+      expect(await runsOf({ pipelineName: 'Build of *' }, { projectId: 3 })).toEqual([2])
+      const usual = await trends.ofJobs({ instance, projectId: 3 }, ['', 'unit', 'none'], query)
+      const found = usual.map(({ job: of, branch, runs, totalMs }) => [of, branch, runs, totalMs])
+      expect(found).toContainEqual(['unit', 'merge_request', 1, 300_000])
+      expect(found).toContainEqual(['', 'tag', 1, 400_000])
+      expect(found).toHaveLength(6)
+      expect(await trends.ofJobs({ instance: 'https://other.example', projectId: 3 }, ['unit'], query)).toEqual([])
+      expect((await trends.jobs('failing', query, 5)).map(one => [one.job, one.failed])).toEqual([['unit', 1]])
+      expect(await trends.jobs('flakiest', query, 5)).toEqual([])
+      expect(await trends.projects('total', query, 5)).toMatchObject([{ projectId: 3, totalMs: 1_000_000 }])
+      const bucket = t0 - (t0 % day)
+      expect(await trends.extent({ projectId: 3 })).toEqual({ project: 'acme/shop', first: bucket, last: bucket })
+      expect(await trends.extent({ projectId: 4 })).toBeUndefined()
+    })
+
+    it('counts the stored runs of an exact branch, and of a runner, as the sums over time would', async () => {
+      await manyRuns({ store, runs: 300, until: t0, every: 60_000, lanes: [] })
+      const { trends } = store.views
+      here.move(100_000)
+      while ((await trends.takeIn(100)) > 0);
+      const query = { step: day, since: t0 - 3 * day, until: t0 + day } as const
+      const all = await trends.retained(query)
+      expect([all.pipelines, all.backTo]).toEqual([300, undefined])
+      const subject = { projectId: 100, job: 'unit' }
+      expect(await all.figures.series(subject, query)).toEqual(await trends.series(subject, query))
+      expect(await all.figures.series({}, query)).toEqual(await trends.series({}, query))
+      for (const by of trendOrders) {
+        expect(await all.figures.projects(by, query, 3)).toEqual(await trends.projects(by, query, 3))
+        const rank = async (figures: TrendReads): Promise<unknown[]> =>
+          (await figures.jobs(by, query, 4)).map(({ projectId, job: of, runs, totalMs }) => [
+            projectId,
+            of,
+            runs,
+            totalMs,
+          ])
+        expect(await rank(all.figures)).toEqual(await rank(trends))
+      }
+      const main = await trends.retained({ ...query, ref: 'main', projectId: 100 })
+      const counted = (await main.figures.series({ projectId: 100 }, query)).reduce((sum, { runs }) => sum + runs, 0)
+      expect(counted).toBe(
+        (await store.views.search({ ref: 'main', project: 'acme/shop/api', limit: 300 })).runs.length,
+      )
+      expect(counted).toBeGreaterThan(0)
+      expect(await (await trends.retained({ ...query, runner: 'nobody' })).figures.series({}, query)).toEqual([])
     })
 
     it('forgets hours after some days, and keeps days', async () => {

@@ -11,6 +11,7 @@ import {
   writing,
 } from '../read-models/trends-sql.ts'
 import { EarlierFailures } from '../read-models/earlier-failures.ts'
+import { PipelineNames } from '../read-models/pipeline-names.ts'
 import { TrendSums, type Addition } from '../read-models/trend-sums.ts'
 import { columnsOf, unnest } from './arrays.ts'
 import { idOf, runId } from './run-rows.ts'
@@ -32,6 +33,7 @@ const looks = { most: 40, pause: 25 }
 
 export function postgresTrendTaking(db: Database): Pick<TrendViews, 'readAhead' | 'takeIn' | 'prune'> {
   let next: Reach | undefined
+  const names = new PipelineNames()
   return {
     // Other replicas read the same chunks: what is read is written at once, under the lock.
     readAhead: async () => 'all',
@@ -39,7 +41,7 @@ export function postgresTrendTaking(db: Database): Pick<TrendViews, 'readAhead' 
       next ??= await reach(db)
       if (!(await isReached(db, next))) return 0
       const { last } = next
-      const count = await db.transaction(async session => takeIn(session, last, limit))
+      const count = await db.transaction(async session => takeIn(session, { names, until: last, limit }))
       if (count < limit) next = undefined
       return count
     },
@@ -74,11 +76,17 @@ async function isReached(db: Database, { after }: Reach): Promise<boolean> {
   return false
 }
 
-async function takeIn(session: Session, until: number, limit: number): Promise<number> {
+interface Taking {
+  readonly names: PipelineNames
+  readonly until: number
+  readonly limit: number
+}
+
+async function takeIn(session: Session, { names, until, limit }: Taking): Promise<number> {
   const ask: Ask = async (sql, values) => session.query(placed(sql), values)
   const [reached] = await ask(takeInSql.reached, [])
   const chunkOf = (row: Row): Chunk | undefined => countedChunk(session.damaged, idOf(row), row.content)
-  const sums = new TrendSums()
+  const sums = new TrendSums(names)
   const failures = new EarlierFailures()
   let last = number('chunk_id')(reached ?? {})
   let count = 0
@@ -123,13 +131,15 @@ async function* chunksAfter(ask: Ask, from: number, until: number, limit: number
   }
 }
 
+const keyTypes = ['bigint', 'bigint', 'text', 'bigint', 'text', 'text', 'text', 'text'] as const
+const keyColumns = 'step, project_id, job, bucket, instance, branch, source, pipeline_name'
+
 /** The same as `takeInSql.row` and `takeInSql.write` for each: a pipeline adds to twenty rows, and each alone would be two round trips. */
 async function add(session: Session, additions: readonly Addition[]): Promise<void> {
   const known = await session.query(
     `SELECT k.nth, t.runs, t.failed, t.flaky, t.total_ms, t.durations, t.queues
-     FROM ${unnest(['bigint', 'bigint', 'text', 'bigint', 'text'])} WITH ORDINALITY
-       AS k (step, project_id, job, bucket, instance, nth)
-     JOIN trends t USING (step, project_id, job, bucket, instance)`,
+     FROM ${unnest(keyTypes)} WITH ORDINALITY AS k (${keyColumns}, nth)
+     JOIN trends t USING (${keyColumns})`,
     columnsOf(additions.map(rowKey)),
   )
   const before = new Map(known.map(row => [number('nth')(row), row]))
@@ -142,7 +152,7 @@ const rowsAtOnce = 1_000
 
 const writeRows = writing(
   `SELECT * FROM ${unnest([
-    ...(['bigint', 'bigint', 'text', 'bigint', 'text', 'text'] as const),
-    ...(['bigint', 'bigint', 'bigint', 'bigint', 'text', 'text'] as const),
+    ...keyTypes,
+    ...(['text', 'bigint', 'bigint', 'bigint', 'bigint', 'text', 'text'] as const),
   ])}`,
 )

@@ -1,5 +1,5 @@
 // Views on PostgreSQL.
-import { trendsOn } from '../read-models/trends-sql.ts'
+import { trendsOn } from '../read-models/trend-reads.ts'
 import { placed } from './statements.ts'
 import { postgresTrendTaking } from './trend-taking.ts'
 import { columnsOf, unnest } from './arrays.ts'

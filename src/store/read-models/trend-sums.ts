@@ -5,26 +5,33 @@ import {
   day,
   hour,
   outcomesOf,
+  type StoredTrendRow,
   type TrendFigures,
   type TrendOutcome,
-  type TrendRow,
   type TrendStep,
 } from '../ports/trends.ts'
 import type { Failures } from './earlier-failures.ts'
+import type { PipelineNames } from './pipeline-names.ts'
 import type { Chunk } from '../../model/chunk.ts'
 
 /** A figure to be added to what is stored of it. */
 export interface Addition {
   readonly step: TrendStep
-  readonly row: TrendRow
+  readonly row: StoredTrendRow
 }
 
 type Changing<T> = { -readonly [Name in keyof T]: T[Name] }
 type OwnBins = Record<string, number>
-type Sum = Changing<Omit<TrendRow, 'durations' | 'queues'>> & { readonly durations: OwnBins; readonly queues: OwnBins }
+type Sum = Changing<Omit<StoredTrendRow, 'durations' | 'queues'>> & {
+  readonly durations: OwnBins
+  readonly queues: OwnBins
+}
 
-/** The sums of one project's hour, by job. */
-interface Hour extends Pick<TrendRow, 'instance' | 'projectId' | 'bucket'> {
+/** The sums of one project's hour and kind of pipelines, by job. */
+interface Hour extends Pick<
+  StoredTrendRow,
+  'instance' | 'projectId' | 'bucket' | 'branch' | 'source' | 'pipelineName'
+> {
   readonly sums: Map<string, Sum>
 }
 
@@ -34,6 +41,11 @@ export class TrendSums {
   /** What one chunk reports is mostly of one hour. */
   #last: Hour | undefined
   #size = 0
+  readonly #names: Pick<PipelineNames, 'of'>
+
+  constructor(names: Pick<PipelineNames, 'of'>) {
+    this.#names = names
+  }
 
   /** How many rows of hours there are to write. */
   get size(): number {
@@ -42,24 +54,29 @@ export class TrendSums {
 
   /** `failedBefore`: in it and in the earlier chunks of the same run. */
   add(chunk: Chunk, failedBefore: Failures): void {
-    for (const outcome of outcomesOf(chunk, failedBefore)) count(this.#sumOf(outcome), outcome)
+    const outcomes = outcomesOf(chunk, failedBefore, this.#names.of(chunk))
+    for (const outcome of outcomes) this.count(outcome)
+  }
+
+  count(outcome: TrendOutcome): void {
+    count(this.#sumOf(outcome), outcome)
   }
 
   additions(): Addition[] {
     const hours = [...this.#hours.values()].flatMap(({ sums }) => [...sums.values()])
     const days = new Map<string, Sum>()
     for (const row of hours) sumUp(days, row)
-    const of = (step: TrendStep, rows: readonly TrendRow[]): Addition[] => rows.map(row => ({ step, row }))
+    const of = (step: TrendStep, rows: readonly StoredTrendRow[]): Addition[] => rows.map(row => ({ step, row }))
     return [...of(hour, hours), ...of(day, [...days.values()])]
   }
 
   #sumOf(outcome: TrendOutcome): Sum {
-    const { sums, bucket } = this.#hourOf(outcome)
+    const { sums, ...its } = this.#hourOf(outcome)
     const known = sums.get(outcome.job)
     if (known !== undefined) return known
-    const { instance, projectId, project, job } = outcome
+    const { project, job } = outcome
     const sum = {
-      ...{ instance, projectId, project, job, bucket },
+      ...{ ...its, project, job },
       ...{ runs: 0, failed: 0, flaky: 0, totalMs: 0, durations: {}, queues: {} },
     }
     sums.set(job, sum)
@@ -67,12 +84,15 @@ export class TrendSums {
     return sum
   }
 
-  #hourOf({ instance, projectId, endedAt }: TrendOutcome): Hour {
+  #hourOf({ instance, projectId, branch, source, pipelineName, endedAt }: TrendOutcome): Hour {
     const bucket = endedAt - (endedAt % hour)
     const last = this.#last
-    if (last?.projectId === projectId && last.bucket === bucket && last.instance === instance) return last
-    const name = `${projectId} ${bucket} ${instance}`
-    const found = this.#hours.get(name) ?? { instance, projectId, bucket, sums: new Map<string, Sum>() }
+    if (last?.projectId === projectId && last.bucket === bucket && last.instance === instance) {
+      if (last.branch === branch && last.source === source && last.pipelineName === pipelineName) return last
+    }
+    const name = `${projectId} ${bucket} ${instance} ${branch} ${source}\n${pipelineName}`
+    const its = { instance, projectId, bucket, branch, source, pipelineName }
+    const found = this.#hours.get(name) ?? { ...its, sums: new Map<string, Sum>() }
     this.#hours.set(name, found)
     this.#last = found
     return found
@@ -95,9 +115,9 @@ function countIn(bins: OwnBins, value: number): void {
 }
 
 /** An hour's row to its day. */
-function sumUp(sums: Map<string, Sum>, row: TrendRow): void {
+function sumUp(sums: Map<string, Sum>, row: StoredTrendRow): void {
   const bucket = row.bucket - (row.bucket % day)
-  const name = `${row.projectId} ${bucket} ${row.instance} ${row.job}`
+  const name = `${row.projectId} ${bucket} ${row.instance} ${row.branch} ${row.source}\n${row.pipelineName}\n${row.job}`
   const sum = sums.get(name)
   if (sum === undefined) {
     sums.set(name, { ...row, bucket, durations: { ...row.durations }, queues: { ...row.queues } })

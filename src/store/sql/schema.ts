@@ -243,13 +243,17 @@ export function schemaOf(dialect: Dialect): string {
   CREATE INDEX listed_by_parent ON listed_runs (parent_id, instance) WHERE parent_id IS NOT NULL;
   CREATE INDEX listed_by_pipeline ON listed_runs (pipeline_id, project_id);
 
-  -- Figures of one hour or one day: of a job by its name, of a project's pipelines (job ''), of all pipelines (project 0).
+  -- Figures of one hour or one day: of a job by its name, of a project's pipelines (job ''), of all pipelines (project 0); of each kind
+  -- of pipelines apart: by the class of their branch, by what started them, by their name.
   CREATE TABLE trends (
     step       bigint NOT NULL,
     instance   text   NOT NULL,
     project_id bigint NOT NULL,
     job        text   NOT NULL,
     bucket     bigint NOT NULL,
+    branch     text   NOT NULL,
+    source     text   NOT NULL,
+    pipeline_name text NOT NULL,
     project    text   NOT NULL,
     runs       bigint NOT NULL,
     failed     bigint NOT NULL,
@@ -257,10 +261,10 @@ export function schemaOf(dialect: Dialect): string {
     total_ms   bigint NOT NULL,
     durations  text   NOT NULL,
     queues     text   NOT NULL,
-    PRIMARY KEY (step, project_id, job, bucket, instance)
+    PRIMARY KEY (step, project_id, job, bucket, instance, branch, source, pipeline_name)
   );
   CREATE INDEX trends_of_pipelines ON trends (step, job, bucket);
-  CREATE INDEX trends_by_time ON trends (step, bucket, project_id, job, runs, failed, flaky, total_ms);
+  CREATE INDEX trends_by_time ON trends (step, bucket, project_id, job, branch, source, pipeline_name, runs, failed, flaky, total_ms);
 
   -- Up to which chunk the figures have come.
   CREATE TABLE trends_reached (

@@ -11,6 +11,7 @@ import {
 import { number, optional, record } from '../sql/columns.ts'
 import { StoreError } from '../../lib/fault.ts'
 import { EarlierFailures } from '../read-models/earlier-failures.ts'
+import { PipelineNames } from '../read-models/pipeline-names.ts'
 import { TrendSums } from '../read-models/trend-sums.ts'
 import type { Database } from './database.ts'
 import type { RecentChunks } from './recent-chunks.ts'
@@ -31,6 +32,10 @@ export interface TrendTaking extends Pick<TrendViews, 'readAhead' | 'takeIn' | '
 
 export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaking {
   let ahead: Ahead | undefined
+  const names = new PipelineNames()
+  const startAt = (from: number): Ahead => {
+    return { from, last: from, sums: new TrendSums(names), failures: new EarlierFailures() }
+  }
 
   function take(limit: number): number {
     const count = db.transaction(() => {
@@ -77,10 +82,6 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
 const idOf = number('id')
 const chunkId = number('chunk_id')
 const chunkOfRun = record({ id: idOf, run: optional(number, 'run_id'), inside: optional(number, 'inside') })
-
-function startAt(from: number): Ahead {
-  return { from, last: from, sums: new TrendSums(), failures: new EarlierFailures() }
-}
 
 function reached(db: Database): number {
   const row = db.prepare('SELECT chunk_id FROM trends_reached WHERE id = 1').get()

@@ -1,6 +1,7 @@
 // Views on SQLite.
 import { StoreError } from '../../lib/fault.ts'
-import { trendsOn } from '../read-models/trends-sql.ts'
+import { retainedOn } from '../read-models/retained-trends.ts'
+import { trendsOn } from '../read-models/trend-reads.ts'
 import { viewsOn, type Ask } from '../read-models/views-sql.ts'
 import type { Database } from './database.ts'
 import type { Listings } from './listings.ts'
@@ -9,12 +10,13 @@ import type { Views } from '../ports/views.ts'
 
 export function sqliteViews(db: Database, trends: TrendTaking, listings: Listings): Views {
   const ask: Ask = async (sql, values) => db.prepare(sql).all(...values)
+  const askLists: Ask = async (sql, values) => {
+    upToDate(listings)
+    return ask(sql, values)
+  }
   return {
-    ...viewsOn(async (sql, values) => {
-      upToDate(listings)
-      return ask(sql, values)
-    }, db.damaged),
-    trends: { ...trendsOn(ask, db.damaged), ...trends },
+    ...viewsOn(askLists, db.damaged),
+    trends: { ...trendsOn(ask, db.damaged), retained: retainedOn(askLists, db.damaged), ...trends },
   }
 }
 

@@ -1,0 +1,90 @@
+// Figures of the runs that are stored, counted anew: of what the figures over time do not keep apart, an exact branch or a runner.
+import { EarlierFailures } from './earlier-failures.ts'
+import { foldedName } from '../ports/pipeline-name.ts'
+import { number, record, text, type Row } from '../sql/columns.ts'
+import { outcomesOf, type RetainedFigures, type RetainedQuery, type TrendOutcome } from '../ports/trends.ts'
+import { places, type Value } from '../sql/statements.ts'
+import { setImmediate as breathe } from 'node:timers/promises'
+import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
+import { trendsIn } from './trends-in-memory.ts'
+import { TrendSums } from './trend-sums.ts'
+import type { Ask } from './views-sql.ts'
+import type { Chunk } from '../../model/chunk.ts'
+
+/** Runs read for one answer, and JSON of their chunks, UTF-16 units: a tenth of a second or two. */
+const most = { runs: 2_000, text: 24 * 1024 * 1024 }
+/** Between two of these the loop is free for others. */
+const runsAtOnce = 50
+
+const listed = record({ id: number('run_id'), createdAt: number('created_at') })
+const stored = record({ id: number('id'), run: number('run_id'), content: text('content') })
+
+export function retainedOn(ask: Ask, damaged: DamagedRows): (query: RetainedQuery) => Promise<RetainedFigures> {
+  return async query => {
+    const runs = (await ask(...walk(query))).map(listed)
+    const sums = new TrendSums({ of: ({ pipeline }) => foldedName(pipeline.facts) })
+    let read = 0
+    let characters = 0
+    for (; read < runs.length && characters < most.text; read += runsAtOnce) {
+      const ids = runs.slice(read, read + runsAtOnce).map(({ id }) => id)
+      const rows = await ask(
+        `SELECT id, run_id, content FROM chunks WHERE run_id IN (${places(ids)}) AND inside IS NULL ORDER BY run_id, id`,
+        ids,
+      )
+      characters += rows.reduce((sum, row) => sum + String(row.content).length, 0)
+      for (const [, its] of Map.groupBy(rows, row => number('run_id')(row))) count(its, query, sums, damaged)
+      await breathe()
+    }
+    const rows = sums.additions().flatMap(({ step, row }) => (step === query.step ? [row] : []))
+    const isCut = read < runs.length || runs.length === most.runs
+    const pipelines = Math.min(read, runs.length)
+    return {
+      figures: trendsIn(rows, query.runner !== undefined),
+      pipelines,
+      backTo: isCut ? runs[pipelines - 1]?.createdAt : undefined,
+    }
+  }
+}
+
+/** The newest first, through the index of the ref, of the source, or of time. */
+function walk({ since, until, projectId, ref, source }: RetainedQuery): [string, Value[]] {
+  const values: Value[] = [since, until]
+  const also = [
+    ref === undefined ? undefined : `ref = ?${values.push(ref)}`,
+    ref === undefined && source !== undefined ? `source = ?${values.push(source)}` : undefined,
+    // The unary plus leaves the choice of the index to the others.
+    projectId === undefined ? undefined : `project_id + 0 = ?${values.push(projectId)}`,
+  ].filter(one => one !== undefined)
+  return [
+    `SELECT run_id, created_at FROM listed_runs WHERE created_at >= ?1 AND created_at < ?2
+       ${also.map(one => `AND ${one}`).join(' ')} ORDER BY created_at DESC, run_id DESC LIMIT ${most.runs}`,
+    values,
+  ]
+}
+
+/** The chunks of one run. */
+function count(rows: readonly Row[], query: RetainedQuery, sums: TrendSums, damaged: DamagedRows): void {
+  const failures = new EarlierFailures()
+  for (const row of rows) {
+    const { id, run } = stored(row)
+    const chunk = damaged.orNothing({ chunk: id }, 'it is not among the figures', () => storedChunk(row.content))
+    if (chunk === undefined) continue
+    failures.isMissing(run, chunk)
+    failures.add(chunk)
+    const name = foldedName(chunk.pipeline.facts)
+    if (query.pipelineName !== undefined && name !== query.pipelineName) continue
+    for (const outcome of outcomesOf(ofRunner(chunk, query.runner), failures.upTo(chunk.attempt), name)) {
+      if (matches(outcome, query)) sums.count(outcome)
+    }
+  }
+}
+
+/** With the jobs that ran there alone. */
+function ofRunner(chunk: Chunk, runner: string | undefined): Chunk {
+  return runner === undefined ? chunk : { ...chunk, jobs: chunk.jobs.filter(job => job.runner?.description === runner) }
+}
+
+function matches(outcome: TrendOutcome, { branch, source, runner }: RetainedQuery): boolean {
+  if (runner !== undefined && outcome.job === '') return false
+  return (branch === undefined || outcome.branch === branch) && (source === undefined || outcome.source === source)
+}

@@ -1,0 +1,188 @@
+// The SQL by which figures over time are read. Rows of different kinds of pipelines are added up in memory: their bins are JSON.
+import { branchClasses } from '../../model/branch-class.ts'
+import { json, number, record, text, word, type Row } from '../sql/columns.ts'
+import { places, type Value } from '../sql/statements.ts'
+import { retainedOn } from './retained-trends.ts'
+import { summed, withoutKind } from './trends-in-memory.ts'
+import { day, type StoredTrendRow, type TrendFilter, type TrendOrder, type TrendQuery } from '../ports/trends.ts'
+import type { Ask } from './views-sql.ts'
+import type { DamagedRows } from '../sql/stored-json.ts'
+import type { Bins } from '../../lib/log-bins.ts'
+import type { TrendFigures, TrendTotal, TrendViews } from '../ports/trends.ts'
+
+/**
+ * Grouped by expressions: by the bare columns SQLite would walk a key that is in their order, through all hours and days,
+ * in place of the index that leads to the time asked for.
+ */
+const project = 'project_id + 0'
+const job = `job || ''`
+
+const orders: Readonly<Record<TrendOrder, string>> = {
+  slowest: 'HAVING sum(runs) > 1 ORDER BY sum(total_ms) * 1.0 / sum(runs) DESC',
+  total: 'ORDER BY sum(total_ms) DESC',
+  failing: 'HAVING sum(failed) > 0 ORDER BY sum(failed) DESC, sum(runs)',
+  flakiest: 'HAVING sum(flaky) > 0 ORDER BY sum(flaky) DESC, sum(runs)',
+  runs: 'ORDER BY sum(runs) DESC',
+}
+
+/** Jobs asked for by one statement. */
+const jobsAtOnce = 200
+
+export function trendsOn(ask: Ask, damaged: DamagedRows): Omit<TrendViews, 'readAhead' | 'takeIn' | 'prune'> {
+  const rowsAt = async (sql: string, values: readonly Value[]): Promise<StoredTrendRow[]> =>
+    rowsOf(await ask(sql, values), damaged)
+
+  return {
+    series: async ({ instance, projectId = 0, job: name = '' }, query) => {
+      const values: Value[] = [query.step, projectId, name, query.since, query.until]
+      // Names are kept apart for each project, and not once more for all.
+      const isOfAll = projectId === 0 && query.pipelineName !== undefined
+      const which = isOfAll ? '?2 = 0 AND project_id > 0' : 'project_id = ?2'
+      const one = instance === undefined ? '' : `AND instance = ?${values.push(instance)}`
+      const rows = await rowsAt(
+        `SELECT * FROM trends
+         WHERE step = ?1 AND ${which} AND job = ?3 AND bucket >= ?4 AND bucket < ?5 ${one} ${filter(query, values)}
+         ORDER BY bucket`,
+        values,
+      )
+      const buckets = summed(
+        isOfAll ? rows.map(row => ({ ...row, projectId: 0, project: '', instance: '' })) : rows,
+        row => `${row.bucket} ${row.instance}`,
+      )
+      return buckets.map(withoutKind)
+    },
+    projects: async (by, query, limit) => {
+      const values: Value[] = [...timesOf(query), limit]
+      const totals = await ask(
+        `SELECT ${project} AS project_id, '' AS job FROM trends
+         WHERE step = ?1 AND job = '' AND bucket >= ?2 AND bucket < ?3 AND project_id > 0 ${filter(query, values)}
+         GROUP BY ${project} ${orders[by]}, ${project} LIMIT ?4`,
+        values,
+      )
+      return details(totals, query)
+    },
+    jobs: async (by, query, limit) => {
+      const values: Value[] = [...timesOf(query), limit]
+      const scope = query.projectId === undefined ? 'project_id > 0' : `project_id = ?${values.push(query.projectId)}`
+      const totals = await ask(
+        `SELECT ${project} AS project_id, ${job} AS job FROM trends
+         WHERE step = ?1 AND bucket >= ?2 AND bucket < ?3 AND ${scope} AND job <> '' ${filter(query, values)}
+         GROUP BY ${project}, ${job} ${orders[by]}, ${project}, ${job} LIMIT ?4`,
+        values,
+      )
+      return details(totals, query)
+    },
+    ofJobs: async ({ instance, projectId }, jobs, query) => {
+      const rows = (await rowsOfJobs(projectId, jobs, query)).filter(row => row.instance === instance)
+      return summed(rows, row => `${row.branch} ${row.pipelineName}\n${row.job}`).map(({ bucket: _, ...row }) => row)
+    },
+    extent: async ({ projectId = 0, job: name = '' }) => {
+      const end = async (order: string): Promise<Row | undefined> => {
+        const [row] = await ask(
+          `SELECT bucket, project FROM trends WHERE step = ?1 AND project_id = ?2 AND job = ?3 AND bucket > 0
+           ORDER BY ${order} LIMIT 1`,
+          [day, projectId, name],
+        )
+        return row
+      }
+      const [first, last] = await Promise.all([end('bucket'), end('bucket DESC')])
+      if (first === undefined || last === undefined) return undefined
+      return { project: text('project')(last), first: bucketOf(first), last: bucketOf(last) }
+    },
+    names: async (query, limit) => {
+      const values: Value[] = [...timesOf(query), limit]
+      const scope = query.projectId === undefined ? 'project_id > 0' : `project_id = ?${values.push(query.projectId)}`
+      const rows = await ask(
+        `SELECT DISTINCT pipeline_name AS name, project FROM trends
+         WHERE step = ?1 AND job = '' AND bucket >= ?2 AND bucket < ?3 AND ${scope} AND pipeline_name <> ''
+         ORDER BY name, project LIMIT ?4`,
+        values,
+      )
+      return rows.map(record({ name: text('name'), project: text('project') }))
+    },
+    retained: retainedOn(ask, damaged),
+  }
+
+  /** Adds up the rows of each subject, in the order given. */
+  async function details(subjects: readonly Row[], query: TrendQuery): Promise<TrendTotal[]> {
+    const wanted = subjects.map(row => ({ projectId: projectOf(row), job: jobOf(row) }))
+    const found = await Promise.all(
+      [...Map.groupBy(wanted, one => one.projectId)].map(async ([projectId, some]) =>
+        rowsOfJobs(
+          projectId,
+          some.map(one => one.job),
+          query,
+        ),
+      ),
+    )
+    const sums = new Map(
+      summed(found.flat(), row => `${row.projectId} ${row.job}`).map(row => [`${row.projectId} ${row.job}`, row]),
+    )
+    return wanted.flatMap(one => {
+      const sum = sums.get(`${one.projectId} ${one.job}`)
+      if (sum === undefined) return []
+      const { bucket: _, ...total } = withoutKind(sum)
+      return [total]
+    })
+  }
+
+  async function rowsOfJobs(projectId: number, jobs: readonly string[], query: TrendQuery): Promise<StoredTrendRow[]> {
+    const rows: StoredTrendRow[] = []
+    for (let first = 0; first < jobs.length; first += jobsAtOnce) {
+      const some = jobs.slice(first, first + jobsAtOnce)
+      const values: Value[] = [...timesOf(query), projectId, ...some]
+      const found = await rowsAt(
+        `SELECT * FROM trends
+         WHERE step = ?1 AND project_id = ?4 AND job IN (${places(some, 4)}) AND bucket >= ?2 AND bucket < ?3
+           ${filter(query, values)} ORDER BY bucket`,
+        values,
+      )
+      rows.push(...found)
+    }
+    return rows
+  }
+}
+
+/** Further conditions, their values added to `values`. */
+function filter({ branch, source, pipelineName }: TrendFilter, values: Value[]): string {
+  const given = { branch, source, pipeline_name: pipelineName }
+  return Object.entries(given)
+    .flatMap(([column, value]) => (value === undefined ? [] : [`AND ${column} = ?${values.push(value)}`]))
+    .join(' ')
+}
+
+function timesOf({ step, since, until }: TrendQuery): [number, number, number] {
+  return [step, since, until]
+}
+
+function rowsOf(rows: readonly Row[], damaged: DamagedRows): StoredTrendRow[] {
+  return rows.flatMap(row => {
+    const names = { trend: row.step, projectId: row.project_id, job: row.job, bucket: row.bucket }
+    return damaged.orNothing(names, 'it is left out', () => rowOf(row)) ?? []
+  })
+}
+
+const projectOf = number('project_id')
+const jobOf = text('job')
+const bucketOf = number('bucket')
+
+const figures = {
+  runs: number('runs'),
+  failed: number('failed'),
+  flaky: number('flaky'),
+  totalMs: number('total_ms'),
+  durations: json<Bins>('durations'),
+  queues: json<Bins>('queues'),
+}
+export const figuresOf: (row: Row) => TrendFigures = record(figures)
+const rowOf: (row: Row) => StoredTrendRow = record({
+  instance: text('instance'),
+  projectId: projectOf,
+  project: text('project'),
+  job: jobOf,
+  bucket: bucketOf,
+  branch: word('branch', branchClasses),
+  source: text('source'),
+  pipelineName: text('pipeline_name'),
+  ...figures,
+})

@@ -1,0 +1,85 @@
+// Figures over time that are in memory: added up and put in order as the store does it with those that it has. Pure.
+import { plus } from './trend-sums.ts'
+import type { StoredTrendRow, TrendOrder, TrendReads, TrendRow, TrendTotal } from '../ports/trends.ts'
+
+/** `areOfJobs`: without pipelines, so that a series of no job is one of all jobs. The rows are those that a filter has left. */
+export function trendsIn(rows: readonly StoredTrendRow[], areOfJobs: boolean): TrendReads {
+  const within = ({ since, until }: { since: number; until: number }): StoredTrendRow[] =>
+    rows.filter(({ bucket }) => bucket >= since && bucket < until)
+
+  const ranked = (some: readonly StoredTrendRow[], by: TrendOrder, limit: number): TrendTotal[] =>
+    summed(some, row => `${row.projectId} ${row.job}`)
+      .filter(row => least[by](row))
+      .sort((a, b) => order[by](a, b) || a.projectId - b.projectId || (a.job < b.job ? -1 : 1))
+      .slice(0, limit)
+      .map(row => withoutBucket(withoutKind(row)))
+
+  return {
+    series: async ({ projectId, job }, query) => {
+      const wanted = within(query).filter(row => {
+        if (areOfJobs && job === undefined) return projectId === undefined || row.projectId === projectId
+        return row.projectId === (projectId ?? 0) && row.job === (job ?? '')
+      })
+      const one = wanted.map(row => (projectId === undefined ? { ...row, project: '', instance: '' } : row))
+      return summed(one, row => `${row.bucket} ${row.instance}`)
+        .map(withoutKind)
+        .sort((a, b) => a.bucket - b.bucket)
+    },
+    projects: async (by, query, limit) =>
+      ranked(
+        areOfJobs
+          ? within(query).map(row => ({ ...row, job: '' }))
+          : within(query).filter(row => row.job === '' && row.projectId > 0),
+        by,
+        limit,
+      ),
+    jobs: async (by, query, limit) =>
+      ranked(
+        within(query).filter(
+          row => row.job !== '' && (query.projectId === undefined || row.projectId === query.projectId),
+        ),
+        by,
+        limit,
+      ),
+    ofJobs: async ({ instance, projectId }, jobs, query) => {
+      const names = new Set(jobs)
+      const wanted = within(query).filter(
+        row => row.instance === instance && row.projectId === projectId && names.has(row.job),
+      )
+      return summed(wanted, row => `${row.branch} ${row.pipelineName}\n${row.job}`).map(withoutBucket)
+    },
+  }
+}
+
+const least: Readonly<Record<TrendOrder, (row: TrendRow) => boolean>> = {
+  slowest: row => row.runs > 1,
+  total: () => true,
+  failing: row => row.failed > 0,
+  flakiest: row => row.flaky > 0,
+  runs: () => true,
+}
+
+const order: Readonly<Record<TrendOrder, (a: TrendRow, b: TrendRow) => number>> = {
+  slowest: (a, b) => b.totalMs / b.runs - a.totalMs / a.runs,
+  total: (a, b) => b.totalMs - a.totalMs,
+  failing: (a, b) => b.failed - a.failed || a.runs - b.runs,
+  flakiest: (a, b) => b.flaky - a.flaky || a.runs - b.runs,
+  runs: (a, b) => b.runs - a.runs,
+}
+
+/** Of those of one name one: the sum of their figures, and what else the last of them has. */
+export function summed(rows: readonly StoredTrendRow[], name: (row: StoredTrendRow) => string): StoredTrendRow[] {
+  return [...Map.groupBy(rows, name).values()].flatMap(some => {
+    const [first, ...others] = some
+    if (first === undefined) return []
+    return [others.reduce<StoredTrendRow>((sum, row) => ({ ...row, ...plus(sum, row) }), first)]
+  })
+}
+
+export function withoutKind({ branch: _, source: __, pipelineName: ___, ...row }: StoredTrendRow): TrendRow {
+  return row
+}
+
+function withoutBucket<T extends TrendRow>({ bucket: _, ...total }: T): Omit<T, 'bucket'> {
+  return total
+}

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest'
+import { beside, createUsuals, isUnusual, type Usual } from '../../src/pages/usual.ts'
+import { day } from '../../src/store/ports/trends.ts'
+import { delta } from '../../src/pages/delta.ts'
+import { openingSpan } from '../../src/pages/trend-spans.ts'
+import type { BranchClass } from '../../src/model/branch-class.ts'
+import type { TrendViews } from '../../src/store/ports/trends.ts'
+
+type Row = Awaited<ReturnType<TrendViews['ofJobs']>>[number]
+
+const asked = {
+  instance: 'https://git.example.com',
+  projectId: 3,
+  branchClass: 'merge_request',
+  countedAs: 'Checks',
+} as const
+
+function row(job: string, branch: BranchClass, runs: number, bin: number, pipelineName = ''): Row {
+  const figures = { runs, failed: 1, flaky: 0, totalMs: 0, durations: { [bin]: runs }, queues: {} }
+  return { instance: asked.instance, projectId: 3, project: 'acme/shop', job, branch, pipelineName, ...figures }
+}
+
+describe('what is usual', () => {
+  it('is that of the same class of branch, or of all classes where that one ran too seldom', async () => {
+    const stored = [
+      row('unit', 'merge_request', 40, 100),
+      row('unit', 'default', 400, 140),
+      row('e2e', 'merge_request', 4, 100),
+      row('e2e', 'default', 400, 140),
+    ]
+    const usuals = createUsuals(
+      () => ({ ofJobs: async (_, jobs) => stored.filter(({ job }) => jobs.includes(job)) }),
+      () => 0,
+    )
+    const found = await usuals.of(asked, ['unit', 'e2e', 'new'])
+    expect(found.get('unit')).toMatchObject({ branch: 'merge_request', runs: 40, failed: 1 })
+    expect(found.get('e2e')).toMatchObject({ runs: 404 })
+    expect(found.get('e2e')?.branch).toBeUndefined()
+    expect(found.get('e2e')?.p50).toBeGreaterThan(found.get('unit')?.p50 ?? 0)
+    expect(found.has('new')).toBe(false)
+  })
+
+  it('is that of pipelines of the same name, where these are enough', async () => {
+    const stored = [row('', 'merge_request', 30, 100, 'Checks'), row('', 'merge_request', 300, 140, 'Review app')]
+    const usuals = createUsuals(
+      () => ({ ofJobs: async () => stored }),
+      () => 0,
+    )
+    const of = async (countedAs: string): Promise<Usual | undefined> =>
+      (await usuals.of({ ...asked, countedAs }, [''])).get('')
+    expect(await of('Checks')).toMatchObject({ runs: 30, pipelineName: 'Checks', branch: 'merge_request' })
+    expect(await of('Seldom')).toMatchObject({ runs: 330, branch: 'merge_request' })
+  })
+
+  it('is asked for once in a while, not with every look at a page', async () => {
+    let now = 0
+    const questions: (readonly string[])[] = []
+    const usuals = createUsuals(
+      () => ({
+        ofJobs: async (_, jobs) => {
+          questions.push(jobs)
+          return []
+        },
+      }),
+      () => now,
+    )
+    await usuals.of(asked, ['', 'unit'])
+    await usuals.of(asked, ['', 'unit', 'lint'])
+    now += day
+    await usuals.of(asked, [''])
+    expect(questions).toEqual([['', 'unit'], ['lint'], ['']])
+  })
+
+  it('stands beside a duration, with how many times the median an unusual one took', () => {
+    const usual: Usual = { days: 30, branch: 'default', runs: 50, failed: 0, p50: 60_000, p95: 90_000 }
+    expect(beside(70_000, usual)?.toString()).not.toContain('class="long"')
+    expect(beside(300_000, usual)?.toString()).toMatch(/class="long"[^>]*>5\.0×<.*usually\s+1 m 00 s.*, p95 1 m 30 s/s)
+    expect(beside(300_000, usual)?.toString()).toContain('of 50 runs in 30 days on the default branch')
+    expect([isUnusual(300_000, { ...usual, runs: 5 }), beside(300_000, { ...usual, runs: 2 })]).toEqual([false, ''])
+  })
+})
+
+describe('a change against the period before', () => {
+  it.each([
+    [120, 100, 'less', 'percent', 'worse', '▲', '20 %'],
+    [80, 100, 'less', 'percent', 'better', '▼', '20 %'],
+    [80, 100, 'neutral', 'percent', '', '▼', '20 %'],
+    [0.05, 0.02, 'less', 'points', 'worse', '▲', '3.0 points'],
+    [102, 100, 'less', 'percent', '', '→', 'unchanged'],
+  ] as const)('%d after %d, %s is better, in %s: %s', (now, before, better, unit, tone, arrow, says) => {
+    const shown = String(delta(now, before, better, unit))
+    expect(shown).toContain(`class="delta${tone === '' ? '' : ` ${tone}`}`)
+    expect(shown).toContain(arrow)
+    expect(shown).toContain(says)
+  })
+
+  it('is not shown where there is nothing to compare with', () => {
+    expect([delta(1, undefined, 'less'), delta(undefined, 1, 'less'), delta(1, 0, 'less')]).toEqual(['', '', ''])
+  })
+})
+
+describe('trends open', () => {
+  const now = 1_000 * day + 7 * 3_600_000
+  it.each([
+    ['with a month where nothing is known', undefined, '30d'],
+    ['with a day where all began today', { first: 1_000, last: 1_000 }, '24h'],
+    ['with a week where all began this week', { first: 996, last: 1_000 }, '7d'],
+    ['with a month where there is more', { first: 700, last: 1_000 }, '30d'],
+    ['with more where the last is older', { first: 700, last: 940 }, '90d'],
+    ['with a year where it is older still', { first: 100, last: 300 }, '1y'],
+  ] as const)('%s', (_, extent, span) => {
+    expect(openingSpan(extent && { first: extent.first * day, last: extent.last * day }, now)).toBe(span)
+  })
+})
