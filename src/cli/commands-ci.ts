@@ -1,6 +1,8 @@
-// The command line of what is used in CI jobs and for setting the platform up: `pipespan traceparent`, `pipespan hooks`.
+// The command line of what is used in CI jobs and for setting the platform up: `pipespan traceparent`, `pipespan setup`,
+// `pipespan hooks`.
 import { Option } from 'commander'
 import { example, misuse, webAddress, wholeNumber, type CommandLine } from './command-line.ts'
+import type { SetupFlags } from './setup/answers.ts'
 import type { TraceparentOptions } from './traceparent.ts'
 
 export function addCiCommands(line: CommandLine): void {
@@ -23,6 +25,30 @@ export function addCiCommands(line: CommandLine): void {
         ),
       ),
     'export TRACEPARENT="$(pipespan traceparent)"',
+  )
+
+  example(
+    program
+      .command('setup')
+      .description('make what a first daemon needs: service account, webhooks, ingest token, configuration')
+      .option('--platform-url <url>', 'address of the platform', webAddress)
+      .option('--project <id>', 'a project whose webhook is made; several times for several', several, [])
+      .option('--group <id>', 'a group, likewise', several, [])
+      .option('--public-url <url>', 'where the platform reaches the daemon', webAddress)
+      .option('--otlp-endpoint <url>', 'OTLP/HTTP endpoint of the backend', webAddress)
+      .option('--observability-url <url>', 'an ingest token is made there (PIPESPAN_OBSERVABILITY_API_KEY)', webAddress)
+      .option('--service-account <group>', 'make one that may only read: in this group, or `instance`')
+      .option('--kubernetes <namespace>', 'also write the manifest of a Secret')
+      .option('--folder <path>', 'where everything is written', './pipespan')
+      .option('--dry-run', 'show the plan, and do nothing', false)
+      .option('--yes', 'do not ask', false)
+      .addHelpText(
+        'after',
+        '\nAn owner’s token is taken from PIPESPAN_SETUP_TOKEN, or asked for; without one you make the webhooks yourself.' +
+          '\nIt may be interrupted and run again. Exit code 1: something is left for you to do.',
+      )
+      .action(answer(async (options: SetupFlags) => (await import('./setup/setup.ts')).setup(options, terminal))),
+    'pipespan setup --platform-url https://git.example.com --group team --public-url https://pipespan.example.com --otlp-endpoint https://otlp.example.com --dry-run',
   )
 
   const hooks = program.command('hooks').description("the platform's webhooks that feed the daemon")

@@ -1,0 +1,47 @@
+// The files that a setup writes: secrets by themselves, the configuration that names them, and the manifest of a Kubernetes Secret.
+import { join, resolve } from 'node:path'
+import { stringify } from 'yaml'
+import { readIfThere } from '../../tokens/durable-file.ts'
+import type { SetupAnswers } from './answers.ts'
+
+export const fileNames = {
+  webhook: 'webhook-token',
+  platform: 'platform-token',
+  ingest: 'ingest-token',
+  configuration: 'pipespan.yaml',
+  manifest: 'secret.yaml',
+} as const
+
+export function pathIn({ folder }: Pick<SetupAnswers, 'folder'>, name: keyof typeof fileNames): string {
+  return join(resolve(folder), fileNames[name])
+}
+
+/** Its first line; undefined where there is none, or nothing in it. */
+export async function secretIn(answers: SetupAnswers, name: keyof typeof fileNames): Promise<string | undefined> {
+  const text = (await readIfThere(pathIn(answers, name)))?.trim()
+  return text === undefined || text === '' ? undefined : text
+}
+
+/** YAML of a daemon that takes what the setup made. */
+export function configurationOf(answers: SetupAnswers): string {
+  const { platformUrl, publicUrl, otlpEndpoint, projects, groups, observabilityUrl } = answers
+  const configuration = {
+    listen: '[::]:8080',
+    public_url: publicUrl,
+    webhook: { token_file: pathIn(answers, 'webhook') },
+    platform: { url: platformUrl, token_file: pathIn(answers, 'platform') },
+    poll: { ...(projects.length > 0 && { projects }), ...(groups.length > 0 && { groups }) },
+    redelivery: true,
+    otlp: { endpoint: otlpEndpoint },
+    ...(observabilityUrl !== undefined && {
+      observability: { url: observabilityUrl, token_file: pathIn(answers, 'ingest') },
+    }),
+  }
+  return `# Written by \`pipespan setup\`. Every other setting has a default: config/REFERENCE.md.\n${stringify(configuration)}`
+}
+
+/** The Secret that the manifests in deploy/kubernetes expect. */
+export function manifestOf(namespace: string, secrets: Readonly<Record<string, string>>): string {
+  const metadata = { name: 'pipespan', namespace }
+  return stringify({ apiVersion: 'v1', kind: 'Secret', metadata, stringData: secrets })
+}

@@ -1,0 +1,88 @@
+// The steps at the platform: a service account that may read and nothing else, its token, and the hooks.
+import { z } from 'zod'
+import { fileNames, pathIn, secretIn } from './files.ts'
+import { hooksEnsure } from '../hooks.ts'
+import { Secret } from '../../lib/secret.ts'
+import { segmentOf } from '../../platform/rest/query.ts'
+import { selectEvents } from '../../platform/webhook/event-selection.ts'
+import { wireId, wireText } from '../../platform/rest/wire-field.ts'
+import type { SetupAnswers } from './answers.ts'
+import type { SetupStep, StepContext } from './step.ts'
+
+const account = z.object({ id: wireId, username: wireText })
+/** Chosen here, so that an account whose making was interrupted is found again. */
+const username = 'service_account_pipespan'
+
+const call = { priority: 'poll' } as const
+/** What the daemon takes by default. */
+const events = selectEvents(['deployment', 'change', 'release', 'feature_flag', 'access_token'])
+
+export function serviceAccount({ serviceAccount: of, ownerToken }: SetupAnswers): SetupStep {
+  const where = of === 'instance' ? 'of the instance' : `of the group ${of}`
+  const path = of === 'instance' ? '/service_accounts' : `/groups/${segmentOf(of ?? '')}/service_accounts`
+  return {
+    name: 'service-account',
+    does: `Makes the service account ${username} ${where}: it may do nothing until it is a member somewhere.`,
+    byPerson: ownerToken === undefined,
+    run: async ({ platform, journal }) => {
+      if (platform === undefined)
+        return { is: 'waiting', said: `Make the service account ${username} ${where}, as an owner.` }
+      const asking = platform.asking(call)
+      await journal.note('service-account', 'begun')
+      const known = (await asking.all(path, account)).find(one => one.username === username)
+      const made = known ?? (await asking.post(path, { name: 'Pipespan', username }, account))
+      await journal.note('service-account', 'done', { id: made.id, username: made.username })
+      return {
+        is: 'done',
+        said: `${known === undefined ? 'Made' : 'Found'} the service account ${made.username} (${made.id}).`,
+      }
+    },
+  }
+}
+
+/** Tokens of accounts are made by people: the platform's document shows no request for it. */
+export function platformToken(answers: SetupAnswers): SetupStep {
+  const whose = answers.serviceAccount === undefined ? 'of a user who may read' : `of ${username}`
+  const where = [...answers.groups, ...answers.projects].join(', ')
+  const file = pathIn(answers, 'platform')
+  const wish = `Make ${whose === `of ${username}` ? `${username} a member of ${where} (Reporter), and ` : ''}a personal access token ${whose} with the scope read_api, and save it in ${file}.`
+  return {
+    name: 'platform-token',
+    does: `Needs a token ${whose}, with the scope read_api, in ${fileNames.platform}.`,
+    byPerson: true,
+    run: async ({ journal }) => {
+      if ((await secretIn(answers, 'platform')) === undefined) return { is: 'waiting', said: wish }
+      await journal.note('platform-token', 'done')
+      return { is: 'done', said: `The platform's token is in ${file}.` }
+    },
+  }
+}
+
+export function hooks(answers: SetupAnswers): SetupStep {
+  const { projects, groups, publicUrl, ownerToken } = answers
+  const url = `${publicUrl.replace(/\/+$/, '')}/webhooks`
+  const where = [...groups, ...projects].join(', ')
+  return {
+    name: 'hooks',
+    does: `Makes or mends a webhook of ${where} that leads to ${url}, with the secret of ${fileNames.webhook}.`,
+    undo: 'Remove the webhook at the platform.',
+    byPerson: ownerToken === undefined,
+    run: async (context: StepContext) => {
+      const secret = await secretIn(answers, 'webhook')
+      if (context.platform === undefined || secret === undefined) {
+        return {
+          is: 'waiting',
+          said: `Make a webhook of ${where} to ${url} with the secret of ${fileNames.webhook}, for pipeline and job events.`,
+        }
+      }
+      await context.journal.note('hooks', 'begun')
+      const wish = { projects, groups, allProjects: false, url, secret: new Secret(secret), events }
+      const options = { ...wish, writeSecret: true, dryRun: false, json: false }
+      if ((await hooksEnsure(context.platform, options, context.terminal)) !== 0) {
+        return { is: 'waiting', said: 'Some webhooks could not be made: mend what is said above, and run this again.' }
+      }
+      await context.journal.note('hooks', 'done')
+      return { is: 'done', said: `The webhooks of ${where} are as they must be.` }
+    },
+  }
+}

@@ -1,0 +1,156 @@
+// `pipespan setup` against a platform that keeps hooks and a real observability instance: the plan, what is made, what is left for people,
+// and what becomes of it when it is interrupted. No secret is ever said.
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { PassThrough } from 'node:stream'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { loadConfig } from '../../src/config/load.ts'
+import { platformToken, startHooksPlatform, type HooksPlatform } from './hooks-platform.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { runProgram } from '../../src/cli/program.ts'
+import { startInstance, type ObservabilityInstance } from '../tokens/stand-ins/observability-instance.ts'
+import { temporaryFolder } from '../e2e/daemon.ts'
+
+let platform: HooksPlatform
+let instance: ObservabilityInstance
+let folder: string
+let accounts: { id: number; username: string }[]
+
+beforeEach(async () => {
+  platform = await startHooksPlatform({ 'groups/team': [] })
+  instance = await startInstance()
+  folder = path.join(temporaryFolder(), 'made')
+  accounts = []
+  platform.interrupt = (request, response) => {
+    if (request.url?.includes('service_accounts') !== true) return false
+    if (request.method === 'POST') accounts.push({ id: 70 + accounts.length, username: 'service_account_pipespan' })
+    const body = request.method === 'POST' ? accounts.at(-1) : accounts
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    return true
+  }
+})
+afterEach(async () => {
+  await platform[Symbol.asyncDispose]()
+  await instance.close()
+})
+
+const file = (name: string): string => path.join(folder, name)
+const read = (name: string): string => readFileSync(file(name), 'utf8').trim()
+
+async function setup(args: readonly string[], env: Record<string, string> = {}) {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  const given = [
+    ...['setup', '--platform-url', platform.url, '--group', 'team', '--public-url', 'https://pipespan.example.com'],
+    ...['--otlp-endpoint', instance.url, '--observability-url', instance.url, '--service-account', 'team'],
+    ...['--folder', folder, ...args],
+  ]
+  const code = await runProgram(given, { stdout, stderr, env })
+  const text = (stream: PassThrough) => ((stream.read() as Buffer | null) ?? '').toString()
+  const out = text(stdout) + text(stderr)
+  const made = ['webhook-token', 'ingest-token'].filter(name => existsSync(file(name))).map(read)
+  const secrets = [platformToken, instance.apiKey, ...instance.issued, ...made]
+  expect(secrets.filter(secret => out.includes(secret))).toEqual([])
+  return { code, out }
+}
+
+const owner = () => ({ PIPESPAN_SETUP_TOKEN: platformToken, PIPESPAN_OBSERVABILITY_API_KEY: instance.apiKey })
+
+describe('The setup', () => {
+  it('shows its plan, with what cannot be taken back, and does nothing in a dry run.', async () => {
+    const { code, out } = await setup(['--dry-run'], owner())
+    expect(code).toBe(0)
+    expect(out).toContain('Makes the service account service_account_pipespan of the group team')
+    expect(out).toContain('What service-account makes cannot be taken back from here')
+    expect(out).toContain('scope read_api, in platform-token. (you)')
+    expect([existsSync(folder), accounts, platform.changes, instance.tokens]).toEqual([false, [], [], []])
+  })
+
+  it('does nothing where nobody can be asked and nobody said yes.', async () => {
+    expect(await setup([], owner())).toMatchObject({ code: 2, out: expect.stringContaining('Say --yes') as string })
+    expect(existsSync(folder)).toBe(false)
+  })
+
+  it('makes all that it can, names what is left, and is over when that is done; a second run makes nothing twice.', async () => {
+    const first = await setup(['--yes', '--kubernetes', 'ci'], owner())
+    expect(first.code).toBe(1)
+    expect(first.out).toMatch(/Left for you:\n {2}- Make service_account_pipespan a member of team \(Reporter\)/)
+    writeFileSync(file('platform-token'), 'pat-of-the-account\n', { mode: 0o600 })
+    const second = await setup(['--yes', '--kubernetes', 'ci'], owner())
+    expect(second).toMatchObject({ code: 0, out: expect.stringContaining('All is made') as string })
+    expect([accounts.length, platform.hooks['groups/team']?.length, instance.tokens.length]).toEqual([1, 1, 1])
+    expect(platform.hooks['groups/team']?.[0]).toMatchObject({
+      url: 'https://pipespan.example.com/webhooks',
+      pipeline_events: true,
+      token: read('webhook-token'),
+    })
+    expect(parse(read('secret.yaml'))).toMatchObject({
+      metadata: { name: 'pipespan', namespace: 'ci' },
+      stringData: {
+        'webhook-token': read('webhook-token'),
+        'platform-token': 'pat-of-the-account',
+        'ingest-token': read('ingest-token'),
+      },
+    })
+    for (const name of ['webhook-token', 'ingest-token', 'secret.yaml', 'setup-journal.json']) {
+      expect(statSync(file(name)).mode & 0o777).toBe(0o600)
+    }
+  })
+
+  it('writes a configuration that the daemon takes.', async () => {
+    await setup(['--yes'], owner())
+    writeFileSync(file('platform-token'), 'pat-of-the-account\n')
+    const loaded = loadConfig({ env: {}, file: file('pipespan.yaml'), profiles })
+    expect(loaded).toMatchObject({ ok: true, warnings: [] })
+    if (!loaded.ok) return
+    expect(loaded.config.webhook.token.current()?.[0]?.reveal()).toBe(read('webhook-token'))
+    expect(loaded.config.observability.token.current()?.reveal()).toBe(read('ingest-token'))
+    expect(loaded.config.poll.groups).toEqual(['team'])
+  })
+
+  it('without an owner’s token writes what it can, and says what a person must make.', async () => {
+    const { code, out } = await setup(['--yes'])
+    expect(code).toBe(1)
+    expect(out).toContain('Make a webhook of team to https://pipespan.example.com/webhooks')
+    expect(out).toContain('Set PIPESPAN_OBSERVABILITY_API_KEY and run this again')
+    expect([platform.changes, instance.tokens]).toEqual([[], []])
+    expect(existsSync(file('pipespan.yaml'))).toBe(true)
+  })
+
+  it('that lost the answer with an ingest token makes another one, and revokes that which nobody knows.', async () => {
+    instance.add('pipespan')
+    instance.misbehaveOnce('POST', '/tokens', 'lost')
+    expect((await setup(['--yes'], owner())).out).toContain('ingest-token:')
+    expect(instance.tokens).toHaveLength(2)
+    await setup(['--yes'], owner())
+    // One that was there before, and the one whose value is in the file.
+    expect(instance.tokens).toHaveLength(2)
+    expect(instance.tokens.at(-1)?.value).toBe(read('ingest-token'))
+  })
+
+  it('that is refused the hooks says so, and makes the rest.', async () => {
+    platform.forbidden.add('groups/team')
+    const { code, out } = await setup(['--yes'], owner())
+    expect(code).toBe(1)
+    expect(out).toContain('Some webhooks could not be made')
+    expect(existsSync(file('ingest-token'))).toBe(true)
+  })
+
+  it('names a folder in which there is a journal of something else.', async () => {
+    await setup(['--yes'], owner())
+    writeFileSync(file('setup-journal.json'), '{ "version": 9 }')
+    expect(await setup(['--yes'], owner())).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('no journal') as string,
+    })
+  })
+})
+
+it('A flag that is missing is named where nobody can be asked.', async () => {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  const code = await runProgram(['setup', '--platform-url', 'https://git.example.com'], { stdout, stderr, env: {} })
+  expect([code, ((stderr.read() as Buffer | null) ?? '').toString()]).toEqual([
+    2,
+    expect.stringContaining('--public-url, --otlp-endpoint, --group or --project'),
+  ])
+})
