@@ -86,7 +86,7 @@ export function manifest(answers: SetupAnswers, namespace: string): SetupStep {
         names.map(async name => [fileNames[name], await secretIn(answers, name)] as const),
       )
       const secrets = Object.fromEntries(found.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
-      await replaceFile(file, manifestOf(namespace, secrets as Record<string, string>))
+      await replaceFile(file, manifestOf(namespace, secrets))
       await journal.note('manifest', 'done')
       return { is: 'done', said: `The Secret's manifest is ${file}: apply it, and remove it.` }
     },
