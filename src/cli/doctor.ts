@@ -74,7 +74,7 @@ async function examine(config: Config<ProfileName>, show: (found: readonly Findi
     ['instances', async () => (store === undefined ? [] : checkInstances(config, store))],
     ['budget', async () => checkBudget(config, store)],
     ['jobs', async () => checkInsideJobs(config, client, store)],
-    ['inventory', async () => checkInventory(config, store)],
+    ['inventory', async () => checkInventory(config, store, client)],
     ['audit', async () => checkAudit(config, client, store)],
     ['export', async () => checkDestinations(destinations)],
     ['enforcement', async () => checkEnforcement(config, destinations)],

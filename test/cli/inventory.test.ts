@@ -64,7 +64,8 @@ it('The doctor says what the platform answers, what it refuses and what that tak
   )
   const loaded = loadConfig({ env: {}, file, profiles })
   if (!loaded.ok) throw new Error('the configuration is wrong')
-  expect(await checkInventory(loaded.config, world.store)).toMatchObject([
+  const client = { asking: () => world.ask }
+  expect(await checkInventory(loaded.config, world.store, client)).toMatchObject([
     { level: 'skipped', what: expect.stringContaining('Of agents, 1 of 1') as string },
     { level: 'fine', what: expect.stringContaining('feature_flags of 1 of 1') as string },
     {
@@ -72,5 +73,6 @@ it('The doctor says what the platform answers, what it refuses and what that tak
       what: expect.stringContaining('403') as string,
       remedy: expect.stringContaining('Reporter') as string,
     },
+    { level: 'skipped', what: expect.stringContaining('policy store') as string },
   ])
 })

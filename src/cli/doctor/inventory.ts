@@ -1,16 +1,23 @@
 // Checks what the platform offers of what it is asked about from time to time: each kind as it was answered last, with what it would take.
 import { collectors } from '../../platform/inventory/collectors.ts'
 import { inventoryOf } from '../../app/inventory.ts'
+import { call } from './platform.ts'
 import { reportOf, type Finding } from './finding.ts'
+import { z } from 'zod'
 import type { Config } from '../../config/options.ts'
+import type { PlatformClient } from '../../platform/rest/client.ts'
 import type { SharedStore } from '../../store/ports/store.ts'
 
-export async function checkInventory(config: Config, store: SharedStore | undefined): Promise<Finding[]> {
+export async function checkInventory(
+  config: Config,
+  store: SharedStore | undefined,
+  client?: Pick<PlatformClient, 'asking'>,
+): Promise<Finding[]> {
   const report = reportOf('inventory')
   const things = inventoryOf(config)
   if (things.length === 0) return [report('skipped', 'The platform is not asked what it has (inventory, queries).')]
   const states = (await store?.repositories.inventoryStates.all()) ?? []
-  return [...Map.groupBy(things, ({ kind }) => kind)].flatMap(([kind, some]) => {
+  const found = [...Map.groupBy(things, ({ kind }) => kind)].flatMap(([kind, some]) => {
     const known = some.map(({ of }) => ({ of, state: states.find(one => one.kind === kind && one.of === of) }))
     const refused = known.filter(({ state }) => state?.refusal !== undefined)
     const answered = known.filter(({ state }) => state?.refusal === undefined && state?.answeredAt !== undefined)
@@ -32,4 +39,17 @@ export async function checkInventory(config: Config, store: SharedStore | undefi
         : []),
     ]
   })
+  return [...found, ...(await policyStore(client))]
+}
+
+/** An experiment of which nothing is told: only whether it is there. */
+async function policyStore(client: Pick<PlatformClient, 'asking'> | undefined): Promise<Finding[]> {
+  if (client === undefined) return []
+  const report = reportOf('inventory')
+  try {
+    await client.asking(call).one('/security/policy_store/triggers', z.array(z.unknown()))
+    return [report('fine', 'The policy store is on; what its policies decide comes as audit events (PIPESPAN_AUDIT).')]
+  } catch {
+    return [report('skipped', 'The policy store (an experiment) is off, or not shown to this token.')]
+  }
 }

@@ -1,0 +1,37 @@
+// The shipped daemon tells what its platform has: the simulated platform's real REST API in, a real OTLP receiver out, a kill between.
+import { expect, it, onTestFinished } from 'vitest'
+import { Daemon, temporaryFolder } from './daemon.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
+import { PlatformState } from '../../src/demo/platform/state.ts'
+import { RestApi } from '../../src/demo/platform/rest-api.ts'
+
+it('Gauges of what the platform has are sent, and go on after a kill without being asked for again.', async () => {
+  const receiver = await OtlpReceiver.start()
+  onTestFinished(async () => receiver.close())
+  const api = await RestApi.start({ state: new PlatformState(), now: () => Date.now() })
+  onTestFinished(async () => api.close())
+  const env = {
+    PIPESPAN_PLATFORM_URL: api.url,
+    PIPESPAN_PLATFORM_TOKEN: 'pat-1',
+    PIPESPAN_PLATFORM_PROFILE: 'gitlab',
+    PIPESPAN_INVENTORY_AGENTS: 'brightwater/platform/infrastructure',
+    PIPESPAN_INVENTORY_FEATURE_FLAGS: '301',
+    PIPESPAN_STORE_URL: `sqlite:${temporaryFolder()}/pipespan.db`,
+    PIPESPAN_METRICS_INTERVAL: '200ms',
+    GITLAB_OBSERVABILITY_EXPORT: 'metrics',
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+  }
+  const names = () => new Set(receiver.metrics.map(({ name }) => name))
+  const told = () => names().has('gitlab.agent.token.last_used') && names().has('gitlab.feature_flag.active')
+  const first = await Daemon.start(env)
+  await receiver.until(told)
+  const flags = receiver.metrics.find(({ name }) => name === 'gitlab.feature_flag.active')
+  expect(flags?.resource.attributes).toMatchObject({ 'service.name': 'Storefront', 'service.instance.id': '301' })
+  expect(await (await fetch(`${first.adminUrl}/metrics`)).text()).toMatch(/^gitlab_agent_count\{.*} 2$/m)
+  await first.kill()
+  const asked = api.asked.length
+  receiver.clear()
+  await Daemon.start(env)
+  await receiver.until(told)
+  expect(api.asked.slice(asked).filter(({ path }) => /agents|flags/.test(path))).toEqual([])
+})
