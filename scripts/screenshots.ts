@@ -1,10 +1,13 @@
 // Takes the README's screenshots from the demo, into docs/images: `node scripts/screenshots.ts`. Needs Chromium, and some two
 // minutes: the demo must have something to show first.
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Writable } from 'node:stream'
 import { chromiumPath, launch } from '../test/pages/browser.ts'
+import { DaemonProcess, freePorts } from '../src/demo/daemon-process.ts'
 import { demo } from '../src/cli/demo.ts'
 
 interface Family {
@@ -46,6 +49,7 @@ try {
 } finally {
   stopping.abort()
 }
+await shootFirst()
 
 async function shoot(pages: string): Promise<void> {
   const family = await worthShowing(pages)
@@ -63,6 +67,45 @@ async function shoot(pages: string): Promise<void> {
     fullPage: true,
   })
   await browser.close()
+}
+
+/** What the reader of docs/getting-started.md sees at the end of step 4. */
+async function shootFirst(): Promise<void> {
+  const [port = 0, adminPort = 0] = await freePorts(2)
+  const admin = `http://127.0.0.1:${adminPort}`
+  const store = mkdtempSync(path.join(tmpdir(), 'pipespan-screenshots-'))
+  const env = {
+    ...process.env,
+    PIPESPAN_LISTEN: `127.0.0.1:${port}`,
+    PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
+    PIPESPAN_STORE_URL: `sqlite:${path.join(store, 'pipespan.db')}`,
+    PIPESPAN_WEBHOOK_TOKEN: 'a-token',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
+  }
+  const daemon = new DaemonProcess({ main: path.join(root, 'src', 'main.ts'), args: ['serve'], env })
+  const browser = await launch()
+  try {
+    await daemon.ready(`${admin}/readyz`, patience)
+    const { stdout } = spawnSync(process.execPath, [path.join(root, 'docs/examples/just-now.js')], { encoding: 'utf8' })
+    const headers = {
+      'content-type': 'application/json',
+      'x-gitlab-event': 'Pipeline Hook',
+      'x-gitlab-token': 'a-token',
+    }
+    await fetch(`http://127.0.0.1:${port}/webhooks`, { method: 'POST', headers, body: stdout })
+    const page = await browser.newPage({ colorScheme: 'light', viewport: { width: 1_280, height: 720 } })
+    await page.goto(`${admin}/pipelines`)
+    await page.getByRole('link', { name: 'Charge the card once' }).first().click()
+    await page.locator('#waterfall').waitFor()
+    const waterfall = await page.locator('#waterfall').boundingBox()
+    const height = Math.ceil((waterfall?.y ?? 0) + (waterfall?.height ?? 720)) + 16
+    const clip = { x: 0, y: 0, width: 1_280, height }
+    await page.screenshot({ path: path.join(folder, 'first-pipeline.png'), clip, fullPage: true })
+  } finally {
+    await browser.close()
+    await daemon.stop()
+    rmSync(store, { recursive: true })
+  }
 }
 
 /** The address of a whole family, once enough else has happened. */

@@ -2,6 +2,7 @@
 //
 //   <!-- run -->              executed by test/docs-commands.test.ts, the blocks of a page one after another in one folder
 //   <!-- walk: NAME -->       executed by test/docs-walk.test.ts
+//   <!-- recipe: NAME -->      tried by test/docs-recipes.test.ts
 //   <!-- tested: FILE -->     executed by that test or script
 //   <!-- outside: WHAT -->    needs something that no test here has
 import { globSync, readFileSync } from 'node:fs'

@@ -12,7 +12,7 @@ describe('the commands of the documentation', () => {
   it.each(blocks.map(block => ({ ...block, where: `${block.page}:${block.line}` })))(
     '$where says how it is kept true',
     ({ marker }) => {
-      expect(['run', 'walk', 'tested', 'outside']).toContain(marker?.kind)
+      expect(['run', 'walk', 'recipe', 'tested', 'outside']).toContain(marker?.kind)
       if (marker?.kind === 'tested')
         expect(existsSync(path.join(repository, marker.says.replace(/ \(.*$/, '')))).toBe(true)
       if (marker?.kind === 'outside') expect(marker.says).not.toBe('')

@@ -1,56 +1,91 @@
-// A stranger's walk: the blocks of docs/getting-started.md as they stand, from a configuration to a trace at a receiver. Only
-// the ports are others, since a machine's usual ones may be taken.
-import { spawn, spawnSync } from 'node:child_process'
+// A stranger's walk: the blocks of docs/getting-started.md as they stand and in the order in which they are read, to a trace at a
+// receiver. Only the ports are others, since a machine's usual ones may be taken.
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { expect, it } from 'vitest'
-import { docBlocks } from './doc-blocks.ts'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { docBlocks, repository, type DocBlock } from './doc-blocks.ts'
 import { docFolder } from './doc-shell.ts'
 import { freePorts } from '../src/demo/daemon-process.ts'
+import { isFull } from './full.ts'
 import { OtlpReceiver } from './support/otlp-receiver.ts'
+
+const page = 'docs/getting-started.md'
+const steps = docBlocks().filter(block => block.page === page)
+
+/** Follows the steps; answers what each printed, by its name. */
+async function walk(steps: readonly DocBlock[], cwd: string, env: NodeJS.ProcessEnv): Promise<Map<string, string>> {
+  const receiver = await OtlpReceiver.start({ keep: false })
+  const [port = 0, adminPort = 0] = await freePorts(2)
+  const own = { ...env, PIPESPAN_LISTEN: `127.0.0.1:${port}`, PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}` }
+  const spans = new Map<string, number>()
+  receiver.on('received', received => {
+    for (const { name, endNanos } of received.spans) spans.set(name, Number(endNanos / 1_000_000n))
+  })
+  let daemon: ChildProcess | undefined
+  const printed = new Map<string, string>()
+  const follow = (name: string, script: string): void => {
+    const { status, stdout, stderr } = spawnSync('sh', ['-eu', '-c', script], { cwd, env: own, encoding: 'utf8' })
+    expect({ name, status, stderr: status === 0 ? '' : stdout + stderr }).toEqual({ name, status: 0, stderr: '' })
+    printed.set(name, stdout)
+  }
+  try {
+    for (const { marker, script: asRead } of steps) {
+      const name = marker?.says ?? ''
+      const script = asRead
+        .replaceAll('localhost:8080', `localhost:${port}`)
+        .replaceAll('http://localhost:4318', receiver.url)
+      if (name === 'daemon') {
+        daemon = spawn('sh', ['-eu', '-c', `exec ${script}`], { cwd, env: own, stdio: 'ignore', detached: true })
+      } else if (name === 'health') {
+        const isReady = (): boolean => spawnSync('sh', ['-c', script], { cwd, env: own }).status === 0
+        await expect.poll(isReady, { interval: 200, timeout: 120_000 }).toBe(true)
+      } else {
+        follow(name, script)
+      }
+    }
+    await expect
+      .poll(() => [...spans.keys()].filter(name => name.startsWith('job: ')).length, { timeout: 120_000 })
+      .toBe(4)
+    expect([...spans.keys()].filter(name => name.startsWith('pipeline: '))).toHaveLength(1)
+    // It ended a moment ago, and not in the year of the example.
+    expect(Math.max(...spans.values())).toBeGreaterThan(Date.now() - 3_600_000)
+    const ended = once(daemon!, 'exit')
+    process.kill(-daemon!.pid!, 'SIGTERM')
+    await ended
+    return printed
+  } finally {
+    if (daemon?.exitCode === null && daemon.signalCode === null) process.kill(-daemon.pid!, 'SIGKILL')
+    await receiver.close()
+  }
+}
 
 it('the getting-started page leads from nothing to a trace in a backend', async () => {
   using folder = docFolder()
-  const receiver = await OtlpReceiver.start({ keep: false })
-  const [port = 0, adminPort = 0] = await freePorts(2)
-  const env = { ...folder.env, PIPESPAN_LISTEN: `127.0.0.1:${port}`, PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}` }
-  const script = (name: string): string => {
-    const block = docBlocks().find(({ marker }) => marker?.kind === 'walk' && marker.says === name)
-    if (block === undefined) throw new Error(`docs/getting-started.md has no block "${name}".`)
-    return block.script
-      .replaceAll('localhost:8080', `localhost:${port}`)
-      .replaceAll('http://localhost:4318', receiver.url)
-  }
-  const follow = (name: string): string => {
-    const { status, stdout, stderr } = spawnSync('sh', ['-eu', '-c', script(name)], {
-      cwd: folder.path,
-      env,
-      encoding: 'utf8',
-    })
-    expect({ name, status, stderr: status === 0 ? '' : stderr }).toEqual({ name, status: 0, stderr: '' })
-    return stdout
-  }
-  expect(follow('configuration')).toContain('The configuration is fine.')
-  expect(follow('map')).toContain('pipeline:')
-
-  const daemon = spawn('sh', ['-eu', '-c', `exec ${script('daemon').replace('npx ', '')}`], {
-    cwd: folder.path,
-    env,
-    stdio: 'ignore',
-  })
-  try {
-    const spans = new Set<string>()
-    receiver.on('received', received => {
-      for (const { name } of received.spans) spans.add(name)
-    })
-    const isReady = (): boolean => spawnSync('sh', ['-c', script('health')], { cwd: folder.path, env }).status === 0
-    await expect.poll(isReady, { interval: 200 }).toBe(true)
-    follow('webhook')
-    await expect.poll(() => [...spans].filter(name => name.startsWith('job: ')).length).toBe(4)
-    expect([...spans].filter(name => name.startsWith('pipeline: '))).toHaveLength(1)
-    daemon.kill('SIGTERM')
-    await expect(once(daemon, 'exit')).resolves.toEqual([0, null])
-  } finally {
-    daemon.kill('SIGKILL')
-    await receiver.close()
-  }
+  const [clone, ...others] = steps
+  expect(clone?.marker?.says).toBe('clone')
+  const printed = await walk(others, folder.path, folder.env)
+  expect(printed.get('configuration')).toMatch(/^[0-9a-f]{48}\nThe configuration is fine\.\n$/)
+  // The picture in words is what the command prints.
+  expect(readFileSync(path.join(repository, page), 'utf8')).toContain(printed.get('map'))
 })
+
+it.runIf(isFull)(
+  'every block of the getting-started page passes in a fresh clone, in the order in which they are read',
+  async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-clone-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const { status } = spawnSync('git', ['clone', '-q', '--no-hardlinks', repository, folder])
+    expect(status).toBe(0)
+    using shell = docFolder()
+    // Nothing of this checkout: neither its program nor its packages.
+    const own = (shell.env.PATH ?? '')
+      .split(path.delimiter)
+      .filter(one => !one.includes('node_modules') && !one.includes(shell.path))
+    const env = { ...shell.env, PATH: own.join(path.delimiter), npm_config_prefer_offline: 'true' }
+    const printed = await walk(steps, folder, env)
+    expect(printed.get('clone')).toMatch(/^10 pipelines with \d+ jobs drawn/m)
+  },
+)

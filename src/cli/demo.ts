@@ -6,7 +6,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DaemonProcess, freePorts } from '../demo/daemon-process.ts'
 import { InsideBook } from '../demo/inside-book.ts'
-import { LivePlatform } from '../demo/platform/live.ts'
+import { lengthOf, LivePlatform } from '../demo/platform/live.ts'
 import { PlatformState } from '../demo/platform/state.ts'
 import { RestApi } from '../demo/platform/rest-api.ts'
 import { ReportedEnds } from '../demo/platform/reported-ends.ts'
@@ -38,6 +38,8 @@ const startedOnce = 6
 const readyWithin = 120_000
 const onceWithin = 180_000
 const insideWithin = 5_000
+/** So much of the past is played first, ms. */
+const hour = 3_600_000
 /** The group of all its projects. */
 const company = 'brightwater'
 /** The share of webhooks that get lost on purpose. */
@@ -97,7 +99,8 @@ async function play(
     PIPESPAN_PLATFORM_BUDGET: '3000',
     PIPESPAN_POLL_GROUPS: company,
     PIPESPAN_POLL_INTERVAL: '2s',
-    PIPESPAN_SILENT_AFTER: '5s',
+    // Of a platform in real time most pipelines are silent for longer.
+    PIPESPAN_SILENT_AFTER: once ? '5s' : '2m',
     PIPESPAN_AUDIT: company,
     PIPESPAN_INVENTORY_AGENTS: `${company}/platform/infrastructure`,
     PIPESPAN_INVENTORY_FEATURE_FLAGS: `${company}/shop/storefront`,
@@ -142,16 +145,16 @@ async function play(
     book.add(spans).forEach(draw)
     for (const line of [...logs.flatMap(eventLine), ...insides.add(spans)]) print(terminal, line)
   })
+  const played = { seed, every: once ? 20 : 35, instance: api.url, events: true }
+  const past = once ? lengthOf({ ...played, pipelines: startedOnce }) * (1 - 1 / speed) : hour
   const platform = new LivePlatform({
+    ...played,
     url: webhooks,
     token,
-    seed,
     speed,
-    every: once ? 20 : 35,
+    start: Date.now() - past,
     state,
-    instance: api.url,
     loss,
-    events: true,
     onSent: (delivery, outcome) => reported.record(delivery, outcome),
     ...(once ? { pipelines: startedOnce } : {}),
   })
@@ -240,7 +243,7 @@ function introduction(
 ): string {
   return [
     `Open ${pages} in a browser: what runs now, where the time goes, what has arrived.`,
-    `A simulated platform sends webhooks to the daemon at ${webhooks}; a minute there takes ${Math.round(600 / speed) / 10} s here.`,
+    `A simulated platform sends webhooks to the daemon at ${webhooks}: ${once ? 'ten pipelines, ' : 'its last hour first, '}a minute in ${Math.round(600 / speed) / 10} s${once ? '' : ', then all that comes, in real time'}.`,
     `One webhook in four is lost on purpose; the daemon looks at the platform's API, ${api}, and finds out.`,
     `What the daemon exports arrives at an OTLP receiver, ${receiver}, and is drawn below${once ? '.' : '. Ctrl-C ends it.'}`,
     ...(once ? [] : [tryNext]),

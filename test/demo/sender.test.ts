@@ -3,7 +3,8 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { generate, generatePipeline } from '../../src/demo/platform/generate.ts'
-import { LivePlatform } from '../../src/demo/platform/live.ts'
+import { lengthOf, LivePlatform } from '../../src/demo/platform/live.ts'
+import { LiveClock } from '../../src/demo/platform/live-clock.ts'
 import { WebhookSender, type SendOptions, type SendOutcome } from '../../src/demo/platform/sender.ts'
 
 interface Arrival {
@@ -148,6 +149,24 @@ describe('the live platform', () => {
     expect(truth.map(({ ends }) => ends.length)).toEqual([2, expect.any(Number), 2])
     expect(platform.counts.accepted).toBe(arrivals.length)
     expect(new Set(keys()).size).toBe(arrivals.length)
+  })
+
+  it('catches up with the present and goes no further: what is played in full ends now', async () => {
+    const played = {
+      seed: 9,
+      instance: 'https://git.example.com',
+      pipelines: 3,
+      scenarios: ['retried', 'small'],
+    } as const
+    const length = lengthOf(played)
+    const start = Date.now() - length
+    const platform = new LivePlatform({ ...played, url: url(), speed: 20_000, start })
+    await platform.finished()
+    const ends = platform.truth().flatMap(({ ends }) => ends.map(({ at }) => at))
+    expect(Math.max(...ends)).toBeGreaterThan(start + length / 2)
+    expect(Math.max(...ends)).toBeLessThanOrEqual(start + length)
+    expect(platform.now).toBeLessThanOrEqual(Date.now() + 1)
+    expect(new LiveClock(Date.now() + 3_600_000, 30).now).toBeLessThanOrEqual(Date.now() + 1)
   })
 
   it('stops at once when asked to, and sends nothing afterwards', async () => {

@@ -64,7 +64,7 @@ const foreign = Object.fromEntries(
 
 const quietly = ['--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error']
 
-function needDist(): void {
+export function needDist(): void {
   if (!existsSync(path.join(repository, 'dist/main.js'))) throw new Error('dist is missing: run `npm run build` first.')
 }
 

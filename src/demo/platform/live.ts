@@ -1,7 +1,8 @@
 // The simulated platform in real time, compressed: new pipelines keep coming, and every change of one is sent as a webhook.
 import { systemClock } from '../../lib/clock.ts'
-import { deliveryOf, deploymentOf } from './delivery.ts'
+import { deliveryOf, deploymentOf, type Delivery } from './delivery.ts'
 import { Lifecycle } from './lifecycle.ts'
+import { LiveClock } from './live-clock.ts'
 import { Random } from './random.ts'
 import { allScenarios, scenarios, type ScenarioName } from './scenarios.ts'
 import { WebhookSender, type SendCounts, type SendOptions } from './sender.ts'
@@ -19,10 +20,7 @@ export interface LiveOptions extends SendOptions {
   readonly scenarios?: readonly [ScenarioName, ...ScenarioName[]] | undefined
   /** Starts so many pipelines (triggered ones come on top), then only finishes them. Default: without end. */
   readonly pipelines?: number | undefined
-  /**
-   * What the platform's clock shows at the start, Unix ms. Default: a day ago, since it runs faster than the real one and
-   * ought not to show times to come.
-   */
+  /** What the platform's clock shows at the start, Unix ms. It runs ahead from there and never past the real one. Default: a day ago. */
   readonly start?: number | undefined
   /** Where everything is stored, for whoever else serves it. */
   readonly state?: PlatformState | undefined
@@ -36,32 +34,61 @@ export interface LiveOptions extends SendOptions {
 
 const day = 24 * 3600 * 1000
 
+/** What decides which pipelines come, and when. */
+type Play = Pick<
+  LiveOptions,
+  'seed' | 'instance' | 'newest' | 'events' | 'scenarios' | 'every' | 'pipelines' | 'remembered'
+>
+
+/** Ms: how long these pipelines take on the platform's own clock, from the first that starts to the last that ends. */
+export function lengthOf(play: Play & { readonly pipelines: number }): number {
+  const timeline = new Timeline(0)
+  plan(play, new PlatformState(), timeline, () => undefined)
+  timeline.runAll()
+  return timeline.now
+}
+
+/** Plans the pipelines; `send` is called with every webhook at its time. */
+function plan(play: Play, state: PlatformState, timeline: Timeline, send: (delivery: Delivery) => void): void {
+  const random = new Random(play.seed ?? 1)
+  const payload = { instance: play.instance ?? defaultInstance, newest: play.newest ?? true }
+  const lifecycle = new Lifecycle(state, timeline, random, news => {
+    send(deliveryOf(news, payload, random))
+    const deployment = play.events === true ? deploymentOf(news, payload, random) : undefined
+    if (deployment !== undefined) send(deployment)
+  })
+  const names: readonly ScenarioName[] = play.scenarios ?? allScenarios
+  const { every = 40, pipelines = Infinity, remembered = 2_000 } = play
+  // Pipelines are the same without them.
+  const deeds = new Random((play.seed ?? 1) + 1)
+  const arrive = (count: number): void => {
+    if (count >= pipelines) return
+    const name = names[count % names.length]
+    if (name !== undefined) lifecycle.create(scenarios[name](random))
+    state.forget(remembered)
+    if (count % 3 === 1) state.audit.happen(deeds, timeline.now)
+    timeline.after(random.between(0.7, 1.3) * every, () => arrive(count + 1))
+  }
+  timeline.after(0, () => arrive(0))
+}
+
 export class LivePlatform {
   readonly state: PlatformState
   /** To be switched off by tests. */
   readonly sender: WebhookSender
   readonly #timeline: Timeline
-  readonly #speed: number
-  readonly #startedAt = performance.now()
-  readonly #start: number
+  readonly #clock: LiveClock
   readonly #stopping = new AbortController()
   readonly #running: Promise<void>
 
   /** Starts at once. */
   constructor(options: LiveOptions) {
-    const random = new Random(options.seed ?? 1)
-    this.state = options.state ?? new PlatformState()
-    const payload = { instance: options.instance ?? defaultInstance, newest: options.newest ?? true }
+    const { state = new PlatformState(), start = Date.now() - day, speed = 30 } = options
+    this.state = state
     this.sender = new WebhookSender(options)
-    this.#speed = options.speed ?? 30
-    this.#start = options.start ?? Date.now() - day
-    this.#timeline = new Timeline(this.#start)
-    const lifecycle = new Lifecycle(this.state, this.#timeline, random, news => {
-      void this.sender.send(deliveryOf(news, payload, random))
-      const deployment = options.events === true ? deploymentOf(news, payload, random) : undefined
-      if (deployment !== undefined) void this.sender.send(deployment)
-    })
-    this.#arrivals(lifecycle, random, options)
+    this.#timeline = new Timeline(start)
+    this.#clock = new LiveClock(start, speed)
+    plan(options, state, this.#timeline, delivery => void this.sender.send(delivery))
     this.#running = this.#run()
   }
 
@@ -71,7 +98,7 @@ export class LivePlatform {
 
   /** Unix ms on the platform's clock. */
   get now(): number {
-    return this.#start + (performance.now() - this.#startedAt) * this.#speed
+    return this.#clock.now
   }
 
   truth(): PipelineTruth[] {
@@ -90,29 +117,13 @@ export class LivePlatform {
     await this.finished()
   }
 
-  #arrivals(lifecycle: Lifecycle, random: Random, options: LiveOptions): void {
-    const names: readonly ScenarioName[] = options.scenarios ?? allScenarios
-    const { every = 40, pipelines = Infinity, remembered = 2_000 } = options
-    // Pipelines are the same without them.
-    const deeds = new Random((options.seed ?? 1) + 1)
-    const arrive = (count: number): void => {
-      if (count >= pipelines) return
-      const name = names[count % names.length]
-      if (name !== undefined) lifecycle.create(scenarios[name](random))
-      this.state.forget(remembered)
-      if (count % 3 === 1) this.state.audit.happen(deeds, this.#timeline.now)
-      this.#timeline.after(random.between(0.7, 1.3) * every, () => arrive(count + 1))
-    }
-    this.#timeline.after(0, () => arrive(0))
-  }
-
   async #run(): Promise<void> {
     const { signal } = this.#stopping
     while (!signal.aborted) {
       this.#timeline.runUntil(this.now)
       const { next } = this.#timeline
       if (next === undefined) return
-      await systemClock.sleep(Math.max(0, (next - this.now) / this.#speed), signal)
+      await systemClock.sleep(this.#clock.until(next), signal)
     }
   }
 }

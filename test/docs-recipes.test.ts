@@ -1,0 +1,154 @@
+// The recipes for backends: the lines of docs/recipes.md, sent to a stand-in that takes what the vendor's documentation says and nothing else.
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { docBlocks, repository } from './doc-blocks.ts'
+import { freePorts } from '../src/demo/daemon-process.ts'
+import { loadConfig } from '../src/config/load.ts'
+import { profiles } from '../src/platform/profile.ts'
+import { runProgram } from '../src/cli/program.ts'
+
+interface Asked {
+  readonly host: string
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+}
+
+const signal = /^\/v1\/(traces|metrics|logs)$/
+const basic = `Basic ${Buffer.from('123456:glc_the-token').toString('base64')}`
+
+/** What each vendor takes: the status that it answers. */
+const vendors: Record<string, (asked: Asked) => number> = {
+  collector: ({ path }) => (signal.test(path) ? 200 : 404),
+  jaeger: ({ path }) => (path === '/v1/traces' ? 200 : 404),
+  tempo: ({ host, path, headers }) => {
+    if (headers['x-scope-orgid'] === undefined) return 401
+    const own = { 'tempo.example.com:4318': '/v1/traces', 'mimir.example.com': '/otlp/v1/metrics' }
+    const expected = { ...own, 'loki.example.com:3100': '/otlp/v1/logs' }[host]
+    return path === expected ? 200 : 404
+  },
+  'grafana-cloud': ({ path, headers }) => {
+    if (!path.startsWith('/otlp') || !signal.test(path.slice('/otlp'.length))) return 404
+    return headers.authorization === basic ? 200 : 401
+  },
+  datadog: ({ path }) => (signal.test(path) ? 200 : 404),
+  honeycomb: ({ path, headers }) => {
+    if (headers['x-honeycomb-team'] !== 'hcaik_the-key') return 401
+    const needsDataset = path === '/v1/metrics' && headers['x-honeycomb-dataset'] === undefined
+    return signal.test(path) && !needsDataset ? 200 : 400
+  },
+  elastic: ({ path, headers }) => {
+    if (headers.authorization !== 'ApiKey the-key') return 401
+    return signal.test(path) ? 200 : 404
+  },
+}
+
+let server: Server
+let vendor = ''
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    const [, host = '', path = ''] = /^\/([^/]+)(\/.*)$/.exec(request.url ?? '') ?? []
+    request.resume()
+    request.on('end', () =>
+      response.writeHead(vendors[vendor]?.({ host, path, headers: request.headers }) ?? 500).end(),
+    )
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+})
+afterAll(() => server.close())
+
+/** The variables that the block sets, as the reader's shell has them then. */
+function variablesOf(script: string): Record<string, string> {
+  const { status, stdout } = spawnSync('sh', ['-eu', '-c', `${script}\nenv -0`], {
+    env: { PATH: process.env.PATH },
+    encoding: 'utf8',
+  })
+  expect(status).toBe(0)
+  const pairs = stdout.split('\0').flatMap(line => {
+    const [, name = '', value = ''] = /^((?:OTEL|PIPESPAN|SERVICE)_\w+)=(.*)$/s.exec(line) ?? []
+    return name === '' ? [] : [[name, value] as const]
+  })
+  return Object.fromEntries(pairs)
+}
+
+/** The same with the stand-in in the place of every host; which one it was goes in front of the path. */
+function atStandIn(env: Record<string, string>): Record<string, string> {
+  const { port } = server.address() as AddressInfo
+  return Object.fromEntries(
+    Object.entries(env).map(([name, value]) => [
+      name,
+      name.endsWith('_ENDPOINT') ? value.replace(/^https?:\/\/([^/]+)/, `http://127.0.0.1:${port}/$1`) : value,
+    ]),
+  )
+}
+
+describe('the recipes', () => {
+  const recipes = docBlocks().filter(({ marker }) => marker?.kind === 'recipe')
+
+  it('are for every backend that has a stand-in', () => {
+    expect(recipes.map(({ marker }) => marker?.says).toSorted()).toEqual(Object.keys(vendors).toSorted())
+  })
+
+  it.each(recipes.map(({ marker, script }) => ({ name: marker?.says ?? '', script })))(
+    'for $name send what it takes, as the doctor finds',
+    async ({ name, script }) => {
+      const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-recipe-'))
+      onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+      const [port = 0] = await freePorts(1)
+      vendor = name
+      const own = { PIPESPAN_WEBHOOK_TOKEN: 'x', PIPESPAN_STORE_URL: `sqlite:${folder}/p.db` }
+      const env = { ...atStandIn(variablesOf(script)), ...own, PIPESPAN_LISTEN: `127.0.0.1:${port}` }
+      const loaded = loadConfig({ env, profiles })
+      expect(loaded).toMatchObject({ ok: true, warnings: [] })
+      if (name === 'datadog' && loaded.ok) {
+        expect(loaded.config.otlp.metrics.temporalityPreference).toBe('delta')
+      }
+      const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+      await runProgram(['doctor', '--json'], { stdout, stderr, env })
+      stdout.end()
+      const { findings } = JSON.parse(await text(stdout)) as {
+        findings: { check: string; level: string; what: string }[]
+      }
+      const exports = findings.filter(({ check }) => check === 'export')
+      expect(exports.length).toBe(name === 'jaeger' ? 1 : 3)
+      expect(exports.filter(({ level }) => level !== 'fine')).toEqual([])
+    },
+  )
+})
+
+describe('the systemd unit', () => {
+  const unit = readFileSync(path.join(repository, 'deploy/systemd/pipespan.service'), 'utf8')
+
+  it('sets variables that there are, and gives a stop the time it needs', () => {
+    const env = Object.fromEntries(
+      [...unit.matchAll(/^Environment=(\w+)=(.*)$/gm)].map(([, name = '', value]) => [name, value]),
+    )
+    const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-unit-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    writeFileSync(path.join(folder, 'webhook-token'), 'a-token-of-some-length')
+    const PIPESPAN_WEBHOOK_TOKEN_FILE = (env.PIPESPAN_WEBHOOK_TOKEN_FILE ?? '').replace('%d', folder)
+    expect(loadConfig({ env: { ...env, PIPESPAN_WEBHOOK_TOKEN_FILE }, profiles })).toMatchObject({
+      ok: true,
+      warnings: [],
+    })
+    expect(unit).toContain('TimeoutStopSec=45s')
+  })
+
+  const installed = spawnSync('systemd-analyze', ['--version']).status === 0
+  it.skipIf(!installed)('is one that systemd understands, and shut off from the rest of the machine', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-unit-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const file = path.join(folder, 'pipespan.service')
+    writeFileSync(file, unit.replace('/usr/bin/node', process.execPath))
+    const verified = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' })
+    expect([verified.status, verified.stderr]).toEqual([0, ''])
+  })
+})

@@ -1,0 +1,90 @@
+// The image that `.ci/image` has built, started as a container is: its root read-only, a small tmpfs as its volume, its own user. A
+// webhook goes in and its trace comes out.
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { freePorts } from '../../src/demo/daemon-process.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
+import { repository } from './install.ts'
+
+interface ImageConfig {
+  readonly User: string
+  readonly Env: readonly string[]
+  readonly Entrypoint: readonly string[]
+  readonly Cmd: readonly string[]
+  readonly WorkingDir: string
+  readonly Volumes: Readonly<Record<string, object>>
+}
+
+const { PIPESPAN_TEST_IMAGE_ROOT: root = '', PIPESPAN_TEST_IMAGE_CONFIG: config } = process.env
+
+/** Runs `"$@"` in the image at `$1` as the user `$2`: nothing of it can be written but 16 MiB at /data. */
+const asContainer = `
+  root=$1 user=$2; shift 2
+  mount --make-rprivate /
+  mount --bind "$root" "$root"
+  mount -t proc proc "$root/proc"
+  mount --bind /dev "$root/dev"
+  mount -t tmpfs -o "size=16m,mode=0700,uid=\${user%:*},gid=\${user#*:}" tmpfs "$root/data"
+  mount -o remount,bind,ro "$root"
+  exec chroot --userspec="$user" "$root" "$@"
+`
+
+it.skipIf(config === undefined)(
+  'the image serves as its own user on a read-only root: a webhook in, its trace out',
+  async () => {
+    const { OCIv1 } = JSON.parse(readFileSync(config ?? '', 'utf8')) as { OCIv1: { config: ImageConfig } }
+    const image = OCIv1.config
+    expect(image).toMatchObject({ User: '65532:65532', WorkingDir: '/app', Volumes: { '/data': {} } })
+    const receiver = await OtlpReceiver.start({ keep: false })
+    const [port = 0, adminPort = 0] = await freePorts(2)
+    const token = 'a-token-for-this-test'
+    const env = {
+      ...Object.fromEntries(image.Env.map(pair => pair.split(/=(.*)/s, 2) as [string, string])),
+      PIPESPAN_LISTEN: `127.0.0.1:${port}`,
+      PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
+      PIPESPAN_WEBHOOK_TOKEN: token,
+      PIPESPAN_SETTLE: '100ms',
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    }
+    const inside = ['--mount', 'sh', '-eu', '-c', asContainer, 'sh', root, image.User]
+    // The image's own environment alone; its PATH finds node.
+    const container = spawn('/usr/bin/unshare', [...inside, ...image.Entrypoint, ...image.Cmd], {
+      env: { ...env, PATH: `${env.PATH ?? '/usr/local/bin'}:/usr/sbin:/usr/bin:/sbin:/bin` },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    let said = ''
+    container.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
+    try {
+      const isReady = () =>
+        fetch(`http://127.0.0.1:${adminPort}/readyz`).then(
+          ({ ok }) => ok,
+          () => false,
+        )
+      await expect.poll(isReady, { interval: 100, timeout: 120_000 }).toBe(true)
+      const status = readFileSync(`/proc/${container.pid}/status`, 'utf8')
+      expect(status).toMatch(/^Uid:\t65532\t65532/m)
+      expect(readFileSync(`/proc/${container.pid}/mountinfo`, 'utf8')).toMatch(/ \/ ro[, ]/)
+      const spans = new Set<string>()
+      receiver.on('received', received => {
+        for (const { name } of received.spans) spans.add(name)
+      })
+      const example = spawnSync(process.execPath, [path.join(repository, 'docs/examples/just-now.js')], {
+        encoding: 'utf8',
+      })
+      const headers = { 'content-type': 'application/json', 'x-gitlab-event': 'Pipeline Hook', 'x-gitlab-token': token }
+      const answer = await fetch(`http://127.0.0.1:${port}/webhooks`, { method: 'POST', headers, body: example.stdout })
+      expect(answer.status).toBe(202)
+      await expect.poll(() => [...spans].filter(name => name.startsWith('job: ')).length, { timeout: 60_000 }).toBe(4)
+      container.kill('SIGTERM')
+      await expect(once(container, 'exit')).resolves.toEqual([0, null])
+    } catch (error) {
+      throw new Error(`The container said: ${said}`, { cause: error })
+    } finally {
+      container.kill('SIGKILL')
+      await receiver.close()
+    }
+  },
+)
