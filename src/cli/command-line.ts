@@ -22,7 +22,7 @@ export function example(command: Command, ...lines: string[]): Command {
 /** Numbers of what is meant, or `--all`. */
 export function withIds(command: Command): Command {
   return command
-    .argument('[ids...]', 'their numbers', (text: string, before: number[] | undefined) => [
+    .argument('[ids...]', 'their IDs', (text: string, before: number[] | undefined) => [
       ...(before ?? []),
       wholeNumber(text),
     ])
@@ -31,7 +31,7 @@ export function withIds(command: Command): Command {
 
 /** Throws what ends the program with "misused" when it is neither or both. */
 export function chosen(ids: readonly number[], { all }: { all: boolean }): readonly number[] | 'all' {
-  if (all === ids.length > 0) throw misuse('Name the numbers, or say --all.')
+  if (all === ids.length > 0) throw misuse('Give their IDs, or --all.')
   return all ? 'all' : ids
 }
 
@@ -45,14 +45,14 @@ export const misuseCode = 'pipespan.misuse'
 /** For option and argument parsers. */
 export function wholeNumber(text: string): number {
   const number = Number(text)
-  if (!Number.isSafeInteger(number) || number < 1) throw new InvalidArgumentError('A whole number is needed.')
+  if (!Number.isSafeInteger(number) || number < 1) throw new InvalidArgumentError('It must be a whole number.')
   return number
 }
 
 /** For option parsers. */
 export function webAddress(text: string): string {
   if (/^https?:\/\/./.test(text) && URL.canParse(text)) return text
-  throw new InvalidArgumentError('An http or https URL is needed.')
+  throw new InvalidArgumentError('It must be an http or https URL.')
 }
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }

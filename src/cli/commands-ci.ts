@@ -12,13 +12,13 @@ export function addCiCommands(line: CommandLine): void {
       .command('traceparent')
       .description('print the TRACEPARENT of the CI job it runs in: spans made by the job then nest under its span')
       .addOption(
-        new Option('--ids <scheme>', 'as the daemon makes them (default: PIPESPAN_TRACE_IDS, else instance)').choices([
-          'instance',
-          'platform',
-        ]),
+        new Option(
+          '--ids <scheme>',
+          'the scheme that the daemon uses (default: PIPESPAN_TRACE_IDS, else instance)',
+        ).choices(['instance', 'platform']),
       )
       .option('--root <id>', 'the first pipeline of a family (else PIPESPAN_ROOT_PIPELINE_ID)', wholeNumber)
-      .option('--instance <url>', 'the base URL that the daemon knows (else CI_SERVER_URL)')
+      .option('--instance <url>', "the platform's base URL as the daemon knows it (else CI_SERVER_URL)")
       .action(
         answer(async (options: TraceparentOptions) =>
           (await import('./traceparent.ts')).traceparent(terminal, options),
@@ -56,13 +56,21 @@ export function addCiCommands(line: CommandLine): void {
     hooks
       .command('ensure')
       .description('create or repair them: URL, events, secret (PIPESPAN_WEBHOOK_TOKEN)')
-      .option('--project <id>', 'a project: its number or full path; several times for several', several, [])
-      .option('--group <id>', 'a group, likewise', several, [])
-      .option('--all-projects', "those that the token's user maintains; an administrator's: all of the instance", false)
-      .option('--url <url>', 'where the daemon takes webhooks (else PIPESPAN_PUBLIC_URL with /webhooks)', webAddress)
+      .option('--project <id>', 'a project, by its ID or full path; may be repeated', several, [])
+      .option('--group <id>', 'a group, by its ID or full path; may be repeated', several, [])
+      .option(
+        '--all-projects',
+        "all that the token's user maintains; with an administrator's token, all there are",
+        false,
+      )
+      .option('--url <url>', 'where the daemon receives webhooks (else PIPESPAN_PUBLIC_URL with /webhooks)', webAddress)
       .option('--old-url <url>', 'a hook with this URL is given the new one', webAddress)
-      .option('--write-secret', 'also into hooks that have a secret: whether it is the right one cannot be read', false)
-      .option('--dry-run', 'say what would be done', false)
+      .option(
+        '--write-secret',
+        'also replace the secret of hooks that have one: it cannot be read back and compared',
+        false,
+      )
+      .option('--dry-run', 'show what would be done, and change nothing', false)
       .option('--json', 'for scripts', false)
       .action(answer(async (options: EnsureOptions) => ensure(line, options))),
     'pipespan hooks ensure --group team --url https://pipespan.example.com/webhooks --dry-run',
@@ -82,12 +90,12 @@ interface EnsureOptions {
 
 async function ensure({ terminal, file }: CommandLine, options: EnsureOptions): Promise<number> {
   const { project: projects, group: groups, allProjects } = options
-  if (projects.length + groups.length === 0 && !allProjects) throw misuse('Say --project, --group or --all-projects.')
+  if (projects.length + groups.length === 0 && !allProjects) throw misuse('Give --project, --group or --all-projects.')
   const { withHooks } = await import('./hooks-configuration.ts')
   const { hooksEnsure } = await import('./hooks.ts')
   return withHooks(terminal, file(), async ({ client, secret, events, ...configured }) => {
     const url = options.url ?? configured.url
-    if (url === undefined) throw misuse('Say --url, or set PIPESPAN_PUBLIC_URL.')
+    if (url === undefined) throw misuse('Give --url, or set PIPESPAN_PUBLIC_URL.')
     return hooksEnsure(client, { ...options, projects, groups, url, secret, events }, terminal)
   })
 }

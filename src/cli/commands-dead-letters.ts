@@ -8,7 +8,7 @@ export function addDeadLetterCommands({ program, terminal, file, answer }: Comma
   example(
     dead
       .command('list')
-      .description('list them with what the backend said, newest first')
+      .description("list them with the backend's message, newest first")
       .option('--json', 'for scripts', false)
       .action(
         answer(async (options: { json: boolean }) =>
@@ -23,7 +23,7 @@ export function addDeadLetterCommands({ program, terminal, file, answer }: Comma
     dead
       .command('show')
       .description('show what was refused, as OTLP/JSON')
-      .argument('<id>', 'its number', wholeNumber)
+      .argument('<id>', 'its ID', wholeNumber)
       .action(
         answer(async (id: number) =>
           withStore(terminal, file(), async (store, loaded) => {
@@ -38,8 +38,8 @@ export function addDeadLetterCommands({ program, terminal, file, answer }: Comma
     'pipespan dead-letters show 4',
   )
   for (const [name, says] of [
-    ['retry', 'make them pending again'],
-    ['drop', 'give them up for good'],
+    ['retry', 'send them again'],
+    ['drop', 'drop them for good'],
   ] as const) {
     example(
       withIds(dead.command(name).description(says)).action(

@@ -21,8 +21,8 @@ export function addInboxCommands({ program, terminal, file, answer }: CommandLin
   example(
     inbox
       .command('show')
-      .description('show one, as far as it was stored')
-      .argument('<id>', 'its number', wholeNumber)
+      .description('show one, and why it could not be decoded')
+      .argument('<id>', 'its ID', wholeNumber)
       .action(
         answer(async (id: number) =>
           withStore(terminal, file(), async store => (await import('./inbox.ts')).inboxShow(store.inbox, terminal, id)),
@@ -31,7 +31,7 @@ export function addInboxCommands({ program, terminal, file, answer }: CommandLin
     'pipespan inbox show 17',
   )
   example(
-    withIds(inbox.command('retry').description('put them back into the inbox')).action(
+    withIds(inbox.command('retry').description('put them back into the inbox, to be decoded again')).action(
       answer(async (ids: number[], options: { all: boolean }) =>
         withStore(terminal, file(), async store =>
           (await import('./inbox.ts')).inboxRetry(store.inbox, terminal, chosen(ids, options)),

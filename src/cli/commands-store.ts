@@ -7,7 +7,7 @@ export function addStoreCommands({ program, terminal, file, answer }: CommandLin
   example(
     program
       .command('migrate')
-      .description("bring the store to this version's schema, before any daemon of it starts; a daemon does it too")
+      .description("migrate the store to this version's schema before daemons start; a daemon that starts does so too")
       .action(answer(async () => (await import('./store.ts')).migrate(terminal, configured()))),
     'pipespan migrate',
   )
@@ -16,11 +16,9 @@ export function addStoreCommands({ program, terminal, file, answer }: CommandLin
   example(
     store
       .command('copy')
-      .description(
-        'copy everything into another, empty store; once cut off, the same command goes on. No daemon may run',
-      )
+      .description('copy everything into another, empty store; run it again to resume. Stop the daemon first')
       .argument('<from>', 'the URL of a store as PIPESPAN_STORE_URL takes it, or `configured`')
-      .argument('<to>', 'likewise')
+      .argument('<to>', 'the URL of the store to copy to, or `configured`')
       .option('--json', 'for scripts', false)
       .action(
         answer(async (from: string, to: string, options: { json: boolean }) => {
@@ -33,7 +31,7 @@ export function addStoreCommands({ program, terminal, file, answer }: CommandLin
   example(
     store
       .command('backup')
-      .description('write a copy of the SQLite file as it is now, while the daemon runs')
+      .description('back up the SQLite file, also while the daemon runs')
       .argument('<file>', 'a new file')
       .action(
         answer(async (target: string) => (await import('./store.ts')).storeBackup(terminal, configured(), target)),

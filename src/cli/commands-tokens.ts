@@ -28,7 +28,7 @@ export function addTokenCommands({ program, terminal, file, answer }: CommandLin
   example(
     tokens
       .command('list')
-      .description('list them; never their values')
+      .description('list them, without their values')
       .option('--json', 'for scripts', false)
       .action(answer(async ({ json }: { json: boolean }) => run({ action: 'list', json }))),
     'pipespan tokens list',
@@ -36,8 +36,8 @@ export function addTokenCommands({ program, terminal, file, answer }: CommandLin
   example(
     tokens
       .command('create')
-      .description('create one: its value goes to standard output once, or straight to a target')
-      .requiredOption('--name <name>', 'the name it gets')
+      .description('create one; its value is printed once, or written to a target')
+      .requiredOption('--name <name>', 'its name')
       .option('--target <target>', 'file:/path or kubernetes:NAMESPACE/SECRET/KEY', targetAddress)
       .option('--json', 'for scripts', false)
       .action(
@@ -52,7 +52,7 @@ export function addTokenCommands({ program, terminal, file, answer }: CommandLin
       .command('revoke')
       .description('revoke one; refuses the one in use and the last one')
       .argument('<id>', 'its id, as `tokens list` shows it')
-      .option('--force', 'although it is not known whether it is in use', false)
+      .option('--force', 'even if it may be in use', false)
       .option('--json', 'for scripts', false)
       .action(
         answer(async (id: string, options: { force: boolean; json: boolean }) =>
@@ -68,14 +68,14 @@ export function addTokenCommands({ program, terminal, file, answer }: CommandLin
       .requiredOption('--name <name>', 'the name of the tokens')
       .requiredOption('--target <target>', 'file:/path or kubernetes:NAMESPACE/SECRET/KEY', targetAddress)
       .addOption(
-        new Option('--grace <duration>', 'how long daemons may take to use it')
+        new Option('--grace <duration>', 'how long to wait for daemons to use it')
           .argParser(durationMs)
           .default(durationMs('10m'), '10m'),
       )
       .option('--max-age <duration>', 'do nothing while the current token is younger', durationMs)
-      .option('--adopt', 'count the tokens of that name as this target’s, the first time', false)
-      .option('--force', 'revoke although a daemon has not reported the new token', false)
-      .option('--dry-run', 'say what would be done', false)
+      .option('--adopt', 'at the first rotation, treat tokens of that name as this target’s', false)
+      .option('--force', 'revoke even if a daemon has not reported the new token', false)
+      .option('--dry-run', 'show what would be done, and change nothing', false)
       .option('--json', 'for scripts', false)
       .addHelpText('after', '\nExit codes: 0 done; 3 the old token is kept; 4 another rotation runs; 5 refused.')
       .action(
@@ -91,7 +91,7 @@ export function addTokenCommands({ program, terminal, file, answer }: CommandLin
       .command('enforcement')
       .description('whether the observability instance drops telemetry without a valid token')
       .addArgument(new Argument('<action>', 'what to do').choices(['status', 'on', 'off']))
-      .option('--force', "turn it on although this daemon's token is not seen to be accepted", false)
+      .option('--force', "turn it on even if it is unclear whether this daemon's token is accepted", false)
       .option('--json', 'for scripts', false)
       .action(
         answer(async (action: 'status' | 'on' | 'off', options: { force: boolean; json: boolean }) => {

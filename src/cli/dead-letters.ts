@@ -30,9 +30,9 @@ export async function deadLettersList(
   ])
   print(
     terminal,
-    table([['ID', 'REFUSED', 'DESTINATION', 'SIGNAL', 'PIPELINE OR EVENT', 'STATUS', 'THE BACKEND SAID'], ...rows]),
+    table([['ID', 'REFUSED', 'DESTINATION', 'SIGNAL', 'PIPELINE OR EVENT', 'STATUS', 'MESSAGE'], ...rows]),
   )
-  print(terminal, '\nSend again with `pipespan dead-letters retry ID` or `--all`; give up with `drop`.')
+  print(terminal, '\nSend again with `pipespan dead-letters retry ID` or `--all`; give them up with `drop`.')
   return exitCode.done
 }
 
@@ -67,7 +67,7 @@ export async function deadLettersRetry(exports: Outbox, terminal: Terminal, chos
 }
 
 export async function deadLettersDrop(exports: Outbox, terminal: Terminal, chosen: Chosen): Promise<number> {
-  return change(exports, terminal, chosen, async () => `${await exports.dropDead(chosen)} given up.`)
+  return change(exports, terminal, chosen, async () => `${await exports.dropDead(chosen)} dropped.`)
 }
 
 /** All of them or none. */

@@ -259,7 +259,7 @@ const tryNext =
 
 function mourn(what: string, daemon: DaemonProcess, terminal: Terminal): number {
   const lines = daemon.lastLines
-  complain(terminal, lines.length === 0 ? `${what} It said nothing.` : `${what} Its last lines:`)
+  complain(terminal, lines.length === 0 ? `${what} It printed nothing.` : `${what} Its last lines:`)
   for (const line of lines) complain(terminal, `  ${line}`)
   return exitCode.failed
 }

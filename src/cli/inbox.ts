@@ -14,7 +14,7 @@ export async function inboxList(inbox: SharedInbox, terminal: Terminal, options:
     )
     return exitCode.done
   }
-  print(terminal, `${waiting} waiting to be read, ${quarantined.length} could not be decoded.`)
+  print(terminal, `${waiting} waiting to be processed, ${quarantined.length} could not be decoded.`)
   if (quarantined.length === 0) return exitCode.done
   const rows = quarantined.map(({ id, receivedAt, event, size, version, reason }) => [
     String(id),
@@ -25,7 +25,7 @@ export async function inboxList(inbox: SharedInbox, terminal: Terminal, options:
     reason,
   ])
   print(terminal, table([['ID', 'RECEIVED', 'EVENT', 'SIZE', 'VERSION', 'REASON'], ...rows]))
-  print(terminal, '\nLook at one with `pipespan inbox show ID`; try again with `pipespan inbox retry ID` or `--all`.')
+  print(terminal, '\nShow one with `pipespan inbox show ID`; try again with `pipespan inbox retry ID` or `--all`.')
   return exitCode.done
 }
 
@@ -55,7 +55,7 @@ export async function inboxRetry(
     for (const id of ids) if ((await inbox.showQuarantined(id)) === undefined) return unknown(terminal, id)
   }
   const count = await inbox.retryQuarantined(ids)
-  print(terminal, `${count} back in the inbox. A running daemon takes them in within a second.`)
+  print(terminal, `${count} back in the inbox. A running daemon processes them within a second.`)
   return exitCode.done
 }
 

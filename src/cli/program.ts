@@ -73,7 +73,7 @@ See what a webhook becomes:
   example(
     program
       .command('doctor')
-      .description('check everything that must work for pipelines to arrive: one line each, with a remedy')
+      .description('check everything between the platform and the backend: a line for each check, with a remedy')
       .option('--json', 'for scripts', false)
       .action(
         answer(async (options: { json: boolean }) =>
@@ -86,10 +86,12 @@ See what a webhook becomes:
   example(
     program
       .command('top')
-      .description('watch a running daemon: what runs, waits and fails; printed once where there is no terminal')
-      .option('--url <url>', 'the address of its pages (else that of the configuration)', webAddress)
-      .option('--every <duration>', 'between two looks', durationMs, 1_000)
-      .option('--json', 'print what the JSON API says, once', false)
+      .description(
+        'live view of a running daemon: what is running, waiting and failing; printed once when not in a terminal',
+      )
+      .option('--url <url>', 'the address of its pages (default: from the configuration)', webAddress)
+      .option('--every <duration>', 'how often to refresh', durationMs, 1_000)
+      .option('--json', 'print the overview as JSON, once', false)
       .action(
         answer(async (options: TopOptions) => {
           const { config } = requireConfig(terminal, file())
@@ -105,7 +107,7 @@ See what a webhook becomes:
       .command('map')
       .description('show what a webhook payload becomes, without a backend')
       .argument('<file>', "a file with one webhook's JSON body; - reads the standard input")
-      .option('--event <kind>', 'the event header it came with, such as "Pipeline Hook"')
+      .option('--event <kind>', 'the event header it was sent with, such as "Pipeline Hook"')
       .option('--json', 'print OTLP/JSON instead of a tree', false)
       .action(
         answer(async (path: string, options: { event?: string; json: boolean }) => {
@@ -122,9 +124,9 @@ See what a webhook becomes:
   example(
     config
       .command('check')
-      .description('check the configuration: all faults at once, each with its line and a remedy')
+      .description('check the configuration and list every fault, with its line and a remedy')
       .argument('[file]', 'the YAML file (else --config, else PIPESPAN_CONFIG)')
-      .option('--show', 'also print every setting in effect and where it comes from')
+      .option('--show', 'also print every setting in effect, and where it was set')
       .option('--online', 'also ask the platform each configured query once')
       .option('--json', 'for scripts', false)
       .action(
@@ -145,9 +147,9 @@ See what a webhook becomes:
   example(
     program
       .command('demo')
-      .description('show the main job on embedded parts: a simulated platform, this daemon, a receiver that draws')
-      .option('--once', 'end after the first ten pipelines')
-      .option('--seed <number>', 'another day at the simulated company', wholeNumber)
+      .description('run this daemon between a simulated platform and a receiver that draws its traces')
+      .option('--once', 'stop after ten pipelines')
+      .option('--seed <number>', 'seed of the simulation: another number, other pipelines', wholeNumber)
       .action(
         answer(async (options: { once?: boolean; seed?: number }) =>
           (await import('./demo.ts')).demo(options, terminal),
@@ -159,7 +161,7 @@ See what a webhook becomes:
   example(
     program
       .command('completion')
-      .description('print the script by which a shell completes commands and options')
+      .description('print a completion script for your shell')
       .addArgument(new Argument('<shell>', 'the shell').choices(shells))
       .action(
         answer(async (shell: Shell) => {

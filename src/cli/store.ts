@@ -69,11 +69,8 @@ export async function storeBackup(terminal: Terminal, location: StoreLocation, t
     )
   }
   if (!existsSync(location.path))
-    throw new StoreError(`There is no store at ${location.path} yet.`, 'Nothing is to be backed up.')
+    throw new StoreError(`There is no store at ${location.path} yet.`, 'There is nothing to back up.')
   await backupSqlite(location.path, target)
-  print(
-    terminal,
-    `The store as it was a moment ago is in ${target}. To go back, stop the daemon and put it in place of ${location.path}.`,
-  )
+  print(terminal, `Backed up to ${target}. To restore it, stop the daemon and put it in place of ${location.path}.`)
   return exitCode.done
 }

@@ -77,7 +77,7 @@ describe('PostgreSQL stopped under load', () => {
         expect(output).not.toMatch(/"level":60|only-for-this-test|a delivery is quarantined/)
       }
       const { stdout } = await daemons[0].command('inbox', 'list')
-      expect(stdout).toMatch(/0 waiting to be read, 0 could not be decoded/)
+      expect(stdout).toMatch(/0 waiting to be processed, 0 could not be decoded/)
       const twice = receiver.spans.length - unique()
       const unknown = (await Promise.all(daemons.map(repeatedBy))).reduce((sum, one) => sum + one, 0)
       report({ seed, stops, pipelines: bodies.length, refused, twice, unknown })

@@ -17,7 +17,7 @@ describe('pipespan inbox', () => {
       expect(code).toBe(0)
       return JSON.parse(stdout) as { waiting: number; quarantined: { id: number; reason: string; event: string }[] }
     }
-    expect((await daemon.command('inbox', 'list')).stdout).toMatch(/^0 waiting to be read, 0 could not be decoded/)
+    expect((await daemon.command('inbox', 'list')).stdout).toMatch(/^0 waiting to be processed, 0 could not be decoded/)
     const variables = [{ key: 'PASSWORD', value: 'hunter-2' }]
     await daemon.post(JSON.stringify({ object_kind: 'pipeline', object_attributes: { variables } }), pipelineHook)
     await daemon.process.logged('a delivery is quarantined')

@@ -41,7 +41,7 @@ it.skipIf(config === undefined)(
     const receiver = await OtlpReceiver.start({ keep: false })
     const [port = 0, adminPort = 0] = await freePorts(2)
     const token = 'a-token-for-this-test'
-    const env = {
+    const env: Record<string, string> = {
       ...Object.fromEntries(image.Env.map(pair => pair.split(/=(.*)/s, 2) as [string, string])),
       PIPESPAN_LISTEN: `127.0.0.1:${port}`,
       PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
