@@ -1,5 +1,6 @@
 // The vendor table and how webhook headers are found in either spelling.
 import { describe, expect, it } from 'vitest'
+import { collectors } from '../../src/platform/inventory/collectors.ts'
 import { eventWords } from '../../src/platform/webhook/event-selection.ts'
 import { headerOf, profiles } from '../../src/platform/profile.ts'
 
@@ -42,6 +43,7 @@ describe('the vendor table', () => {
         provider: 'platform',
         headerPrefix: 'X-Service-',
         events: eventWords,
+        inventory: collectors,
         variables: { export: 'SERVICE_OBSERVABILITY_EXPORT', token: 'SERVICE_OBSERVABILITY_TOKEN' },
       },
       gitlab: {
@@ -50,6 +52,7 @@ describe('the vendor table', () => {
         provider: 'gitlab',
         headerPrefix: 'X-Gitlab-',
         events: eventWords,
+        inventory: collectors,
         variables: { export: 'GITLAB_OBSERVABILITY_EXPORT', token: 'GITLAB_OBSERVABILITY_TOKEN' },
       },
     })

@@ -9,7 +9,7 @@ export function inventoryReference(): string {
     one.of,
     one.says,
     one.asks.map(path => `\`${path}\``).join('<br>'),
-    every(one.every),
+    intervalOf(one.every),
     one.requests,
     one.role,
     one.metrics.map(({ name }) => `\`${name}\``).join('<br>'),
@@ -19,7 +19,7 @@ export function inventoryReference(): string {
   return `${[heading, introduction, lines.join('\n'), rules, queries].join('\n\n')}\n`
 }
 
-function every(ms: number): string {
+function intervalOf(ms: number): string {
   return ms >= hour ? `${ms / hour} h` : `${ms / minute} min`
 }
 
