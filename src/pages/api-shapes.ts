@@ -136,7 +136,11 @@ export const trends = z.object({
   jobs: z.array(line),
   sorted: z.object({ projects: z.enum(lineSorts), jobs: z.enum(lineSorts) }),
   retained: z
-    .object({ pipelines: z.number(), backTo: millis.optional() })
+    .object({
+      of: z.enum(['all', 'jobs']).describe('`jobs`: the table of jobs alone.'),
+      pipelines: z.number(),
+      backTo: millis.optional(),
+    })
     .optional()
     .describe('Where stored pipelines were counted: how many, and how far back where there were too many.'),
 })

@@ -24,6 +24,8 @@ export interface Page {
   readonly status?: number
   readonly title: string
   readonly content: Html
+  /** With a waterfall, which can be zoomed. */
+  readonly hasWaterfall?: boolean
   /** Sent anew while it is open. Absent: it stays as it is. */
   readonly live?: boolean
 }
@@ -48,6 +50,7 @@ export interface Asset {
 export const assets: Readonly<Record<string, Asset>> = {
   'pages.css': asset('pages.css', 'text/css; charset=utf-8'),
   'pages.js': asset('pages.js', 'text/javascript; charset=utf-8'),
+  'waterfall.js': asset('waterfall.js', 'text/javascript; charset=utf-8'),
   'icon.svg': asset('icon.svg', 'image/svg+xml'),
 }
 
@@ -73,6 +76,7 @@ export function document(page: Page, reader: Reader): string {
         <link rel="icon" href="${assetUrl(base, 'icon.svg')}" type="image/svg+xml" />
         <link rel="stylesheet" href="${assetUrl(base, 'pages.css')}" />
         <script type="module" src="${assetUrl(base, 'pages.js')}"></script>
+        ${page.hasWaterfall === true && html`<script type="module" src="${assetUrl(base, 'waterfall.js')}"></script>`}
       </head>
       <body${page.live === true ? html` data-live="${base}/live?${new URLSearchParams({ page: address }).toString()}"` : ''}>
         <a class="skip" href="#main">Skip to the content</a>

@@ -3,7 +3,7 @@ import { aboutSections, sectionRows } from './job-sections.ts'
 import { empty } from './frame.ts'
 import { html, type Content } from './html.ts'
 import { isFinished } from '../model/status.ts'
-import { waterfallSvg } from './waterfall-svg.ts'
+import { waterfallDrawing } from './waterfall-drawing.ts'
 import type { JobDetail } from './job-detail.ts'
 import type { PagesSettings } from './ports.ts'
 import type { WaterfallRow } from './waterfall-row.ts'
@@ -21,7 +21,7 @@ export function sectionsContent(
   }
   const rows = [own, ...sectionRows(sections, place)]
   const to = Math.max(sections.end, sections.start + 1)
-  return html`${waterfallSvg({ rows, from: sections.start, to }, { says: 'The job and its sections over time' })}
+  return html`${waterfallDrawing({ rows, from: sections.start, to }, { says: 'The job and its sections over time' })}
   ${aboutSections(sections).map(text => html`<p class="dim">${text}</p>`)}`
 }
 

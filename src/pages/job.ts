@@ -30,6 +30,7 @@ export function jobPage(detail: JobDetail, settings: JobPageSettings, reader: Re
   return {
     title: `${job.name} #${job.id}`,
     live: !isOver,
+    hasWaterfall: sections !== undefined,
     content: html`
       <nav class="crumbs" aria-label="Where this is">
         <a href="${base}/pipelines">Pipelines</a> /

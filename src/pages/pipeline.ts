@@ -1,7 +1,7 @@
 // One pipeline's page: what failed, where the time went, what was sent of it and what became of that.
 import { ago, counted, duration, number, percent, shortSha, time, title, utc } from './format.ts'
 import { badge, wordOf } from './status.ts'
-import { beside } from './usual.ts'
+import { beside, type Usual } from './usual.ts'
 import { card, empty, facts, table, type Page, type Reader } from './frame.ts'
 import { html, safeUrl, type Content, type Html } from './html.ts'
 import { membersOf } from './family.ts'
@@ -11,7 +11,7 @@ import { attributeCard, valueOf } from './attributes.ts'
 import { spentMs, type JobCard, type RunCard } from './run-card.ts'
 import { sectionRows } from './job-sections.ts'
 import { waterfallOf, type Waterfall } from './waterfall-rows.ts'
-import { waterfallSvg } from './waterfall-svg.ts'
+import { waterfallDrawing } from './waterfall-drawing.ts'
 import type { WaterfallRow } from './waterfall-row.ts'
 import type { PipelineDetail } from './pipeline-detail.ts'
 
@@ -23,6 +23,7 @@ export function pipelinePage(detail: PipelineDetail, reader: Reader): Page {
   return {
     title: `${pipelineTitle(pipeline)} #${pipeline.pipelineId}`,
     live: true,
+    hasWaterfall: true,
     content: html`
       <nav class="crumbs" aria-label="Where this is">
         <a href="${base}/pipelines">Pipelines</a> /
@@ -37,9 +38,10 @@ export function pipelinePage(detail: PipelineDetail, reader: Reader): Page {
           members.length > 1 ? 'The whole family' : 'Where the time went',
           waterfall.rows.length < 2
             ? empty('No job is known yet.')
-            : html`${waterfallSvg(waterfall, {
+            : html`${waterfallDrawing(waterfall, {
                 asked: pipeline.pipelineId,
                 inside: row => sectionsIn(detail, row),
+                usual: row => usualOf(detail, row),
                 says: 'Pipelines, stages and jobs over time; the table of jobs says the same',
                 href: row =>
                   row.kind === 'job' ? jobAddress(base, row, row.id, reader) : pipelineAddress(base, row, reader),
@@ -121,6 +123,12 @@ function sectionsIn({ inside, pipeline }: PipelineDetail, row: WaterfallRow): re
   return its && sectionRows(its, row)
 }
 
+function usualOf({ pipeline, usual, jobUsuals }: PipelineDetail, row: WaterfallRow): Usual | undefined {
+  if (row.pipelineId !== pipeline.pipelineId) return undefined
+  if (row.kind === 'pipeline') return usual
+  return row.kind === 'job' && Object.hasOwn(jobUsuals, row.label) ? jobUsuals[row.label] : undefined
+}
+
 function pathSummary({ path }: Waterfall, pipeline: RunCard, now: number): Content {
   const spent = spentMs(pipeline, now)
   if (path.ids.length === 0 || spent === undefined || spent === 0) return ''
@@ -132,6 +140,7 @@ const legend = html`<p class="legend">
   <span><i class="swatch good"></i>passed</span><span><i class="swatch bad"></i>failed</span>
   <span><i class="swatch active"></i>running</span><span><i class="swatch queue"></i>waited for a runner</span>
   <span><i class="swatch critical"></i>critical path</span><span><i class="swatch retried"></i>retried</span>
+  <span><i class="swatch usual-swatch"></i>where an unusually long one usually ends</span>
 </p>`
 
 /** What the waterfall has no room for, and where it is. */

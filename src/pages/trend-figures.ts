@@ -44,7 +44,14 @@ export interface Trends {
   /** What the tables are sorted by. */
   readonly sorted: { readonly projects: LineSort; readonly jobs: LineSort }
   /** Where the runs that are stored were counted: how many, and how far back where there were too many. */
-  readonly retained?: { readonly pipelines: number; readonly backTo?: Millis | undefined } | undefined
+  readonly retained?:
+    | {
+        /** `jobs`: the table of jobs alone was made so. */
+        readonly of: 'all' | 'jobs'
+        readonly pipelines: number
+        readonly backTo?: Millis | undefined
+      }
+    | undefined
 }
 
 const mostNames = 200
@@ -62,19 +69,22 @@ export async function trendsOf(
   const until = now - (now % step) + step
   const query: TrendQuery = { step, since: until - length, until, branch, source, pipelineName }
   const earlier: TrendQuery = { ...query, since: query.since - length, until: query.since }
-  const counted =
-    ref === undefined && runner === undefined
-      ? undefined
-      : await views.trends.retained({ ...query, since: earlier.since, projectId, ref, runner })
-  const figures: TrendReads = counted?.figures ?? views.trends
+  // Jobs are not kept apart by the source and the name of their pipelines.
+  const isOfStored = ref !== undefined || runner !== undefined
+  const jobsAreOfStored = isOfStored || source !== undefined || pipelineName !== undefined
+  const counted = jobsAreOfStored
+    ? await views.trends.retained({ ...query, since: earlier.since, projectId, ref, runner })
+    : undefined
+  const jobFigures: TrendReads = counted?.figures ?? views.trends
+  const figures = isOfStored || job !== undefined ? jobFigures : views.trends
   const isWholeBefore = (counted?.backTo ?? 0) <= earlier.since
   const sorted = { projects: asked.projects ?? 'runs', jobs: asked.jobs ?? 'slowest' } as const
   const [series, before, names, projects, jobs] = await Promise.all([
     figures.series(subject, query),
-    isWholeBefore ? figures.series(subject, earlier) : [],
+    isWholeBefore || figures === views.trends ? figures.series(subject, earlier) : [],
     views.trends.names({ step, since: query.since, until, projectId }, mostNames),
     rankedProjects(figures, sorted.projects, query),
-    rankedJobs(figures, sorted.jobs, { query, earlier: isWholeBefore ? earlier : undefined, projectId }),
+    rankedJobs(jobFigures, sorted.jobs, { query, earlier: isWholeBefore ? earlier : undefined, projectId }),
   ])
   const name = projects.find(one => one.projectId === projectId)?.project ?? series[0]?.project
   return {
@@ -90,7 +100,11 @@ export async function trendsOf(
     projects,
     jobs,
     sorted,
-    retained: counted && { pipelines: counted.pipelines, backTo: counted.backTo },
+    retained: counted && {
+      of: figures === views.trends ? 'jobs' : 'all',
+      pipelines: counted.pipelines,
+      backTo: counted.backTo,
+    },
   }
 }
 

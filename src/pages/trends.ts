@@ -77,14 +77,14 @@ function nounOf({ job, filter }: Trends): string {
   return filter.runner === undefined ? 'Pipelines' : 'Jobs'
 }
 
-function aboutRetained({ retained, filter, project }: Trends): Content {
+function aboutRetained({ retained }: Trends): Content {
   if (retained === undefined) return ''
-  const of = [filter.ref, filter.runner].filter(Boolean).join(' on ')
-  const where = project === undefined ? '' : ` of ${project.name}`
+  const { of, pipelines, backTo } = retained
+  const what = of === 'jobs' ? 'Figures of jobs' : 'Figures'
   return html`<p class="dim">
-    Figures of ${of}${where} are counted over ${counted(retained.pipelines, 'stored pipeline')} of this period and the
-    one before${retained.backTo !== undefined && `, the newest: back to ${utc(retained.backTo).slice(0, 16)}`}.
-    Pipelines that have been pruned are not among them.
+    ${what} for these filters are counted over ${counted(pipelines, 'stored pipeline')} of this period and the one
+    before${backTo !== undefined && `, the newest: back to ${utc(backTo).slice(0, 16)}`}. Pipelines that have been
+    pruned are not among them.
   </p>`
 }
 

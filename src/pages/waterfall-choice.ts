@@ -1,10 +1,10 @@
 // Which rows of a very large family are drawn: its pipelines, and the jobs that matter most, each with its stage. Pure.
 import type { WaterfallRow } from './waterfall-row.ts'
 
-/** More rows than anybody reads. */
-export const mostRows = 400
+/** More rows than anybody reads: of jobs that passed none beyond this many are drawn. */
+export const mostRows = 1_000
 
-/** The rows in their order; a stage says how many of its jobs are not among them. */
+/** The rows in their order, all that failed among them; a stage says how many of its jobs are not. */
 export function drawnRows(rows: readonly WaterfallRow[]): readonly WaterfallRow[] {
   if (rows.length <= mostRows) return rows
   const stageOf = new Map<WaterfallRow, WaterfallRow>()
@@ -19,7 +19,7 @@ export function drawnRows(rows: readonly WaterfallRow[]): readonly WaterfallRow[
   for (const job of jobs) {
     const its = stageOf.get(job)
     const more = [job, ...(its === undefined || drawn.has(its) ? [] : [its])]
-    if (drawn.size + more.length <= mostRows) for (const row of more) drawn.add(row)
+    if (isFailure(job) || drawn.size + more.length <= mostRows) for (const row of more) drawn.add(row)
   }
   const left = Map.groupBy(
     jobs.filter(job => !drawn.has(job)),
@@ -30,9 +30,14 @@ export function drawnRows(rows: readonly WaterfallRow[]): readonly WaterfallRow[
     .map(row => (left.has(row) ? { ...row, note: `${left.get(row)?.length} more not drawn` } : row))
 }
 
+function isFailure({ status }: WaterfallRow): boolean {
+  return status === 'failed' || status === 'warning'
+}
+
 /** What failed, what runs, what the pipeline took as long as, and then the others. */
-function weight({ status, critical, retried }: WaterfallRow): number {
-  if (status === 'failed' || status === 'warning') return retried ? 3 : 0
+function weight(row: WaterfallRow): number {
+  const { status, critical, retried } = row
+  if (isFailure(row)) return retried ? 3 : 0
   if (status === 'running' || status === 'canceling') return 1
   return critical ? 2 : 4
 }

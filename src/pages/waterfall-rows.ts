@@ -55,8 +55,8 @@ function addPipeline(member: FamilyMember, depth: number, critical: boolean, row
     ...spanOf(card, now),
     kind: 'pipeline',
     id: pipelineId,
-    label: card.project,
-    note: `#${pipelineId}`,
+    label: card.name ?? card.project,
+    note: `${card.name === undefined ? '' : `${card.project.slice(card.project.lastIndexOf('/') + 1)} `}#${pipelineId}`,
     status: card.status,
     depth,
   })

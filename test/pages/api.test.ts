@@ -55,7 +55,7 @@ it.each(routes.map(route => [route.path, route] as const))('%s answers as it is 
                 '/trends?span=24h',
                 '/trends?span=1y&jobs=p95&projects=rate',
                 '/trends?ref=main',
-                '/trends?branch=other',
+                '/trends?branch=other&source=push',
               ],
               ...[`/trends?project=${pipelines[0]!.projectId}&job=build`, '/trends?runner=nobody'],
             ]

@@ -72,14 +72,14 @@ describe('a pipeline of 2,000 jobs', () => {
     expect(namesIn(await text('/pipelines/3/5001?jobs=99'))).toEqual(namesIn(pages[3] ?? ''))
   })
 
-  it('says how many are not drawn, stage by stage and in all, and draws the one that failed', async () => {
+  it('says how many are not drawn, stage by stage and in all, and draws all that failed', async () => {
     const page = await text('/pipelines/3/5001')
     const drawn = [...page.matchAll(/class="row job[^"]*"/g)].length
     const left = [...page.matchAll(/>([\d,]+) more not drawn</g)].map(([, count]) => Number(count))
-    expect(drawn).toBeGreaterThan(300)
+    expect(drawn).toBeGreaterThan(900)
     expect(drawn + left.reduce((sum, count) => sum + count, 0)).toBe(jobs)
     expect(page.replace(/\s+/g, ' ')).toContain(`${(jobs - drawn).toLocaleString('en')} of 2,000 jobs are not drawn`)
-    expect(page).toMatch(/class="row job warn[^"]*">\s*<title>job 1500,/)
+    expect(page).toMatch(/class="row job warn[^"]*">\s*<div class="label">[^§]{0,300}>job 1500</)
   })
 })
 
@@ -113,22 +113,92 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await page.context().close()
   })
 
-  it.each([
-    ['/trends?span=24h', '.chart svg', 'text'],
-    ['/pipelines/3/5002', 'svg.waterfall', 'text'],
-  ])('every label of %s is within its drawing, and none runs into the bars', async (path, drawing, label) => {
-    const page = await open(path, 1_440)
-    const clipped = await page.evaluate<string[]>(`[...document.querySelectorAll('${drawing}')].flatMap(svg => {
+  it('every label of a chart is within its drawing', async () => {
+    const page = await open('/trends?span=24h', 1_440)
+    const clipped = await page.evaluate<string[]>(`[...document.querySelectorAll('.chart svg')].flatMap(svg => {
       const frame = svg.getBoundingClientRect()
-      return [...svg.querySelectorAll('${label}')].filter(text => {
+      return [...svg.querySelectorAll('text')].filter(text => {
         const { left, right } = text.getBoundingClientRect()
-        const bars = text.matches('.label') ? svg.querySelector('.bar').getBoundingClientRect().left : Infinity
-        return left < frame.left || right > frame.right || right > bars
+        return left < frame.left || right > frame.right
       }).map(text => text.textContent)
     })`)
     expect(clipped).toEqual([])
-    const all = (await page.locator(`${drawing} ${label}`).allTextContents()).join('\n')
-    expect(all).toContain('1 h 30 m')
+    expect((await page.locator('.chart svg text').allTextContents()).join('\n')).toContain('1 h 30 m')
+    await page.context().close()
+  })
+
+  it.each([
+    [1_440, 'beside'],
+    [400, 'above'],
+  ] as const)('labels of a waterfall stand where they cover no bar: %i pixels wide, %s them', async (width, where) => {
+    const page = await open('/pipelines/3/5002', width)
+    interface Box {
+      readonly left: number
+      readonly right: number
+      readonly top: number
+      readonly bottom: number
+    }
+    const places = await page.evaluate<{ label: Box; track: Box; took: Box | null }[]>(
+      `[...document.querySelectorAll('.waterfall .row')].map(row => {
+        const [label, track] = [row.querySelector('.label'), row.querySelector('.track')].map(one => one.getBoundingClientRect().toJSON())
+        const took = row.querySelector(innerWidth > 700 ? '.took' : '.ran')?.getBoundingClientRect().toJSON() ?? null
+        return { label, track, took }
+      })`,
+    )
+    expect(places.length).toBeGreaterThan(5)
+    for (const { label, track, took } of places) {
+      if (where === 'above') expect(label.bottom).toBeLessThanOrEqual(track.top + 1)
+      else expect(label.right).toBeLessThanOrEqual(track.left + 1)
+      if (took !== null) expect(took.right).toBeLessThanOrEqual(track.right + 1)
+    }
+    expect(await page.locator('.axis-line').textContent()).toContain('1 h 30 m')
+    const beyond = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+    expect(beyond).toBe(0)
+    await page.context().close()
+  })
+
+  it('folds the stages of a large pipeline of which nothing needs a look, and keeps the axis in sight', async () => {
+    const page = await open('/pipelines/3/5001', 1_440)
+    const isOpen = await page.evaluate<boolean[]>(`[...document.querySelectorAll('.stage-rows')].map(one => one.open)`)
+    expect(isOpen).toHaveLength(8)
+    expect(isOpen[6]).toBe(true)
+    expect(isOpen.filter(one => !one).length).toBeGreaterThan(3)
+    await page.locator('.row.job.warn').scrollIntoViewIfNeeded()
+    const axis = await page.locator('.axis-line').boundingBox()
+    expect([axis!.y >= 0, axis!.y < 100]).toEqual([true, true])
+    await page.context().close()
+  })
+
+  it('zooms and pans by keys, by buttons and by dragging; what is zoomed stays so when the page is brought up to date', async () => {
+    const page = await open('/pipelines/3/5002', 1_440)
+    const waterfall = page.locator('.waterfall').first()
+    const bar = waterfall.locator('.row.job .bar').first()
+    const [wide, ticks] = [
+      async () => (await bar.boundingBox())!,
+      async () => waterfall.locator('.axis-line text').allTextContents(),
+    ]
+    const before = [await wide(), await ticks()] as const
+    await waterfall.focus()
+    await page.keyboard.press('+')
+    const zoomed = await wide()
+    expect(zoomed.width / before[0].width).toBeCloseTo(2, 1)
+    expect(await ticks()).not.toEqual(before[1])
+    await page.keyboard.press('ArrowRight')
+    const panned = await wide()
+    expect(panned.x).toBeLessThan(zoomed.x)
+    const { x, y, width } = (await waterfall.locator('.row.job .track').first().boundingBox())!
+    await page.mouse.move(x + width / 2, y + 4)
+    await page.mouse.down()
+    await page.mouse.move(x + width / 2 + 60, y + 4, { steps: 3 })
+    await page.mouse.up()
+    expect((await wide()).x - panned.x).toBeCloseTo(60, 0)
+    await page.evaluate(
+      `document.getElementById('waterfall').dispatchEvent(new CustomEvent('replaced', { bubbles: true }))`,
+    )
+    expect((await wide()).width).toBeCloseTo(zoomed.width, 0)
+    await waterfall.getByRole('button', { name: 'All' }).click()
+    expect((await wide()).width).toBeCloseTo(before[0].width, 0)
+    expect(await ticks()).toEqual(before[1])
     await page.context().close()
   })
 })

@@ -285,7 +285,10 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await runsOf({})).toEqual([4])
       expect(await runsOf({ source: 'push' })).toEqual([3])
       expect(await runsOf({ branch: 'merge_request' })).toEqual([1])
-      expect(await runsOf({ branch: 'tag', source: 'push' }, { projectId: 3, job: 'unit' })).toEqual([1])
+      expect(await runsOf({ branch: 'tag' }, { projectId: 3, job: 'unit' })).toEqual([1])
+      const pushed = await trends.retained({ ...query, source: 'push', pipelineName: 'Build of *' })
+      expect(await pushed.figures.jobs('runs', query, 5)).toMatchObject([{ job: 'unit', runs: 2, failed: 1 }])
+      expect(await pushed.figures.series({}, query)).toMatchObject([{ runs: 2 }])
       expect(await runsOf({ branch: 'tag', source: 'web' }, { projectId: 3 })).toEqual([])
       // What changes from run to run is no name of its own.
       const names = await trends.names({ ...query, projectId: 3 }, 10)

@@ -30,6 +30,7 @@ function replace(before, after) {
   before.querySelectorAll('details').forEach((details, index) => (details.open = opened[index] ?? false))
   before.querySelectorAll('.scroll, .short').forEach((box, index) => box.scrollTo(...(scrolled[index] ?? [0, 0])))
   if (focused !== undefined) follow(before, focused)?.focus({ preventScroll: true })
+  before.dispatchEvent(new CustomEvent('replaced', { bubbles: true }))
 }
 
 function pathTo(root, element) {

@@ -25,9 +25,9 @@ export interface TrendSubject {
 /** What pipelines have in common whose figures are counted together. */
 export interface TrendKind {
   readonly branch: BranchClass
-  /** What started the pipeline, as `push`; empty where that is not known. */
+  /** What started the pipeline, as `push`; empty where that is not known, and of jobs: a row for each would be too many. */
   readonly source: string
-  /** The pipeline's name, folded (see pipeline-names.ts); empty without one, and among all pipelines. */
+  /** The pipeline's name, folded (see pipeline-names.ts); empty without one, among all pipelines, and of jobs. */
   readonly pipelineName: string
 }
 
@@ -159,11 +159,11 @@ export function outcomesOf(chunk: Chunk, failedBefore: Failures, pipelineName: s
     source: plainText(source.slice(0, longestSource)),
     pipelineName,
   }
-  const base = { instance: key.instance, projectId: project.id, project: path, ...kind }
+  const base = { instance: key.instance, projectId: project.id, project: path }
   const outcomes: TrendOutcome[] = []
   if (carriesPipeline(chunk) && !pipeline.incomplete && isOutcome(status)) {
     const ofProject = {
-      ...{ ...base, job: '', endedAt: pipeline.end, failed: status === 'failed', flaky: false },
+      ...{ ...base, ...kind, job: '', endedAt: pipeline.end, failed: status === 'failed', flaky: false },
       tookMs: tookMs(pipeline.start, pipeline.end),
       queuedMs: queuedMs(queuedDuration),
     }
@@ -175,6 +175,7 @@ export function outcomesOf(chunk: Chunk, failedBefore: Failures, pipelineName: s
     const flaky = job.status === 'success' && (failedBefore.get(job.name) ?? Infinity) < job.id
     outcomes.push({
       ...base,
+      ...{ branch: kind.branch, source: '', pipelineName: '' },
       job: trendJob(job.name),
       endedAt: job.end,
       failed: job.status === 'failed',

@@ -71,8 +71,10 @@ function count(rows: readonly Row[], query: RetainedQuery, sums: TrendSums, dama
     if (chunk === undefined) continue
     failures.isMissing(run, chunk)
     failures.add(chunk)
-    const name = foldedName(chunk.pipeline.facts)
+    const { facts } = chunk.pipeline
+    const name = foldedName(facts)
     if (query.pipelineName !== undefined && name !== query.pipelineName) continue
+    if (query.source !== undefined && facts.source !== query.source) continue
     for (const outcome of outcomesOf(ofRunner(chunk, query.runner), failures.upTo(chunk.attempt), name)) {
       if (matches(outcome, query)) sums.count(outcome)
     }
@@ -84,7 +86,7 @@ function ofRunner(chunk: Chunk, runner: string | undefined): Chunk {
   return runner === undefined ? chunk : { ...chunk, jobs: chunk.jobs.filter(job => job.runner?.description === runner) }
 }
 
-function matches(outcome: TrendOutcome, { branch, source, runner }: RetainedQuery): boolean {
+function matches(outcome: TrendOutcome, { branch, runner }: RetainedQuery): boolean {
   if (runner !== undefined && outcome.job === '') return false
-  return (branch === undefined || outcome.branch === branch) && (source === undefined || outcome.source === source)
+  return branch === undefined || outcome.branch === branch
 }

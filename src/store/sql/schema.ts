@@ -243,8 +243,8 @@ export function schemaOf(dialect: Dialect): string {
   CREATE INDEX listed_by_parent ON listed_runs (parent_id, instance) WHERE parent_id IS NOT NULL;
   CREATE INDEX listed_by_pipeline ON listed_runs (pipeline_id, project_id);
 
-  -- Figures of one hour or one day: of a job by its name, of a project's pipelines (job ''), of all pipelines (project 0); of each kind
-  -- of pipelines apart: by the class of their branch, by what started them, by their name.
+  -- Figures of one hour or one day: of a job by its name, of a project's pipelines (job ''), of all pipelines (project 0); those of
+  -- each class of branch apart, and of pipelines also by what started them and by their name (both '' of jobs, which are many).
   CREATE TABLE trends (
     step       bigint NOT NULL,
     instance   text   NOT NULL,
@@ -264,7 +264,7 @@ export function schemaOf(dialect: Dialect): string {
     PRIMARY KEY (step, project_id, job, bucket, instance, branch, source, pipeline_name)
   );
   CREATE INDEX trends_of_pipelines ON trends (step, job, bucket);
-  CREATE INDEX trends_by_time ON trends (step, bucket, project_id, job, branch, source, pipeline_name, runs, failed, flaky, total_ms);
+  CREATE INDEX trends_by_time ON trends (step, bucket, project_id, job, branch, runs, failed, flaky, total_ms);
 
   -- Up to which chunk the figures have come.
   CREATE TABLE trends_reached (
