@@ -53,8 +53,8 @@ export function inventoryCard(lines: readonly InventoryLine[], now: Millis): Con
       kind.replaceAll('_', ' '),
       of,
       answeredAt === undefined ? '–' : since(answeredAt, now),
-      utc(nextAt),
-      message === undefined ? '' : html`<span class="said">${message}</span>`,
+      html`<span class="whole">${utc(nextAt)}</span>`,
+      message === undefined ? '–' : html`<span class="said">${message}</span>`,
     ])
   const title = 'What the platform has'
   return card(title, table(title, ['State', 'What', 'Of', 'Last answer', 'Next', 'Why, and what it takes'], rows))

@@ -99,13 +99,14 @@ export function sourcesPage(view: SourcesView, { now }: Reader): Page {
                 )}`,
             }),
           )}
-          ${apiTables(view, now)} ${region('inventory', inventoryCard(view.inventory, now))}
+          ${apiTables(view, now)}
         </div>
         <div>
           ${region('inbox', card('Inbox', inboxFacts(view, now)))} ${apiFacts(view, now)}
           ${region('totals', card('Counted so far', counters(view.counters)))}
         </div>
       </div>
+      ${region('inventory', inventoryCard(view.inventory, now))}
       ${region('quarantined', card('Deliveries that could not be decoded', quarantinedTable(view, now)))}
     `,
   }
