@@ -1,6 +1,6 @@
 // Every command in the documentation is executed by a test, or says what it needs that no test here has.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { docBlocks, repository } from './doc-blocks.ts'
@@ -43,6 +43,13 @@ describe('the links of the documentation', () => {
     const missing = targets.filter(target => !existsSync(path.join(repository, path.dirname(page), target)))
     expect(missing).toEqual([])
   })
+})
+
+it('every page of the documentation is in its index', () => {
+  const index = readFileSync(path.join(repository, 'docs/README.md'), 'utf8')
+  const pages = readdirSync(path.join(repository, 'docs')).filter(name => name.endsWith('.md') && name !== 'README.md')
+  expect(pages.length).toBeGreaterThan(10)
+  expect(pages.filter(page => !index.includes(`](${page})`))).toEqual([])
 })
 
 describe('the migration page', () => {

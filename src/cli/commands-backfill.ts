@@ -22,23 +22,23 @@ export function addBackfillCommand({ program, terminal, file, answer }: CommandL
   example(
     program
       .command('backfill')
-      .description('find the pipelines of the past and have them exported; stopped, the same command goes on')
+      .description('find past pipelines and have them exported; run it again to resume')
       .requiredOption(
         '--since <when>',
-        'a time such as 2026-05-01 or 2026-05-01T12:00Z, or so long ago, such as 7d',
+        'a time such as 2026-05-01 or 2026-05-01T12:00Z, or how long ago, such as 7d',
         instant,
       )
-      .option('--until <when>', 'likewise; default: now', instant)
+      .option('--until <when>', 'the end of the range, written the same way; default: now', instant)
       .option(
         '--project <project>',
-        'an id or full path, several by comma or repetition; default: those polled',
+        'an ID or full path, separated by commas or repeated; default: those polled',
         several,
         [],
       )
-      .option('--group <group>', 'likewise, with subgroups', several, [])
-      .option('--audit', 'audit events instead of pipelines: those of PIPESPAN_AUDIT', false)
-      .option('--dry-run', 'only count', false)
-      .option('--deliver', 'complete and export them too: where no daemon runs on this store', false)
+      .option('--group <group>', 'a group, with its subgroups', several, [])
+      .option('--audit', 'audit events, those of PIPESPAN_AUDIT, instead of pipelines', false)
+      .option('--dry-run', 'only count, and change nothing', false)
+      .option('--deliver', 'also fetch their details and export them, for a store that no daemon serves', false)
       .action(
         answer(async (given: Given) => {
           if (given.until !== undefined && given.until <= given.since) throw misuse('--until is not after --since.')

@@ -1,12 +1,28 @@
-// Every series and label that Pipespan's metrics have in Prometheus, made from their tables: scraped, or through a Collector.
-import { activeRunsMetric, attemptMetrics } from '../../src/telemetry/mapping/metrics.ts'
-import { ownMetrics } from '../../src/self-telemetry/table.ts'
+// Every series and label that Pipespan's metrics have in Prometheus, read from docs/METRICS.md: scraped, or through a Collector.
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { projectLabels } from '../../src/telemetry/metrics/families.ts'
+import { repository } from './tool.ts'
 
 interface Metric {
   readonly name: string
   readonly type: string
   readonly unit: string
+  readonly attributes: readonly string[]
+}
+
+/** The tables of the reference, which a test holds against the code. */
+const metrics = [
+  ...readFileSync(path.join(repository, 'docs/METRICS.md'), 'utf8').matchAll(
+    /^\| `([\w.]+)` \| ([\w -]+) \| `([^`]+)` \| (.*?) \|/gm,
+  ),
+].map(([, name = '', type = '', unit = '', list = '']): Metric => {
+  return { name, type, unit, attributes: [...list.matchAll(/`([\w.]+)`/g)].map(([, attribute = '']) => attribute) }
+})
+
+/** Vendor names under either profile. */
+function underProfiles(name: string): string[] {
+  return name.startsWith('platform.') ? [name, name.replace('platform.', 'gitlab.')] : [name]
 }
 
 /** What a Collector's Prometheus exporter adds to a name for the unit, where the name does not have it already. */
@@ -16,13 +32,10 @@ function suffixOf({ unit, type }: Metric): string | undefined {
   return unit === '1' && type === 'gauge' ? '_ratio' : undefined
 }
 
-/** A name as Prometheus has it; histograms with the suffixes of their series. Vendor names under either profile. */
+/** A name as Prometheus has it; histograms with the suffixes of their series. */
 function seriesOf(metric: Metric): string[] {
-  const names = metric.name.startsWith('platform.')
-    ? [metric.name, metric.name.replace('platform.', 'gitlab.')]
-    : [metric.name]
-  return names.flatMap(name => {
-    const base = name.replace(/[^a-zA-Z0-9]/g, '_')
+  return underProfiles(metric.name).flatMap(name => {
+    const base = underscored(name)
     const suffix = suffixOf(metric)
     const bases = suffix !== undefined && !base.endsWith(suffix) ? [base, `${base}${suffix}`] : [base]
     if (metric.type === 'histogram') {
@@ -32,17 +45,14 @@ function seriesOf(metric: Metric): string[] {
   })
 }
 
-const ofPipelines = [...attemptMetrics, activeRunsMetric]
+function underscored(name: string): string {
+  return name.replace(/[^a-zA-Z0-9_]/g, '_')
+}
 
-export const knownSeries: ReadonlySet<string> = new Set([...ofPipelines, ...ownMetrics].flatMap(seriesOf))
-
-const attributes = [
-  ...ofPipelines.flatMap(metric => metric.attributes.flatMap(({ keys }) => keys)),
-  ...ownMetrics.flatMap(metric => metric.attributes),
-].flatMap(name => (name.startsWith('platform.') ? [name, name.replace('platform.', 'gitlab.')] : [name]))
+export const knownSeries: ReadonlySet<string> = new Set(metrics.flatMap(seriesOf))
 
 export const knownLabels: ReadonlySet<string> = new Set([
-  ...attributes.map(name => name.replace(/[^a-zA-Z0-9_]/g, '_')),
+  ...metrics.flatMap(({ attributes }) => attributes.flatMap(underProfiles).map(underscored)),
   ...projectLabels,
   ...['le', 'job', '__name__'],
 ])
