@@ -5,7 +5,9 @@ import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { createJobReader, type JobReader } from '../enrichment/job-reader.ts'
 import { createLogReading, type LogReading } from '../enrichment/read-log.ts'
 import { createReportReading, type ReportReading } from '../enrichment/read-report.ts'
+import { createSpanReading, type SpanReading } from '../enrichment/read-spans.ts'
 import { createTestReading, type TestReading } from '../enrichment/read-tests.ts'
+import { jobSpanId } from '../telemetry/otlp/ids.ts'
 import { elapsed } from '../lib/clock.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
 import { createSlowness } from '../enrichment/usual-duration.ts'
@@ -22,6 +24,7 @@ export interface JobReaderParts {
   readonly jobLogs: LogReading
   readonly jobTests: TestReading
   readonly jobReports: ReportReading
+  readonly jobSpans: SpanReading
 }
 
 /** It runs whatever is configured: what was asked for before a restart is read, or found needless. */
@@ -53,16 +56,20 @@ export function startJobReader(
     isAllowed: config.dotenvKeys === undefined ? () => false : chooser(config.dotenvKeys, []),
     onFault: (message, facts) => warn('report', `a report of a job cannot be read: ${message}`, facts),
   })
+  const jobSpans = createSpanReading({
+    ...{ client, paths: config.job.spans ?? [], jobSpanId, redactText },
+    onFault: (message, facts) => warn('spans', `spans of a job cannot be read: ${message}`, facts),
+  })
   const jobReader = createJobReader({
     ...{ queue, runs, refusedEndpoints, instance: client.instance, to, measure, clock, log },
-    readings: { log: jobLogs.read, tests: jobTests.read, ...jobReports.readings },
+    readings: { log: jobLogs.read, tests: jobTests.read, ...jobReports.readings, spans: jobSpans.read },
     errors: createErrorThrottle(log),
     onRead: () => events.pending.emit(),
   })
   if (reads !== undefined) events.pending.on(() => jobReader.wake())
   jobReader.start()
   return {
-    part: { jobReader, jobLogs, jobTests, jobReports },
+    part: { jobReader, jobLogs, jobTests, jobReports, jobSpans },
     why: 'what was not read of jobs yet is read after the next start',
     stop: async () => jobReader.stop(),
   }

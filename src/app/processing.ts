@@ -41,7 +41,8 @@ export function mergeRulesOf(config: Config, enriches: boolean): MergeRules {
 
 /** Of which jobs the inside is read, and what of it. */
 export function jobReadRulesOf({ job, tests, reports }: Config): JobReadRules {
-  return { sections: job.sections, lines: job.logs, tests, reports, project: chooser(job.projects ?? [], []) }
+  const spans = (job.spans ?? []).length > 0
+  return { sections: job.sections, lines: job.logs, tests, reports, spans, project: chooser(job.projects ?? [], []) }
 }
 
 /** No event waits for longer, as no export is put off for longer, ms. */

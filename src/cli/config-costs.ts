@@ -19,7 +19,8 @@ function auditCosts({ audit = [], poll }: Config): string[] {
 function insideCosts(config: Config): string[] {
   const { job, tests, reports, platform } = config
   const readsLogs = job.sections.length + job.logs.length > 0
-  if (!readsLogs && !tests && reports.length === 0) return []
+  const paths = (job.spans ?? []).length
+  if (!readsLogs && !tests && reports.length === 0 && paths === 0) return []
   if (platform.url === undefined || platform.token.current() === undefined) {
     return ['Inside of jobs: nothing is read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.']
   }
@@ -27,6 +28,11 @@ function insideCosts(config: Config): string[] {
   return [
     ...(readsLogs ? [`${logCosts(job)}, ${beside}`] : []),
     ...(tests ? [`Tests (PIPESPAN_TESTS): 1 request for each job with a JUnit report, ${beside}`] : []),
+    ...(paths > 0
+      ? [
+          `Spans of jobs (PIPESPAN_JOB_SPANS): ${paths} request${paths === 1 ? '' : 's'} for each job with artifacts, ${beside}`,
+        ]
+      : []),
     ...(reports.length > 0
       ? [`Reports (PIPESPAN_REPORTS): 1 request for each report of ${reports.join(', ')} that a job has, ${beside}`]
       : []),

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { DaemonProcess, freePorts } from '../demo/daemon-process.ts'
 import { InsideBook } from '../demo/inside-book.ts'
 import { lengthOf, LivePlatform } from '../demo/platform/live.ts'
+import { ownSpansPath } from '../demo/platform/own-spans.ts'
 import { PlatformState } from '../demo/platform/state.ts'
 import { RestApi } from '../demo/platform/rest-api.ts'
 import { ReportedEnds } from '../demo/platform/reported-ends.ts'
@@ -112,6 +113,7 @@ async function play(
     PIPESPAN_TESTS_SPANS: 'suites',
     PIPESPAN_JOB_SECTIONS: 'failed',
     PIPESPAN_REPORTS: 'metrics,dotenv,coverage,findings',
+    PIPESPAN_JOB_SPANS: ownSpansPath,
     PIPESPAN_DOTENV_KEYS: 'IMAGE_TAG,VERSION',
     PIPESPAN_SETTLE: '500ms',
     PIPESPAN_LOG_LEVEL: 'warn',

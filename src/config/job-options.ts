@@ -1,6 +1,6 @@
 // The options of what is read about the inside of jobs: of which, how much, and what is redacted.
 import { boolean, byteSize, oneOf } from './plain-kinds.ts'
-import { noneOr, patterns, regularExpressions } from './list-kinds.ts'
+import { artifactPaths, noneOr, patterns, regularExpressions } from './list-kinds.ts'
 import { setting } from './option.ts'
 
 /** Of which jobs; each costs one request a job. */
@@ -24,6 +24,12 @@ export const jobOptions = {
     unset: 'all that are exported',
     says: 'Projects of whose jobs the inside is read: patterns of their full paths.',
     example: 'team/*',
+  }),
+  spans: setting(artifactPaths, {
+    variable: 'PIPESPAN_JOB_SPANS',
+    unset: 'none',
+    says: "Paths among a job's artifacts where it may leave spans of its own: OTLP/JSON, one request (`.otlp.json`) or one in each line (`.otlp.jsonl`). They are forwarded in the pipeline's trace, below the job. A request a path for each job with artifacts.",
+    example: 'telemetry/spans.otlp.json',
   }),
   logsReadMax: setting(byteSize, {
     variable: 'PIPESPAN_JOB_LOGS_READ_MAX',

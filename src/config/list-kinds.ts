@@ -33,6 +33,29 @@ export function someOf<const W extends string>(words: readonly W[]): Kind<readon
   }
 }
 
+/** Paths of files among a job's artifacts that hold OTLP/JSON. */
+export const artifactPaths: Kind<readonly string[]> = {
+  noun: 'a list of paths',
+  secret: false,
+  schema: listSchema({ type: 'string' }),
+  parse: raw => {
+    const items = itemsOf(raw)
+    if ('wrong' in items) return items
+    const bad = items.value.find(path => !isArtifactPath(path))
+    const remedy = 'Write at most 10 paths as the job sees them from its folder, such as telemetry/spans.otlp.json.'
+    if (bad !== undefined) {
+      return { wrong: { what: `${quoted(bad)} is no path that ends in .otlp.json or .otlp.jsonl.`, remedy } }
+    }
+    return items.value.length > 10 ? { wrong: { what: 'There are more than 10 paths.', remedy } } : items
+  },
+  show: items => items.join(','),
+}
+
+function isArtifactPath(path: string): boolean {
+  const parts = path.split('/')
+  return /^[^\p{Cc}*?\\]+\.otlp\.jsonl?$/u.test(path) && parts.every(part => !['', '.', '..'].includes(part))
+}
+
 /** Some of a few words, or `none`; `all` stands for the others. */
 export function noneOr<const W extends string>(words: readonly W[]): Kind<readonly W[]> {
   const all = ['none', ...words]

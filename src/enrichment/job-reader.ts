@@ -5,6 +5,7 @@ import { backoff } from '../lib/backoff.ts'
 import { createCapabilities, type Asked } from './capability.ts'
 import { createLeasedWork, createRests, type LeasedWork } from './leased-work.ts'
 import { elapsed, type Clock } from '../lib/clock.ts'
+import { isReportType } from '../model/job-reports.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
 import { sparseWarnings } from '../lib/sparse-warnings.ts'
 import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
@@ -119,7 +120,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
 
   async function fail(error: PlatformError, subject: string, read: JobRead, asked: Asked): Promise<void> {
     // A type of artifact that it does not know: it hands out none of that type.
-    const isUnknownType = error.status === 400 && read.what !== 'log' && read.what !== 'tests'
+    const isUnknownType = error.status === 400 && isReportType(read.what)
     if (error.kind === 'forbidden' || error.kind === 'not-found' || isUnknownType) {
       counters.refused += 1
       await capabilities.refused(asked, error, isUnknownType || error.isOfTheApi)

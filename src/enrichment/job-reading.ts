@@ -49,9 +49,10 @@ export function applyReading(read: JobRead, insides: readonly JobInside[], { to,
 }
 
 /** Of which signals a chunk has something. */
-function signalsOf({ sections, lines, tests, report }: JobInside): Signal[] {
+function signalsOf({ sections, lines, tests, report, ownSpans }: JobInside): Signal[] {
   if (tests !== undefined) return testSignals(tests)
   if (report !== undefined) return [report.dotenv === undefined ? 'metrics' : 'logs']
+  if (ownSpans !== undefined) return ['traces']
   const signals: Signal[] = []
   if (sections !== undefined && sections.length > 0) signals.push('traces', 'metrics')
   if (lines !== undefined && lines.length > 0) signals.push('logs')

@@ -3,6 +3,7 @@
 import type { JobFacts } from './observation.ts'
 import type { JobReport } from './job-reports.ts'
 import type { JobTests } from './job-tests.ts'
+import type { OwnSpan } from './own-span.ts'
 import type { Millis } from './instant.ts'
 
 /** What is needed of the job for ids, times and names: as the chunk with its span has it. */
@@ -20,6 +21,7 @@ export interface JobInside {
   readonly lines?: readonly LogLine[] | undefined
   readonly tests?: JobTests | undefined
   readonly report?: JobReport | undefined
+  readonly ownSpans?: readonly OwnSpan[] | undefined
 }
 
 /** A part of a job's log, between its two markers. Instants may have fractions of a millisecond. */

@@ -54,6 +54,10 @@ export interface Findings {
   readonly count: number
 }
 
+export function isReportType(what: string): what is ReportType {
+  return (allReportTypes as readonly string[]).includes(what)
+}
+
 /** Which switch a type of artifact belongs to. */
 export function switchOf(type: ReportType): ReportSwitch {
   return reportSwitches.find(one => (reportTypes[one] as readonly string[]).includes(type)) ?? 'findings'

@@ -60,6 +60,8 @@ export interface JobFacts {
 
 /** The type under which the platform lists a job's log among its artifacts. */
 export const logArtifact = 'trace'
+/** The type under which it lists the archive of a job's other files. */
+export const archiveArtifact = 'archive'
 /** The type under which it lists a job's JUnit reports. */
 export const testArtifact = 'junit'
 

@@ -4,7 +4,7 @@
 // that ran may be one, and an entry that proves needless costs no request.
 import type { Chunk, JobSnapshot } from '../model/chunk.ts'
 import { reportTypes, type ReportSwitch } from '../model/job-reports.ts'
-import { testArtifact } from '../model/observation.ts'
+import { archiveArtifact, testArtifact } from '../model/observation.ts'
 import type { JobReadWish } from '../store/ports/job-reads.ts'
 
 /** Empty: none. */
@@ -19,6 +19,8 @@ export interface JobReadRules {
   readonly tests: boolean
   /** Which of its other reports are read, likewise. */
   readonly reports: readonly ReportSwitch[]
+  /** Whether spans that a job made itself are looked for among its artifacts. */
+  readonly spans: boolean
   /** Whether the inside of a project's jobs is read; one without a known path is asked about as ''. */
   readonly project: (path: string) => boolean
 }
@@ -28,6 +30,7 @@ export function jobReadsBy(rules: JobReadRules): ((chunk: Chunk) => readonly Job
   const choice = [...rules.sections, ...rules.lines]
   const artifacts = [
     ...(rules.tests ? [{ type: testArtifact, what: 'tests' } as const] : []),
+    ...(rules.spans ? [{ type: archiveArtifact, what: 'spans' } as const] : []),
     ...rules.reports.flatMap(one => reportTypes[one].map(type => ({ type, what: type }))),
   ]
   if (choice.length === 0 && artifacts.length === 0) return undefined

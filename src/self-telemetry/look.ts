@@ -26,6 +26,7 @@ export interface Parts {
   readonly jobReader?: Counting<NonNullable<Seen['jobReader']>> | undefined
   readonly jobLogs?: Counting<NonNullable<Seen['jobLogs']>> | undefined
   readonly jobTests?: Counting<NonNullable<Seen['jobTests']>> | undefined
+  readonly jobSpans?: Counting<NonNullable<Seen['jobSpans']>> | undefined
   readonly jobReports?: Counting<NonNullable<Seen['jobReports']>> | undefined
   readonly poller?: Counting<NonNullable<Seen['poller']>> | undefined
   readonly audit?: Counting<NonNullable<Seen['audit']>> | undefined
@@ -56,6 +57,7 @@ export async function lookAt(parts: Parts): Promise<Seen> {
     jobLogs: parts.jobLogs?.counters,
     jobTests: parts.jobTests?.counters,
     jobReports: parts.jobReports?.counters,
+    jobSpans: parts.jobSpans?.counters,
     redelivery: parts.redelivery?.counters,
     audit: parts.audit?.counters,
   }

@@ -5,6 +5,7 @@ import type { EnricherCounters } from '../enrichment/enricher.ts'
 import type { JobReaderCounters } from '../enrichment/job-reader.ts'
 import type { LogCounters } from '../enrichment/read-log.ts'
 import type { ReportCounters } from '../enrichment/read-report.ts'
+import type { SpanCounters } from '../enrichment/read-spans.ts'
 import type { TestCounters } from '../enrichment/read-tests.ts'
 import type { InboxState } from '../store/ports/inbox.ts'
 import type { IntakeCounters } from '../processing/intake.ts'
@@ -40,6 +41,7 @@ export interface Seen {
   readonly jobLogs?: Readonly<LogCounters> | undefined
   readonly jobTests?: Readonly<TestCounters> | undefined
   readonly jobReports?: Readonly<ReportCounters> | undefined
+  readonly jobSpans?: Readonly<SpanCounters> | undefined
   readonly redelivery?: Readonly<RedeliveryCounters> | undefined
   readonly audit?: Readonly<AuditCounters> | undefined
 }
@@ -190,6 +192,16 @@ export const observedMetrics = [
     says: 'Values of allowed keys in dotenv reports: exported, or beyond what a report may have.', seen: ({ jobReports }) => kept(jobReports?.values, jobReports?.valuesDropped) },
   { name: 'pipespan.job.report.findings', type: 'counter', unit: '{finding}', attributes: [],
     says: 'Findings in reports of code quality and of security scans.', seen: ({ jobReports }) => (jobReports === undefined ? [] : [{ value: jobReports.findings }]) },
+  { name: 'pipespan.job.spans', type: 'counter', unit: '{span}', attributes: ['outcome'],
+    says: 'Spans that jobs made themselves: kept, no spans by the protocol (`invalid`), more than an hour outside of their job or ending before they begin (`misplaced`), of an id that was there before (`repeated`), or beyond what a job may have.',
+    seen: ({ jobSpans }) => {
+      if (jobSpans === undefined) return []
+      const { files: _, ...counts } = jobSpans
+      return entries(counts, outcome => ({ outcome }))
+    } },
+  { name: 'pipespan.job.spans.files', type: 'counter', unit: '{file}', attributes: ['fault'],
+    says: 'Files with such spans: read whole (`none`), or by the reason why they could not be read to their end.',
+    seen: ({ jobSpans }) => [...(jobSpans?.files ?? [])].map(([fault, value]) => ({ value, attributes: { fault } })) },
   { name: 'pipespan.poller.rounds', type: 'counter', unit: '{round}', attributes: [],
     says: 'Rounds of polling.', seen: ({ poller }) => (poller === undefined ? [] : [{ value: poller.rounds }]) },
   { name: 'pipespan.poller.requests', type: 'counter', unit: '{request}', attributes: [],

@@ -23,10 +23,9 @@ export function attributesOf<S>(rows: readonly AttributeRow<S>[], subject: S, st
 /** Attributes of names that no table has, such as keys that users chose: likewise as the operator allows. */
 export function namedAttributes(
   values: Readonly<Record<string, AttributeValue>>,
-  { namespace, policy }: AttributeStyle,
+  { policy }: Pick<AttributeStyle, 'policy'>,
 ): AttributeSet[] {
-  const allowed = Object.entries(values).flatMap(([name, value]) => {
-    const key = keyUnder(namespace, name)
+  const allowed = Object.entries(values).flatMap(([key, value]) => {
     const rule = policy(key)
     return rule === undefined ? [] : [[key, rule(value)] as const]
   })

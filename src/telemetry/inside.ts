@@ -6,6 +6,7 @@ import { isInstant } from './span-time.ts'
 import { logLineAttributes } from './mapping/log-line.ts'
 import { sectionAttributes, sectionSpanName } from './mapping/section.ts'
 import { flagsOf, spanKinds, statusCodes } from './span-words.ts'
+import { ownSpansOf } from './own-spans.ts'
 import { reportRecords } from './reports.ts'
 import { testRecords, testSpansOf } from './tests.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
@@ -13,10 +14,11 @@ import type { Chunk } from '../model/chunk.ts'
 import type { JobInside, LogLine, Section } from '../model/inside.ts'
 import type { LogRecord, Span } from './otlp/messages.ts'
 
-/** The spans of a job's sections, in their order; or of its tests. */
+/** The spans of a job's sections, in their order; or of its tests, or those that it made itself. */
 export function insideSpans(chunk: Chunk, inside: JobInside, settings: TelemetrySettings): Span[] {
-  const { job, sections = [], tests } = inside
+  const { job, sections = [], tests, ownSpans } = inside
   if (tests !== undefined) return testSpansOf(chunk, job, tests, settings)
+  if (ownSpans !== undefined) return ownSpansOf(chunk, job, ownSpans, settings)
   const style = styleOf(chunk, settings)
   const traceId = traceIdOf(chunk.trace, chunk.key.instance)
   const spanOf = (section: Section): Span => {

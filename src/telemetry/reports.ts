@@ -32,7 +32,7 @@ export function reportRecords(
       body: `${job.name ?? job.id} reports ${keys.length} ${keys.length === 1 ? 'value' : 'values'}`.toWellFormed(),
       attributes: [
         ...attributesOf(dotenvAttributes, job, style),
-        ...namedAttributes(Object.fromEntries(keys.map(([key, value]) => [`${dotenvEvent}.${key}`, value])), style),
+        ...namedAttributes(Object.fromEntries(keys.map(([key, value]) => [`${name}.${key}`, value])), style),
         ...eventAttributesOf(name, style, settings),
       ],
       droppedAttributesCount: 0,

@@ -83,6 +83,17 @@ it('says what switches cost in requests', async () => {
   )
 })
 
+it('takes paths of spans that a job can have, and says what they cost', async () => {
+  const paths = 'a/b.otlp.json,c.otlp.jsonl'
+  const url = { PIPESPAN_PLATFORM_URL: 'https://git.example.com', PIPESPAN_PLATFORM_TOKEN: 'a-token' }
+  expect((await check({}, { ...url, PIPESPAN_JOB_SPANS: paths })).out).toContain(
+    'Spans of jobs (PIPESPAN_JOB_SPANS): 2 requests for each job with artifacts, beside the 2 a pipeline',
+  )
+  for (const wrong of ['/a.otlp.json', '../a.otlp.json', 'a//b.otlp.json', 'a.json', 'a*.otlp.json']) {
+    expect((await check({}, { PIPESPAN_JOB_SPANS: wrong })).err, wrong).toContain('is no path that ends in')
+  }
+})
+
 it('wants keys for dotenv reports', async () => {
   expect((await check({}, { PIPESPAN_REPORTS: 'dotenv' })).err).toContain('no key of them may be exported')
   expect((await check({}, { PIPESPAN_REPORTS: 'dotenv', PIPESPAN_DOTENV_KEYS: 'A,B_*' })).code).toBe(0)

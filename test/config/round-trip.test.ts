@@ -44,6 +44,8 @@ const writings: Record<string, (noun: string) => fc.Arbitrary<string>> = {
     fc.tuple(fc.constantFrom('127.0.0.1', '127.1.2.3', 'localhost', '[::1]'), port).map(parts => parts.join(':')),
   'a path that starts with /': () => fc.array(word, { maxLength: 3 }).map(parts => `/${parts.join('/')}`),
   'a list': () => fc.array(word, { minLength: 1 }).map(items => items.join(',')),
+  'a list of paths': () =>
+    fc.array(word, { minLength: 1, maxLength: 3 }).map(names => names.map(name => `t/${name}.otlp.json`).join(',')),
   'a list of regular expressions': () =>
     fc
       .array(fc.constantFrom('a', '[b,c]d', 'x{2,3}', '(e|f)+', '\\d'), { minLength: 1, maxLength: 3 })

@@ -99,7 +99,7 @@ describe('the inside of jobs', () => {
       ...{ runs: store.runs, perTransaction: 10, clock, log: silentLog() },
       snapshotter: createSnapshotter({
         ...{ rules, selection: everything, to, onSnapshot: () => undefined },
-        reads: jobReadsBy({ sections, lines, tests: false, reports: [], project: () => true }),
+        reads: jobReadsBy({ sections, lines, tests: false, reports: [], spans: false, project: () => true }),
         family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
       }),
     }).drain()

@@ -8,10 +8,12 @@ import { createJobReader, type JobReader } from '../../src/enrichment/job-reader
 import { createMemoryBudget } from '../../src/platform/rest/memory-budget.ts'
 import { createPlatformClient, type PlatformClient } from '../../src/platform/rest/client.ts'
 import { createReportReading, type ReportReading } from '../../src/enrichment/read-report.ts'
+import { createSpanReading, type SpanReading } from '../../src/enrichment/read-spans.ts'
 import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
-import { encodeMetrics, logsAsJson, metricsAsJson } from '../../src/telemetry/encode.ts'
+import { encodeMetrics, encodeTraces, logsAsJson, metricsAsJson, tracesAsJson } from '../../src/telemetry/encode.ts'
 import { event, everything, job, minute, rules, t0 } from '../flow/world.ts'
+import { jobSpanId } from '../../src/telemetry/otlp/ids.ts'
 import { jobReadsBy } from '../../src/processing/job-reads.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
@@ -31,7 +33,7 @@ import type { Store } from '../../src/store/ports/store.ts'
 const settings = telemetrySettings({ profiles, drop: ['*.SECRET_*'] })
 const day = 24 * 60 * minute
 
-describe('the other reports of jobs', () => {
+describe('the other reports of jobs, and their own spans', () => {
   let now = t0
   let platform: PlatformServer
   let store: Store
@@ -41,6 +43,10 @@ describe('the other reports of jobs', () => {
   let faults: string[] = []
   /** What the platform has, by type. */
   let artifacts: Partial<Record<ReportType, Reply>> = {}
+  /** What the archive of a job's artifacts has, by path. */
+  let files: Record<string, Reply> = {}
+  let spans: SpanReading
+  const paths = ['telemetry/a b.otlp.json', 'more.otlp.jsonl']
   const clock = { now: () => now, sleep: async () => undefined }
   const to = (['traces', 'logs', 'metrics'] as const).map(signal => ({ destination: 'default', signal }))
   const packed =
@@ -51,9 +57,12 @@ describe('the other reports of jobs', () => {
   beforeEach(async () => {
     now = t0
     artifacts = {}
+    files = {}
     faults = []
     platform = await startPlatform((asked, response) => {
-      const reply = artifacts[asked.query.get('file_type') as ReportType]
+      const [, file] = asked.path.split('/artifacts/')
+      const ofType = artifacts[asked.query.get('file_type') as ReportType]
+      const reply = file === undefined ? ofType : files[decodeURIComponent(file)]
       ;(reply ?? answer(404, '{"message":"404 File Not Found"}'))(asked, response)
     })
     store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
@@ -69,10 +78,14 @@ describe('the other reports of jobs', () => {
       isAllowed: key => key !== 'UNNAMED',
       onFault: (what, facts) => faults.push(`${String(facts.reason)}: ${what}`),
     })
+    spans = createSpanReading({
+      ...{ client, paths, jobSpanId, redactText: createTextRedaction([/ACME-\d+/g]) },
+      onFault: (what, facts) => faults.push(`${String(facts.reason)}: ${what}`),
+    })
     reader = createJobReader({
       ...{ queue, runs, refusedEndpoints, instance: client.instance, to, clock, log: silentLog() },
       ...{ measure: chunk => measure(chunk, settings), errors: createErrorThrottle(silentLog()) },
-      ...{ onRead: () => undefined, readings: { ...needlessReadings, ...reports.readings } },
+      ...{ onRead: () => undefined, readings: { ...needlessReadings, ...reports.readings, spans: spans.read } },
     })
   })
   afterEach(async () => {
@@ -83,7 +96,7 @@ describe('the other reports of jobs', () => {
   })
 
   /** Exports a pipeline with these jobs, and reads what is to be read of them. */
-  async function finish(jobs: ObservedJob[], pipelineId = 7): Promise<void> {
+  async function finish(jobs: ObservedJob[], pipelineId = 7, withSpans = false): Promise<void> {
     const observed = event('failed', { finishedAt: now + minute }, jobs, { ref: 'main' }, pipelineId)
     await store.runs.transact(
       mergeWork([{ ...observed, key: { instance: client.instance, pipelineId } }], 'webhook', rules),
@@ -93,7 +106,14 @@ describe('the other reports of jobs', () => {
       ...{ runs: store.runs, perTransaction: 10, clock, log: silentLog() },
       snapshotter: createSnapshotter({
         ...{ rules, selection: everything, to, onSnapshot: () => undefined },
-        reads: jobReadsBy({ sections: [], lines: [], tests: false, reports: reportSwitches, project: () => true }),
+        reads: jobReadsBy({
+          sections: [],
+          lines: [],
+          tests: false,
+          reports: reportSwitches,
+          spans: withSpans,
+          project: () => true,
+        }),
         family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
       }),
     }).drain()
@@ -283,6 +303,120 @@ describe('the other reports of jobs', () => {
     expect(reader.counters.read).toBe(1)
   })
 
+  const nanos = (seconds: number): string => `${t0 + seconds * 1_000}123456`
+  const idOf = (id: string): string => id.padStart(16, '0')
+  const span = (id: string, more: object = {}): object => ({
+    ...{ traceId: 'a'.repeat(32), spanId: idOf(id), name: `span ${id}` },
+    ...{ startTimeUnixNano: nanos(5), endTimeUnixNano: nanos(6), ...more },
+  })
+  const request = (...own: object[]): string =>
+    JSON.stringify({ resourceSpans: [{ resource: { attributes: [] }, scopeSpans: [{ spans: own }] }] })
+  async function sentSpans(): Promise<OtlpSpan[]> {
+    const chunks = await sent('traces')
+    if (chunks.length > 0) expect(encodeTraces(chunks, settings).length).toBeGreaterThan(0)
+    const { resourceSpans = [] } = JSON.parse(tracesAsJson(chunks, settings)) as Partial<OtlpTraces>
+    return resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(one => one.spans))
+  }
+
+  it('that are spans are forwarded below the job, with their own ids', async () => {
+    const attributes = [
+      { key: 'cicd.pipeline.task.run.id', value: { stringValue: 'mine' } },
+      { key: 'owner', value: { stringValue: 'ACME-12' } },
+      { key: 'api_token', value: { stringValue: 'correct-horse-9' } },
+      { key: 'big', value: { intValue: '9007199254740993' } },
+      { key: 'whole', value: { doubleValue: 2 } },
+      { key: 'list', value: { arrayValue: { values: [{ stringValue: 'a' }, { stringValue: 'ACME-3' }] } } },
+      { key: 'map', value: { kvlistValue: { values: [] } } },
+      { key: 'SECRET.SECRET_1', value: { boolValue: true } },
+      { key: 'nothing', value: {} },
+    ]
+    const links = [
+      { traceId: 'A'.repeat(32), spanId: idOf('2') },
+      { traceId: 'b'.repeat(32), spanId: 'c'.repeat(16) },
+    ]
+    const inCircle = [span('4', { parentSpanId: idOf('5') }), span('5', { parentSpanId: idOf('4') })]
+    files = {
+      'telemetry/a b.otlp.json': answer(
+        200,
+        request(
+          span('1', { attributes, kind: 3, status: { code: 2, message: 'no ACME-9' } }),
+          span('2', { parentSpanId: idOf('1'), events: [{ timeUnixNano: nanos(5.5), name: 'now' }] }),
+          span('3', { parentSpanId: 'f'.repeat(16), links }),
+        ),
+      ),
+      'more.otlp.jsonl': packed(inCircle.map(one => `${request(one)}\n\n`).join('')),
+    }
+    await finish([withReports(1), job(2, 'lint', 'success', { finished: 9 })], 7, true)
+    expect(platform.asked.map(({ path }) => path)).toEqual([
+      '/api/v4/projects/3/jobs/1/artifacts/telemetry/a%20b.otlp.json',
+      '/api/v4/projects/3/jobs/1/artifacts/more.otlp.jsonl',
+    ])
+    const found = await sentSpans()
+    const jobSpan = found[0]?.parentSpanId
+    expect(found.map(({ spanId, parentSpanId }) => [spanId, parentSpanId])).toEqual([
+      [idOf('1'), jobSpan],
+      [idOf('2'), idOf('1')],
+      [idOf('3'), jobSpan],
+      [idOf('4'), idOf('5')],
+      [idOf('5'), jobSpan],
+    ])
+    expect(new Set(found.map(({ traceId }) => traceId)).size).toBe(1)
+    const [first, second, third] = found
+    expect(first).toMatchObject({
+      ...{ name: 'span 1', kind: 3, status: { code: 2, message: 'no [REDACTED]' } },
+      ...{ startTimeUnixNano: `${t0 + 5_000}123000`, endTimeUnixNano: `${t0 + 6_000}123000` },
+    })
+    expect(Object.fromEntries(first?.attributes.map(({ key, value }) => [key, value]) ?? [])).toEqual({
+      'cicd.pipeline.task.run.id': { stringValue: '1' },
+      owner: { stringValue: '[REDACTED]' },
+      api_token: { stringValue: '[REDACTED]' },
+      big: { intValue: '9007199254740993' },
+      whole: { doubleValue: 2 },
+      list: { arrayValue: { values: [{ stringValue: 'a' }, { stringValue: '[REDACTED]' }] } },
+      map: { stringValue: '{"values":[]}' },
+    })
+    expect(second?.events).toMatchObject([{ name: 'now', timeUnixNano: `${t0 + 5_500}123000` }])
+    expect(third?.links.map(({ traceId }) => traceId)).toEqual([first?.traceId, 'b'.repeat(32)])
+    await reader.drain()
+    expect(await sentSpans()).toEqual([])
+  })
+
+  it('that are no spans, or too many of them, are counted, and harm no other', async () => {
+    files = {
+      'telemetry/a b.otlp.json': answer(
+        200,
+        request(
+          ...[span('1'), span('1'), span('2', { spanId: 'xyz' }), span('3', { name: '' })],
+          ...[span('4', { endTimeUnixNano: nanos(4) }), span('5', { startTimeUnixNano: nanos(-7_200) })],
+          ...[span('6', { startTimeUnixNano: -1 }), span('7', { traceId: 'not hex', kind: 'SERVER', events: 7 })],
+          ...Array.from({ length: 1_100 }, (_, n) => span(String(n + 1_000))),
+        ),
+      ),
+      'more.otlp.jsonl': answer(200, '{"resourceLogs":[]}\n{"half":\n'),
+    }
+    await finish([withReports(1)], 7, true)
+    expect(spans.counters).toMatchObject({ kept: 1_000, repeated: 1, invalid: 3, misplaced: 2, beyond: 102 })
+    expect([...spans.counters.files]).toEqual([
+      ['none', 1],
+      ['foreign', 1],
+    ])
+    expect(faults).toHaveLength(1)
+    expect(await sentSpans()).toHaveLength(1_000)
+  })
+
+  it('that are missing, no JSON, another format or too large, are no spans', async () => {
+    files = { 'more.otlp.jsonl': answer(200, 'no JSON at all') }
+    await finish([withReports(1)], 7, true)
+    files = {
+      'telemetry/a b.otlp.json': answer(200, JSON.stringify({ resourceMetrics: [] })),
+      'more.otlp.jsonl': answer(200, `{"resourceSpans":[]}${' '.repeat(5_000_000)}`),
+    }
+    await finish([withReports(2)], 8, true)
+    expect(faults.map(one => one.split(':')[0])).toEqual(['not_gzip', 'foreign', 'too_large'])
+    expect(reader.counters).toMatchObject({ empty: 2, failed: 0, refused: 0 })
+    expect(await sentSpans()).toEqual([])
+  })
+
   it('of 100 MB are read in little memory', async () => {
     const size = 100e6
     artifacts = { sast: scanOf(size) }
@@ -312,6 +446,14 @@ interface OtlpMetrics {
   readonly resourceMetrics: readonly {
     readonly scopeMetrics: readonly { readonly metrics: readonly { readonly name: string }[] }[]
   }[]
+}
+interface OtlpSpan extends Readonly<Record<'traceId' | 'spanId' | 'parentSpanId' | 'name', string>> {
+  readonly attributes: readonly { readonly key: string; readonly value: object }[]
+  readonly events: readonly object[]
+  readonly links: readonly { readonly traceId: string }[]
+}
+interface OtlpTraces {
+  readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: readonly OtlpSpan[] }[] }[]
 }
 interface OtlpLogs {
   readonly resourceLogs: readonly {

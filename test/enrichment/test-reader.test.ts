@@ -109,7 +109,7 @@ describe('the tests of jobs', () => {
       ...{ runs: store.runs, perTransaction: 10, clock, log: silentLog() },
       snapshotter: createSnapshotter({
         ...{ rules, selection: everything, to, onSnapshot: () => undefined },
-        reads: jobReadsBy({ sections: [], lines: [], tests: true, reports: [], project: () => true }),
+        reads: jobReadsBy({ sections: [], lines: [], tests: true, reports: [], spans: false, project: () => true }),
         family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
       }),
     }).drain()

@@ -163,6 +163,10 @@ describe('the table of own metrics', () => {
         reports: new Map([['sarif' as const, new Map([['none' as const, 1]])]]),
         ...{ series: 1, seriesDropped: 1, values: 1, valuesDropped: 1, findings: 1 },
       },
+      jobSpans: {
+        ...{ kept: 1, invalid: 1, misplaced: 1, repeated: 1, beyond: 1 },
+        files: new Map([['foreign' as const, 1]]),
+      },
       poller: { rounds: 1, requests: 1, discovered: 1 },
       redelivery: { found: 1, accepted: 1, oversize: 1 },
       audit: { rounds: 1, requests: 2, read: 3 },

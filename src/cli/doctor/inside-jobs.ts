@@ -3,7 +3,7 @@
 import { broken, reportOf, type Finding } from './finding.ts'
 import { call } from './platform.ts'
 import { reportTypes } from '../../model/job-reports.ts'
-import { testArtifact } from '../../model/observation.ts'
+import { archiveArtifact, testArtifact } from '../../model/observation.ts'
 import { auditEvents, isInForce } from '../../store/ports/capability-documents.ts'
 import type { Config } from '../../config/options.ts'
 import type { PlatformClient } from '../../platform/rest/client.ts'
@@ -22,7 +22,7 @@ export async function checkInsideJobs(
   const readsLogs = job.sections.length + job.logs.length > 0
   const types = artifactsOf(config)
   if (!readsLogs && types.length === 0) {
-    const switches = 'PIPESPAN_JOB_SECTIONS, PIPESPAN_JOB_LOGS, PIPESPAN_TESTS, PIPESPAN_REPORTS'
+    const switches = 'PIPESPAN_JOB_SECTIONS, PIPESPAN_JOB_LOGS, PIPESPAN_TESTS, PIPESPAN_REPORTS, PIPESPAN_JOB_SPANS'
     return [report('skipped', `Nothing is read inside of jobs (${switches}).`)]
   }
   if (client === undefined) {
@@ -59,8 +59,9 @@ async function checkLog(client: PlatformClient, store: SharedStore | undefined):
 }
 
 /** The types of artifacts that are to be read. */
-function artifactsOf({ tests, reports }: Config): string[] {
-  return [...(tests ? [testArtifact] : []), ...reports.flatMap(one => reportTypes[one])]
+function artifactsOf({ job, tests, reports }: Config): string[] {
+  const ofSpans = (job.spans ?? []).length > 0 ? [archiveArtifact] : []
+  return [...(tests ? [testArtifact] : []), ...reports.flatMap(one => reportTypes[one]), ...ofSpans]
 }
 
 /** Pipelines that are looked at. */

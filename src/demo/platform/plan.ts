@@ -25,6 +25,8 @@ export interface JobPlan {
   readonly coverage?: boolean | undefined
   /** What writes its test report, where it has one. */
   readonly tests?: TestFramework | undefined
+  /** Whether it leaves spans of its own among its artifacts. */
+  readonly spans?: boolean | undefined
   /** What else it reports, when it succeeds. */
   readonly reports?: readonly SimReport[] | undefined
   /** Makes it a bridge: what it triggers, and whether it waits for that and takes over its status. */

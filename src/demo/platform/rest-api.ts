@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { RestInventory } from './rest-inventory.ts'
 import { HookRecords, restHook } from './rest-hooks.ts'
 import { keysetPage, offsetPage, type RestPage } from './rest-pages.ts'
+import { ownSpansOf, ownSpansPath } from './own-spans.ts'
 import { restBridge, restCrossItem, restItem, restJob, restPipeline, restProject } from './rest-answers.ts'
 import { restRefusals, type RestReply } from './rest-refusals.ts'
 import { projects as worldProjects, type SimProject } from './world.ts'
@@ -143,7 +144,12 @@ export class RestApi {
     // Some of its runners are new.
     if (part === 'trace')
       return { status: 200, headers: { 'content-type': 'text/plain' }, body: jobLog(job, job.id % 2 === 0) }
-    if (part !== 'artifacts' || more.length > 0) return restRefusals.notFound('Not Found')
+    if (part !== 'artifacts') return restRefusals.notFound('Not Found')
+    if (more.length > 0) {
+      const spans = decodeURIComponent(more.join('/')) === ownSpansPath ? ownSpansOf(job) : undefined
+      if (spans === undefined) return restRefusals.notFound('File')
+      return { status: 200, headers: { 'content-type': 'application/octet-stream' }, body: spans }
+    }
     const file = artifactsOf(job, pipeline).get(url.searchParams.get('file_type') ?? 'archive')
     if (file === undefined) return restRefusals.notFound('File')
     return { status: 200, headers: { 'content-type': 'application/gzip' }, body: file }

@@ -216,7 +216,7 @@ function checkoutJobs(integration: Partial<JobPlan> = {}): JobPlan[] {
   return [
     job('image', 'build', [25, 45], { tags: ['large'], artifacts: true, reports: ['dotenv'] }),
     job('unit tests', 'test', [15, 30], { coverage: true, tests: 'pytest', reports: ['cobertura'] }),
-    job('integration tests', 'test', [30, 55], { tests: 'surefire', ...integration }),
+    job('integration tests', 'test', [30, 55], { tests: 'surefire', artifacts: true, spans: true, ...integration }),
   ]
 }
 

@@ -137,6 +137,14 @@ export interface PlatformClient {
     options: CallOptions,
     read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
   ): Promise<T>
+  /** One file among a job's artifacts, by its path there: likewise. */
+  jobArtifactFile<T>(
+    project: ResourceId,
+    jobId: number,
+    path: string,
+    options: CallOptions,
+    read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
+  ): Promise<T>
   /** What the platform itself has read in the reports of a pipeline's latest jobs. */
   testReport(project: ResourceId, pipelineId: number, options: CallOptions): Promise<RestTestReport>
   /** What is asked of the platform from time to time, below the API's base. */
@@ -255,6 +263,11 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
     jobArtifact: async (project, jobId, fileType, call, read) => {
       const url = new URL(`${base}/projects/${segmentOf(project)}/jobs/${segmentOf(jobId)}/artifacts`)
       url.searchParams.set('file_type', fileType)
+      return requester.stream(url, call, async answer => read(answer.body))
+    },
+    jobArtifactFile: async (project, jobId, path, call, read) => {
+      const file = path.split('/').map(encodeURIComponent).join('/')
+      const url = new URL(`${base}/projects/${segmentOf(project)}/jobs/${segmentOf(jobId)}/artifacts/${file}`)
       return requester.stream(url, call, async answer => read(answer.body))
     },
     testReport: async (project, pipelineId, call) =>

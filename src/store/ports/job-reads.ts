@@ -5,8 +5,8 @@ import { allReportTypes, type ReportType } from '../../model/job-reports.ts'
 import type { Millis } from '../../model/instant.ts'
 
 /** What of a job is to be read; each is an entry of its own, so that one that cannot be read harms no other. */
-export type JobReadable = 'log' | 'tests' | ReportType
-export const jobReadables: readonly JobReadable[] = ['log', 'tests', ...allReportTypes]
+export type JobReadable = 'log' | 'tests' | 'spans' | ReportType
+export const jobReadables: readonly JobReadable[] = ['log', 'tests', 'spans', ...allReportTypes]
 
 /** What is to be read about a job of a chunk that is about to be written. */
 export interface JobReadWish {

@@ -12,6 +12,7 @@ import { changeStates, statusMeanings } from '../mapping/statuses.ts'
 import { schemaUrl } from '../mapping/semconv.ts'
 import { dotenvAttributes, dotenvEvent } from '../mapping/report.ts'
 import { eventAttributes } from '../mapping/event.ts'
+import { ownSpanAttributes } from '../mapping/own-span.ts'
 import { reportFaultReasons } from '../../model/test-report.ts'
 import {
   flakyTestAttributes,
@@ -75,6 +76,9 @@ export function attributesReference(profiles: Readonly<Record<string, TelemetryP
     reportRecords,
     `#### ${code(dotenvEvent)}`,
     plainTable(dotenvAttributes),
+    '### Spans that a job made itself',
+    ownSpan,
+    plainTable(ownSpanAttributes),
     '## Links',
     plainTable(linkAttributes),
     table(
@@ -163,6 +167,10 @@ at most, suites first.`
 const reportRecords = `\`PIPESPAN_REPORTS\`. Metrics, coverage and findings are [metrics](METRICS.md) alone. A job's dotenv report is one event, named in the field
 \`event_name\` of the log record, of the job's span and of the time of its end: each key that \`PIPESPAN_DOTENV_KEYS\` allows is an attribute
 ${code(`${dotenvEvent}.{key}`)}, redacted; 100 keys a report at most.`
+
+const ownSpan = `\`PIPESPAN_JOB_SPANS\`. As the job wrote them: name, kind, span id, attributes, events, links, status, redacted, times to the microsecond. Trace id and resource are
+the pipeline's; a span whose parent is not among them stands below the job's span, and a link into their own trace leads into the pipeline's. Values that are maps are their JSON. 1,000 spans a
+job, 64 attributes, 32 events and 32 links a span at most. Beside their own attributes they have:`
 
 const logLine = `\`PIPESPAN_JOB_LOGS\`. One record for each line, with the trace id and the span id of the innermost section that is exported, else of the job. Time: the line's
 stamp, else estimated from the lines around it. Severity ERROR for the runner's own \`ERROR: Job failed\`, else unset. Body: the line without
