@@ -13,7 +13,7 @@ import type { ReceivedLogRecord } from '../../src/demo/otlp-logs.ts'
 
 const size = isFull
   ? { pipelines: 1_000, jobs: 20, failed: 2, kills: 20 }
-  : { pipelines: 30, jobs: 4, failed: 2, kills: 3 }
+  : { pipelines: 30, jobs: 4, failed: 2, kills: 2 }
 const patience = isFull ? 900_000 : 300_000
 /** Read at the same time: so many reads can the end of a life cut off. */
 const places = 4

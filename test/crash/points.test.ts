@@ -24,7 +24,7 @@ async function database(): Promise<{ storeUrl: string; beforeLast: () => Promise
 }
 
 /** Stores of the small form. */
-const abreast = 3
+const abreast = 2
 const few = [
   'after commit: deliveries put into the inbox',
   'before commit: news in its run, its deliveries erased',

@@ -50,7 +50,7 @@ describe('the poller alone', () => {
     await using world = await openPolledWorld({ poll: whole })
     startAll(world)
     for (const one of world.lifecycle.state.pipelines.values()) world.api.activity.set(one.project.id, world.now())
-    await world.pass(2 * hour, 15 * second)
+    await world.pass(2 * hour, 30 * second)
     const parts = await world.sent()
     expect(lastStatus(parts)).toEqual(truth(world))
     expect(once(parts)).toBe(true)
@@ -200,7 +200,7 @@ describe('with webhooks beside', () => {
   it('no pipeline is exported twice, and what a webhook reported is not asked for again', async () => {
     await using world = await openPolledWorld({ poll: whole, hook: () => true })
     startAll(world)
-    await world.pass(2 * hour, 15 * second)
+    await world.pass(2 * hour, 30 * second)
     const parts = await world.sent()
     expect(lastStatus(parts)).toEqual(truth(world))
     expect(once(parts)).toBe(true)
@@ -216,11 +216,11 @@ describe('with webhooks beside', () => {
     const parts: Chunk[] = []
     for (let round = 0; round < 4; round++) {
       startAll(world)
-      await world.pass(40 * minute, 15 * second)
+      await world.pass(40 * minute, 30 * second)
       parts.push(...(await world.sent()))
       if (round % 2 === 0) await world.restart()
     }
-    await world.pass(3 * hour, 30 * second)
+    await world.pass(3 * hour, minute)
     parts.push(...(await world.sent()))
     expect(lastStatus(parts)).toEqual(truth(world))
     expect(once(parts)).toBe(true)

@@ -154,7 +154,7 @@ describe('SIGHUP', () => {
 
 describe('a stop', () => {
   it('finishes intake, takes the snapshots that are due and sends them, then ends with 0', async () => {
-    const { deliveries, truths } = makeLoad({ seed: 50, pipelines: 60, webhooks: 0, scenarios: ['small'] })
+    const { deliveries, truths } = makeLoad({ seed: 50, pipelines: 20, webhooks: 0, scenarios: ['small'] })
     const receiver = await startReceiver()
     const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '1ms' })
     const answers = await Promise.all(deliveries.map(one => daemon.post(one.body, pipelineHookOf(one.kind))))

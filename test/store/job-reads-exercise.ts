@@ -74,6 +74,12 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
       expect((await take()).map(({ jobId }) => jobId)).toEqual([1, 2])
     })
 
+    it('gives back at a start what a dead process had taken, where one process alone may serve', async () => {
+      expect(await take()).toHaveLength(2)
+      await store.reclaim()
+      expect(await take()).toHaveLength(name === 'SQLite' ? 2 : 0)
+    })
+
     it('puts what was read into the outbox together with removing it from the queue, once, whoever else read it', async () => {
       const [read] = await take(1)
       if (read === undefined) throw new Error('nothing to read')

@@ -140,7 +140,7 @@ async function answers(url: string): Promise<void> {
       await once(url, 'SELECT 1')
       return
     } catch (error) {
-      if (tries === 300) throw error
+      if (tries === 3_000) throw error
       await new Promise(resolve => setTimeout(resolve, 50))
     }
   }
