@@ -4,9 +4,9 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { OtlpReceiver, type ReceiverOptions } from '../support/otlp-receiver.ts'
-import { WebhookSender } from '../../src/demo/platform/sender.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
 import { Daemon, temporaryFolder, webhookToken } from './daemon.ts'
+import { ResendingSender } from './resending-sender.ts'
 import { complete, differences } from './truth.ts'
 import { isFull, makeLoad, type Load } from './load.ts'
 
@@ -17,10 +17,9 @@ async function startReceiver(options: ReceiverOptions = {}): Promise<OtlpReceive
 }
 
 async function send(daemon: Daemon, { deliveries }: Load): Promise<void> {
-  const sender = new WebhookSender({ url: daemon.webhooks, token: webhookToken })
+  const sender = new ResendingSender({ url: daemon.webhooks, token: webhookToken })
   await sender.sendAll(deliveries)
   await sender.close()
-  expect(sender.counts.accepted).toBe(deliveries.length)
 }
 
 /** The answer of the backend to a pipeline that it does not like. */

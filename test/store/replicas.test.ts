@@ -124,7 +124,7 @@ class Replica {
       clock,
       log,
     })
-    const endpoint = { url: `${receiver.url}/v1/traces`, headers: {}, timeoutMs: 60_000, compression: 'none' as const }
+    const endpoint = { url: `${receiver.url}/v1/traces`, headers: {}, timeoutMs: 20_000, compression: 'none' as const }
     this.exporter = createExporter({
       ...{ outbox, clock, log },
       destinations: [{ name: 'default', signals: { traces: endpoint } }],

@@ -6,10 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
 import { generate } from '../../src/demo/platform/generate.ts'
 import { allScenarios } from '../../src/demo/platform/scenarios.ts'
-import { WebhookSender } from '../../src/demo/platform/sender.ts'
-import type { Delivery } from '../../src/demo/platform/delivery.ts'
 import type { PipelineTruth } from '../../src/demo/platform/truth.ts'
 import { Daemon, ProgramProcess, temporaryFolder, webhookToken } from '../e2e/daemon.ts'
+import { ResendingSender } from '../e2e/resending-sender.ts'
 import { complete, differences } from '../e2e/truth.ts'
 import { startInstance, type ObservabilityInstance } from './stand-ins/observability-instance.ts'
 
@@ -29,11 +28,7 @@ export class LoadedDaemon {
   said = ''
   readonly #env: NodeJS.ProcessEnv
   readonly #truths: PipelineTruth[] = []
-  readonly #sender: WebhookSender
-  /** What was not acknowledged: it is sent again with its key, as by the platform's resend button. */
-  readonly #unanswered: Delivery[] = []
-  /** Answers that no daemon that lives should give. */
-  readonly #refused: number[] = []
+  readonly #sender: ResendingSender
   readonly #stopping = new AbortController()
   readonly #running: Promise<void>
 
@@ -42,13 +37,7 @@ export class LoadedDaemon {
     this.daemon = daemon
     this.file = file
     this.#env = env
-    this.#sender = new WebhookSender({
-      ...{ url: daemon.webhooks, token: webhookToken, concurrency: 4 },
-      onSent: (delivery, outcome) => {
-        if (outcome.kind === 'failed' || outcome.status === 503) this.#unanswered.push(delivery)
-        else if (outcome.status !== 202) this.#refused.push(outcome.status)
-      },
-    })
+    this.#sender = new ResendingSender({ url: daemon.webhooks, token: webhookToken, concurrency: 4 })
     this.#running = this.#load()
   }
 
@@ -106,7 +95,6 @@ export class LoadedDaemon {
     for (const { deliveries, pipelines } of generate({ seed: 6, scenarios: allScenarios, pipelines: Infinity })) {
       if (this.#stopping.signal.aborted) return
       await this.#sender.sendAll(deliveries)
-      while (this.#unanswered.length > 0) await this.#sender.sendAll(this.#unanswered.splice(0))
       this.#truths.push(...pipelines)
       await sleep(60, undefined, { signal: this.#stopping.signal }).catch(() => undefined)
     }
@@ -121,7 +109,6 @@ export class LoadedDaemon {
   /** Ends the load and the daemon; nothing of what was sent may be missing, doubled, or refused for good. */
   async settle(): Promise<void> {
     await this.#stopLoad()
-    expect(this.#refused).toEqual([])
     const isComplete = complete(this.#truths)
     await until(() => isComplete(this.instance.spans), 'every pipeline has arrived')
     expect((await this.command('dead-letters', 'list', '--json')).stdout.trim()).toBe('[]')

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { generatePipeline, type GeneratedFamily } from '../../src/demo/platform/generate.ts'
-import { WebhookSender } from '../../src/demo/platform/sender.ts'
+import { ResendingSender } from '../e2e/resending-sender.ts'
 import { Daemon, run, temporaryFolder, webhookToken } from '../e2e/daemon.ts'
 import { complete, differences } from '../e2e/truth.ts'
 import { until } from './loaded-daemon.ts'
@@ -32,7 +32,7 @@ it("a refused token holds its own destination only, is rotated by itself, and th
   })
   const managing = { PIPESPAN_OBSERVABILITY_URL: two.url, PIPESPAN_OBSERVABILITY_API_KEY: two.apiKey }
   const command = async (...args: string[]) => run(args, { ...daemon.env, ...managing })
-  const sender = new WebhookSender({ url: daemon.webhooks, token: webhookToken, concurrency: 1 })
+  const sender = new ResendingSender({ url: daemon.webhooks, token: webhookToken, concurrency: 1 })
   onTestFinished(async () => sender.close())
   const send = async ({ deliveries }: GeneratedFamily) => sender.sendAll(deliveries)
   const arrived = async (at: ObservabilityInstance, { pipelines }: GeneratedFamily, which: string) => {
