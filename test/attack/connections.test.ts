@@ -7,6 +7,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { Daemon, temporaryFolder, webhookToken } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
 import { pipelineBody, post } from './honest.ts'
+import { smallHeap, startWithin } from './limited.ts'
 import { flood } from './strangers.ts'
 import type { FloodKind } from './flood.ts'
 
@@ -19,6 +20,8 @@ interface Case {
   readonly kinds: readonly FloodKind[]
   readonly connections: number
   readonly openFiles?: number
+  /** 512. */
+  readonly mebibytes?: number
 }
 
 const short: readonly Case[] = [
@@ -30,13 +33,15 @@ const full: readonly Case[] = [
   { name: '2,500 idle connections', kinds: ['idles'], connections: 2_500 },
   { name: '2,100 kept connections', kinds: ['lingers'], connections: 2_100 },
   { name: '2,100 connections that drip', kinds: ['drips'], connections: 2_100 },
+  { name: '1,300 connections of all kinds, within 256 MiB', kinds, connections: 1_300, mebibytes: 256 },
+  { name: '2,500 idle connections, within 256 MiB', kinds: ['idles'], connections: 2_500, mebibytes: 256 },
   { name: '2,100 half-closed connections', kinds: ['half closes'], connections: 2_100 },
   { name: '1,224 kept connections, with 1,024 descriptors', kinds: ['lingers'], connections: 1_224, openFiles: 1_024 },
 ]
 
 it.each(isFull ? [...short, ...full] : short)('$name: all honest deliveries are taken', async found => {
-  const { connections, openFiles } = found
-  const daemon = await Daemon.start({}, [], openFiles)
+  const { connections, openFiles, mebibytes = 512 } = found
+  const { daemon, memory } = await startWithin(mebibytes, {}, mebibytes === 256 ? smallHeap : [], openFiles)
   const headers = { 'content-type': 'application/json', 'x-service-event': 'Pipeline Hook' }
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   onTestFinished(() => agent.destroy())
@@ -68,11 +73,14 @@ it.each(isFull ? [...short, ...full] : short)('$name: all honest deliveries are 
   expect(kept).toEqual([202, 202])
   await expect.poll(async () => (await fetch(`${daemon.adminUrl}/readyz`)).status).toBe(200)
   const { opened } = await strangers.figures()
+  const during = Math.round(slowest)
   await Promise.all([strangers.end(), lookers.end()])
   const since = performance.now()
   expect(await deliver({})).toBe(202)
   const recovered = Math.round(performance.now() - since)
-  report({ connections, openFiles: openFiles ?? 0, opened, honest: id, slowest: Math.round(slowest), recovered })
+  const honestTaken = statuses.length + kept.length
+  const figures = { who: found.name, connections, mebibytes, opened, honestTaken, slowest: during, recovered }
+  report({ ...figures, ...memory() })
   expect(daemon.process.log.filter(({ level }) => level >= 50).slice(0, 3)).toEqual([])
   expect(await daemon.stop()).toEqual({ code: 0, signal: null })
 })

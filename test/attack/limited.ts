@@ -1,8 +1,9 @@
 // A memory limit for a process, as a container has one: a control group below that of the tests. Only where the system has groups
-// of memory (version 1 or 2) that may be made, as for root in most containers.
+// of memory (version 1 or 2) that may be made, as for root in most containers. And a daemon that is held to one.
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
+import { Daemon } from '../e2e/daemon.ts'
 
 export interface Limit {
   /** From now on the process is held to it; what it has used before counts elsewhere. */
@@ -44,5 +45,40 @@ export function limitOf(mebibytes: number): Limit | undefined {
     }
   } catch {
     return undefined
+  }
+}
+
+export interface LimitedDaemon {
+  readonly daemon: Daemon
+  readonly memory: () => MemoryFigures
+}
+
+/** The most that was ever used; with the system's cache of files too, where there is a limit. */
+export type MemoryFigures = Readonly<Record<'residentMiB' | 'withCacheMiB', number | undefined>>
+
+/** What docs/operating.md says for a small container: by itself V8 takes no less than 256 MiB for its own part. */
+export const smallHeap = ['--max-old-space-size=128']
+
+/** A daemon that is ready, and held to so much memory from its first moment. */
+export async function startWithin(
+  mebibytes: number,
+  env: NodeJS.ProcessEnv,
+  nodeArgs: readonly string[] = [],
+  openFiles?: number,
+): Promise<LimitedDaemon> {
+  // Made first, as it can only go away after the daemon.
+  const limit = limitOf(mebibytes)
+  const daemon = Daemon.launch(env, nodeArgs, openFiles)
+  limit?.hold(daemon.process.child.pid ?? 0)
+  expect(await daemon.lives()).toBe(true)
+  const rounded = (bytes: number): number => Math.round(bytes / mib)
+  return {
+    daemon,
+    memory: () => {
+      const residentMiB = rounded(daemon.memory().peak)
+      // Without a limit of the system's own nothing is proved but what it needed.
+      if (limit === undefined) expect(residentMiB).toBeLessThan(mebibytes)
+      return { residentMiB, withCacheMiB: limit && rounded(limit.peak()) }
+    },
   }
 }

@@ -1,14 +1,13 @@
 // A thousand strangers who pour forged signed bodies as fast as they are taken, over and over: from elsewhere, through the platform's
-// own proxy that tells addresses, and through one that hides them. Every honest delivery is taken within the platform's patience, within
+// own proxy that names addresses, and through one that hides them. Every honest delivery is taken within the platform's patience, within
 // the memory of a small container.
 //
-// The strangers' process is nice (10): what is tried is whether the daemon hears the honest sender, not who gets a processor.
+// The strangers' process is nice (10): what is tried is whether the daemon takes from the honest sender, not who gets a processor.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { Daemon } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
 import { pipelineBody, post, signedHeaders, signingToken } from './honest.ts'
-import { limitOf } from './limited.ts'
+import { smallHeap, startWithin } from './limited.ts'
 import { flood } from './strangers.ts'
 import type { FloodKind } from './flood.ts'
 
@@ -24,7 +23,7 @@ interface Place {
 
 const elsewhere: Place = { place: 'from elsewhere', from: '127.0.0.1' }
 const hidden: Place = { place: 'by a proxy that hides them', from: platform }
-const told: Place = { place: 'by a proxy that tells of them', from: platform, forwarded: true }
+const named: Place = { place: 'by a proxy that names them', from: platform, forwarded: true }
 
 const who = {
   'pour 25 MiB': ['pours'],
@@ -42,7 +41,7 @@ interface Case extends Place {
 const short: readonly Case[] = [{ ...hidden, connections: 100, who: 'pour all sizes', mebibytes: 512 }]
 const thousand = { connections: 1_000, mebibytes: 512 }
 const full: readonly Case[] = [
-  ...[elsewhere, told, hidden].flatMap((place): Case[] => [
+  ...[elsewhere, named, hidden].flatMap((place): Case[] => [
     { ...place, ...thousand, who: 'pour 25 MiB' },
     { ...place, ...thousand, who: 'pour all sizes' },
   ]),
@@ -60,11 +59,7 @@ it.each(isFull ? [...short, ...full] : short)(
       PIPESPAN_WEBHOOK_TOKEN: undefined,
       PIPESPAN_TRUST_PROXY: forwarded ? 'true' : undefined,
     }
-    // As docs/operating.md says for a small container.
-    const daemon = Daemon.launch(settings, mebibytes === 256 ? ['--max-old-space-size=128'] : [])
-    const limit = limitOf(mebibytes)
-    limit?.hold(daemon.process.child.pid ?? 0)
-    expect(await daemon.lives()).toBe(true)
+    const { daemon, memory } = await startWithin(mebibytes, settings, mebibytes === 256 ? smallHeap : [])
     const taken: { bytes: number; status: number; ms: number }[] = []
     let id = 0
     const deliver = async (bytes: number): Promise<void> => {
@@ -93,15 +88,13 @@ it.each(isFull ? [...short, ...full] : short)(
     await deliver(25_000)
     const slowest = (bytes: number): number =>
       Math.max(...during.filter(one => one.bytes === bytes).map(({ ms }) => ms))
-    const peakMb = Math.round(daemon.memory().peak / 1e6)
-    const groupMb = limit === undefined ? 0 : Math.round(limit.peak() / 1e6)
     const large = during
       .filter(({ bytes }) => bytes > 200_000)
       .map(({ bytes, status, ms }) => `${bytes}: ${status} ${ms}`)
     report({
       ...{ connections, place, who: which, mebibytes, opened, sentMb: Math.round(sent / 1e6) },
       ...{ answers: JSON.stringify(answers), honest: id, slowest: slowest(25_000), slowest200: slowest(200_000) },
-      ...{ large: large.join(', '), recovered: taken.at(-1)?.ms ?? 0, peakMb, groupMb },
+      ...{ large: large.join(', '), recovered: taken.at(-1)?.ms ?? 0, ...memory() },
     })
     expect(taken.filter(({ bytes, status }) => bytes <= 200_000 && status !== 202)).toEqual([])
     if (isFull) expect(Math.max(slowest(25_000), slowest(200_000))).toBeLessThan(patience)

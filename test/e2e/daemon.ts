@@ -156,8 +156,8 @@ export class Daemon {
   }
 
   /** Starts one without waiting for anything: for those that are not to come up. */
-  static launch(env: NodeJS.ProcessEnv = {}, nodeArgs: readonly string[] = []): Daemon {
-    const daemon = new Daemon(temporaryFolder(), env, nodeArgs)
+  static launch(env: NodeJS.ProcessEnv = {}, nodeArgs: readonly string[] = [], openFiles?: number): Daemon {
+    const daemon = new Daemon(temporaryFolder(), env, nodeArgs, openFiles)
     onTestFinished(async () => daemon.kill())
     return daemon
   }

@@ -38,6 +38,6 @@ export function twice(deliveries: readonly Delivery[], seed: number): Delivery[]
 }
 
 /** Figures of a long version, for who asked for it. */
-export function report(figures: Readonly<Record<string, number | string | boolean>>): void {
+export function report(figures: Readonly<Record<string, number | string | boolean | undefined>>): void {
   process.stdout.write(`${JSON.stringify(figures)}\n`)
 }
