@@ -1,5 +1,5 @@
-// What memory the shipped daemon takes: in a burst, and by the size of its store, on a small one and on one of a hundred times as many
-// runs, under the same load (only in the long version, PIPESPAN_TEST_FULL=1).
+// What memory the shipped daemon takes: in a burst, with bodies up to the largest, and by the size of its store, on a small one and on one
+// of a hundred times as many runs, idle, after pages, and under the same load (only in the long version, PIPESPAN_TEST_FULL=1).
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it, onTestFinished } from 'vitest'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -23,6 +23,7 @@ function multiply(file: string, runs: number): void {
     CREATE TEMP TABLE j AS SELECT * FROM jobs;
     CREATE TEMP TABLE p AS SELECT * FROM chunks LIMIT 1;
     CREATE TEMP TABLE e AS SELECT * FROM outbox LIMIT 1;
+    CREATE TEMP TABLE l AS SELECT * FROM listed_runs LIMIT 1;
   `)
   const copy = (table: string, from: string, change: Readonly<Record<string, string>>): void => {
     const columns = database
@@ -36,11 +37,31 @@ function multiply(file: string, runs: number): void {
   copy('jobs', 'j', { run_id: 'n.i + 1000' })
   copy('chunks', 'p', { id: 'n.i + 1000', run_id: 'n.i + 1000', content: `'{}'` })
   copy('outbox', 'e', { id: 'n.i + 1000', chunk_id: 'n.i + 1000' })
+  copy('listed_runs', 'l', {
+    ...{ run_id: 'n.i + 1000', pipeline_id: 'n.i + 1000000', created_at: 't.created_at - n.i * 2000' },
+    ...{ finished_at: 't.finished_at - n.i * 2000', text: `t.text || n.i` },
+  })
   database.exec('COMMIT; PRAGMA wal_checkpoint(TRUNCATE)')
   database.close()
 }
 
-async function memoryWith(runs: number): Promise<number> {
+/** Resident at each of these moments, MiB. */
+interface Resident {
+  readonly idle: number
+  readonly afterPages: number
+  readonly afterLoad: number
+}
+
+const pages = [
+  '/',
+  '/pipelines',
+  '/pipelines?status=failed',
+  '/pipelines?text=nothing+like+this',
+  '/trends?span=30d',
+  '/exports',
+]
+
+async function memoryWith(runs: number): Promise<Resident> {
   const receiver = await OtlpReceiver.start({ keep: false })
   onTestFinished(async () => receiver.close())
   const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
@@ -49,23 +70,27 @@ async function memoryWith(runs: number): Promise<number> {
   await daemon.stop()
   multiply(daemon.storeFile, runs)
   await daemon.restart()
+  const resident = async (): Promise<number> => {
+    await sleep(5_000)
+    return Math.round(daemon.memory().now / 2 ** 20)
+  }
+  const idle = await resident()
+  for (const page of pages) expect((await fetch(daemon.adminUrl + page)).status).toBe(200)
+  const afterPages = await resident()
   const bodies = Array.from({ length: load }, (_, index) => pipelineEvent({ id: index + 2, jobs: 10 }))
   await postUntilTaken(daemon, bodies, 8)
   await receiver.until(() => receiver.counts.spans === 3 + load * 11)
-  await sleep(5_000)
-  const { now } = daemon.memory()
+  const afterLoad = await resident()
   await daemon.stop()
-  return now
+  return { idle, afterPages, afterLoad }
 }
 
 it.skipIf(!isFull)('needs as much memory for many stored runs as for few', { timeout: 900_000 }, async () => {
   const small = await memoryWith(few)
   const large = await memoryWith(many)
-  report({
-    [`MiB with ${few} runs`]: Math.round(small / 2 ** 20),
-    [`MiB with ${many} runs`]: Math.round(large / 2 ** 20),
-  })
-  expect(large / small).toBeLessThan(1.15)
+  report({ runs: few, ...small })
+  report({ runs: many, ...large })
+  for (const at of ['idle', 'afterPages', 'afterLoad'] as const) expect(large[at] / small[at]).toBeLessThan(1.15)
 })
 
 const burst = isFull ? 1_500 : 1_000
@@ -86,4 +111,29 @@ it('takes no more memory than it is said to in a burst over a thousand connectio
   report({ idleMiB: Math.round(idle), peakMiB: Math.round(peak), connections: 1_000, deliveries: burst })
   expect(idle).toBeLessThan(160)
   expect(peak).toBeLessThan(most)
+})
+
+/** Bytes of a body, how many come, and how many at once: more than the 64 MiB that bodies in flight may hold. */
+const large = isFull ? { bytes: 25_000_000, count: 24, abreast: 12 } : { bytes: 4_000_000, count: 24, abreast: 24 }
+
+/** MiB, as docs/operating.md says. */
+const mostLarge = 400
+
+it('takes no more memory than it is said to for bodies of up to 25 MB, more at once than the budget has room for', async () => {
+  const receiver = await OtlpReceiver.start({ keep: false })
+  onTestFinished(async () => receiver.close())
+  const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
+  const padding = 'x'.repeat(large.bytes)
+  const bodies = Array.from({ length: large.count }, (_, index) =>
+    pipelineEvent({ id: index + 1 }).replace('{', `{"padding":"${padding}",`),
+  )
+  let refused = 0
+  await postUntilTaken(daemon, bodies, large.abreast, status => {
+    if (status === 503) refused += 1
+  })
+  await receiver.until(() => receiver.counts.spans >= large.count * 3)
+  const peakMiB = Math.round(daemon.memory().peak / 2 ** 20)
+  report({ ...large, refused, peakMiB })
+  expect(refused).toBeGreaterThan(0)
+  expect(peakMiB).toBeLessThan(mostLarge)
 })

@@ -217,7 +217,7 @@ describe('limits', () => {
     expect(await exchange(port, get('/count'))).toContain(`${asked}`)
   })
 
-  test('at the limit the oldest connection gives way to a new one, in the middle of a request or not', async () => {
+  test('at the limit the oldest connection is closed for a new one, in the middle of a request or not', async () => {
     const { port } = await run({ limits: { connections: 2 } })
     const first = await openRaw(port)
     first.socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
@@ -235,8 +235,22 @@ describe('limits', () => {
     third.socket.destroy()
   })
 
+  test('of the oldest the one is closed that has sent the least: a body on its way stays', async () => {
+    const limit = 16
+    const { port } = await run({ limits: { connections: limit } })
+    const sending = await openRaw(port)
+    sending.socket.write(`POST /anything HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\nX-Some: ${'x'.repeat(4_000)}\r\n`)
+    const idle = await openRaw(port)
+    const others = []
+    while (others.length < limit - 1) others.push(await openRaw(port))
+    await idle.closed()
+    sending.socket.write('\r\n')
+    await sending.until(/HTTP/)
+    for (const { socket } of [sending, ...others]) socket.destroy()
+  })
+
   test.each(['', 'first'])(
-    'a connection that has shown the secret gives way to nobody, and one from its address after all others (TLS: %j)',
+    'a connection that has shown the secret is closed for nobody, and one from its address after all others (TLS: %j)',
     async tls => {
       const peers = createProvenPeers()
       const routes: Routes = async app => {
