@@ -1,6 +1,6 @@
 // A thousand strangers who pour forged signed bodies as fast as they are taken, over and over: from elsewhere, through the platform's
-// own proxy that names addresses, and through one that hides them. Every honest delivery is taken within the platform's patience, within
-// the memory of a small container.
+// own proxy that names addresses, and through one that hides them. Every honest delivery of usual size is taken, within the memory of a
+// small container, and within the platform's patience as far as it can be told from the others.
 //
 // The strangers' process is nice (10): what is tried is whether the daemon takes from the honest sender, not who gets a processor.
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -36,6 +36,8 @@ interface Case extends Place {
   readonly connections: number
   readonly who: keyof typeof who
   readonly mebibytes: number
+  /** Nobody can tell the honest ones from the others: all are taken, and how late is reported, not promised. */
+  readonly late?: true
 }
 
 const short: readonly Case[] = [{ ...hidden, connections: 100, who: 'pour all sizes', mebibytes: 512 }]
@@ -43,17 +45,17 @@ const thousand = { connections: 1_000, mebibytes: 512 }
 const full: readonly Case[] = [
   ...[elsewhere, named, hidden].flatMap((place): Case[] => [
     { ...place, ...thousand, who: 'pour 25 MiB' },
-    { ...place, ...thousand, who: 'pour all sizes' },
+    { ...place, ...thousand, who: 'pour all sizes', ...(place === hidden && { late: true }) },
   ]),
   { ...hidden, ...thousand, who: 'pour a megabyte' },
   { ...hidden, ...thousand, who: 'pour 25 kB' },
   { ...hidden, ...thousand, who: 'pour 25 MiB', mebibytes: 256 },
-  { ...hidden, ...thousand, who: 'pour all sizes', mebibytes: 256 },
+  { ...hidden, ...thousand, who: 'pour all sizes', mebibytes: 256, late: true },
 ]
 
 it.each(isFull ? [...short, ...full] : short)(
   '$connections strangers $place, who $who, within $mebibytes MiB: all honest deliveries are taken',
-  async ({ place, from, forwarded = false, connections, who: which, mebibytes }) => {
+  async ({ place, from, forwarded = false, connections, who: which, mebibytes, late }) => {
     const settings = {
       PIPESPAN_WEBHOOK_SIGNING_TOKEN: signingToken,
       PIPESPAN_WEBHOOK_TOKEN: undefined,
@@ -97,7 +99,7 @@ it.each(isFull ? [...short, ...full] : short)(
       ...{ large: large.join(', '), recovered: taken.at(-1)?.ms ?? 0, ...memory() },
     })
     expect(taken.filter(({ bytes, status }) => bytes <= 200_000 && status !== 202)).toEqual([])
-    if (isFull) expect(Math.max(slowest(25_000), slowest(200_000))).toBeLessThan(patience)
+    if (isFull && late === undefined) expect(Math.max(slowest(25_000), slowest(200_000))).toBeLessThan(patience)
     expect(daemon.process.log.filter(({ level }) => level >= 50).slice(0, 3)).toEqual([])
   },
   300_000,
