@@ -115,7 +115,7 @@ export function takeIngressThread({ config, positions, events, clock, log }: Ing
   }
 
   function failed(error: unknown): void {
-    log.error({ reason: reasonOf(error) }, 'an order to the ingress thread failed')
+    log.error({ reason: reasonOf(error) }, 'a call to the ingress thread failed')
   }
 
   return {

@@ -208,7 +208,7 @@ export class BatchSender {
     this.#lost = true
     this.#context.log.warn(
       { lost },
-      'exports were settled too late: their lease had run out, and another replica has them',
+      'exports were settled too late: their lease had expired, and another replica has them',
     )
   }
 

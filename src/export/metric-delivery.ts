@@ -109,7 +109,7 @@ export class MetricDelivery {
       })
       this.#log.warn(
         { ...facts, project, cause, reason },
-        'metrics do not arrive: the totals stay in the store, the next flush has them',
+        'metrics could not be sent: the totals stay in the store, and the next flush sends them',
       )
     } else this.#log.info(facts, 'metrics flow again')
   }

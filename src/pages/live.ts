@@ -42,7 +42,7 @@ export function createLive(log: Log): Live {
   }
 
   function failed(error: unknown): void {
-    log.warn({ reason: reasonOf(error) }, 'open pages could not be brought up to date')
+    log.warn({ reason: reasonOf(error) }, 'open pages could not be updated')
   }
 
   function send(follower: Follower, content: string): void {

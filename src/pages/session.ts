@@ -66,7 +66,7 @@ export function createSessions({ sessions, now, log }: SessionParts): Sessions {
           result: undefined,
         }))
       } catch (error) {
-        log.warn({ reason: reasonOf(error) }, 'the store takes no session: this one lives in this process alone')
+        log.warn({ reason: reasonOf(error) }, 'a session could not be stored: it is valid in this process alone')
         remember(unwritten, digest, now() + sessionLife)
       }
       return id

@@ -42,7 +42,7 @@ export function createHealth(options: HealthOptions): Health {
       believedFor = believed.notReady
       // The store's own words name files and hosts: they are for the log, not for whoever asks.
       if (error instanceof UnreadableError) {
-        log.warn({ cause: reasonOf(error) }, 'not ready: what was accepted cannot be read')
+        log.warn({ cause: reasonOf(error) }, 'not ready: accepted webhooks cannot be read')
         return { ready: false, reason: 'What was accepted cannot be read from the store.' }
       }
       log.warn({ cause: reasonOf(error) }, 'not ready: the store does not take writes')

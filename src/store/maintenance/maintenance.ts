@@ -106,7 +106,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
       if (exports > 0)
         log.warn(
           { destination, signal, exports },
-          'nobody serves this destination: what was pending for it is given up',
+          'this destination is not configured any more: what was pending for it is given up',
         )
     }
     return sum
