@@ -14,9 +14,10 @@ interface Metric {
 /** The tables of the reference, which a test holds against the code. */
 const metrics = [
   ...readFileSync(path.join(repository, 'docs/METRICS.md'), 'utf8').matchAll(
-    /^\| `([\w.]+)` \| ([\w -]+) \| `([^`]+)` \| (.*?) \|/gm,
+    // The table of what the platform has needs no column for the type.
+    /^\| `([\w.]+)` \| (?:([\w -]+) \| )?`([^`]+)` \| (.*?) \|/gm,
   ),
-].map(([, name = '', type = '', unit = '', list = '']): Metric => {
+].map(([, name = '', type = 'gauge', unit = '', list = '']): Metric => {
   return { name, type, unit, attributes: [...list.matchAll(/`([\w.]+)`/g)].map(([, attribute = '']) => attribute) }
 })
 
