@@ -1,6 +1,7 @@
 // Starts the daemon, part by part, and stops it in the reverse order. It is also what tests and commands start.
 import { connectPlatform, startPlatformParts } from './platform.ts'
 import { drainDeadline } from './ingress-thread-handle.ts'
+import { startDeploymentCounter } from './deployments.ts'
 import { exportDestinations, startExporter, startMetricFlush, startTokenReport } from './export.ts'
 import { lookAt } from '../self-telemetry/look.ts'
 import { mergeRulesOf, selectionOf, snapshotterOf, startIntake, startSettling } from './processing.ts'
@@ -67,13 +68,24 @@ export async function startDaemon({ config, log, clock = systemClock, early }: D
     const parts = platform && steps.add(startPlatformParts(context, platform, selection, rules))
     const audit = platform && steps.add(startAudit(context, platform, selection, outlets.queues))
     const inside = platform && steps.add(startJobReader(context, platform, outlets))
+    const deployments = steps.add(startDeploymentCounter(context, platform, outlets))
 
     steps.add(startInventory(context, platform, selection, outlets.queues))
     steps.add(startMaintenance(context, outlets.queues))
     steps.add(startClockWatch(context))
     steps.add(startTrends(context))
 
-    const counted = { ingress, intake, snapshotter, settleLoop, exporter, flush, store, budget: platform?.budget }
+    const counted = {
+      ingress,
+      intake,
+      snapshotter,
+      settleLoop,
+      exporter,
+      flush,
+      store,
+      deployments,
+      budget: platform?.budget,
+    }
     own.observe(async () => lookAt({ ...counted, ...parts, ...inside, audit }))
     const shown = { ...counted, ...outlets, platform: parts, client: platform?.client, inside }
     const adminUrl = steps.add(await startAdmin(context, shown, own, steps))

@@ -14,7 +14,7 @@ import type { Context } from './context.ts'
 import type { Config } from '../config/options.ts'
 import type { Bearer, Destination, Endpoint } from '../export/destination.ts'
 import type { Encode } from '../export/encoded-item.ts'
-import type { Chunk } from '../model/chunk.ts'
+import type { AnyChunk } from '../model/event.ts'
 import type { LiveSecret } from '../config/live-secret.ts'
 import type { Loop } from '../lib/loop.ts'
 import type { MetricRefs } from '../telemetry/metrics/refs.ts'
@@ -33,7 +33,7 @@ export interface ExportParts {
   readonly queues: PendingChunk['to']
   readonly encode: Readonly<Record<Signal, Encode>>
   /** What a chunk adds to the totals; undefined when metrics are off. */
-  readonly measure: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
+  readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
   readonly settings: TelemetrySettings
 }
 

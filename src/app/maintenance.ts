@@ -10,7 +10,10 @@ import type { Started } from './steps.ts'
 /** Forgets what is old. `queues`: those that are configured; what is pending for any other is given up in the end. */
 export function startMaintenance({ config, store, clock, log }: Context, queues: ExportParts['queues']): Started<Loop> {
   const { retention, remember } = config
-  const loop = createMaintenance({ store, served: queues, retention, remember, clock, log })
+  const loop = createMaintenance({
+    ...{ store, served: queues, retention, remember, clock, log },
+    keepFigures: config.trends.keep,
+  })
   return started(loop, 'what is old can wait for the next start')
 }
 

@@ -5,7 +5,15 @@ const meanings = { failed: 'that failed', slow: 'that was slow', all: 'that ran'
 
 /** Empty where nothing is switched on that costs any. */
 export function costsOf(config: Config): string[] {
-  return [...insideCosts(config), ...auditCosts(config)]
+  return [...insideCosts(config), ...deploymentCosts(config), ...auditCosts(config)]
+}
+
+/** Of those who know that they deploy: whose deployments are reported by events. */
+function deploymentCosts({ events, leadTime, platform }: Config): string[] {
+  if (!events.includes('deployment') || platform.url === undefined || platform.token.current() === undefined) return []
+  return [
+    `Lead times (PIPESPAN_LEAD_TIME=${leadTime}): 1 request for each deployment to production that may have new commits, and 1 more for each 100 of these, 5 at most, below enrichment.`,
+  ]
 }
 
 function auditCosts({ audit = [], poll }: Config): string[] {

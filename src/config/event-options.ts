@@ -1,5 +1,5 @@
 // The options of what happens around pipelines: the platform's webhook events that are about none, and its audit events.
-import { boolean, duration } from './plain-kinds.ts'
+import { boolean, duration, oneOf } from './plain-kinds.ts'
 import { itemsOf, listSchema } from './list-kinds.ts'
 import { setting, type Profiles } from './option.ts'
 import { wordsOf } from './word-kinds.ts'
@@ -28,6 +28,11 @@ export function eventOptions(profiles: Profiles) {
       default: 'deployment,change,release,feature_flag,access_token',
       says: `Webhook events besides those of pipelines and jobs that become log records: ${words.map(word => `\`${word}\``).join(', ')}; docs/EVENTS.md says what each is. Others are answered and counted. It costs no request.`,
       example: 'deployment,change,push',
+    }),
+    leadTime: setting(oneOf(['commit', 'authored', 'merge']), {
+      variable: 'PIPESPAN_LEAD_TIME',
+      default: 'commit',
+      says: 'From when on the lead time of a commit counts until it is deployed to production: `commit` (it was committed), `authored` (it was written), `merge` (the same of the commits on the line of first parents alone: when a change was merged). A request for each deployment to production, below enrichment.',
     }),
     eventsNameAttribute: setting(boolean, {
       variable: 'PIPESPAN_EVENTS_NAME_ATTRIBUTE',

@@ -12,7 +12,7 @@ import { isInForce, type RefusedEndpoint } from '../store/ports/capability-docum
 import type { Repositories } from '../store/ports/repository.ts'
 
 export interface Asked {
-  readonly what: JobReadable | 'junit'
+  readonly what: JobReadable | 'junit' | 'commits'
   readonly project: number
   readonly path: string | undefined
 }

@@ -1,5 +1,6 @@
 // A webhook event that is about no pipeline: what is exported of it, and by what it is known again. Pure.
 import type { Chunk } from './chunk.ts'
+import type { DeploymentFigures } from './deployment-figures.ts'
 import type { JobSpan } from './deployment.ts'
 import type { Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
@@ -46,6 +47,8 @@ export interface EventChunk {
   readonly event: Pick<PlatformEvent, 'kind' | 'name' | 'severity' | 'body' | 'attributes'>
   /** The job whose span it is of, where that was known in time. */
   readonly job?: JobSpan | undefined
+  /** What was counted of a deployment: such a chunk goes out as metrics alone. */
+  readonly deployment?: DeploymentFigures | undefined
   /** When it happened: as the platform says, else when it was received. */
   readonly at: Millis
   /** When it was received. */

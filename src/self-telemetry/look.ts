@@ -28,6 +28,7 @@ export interface Parts {
   readonly jobTests?: Counting<NonNullable<Seen['jobTests']>> | undefined
   readonly jobSpans?: Counting<NonNullable<Seen['jobSpans']>> | undefined
   readonly jobReports?: Counting<NonNullable<Seen['jobReports']>> | undefined
+  readonly deployments: Counting<Seen['deployments']> & { readonly requests: () => number }
   readonly poller?: Counting<NonNullable<Seen['poller']>> | undefined
   readonly audit?: Counting<NonNullable<Seen['audit']>> | undefined
   readonly redelivery?: Counting<NonNullable<Seen['redelivery']>> | undefined
@@ -53,6 +54,8 @@ export async function lookAt(parts: Parts): Promise<Seen> {
     queues: [...queues, ...parts.flush.status()],
     enricher: parts.enricher?.counters,
     poller: parts.poller?.counters,
+    deployments: parts.deployments.counters,
+    commitRequests: parts.deployments.requests(),
     jobReader: parts.jobReader?.counters,
     jobLogs: parts.jobLogs?.counters,
     jobTests: parts.jobTests?.counters,

@@ -1,6 +1,7 @@
 // Every metric of the daemon itself: name, type, unit, attributes, and where its value comes from.
 import type { AuditCounters } from '../discovery/audit.ts'
 import type { BudgetSnapshot } from '../platform/rest/budget.ts'
+import type { DeploymentCounters } from '../enrichment/deployment-counter.ts'
 import type { EnricherCounters } from '../enrichment/enricher.ts'
 import type { JobReaderCounters } from '../enrichment/job-reader.ts'
 import type { LogCounters } from '../enrichment/read-log.ts'
@@ -36,6 +37,8 @@ export interface Seen {
   readonly budget?: BudgetSnapshot | undefined
   /** Who asks the platform; undefined where nobody does. */
   readonly enricher?: Readonly<EnricherCounters> | undefined
+  readonly deployments: Readonly<DeploymentCounters>
+  readonly commitRequests: number
   readonly poller?: Readonly<PollerCounters> | undefined
   readonly jobReader?: Readonly<JobReaderCounters> | undefined
   readonly jobLogs?: Readonly<LogCounters> | undefined
@@ -172,6 +175,11 @@ export const observedMetrics = [
     says: 'Job logs of which not all was exported: longer than is read of one (`size`), or of no line because they show the variables of the job (`debug_trace`).',
     seen: ({ jobLogs }) => (jobLogs === undefined ? [] : [
       { value: jobLogs.cut, attributes: { reason: 'size' } }, { value: jobLogs.debugTraces, attributes: { reason: 'debug_trace' } }]) },
+  { name: 'pipespan.deployments', type: 'counter', unit: '{deployment}', attributes: ['outcome'],
+    says: 'Deployments that ended: counted; passed over, because they neither succeeded nor failed, or name no environment; of those counted, such whose commits the platform did not list.',
+    seen: ({ deployments: { counted, passedOver, withoutCommits } }) => entries({ counted, passed_over: passedOver, without_commits: withoutCommits }, outcome => ({ outcome })) },
+  { name: 'pipespan.deployments.requests', type: 'counter', unit: '{request}', attributes: [],
+    says: 'Requests to the platform for the commits of deployments.', seen: ({ commitRequests }) => [{ value: commitRequests }] },
   { name: 'pipespan.test.reports', type: 'counter', unit: '{report}', attributes: ['fault'],
     says: 'Reports of tests that were read: whole (`none`), or by the reason why they could not be read to their end.',
     seen: ({ jobTests }) => (jobTests === undefined ? [] : [{ value: jobTests.reports, attributes: { fault: 'none' } },

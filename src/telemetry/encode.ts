@@ -39,7 +39,7 @@ export function logsAsJson(chunks: readonly AnyChunk[], settings: TelemetrySetti
  * when none does.
  */
 export function encodeMetrics(chunks: readonly AnyChunk[], settings: TelemetrySettings, cap?: SeriesCap): Uint8Array {
-  return encodeResourceMetrics(ofRuns(chunks).flatMap(chunk => toDelta(chunk, settings, cap) ?? []))
+  return encodeResourceMetrics(chunks.flatMap(chunk => toDelta(chunk, settings, cap) ?? []))
 }
 
 export function encodeResourceMetrics(resourceMetrics: readonly ResourceMetrics[]): Uint8Array {
@@ -51,7 +51,7 @@ export function metricsAsJson(resourceMetrics: readonly ResourceMetrics[]): stri
   return asJson(metricsRequest, { resourceMetrics })
 }
 
-/** Events are log records alone. */
+/** Events have no spans. */
 function ofRuns(chunks: readonly AnyChunk[]): Chunk[] {
   return chunks.filter(chunk => !isEvent(chunk))
 }

@@ -2,7 +2,7 @@
 import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
 import { attributesOf, keyUnder, type AttributeStyle } from './attributes.ts'
 import { eventScope } from './otlp/scope.ts'
-import { jobSpanId, traceIdOf } from './otlp/ids.ts'
+import { contextOfJob } from './otlp/ids.ts'
 import { resourceAttributesOf, resourceWith } from './resource.ts'
 import { ATTR_DEPLOYMENT_NAME, schemaUrl } from './mapping/semconv.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
@@ -50,11 +50,7 @@ export function toEventRecord(chunk: EventChunk, settings: TelemetrySettings): L
 
 /** The span of the job that it is of. */
 function spanOf({ key, job }: EventChunk): Pick<LogRecord, 'traceId' | 'spanId' | 'flags'> | undefined {
-  if (job === undefined) return undefined
-  const { trace, pipelineId, jobId, kind, salt } = job
-  const run = { key: { ...key, pipelineId }, trace }
-  const spanId = jobSpanId(run, { id: jobId, kind, salt })
-  return { traceId: traceIdOf(trace, key.instance), spanId, flags: TraceFlags.SAMPLED }
+  return job && { ...contextOfJob(key.instance, job), flags: TraceFlags.SAMPLED }
 }
 
 /** By name and type; the names are those of the table of events. */

@@ -129,6 +129,8 @@ describe('the table of own metrics', () => {
     const seen = {
       now: 5_000,
       webhook: { received: 3, accepted: 1, duplicate: 1, ignored: { push: 1 }, refused },
+      deployments: { counted: 1, passedOver: 1, withoutCommits: 1 },
+      commitRequests: 1,
       intake: {
         events: 1,
         unclaimedEvents: 0,

@@ -189,7 +189,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       const early = async (maxSize: number): Promise<number | undefined> => {
         const small = await here.open({ maxSize })
         const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
-        const rules = { served: [lane], retention: week, remember: 400 * day }
+        const rules = { served: [lane], retention: week, remember: 400 * day, keepFigures: 400 * day }
         const loop = createMaintenance({ store: small, ...rules, clock, log: silentLog() })
         const before = (await store.counters.all()).get('pruned.runs_early')
         const after = async () => (await store.counters.all()).get('pruned.runs_early')
@@ -223,7 +223,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       const sized = await here.open({ maxSize })
       const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
       const log = silentLog()
-      const loop = createMaintenance({ store: sized, served: [lane], retention: week, remember: 400 * day, clock, log })
+      const loop = createMaintenance({ store: sized, served: [lane], retention: week, remember: 400 * day, keepFigures: 400 * day, clock, log })
       loop.start()
       await expect.poll(async () => (await store.runs.count()).runs).toBe(2)
       await loop.stop()
@@ -261,6 +261,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
           served: [lane],
           retention: week,
           remember: 400 * day,
+          keepFigures: 400 * day,
           clock,
           log: silentLog(),
         })

@@ -91,6 +91,7 @@ async function refusedOf(store: SharedStore, instance: string): Promise<Finding[
     .filter(one => one.instance === instance && !one.what.startsWith(auditEvents) && isInForce(one, now))
     .map(({ what, project, path, message }) => {
       const where = project === 0 ? 'of all projects' : `of ${path ?? `project ${project}`}`
-      return report('warning', `The ${what} of jobs ${where} is not asked for, for a day: ${message}`)
+      const asked = what === 'commits' ? 'The commits of deployments' : `The ${what} of jobs`
+      return report('warning', `${asked} ${where} is not asked for, for a day: ${message}`)
     })
 }

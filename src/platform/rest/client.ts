@@ -16,6 +16,7 @@ import { traceparentIn } from './variables.ts'
 import { restBridge, restJob, restPipeline, type RestBridge, type RestJob, type RestPipeline } from './schemas.ts'
 import { restAuditEvent, type AuditSource, type RestAuditEvent } from './audit-event.ts'
 import { restDelivery, restGroup, restHook, restListItem, restProject, restUser } from './lists.ts'
+import { restCommit, type RestCommit } from './commits.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Secret } from '../../lib/secret.ts'
@@ -127,6 +128,12 @@ export interface PlatformClient {
   ): Pages<RestAuditEvent>
   /** Whether the token is an owner's: only owners are shown the group's token for runners. */
   ownsGroup(group: ResourceId, options: CallOptions): Promise<boolean>
+  /** The commits that `to` has and `from` has not, the newest first. `firstParent`: of the line of first parents alone. */
+  commits(
+    project: ResourceId,
+    query: { readonly from: string; readonly to: string; readonly firstParent?: boolean | undefined },
+    options: ListOptions,
+  ): Pages<RestCommit>
   /** A job's log, from its beginning. */
   jobLog(project: ResourceId, jobId: number, options: JobLogOptions): Promise<JobLogRead>
   /** One of a job's artifacts, by its type: `read` is handed its bytes as they come, and what it throws passes through. */
@@ -258,6 +265,11 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
         },
       ),
     ownsGroup: (group, call) => one(`/groups/${segmentOf(group)}`, restGroup, call, { with_projects: false }),
+    commits: (project, { from, to, firstParent }, call) =>
+      pages(`/projects/${segmentOf(project)}/repository/commits`, restCommit, call, {
+        ref_name: `${from}..${to}`,
+        first_parent: firstParent === true ? true : undefined,
+      }),
     jobLog: (project, jobId, call) =>
       readJobLog(new URL(`${base}/projects/${segmentOf(project)}/jobs/${segmentOf(jobId)}/trace`), call),
     jobArtifact: async (project, jobId, fileType, call, read) => {

@@ -10,13 +10,15 @@ import type { RunCursor } from '../ports/pruning.ts'
 import type { Store } from '../ports/store.ts'
 
 export interface MaintenanceOptions {
-  readonly store: Pick<Store, 'pruning' | 'tests' | 'outbox' | 'leases' | 'repositories' | 'counters' | 'now'>
+  readonly store: Pick<Store, 'pruning' | 'tests' | 'deployments' | 'outbox' | 'leases' | 'repositories' | 'counters' | 'now'>
   /** The queues that are configured. What is pending for any other is given up in the end. */
   readonly served: readonly ExportQueue[]
   /** How long runs stay once nothing of them is pending; dead letters and deliveries that cannot be decoded too. Milliseconds. */
   readonly retention: number
   /** How long it is remembered what was exported of a pruned run, ms. */
   readonly remember: number
+  /** How long figures over time are stored, ms: so long deployments are. */
+  readonly keepFigures: number
   readonly clock: Clock
   readonly log: Log
 }
@@ -46,12 +48,13 @@ type Pruned = Record<
   | 'unserved_exports'
   | 'quarantined_deliveries'
   | 'delivery_keys'
-  | 'test_reports',
+  | 'test_reports'
+  | 'deployments',
   number
 >
 
 export function createMaintenance(options: MaintenanceOptions): Loop {
-  const { store, served, retention, remember, clock, log } = options
+  const { store, served, retention, remember, keepFigures, clock, log } = options
   const { pruning } = store
   const holder = randomUUID()
   let stopping = false
@@ -167,6 +170,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
       events: await inSteps(async () => pruning.events(now - Math.max(retention, keyMemory), step.rows), isShort),
       tombstones: await inSteps(async () => pruning.tombstones(now - remember, step.rows), isShort),
       delivery_keys: await inSteps(async () => pruning.keys(now - keyMemory, step.rows), isShort),
+      deployments: await inSteps(async () => store.deployments.prune(now - keepFigures, step.rows), isShort),
       test_reports: await inSteps(async () => store.tests.prune(now - testMemoryMs, step.rows), isShort),
     }
     for (const [name, count] of Object.entries(pruned)) if (count > 0) await store.counters.add(`pruned.${name}`, count)

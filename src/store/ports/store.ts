@@ -1,4 +1,5 @@
 // The store as the rooms see it. `open-store.ts` chooses the database by URL; both keep the same promises (one exercise tests both).
+import type { Deployments } from './deployments.ts'
 import type { EnrichmentQueue } from './enrichment-queue.ts'
 import type { Outbox } from './outbox.ts'
 import type { Inbox, SharedInbox } from './inbox.ts'
@@ -43,6 +44,7 @@ export interface Store {
   readonly tables: Tables
   readonly totals: Totals
   readonly tests: TestMemory
+  readonly deployments: Deployments
   readonly views: Views
   readonly underWay: UnderWay
   /** Rows that were passed over since start, because what is stored in them is damaged. */

@@ -1,9 +1,31 @@
 // Deployments on PostgreSQL.
+import { around, countDeployment, deploymentStatements, environmentOf } from '../sql/deployment-counting.ts'
 import { deploymentIds, identified, selectDeploymentIds } from '../sql/deployments.ts'
-import { placed } from './statements.ts'
-import type { ReportedDeployment } from '../ports/deployments.ts'
-import type { Session } from './database.ts'
+import { lockNames, taken } from './steps.ts'
+import { moveTotals } from './totals.ts'
+import { placed, postgresStatements } from './statements.ts'
+import type { Database, Session } from './database.ts'
+import type { Deployments, ReportedDeployment } from '../ports/deployments.ts'
 import type { Written } from './run-writes.ts'
+
+export function postgresDeployments(db: Database): Deployments {
+  return {
+    ...deploymentStatements(postgresStatements(db)),
+    around: async id => db.transaction(async session => taken(session, around(id, session.damaged))),
+    count: async (id, decide) =>
+      db.transaction(async (session, now) => {
+        // Who counts another deployment of the same environment waits: each sees what the other has counted.
+        const environment = await taken(session, environmentOf(id))
+        if (environment === undefined) return false
+        await lockNames(session, [environment])
+        const done = await taken(session, countDeployment(id, now, session.damaged, decide))
+        if (done === undefined) return false
+        const { counted } = done
+        if (counted !== 'nothing' && counted.totals !== undefined) await moveTotals(session, [counted.totals], now)
+        return true
+      }),
+  }
+}
 
 /** With the platform's numbers of what their jobs deployed, as far as they are known: `reported` in the same transaction, or before. */
 export async function withDeploymentIds(

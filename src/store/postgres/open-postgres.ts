@@ -11,6 +11,7 @@ import { postgresPruning } from './pruning.ts'
 import { totals } from '../sql/totals.ts'
 import { postgresRuns } from './runs.ts'
 import { postgresTables } from './tables.ts'
+import { postgresDeployments } from './deployments.ts'
 import { postgresTestMemory } from './test-memory.ts'
 import { postgresUnderWay } from './under-way.ts'
 import { postgresViews } from './views.ts'
@@ -42,6 +43,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     pruning: postgresPruning(maintenance, options.maxSize),
     tables: postgresTables(maintenance),
     totals: totals(sql),
+    deployments: postgresDeployments(db),
     tests: postgresTestMemory(db, options.testMemory),
     damaged: db.damaged,
     views: postgresViews(db, maintenance),

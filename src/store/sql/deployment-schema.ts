@@ -18,6 +18,8 @@ export function deploymentSchema({ id }: Dialect): string {
     happened_at   bigint   NOT NULL,
     finished_at   bigint,
     content       text     NOT NULL,
+    -- Since when it is known that it has ended.
+    known_at      bigint,
     due_at        bigint,
     tries         smallint NOT NULL DEFAULT 0,
     counted_at    bigint,

@@ -33,7 +33,8 @@ function* writeDeployment(reported: Deployment, dueAt: Millis, now: Millis, dama
   const [row, twin] = yield [selectOwn, [instance, jobId ?? null, deploymentId ?? null]]
   if (row === undefined) {
     const values = valuesOf(reported, now)
-    yield [insert, [...values, values[mayCount] === null ? null : dueAt]]
+    const isKnown = values[mayCount] !== null
+    yield [insert, [...values, isKnown ? dueAt : null, isKnown ? now : null]]
     return
   }
   const known = contentOf(row, damaged)
@@ -47,7 +48,9 @@ function* writeDeployment(reported: Deployment, dueAt: Millis, now: Millis, dama
   const due = dueOf(row) ?? (twin && dueOf(twin)) ?? dueAt
   const isCounted = [row, twin].some(one => one !== undefined && countedOf(one) !== undefined)
   const next = isCounted || values[mayCount] === null ? null : due
-  yield [update, [...values, next, idOf(row), countedOf(row) ?? (twin && countedOf(twin)) ?? null]]
+  const countedAt = countedOf(row) ?? (twin && countedOf(twin)) ?? null
+  const knownAt = knownOf(row) ?? (twin && knownOf(twin)) ?? (next === null ? null : now)
+  yield [update, [...values, next, knownAt, countedAt, idOf(row)]]
 }
 
 /** The job's span, where a snapshot has it. */
@@ -79,16 +82,17 @@ function name(given: string | undefined): string | null {
   return given === undefined ? null : plainText(given).slice(0, longestName)
 }
 
-const selectOwn = `SELECT id, content, due_at, counted_at FROM deployments
+const selectOwn = `SELECT id, content, due_at, known_at, counted_at FROM deployments
   WHERE instance = ?1 AND (job_id = CAST(?2 AS bigint) OR deployment_id = CAST(?3 AS bigint)) ORDER BY id LIMIT 2`
-const insert = `INSERT INTO deployments (${columns.join(', ')}, due_at)
-  VALUES (${[...columns, ''].map((_, at) => `?${at + 1}`).join(', ')})`
-const update = `UPDATE deployments SET ${columns.map((column, at) => `${column} = ?${at + 1}`).join(', ')}, due_at = ?${columns.length + 1},
-  counted_at = ?${columns.length + 3} WHERE id = ?${columns.length + 2}`
+const inserted = [...columns, 'due_at', 'known_at']
+const insert = `INSERT INTO deployments (${inserted.join(', ')}) VALUES (${inserted.map((_, at) => `?${at + 1}`).join(', ')})`
+const updated = [...inserted, 'counted_at']
+const update = `UPDATE deployments SET ${updated.map((column, at) => `${column} = ?${at + 1}`).join(', ')} WHERE id = ?${updated.length + 1}`
 
 const idOf = number('id')
 const content = json<Deployment>('content')
 const dueOf = optional(number, 'due_at')
+const knownOf = optional(number, 'known_at')
 const countedOf = optional(number, 'counted_at')
 
 function contentOf(row: Row, damaged: DamagedRows): Deployment | undefined {

@@ -26,6 +26,7 @@ import { sqliteStatements } from './statements.ts'
 import { totals } from '../sql/totals.ts'
 import { sqliteRuns } from './runs.ts'
 import { sqliteTables } from './tables.ts'
+import { sqliteDeployments } from './deployments.ts'
 import { sqliteTestMemory } from './test-memory.ts'
 import { sqliteTrendTaking } from './trend-taking.ts'
 import { sqliteUnderWay } from './under-way.ts'
@@ -183,6 +184,7 @@ function rooms(
     pruning: sqlitePruning(db, recent, trends, () => size() / options.maxSize),
     tables: sqliteTables(db),
     totals: totals(sql),
+    deployments: sqliteDeployments(db, recent),
     tests: sqliteTestMemory(db, options.testMemory),
     damaged: db.damaged,
     views: sqliteViews(db, trends, listings),

@@ -19,8 +19,9 @@ import type { AttributeValue } from '../otlp/attribute-value.ts'
 import type { ResourceMetrics } from '../otlp/messages.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import { resourceMetrics, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
-import { headOf, pointAttributes, sorted } from './samples.ts'
-import { activeRunsMetric, attemptMetrics, ownName, type MetricRow } from '../mapping/metrics.ts'
+import { boundsOf, headOf, pointAttributes, sorted, type MeasuredRow } from './samples.ts'
+import { activeRunsMetric, attemptMetrics, ownName } from '../mapping/metrics.ts'
+import { deploymentMetrics } from '../mapping/deployment-metrics.ts'
 
 /** A project and the profile it is exported under. */
 export interface Owner {
@@ -68,7 +69,7 @@ export function totalsData(series: readonly SeriesTotal[], now: Millis, settings
 /** Its own name; those that series have in its place, where a row is many metrics. */
 function namesUnder(
   wireName: string,
-  wire: readonly (readonly [string, MetricRow])[],
+  wire: readonly (readonly [string, MeasuredRow])[],
   byMetric: ReadonlyMap<string, unknown>,
 ): string[] {
   if (!wireName.endsWith(ownName)) return [wireName]
@@ -133,24 +134,24 @@ function pointOf({ amount, attributes, startedAt }: SeriesTotal, now: Millis): P
 }
 
 /** Every metric's name under every profile: totals keep the name that they were measured under. */
-function wireNames({ profiles }: TelemetrySettings): [string, MetricRow][] {
+function wireNames({ profiles }: TelemetrySettings): [string, MeasuredRow][] {
   const namespaces = [vendorPrefix, ...Object.values(profiles).map(({ namespace }) => namespace)]
-  return attemptMetrics.flatMap(row =>
-    [...new Set(namespaces.map(namespace => keyUnder(namespace, row.name)))].map((name): [string, MetricRow] => [
+  return [...attemptMetrics, ...deploymentMetrics].flatMap(row =>
+    [...new Set(namespaces.map(namespace => keyUnder(namespace, row.name)))].map((name): [string, MeasuredRow] => [
       name,
       row,
     ]),
   )
 }
 
-function shapeOfRow(row: MetricRow, { histogramBounds: bounds }: TelemetrySettings): string {
+function shapeOfRow(row: MeasuredRow, settings: TelemetrySettings): string {
   switch (row.type) {
     case 'counter':
       return 'sum'
     case 'gauge':
       return 'last'
     case 'histogram':
-      return shapeOf({ kind: 'histogram', bounds, counts: [], sum: 0 })
+      return shapeOf({ kind: 'histogram', bounds: boundsOf(row, settings), counts: [], sum: 0 })
   }
 }
 

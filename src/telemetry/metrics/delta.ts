@@ -1,30 +1,30 @@
-// Delta metrics: one set of points for each pipeline, at the time it ended.
-import type { Chunk } from '../../model/chunk.ts'
+// Delta metrics: one set of points for each pipeline, and for each deployment, at the time it ended.
+import type { AnyChunk } from '../../model/event.ts'
 import { overflowAttributes } from '../../model/totals.ts'
 import { resourceAttributesOf } from '../resource.ts'
 import type { ResourceMetrics } from '../otlp/messages.ts'
 import type { TelemetrySettings } from '../settings.ts'
 import { bucketed } from './buckets.ts'
 import { resourceMetrics, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
-import { exemplarOf, headOf, samplesOf, type Sample } from './samples.ts'
+import { boundsOf, exemplarOf, headOf, samplesOf, type Sample } from './samples.ts'
 import type { SeriesCap } from './series-cap.ts'
 
 /**
  * Undefined for a chunk that carries no metrics. A point's window is the millisecond before the pipeline's end: so windows of
  * pipelines that ran side by side do not overlap.
  */
-export function toDelta(chunk: Chunk, settings: TelemetrySettings, cap?: SeriesCap): ResourceMetrics | undefined {
+export function toDelta(chunk: AnyChunk, settings: TelemetrySettings, cap?: SeriesCap): ResourceMetrics | undefined {
   const measured = samplesOf(chunk, settings)
   if (measured === undefined) return undefined
   const { at, samples } = measured
   if (samples.length === 0) return undefined
-  const owner = `${chunk.key.instance}\n${chunk.project.id}`
+  const owner = `${chunk.key.instance}\n${chunk.project?.id ?? ''}`
   const metrics = [...Map.groupBy(samples, ({ metric }) => metric)].flatMap(([name, ofMetric]): MeasuredMetric[] => {
     const row = ofMetric[0]?.row
     if (row === undefined) return []
     const points = ofMetric.map((sample): Point => {
       const attributes = attributesWithin(cap, owner, sample)
-      const value = valueOf(sample, settings.histogramBounds)
+      const value = valueOf(sample, boundsOf(sample.row, settings))
       return { attributes, start: Math.max(0, at - 1), end: at, value, exemplar: exemplarOf(sample, measured) }
     })
     return [{ head: headOf(row, settings), name, temporality: 'delta', points }]

@@ -1,14 +1,14 @@
-// What an attempt adds to its project's totals.
-import type { Chunk } from '../../model/chunk.ts'
+// What an attempt, or a deployment, adds to its project's totals.
+import type { AnyChunk } from '../../model/event.ts'
 import type { Amount, ProjectIncrements } from '../../model/totals.ts'
 import type { TelemetrySettings } from '../settings.ts'
 import { bucketed } from './buckets.ts'
-import { exemplarOf, samplesOf, type Sample, type Samples } from './samples.ts'
+import { boundsOf, exemplarOf, samplesOf, type Sample, type Samples } from './samples.ts'
 
 /** Undefined for a chunk that adds nothing. */
-export function measure(chunk: Chunk, settings: TelemetrySettings): ProjectIncrements | undefined {
+export function measure(chunk: AnyChunk, settings: TelemetrySettings): ProjectIncrements | undefined {
   const measured = samplesOf(chunk, settings)
-  if (measured === undefined || measured.samples.length === 0) return undefined
+  if (chunk.project === undefined || measured === undefined || measured.samples.length === 0) return undefined
   return {
     key: { instance: chunk.key.instance, projectId: chunk.project.id },
     project: chunk.project,
@@ -17,7 +17,7 @@ export function measure(chunk: Chunk, settings: TelemetrySettings): ProjectIncre
     increments: measured.samples.map(sample => ({
       metric: sample.metric,
       attributes: sample.series,
-      amount: amountOf(sample, measured, settings.histogramBounds),
+      amount: amountOf(sample, measured, boundsOf(sample.row, settings)),
       ...(sample.row.maxSeries === undefined ? {} : { maxSeries: sample.row.maxSeries }),
       ...(sample.folded ? { folded: true as const } : {}),
     })),

@@ -1,19 +1,29 @@
 // What one attempt measures: every point of every metric, before it is a delta point or part of a total.
-import { carriesPipeline, type Chunk } from '../../model/chunk.ts'
+import { carriesPipeline } from '../../model/chunk.ts'
+import { isEvent, type AnyChunk, type EventChunk } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
 import { attributesOf, keyUnder, namedAttributes, type AttributeStyle } from '../attributes.ts'
 import { plainAttributes } from '../otlp/attribute.ts'
 import type { AttributeRow } from '../mapping/row.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
-import { pipelineSpanId, traceIdOf } from '../otlp/ids.ts'
+import { contextOfJob, pipelineSpanId, traceIdOf } from '../otlp/ids.ts'
 import { pipelineTimes } from '../span-time.ts'
 import { ATTR_VCS_REF_HEAD_NAME } from '../mapping/semconv.ts'
 import type { Exemplar } from '../../model/totals.ts'
 import type { PointAttributes } from './data.ts'
 import { attemptMetrics, costUnit, ownName, type MetricHead, type MetricRow } from '../mapping/metrics.ts'
+import { deploymentMetrics } from '../mapping/deployment-metrics.ts'
+
+/** A metric that is measured: of pipelines, or of deployments. */
+export interface MeasuredRow extends MetricHead {
+  readonly type: MetricRow['type']
+  /** Of a histogram whose values are of another size than those of pipelines, seconds. */
+  readonly bounds?: readonly number[] | undefined
+  readonly maxSeries?: number | undefined
+}
 
 export interface Sample {
-  readonly row: MetricRow
+  readonly row: MeasuredRow
   /** The metric's name as it is exported. */
   readonly metric: string
   readonly attributes: PointAttributes
@@ -25,15 +35,16 @@ export interface Sample {
 }
 
 export interface Samples {
-  /** The span of the pipeline: what exemplars point to. */
-  readonly span: Pick<Exemplar, 'traceId' | 'spanId'>
+  /** The span of the pipeline, or of the job that deployed: what exemplars point to. Undefined where none is known. */
+  readonly span: Pick<Exemplar, 'traceId' | 'spanId'> | undefined
   /** When the attempt ended; for a later chunk as many ms later, so that no two points of one series are of the same time. */
   readonly at: Millis
   readonly samples: readonly Sample[]
 }
 
 /** Undefined for an attempt of which no instant is known. A chunk that carries no pipeline has the metrics of its jobs alone, or of what is inside of one. */
-export function samplesOf(chunk: Chunk, settings: TelemetrySettings): Samples | undefined {
+export function samplesOf(chunk: AnyChunk, settings: TelemetrySettings): Samples | undefined {
+  if (isEvent(chunk)) return samplesOfEvent(chunk, settings)
   const times = pipelineTimes(chunk)
   if (times === undefined) return undefined
   const rows = chunk.kind === 'job' ? insideMetrics : carriesPipeline(chunk) ? ownMetrics : jobMetrics
@@ -68,6 +79,20 @@ function labelsOf(labels: Readonly<Record<string, string>>, style: AttributeStyl
 /** Attributes that have the ref as metrics distinguish refs. */
 const refKeys: ReadonlySet<string> = new Set(['pipeline.ref', ATTR_VCS_REF_HEAD_NAME])
 
+function samplesOfEvent(chunk: EventChunk, settings: TelemetrySettings): Samples | undefined {
+  const { deployment, at } = chunk
+  if (deployment === undefined) return undefined
+  const style = styleOf(chunk, settings)
+  const samples = deploymentMetrics.flatMap((row): Sample[] => {
+    const values = row.values(deployment)
+    if (values.length === 0) return []
+    const attributes = pointAttributes(row.attributes, deployment, style)
+    const metric = keyUnder(style.namespace, row.name)
+    return [{ row, metric, attributes, series: sorted(attributes), values, folded: false }]
+  })
+  return { span: deployment.span && contextOfJob(chunk.key.instance, deployment.span), at, samples }
+}
+
 const jobMetrics = attemptMetrics.filter(({ of }) => of === 'jobs')
 const insideMetrics = attemptMetrics.filter(({ of }) => of === 'inside')
 const ownMetrics = attemptMetrics.filter(({ of }) => of !== 'inside')
@@ -98,13 +123,21 @@ export function sorted(attributes: PointAttributes): string {
 
 /** Of what adds up: the sum of a counter, the greatest value of a histogram. A gauge is its own latest value. */
 export function exemplarOf({ row, values }: Sample, { span, at }: Samples): Exemplar | undefined {
-  if (row.type === 'gauge') return undefined
+  if (row.type === 'gauge' || span === undefined) return undefined
   let value = 0
   for (const one of values) value = row.type === 'counter' ? value + one : Math.max(value, one)
   return { at, value, ...span }
 }
 
 /** What a backend gets of the metric: a price's unit is that of the table of prices. */
-export function headOf(row: MetricRow, { costUnit: unit }: Pick<TelemetrySettings, 'costUnit'>): MetricHead {
+export function headOf(row: MeasuredRow, { costUnit: unit }: Pick<TelemetrySettings, 'costUnit'>): MetricHead {
   return row.unit === costUnit ? { ...row, unit } : row
+}
+
+/** The upper ends of a histogram's buckets. */
+export function boundsOf(
+  { bounds }: MeasuredRow,
+  { histogramBounds }: Pick<TelemetrySettings, 'histogramBounds'>,
+): readonly number[] {
+  return bounds ?? histogramBounds
 }

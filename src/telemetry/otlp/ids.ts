@@ -7,6 +7,7 @@ import { hash } from 'node:crypto'
 import { isSpanContextValid, TraceFlags, type SpanContext } from '@opentelemetry/api'
 import { parseTraceParent } from '@opentelemetry/core'
 import type { JobSnapshot, Chunk } from '../../model/chunk.ts'
+import type { JobSpan } from '../../model/deployment.ts'
 import type { TraceContext } from '../../model/run.ts'
 
 /** What of a chunk its ids are made from. */
@@ -101,6 +102,15 @@ export function linksOfJob(chunk: Identified, { id, kind, salt }: IdentifiedJob)
       context: contextOf(traceIdOf(chunk.trace, chunk.key.instance), jobSpanId(chunk, { id, kind })),
     },
   ]
+}
+
+/** Where the span of a job is that is known from elsewhere. */
+export function contextOfJob(
+  instance: string,
+  { trace, pipelineId, jobId: id, kind, salt }: JobSpan,
+): Pick<SpanContext, 'traceId' | 'spanId'> {
+  const key = { instance, pipelineId }
+  return { traceId: traceIdOf(trace, instance), spanId: jobSpanId({ key, trace }, { id, kind, salt }) }
 }
 
 /** A sampled span's context. */

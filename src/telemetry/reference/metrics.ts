@@ -1,6 +1,7 @@
 // The reference of all metrics, docs/METRICS.md, written from the tables that make them.
 import { activeRunsMetric, attemptMetrics, costUnit } from '../mapping/metrics.ts'
-import { defaultBounds } from '../metrics/buckets.ts'
+import { deploymentMetrics } from '../mapping/deployment-metrics.ts'
+import { defaultBounds, longBounds } from '../metrics/buckets.ts'
 import { mergeRequestRefs, otherRefs } from '../metrics/refs.ts'
 import { projectLabels } from '../metrics/families.ts'
 import type { GaugeHead } from '../mapping/gauge.ts'
@@ -31,7 +32,7 @@ export function metricsReference(own: readonly OwnMetricRow[], inventory: readon
     introduction,
     table(
       ['metric', 'type', 'unit', 'attributes', 'when', 'description'],
-      [...attemptMetrics, activeRunsMetric].map(({ name, type, unit, attributes, when, description }) => [
+      [...attemptMetrics, activeRunsMetric, ...deploymentMetrics].map(({ name, type, unit, attributes, when, description }) => [
         code(name),
         typeName(type),
         unit === costUnit ? '`costs.unit`' : code(unit),
@@ -41,6 +42,8 @@ export function metricsReference(own: readonly OwnMetricRow[], inventory: readon
       ]),
     ),
     attempts,
+    '### Deployments',
+    deployments,
     '### Of what the platform has',
     gauges,
     table(
@@ -88,6 +91,19 @@ job (\`platform.cicd.compute.…\`, \`platform.cicd.pipeline.task.run.queued_dur
 jobs that were learnt after the export of their pipeline. \`platform.cicd.compute.purpose\` is \`retried\` where a later run of the job is known, \`superseded\`
 where the job was canceled and a newer pipeline of the ref existed, \`failed\` by its result, else \`useful\`; a set of tags longer than 128 letters is \`*\`. The upper
 bounds of the histograms' buckets are ${defaultBounds.join(', ')} seconds (\`PIPESPAN_METRICS_HISTOGRAM_BOUNDS\`).`
+
+const deployments = `A deployment is known from its events (\`deployment\` in \`PIPESPAN_EVENTS\`), else from a job that deploys (\`environment.action\` = \`start\`) and succeeded: one job is one
+deployment, whatever reports it. It is counted once, \`PIPESPAN_ENRICH_DEADLINE\` after its end was first reported; deployments that are reported within that time, in
+whatever order, are compared by their ends. One that is reported after a later one of its environment was counted is counted with its duration, and
+compared with none. What was canceled or skipped, and what names no environment, is not counted.
+
+- A rollback brings back a revision that succeeded before in the environment, or one older than that which it replaces: committed earlier, or without any commit
+  that the other has not.
+- Recovery is the time from the first deployment that failed to the next that succeeded. A rollback repairs the deployment that it takes back: it counts from that one's end.
+- Lead time has a value for each commit between the last deployment of the environment that succeeded and this one, of production alone (its tier, or an environment
+  named \`production\` or \`prod\` where no tier is known): \`PIPESPAN_LEAD_TIME\` says from which time on. One request a deployment, 500 commits at most.
+
+The upper bounds of the buckets of recovery and lead time are ${longBounds.join(', ')} seconds.`
 
 const temporality = `\`cumulative\` (default): running totals of each project, kept in the store and moved in the transaction that takes the snapshot of an attempt, so that
 neither a restart nor a second replica resets or doubles them. One replica sends them every \`PIPESPAN_METRICS_INTERVAL\`; what is refused is

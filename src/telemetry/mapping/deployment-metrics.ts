@@ -1,0 +1,63 @@
+// The metrics of deployments: what is counted of each, and how its points are distinguished.
+import { ATTR_DEPLOYMENT_ENVIRONMENT_NAME } from '@opentelemetry/semantic-conventions'
+import { longBounds } from '../metrics/buckets.ts'
+import { ATTR_DEPLOYMENT_STATUS } from './semconv.ts'
+import type { AttributeRow } from './row.ts'
+import type { DeploymentFigures } from '../../model/deployment-figures.ts'
+import type { MetricHead } from './metrics.ts'
+
+type Row = AttributeRow<DeploymentFigures>
+
+export interface DeploymentMetricRow extends MetricHead {
+  readonly type: 'gauge' | 'counter' | 'histogram'
+  readonly attributes: readonly Row[]
+  readonly bounds?: readonly number[] | undefined
+  /** The values of its one point; none: it has no point. */
+  readonly values: (figures: DeploymentFigures) => readonly number[]
+}
+
+const environment: Row = {
+  keys: [ATTR_DEPLOYMENT_ENVIRONMENT_NAME],
+  type: 'string',
+  when: 'always',
+  value: figures => figures.environment,
+}
+const tier: Row = {
+  keys: ['platform.deployment.environment.tier'],
+  type: 'string',
+  when: 'known',
+  value: figures => figures.tier,
+}
+const status: Row = { keys: [ATTR_DEPLOYMENT_STATUS], type: 'string', when: 'always', value: ({ outcome }) => outcome }
+const definition: Row = {
+  keys: ['platform.deployment.lead_time.definition'],
+  type: 'string',
+  when: 'always',
+  note: '`PIPESPAN_LEAD_TIME`: `commit`, `authored`, `merge`',
+  value: figures => figures.definition,
+}
+
+const counter = { type: 'counter', number: 'int' } as const
+const histogram = { type: 'histogram', number: 'double', unit: 's' } as const
+const place = [environment, tier]
+
+// prettier-ignore
+export const deploymentMetrics: readonly DeploymentMetricRow[] = [
+  { name: 'platform.deployment.count', ...counter, unit: '{deployment}', attributes: [...place, status], when: 'it succeeded or failed', values: () => [1],
+    description: 'Deployments that ended, by their outcome.' },
+  { name: 'platform.deployment.duration', ...histogram, attributes: place, when: 'its start is known', values: ({ duration }) => seconds(duration),
+    description: 'Time from the start to the end of a deployment, whatever its outcome.' },
+  { name: 'platform.deployment.last.timestamp', type: 'gauge', number: 'double', unit: 's', attributes: [environment], when: 'it succeeded',
+    values: ({ outcome, finishedAt }) => (outcome === 'succeeded' ? [finishedAt / 1_000] : []),
+    description: 'When the last deployment to the environment succeeded, in seconds of Unix time.' },
+  { name: 'platform.deployment.rollback.count', ...counter, unit: '{rollback}', attributes: [environment], when: 'it is a rollback', values: ({ isRollback }) => (isRollback === true ? [1] : []),
+    description: 'Deployments that brought back a revision deployed before, or one older than that which they replaced.' },
+  { name: 'platform.deployment.recovery_time', ...histogram, bounds: longBounds, attributes: place, when: 'it is the first that succeeded after one that failed, or a rollback', values: ({ recovery }) => seconds(recovery),
+    description: 'Time from the first deployment that failed to the next that succeeded; of a rollback: from the deployment that it took back.' },
+  { name: 'platform.deployment.lead_time', ...histogram, bounds: longBounds, attributes: [...place, definition], when: 'to production, and the API is configured', values: ({ leadTimes = [] }) => leadTimes.flatMap(seconds),
+    description: 'Time from a commit to its deployment to production, by the definition that its attribute names.' },
+]
+
+function seconds(ms: number | undefined): number[] {
+  return ms === undefined ? [] : [ms / 1_000]
+}

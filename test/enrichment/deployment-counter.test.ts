@@ -1,0 +1,397 @@
+// Promises about what is counted of deployments: a year of them, whose truth is known, comes out exact in whatever order it is reported.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createCapabilities } from '../../src/enrichment/capability.ts'
+import { createCommitsReading } from '../../src/enrichment/deployed-commits.ts'
+import { createDeploymentCounter, type DeploymentCounter } from '../../src/enrichment/deployment-counter.ts'
+import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
+import { day, hour, instance, minute, t0 } from '../flow/world.ts'
+import { isFull } from '../full.ts'
+import { longBounds } from '../../src/telemetry/metrics/buckets.ts'
+import { measure } from '../../src/telemetry/metrics/measure.ts'
+import { newDatabase } from '../store/new-database.ts'
+import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
+import { PlatformError } from '../../src/platform/rest/platform-error.ts'
+import { postgresBenches, sqliteBench, type BareBench } from '../store/benches.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import { isEvent } from '../../src/model/event.ts'
+import type { LeadTimeDefinition } from '../../src/model/deployment-figures.ts'
+import type { PlatformClient } from '../../src/platform/rest/client.ts'
+import type { RestCommit } from '../../src/platform/rest/commits.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+const settings = telemetrySettings({ profiles })
+const project = { id: 3, name: 'shop', path: 'acme/shop' }
+const delta = { destination: 'default', signal: 'metrics' } as const
+const countIn = 2 * minute
+/** Between two deployments of an environment: three a day in the long form. */
+const apart = isFull ? { from: 2 * hour, to: 14 * hour } : { from: 2 * day, to: 10 * day }
+
+interface Made {
+  readonly id: number
+  readonly environment: 'production' | 'staging'
+  readonly status: 'success' | 'failed' | 'canceled'
+  readonly startedAt: number
+  readonly at: number
+  /** The number of its revision: higher ones are newer. */
+  readonly revision: number
+}
+
+/** As a repository whose main branch has one commit an hour; each is authored a minute before it is committed. */
+const sha = (revision: number): string => revision.toString(16).padStart(40, '0')
+const committedAt = (revision: number): number => t0 - 30 * day + revision * hour
+const range = (from: number, to: number): number[] =>
+  Array.from({ length: Math.max(0, to - from) }, (_, at) => from + at + 1)
+
+interface Asked {
+  readonly ranges: string[]
+  requests: number
+  fail: PlatformError | undefined
+}
+
+function platformOf(asked: Asked): Pick<PlatformClient, 'commits'> {
+  return {
+    commits: async function* (_project, { from, to, firstParent }, { onSend }) {
+      asked.ranges.push(`${from}..${to}`)
+      const all = range(parseInt(from, 16), parseInt(to, 16)).filter(one => firstParent !== true || one % 2 === 0)
+      for (let at = 0; at === 0 || at < all.length; at += 100) {
+        onSend?.()
+        asked.requests += 1
+        if (asked.fail !== undefined) throw asked.fail
+        const items = all.slice(at, at + 100).map((one): RestCommit => ({
+          id: sha(one),
+          committedAt: committedAt(one),
+          authoredAt: committedAt(one) - minute,
+        }))
+        yield { items }
+      }
+    },
+  }
+}
+
+/** A year of deployments to production, and to staging in between. */
+function year(random: Random): Made[] {
+  const made: Made[] = []
+  let id = 0
+  for (const environment of ['production', 'staging'] as const) {
+    let at = t0 + (environment === 'staging' ? 11 * minute : 0)
+    let revision = 100
+    const good: number[] = []
+    while (at < t0 + 365 * day) {
+      const status = random.chance(0.15) ? 'failed' : random.chance(0.05) ? 'canceled' : 'success'
+      const isBack = status === 'success' && good.length > 2 && random.chance(0.15)
+      if (!isBack && random.chance(0.9)) revision += Math.round(random.between(1, 9))
+      // Now and then more commits than are asked for.
+      if (random.chance(0.005)) revision += 600
+      const own = isBack ? good.at(-2)! : revision
+      if (status === 'success') good.push(own)
+      made.push({
+        id: (id += 1),
+        environment,
+        status,
+        at,
+        startedAt: at - Math.round(random.between(5_000, 900_000)),
+        revision: own,
+      })
+      at += Math.round(random.between(apart.from, apart.to))
+    }
+  }
+  return made
+}
+
+interface Truth {
+  count: number
+  durations: number
+  rollbacks: number
+  recoveries: number[]
+  leadTimes: number[]
+  requests: number
+  last: number
+}
+
+/** By the definitions, told otherwise: one pass over what happened, in its order. */
+function truthOf(made: readonly Made[], environment: string): Truth {
+  const truth: Truth = { count: 0, durations: 0, rollbacks: 0, recoveries: [], leadTimes: [], requests: 0, last: 0 }
+  const seen = new Set<number>()
+  let previous: Made | undefined
+  let broken: number | undefined
+  for (const one of made.filter(each => each.environment === environment && each.status !== 'canceled')) {
+    truth.count += 1
+    truth.durations += one.at - one.startedAt
+    if (one.status === 'failed') {
+      broken ??= one.at
+      continue
+    }
+    const isRollback =
+      previous !== undefined &&
+      one.revision !== previous.revision &&
+      (seen.has(one.revision) || one.revision < previous.revision)
+    if (isRollback) truth.rollbacks += 1
+    const since = isRollback ? previous!.at : broken
+    if (since !== undefined) truth.recoveries.push((one.at - since) / 1_000)
+    if (
+      environment === 'production' &&
+      previous !== undefined &&
+      one.revision !== previous.revision &&
+      !seen.has(one.revision)
+    ) {
+      const commits = range(previous.revision, one.revision).slice(0, 500)
+      truth.leadTimes.push(
+        ...commits.flatMap(each => (committedAt(each) <= one.at ? (one.at - committedAt(each)) / 1_000 : [])),
+      )
+      truth.requests += Math.max(1, Math.min(5, Math.ceil((one.revision - previous.revision) / 100)))
+    }
+    if (previous !== undefined) seen.add(previous.revision)
+    previous = one
+    broken = undefined
+    truth.last = one.at / 1_000
+  }
+  return truth
+}
+
+/** What is reported of one: its events by webhook times, what its job has, or both; each more than once. */
+function reports(one: Made, random: Random): Deployment[] {
+  const event = (status: string, at: number): Deployment => ({
+    ...{ instance, project, jobId: one.id * 10, deploymentId: one.id },
+    event: observedEvent({
+      status,
+      at,
+      environment: one.environment,
+      tier: one.environment,
+      revision: sha(one.revision),
+      ...(status === 'running' && { beganAt: at }),
+    }),
+  })
+  const job: Deployment = {
+    ...{ instance, project, jobId: one.id * 10 },
+    job: {
+      ...{
+        status: one.status,
+        environment: one.environment,
+        tier: one.environment,
+        startedAt: one.startedAt,
+        finishedAt: one.at,
+      },
+      ...{ revision: sha(one.revision), committedAt: committedAt(one.revision) },
+      span: {
+        trace: { scheme: 'instance', profile: 'generic', rootPipelineId: one.id },
+        pipelineId: one.id,
+        jobId: one.id * 10,
+        kind: 'job',
+      },
+    },
+  }
+  const events = [event('created', one.startedAt), event('running', one.startedAt), event(one.status, one.at)]
+  const which = one.status === 'success' ? Math.floor(random.between(0, 3)) : Math.floor(random.between(1, 3))
+  const told = which === 0 ? [job] : which === 1 ? events : [...events, job]
+  return [...told, ...told.filter(() => random.chance(0.2))]
+}
+
+describe.each([
+  ['SQLite', async () => sqliteBench()],
+  ['PostgreSQL', postgresBenches(newDatabase)],
+])('deployments are counted, on %s', (_name, bench) => {
+  let here: BareBench
+  let store: Store
+  let asked: Asked
+  beforeEach(async () => {
+    here = await bench()
+    store = await here.open()
+    asked = { ranges: [], requests: 0, fail: undefined }
+  })
+  afterEach(async () => {
+    await store.close()
+    await here.dispose()
+  })
+
+  function counterOn(definition: LeadTimeDefinition = 'commit', platform = true): DeploymentCounter {
+    const clock = { now: () => here.now(), sleep: async () => undefined }
+    const commits = createCommitsReading(
+      platformOf(asked),
+      createCapabilities(store.repositories.refusedEndpoints, instance),
+      definition,
+    )
+    return createDeploymentCounter({
+      ...{
+        deployments: store.deployments,
+        platform: platform ? { instance, commits } : undefined,
+        to: [delta],
+        profile: 'generic',
+      },
+      ...{
+        measure: chunk => measure(chunk, settings),
+        errors: createErrorThrottle(silentLog()),
+        onCounted: () => undefined,
+      },
+      ...{ clock, log: silentLog() },
+    })
+  }
+
+  async function report(...deployments: readonly Deployment[]): Promise<void> {
+    await store.runs.transact([], {
+      token: '',
+      ids: [],
+      deployments: deployments.map(deployment => ({ deployment, countIn })),
+    })
+  }
+
+  /** The totals of a metric in an environment: the value, or the count and the sum of a histogram with its counts. */
+  async function total(metric: string, environment: string, more = '') {
+    const { projects } = await store.totals.read(10)
+    const series = projects
+      .flatMap(one => one.series)
+      .filter(
+        one => one.metric === metric && one.attributes.includes(`"${environment}"`) && one.attributes.includes(more),
+      )
+    return series.map(({ amount }) =>
+      amount.kind === 'histogram' ? { ...amount, count: amount.counts.reduce((a, b) => a + b, 0) } : amount,
+    )
+  }
+
+  const event = (
+    id: number,
+    status: string,
+    at: number,
+    more: { environment?: string | undefined; revision?: number } = {},
+  ): Deployment => ({
+    ...{ instance, project, deploymentId: id },
+    event: observedEvent({
+      status,
+      at,
+      environment: 'environment' in more ? more.environment : 'production',
+      revision: sha(more.revision ?? id),
+    }),
+  })
+
+  it('a year of them comes out exact, shuffled and repeated, and asks once for each that may have new commits', async () => {
+    const random = new Random(21)
+    const made = year(random)
+    const told = random.shuffle(made.flatMap(one => reports(one, random)))
+    for (let at = 0; at < told.length; at += 500) await report(...told.slice(at, at + 500))
+    here.move(countIn)
+    const counter = counterOn()
+    await counter.drain()
+    expect(counter.counters.counted).toBe(made.filter(({ status }) => status !== 'canceled').length)
+    let requests = 0
+    for (const environment of ['production', 'staging']) {
+      const truth = truthOf(made, environment)
+      expect(truth.rollbacks * truth.recoveries.length).toBeGreaterThan(0)
+      requests += truth.requests
+      const counts = await total('platform.deployment.count', environment)
+      expect(counts.reduce((sum, one) => sum + (one.kind === 'sum' ? one.by : 0), 0)).toBe(truth.count)
+      const [duration] = await total('platform.deployment.duration', environment)
+      expect(duration).toMatchObject({ count: truth.count })
+      expect((duration as { sum: number }).sum).toBeCloseTo(truth.durations / 1_000, 3)
+      expect(await total('platform.deployment.rollback.count', environment)).toMatchObject([{ by: truth.rollbacks }])
+      expect(await total('platform.deployment.last.timestamp', environment)).toMatchObject([{ value: truth.last }])
+      const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0)
+      const [recovery] = await total('platform.deployment.recovery_time', environment)
+      expect(recovery).toMatchObject({ count: truth.recoveries.length, bounds: longBounds })
+      expect((recovery as { sum: number }).sum).toBeCloseTo(sum(truth.recoveries), 3)
+      const lead = await total('platform.deployment.lead_time', environment, '"commit"')
+      expect(lead).toHaveLength(environment === 'production' ? 1 : 0)
+      if (lead[0]?.kind !== 'histogram') continue
+      expect(lead[0].count).toBe(truth.leadTimes.length)
+      expect(lead[0].sum).toBeCloseTo(sum(truth.leadTimes), 1)
+    }
+    expect([asked.requests, counter.requests()]).toEqual([requests, requests])
+    // Each once: nothing more is due, whatever is reported again.
+    await report(...told.slice(0, 500))
+    here.move(day)
+    await counter.drain()
+    expect(asked.requests).toBe(requests)
+  })
+
+  it('each is sent once to who takes points by themselves, and the lead time by its definition', async () => {
+    await report(event(1, 'success', t0, { revision: 10 }), event(2, 'success', t0 + 30 * day, { revision: 14 }))
+    here.move(countIn)
+    await counterOn('merge').drain()
+    const { items } = await store.outbox.lease(delta, 10, minute)
+    const figures = items.flatMap(({ chunk }) => (isEvent(chunk) ? (chunk.deployment ?? []) : []))
+    expect(figures.map(({ definition, leadTimes }) => [definition, leadTimes?.length])).toEqual([
+      [undefined, undefined],
+      ['merge', 2],
+    ])
+  })
+
+  it('one that is reported after a later one was counted is counted and compared with none', async () => {
+    await report(event(1, 'failed', t0), event(3, 'success', t0 + 2 * hour))
+    here.move(countIn)
+    await counterOn().drain()
+    await report(event(2, 'success', t0 + hour))
+    here.move(countIn)
+    await counterOn().drain()
+    expect(await total('platform.deployment.count', 'production', 'succeeded')).toMatchObject([{ by: 2 }])
+    expect(await total('platform.deployment.recovery_time', 'production')).toMatchObject([{ count: 1, sum: 7_200 }])
+    expect(asked.ranges).toEqual([])
+  })
+
+  it('one without an environment, or that ended otherwise, is not counted; a job may say the environment', async () => {
+    const [job] = reports(
+      { id: 4, environment: 'production', status: 'success', at: t0, startedAt: t0 - minute, revision: 4 },
+      new Random(1),
+    ).filter(one => one.job)
+    const nowhere = { ...event(4, 'success', t0, { environment: undefined }), jobId: 40 }
+    await report(
+      event(1, 'success', t0, { environment: undefined }),
+      event(2, 'canceled', t0),
+      event(3, 'running', t0),
+      nowhere,
+    )
+    if (job !== undefined) await report(job)
+    here.move(countIn)
+    const counter = counterOn()
+    await counter.drain()
+    expect(counter.counters).toMatchObject({
+      counted: job === undefined ? 0 : 1,
+      passedOver: job === undefined ? 2 : 1,
+    })
+  })
+
+  it('waits while the platform does not answer, and goes without commits where it refuses or never does', async () => {
+    const down = new PlatformError({ kind: 'unavailable', what: 'It is down.', remedy: 'Wait.' })
+    asked.fail = down
+    await report(event(1, 'success', t0), event(2, 'success', t0 + hour))
+    here.move(countIn)
+    const counter = counterOn()
+    await counter.drain()
+    expect(counter.counters).toMatchObject({ counted: 1, withoutCommits: 0 })
+    for (let tries = 0; tries < 10; tries += 1) {
+      here.move(2 * hour)
+      await counter.drain()
+    }
+    expect(counter.counters).toMatchObject({ counted: 2, withoutCommits: 1 })
+    expect(asked.requests).toBe(8)
+    asked.fail = new PlatformError({
+      kind: 'not-found',
+      what: '404',
+      remedy: '',
+      status: 404,
+      said: '404 Commit Not Found',
+    })
+    await report(event(3, 'success', t0 + 2 * hour))
+    here.move(countIn)
+    await counter.drain()
+    expect(counter.counters).toMatchObject({ counted: 3, withoutCommits: 2 })
+  })
+
+  it('nobody is asked where no API is configured', async () => {
+    await report(event(1, 'success', t0), event(2, 'success', t0 + hour))
+    here.move(countIn)
+    const counter = counterOn('commit', false)
+    await counter.drain()
+    expect([counter.counters.counted, asked.requests]).toEqual([2, 0])
+    expect(await total('platform.deployment.lead_time', 'production')).toEqual([])
+  })
+
+  it('what happened long ago is forgotten, but for what is deployed', async () => {
+    await report(event(1, 'success', t0), event(2, 'success', t0 + hour), event(3, 'failed', t0 + 2 * hour))
+    expect(await store.deployments.prune(t0 + day, 10)).toBe(2)
+    expect((await store.deployments.current({ limit: 10 })).map(({ deployment }) => deployment.deploymentId)).toEqual([
+      2,
+    ])
+    expect(await store.deployments.list({ since: 0, until: t0 + day, limit: 10 })).toHaveLength(1)
+  })
+})
