@@ -107,7 +107,14 @@ describe.each([
     const round = async (retention: number): Promise<void> => {
       let rounds = 0
       const maintenance = createMaintenance({
-        ...{ store, served: [lane], retention, remember: 400 * 24 * hour, keepFigures: 400 * 24 * hour, log: silentLog() },
+        ...{
+          store,
+          served: [lane],
+          retention,
+          remember: 400 * 24 * hour,
+          keepFigures: 400 * 24 * hour,
+          log: silentLog(),
+        },
         // Resting means that a round is over.
         clock: {
           ...systemClock,

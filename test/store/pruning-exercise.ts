@@ -223,7 +223,15 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       const sized = await here.open({ maxSize })
       const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
       const log = silentLog()
-      const loop = createMaintenance({ store: sized, served: [lane], retention: week, remember: 400 * day, keepFigures: 400 * day, clock, log })
+      const loop = createMaintenance({
+        store: sized,
+        served: [lane],
+        retention: week,
+        remember: 400 * day,
+        keepFigures: 400 * day,
+        clock,
+        log,
+      })
       loop.start()
       await expect.poll(async () => (await store.runs.count()).runs).toBe(2)
       await loop.stop()

@@ -10,7 +10,10 @@ import type { RunCursor } from '../ports/pruning.ts'
 import type { Store } from '../ports/store.ts'
 
 export interface MaintenanceOptions {
-  readonly store: Pick<Store, 'pruning' | 'tests' | 'deployments' | 'outbox' | 'leases' | 'repositories' | 'counters' | 'now'>
+  readonly store: Pick<
+    Store,
+    'pruning' | 'tests' | 'deployments' | 'outbox' | 'leases' | 'repositories' | 'counters' | 'now'
+  >
   /** The queues that are configured. What is pending for any other is given up in the end. */
   readonly served: readonly ExportQueue[]
   /** How long runs stay once nothing of them is pending; dead letters and deliveries that cannot be decoded too. Milliseconds. */

@@ -32,14 +32,16 @@ export function metricsReference(own: readonly OwnMetricRow[], inventory: readon
     introduction,
     table(
       ['metric', 'type', 'unit', 'attributes', 'when', 'description'],
-      [...attemptMetrics, activeRunsMetric, ...deploymentMetrics].map(({ name, type, unit, attributes, when, description }) => [
-        code(name),
-        typeName(type),
-        unit === costUnit ? '`costs.unit`' : code(unit),
-        attributes.flatMap(({ keys }) => keys.map(code)).join(', '),
-        when,
-        description,
-      ]),
+      [...attemptMetrics, activeRunsMetric, ...deploymentMetrics].map(
+        ({ name, type, unit, attributes, when, description }) => [
+          code(name),
+          typeName(type),
+          unit === costUnit ? '`costs.unit`' : code(unit),
+          attributes.flatMap(({ keys }) => keys.map(code)).join(', '),
+          when,
+          description,
+        ],
+      ),
     ),
     attempts,
     '### Deployments',
