@@ -51,6 +51,7 @@ async function measure(filled: Store): Promise<void> {
     `/trends?span=30d&project=${projectId}&job=unit`,
     '/tests',
     '/tests/costly',
+    '/environments',
     '/sources',
     '/exports',
     '/tokens',
@@ -70,7 +71,16 @@ async function measure(filled: Store): Promise<void> {
   await app.close()
 }
 
-function partsOf({ views, runs: all, outbox: exports, inbox, tests, repositories, counters }: Store): PagesSources {
+function partsOf({
+  views,
+  runs: all,
+  outbox: exports,
+  inbox,
+  tests,
+  deployments,
+  repositories,
+  counters,
+}: Store): PagesSources {
   const settings = telemetrySettings()
   return {
     ...{
@@ -79,6 +89,7 @@ function partsOf({ views, runs: all, outbox: exports, inbox, tests, repositories
       outbox: exports,
       inbox,
       tests,
+      deployments,
       repositories,
       counters,
       log: silentLog(),

@@ -1,5 +1,6 @@
 // The JSON API behind the pages: one table of routes, from which both the routes and their OpenAPI description are made.
 import { z } from 'zod'
+import { environmentsOf } from './environment-figures.ts'
 import { exportsView, perform } from './exports.ts'
 import { branchClasses } from '../model/branch-class.ts'
 import { cursorPattern, filterNames, instantPattern, pipelineList } from './pipelines.ts'
@@ -12,6 +13,7 @@ import { spanNames } from './trend-spans.ts'
 import { trendsOf } from './trend-figures.ts'
 import { costlyTests, flakyTests, testSpanNames } from './test-figures.ts'
 import { tokensView } from './tokens.ts'
+import * as deploymentShapes from './api-deployment-shapes.ts'
 import * as runShapes from './api-run-shapes.ts'
 import * as testShapes from './api-test-shapes.ts'
 import * as shapes from './api-shapes.ts'
@@ -66,6 +68,11 @@ const trendQuery = z.object({
 })
 const testQuery = z.object({
   span: z.enum(testSpanNames).default('30d'),
+  project: z.string().min(1).optional().describe('Full path.'),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+})
+const environmentQuery = z.object({
+  span: z.enum(spanNames).default('30d'),
   project: z.string().min(1).optional().describe('Full path.'),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 })
@@ -153,6 +160,14 @@ export function apiRoutes(
       query: testQuery,
       answer: testShapes.costlyTests,
       handle: async ({ query }) => costlyTests(parts, testQuery.parse(query), parts.now()),
+    },
+    {
+      method: 'GET',
+      path: '/environments',
+      says: 'What is deployed where, how deploying goes, and the latest deployments, of all projects or of one.',
+      query: environmentQuery,
+      answer: deploymentShapes.environments,
+      handle: async ({ query }) => environmentsOf(parts, environmentQuery.parse(query), parts.now()),
     },
     {
       method: 'GET',

@@ -35,6 +35,7 @@ const sections = [
   ['/pipelines', 'Pipelines'],
   ['/trends', 'Trends'],
   ['/tests', 'Tests'],
+  ['/environments', 'Environments'],
   ['/sources', 'Sources'],
   ['/exports', 'Exports'],
   ['/tokens', 'Tokens'],

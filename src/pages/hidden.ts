@@ -18,7 +18,7 @@ const actedOn = 1_000
 
 /** The same parts without what belongs to hidden projects, and without their names. Totals over all projects stay whole: they name none. */
 export function withoutHidden(parts: PagesSources, isHidden: (path: string) => boolean): PagesSources {
-  const { views, runs, outbox: exports, inbox, tests } = parts
+  const { views, runs, outbox: exports, inbox, tests, deployments } = parts
   const { polledProjects, sweeps, hooks, refusedEndpoints, inventoryStates } = parts.repositories
   const words = createHiddenWords(isHidden)
   const isHiddenProject = ({ path, name }: ProjectFacts): boolean => isHidden(path ?? name ?? '')
@@ -102,6 +102,20 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
           async limit => tests.figures(question, { ...of, limit }),
           of.limit,
           found => words.without(found.filter(line)),
+        ),
+    },
+    deployments: {
+      list: async filter =>
+        enough(
+          async limit => deployments.list({ ...filter, limit }),
+          filter.limit,
+          found => words.without(found.filter(({ deployment }) => !isHiddenProject(deployment.project))),
+        ),
+      current: async filter =>
+        enough(
+          async limit => deployments.current({ ...filter, limit }),
+          filter.limit,
+          found => words.without(found.filter(({ deployment }) => !isHiddenProject(deployment.project))),
         ),
     },
     outbox: {

@@ -1,6 +1,7 @@
 // What the pages ask of the rest of the daemon. The composition root hands it in; nothing here knows where it comes from.
 import type { Outbox, ExportQueue } from '../store/ports/outbox.ts'
 import type { Chunk } from '../model/chunk.ts'
+import type { Deployments } from '../store/ports/deployments.ts'
 import type { Inbox } from '../store/ports/inbox.ts'
 import type { Counters } from '../store/ports/store.ts'
 import type { Log } from '../lib/log.ts'
@@ -19,6 +20,7 @@ export interface PagesSources {
   readonly outbox: Pick<Outbox, 'deadLetters' | 'deadLetter' | 'retryDead' | 'dropDead'>
   readonly inbox: Pick<Inbox, 'state' | 'listQuarantined' | 'retryQuarantined'>
   readonly tests: Pick<TestMemory, 'figures'>
+  readonly deployments: Pick<Deployments, 'list' | 'current'>
   readonly repositories: Pick<Repositories, 'sessions'> &
     DiscoveryRepositories &
     TokenRepositories &

@@ -2,6 +2,7 @@
 import { confirmPage, actionOf, exportsPage, exportsView } from './exports.ts'
 import { costlyTestsPage, flakyTestsPage } from './tests.ts'
 import { deadLetterPage } from './dead-letter.ts'
+import { environmentsPage } from './environments.ts'
 import { jobDetail } from './job-detail.ts'
 import { jobLogPage } from './job-log.ts'
 import { jobPage } from './job.ts'
@@ -70,6 +71,7 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
     },
     { path: '/tests', page: async reader => flakyTestsPage(parts, settings, reader) },
     { path: '/tests/costly', page: async reader => costlyTestsPage(parts, settings, reader) },
+    { path: '/environments', page: async reader => environmentsPage(parts, reader) },
     { path: '/sources', page: async reader => sourcesPage(await sourcesView(parts), reader) },
     { path: '/exports', page: async reader => exportsPage(await exportsView(parts), reader) },
     {

@@ -82,6 +82,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     ['trends of one branch', () => '/trends?ref=main', 'stored pipeline'],
     ['flaky tests', () => '/tests', 'What cost most first'],
     ['failing and slow tests', () => '/tests/costly', 'Most failing'],
+    ['environments', () => '/environments', 'Latest deployments'],
     ['sources', () => '/sources', 'Webhooks'],
     ['exports', () => '/exports', 'span name is too long'],
     ['a dead letter', () => letter, 'What the backend said'],

@@ -26,8 +26,8 @@ it('It says what is answered and what is refused, with what that would take; not
   expect(shown).toContain('The token may not read this (403')
   expect(shown).toContain(`answered feature flags ${shop} just now`)
   expect(shown).toContain('answered feature flags 320')
-  const { views, runs, outbox, inbox, tests } = world.store
-  const parts = { ...all, views, runs, outbox, inbox, tests } as unknown as PagesSources
+  const { views, runs, outbox, inbox, tests, deployments } = world.store
+  const parts = { ...all, views, runs, outbox, inbox, tests, deployments } as unknown as PagesSources
   const rest = await inventoryLines(withoutHidden(parts, path => path.startsWith('brightwater/platform')))
   expect(rest.map(({ of }) => of)).toEqual([shop, shop])
 })

@@ -1,0 +1,166 @@
+// What is deployed where, since when and by whom; how deploying goes; the latest deployments, with a link to the job of each.
+import { askedEnvironments, environmentsOf, type AskedEnvironments } from './environment-figures.ts'
+import { card, empty, table, type Page, type Reader } from './frame.ts'
+import { counted, duration, number, percent, shortSha, since } from './format.ts'
+import { html, type Content, type Html } from './html.ts'
+import { jobAddress } from './run-rows.ts'
+import { spanNames, spans } from './trend-spans.ts'
+import type { EnvironmentFigures, Environments, ListedDeployment } from './environment-figures.ts'
+import type { PagesSources } from './ports.ts'
+
+/** Environments, and deployments, in a list. */
+const most = 100
+/** In the list of projects to choose from. */
+const mostProjects = 500
+
+export async function environmentsPage(
+  parts: Pick<PagesSources, 'deployments' | 'views'>,
+  reader: Reader,
+): Promise<Page> {
+  const asked = askedEnvironments(reader.query, most)
+  const found = await environmentsOf(parts, asked, reader.now)
+  const { environments, deployments } = found
+  return {
+    title: 'Environments',
+    content: html`${await heading(asked, parts, reader)}
+    ${card(
+      'What is deployed',
+      environments.length === 0
+        ? empty('No deployment is known: neither an event reported one, nor did a job with an environment succeed.')
+        : deployedTable(environments, found, reader),
+    )}
+    ${card(
+      `How it goes: the last ${spans[asked.span].name}`,
+      environments.length === 0 ? empty('Nothing was deployed.') : keysTable(environments, found, reader),
+    )}
+    ${definitions}
+    ${card(
+      'Latest deployments',
+      deployments.length === 0
+        ? empty(`Nothing was deployed in the last ${spans[asked.span].name}.`)
+        : deploymentsTable(deployments, found, reader),
+    )}`,
+  }
+}
+
+const definitions = html`<p class="dim">
+  Deployments count once they ended, from events or from jobs; a day has those that succeeded. Lead time is the median
+  over all commits from their commit (or as <code>PIPESPAN_LEAD_TIME</code> says) to the deployment to production that
+  brought them. Failures are deployments that failed and rollbacks, as a share of all; a rollback brings back a revision
+  deployed before, or an older one. Recovery is the median from the first failed deployment to the next that succeeded;
+  of a rollback, from the deployment that it took back. What was deployed is counted some minutes later.
+</p>`
+
+function deployedTable(environments: readonly EnvironmentFigures[], found: Environments, reader: Reader): Html {
+  const rows = environments.map(one => {
+    const { current } = one
+    return [
+      place(one, found, reader),
+      current === undefined ? '–' : html`<code title="${current.revision}">${shortSha(current.revision)}</code>`,
+      current?.ref ?? '–',
+      current === undefined ? 'never succeeded' : since(current.finishedAt, reader.now),
+      current?.user ?? '–',
+      current === undefined ? '–' : jobOf(current, reader),
+    ]
+  })
+  return table('What is deployed', ['Environment', 'Revision', 'Ref', 'Since', 'By', 'Job'], rows)
+}
+
+function keysTable(environments: readonly EnvironmentFigures[], found: Environments, reader: Reader): Html {
+  const rows = environments.map(one => {
+    const { deployments, failed, rollbacks, perDay, leadTime, failureRate, recovery } = one.keys
+    return [
+      place(one, found, reader),
+      figure(number(deployments)),
+      figure(perDay >= 10 ? number(Math.round(perDay)) : perDay.toFixed(1)),
+      figure(duration(leadTime)),
+      figure(
+        failureRate === undefined ? '–' : percent(failureRate),
+        `${counted(failed, 'failure')}, ${counted(rollbacks, 'rollback')}`,
+      ),
+      figure(duration(recovery)),
+    ]
+  })
+  return table('How it goes', ['Environment', 'Deployments', 'A day', 'Lead time', 'Failures', 'Recovery'], rows)
+}
+
+function deploymentsTable(deployments: readonly ListedDeployment[], found: Environments, reader: Reader): Html {
+  const rows = deployments.map(one => [
+    since(one.at, reader.now),
+    place({ ...one, environment: one.environment ?? '' }, found, reader),
+    one.isRollback === true ? `${one.status}, a rollback` : one.status,
+    html`<code title="${one.revision}">${shortSha(one.revision)}</code>`,
+    one.user ?? '–',
+    figure(
+      one.startedAt === undefined || one.finishedAt === undefined ? '–' : duration(one.finishedAt - one.startedAt),
+    ),
+    jobOf(one, reader),
+  ])
+  return table('Latest deployments', ['When', 'Environment', 'Status', 'Revision', 'By', 'Took', 'Job'], rows)
+}
+
+/** The environment, with its project where several are shown. */
+function place(
+  { environment, tier, project }: Pick<EnvironmentFigures, 'environment' | 'tier' | 'project'>,
+  { span, project: chosen }: Environments,
+  { base }: Reader,
+): Html {
+  return html`<span class="name"
+    >${environment}${tier !== undefined && tier !== environment && html` <span class="dim">(${tier})</span>`}${
+      chosen === undefined &&
+      html`<br /><span class="dim"><a href="${base}/environments${queryOf({ span, project })}">${project}</a></span>`
+    }</span
+  >`
+}
+
+/** The page of a job leads to its trace. */
+function jobOf({ projectId, pipelineId, jobId }: ListedDeployment, { base }: Reader): Content {
+  if (jobId === undefined || pipelineId === undefined) return '–'
+  return html`<a href="${jobAddress(base, { projectId, pipelineId }, jobId)}">#${jobId}</a>`
+}
+
+async function heading(
+  { span, project }: AskedEnvironments,
+  { views }: Pick<PagesSources, 'views'>,
+  { base }: Reader,
+): Promise<Html> {
+  const projects = await views.projects(mostProjects)
+  return html`<div class="page-head">
+      <h1>Environments</h1>
+      <nav class="choice" aria-label="How long back">
+        ${spanNames.map(
+          one =>
+            html`<a
+              href="${base}/environments${queryOf({ span: one, project })}"
+              ${one === span && html` aria-current="true"`}
+              >${spans[one].name}</a
+            >`,
+        )}
+      </nav>
+    </div>
+    <form
+      class="filters of-one card"
+      method="get"
+      action="${base}/environments"
+      role="search"
+      aria-label="Choose a project"
+    >
+      <input type="hidden" name="span" value="${span}" />
+      <label class="wide">Project<input name="project" value="${project}" list="projects" autocomplete="off" /></label>
+      <datalist id="projects">${projects.map(path => html`<option value="${path}"></option>`)}</datalist>
+      <span class="buttons"
+        ><button>Show</button
+        ><a class="button plain" href="${base}/environments${queryOf({ span })}">All projects</a></span
+      >
+    </form>`
+}
+
+function queryOf({ span, project }: { readonly span: string; readonly project?: string | undefined }): string {
+  const query = new URLSearchParams({ span })
+  if (project !== undefined) query.set('project', project)
+  return `?${query.toString()}`
+}
+
+function figure(text: string, says?: string): Content {
+  return html`<span class="figure" title="${says}">${text}</span>`
+}

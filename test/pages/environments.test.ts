@@ -1,0 +1,106 @@
+// Promises about what the pages and the API show of deployments.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fourKeys } from '../../src/pages/environment-figures.ts'
+import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
+import { openHouse, type House } from './house.ts'
+import type { DeploymentFigures } from '../../src/model/deployment-figures.ts'
+
+const hour = 3_600_000
+const started = Date.now() - 48 * hour
+const shop = { id: 3, name: 'shop', path: 'acme/shop' }
+const vault = { id: 301, name: 'keys', path: 'acme/vault/keys' }
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse({ PIPESPAN_PAGES_HIDE: 'acme/vault/**' })
+  const { runs, deployments } = house.daemon.store
+  const of = (id: number, environment: string, status: string, hours: number, project = shop): Deployment => ({
+    ...{ instance: 'https://git.example.com', project, deploymentId: id, jobId: id * 10 },
+    event: observedEvent({
+      status,
+      at: started + hours * hour,
+      environment,
+      tier: environment,
+      revision: `${id}`.repeat(40),
+      user: 'ana',
+    }),
+    job: {
+      ...{ status, finishedAt: started + hours * hour, startedAt: started + hours * hour - 60_000, ref: 'main' },
+      span: {
+        trace: { scheme: 'instance', profile: 'generic', rootPipelineId: 7 },
+        pipelineId: 7,
+        jobId: id * 10,
+        kind: 'job',
+      },
+    },
+  })
+  const made = [
+    of(1, 'production', 'success', 1),
+    of(2, 'production', 'failed', 3),
+    of(3, 'production', 'success', 5),
+    of(4, 'staging', 'success', 6),
+    of(5, 'production', 'success', 7, vault),
+  ]
+  await runs.transact([], { token: '', ids: [], deployments: made.map(deployment => ({ deployment, countIn: 0 })) })
+  const until = Date.now() + 60_000
+  const isCounted = async (): Promise<boolean> =>
+    (await deployments.list({ since: 0, until: Date.now(), limit: 9 })).every(({ figures }) => figures !== undefined)
+  while (!(await isCounted())) {
+    if (Date.now() > until) throw new Error('they were not counted')
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+})
+afterAll(async () => house.close())
+
+describe('environments', () => {
+  it('show what is deployed, since when, by whom, with the job that deployed it', async () => {
+    const page = await (await fetch(`${house.url}/environments`)).text()
+    expect(page).toContain('33333333')
+    expect(page).toMatch(/href="\/pipelines\/3\/7\/jobs\/30"/)
+    expect(page).toContain('ana')
+    expect(page).toContain('Lead time is the median')
+  })
+
+  it('have their four keys in the API, of one project or of all, and nothing of a hidden project', async () => {
+    const answer = (await (await fetch(`${house.url}/api/environments?span=7d`)).json()) as {
+      environments: { environment: string; current?: { deploymentId: number }; keys: object }[]
+      deployments: { deploymentId: number }[]
+    }
+    expect(answer.environments.map(({ environment }) => environment)).toEqual(['staging', 'production'])
+    const [, production] = answer.environments
+    expect(production).toMatchObject({
+      current: { deploymentId: 3, user: 'ana', ref: 'main' },
+      keys: { deployments: 3, failed: 1, rollbacks: 0, perDay: 2 / 7, failureRate: 1 / 3, recovery: 2 * hour },
+    })
+    expect(answer.deployments.map(({ deploymentId }) => deploymentId)).toEqual([4, 3, 2, 1])
+    const other = await (await fetch(`${house.url}/api/environments?project=acme/vault/keys`)).json()
+    expect(other).toMatchObject({ environments: [], deployments: [] })
+    expect((await fetch(`${house.url}/api/environments?span=never`)).status).toBe(400)
+  })
+
+  it('say nothing of what is not known', () => {
+    expect(fourKeys([], 30)).toEqual({
+      deployments: 0,
+      failed: 0,
+      rollbacks: 0,
+      perDay: 0,
+      leadTime: undefined,
+      failureRate: undefined,
+      recovery: undefined,
+    })
+    const figures = (leadTimes: number[]): DeploymentFigures => ({
+      environment: 'p',
+      outcome: 'succeeded',
+      finishedAt: 0,
+      leadTimes,
+    })
+    const of = (leadTimes: number[]) => ({
+      id: 1,
+      deployment: { instance: '', project: { id: 1 } },
+      view: { status: '' },
+      at: 0,
+      figures: figures(leadTimes),
+    })
+    expect(fourKeys([of([5, 1]), of([3])], 1)).toMatchObject({ leadTime: 3, perDay: 2 })
+  })
+})
