@@ -62,6 +62,7 @@ export function pagesOf({ config, store, clock, log }: Context, shown: Shown, gu
       adminToken: () => config.admin.token.current(),
       traceLink: config.traceLink,
       costUnit: config.costs.unit,
+      hasPrices: config.costs.rules.length > 0,
       jobSections: config.job.sections,
       readsTests: config.tests,
       isHidden: hiddenPaths(config),

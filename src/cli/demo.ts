@@ -1,6 +1,6 @@
 // `pipespan demo`: the shipped daemon between a simulated platform and an OTLP receiver that draws what arrives.
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -41,6 +41,14 @@ const onceWithin = 180_000
 const insideWithin = 5_000
 /** So much of the past is played first, ms. */
 const hour = 3_600_000
+/** What a minute costs there, by the runner: the page of costs shows it. */
+const prices = `costs:
+  unit: EUR
+  rules:
+    - { name: macos, match: { tags: [macos] }, per_minute: 0.08 }
+    - { name: large, match: { tags: [large] }, per_minute: 0.032 }
+    - { name: small, per_minute: 0.008 }
+`
 /** The group of all its projects. */
 const company = 'brightwater'
 /** The share of webhooks that get lost on purpose. */
@@ -89,8 +97,11 @@ async function play(
   closers.push(() => api.close())
   const [port = 0, adminPort = 0] = await freePorts(2)
   const token = randomBytes(24).toString('hex')
+  const configuration = path.join(folder, 'pipespan.yaml')
+  await writeFile(configuration, prices)
   const env = {
     ...inherited(terminal.env),
+    PIPESPAN_CONFIG: configuration,
     PIPESPAN_LISTEN: `127.0.0.1:${port}`,
     PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
     PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'pipespan.db')}`,

@@ -145,6 +145,35 @@ export const trends = z.object({
     .describe('Where stored pipelines were counted: how many, and how far back where there were too many.'),
 })
 
+const costSum = z.object({ totalMs: ms, cost: z.number().describe('In the unit of the price table.') })
+const costLine = costSum.extend({
+  projectId: z.number().optional(),
+  project: z.string().describe('Full path; empty where it is of several.'),
+  name: z.string().describe('The job, the class of branch or the type of runner.'),
+  bucket: millis.optional(),
+  runs: z.number(),
+  lost: z
+    .object({ retried: costSum, superseded: costSum, failed: costSum, flaky: costSum })
+    .describe('What of it nobody wanted.'),
+})
+
+export const costs = z.object({
+  span: z.string(),
+  since: millis,
+  until: millis,
+  project: z.object({ id: z.number(), name: z.string() }).optional(),
+  unit: z.string().optional().describe('Of prices; absent without a price table.'),
+  total: costLine.optional(),
+  before: costLine
+    .optional()
+    .describe('Of the period of the same length before; absent where not all of it is stored.'),
+  projects: z.array(costLine),
+  jobs: z.array(costLine),
+  branches: z.array(costLine),
+  workers: z.array(costLine),
+  days: z.array(costLine),
+})
+
 export const sources = z.object({
   flow,
   setup,

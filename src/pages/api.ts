@@ -10,6 +10,7 @@ import { pipelineDetail } from './pipeline-detail.ts'
 import { sourcesView } from './sources.ts'
 import { lineSorts } from './trend-lines.ts'
 import { spanNames } from './trend-spans.ts'
+import { costsView } from './cost-figures.ts'
 import { trendsOf } from './trend-figures.ts'
 import { costlyTests, flakyTests, testSpanNames } from './test-figures.ts'
 import { tokensView } from './tokens.ts'
@@ -66,6 +67,10 @@ const trendQuery = z.object({
   jobs: z.enum(lineSorts).optional().describe('What jobs are sorted by.'),
   projects: z.enum(lineSorts).optional().describe('What projects are sorted by.'),
 })
+const costQuery = z.object({
+  span: z.enum(spanNames).exclude(['24h']).optional().describe('How far back; by default as far as there is data.'),
+  project: wholeNumber.optional(),
+})
 const testQuery = z.object({
   span: z.enum(testSpanNames).default('30d'),
   project: z.string().min(1).optional().describe('Full path.'),
@@ -80,7 +85,7 @@ const chosen = z.object({ ids: z.union([z.array(z.number().int().positive()).min
 
 export function apiRoutes(
   parts: PagesParts,
-  settings: Pick<PagesSettings, 'traceLink' | 'costUnit'>,
+  settings: Pick<PagesSettings, 'traceLink' | 'costUnit' | 'hasPrices'>,
 ): readonly ApiRoute[] {
   const changed = async (verb: 'retry' | 'drop', body: unknown): Promise<unknown> => {
     const { ids } = chosen.parse(body)
@@ -143,6 +148,17 @@ export function apiRoutes(
       handle: async ({ query }) => {
         const { project, name, ...rest } = trendQuery.parse(query)
         return trendsOf(parts, { ...rest, projectId: project, pipelineName: name }, parts.now())
+      },
+    },
+    {
+      method: 'GET',
+      path: '/cost',
+      says: 'What jobs took of their runners and what that cost, by project, job, class of branch, type of runner and day, and what of it was retried, superseded, failed or flaky.',
+      query: costQuery,
+      answer: shapes.costs,
+      handle: async ({ query }) => {
+        const { project, span } = costQuery.parse(query)
+        return costsView(parts, settings, { span, projectId: project })
       },
     },
     {

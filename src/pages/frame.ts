@@ -34,6 +34,7 @@ const sections = [
   ['/', 'Overview'],
   ['/pipelines', 'Pipelines'],
   ['/trends', 'Trends'],
+  ['/cost', 'Cost'],
   ['/tests', 'Tests'],
   ['/environments', 'Environments'],
   ['/sources', 'Sources'],

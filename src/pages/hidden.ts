@@ -162,6 +162,15 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       sections: async (...asked) => words.without(await views.sections(...asked)),
       tests: async (...asked) => words.without(await views.tests(...asked)),
       outboxOf: async key => words.without(await views.outboxOf(key)),
+      costs: {
+        // Sums over all projects have no project's name.
+        lines: async (by, query, limit) =>
+          enough(
+            async more => views.costs.lines(by, query, more),
+            limit,
+            rows => words.without(rows.filter(row => row.project === '' || line(row))),
+          ),
+      },
       trends: {
         ...views.trends,
         ...shownFigures(views.trends),

@@ -99,6 +99,8 @@ export interface PagesSettings {
   readonly traceLink?: string | undefined
   /** The unit of prices. */
   readonly costUnit?: string | undefined
+  /** There is a price table. */
+  readonly hasPrices?: boolean | undefined
   /** Of which jobs the log is read for its sections; empty: of none. */
   readonly jobSections?: readonly string[] | undefined
   /** Reports of tests are read. */

@@ -14,6 +14,9 @@ import { sourcesPage, sourcesView } from './sources.ts'
 import { askedTrends } from './trend-filters.ts'
 import { trendsOf } from './trend-figures.ts'
 import { tokensPage, tokensView } from './tokens.ts'
+import { costPage } from './cost.ts'
+import { costsView } from './cost-figures.ts'
+import { spanOf } from './trend-spans.ts'
 import { trendsPage } from './trends.ts'
 import { wholeNumber } from './whole-number.ts'
 import type { Page, Reader } from './frame.ts'
@@ -67,6 +70,16 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
       path: '/trends',
       page: async reader => {
         return trendsPage(await trendsOf(parts, askedTrends(reader.query), reader.now), reader)
+      },
+    },
+    {
+      path: '/cost',
+      page: async reader => {
+        const asked = {
+          span: spanOf(reader.query.get('span')),
+          projectId: wholeNumber(reader.query.get('project') ?? ''),
+        }
+        return costPage(await costsView(parts, settings, asked), reader)
       },
     },
     { path: '/tests', page: async reader => flakyTestsPage(parts, settings, reader) },

@@ -54,7 +54,8 @@ export function spanChoice(trends: Trends, base: string): Content {
   </nav>`
 }
 
-const branchNames: Readonly<Record<string, string>> = {
+/** How classes of branches are written. */
+export const branchNames: Readonly<Record<string, string>> = {
   default: 'default branch',
   merge_request: 'merge requests',
   tag: 'tags',

@@ -80,6 +80,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     ['a job with its sections', () => job, 'Where the time went'],
     ['trends', () => '/trends?span=7d', 'Most time in total'],
     ['trends of one branch', () => '/trends?ref=main', 'stored pipeline'],
+    ['costs', () => '/cost', 'What nobody wanted'],
     ['flaky tests', () => '/tests', 'What cost most first'],
     ['failing and slow tests', () => '/tests/costly', 'Most failing'],
     ['environments', () => '/environments', 'Latest deployments'],

@@ -13,6 +13,8 @@ import { selectDead, selectQueues } from '../../src/store/sql/outbox.ts'
 import { newDatabase } from './new-database.ts'
 import { t0 } from '../flow/world.ts'
 import { createDamagedRows } from '../../src/store/sql/stored-json.ts'
+import { costGroups } from '../../src/store/ports/costs.ts'
+import { costsOn } from '../../src/store/read-models/costs-sql.ts'
 import { trendsOn } from '../../src/store/read-models/trend-reads.ts'
 import { viewsOn, type Ask } from '../../src/store/read-models/views-sql.ts'
 import type { Row } from '../../src/store/sql/columns.ts'
@@ -67,6 +69,10 @@ async function askAll(ask: Ask): Promise<void> {
     await trends.projects(by, query, 20)
     await trends.jobs(by, query, 10)
     await trends.jobs(by, { ...query, ...kind, projectId: 100 }, 10)
+  }
+  for (const by of costGroups) {
+    for (const projectId of [undefined, 100])
+      await costsOn(ask).lines(by, { since: t0 - 30 * day, until: t0, projectId }, 20)
   }
   await ask(selectQueues, [])
   await ask(`${selectDead} ORDER BY o.id DESC LIMIT 100`, [])

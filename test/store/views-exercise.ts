@@ -3,11 +3,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { at, event, instance, job, minute, rules, t0 } from '../flow/world.ts'
 import { day, hour, trendOrders, type TrendFilter, type TrendReads } from '../../src/store/ports/trends.ts'
+import type { CostGroup } from '../../src/store/ports/costs.ts'
 import { snapshotAttempt } from '../../src/model/snapshot.ts'
 import { middleOf } from '../../src/lib/log-bins.ts'
 import { manyRuns } from './many-runs.ts'
 import type { Bench } from './benches.ts'
 import type { ObservedJob, PipelineFacts } from '../../src/model/observation.ts'
+import type { RateOf } from '../../src/model/price.ts'
 import type { RunPage, RunQuery } from '../../src/store/ports/views.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
@@ -37,7 +39,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       const heard = event(status, { createdAt: at(seconds.created), ...finishedAt }, jobs, facts, id)
       await store.runs.transact(mergeWork([heard], 'webhook', rules))
     }
-    async function freeze(pipelineId: number): Promise<void> {
+    async function freeze(pipelineId: number, rateOf?: RateOf): Promise<void> {
       const work: RunWork = {
         key: { instance, pipelineId },
         jobs: 'all',
@@ -45,7 +47,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
           if (known === undefined) return undefined
           const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
           const fresh = [...known.run.jobs.values()].filter(one => one.snapshot === undefined)
-          const frozen = snapshotAttempt(known.run, fresh, trace, false, now, rules)
+          const frozen = snapshotAttempt(known.run, fresh, trace, false, now, { ...rules, rateOf })
           const owed = frozen.chunks.map(chunk => ({
             chunk,
             to: [{ destination: 'default', signal: 'traces' as const }],
@@ -155,6 +157,59 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(Object.keys(e2e!.queues).map(bin => within(middleOf(bin), 4_000))).toEqual([true])
       expect(await store.views.trends.projects('runs', query, 5)).toMatchObject([{ projectId: 3, runs: 2 }])
       expect(await store.views.trends.jobs('slowest', { ...query, projectId: 4 }, 5)).toEqual([])
+    })
+
+    it('adds up what jobs took of their runners and what that cost, by day, and what of it nobody wanted', async () => {
+      const rateOf: RateOf = ({ tags }) => (tags === undefined ? undefined : { name: 'large', perMinute: 3, factor: 2 })
+      const large = { tags: ['large'], runner: { id: 7, type: 'project_type' } }
+      const failing = [
+        job(1, 'e2e', 'failed', { started: 0, finished: 60 }, large),
+        job(3, 'lint', 'success', { started: 0, finished: 30 }),
+        job(4, 'unit', 'failed', { started: 0, finished: 15 }),
+        job(5, 'unit', 'success', { started: 20, finished: 50 }),
+      ]
+      await hear(1, 'failed', { created: 0, finished: 60 }, { ref: 'main' }, failing)
+      await freeze(1, rateOf)
+      here.move(100_000)
+      while ((await store.views.trends.takeIn(10)) > 0);
+      const again = [...failing, job(9, 'e2e', 'success', { started: 200, finished: 320 }, large)]
+      await hear(1, 'success', { created: 0, finished: 320 }, { ref: 'main' }, again)
+      await freeze(1, rateOf)
+      here.move(100_000)
+      while ((await store.views.trends.takeIn(10)) > 0);
+      const query = { since: t0 - day, until: t0 + day }
+      const none = { totalMs: 0, cost: 0 }
+      const [total] = await store.views.costs.lines('total', query, 1)
+      expect(total).toEqual({
+        ...{ project: '', name: '', projectId: undefined, bucket: undefined },
+        ...{ runs: 5, totalMs: 255_000, cost: 18 },
+        lost: {
+          ...{ retried: { totalMs: 15_000, cost: 0 }, superseded: none },
+          ...{ failed: { totalMs: 60_000, cost: 6 }, flaky: { totalMs: 150_000, cost: 12 } },
+        },
+      })
+      const shown = async (by: CostGroup, projectId?: number): Promise<unknown[]> =>
+        (await store.views.costs.lines(by, { ...query, projectId }, 10)).map(line => [
+          ...[line.projectId, line.project, line.name, line.bucket, line.totalMs, line.cost].filter(
+            one => one !== undefined,
+          ),
+        ])
+      expect(await shown('project')).toEqual([[3, 'acme/shop', '', 255_000, 18]])
+      expect(await shown('job')).toEqual([
+        [3, 'acme/shop', 'e2e', 180_000, 18],
+        [3, 'acme/shop', 'unit', 45_000, 0],
+        [3, 'acme/shop', 'lint', 30_000, 0],
+      ])
+      expect(await shown('worker', 3)).toEqual([
+        ['acme/shop', 'project_type', 180_000, 18],
+        ['acme/shop', '', 75_000, 0],
+      ])
+      expect((await shown('branch')).length).toBe(1)
+      expect(await shown('day')).toEqual([['', '', t0 - (t0 % day), 255_000, 18]])
+      expect(await shown('total', 4)).toEqual([])
+      here.move(500 * day)
+      await store.views.trends.prune(400 * day)
+      expect(await shown('total')).toEqual([])
     })
 
     it('adds up the same when it reads ahead, and when somebody else has written what it read', async () => {

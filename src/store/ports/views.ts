@@ -4,6 +4,7 @@ import type { JobInside } from '../../model/inside.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { Signal, StoredRun } from './runs.ts'
+import type { CostReads } from './costs.ts'
 import type { TrendViews } from './trends.ts'
 
 /** Filters of a list; what is undefined does not filter. */
@@ -76,4 +77,5 @@ export interface Views {
   /** Its outbox entries, in order. */
   outboxOf(key: RunKey): Promise<readonly ExportState[]>
   readonly trends: TrendViews
+  readonly costs: CostReads
 }

@@ -11,6 +11,7 @@ import {
   writing,
 } from '../read-models/trends-sql.ts'
 import { EarlierFailures } from '../read-models/earlier-failures.ts'
+import { addingCosts, costTypes, costValues, pruneCosts } from '../read-models/costs-sql.ts'
 import { PipelineNames } from '../read-models/pipeline-names.ts'
 import { TrendSums, type Addition } from '../read-models/trend-sums.ts'
 import { columnsOf, unnest } from './arrays.ts'
@@ -20,7 +21,7 @@ import { placed } from './statements.ts'
 import type { Database, Session } from './database.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Ask } from '../read-models/views-sql.ts'
-import type { TrendViews } from '../ports/trends.ts'
+import { day, type TrendViews } from '../ports/trends.ts'
 
 /** Of chunks up to `last` none is still to come once no transaction before `after` is under way. */
 interface Reach {
@@ -47,7 +48,8 @@ export function postgresTrendTaking(db: Database): Pick<TrendViews, 'readAhead' 
     },
     prune: async keep =>
       db.transaction(async (session, now) => {
-        let gone = 0
+        const old = await session.query(`${placed(pruneCosts)} RETURNING 1`, [forgottenBefore(day, now, keep)])
+        let gone = old.length
         for (const step of trendSteps) {
           const sql = `${placed(takeInSql.prune)} RETURNING 1`
           gone += (await session.query(sql, [step, forgottenBefore(step, now, keep)])).length
@@ -112,6 +114,10 @@ async function takeIn(session: Session, { names, until, limit }: Taking): Promis
   for (let first = 0; first < additions.length; first += rowsAtOnce) {
     await add(session, additions.slice(first, first + rowsAtOnce))
   }
+  const costs = sums.costs.rows()
+  for (let first = 0; first < costs.length; first += rowsAtOnce) {
+    await session.query(writeCosts, columnsOf(costs.slice(first, first + rowsAtOnce).map(costValues)))
+  }
   await ask(takeInSql.move, [last])
   return count
 }
@@ -149,6 +155,8 @@ async function add(session: Session, additions: readonly Addition[]): Promise<vo
 
 /** As many as are read and written by one statement. */
 const rowsAtOnce = 1_000
+
+const writeCosts = addingCosts(`SELECT * FROM ${unnest(costTypes)}`)
 
 const writeRows = writing(
   `SELECT * FROM ${unnest([

@@ -4,6 +4,7 @@ import { placed } from './statements.ts'
 import { postgresTrendTaking } from './trend-taking.ts'
 import { columnsOf, unnest } from './arrays.ts'
 import { insertListings, listingOf, listingValues } from '../read-models/listing.ts'
+import { costsOn } from '../read-models/costs-sql.ts'
 import { viewsOn, type Ask } from '../read-models/views-sql.ts'
 import type { Database, Session } from './database.ts'
 import type { Run } from '../../model/run.ts'
@@ -14,6 +15,7 @@ export function postgresViews(db: Database, maintenance: Database): Views {
   const ask: Ask = async (sql, values) => db.ask(placed(sql), values)
   return {
     ...viewsOn(ask, db.damaged),
+    costs: costsOn(ask),
     trends: { ...trendsOn(ask, db.damaged), ...postgresTrendTaking(maintenance) },
   }
 }

@@ -10,6 +10,7 @@ import {
   type TrendOutcome,
   type TrendStep,
 } from '../ports/trends.ts'
+import { CostSums } from './cost-sums.ts'
 import type { Failures } from './earlier-failures.ts'
 import type { PipelineNames } from './pipeline-names.ts'
 import type { Chunk } from '../../model/chunk.ts'
@@ -36,6 +37,8 @@ interface Hour extends Pick<
 }
 
 export class TrendSums {
+  /** Of the same chunks. */
+  readonly costs = new CostSums()
   /** Days are added up of hours. */
   readonly #hours = new Map<string, Hour>()
   /** What one chunk reports is mostly of one hour. */
@@ -49,13 +52,14 @@ export class TrendSums {
 
   /** How many rows of hours there are to write. */
   get size(): number {
-    return this.#size
+    return this.#size + this.costs.size
   }
 
   /** `failedBefore`: in it and in the earlier chunks of the same run. */
   add(chunk: Chunk, failedBefore: Failures): void {
     const outcomes = outcomesOf(chunk, failedBefore, this.#names.of(chunk))
     for (const outcome of outcomes) this.count(outcome)
+    this.costs.add(chunk, failedBefore)
   }
 
   count(outcome: TrendOutcome): void {

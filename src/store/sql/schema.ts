@@ -266,6 +266,23 @@ export function schemaOf(dialect: Dialect): string {
   CREATE INDEX trends_of_pipelines ON trends (step, job, bucket);
   CREATE INDEX trends_by_time ON trends (step, bucket, project_id, job, branch, runs, failed, flaky, total_ms);
 
+  -- What jobs took of their runners and what that cost, by day: of a project's job, and of all its jobs (job '').
+  CREATE TABLE costs (
+    bucket     bigint NOT NULL,
+    project_id bigint NOT NULL,
+    job        text   NOT NULL,
+    instance   text   NOT NULL,
+    branch     text   NOT NULL,
+    worker     text   NOT NULL,
+    purpose    text   NOT NULL,
+    project    text   NOT NULL,
+    runs       bigint NOT NULL,
+    total_ms   bigint NOT NULL,
+    cost       double precision NOT NULL,
+    PRIMARY KEY (bucket, project_id, job, instance, branch, worker, purpose)
+  ) ${byKey};
+  CREATE INDEX costs_of_projects ON costs (bucket, project_id) WHERE job = '';
+
   -- Up to which chunk the figures have come.
   CREATE TABLE trends_reached (
     id       ${ownId},

@@ -11,11 +11,12 @@ import {
 import { number, optional, record } from '../sql/columns.ts'
 import { StoreError } from '../../lib/fault.ts'
 import { EarlierFailures } from '../read-models/earlier-failures.ts'
+import { addCost, costValues, pruneCosts } from '../read-models/costs-sql.ts'
 import { PipelineNames } from '../read-models/pipeline-names.ts'
 import { TrendSums } from '../read-models/trend-sums.ts'
 import type { Database } from './database.ts'
 import type { RecentChunks } from './recent-chunks.ts'
-import type { TrendViews } from '../ports/trends.ts'
+import { day, type TrendViews } from '../ports/trends.ts'
 
 /** Read and not yet written: the chunks after `from` up to `last`. */
 interface Ahead {
@@ -73,7 +74,7 @@ export function sqliteTrendTaking(db: Database, recent: RecentChunks): TrendTaki
         trendSteps.reduce(
           (sum, step) =>
             sum + Number(db.prepare(takeInSql.prune).run(step, forgottenBefore(step, db.now(), keep)).changes),
-          0,
+          Number(db.prepare(pruneCosts).run(forgottenBefore(day, db.now(), keep)).changes),
         ),
       ),
   }
@@ -117,6 +118,7 @@ function write(db: Database, { last, sums }: Ahead): void {
     const before = db.prepare(takeInSql.row).get(...rowKey(addition))
     db.prepare(takeInSql.write).run(...rowValues(addition, before, db.damaged))
   }
+  for (const row of sums.costs.rows()) db.prepare(addCost).run(...costValues(row))
   db.prepare(takeInSql.reached).get()
   db.prepare(takeInSql.move).run(last)
 }

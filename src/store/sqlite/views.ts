@@ -2,6 +2,7 @@
 import { StoreError } from '../../lib/fault.ts'
 import { retainedOn } from '../read-models/retained-trends.ts'
 import { trendsOn } from '../read-models/trend-reads.ts'
+import { costsOn } from '../read-models/costs-sql.ts'
 import { viewsOn, type Ask } from '../read-models/views-sql.ts'
 import type { Database } from './database.ts'
 import type { Listings } from './listings.ts'
@@ -16,6 +17,7 @@ export function sqliteViews(db: Database, trends: TrendTaking, listings: Listing
   }
   return {
     ...viewsOn(askLists, db.damaged),
+    costs: costsOn(ask),
     trends: { ...trendsOn(ask, db.damaged), retained: retainedOn(askLists, db.damaged), ...trends },
   }
 }

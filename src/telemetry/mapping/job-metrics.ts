@@ -1,6 +1,7 @@
 // The metrics of jobs: runners' time and what it cost, queues, failures of the CI system, artifacts. They are counted from the jobs of
 // every chunk, so that a job which is learnt late is counted too.
 import { ATTR_ERROR_TYPE } from '@opentelemetry/semantic-conventions'
+import { computePurposeOf } from '../../model/compute-purpose.ts'
 import { computeSeconds } from '../../model/durations.ts'
 import { errorTypeOf, outcomeOfJob } from './statuses.ts'
 import { meaningOf } from './failure-reasons.ts'
@@ -41,7 +42,7 @@ export const computeAttributes: readonly MetricAttribute[] = [
     keys: ['platform.cicd.compute.purpose'],
     type: 'string',
     when: 'always',
-    value: ({ job, chunk }) => job && purposeOf(job, chunk),
+    value: ({ job, chunk }) => job && computePurposeOf(job, chunk.pipeline.superseded === true),
   },
 ]
 
@@ -73,13 +74,6 @@ export const systemErrorAttributes: readonly MetricAttribute[] = [
 export const artifactAttributes: readonly MetricAttribute[] = [
   { keys: ['platform.artifact.type'], type: 'string', when: 'always', value: ({ artifact }) => artifact },
 ]
-
-/** What became of the time that a job took: of several answers the first. */
-function purposeOf(job: JobSnapshot, { pipeline }: Chunk): 'retried' | 'superseded' | 'failed' | 'useful' {
-  if (job.retried) return 'retried'
-  if (job.status === 'canceled' && pipeline.superseded === true) return 'superseded'
-  return errorTypeOf(outcomeOfJob(job)) === undefined ? 'useful' : 'failed'
-}
 
 /** The tags of its runner, else those that it asked for, sorted. */
 function tagSetOf({ runner, tags }: JobSnapshot): string | undefined {

@@ -1,0 +1,14 @@
+// What became of the time that a job took of its runner. Pure.
+import type { JobSnapshot } from './chunk.ts'
+
+export type ComputePurpose = 'retried' | 'superseded' | 'failed' | 'useful'
+
+/** Of several answers the first. `superseded`: its pipeline was canceled when a newer one of its ref existed already. */
+export function computePurposeOf(
+  { retried, status }: Pick<JobSnapshot, 'retried' | 'status'>,
+  superseded: boolean,
+): ComputePurpose {
+  if (retried) return 'retried'
+  if (status === 'canceled' && superseded) return 'superseded'
+  return status === 'failed' ? 'failed' : 'useful'
+}

@@ -1,0 +1,70 @@
+// What runners' time costs, as the page and the API show it: sums of a time by project, job, class of branch, type of runner and day.
+import { day, type TrendExtent } from '../store/ports/trends.ts'
+import { openingSpan, spans, type Span } from './trend-spans.ts'
+import type { CostGroup, CostLine, CostQuery } from '../store/ports/costs.ts'
+import type { Millis } from '../model/instant.ts'
+import type { PagesParts, PagesSettings } from './ports.ts'
+
+export interface AskedCosts {
+  /** As far as there is data, where it is undefined. Costs are kept by day. */
+  readonly span?: Span | undefined
+  readonly projectId?: number | undefined
+}
+
+export interface Costs {
+  readonly span: Span
+  readonly since: Millis
+  readonly until: Millis
+  readonly project?: { readonly id: number; readonly name: string } | undefined
+  /** The unit of prices; absent without a price table. */
+  readonly unit?: string | undefined
+  /** Undefined where nothing ran. */
+  readonly total?: CostLine | undefined
+  /** Of the period of the same length before; undefined where not all of it is stored. */
+  readonly before?: CostLine | undefined
+  readonly projects: readonly CostLine[]
+  readonly jobs: readonly CostLine[]
+  readonly branches: readonly CostLine[]
+  readonly workers: readonly CostLine[]
+  readonly days: readonly CostLine[]
+}
+
+/** Rows of each table. */
+export const shownCosts = { projects: 50, jobs: 30, few: 20, days: 400 } as const
+
+export async function costsView(
+  { views, now }: Pick<PagesParts, 'views' | 'now'>,
+  { costUnit, hasPrices }: Pick<PagesSettings, 'costUnit' | 'hasPrices'>,
+  { span: asked, projectId }: AskedCosts,
+): Promise<Costs> {
+  const extent = await views.trends.extent(projectId === undefined ? {} : { projectId })
+  const span = asked === undefined || asked === '24h' ? openingDays(extent, now()) : asked
+  const until = now() - (now() % day) + day
+  const since = until - spans[span].length
+  const query: CostQuery = { since, until, projectId }
+  const lines = async (by: CostGroup, limit: number): Promise<readonly CostLine[]> =>
+    views.costs.lines(by, query, limit)
+  const [[total], projects, jobs, branches, workers, days, [before]] = await Promise.all([
+    lines('total', 1),
+    projectId === undefined ? lines('project', shownCosts.projects) : [],
+    lines('job', shownCosts.jobs),
+    lines('branch', shownCosts.few),
+    lines('worker', shownCosts.few),
+    lines('day', shownCosts.days),
+    views.costs.lines('total', { since: since - spans[span].length, until: since, projectId }, 1),
+  ])
+  const isWhole = extent !== undefined && extent.first <= since - spans[span].length
+  return {
+    ...{ span, since, until },
+    ...(projectId !== undefined && total !== undefined && { project: { id: projectId, name: total.project } }),
+    ...(hasPrices === true && { unit: costUnit }),
+    ...(total !== undefined && { total }),
+    ...(isWhole && before !== undefined && { before }),
+    ...{ projects, jobs, branches, workers, days },
+  }
+}
+
+function openingDays(extent: TrendExtent | undefined, now: Millis): Span {
+  const span = openingSpan(extent, now)
+  return span === '24h' ? '7d' : span
+}

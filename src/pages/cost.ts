@@ -1,0 +1,165 @@
+// Cost: what jobs took of their runners and what that cost, by project, job, class of branch and type of runner, and what of it nobody wanted.
+import { branchNames } from './trend-filters.ts'
+import { card, empty, table, type Page, type Reader } from './frame.ts'
+import { delta } from './delta.ts'
+import { html, type Content, type Html } from './html.ts'
+import { lostPurposes, type CostLine, type CostSum, type LostPurpose } from '../store/ports/costs.ts'
+import { number, percent, utc } from './format.ts'
+import { shownCosts, type Costs } from './cost-figures.ts'
+import { spanNames, spans, type Span } from './trend-spans.ts'
+
+export function costPage(costs: Costs, { base }: Reader): Page {
+  const { project, total, span } = costs
+  return {
+    title: `Cost: ${project?.name ?? 'All projects'}`,
+    content: html`
+      ${project !== undefined && html`<nav class="crumbs" aria-label="Where this is"><a href="${linkTo(base, span)}">Cost</a></nav>`}
+      <div class="page-head">
+        <h1>${project === undefined ? 'Cost' : html`Cost of ${project.name}`}</h1>
+        <nav class="choice" aria-label="How long back">
+          ${spanNames
+            .filter(one => one !== '24h')
+            .map(
+              one =>
+                html`<a href="${linkTo(base, one, project?.id)}" ${one === span && html` aria-current="true"`}
+                  >${spans[one].name}</a
+                >`,
+            )}
+        </nav>
+      </div>
+      ${
+        total === undefined
+          ? card('Nothing yet', empty(`No job ran in the last ${spans[span].name}, as far as is known.`))
+          : html`${tiles(costs, total)} ${lostCard(costs, total)}
+              ${project === undefined && costTable(costs, 'Projects', costs.projects, ({ project: path, projectId }) => html`<a href="${linkTo(base, span, projectId)}">${path}</a>`, shownCosts.projects)}
+              ${costTable(costs, 'Jobs', costs.jobs, line => jobCell(line, project === undefined, base), shownCosts.jobs)}
+              ${costTable(costs, 'Branches', costs.branches, ({ name }) => branchNames[name] ?? name)}
+              ${costTable(costs, 'Runners', costs.workers, ({ name }) => workerNames[name] ?? name)}
+              <details class="card">
+                <summary>Day by day</summary>
+                ${lines(costs, 'Days', costs.days.toReversed(), ({ bucket }) => utc(bucket ?? 0).slice(0, 10))}
+              </details>`
+      }
+      <p class="dim">
+        ${costs.unit === undefined && html`Prices are not set: with a price table (<code>costs.rules</code>) minutes become amounts. `}Days
+        are those of UTC. Bridges take no runner’s time. What was priced keeps the price it had then.
+      </p>
+    `,
+  }
+}
+
+function linkTo(base: string, span: Span, projectId?: number): string {
+  return `${base}/cost?span=${span}${projectId === undefined ? '' : `&project=${projectId}`}`
+}
+
+const workerNames: Readonly<Record<string, string>> = {
+  '': 'not known',
+  instance_type: 'of the instance',
+  group_type: 'of a group',
+  project_type: 'of a project',
+}
+
+const lostNames: Readonly<Record<LostPurpose, readonly [name: string, meaning: string]>> = {
+  retried: ['Retried', 'A later run of the job took its place'],
+  superseded: ['Superseded', 'Canceled when a newer pipeline of the branch existed'],
+  failed: ['Failed', 'Failed, and was not retried'],
+  flaky: ['Flaky', 'Ran again for the same commit after it had failed, and passed'],
+}
+
+function tiles({ unit, before }: Costs, total: CostLine): Html {
+  const tile = (name: string, shown: string, change: Content): Html =>
+    html`<div class="tile">
+      <dt>${name}</dt>
+      <dd><strong>${shown}</strong> ${change}</dd>
+    </div>`
+  const lost = lostOf(total, unit)
+  return html`<dl class="tiles card" aria-label="This period, and against the one before">
+    ${unit !== undefined && tile('Cost', amount(total, unit), delta(total.cost, before?.cost, 'less'))}
+    ${tile('Job time', minutes(total), delta(total.totalMs, before?.totalMs, 'less'))}
+    ${tile('Jobs', number(total.runs), delta(total.runs, before?.runs, 'neutral'))}
+    ${tile('Lost', percent(lost), delta(lost, before && lostOf(before, unit), 'less', 'points'))}
+  </dl>`
+}
+
+/** The share of what nobody wanted. */
+function lostOf({ lost, ...total }: CostLine, unit: string | undefined): number {
+  return lostPurposes.reduce((sum, purpose) => sum + shareOf(lost[purpose], total, unit), 0)
+}
+
+/** Of the cost, where there are prices, else of the time. */
+function shareOf(sum: CostSum, total: CostSum, unit: string | undefined): number {
+  const [part, all] = unit === undefined ? [sum.totalMs, total.totalMs] : [sum.cost, total.cost]
+  return all === 0 ? 0 : part / all
+}
+
+function lostCard({ unit }: Costs, total: CostLine): Html {
+  const rows = lostPurposes.map(purpose => {
+    const [name, meaning] = lostNames[purpose]
+    const sum = total.lost[purpose]
+    const share = shareOf(sum, total, unit)
+    return [
+      html`<strong>${name}</strong><br /><span class="dim">${meaning}</span>`,
+      ...(unit === undefined ? [] : [figure(amount(sum, unit))]),
+      figure(minutes(sum)),
+      figure(percent(share)),
+    ]
+  })
+  const heads = [
+    'Work that was',
+    ...(unit === undefined ? [] : ['Cost']),
+    'Job time',
+    unit === undefined ? 'Share of time' : 'Share of cost',
+  ]
+  return card('What nobody wanted', table('What nobody wanted', heads, rows))
+}
+
+function jobCell({ name, project, projectId }: CostLine, isOfAll: boolean, base: string): Content {
+  const href = `${base}/trends?${new URLSearchParams({ project: String(projectId ?? ''), job: name }).toString()}`
+  return html`<span class="name"
+    ><a href="${href}">${name}</a>${isOfAll && html`<br /><span class="dim">${project}</span>`}</span
+  >`
+}
+
+function costTable(
+  costs: Costs,
+  title: string,
+  some: readonly CostLine[],
+  nameOf: (line: CostLine) => Content,
+  most?: number,
+): Html {
+  const isCut = most !== undefined && some.length >= most
+  return card(title, lines(costs, title, some, nameOf), { aside: isCut && `the first ${most}` })
+}
+
+function lines({ unit }: Costs, title: string, some: readonly CostLine[], nameOf: (line: CostLine) => Content): Html {
+  const show = (sum: CostSum): Content => figure(unit === undefined ? minutes(sum) : amount(sum, unit))
+  const rows = some.map(line => [
+    nameOf(line),
+    ...(unit === undefined ? [] : [figure(amount(line, unit))]),
+    figure(minutes(line)),
+    figure(number(line.runs)),
+    ...lostPurposes.map(purpose => show(line.lost[purpose])),
+  ])
+  const lost = lostPurposes.map(purpose => lostNames[purpose][0])
+  return table(
+    title,
+    [title.replace(/(?:e?s)$/, ''), ...(unit === undefined ? [] : ['Cost']), 'Job time', 'Jobs', ...lost],
+    rows,
+  )
+}
+
+/** Minutes, as runners' time is priced. */
+function minutes({ totalMs }: CostSum): string {
+  if (totalMs === 0) return '–'
+  const value = totalMs / 60_000
+  return `${value >= 100 ? number(Math.round(value)) : value.toFixed(1)} min`
+}
+
+function amount({ cost }: CostSum, unit: string): string {
+  if (cost === 0) return '–'
+  return `${cost.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })} ${unit}`
+}
+
+function figure(text: string): Content {
+  return html`<span class="figure">${text}</span>`
+}

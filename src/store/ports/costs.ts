@@ -1,0 +1,99 @@
+// What jobs took of their runners and what that cost, by day: what one chunk adds, and what is asked. Pure; the SQL is beside.
+import { branchClassOf, type BranchClass } from '../../model/branch-class.ts'
+import { computePurposeOf, type ComputePurpose } from '../../model/compute-purpose.ts'
+import { computeSeconds } from '../../model/durations.ts'
+import { day, trendJob } from './trends.ts'
+import { plainText } from '../sql/plain-text.ts'
+import type { Chunk } from '../../model/chunk.ts'
+import type { Failures } from '../read-models/earlier-failures.ts'
+import type { Millis } from '../../model/instant.ts'
+
+/** What of a job's time nobody wanted; `flaky`: it failed, and passed when it ran again for the same commit: the time of that. */
+export const lostPurposes = ['retried', 'superseded', 'failed', 'flaky'] as const
+export type LostPurpose = (typeof lostPurposes)[number]
+
+/** A day's sum, of a project's job (job '': of all its jobs), by what is alike in the rest. */
+export interface CostRow {
+  /** Start of the day, UTC. */
+  readonly bucket: Millis
+  readonly projectId: number
+  readonly job: string
+  readonly instance: string
+  readonly branch: BranchClass
+  /** The type of the runner; empty where that is not known. */
+  readonly worker: string
+  readonly purpose: Exclude<ComputePurpose, LostPurpose> | LostPurpose
+  /** Full path, as last known. */
+  readonly project: string
+  readonly runs: number
+  /** Whole ms. */
+  readonly totalMs: number
+  /** In the unit of the price table; 0 without a price. */
+  readonly cost: number
+}
+
+/** What sums are made by: of all, of each project, job, class of branch, type of runner, or day. */
+export const costGroups = ['total', 'project', 'job', 'branch', 'worker', 'day'] as const
+export type CostGroup = (typeof costGroups)[number]
+
+export interface CostQuery {
+  readonly since: Millis
+  readonly until: Millis
+  /** Undefined: of all projects. */
+  readonly projectId?: number | undefined
+}
+
+export interface CostSum {
+  readonly totalMs: number
+  readonly cost: number
+}
+
+/** A sum of a group; what the group is not by is empty or absent. */
+export interface CostLine extends CostSum {
+  readonly projectId?: number | undefined
+  /** Full path; empty where it is of several projects. */
+  readonly project: string
+  /** The job, the class of branch or the type of runner. */
+  readonly name: string
+  readonly bucket?: Millis | undefined
+  readonly runs: number
+  readonly lost: Readonly<Record<LostPurpose, CostSum>>
+}
+
+export interface CostReads {
+  /** The most costly first, where there are prices, else those that took most time; days in their order. */
+  lines(by: CostGroup, query: CostQuery, limit: number): Promise<readonly CostLine[]>
+}
+
+/** What one chunk adds: two rows a job that took a runner's time, as the job's and as the project's. `failedBefore`: as with trends. */
+export function costsOf(chunk: Chunk, failedBefore: Failures): CostRow[] {
+  const { key, project, pipeline } = chunk
+  const base = {
+    ...{ projectId: project.id, instance: key.instance, branch: branchClassOf(pipeline.facts, project), runs: 1 },
+    project: plainText(project.path ?? project.name ?? ''),
+  }
+  return chunk.jobs.flatMap((job): CostRow[] => {
+    const seconds = computeSeconds(job)
+    if (seconds === undefined || job.end <= 0) return []
+    const isFlaky = job.status === 'success' && (failedBefore.get(job.name ?? '') ?? Infinity) < job.id
+    const purpose = computePurposeOf(job, pipeline.superseded === true)
+    const row = {
+      ...base,
+      bucket: job.end - (job.end % day),
+      worker: plainText((job.runner?.type ?? '').slice(0, longestWorker)),
+      purpose: isFlaky && purpose === 'useful' ? ('flaky' as const) : purpose,
+      totalMs: Math.round(seconds * 1_000),
+      cost: job.cost ?? 0,
+    }
+    const name = trendJob(job.name ?? '')
+    return name === ''
+      ? [{ ...row, job: '' }]
+      : [
+          { ...row, job: '' },
+          { ...row, job: name },
+        ]
+  })
+}
+
+/** The platform's words are shorter, UTF-16 units. */
+const longestWorker = 50

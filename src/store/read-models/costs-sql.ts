@@ -1,0 +1,93 @@
+// The SQL of costs: how rows are added to what is stored, and how sums are read.
+import { lostPurposes, type CostGroup, type CostLine, type CostReads, type CostRow } from '../ports/costs.ts'
+import { number, optional, text, type Row } from '../sql/columns.ts'
+import type { Ask } from './views-sql.ts'
+import type { Value } from '../sql/statements.ts'
+
+const columns = 'bucket, project_id, job, instance, branch, worker, purpose, project, runs, total_ms, cost'
+
+/** Adds rows (`costValues`) to those with their keys. */
+export function addingCosts(rows: string): string {
+  return `INSERT INTO costs (${columns}) ${rows}
+          ON CONFLICT (bucket, project_id, job, instance, branch, worker, purpose) DO UPDATE SET
+            project = excluded.project, runs = costs.runs + excluded.runs,
+            total_ms = costs.total_ms + excluded.total_ms, cost = costs.cost + excluded.cost`
+}
+
+export const addCost = addingCosts('VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)')
+export const costTypes = [
+  ...(['bigint', 'bigint', 'text', 'text', 'text', 'text', 'text', 'text'] as const),
+  ...(['bigint', 'bigint', 'double precision'] as const),
+] as const
+export const pruneCosts = 'DELETE FROM costs WHERE bucket < ?1'
+
+export function costValues(row: CostRow): Value[] {
+  const { bucket, projectId, job, instance, branch, worker, purpose, project, runs, totalMs, cost } = row
+  return [bucket, projectId, job, instance, branch, worker, purpose, project, runs, totalMs, cost]
+}
+
+/**
+ * Grouped by expressions, as with trends: by the bare columns SQLite would walk a key that is in their order in place of the index that leads
+ * to the time asked for.
+ */
+const groups: Readonly<Record<CostGroup, readonly string[]>> = {
+  total: [],
+  project: ['project_id + 0 AS project_id'],
+  job: ['project_id + 0 AS project_id', `job || '' AS name`],
+  branch: [`branch || '' AS name`],
+  worker: [`worker || '' AS name`],
+  day: ['bucket + 0 AS bucket'],
+}
+
+const lostSums = lostPurposes
+  .map(
+    purpose => `CAST(sum(CASE WHEN purpose = '${purpose}' THEN total_ms ELSE 0 END) AS bigint) AS ${purpose}_ms,
+                sum(CASE WHEN purpose = '${purpose}' THEN cost ELSE 0 END) AS ${purpose}_cost`,
+  )
+  .join(', ')
+
+export function costsOn(ask: Ask): CostReads {
+  return {
+    lines: async (by, { since, until, projectId }, limit) => {
+      const values: Value[] = [since, until, limit]
+      const scope = projectId === undefined ? '' : `AND project_id = ?${values.push(projectId)}`
+      const own = groups[by]
+      const isOfOne = projectId !== undefined || by === 'project' || by === 'job'
+      const grouping = own.length === 0 ? '' : `GROUP BY ${own.map(one => one.replace(/ AS .*$/, '')).join(', ')}`
+      const rows = await ask(
+        `SELECT ${[...own, ''].join(', ')} ${isOfOne ? 'max(project)' : `''`} AS project,
+                CAST(sum(runs) AS bigint) AS runs, CAST(sum(total_ms) AS bigint) AS total_ms, sum(cost) AS cost, ${lostSums}
+         FROM costs WHERE job ${by === 'job' ? '<>' : '='} '' AND bucket >= ?1 AND bucket < ?2 ${scope}
+         ${grouping} HAVING count(*) > 0
+         ORDER BY ${by === 'day' ? 'bucket + 0' : 'sum(cost) DESC, sum(total_ms) DESC'} LIMIT ?3`,
+        values,
+      )
+      return rows.map(lineOf)
+    },
+  }
+}
+
+const runsOf = number('runs')
+const msOf = number('total_ms')
+const costOf = number('cost')
+const projectOf = text('project')
+
+function lineOf(row: Row): CostLine {
+  const known = (name: string): number | undefined =>
+    Object.hasOwn(row, name) ? optional(number, name)(row) : undefined
+  return {
+    ...{ projectId: known('project_id'), project: projectOf(row), bucket: known('bucket') },
+    name: Object.hasOwn(row, 'name') ? text('name')(row) : '',
+    ...{ runs: runsOf(row), totalMs: msOf(row), cost: costOf(row) },
+    lost: {
+      retried: sumOf(row, 'retried'),
+      superseded: sumOf(row, 'superseded'),
+      failed: sumOf(row, 'failed'),
+      flaky: sumOf(row, 'flaky'),
+    },
+  }
+}
+
+function sumOf(row: Row, purpose: string): CostLine['lost']['flaky'] {
+  return { totalMs: number(`${purpose}_ms`)(row), cost: number(`${purpose}_cost`)(row) }
+}
