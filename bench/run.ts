@@ -14,6 +14,7 @@ import { encode } from './encode.ts'
 import { idleMemory } from './idle-memory.ts'
 import { latency } from './latency.ts'
 import { loadMemory } from './load-memory.ts'
+import { logs } from './logs.ts'
 import { memory } from './memory.ts'
 import { mix } from './mix.ts'
 import { postgres } from './postgres.ts'
@@ -28,7 +29,7 @@ const questions = [
   ...[accept, sustained, mix],
   ...[cpu, encode, costPerJob],
   ...[throughput, start, memory, latency],
-  ...[idleMemory, loadMemory, connections],
+  ...[idleMemory, loadMemory, connections, logs],
   ...[postgres, restWebhook, restPolled],
 ]
 

@@ -113,14 +113,25 @@ export const points: readonly Point[] = [
   { ...commit('a delivered run pruned', ['delete runs', 'insert tombstones']), needs: 'a short retention' },
 ]
 
+/** On the way of what is read about the inside of jobs, in its order. */
+export const insidePoints: readonly Point[] = [
+  commit('what is to be read inside of jobs put into its queue, with their snapshot', [
+    'insert chunks',
+    'insert job_reads',
+  ]),
+  commit('the inside of jobs taken to be read', ['update job_reads'], onlyIn('job_reads')),
+  commit('a report of tests remembered', ['insert test_reports']),
+  commit('what was read inside of a job put into the outbox', ['insert chunks', 'insert outbox', 'delete job_reads']),
+]
+
 export interface Moment {
   readonly point: Point
   readonly side: 'before' | 'after'
 }
 
 /** All moments of an engine, those of the first life first. */
-export function momentsOn(engine: Engine): Moment[] {
-  return points
+export function momentsOn(engine: Engine, of: readonly Point[] = points): Moment[] {
+  return of
     .filter(({ engines }) => engines.includes(engine))
     .flatMap(point => (['before', 'after'] as const).map(side => ({ point, side })))
 }

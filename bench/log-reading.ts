@@ -1,0 +1,96 @@
+// Reads logs of jobs as the daemon does, in a process of its own, and prints what one large log took: a file, repeated until it has so many
+// megabytes. For `logs.ts`.
+//
+//   node bench/log-reading.ts sections|lines 100 FILE
+import { fstatSync, openSync, readSync } from 'node:fs'
+import { createLogReading } from '../src/enrichment/read-log.ts'
+import { createTextRedaction } from '../src/platform/text-redaction.ts'
+import { keepHeapsSmall } from '../src/lib/small-heap.ts'
+import type { JobRead } from '../src/store/ports/job-reads.ts'
+import type { JobSnapshot } from '../src/model/chunk.ts'
+
+export interface LogReadingFigures {
+  /** Of the log. */
+  readonly megabytes: number
+  readonly perSecond: number
+  /** Processor time for each megabyte, ms. */
+  readonly cpuMs: number
+  /** The highest resident memory above that before the first log was read, bytes. */
+  readonly memory: number
+  readonly sections: number
+  readonly lines: number
+}
+
+const [what = 'lines', megabytes = '100', file = ''] = process.argv.slice(2)
+const megabyte = 1024 * 1024
+const windowBytes = 64 * 1024
+const start = Date.parse('2026-01-21T09:47:20Z')
+const log = openSync(file, 'r')
+const fileBytes = fstatSync(log).size
+
+keepHeapsSmall()
+let highest = 0
+const reading = createLogReading({
+  client: {
+    jobLog: async (_project, jobId, { onWindow }) => {
+      let bytes = 0
+      const whole = jobId === large.id ? Number(megabytes) * megabyte : megabyte
+      for (const window of windows(whole)) {
+        onWindow(window)
+        bytes += window.length
+        // A connection hands windows over one by one, and lets others work in between.
+        await new Promise(setImmediate)
+        highest = Math.max(highest, process.memoryUsage.rss())
+      }
+      return { bytes, isWhole: true }
+    },
+  },
+  sections: ['all'],
+  lines: what === 'sections' ? [] : ['all'],
+  isSlow: async () => false,
+  redactText: createTextRedaction([]),
+  readMax: 2 ** 40,
+  linesMax: megabyte,
+})
+
+const job = (id: number): JobSnapshot => ({
+  ...{ id, kind: 'job', name: 'build', status: 'success', retried: false, allowFailure: false },
+  ...{ start, end: start + 3_600_000 },
+})
+const large = job(2)
+const read = (one: JobSnapshot): Promise<unknown> =>
+  reading.read({ chunk: { project: { id: 3 } }, jobId: one.id, what: 'log', tries: 1 } as unknown as JobRead, one, {
+    priority: 'inside',
+  })
+
+/** The file again and again, without holding more of it than a window. */
+function* windows(bytes: number): Generator<Uint8Array> {
+  const buffer = Buffer.alloc(windowBytes)
+  for (let left = bytes; left > 0;) {
+    const begin = (bytes - left) % fileBytes
+    const taken = readSync(log, buffer, 0, Math.min(windowBytes, left), begin)
+    yield buffer.subarray(0, taken)
+    left -= taken
+  }
+}
+
+const idle = process.memoryUsage.rss()
+// Warm: what is measured is a daemon that has read logs before. Its memory counts from before the first one.
+for (let count = 0; count < 3; count += 1) await read(job(1))
+const before = { ...reading.counters }
+const cpu = process.cpuUsage()
+const began = performance.now()
+await read(large)
+const seconds = (performance.now() - began) / 1_000
+const { user, system } = process.cpuUsage(cpu)
+highest = Math.max(highest, process.memoryUsage.rss())
+const { sections, sectionsOmitted, lines } = reading.counters
+const figures: LogReadingFigures = {
+  megabytes: Number(megabytes),
+  perSecond: Number(megabytes) / seconds,
+  cpuMs: (user + system) / 1_000 / Number(megabytes),
+  memory: Math.max(0, highest - idle),
+  sections: sections + sectionsOmitted - before.sections - before.sectionsOmitted,
+  lines: lines - before.lines,
+}
+console.log(JSON.stringify(figures))
