@@ -13,7 +13,7 @@ import { SteadyFeed } from './steady-feed.ts'
 
 const rounds = isFull ? 10 : 1
 const patience = 300_000
-const share = isFull ? 200 : 30
+const share = isFull ? 200 : 10
 
 it(
   'leaves to the daemon what is the daemon’s',

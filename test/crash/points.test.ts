@@ -28,7 +28,6 @@ const abreast = 2
 const few = [
   'after commit: deliveries put into the inbox',
   'before commit: news in its run, its deliveries erased',
-  'after commit: a run in a snapshot and in the outbox',
   'before commit: exports settled as delivered',
 ]
 

@@ -16,7 +16,7 @@ import { isFull, makeLoad, report, twice } from '../e2e/load.ts'
 import type { Delivery } from '../../src/demo/platform/delivery.ts'
 import type { ReceivedSpan } from '../../src/demo/otlp-traces.ts'
 
-const size = isFull ? { pipelines: 1_000, webhooks: 20_000, rounds: 40 } : { pipelines: 30, webhooks: 500, rounds: 2 }
+const size = isFull ? { pipelines: 1_000, webhooks: 20_000, rounds: 40 } : { pipelines: 15, webhooks: 250, rounds: 2 }
 const patience = 300_000
 const seed = isFull ? Date.now() % 1_000_000 : 7
 
@@ -82,7 +82,7 @@ it(
     await refuse()
     expect(daemon.process.child.exitCode).toBeNull()
     // What is acknowledged from now on must be there after a death that comes before all of it is worked off.
-    const last = Array.from({ length: 300 }, (_, at) => onceOnly(firstOfLast + at))
+    const last = Array.from({ length: isFull ? 300 : 100 }, (_, at) => onceOnly(firstOfLast + at))
     const sent = sender.sendAll(last)
     const newest = (): number[] => [...acknowledged].filter(id => id >= firstOfLast)
     while (newest().length < last.length / 2) await sleep(1)

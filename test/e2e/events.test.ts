@@ -11,7 +11,7 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import type { ReceivedLogRecord } from '../../src/demo/otlp-logs.ts'
 
-const size = isFull ? { events: 100_000, flags: 500, kills: 20 } : { events: 300, flags: 4, kills: 2 }
+const size = isFull ? { events: 100_000, flags: 500, kills: 20 } : { events: 150, flags: 4, kills: 2 }
 const patience = isFull ? 1_800_000 : 300_000
 const seed = isFull ? Date.now() % 1_000_000 : 7
 

@@ -6,7 +6,7 @@ import { ResendingSender } from './resending-sender.ts'
 import { complete, differences } from './truth.ts'
 import { isFull, makeLoad, report, twice } from './load.ts'
 
-const size = isFull ? { pipelines: 5_000, webhooks: 100_000 } : { pipelines: 120, webhooks: 2_000 }
+const size = isFull ? { pipelines: 5_000, webhooks: 100_000 } : { pipelines: 60, webhooks: 1_000 }
 const patience = isFull ? 900_000 : 300_000
 
 it(

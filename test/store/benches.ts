@@ -79,9 +79,7 @@ const empty = `
     FOR one IN SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'pipespan_schema' LOOP
       EXECUTE format('DELETE FROM public.%I', one.name);
     END LOOP;
-    FOR one IN SELECT sequencename AS name FROM pg_sequences WHERE schemaname = 'public' LOOP
-      EXECUTE format('ALTER SEQUENCE public.%I RESTART', one.name);
-    END LOOP;
+    PERFORM setval(seqrelid, seqstart, false) FROM pg_sequence;
   END $$`
 
 async function query(url: string, text: string): Promise<void> {
