@@ -23,6 +23,7 @@ interface Dashboard {
   readonly templating: {
     readonly list: readonly { readonly name: string; readonly definition?: string; readonly query: unknown }[]
   }
+  readonly annotations: { readonly list: readonly { readonly expr: string }[] }
   readonly panels: readonly Panel[]
 }
 
@@ -41,12 +42,12 @@ function promqlOf(expr: string): string {
     .replaceAll(/\$\w+/g, '.*')
 }
 
-function expressionsOf({ panels, templating }: Dashboard): string[] {
+function expressionsOf({ panels, templating, annotations }: Dashboard): string[] {
   const queries = panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => expr ?? []))
   const variables = templating.list.flatMap(
     ({ definition = '' }) => /^label_values\((\w+|\{.*\}), (\w+)\)$/.exec(definition)?.[1] ?? [],
   )
-  return [...queries, ...variables].map(promqlOf)
+  return [...queries, ...variables, ...annotations.list.map(({ expr }) => expr)].map(promqlOf)
 }
 
 describe.each(dashboards)('%s', (name, dashboard) => {
@@ -88,6 +89,6 @@ describe.each(dashboards)('%s', (name, dashboard) => {
   })
 })
 
-it('there is one dashboard for the pipelines and one for the daemon', () => {
-  expect(files.sort()).toEqual(['daemon.json', 'pipelines.json'])
+it('there is one dashboard for the pipelines, one for deployments and one for the daemon', () => {
+  expect(files.sort()).toEqual(['daemon.json', 'delivery.json', 'pipelines.json'])
 })
