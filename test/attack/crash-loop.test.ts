@@ -60,7 +60,7 @@ describe.each(['sqlite', 'postgres'])('a delivery that kills its reader, on %s',
     await receiver.until(() => receiver.counts.spans === 6)
     let stdout = ''
     const list = async (): Promise<string> => ({ stdout } = await daemon.command('inbox', 'list')).stdout
-    await expect.poll(list).toMatch(/0 waiting to be read, 1 could not be decoded/)
+    await expect.poll(list).toMatch(/0 waiting to be processed, 1 could not be decoded/)
     expect(stdout).toMatch(/3 times in a row the daemon's process died while it read this delivery/)
     expect(daemon.output).not.toContain('planted')
   })

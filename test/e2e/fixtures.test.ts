@@ -68,7 +68,7 @@ describe('every kind of webhook', () => {
       expect(span.start).toBeGreaterThan(Date.UTC(2010, 0))
       expect(span.end).toBeGreaterThanOrEqual(span.start)
     }
-    expect((await daemon.command('inbox', 'list')).stdout).toBe('0 waiting to be read, 0 could not be decoded.\n')
+    expect((await daemon.command('inbox', 'list')).stdout).toBe('0 waiting to be processed, 0 could not be decoded.\n')
   })
 
   it('that comes again, in another order, after its pipelines were exported makes nothing new', async () => {
