@@ -4,6 +4,7 @@ import { apiRoutes } from '../src/pages/api.ts'
 import { attributesReference } from '../src/telemetry/reference/attributes.ts'
 import { collectors } from '../src/platform/inventory/collectors.ts'
 import { eventsReference } from '../src/platform/webhook/events-reference.ts'
+import { hookMetrics } from '../src/discovery/hook-gauges.ts'
 import { ingestMetrics } from '../src/tokens/ingest-gauges.ts'
 import { inventoryReference } from '../src/platform/inventory/reference.ts'
 import { jsonSchema } from '../src/config/json-schema.ts'
@@ -21,13 +22,17 @@ const noParts = {} as PagesParts
 const gauges = [
   ...collectors.map(({ kind, metrics }) => ({ switch: `inventory.${kind}`, metrics })),
   { switch: 'observability.api_key', metrics: ingestMetrics },
+  { switch: 'redelivery', metrics: hookMetrics },
 ]
 
 const generated: readonly [file: string, content: () => string][] = [
   ['config/REFERENCE.md', () => reference(profiles)],
   ['config/pipespan.schema.json', () => `${JSON.stringify(jsonSchema(profiles), null, 2)}\n`],
   ['docs/ATTRIBUTES.md', () => attributesReference(profiles)],
-  ['docs/openapi.json', () => `${JSON.stringify(openApi(apiRoutes(noParts, {}), version), null, 2)}\n`],
+  [
+    'docs/openapi.json',
+    () => `${JSON.stringify(openApi(apiRoutes(noParts, { adminToken: () => undefined }), version), null, 2)}\n`,
+  ],
   ['docs/EVENTS.md', () => eventsReference()],
   ['docs/INVENTORY.md', () => inventoryReference()],
   ['docs/METRICS.md', () => metricsReference(ownMetrics, gauges)],

@@ -4,6 +4,7 @@ import { collectors } from '../platform/inventory/collectors.ts'
 import { createExporter, type Exporter } from '../export/exporter.ts'
 import { createMetricFlush, type MetricFlush, type MetricFlushOptions } from '../export/metric-flush.ts'
 import { createSeriesCap } from '../telemetry/metrics/series-cap.ts'
+import { hookMetrics } from '../discovery/hook-gauges.ts'
 import { ingestMetrics } from '../tokens/ingest-gauges.ts'
 import { createTokenReport } from '../tokens/daemon-token-report.ts'
 import { encodeLogs, encodeMetrics, encodeTraces } from '../telemetry/encode.ts'
@@ -130,7 +131,7 @@ export function telemetryOf(config: Config): TelemetrySettings {
     costUnit: config.costs.unit,
     maxSeries: config.metrics.maxSeries,
     eventNameAttribute: config.eventsNameAttribute,
-    gauges: [...collectors.flatMap(({ metrics }) => metrics), ...ingestMetrics],
+    gauges: [...collectors.flatMap(({ metrics }) => metrics), ...ingestMetrics, ...hookMetrics],
   })
 }
 

@@ -64,6 +64,7 @@ export function pagesOf({ config, store, clock, log }: Context, shown: Shown, gu
       costUnit: config.costs.unit,
       hasPrices: config.costs.rules.length > 0,
       jobSections: config.job.sections,
+      readsAudit: (config.audit ?? []).length > 0,
       readsTests: config.tests,
       isHidden: hiddenPaths(config),
     },

@@ -94,6 +94,12 @@ async function ensureOne(
       const state = hook.alertStatus.replaceAll('_', ' ')
       complain(terminal, `${name}: hook ${hook.id} is ${state}: send a test event there to enable it again.`)
     }
+    if (hook.hasTemplate) {
+      complain(
+        terminal,
+        `${name}: hook ${hook.id} has a custom payload template: remove it there, it cannot be decoded.`,
+      )
+    }
     const reasons = whatIsWrong(hook, options, flagsOf(options.events, owner))
     if (reasons.length === 0) return { outcome: 'fine', hook: hook.id }
     if (!options.dryRun) await client.editHook(owner, hook.id, wishOf(options, owner, secretFor(hook, options)), call)
@@ -110,14 +116,19 @@ async function create(
   owner: HookOwner,
   options: HooksEnsureOptions,
 ): Promise<Omit<EnsuredHook, 'owner'>> {
-  if (options.dryRun) return { outcome: 'created' }
+  const flags = flagsOf(options.events, owner).map(flag => flag.replaceAll('_', ' '))
+  const reasons = ['pipeline events', 'job events', ...flags]
+  if (options.dryRun) return { outcome: 'created', reasons }
   const { id } = await client.createHook(owner, wishOf(options, owner, options.secret), call)
-  return { outcome: 'created', hook: id }
+  return { outcome: 'created', hook: id, reasons }
 }
 
 function lineOf({ owner, outcome, hook, reasons = [] }: EnsuredHook, { dryRun }: HooksEnsureOptions): string {
   if (outcome === 'fine') return `${owner}: hook ${hook} is fine`
-  if (outcome === 'created') return dryRun ? `${owner}: a hook would be created` : `${owner}: hook ${hook} created`
+  if (outcome === 'created') {
+    const done = dryRun ? 'a hook would be created' : `hook ${hook} created`
+    return `${owner}: ${done} (${reasons.join(', ')})`
+  }
   return `${owner}: hook ${hook} ${dryRun ? 'would be repaired' : 'repaired'} (${reasons.join(', ')})`
 }
 

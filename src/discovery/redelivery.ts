@@ -6,6 +6,8 @@
 import { createSingleton } from './singleton.ts'
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { deliveryKey } from '../platform/webhook/delivery-key.ts'
+import { knownOf } from '../model/versioned.ts'
+import { readingOf, withDurations } from './hook-gauges.ts'
 import { headerOf, type Profile } from '../platform/profile.ts'
 import { eventKindOfHeader } from '../platform/webhook/event-kind.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
@@ -18,13 +20,16 @@ import type { HookDelivery, PlatformHook } from '../platform/rest/lists.ts'
 import type { HookOwner, PlatformClient } from '../platform/rest/client.ts'
 import type { Leases } from '../store/ports/leases.ts'
 import type { Log } from '../lib/log.ts'
+import type { ProjectFacts } from '../model/observation.ts'
+import type { ResourceId } from '../platform/rest/query.ts'
+import type { WatchedHook } from '../store/ports/discovery-documents.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { ErrorThrottle } from '../platform/rest/error-throttle.ts'
 
 export interface RedeliveryOptions {
   readonly client: PlatformClient
   readonly inbox: Pick<Inbox, 'put'>
-  readonly repositories: Pick<Repositories, 'hooks'>
+  readonly repositories: Pick<Repositories, 'hooks' | 'gaugeReadings'>
   readonly leases: Leases
   readonly projects: readonly string[]
   readonly groups: readonly string[]
@@ -61,7 +66,8 @@ const every = 300_000
 
 export function createRedelivery(options: RedeliveryOptions): Redelivery {
   const { client, inbox, leases, errors, profile, clock, log } = options
-  const { hooks } = options.repositories
+  const { hooks, gaugeReadings } = options.repositories
+  const projects = new Map<string, ProjectFacts>()
   const counters: RedeliveryCounters = { found: 0, accepted: 0, oversize: 0 }
   const closing = new AbortController()
   const call: CallOptions = { priority: 'poll', signal: closing.signal }
@@ -77,11 +83,12 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     }
   }
 
-  async function lookAt(owner: HookOwner, { id, alertStatus: state }: PlatformHook): Promise<void> {
+  async function lookAt(owner: HookOwner, { id, alertStatus: state, disabledUntil }: PlatformHook): Promise<void> {
     const key = { instance: client.instance, kind: 'project' in owner ? 'project' : 'group', id } as const
     const known = await hooks.get(key)
     const seen = known?.newest ?? 0
     const answers = { ...known?.answers }
+    const seconds: number[] = []
     let newest = seen
     for await (const page of client.hookDeliveries(owner, id, {}, call)) {
       newest = Math.max(newest, ...page.items.map(item => item.id))
@@ -89,14 +96,37 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
       // A store that is full takes them later: then nothing is remembered as seen.
       if (!(await take(owner, fresh.filter(hasFailed)))) return
       for (const answer of fresh.map(answerOf)) answers[answer] = (answers[answer] ?? 0) + 1
+      seconds.push(...fresh.flatMap(({ duration }) => duration ?? []))
       if (fresh.length < page.items.length) break
     }
-    if (known !== undefined && newest === seen && state === known.state) return
-    await hooks.change(key, (_, now) => {
+    const of = String('project' in owner ? owner.project : owner.group)
+    const hook = await hooks.change(key, (_, now) => {
       const lastDeliveryAt = newest === seen ? known?.lastDeliveryAt : now
-      const of = String('project' in owner ? owner.project : owner.group)
-      return { document: { ...key, owner: of, newest, state, lastDeliveryAt, answers }, result: undefined }
+      const durations = withDurations(known?.durations, seconds, now)
+      const document: WatchedHook = {
+        ...key,
+        owner: of,
+        newest,
+        state,
+        disabledUntil,
+        lastDeliveryAt,
+        durations,
+        answers,
+      }
+      return { document, result: document }
     })
+    const whose = 'group' in owner ? { group: of } : { project: await projectOf(owner.project) }
+    const at = await gaugeReadings.now()
+    await gaugeReadings.put(readingOf(hook, whose, { profile: profile.name, at, goodFor: 3 * every }))
+  }
+
+  /** Looked up once. */
+  async function projectOf(project: ResourceId): Promise<ProjectFacts> {
+    const { id, name, path, webUrl, defaultBranch } =
+      projects.get(String(project)) ?? (await client.project(project, call))
+    const facts = { id, ...knownOf({ name, path, webUrl, defaultBranch }) }
+    projects.set(String(project), facts)
+    return facts
   }
 
   async function take(owner: HookOwner, failed: readonly HookDelivery[]): Promise<boolean> {

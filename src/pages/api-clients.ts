@@ -147,7 +147,9 @@ function hooks({ discovery, flow, setup }: ApiClientsView, now: Millis): Content
   const rows = discovery.hooks.map(hook => {
     const [status, word] = hookStates[hook.state ?? ''] ?? ['created', 'not known']
     const last = hook.lastDeliveryAt === undefined ? '–' : since(hook.lastDeliveryAt, now)
-    return [badge(status, word), hookName(hook), last, answerWords(hook)]
+    const until =
+      hook.disabledUntil === undefined ? '' : html` <span class="dim">until ${utc(hook.disabledUntil)}</span>`
+    return [[badge(status, word), until], hookName(hook), last, answerWords(hook)]
   })
   return card(
     "The platform's hooks",

@@ -236,6 +236,21 @@ export const exports = z.object({
   ),
 })
 
+export const audit = z.object({
+  events: z.array(
+    z.object({
+      at: millis,
+      observedAt: millis,
+      instance: z.string(),
+      body: z.string(),
+      attributes: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+    }),
+  ),
+  next: z.string().optional(),
+  sources: z.array(z.object({ source: z.string(), since: millis, upTo: millis, readAt: millis.optional() })),
+  backfills: z.array(z.object({ since: millis, until: millis, upTo: millis })),
+})
+
 export const tokens = z.object({
   setup,
   targets: z.array(

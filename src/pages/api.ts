@@ -1,5 +1,6 @@
 // The JSON API behind the pages: one table of routes, from which both the routes and their OpenAPI description are made.
 import { z } from 'zod'
+import { auditPlacePattern, auditView } from './audit.ts'
 import { environmentsOf } from './environment-figures.ts'
 import { exportsView, perform } from './exports.ts'
 import { branchClasses } from '../model/branch-class.ts'
@@ -81,11 +82,19 @@ const environmentQuery = z.object({
   project: z.string().min(1).optional().describe('Full path.'),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 })
+const auditQuery = z.object({
+  after: z
+    .string()
+    .regex(auditPlacePattern, 'Give `next` of the page before')
+    .optional()
+    .describe('`next` of the page before.'),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+})
 const chosen = z.object({ ids: z.union([z.array(z.number().int().positive()).min(1), z.literal('all')]) })
 
 export function apiRoutes(
   parts: PagesParts,
-  settings: Pick<PagesSettings, 'traceLink' | 'costUnit' | 'hasPrices'>,
+  settings: Pick<PagesSettings, 'adminToken' | 'traceLink' | 'costUnit' | 'hasPrices'>,
 ): readonly ApiRoute[] {
   const changed = async (verb: 'retry' | 'drop', body: unknown): Promise<unknown> => {
     const { ids } = chosen.parse(body)
@@ -191,6 +200,17 @@ export function apiRoutes(
       says: 'Which source reported what, what was refused, and what the sources remember.',
       answer: shapes.sources,
       handle: async () => sourcesView(parts),
+    },
+    {
+      method: 'GET',
+      path: '/audit',
+      says: 'Audit events as they were exported, the newest first, a page at a time, and how far they were read; only where an admin token is set.',
+      query: auditQuery,
+      answer: shapes.audit,
+      handle: async ({ query }) => {
+        const { after, limit } = auditQuery.parse(query)
+        return auditView(parts, settings, after, limit)
+      },
     },
     {
       method: 'GET',

@@ -15,6 +15,8 @@ export interface Reader {
   readonly now: Millis
   /** Stands in every form that changes something. */
   readonly form: string
+  /** Audit events are shown. */
+  readonly audit?: boolean | undefined
   /** Logged in, so that logging out makes sense. */
   readonly session: boolean
 }
@@ -40,6 +42,7 @@ const sections = [
   ['/sources', 'Sources'],
   ['/exports', 'Exports'],
   ['/tokens', 'Tokens'],
+  ['/audit', 'Audit'],
 ] as const
 
 export interface Asset {
@@ -86,10 +89,12 @@ export function document(page: Page, reader: Reader): string {
           <div class="top-inner">
             <a class="brand" href="${base}/">${logo}<span>Pipespan</span></a>
             <nav aria-label="Pages">
-              ${sections.map(([to, name]) => {
-                const here = to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`)
-                return html`<a href="${base}${to}" ${here ? html` aria-current="page"` : ''}>${name}</a>`
-              })}
+              ${sections
+                .filter(([to]) => to !== '/audit' || reader.audit === true)
+                .map(([to, name]) => {
+                  const here = to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`)
+                  return html`<a href="${base}${to}" ${here ? html` aria-current="page"` : ''}>${name}</a>`
+                })}
             </nav>
             ${
               reader.session &&

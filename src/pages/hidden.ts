@@ -19,7 +19,7 @@ const actedOn = 1_000
 /** The same parts without what belongs to hidden projects, and without their names. Totals over all projects stay whole: they name none. */
 export function withoutHidden(parts: PagesSources, isHidden: (path: string) => boolean): PagesSources {
   const { views, runs, outbox: exports, inbox, tests, deployments } = parts
-  const { polledProjects, sweeps, hooks, refusedEndpoints, inventoryStates } = parts.repositories
+  const { polledProjects, sweeps, hooks, refusedEndpoints, auditCursors, inventoryStates } = parts.repositories
   const words = createHiddenWords(isHidden)
   const isHiddenProject = ({ path, name }: ProjectFacts): boolean => isHidden(path ?? name ?? '')
   const isShown = ({ run }: StoredRun): boolean => !isHiddenProject(run.project.facts)
@@ -93,6 +93,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
         all: async () => (await inventoryStates.all()).filter(one => !words.names(JSON.stringify(one.owner ?? one.of))),
       },
       sweeps: { all: async () => (await sweeps.all()).filter(isUnnamed) },
+      auditCursors: { all: async () => (await auditCursors.all()).filter(isUnnamed) },
       hooks: { all: shownHooks },
     },
     runs: { get: async key => one(await runs.get(key)) },
@@ -138,6 +139,13 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
     },
     views: {
       ...views,
+      audit: async (...asked) => {
+        const page = await views.audit(...asked)
+        const events = page.events.filter(({ project, group }) => {
+          return project === undefined ? !isHidden(group ?? '') : !isHiddenProject(project)
+        })
+        return { ...page, events: events.map(chunk => ({ ...chunk, event: words.without(chunk.event) })) }
+      },
       inStatus: async (statuses, limit) => enough(async more => views.inStatus(statuses, more), limit, shown),
       countInStatus: async statuses => views.countInStatus(statuses, path => !isHidden(path)),
       lastFinished: async limit => enough(async more => views.lastFinished(more), limit, shown),

@@ -24,7 +24,7 @@ export interface PagesSources {
   readonly repositories: Pick<Repositories, 'sessions'> &
     DiscoveryRepositories &
     TokenRepositories &
-    ReadOnly<'inventoryStates'>
+    ReadOnly<'inventoryStates' | 'auditCursors' | 'auditBackfills'>
   readonly counters: Pick<Counters, 'all'>
   readonly queues: () => Promise<readonly ExportQueueStatus[]>
   /** What this process has counted since it started. */
@@ -105,6 +105,8 @@ export interface PagesSettings {
   readonly jobSections?: readonly string[] | undefined
   /** Reports of tests are read. */
   readonly readsTests?: boolean | undefined
+  /** Audit events are read. */
+  readonly readsAudit?: boolean | undefined
   /** True for a project that is not to be seen; undefined: all are shown. */
   readonly isHidden?: ((path: string) => boolean) | undefined
 }

@@ -68,7 +68,7 @@ export function createPages({ parts: all, settings, guarded = [] }: PagesOptions
     await app.register(async inner => {
       inner.decorateRequest('admission')
       inner.addHook('onRequest', async (request, reply) => guard(request, reply, access, base))
-      registerSite(inner, { parts, access, live, site, base })
+      registerSite(inner, { parts, access, live, site, base, readsAudit: settings.readsAudit === true })
       registerExit(inner, access, base)
       registerApi(inner, apiRoutes(parts, settings))
       for (const routes of guarded) await inner.register(routes)
@@ -122,14 +122,16 @@ interface SiteParts {
   readonly live: Live
   readonly site: ReturnType<typeof siteOf>
   readonly base: string
+  readonly readsAudit: boolean
 }
 
-function registerSite(app: FastifyInstance, { parts, access, live, site, base }: SiteParts): void {
+function registerSite(app: FastifyInstance, { parts, access, live, site, base, readsAudit }: SiteParts): void {
   const readerOf = (request: FastifyRequest, address: string): Reader => {
     const admission = admissionOf(request)
     const [, query = ''] = address.split(/\?(.*)/s)
     const session = admission.by === 'session'
-    return { base, address, query: new URLSearchParams(query), now: parts.now(), form: admission.form, session }
+    const audit = readsAudit && access.secured()
+    return { base, address, query: new URLSearchParams(query), now: parts.now(), form: admission.form, session, audit }
   }
   const pageAt = async (reader: Reader): Promise<Page | undefined> => {
     const found = addressed(site, reader.address.split('?', 1)[0] ?? '/')

@@ -1,4 +1,5 @@
 // The pages by their addresses: who asks for one gets it, whether by a request or over an open connection.
+import { auditPage, auditView } from './audit.ts'
 import { confirmPage, actionOf, exportsPage, exportsView } from './exports.ts'
 import { costlyTestsPage, flakyTestsPage } from './tests.ts'
 import { deadLetterPage } from './dead-letter.ts'
@@ -99,6 +100,13 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
       page: async (reader, [id = '']) => {
         const number = wholeNumber(id)
         return number === undefined ? undefined : deadLetterPage(parts, number, reader)
+      },
+    },
+    {
+      path: '/audit',
+      page: async reader => {
+        const view = await auditView(parts, settings, reader.query.get('after') ?? undefined)
+        return view && auditPage(view, reader)
       },
     },
     { path: '/tokens', page: async reader => tokensPage(await tokensView(parts), reader) },

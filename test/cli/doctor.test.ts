@@ -342,6 +342,7 @@ it('9: a hook that the platform has switched off, and that lacks events', async 
   const shown = {
     ...{ id: 17, url: hook.url, pipeline_events: true, job_events: false, token_present: true },
     ...{ alert_status: 'temporarily_disabled', disabled_until: '2026-06-01T12:00:00Z' },
+    custom_webhook_template: '{"id": {{object_attributes.id}}}',
   }
   answering(/\/hooks$/, () => json([shown]))
   expect(await examined()).toEqual({
@@ -352,6 +353,13 @@ it('9: a hook that the platform has switched off, and that lacks events', async 
         level: 'failure',
         what: 'Hook 17 of 301 is temporarily disabled until 2026-06-01T12:00:00.000Z: the platform sends nothing.',
         remedy: 'See why its deliveries failed, then send a test event on its page at the platform to enable it again.',
+      },
+      {
+        check: 'hooks',
+        level: 'failure',
+        what: 'Hook 17 of 301 has a custom payload template.',
+        remedy:
+          'Remove the template on its page at the platform: only the payload as the platform makes it can be decoded.',
       },
       {
         check: 'hooks',

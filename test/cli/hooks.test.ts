@@ -98,14 +98,14 @@ describe('pipespan hooks ensure', () => {
     })
     const { code, out } = await ensure(platform, ['--project', '2', '--project', '4', '--dry-run'])
     expect(code).toBe(0)
-    expect(out).toContain('2: a hook would be created')
+    expect(out).toContain('2: a hook would be created (pipeline events, job events')
     expect(out).toContain('would be repaired (job events)')
     const json = await ensure(platform, ['--project', '2', '--project', '4', '--project', '9', '--dry-run', '--json'])
     expect(json.code).toBe(1)
     expect(JSON.parse(json.out)).toMatchObject({
       ...{ dryRun: true, created: 1, repaired: 1, fine: 0, failed: 1 },
       hooks: [
-        { owner: '2', outcome: 'created' },
+        { owner: '2', outcome: 'created', reasons: expect.arrayContaining(['pipeline events']) as string[] },
         { owner: '4', outcome: 'repaired', hook: 100, reasons: ['job events'] },
         { owner: '9', outcome: 'failed', reasons: [expect.stringContaining('404')] },
       ],

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { createRedelivery } from '../../src/discovery/redelivery.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
+import { gaugesData } from '../../src/telemetry/metrics/gauges.ts'
+import { hookMetrics } from '../../src/discovery/hook-gauges.ts'
+import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { minute, openPolledWorld, type PolledWorld } from './polled-world.ts'
 import { profiles } from '../../src/platform/profile.ts'
 import { Random } from '../../src/demo/platform/random.ts'
@@ -93,6 +96,54 @@ describe('redelivery', () => {
         object_attributes: { id: 1, variables: [{ key: 'TRACEPARENT', value: traceparent }] },
         variables: [],
       },
+    ])
+  })
+
+  it('tells as metrics in which state each hook is and how long its deliveries took, each delivery once, over restarts', async () => {
+    await using here = await open()
+    const settings = telemetrySettings({ profiles, gauges: hookMetrics })
+    const shown = async () => {
+      const [reading] = await here.world.store.repositories.gaugeReadings.all()
+      const [state, took] = gaugesData(reading!, here.world.now(), settings)
+      const [point] = took?.points ?? []
+      return {
+        whose: reading?.group,
+        states: state?.points.map(({ attributes, value }) => [attributes['platform.webhook.state'], value]),
+        ...{ took: took?.head.type, value: point?.value, start: point?.start },
+      }
+    }
+    for (const id of [1, 2, 3]) record(here.world, own, '200', delivery(id))
+    await here.redelivery.round()
+    const began = here.world.now()
+    const enabled = [
+      ['executable', 1],
+      ['temporarily_disabled', 0],
+      ['disabled', 0],
+    ]
+    const first = { whose: 'brightwater', states: enabled, took: 'histogram', start: began }
+    expect(await shown()).toMatchObject({ ...first, value: { counts: [0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0] } })
+    await here.world.pass(minute)
+    record(here.world, own, '503', delivery(4))
+    await here.redelivery.round()
+    await here.redelivery.round()
+    const { value } = await shown()
+    expect(await shown()).toMatchObject({ ...first, value: { counts: [0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0] } })
+    expect((value as { sum: number }).sum).toBeCloseTo(0.8)
+    const off = {
+      id: 7,
+      url: own.url,
+      pipeline_events: true,
+      job_events: true,
+      alert_status: 'disabled',
+      disabled_until: null,
+    }
+    here.world.api.misbehave = ({ path }) =>
+      path.endsWith('/hooks') ? { status: 200, headers: {}, body: JSON.stringify([off]) } : undefined
+    await here.redelivery.round()
+    expect((await shown()).states).toEqual([
+      ['executable', 0],
+      ['temporarily_disabled', 0],
+      ['disabled', 1],
     ])
   })
 

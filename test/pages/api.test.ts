@@ -35,7 +35,10 @@ interface Card {
   jobs: { id: number; name: string }[]
 }
 
-const routes = apiRoutes({} as PagesParts, {}).filter(({ method }) => method === 'GET')
+const routes = apiRoutes({} as PagesParts, { adminToken: () => undefined }).filter(
+  // Audit events are answered where an admin token is set: they have a test of their own.
+  ({ method, path }) => method === 'GET' && path !== '/audit',
+)
 
 it.each(routes.map(route => [route.path, route] as const))('%s answers as it is described', async (path, route) => {
   const { pipelines } = (await get('/pipelines')) as { pipelines: Card[] }

@@ -80,6 +80,11 @@ function stateOf(hook: PlatformHook, name: string, say: Report, flags: readonly 
       'See why its deliveries failed, then send a test event on its page at the platform to enable it again.'
     findings.push(say('failure', `Hook ${hook.id} of ${name} is ${state}${until}: the platform sends nothing.`, remedy))
   }
+  if (hook.hasTemplate) {
+    const remedy =
+      'Remove the template on its page at the platform: only the payload as the platform makes it can be decoded.'
+    findings.push(say('failure', `Hook ${hook.id} of ${name} has a custom payload template.`, remedy))
+  }
   const missing = [hook.pipelineEvents ? undefined : 'pipeline events', hook.jobEvents ? undefined : 'job events']
   const events = [...missing.filter(event => event !== undefined), ...missingFlags(hook, flags)]
   if (events.length > 0) {

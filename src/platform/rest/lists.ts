@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { everyFlag } from '../webhook/event-selection.ts'
 import { known } from '../known.ts'
-import { maybe, wireId, wireStatus, wireText, wireTime, wireUrl } from './wire-field.ts'
+import { maybe, wireId, wireSeconds, wireStatus, wireText, wireTime, wireUrl } from './wire-field.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 
@@ -48,6 +48,8 @@ export interface PlatformHook {
   readonly tokenPresent?: boolean | undefined
   readonly alertStatus?: string | undefined
   readonly disabledUntil?: Millis | undefined
+  /** Its deliveries have another body than the platform's own. */
+  readonly hasTemplate: boolean
 }
 
 /** A stored delivery of a hook. */
@@ -61,6 +63,8 @@ export interface HookDelivery {
   readonly isOversize: boolean
   /** A number, or a text where there was no answer (`internal error`). */
   readonly responseStatus?: string | undefined
+  /** How long it took, s. */
+  readonly duration?: number | undefined
 }
 
 const projectFields = {
@@ -140,6 +144,7 @@ export const restHook = z
     token_present: flag,
     alert_status: text,
     disabled_until: time,
+    custom_webhook_template: text,
   })
   .transform((hook): PlatformHook => ({
     id: hook.id,
@@ -147,6 +152,7 @@ export const restHook = z
     pipelineEvents: hook.pipeline_events ?? false,
     jobEvents: hook.job_events ?? false,
     events: flagsOf(hook),
+    hasTemplate: hook.custom_webhook_template !== undefined,
     ...known({
       tokenPresent: hook.token_present,
       alertStatus: hook.alert_status,
@@ -171,6 +177,7 @@ export const restDelivery = z
     request_headers: z.record(z.string(), z.unknown()).catch({}),
     request_data: z.unknown(),
     response_status: maybe(z.union([wireText, z.number().transform(String)])),
+    execution_duration: maybe(wireSeconds),
   })
   .transform((delivery): HookDelivery => {
     const isOversize = oversize.safeParse(delivery.request_data).success
@@ -185,6 +192,7 @@ export const restDelivery = z
         trigger: delivery.trigger,
         requestData: isOversize ? undefined : delivery.request_data,
         responseStatus: delivery.response_status,
+        duration: delivery.execution_duration,
       }),
     }
   })

@@ -54,6 +54,10 @@ export const watchedHook = z.object({
   newest: z.number(),
   /** As the platform calls it: `executable`, `temporarily_disabled`, `disabled`. */
   state: z.string().optional(),
+  /** While it is switched off for now: until when. */
+  disabledUntil: z.number().optional(),
+  /** How long its deliveries took since it was first looked at, in buckets of seconds. */
+  durations: z.object({ began: z.number(), counts: z.array(z.number()), sum: z.number() }).optional(),
   /** When something new was last found; the store's time. */
   lastDeliveryAt: z.number().optional(),
   /** Deliveries since it was first looked at, by HTTP status, or `no answer`. */

@@ -9,7 +9,13 @@ const point = z.object({
   /** In the order in which they are exported; vendor names under `platform.`. */
   attributes: z.record(z.string(), z.union([z.string(), z.boolean()])),
   /** A value; or an instant in ms, of which the gauge says for how many seconds it is over, or how many are left until it. */
-  value: z.union([z.number(), z.object({ since: z.number() }), z.object({ until: z.number() })]),
+  value: z.union([
+    z.number(),
+    z.object({ since: z.number() }),
+    z.object({ until: z.number() }),
+    // A histogram of all since it began; its metric is declared as one.
+    z.object({ began: z.number(), bounds: z.array(z.number()), counts: z.array(z.number()), sum: z.number() }),
+  ]),
 })
 export type GaugePoint = z.infer<typeof point>
 

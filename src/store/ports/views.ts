@@ -1,5 +1,6 @@
 // What people ask of the store: lists of runs, one run with its family, what became of its exports, figures over time.
 import type { Chunk } from '../../model/chunk.ts'
+import type { EventChunk } from '../../model/event.ts'
 import type { JobInside } from '../../model/inside.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RunKey } from '../../model/observation.ts'
@@ -53,6 +54,18 @@ export interface ExportState {
   readonly error?: string | undefined
 }
 
+/** A place in the order of all audit events, newest first. */
+export interface AuditCursorPlace {
+  readonly at: Millis
+  readonly id: number
+}
+
+export interface AuditPage {
+  readonly events: readonly EventChunk[]
+  /** Undefined at the end. */
+  readonly next?: AuditCursorPlace | undefined
+}
+
 export interface Views {
   /** Runs in one of these statuses, the newest first. */
   inStatus(statuses: readonly string[], limit: number): Promise<readonly StoredRun[]>
@@ -76,6 +89,8 @@ export interface Views {
   tests(key: RunKey, limit: number, jobId: number): Promise<readonly JobInside[]>
   /** Its outbox entries, in order. */
   outboxOf(key: RunKey): Promise<readonly ExportState[]>
+  /** Audit events, the newest first; those behind `after`. */
+  audit(limit: number, after?: AuditCursorPlace): Promise<AuditPage>
   readonly trends: TrendViews
   readonly costs: CostReads
 }

@@ -1,4 +1,5 @@
 // Views on PostgreSQL.
+import { auditOn } from '../read-models/audit-sql.ts'
 import { trendsOn } from '../read-models/trend-reads.ts'
 import { placed } from './statements.ts'
 import { postgresTrendTaking } from './trend-taking.ts'
@@ -16,6 +17,7 @@ export function postgresViews(db: Database, maintenance: Database): Views {
   return {
     ...viewsOn(ask, db.damaged),
     costs: costsOn(ask),
+    ...auditOn(ask, db.damaged),
     trends: { ...trendsOn(ask, db.damaged), ...postgresTrendTaking(maintenance) },
   }
 }

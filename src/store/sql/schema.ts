@@ -138,6 +138,7 @@ export function schemaOf(dialect: Dialect): string {
     waits_for   bigint
   );
   CREATE INDEX events_by_age ON events (taken_at);
+  CREATE INDEX audit_events ON events (happened_at, chunk_id) WHERE kind = 'audit';
   CREATE INDEX events_waiting ON events (waits_for, instance) WHERE waits_for IS NOT NULL;
 
   -- What deliveries said of the state of objects whose events have no version of their own, in the order of arrival, and which event

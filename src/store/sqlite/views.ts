@@ -1,5 +1,6 @@
 // Views on SQLite.
 import { StoreError } from '../../lib/fault.ts'
+import { auditOn } from '../read-models/audit-sql.ts'
 import { retainedOn } from '../read-models/retained-trends.ts'
 import { trendsOn } from '../read-models/trend-reads.ts'
 import { costsOn } from '../read-models/costs-sql.ts'
@@ -18,6 +19,7 @@ export function sqliteViews(db: Database, trends: TrendTaking, listings: Listing
   return {
     ...viewsOn(askLists, db.damaged),
     costs: costsOn(ask),
+    ...auditOn(ask, db.damaged),
     trends: { ...trendsOn(ask, db.damaged), retained: retainedOn(askLists, db.damaged), ...trends },
   }
 }

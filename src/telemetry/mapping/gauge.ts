@@ -3,16 +3,18 @@ import type { MetricHead } from './metrics.ts'
 
 export interface GaugeHead {
   readonly name: string
+  /** A gauge where nothing is said. */
+  readonly type?: 'histogram' | undefined
   readonly unit: string
   readonly number: 'int' | 'double'
   readonly description: string
 }
 
 export function headOfGauge(metric: string, gauges: ReadonlyMap<string, GaugeHead>): MetricHead {
-  const head = gauges.get(metric) ?? {
+  const head: Omit<GaugeHead, 'name'> = gauges.get(metric) ?? {
     unit: '1',
-    number: 'double' as const,
+    number: 'double',
     description: 'Answer of a configured query.',
   }
-  return { ...head, name: metric, type: 'gauge', when: '' }
+  return { ...head, name: metric, type: head.type ?? 'gauge', when: '' }
 }

@@ -4,7 +4,7 @@ import { keyUnder } from '../attributes.ts'
 import { projectResource } from './cumulative.ts'
 import { headOfGauge } from '../mapping/gauge.ts'
 import { resourceAttributesOf } from '../resource.ts'
-import { resourceMetrics, type MeasuredMetric, type PointAttributes } from './data.ts'
+import { resourceMetrics, type Buckets, type MeasuredMetric, type PointAttributes } from './data.ts'
 import { styleOf, type TelemetrySettings } from '../settings.ts'
 import type { AttributeStyle } from '../attributes.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -24,7 +24,12 @@ export interface FoundPoint {
   readonly metric: string
   readonly attributes: PointAttributes
   /** An instant in ms, of which the gauge says how many seconds ago it was, or how many are left until it. */
-  readonly value: number | { readonly since: Millis } | { readonly until: Millis }
+  readonly value: number | { readonly since: Millis } | { readonly until: Millis } | FoundBuckets
+}
+
+/** A histogram of all since it began. */
+interface FoundBuckets extends Buckets {
+  readonly began: Millis
 }
 
 /** `now`: the time of every point. */
@@ -41,15 +46,16 @@ export function gaugesData(found: FoundGauges, now: Millis, settings: TelemetryS
     temporality: 'cumulative',
     points: points.slice(0, settings.maxSeries).map(({ attributes, value }) => ({
       attributes: styled(attributes, style),
-      start: now,
+      start: typeof value === 'object' && 'began' in value ? value.began : now,
       end: now,
       value: valueAt(value, now),
     })),
   }))
 }
 
-function valueAt(value: FoundPoint['value'], now: Millis): number {
+function valueAt(value: FoundPoint['value'], now: Millis): number | Buckets {
   if (typeof value === 'number') return value
+  if ('began' in value) return { bounds: value.bounds, counts: value.counts, sum: value.sum }
   return 'since' in value ? Math.max(0, now - value.since) / 1000 : (value.until - now) / 1000
 }
 

@@ -1,0 +1,109 @@
+// The page of audit events and its JSON: shown where an admin token is set, and nowhere else; without what is hidden.
+import { z } from 'zod'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { barriersOf, chromiumPath, complaintsOf, launch, openContext } from './browser.ts'
+import { audit } from '../../src/pages/api-shapes.ts'
+import { openHouse, until, type House } from './house.ts'
+import { PlatformState } from '../../src/demo/platform/state.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import type { AuditView } from '../../src/pages/audit.ts'
+
+const token = 'an-admin-token-of-32-characters-x'
+const bearer = { headers: { authorization: `Bearer ${token}` } }
+const count = 70
+let api: RestApi
+let house: House
+let ids: number[]
+
+beforeAll(async () => {
+  const state = new PlatformState()
+  api = await RestApi.start({ state, now: () => Date.now() })
+  const random = new Random(9)
+  ids = Array.from({ length: count }, (_, n) => state.audit.happen(random, Date.now() - n * 60_000).id)
+  const details = { custom_message: '<b>Renamed</b> brightwater/secret/vault', target_details: 'vault' }
+  const entity = { type: 'Project', id: 999, path: 'brightwater/secret/vault' } as const
+  state.audit.record({
+    at: Date.now() - 1_000,
+    author: { id: 1, name: 'N', username: 'n', email: 'n@x' },
+    entity,
+    details,
+  })
+  house = await openHouse({
+    PIPESPAN_ADMIN_TOKEN: token,
+    PIPESPAN_PLATFORM_URL: api.url,
+    PIPESPAN_PLATFORM_TOKEN: 'pat-1',
+    PIPESPAN_AUDIT: 'instance',
+    PIPESPAN_PAGES_HIDE: 'brightwater/secret/**',
+    SERVICE_OBSERVABILITY_EXPORT: 'traces,logs',
+  })
+  await until(async () =>
+    (await house.daemon.store.repositories.auditCursors.all()).some(({ readAt }) => readAt !== undefined),
+  )
+})
+afterAll(async () => {
+  await house.close()
+  await api.close()
+})
+
+async function json(path: string): Promise<AuditView> {
+  return (await (await fetch(`${house.url}/api${path}`, bearer)).json()) as AuditView
+}
+
+it('lists audit events, the newest first, a page at a time, with how far they were read', async () => {
+  z.strictObject(audit.shape).parse(await json('/audit'))
+  const seen: unknown[] = []
+  let next: string | undefined
+  do {
+    const view: AuditView = await json(`/audit?limit=30${next === undefined ? '' : `&after=${next}`}`)
+    seen.push(...view.events.map(({ attributes }) => Number(attributes['platform.audit.id'])))
+    next = view.next
+    expect(view.sources).toMatchObject([{ source: 'instance' }])
+  } while (next !== undefined)
+  expect(seen).toEqual(ids)
+  expect(JSON.stringify(await json('/audit?limit=200'))).not.toMatch(/secret\/vault|@/)
+})
+
+it('is a page for those who are let in, and none where no admin token is set', async () => {
+  const page = await fetch(`${house.url}/audit`, bearer)
+  const text = await page.text()
+  expect(page.status).toBe(200)
+  expect(text).toContain('aria-current="page">Audit</a>')
+  expect(text).not.toContain('secret/vault')
+  expect((await fetch(`${house.url}/audit`, { redirect: 'manual' })).status).toBe(303)
+  expect((await fetch(`${house.url}/api/audit`)).status).toBe(401)
+  const open = await openHouse({
+    PIPESPAN_PLATFORM_URL: api.url,
+    PIPESPAN_PLATFORM_TOKEN: 'pat-1',
+    PIPESPAN_AUDIT: 'instance',
+  })
+  expect((await fetch(`${open.url}/audit`)).status).toBe(404)
+  expect((await fetch(`${open.url}/api/audit`)).status).toBe(404)
+  expect(await (await fetch(open.url)).text()).not.toContain('/audit')
+  await open.close()
+})
+
+it.skipIf(chromiumPath === undefined)('is readable to all, light and dark, wide and narrow', async () => {
+  const browser = await launch()
+  for (const [colorScheme, width] of [
+    ['light', 1_440],
+    ['dark', 400],
+  ] as const) {
+    const context = await openContext(browser, {
+      colorScheme,
+      viewport: { width, height: 900 },
+      extraHTTPHeaders: bearer.headers,
+    })
+    const page = await context.newPage()
+    const complaints = complaintsOf(page)
+    await page.goto(`${house.url}/audit`)
+    await page.getByText('Newest first').waitFor()
+    expect(await barriersOf(page)).toEqual([])
+    const beyond = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+    expect([beyond, complaints]).toEqual([0, []])
+    if (process.env.PIPESPAN_TEST_SHOTS !== undefined)
+      await page.screenshot({ path: `${process.env.PIPESPAN_TEST_SHOTS}/audit-${width}.png` })
+    await context.close()
+  }
+  await browser.close()
+})
