@@ -71,8 +71,7 @@ describe('the other reports of jobs, and their own spans', () => {
       budget: createMemoryBudget({ perMinute: 1_000 }, clock),
       ...{ concurrency: 2, userAgent: 'test', clock, log: silentLog() },
     })
-    const { jobReads: queue, runs, repositories } = store
-    const { refusedEndpoints, reportedNames: names } = repositories
+    const { reportedNames: names } = store.repositories
     reports = createReportReading({
       ...{ client, names, redactText: createTextRedaction([/ACME-\d+/g]) },
       isAllowed: key => key !== 'UNNAMED',
@@ -82,12 +81,18 @@ describe('the other reports of jobs, and their own spans', () => {
       ...{ client, paths, jobSpanId, redactText: createTextRedaction([/ACME-\d+/g]) },
       onFault: (what, facts) => faults.push(`${String(facts.reason)}: ${what}`),
     })
-    reader = createJobReader({
+    reader = newReader()
+  })
+  function newReader(): JobReader {
+    const { jobReads: queue, runs, repositories } = store
+    const { refusedEndpoints } = repositories
+    return createJobReader({
       ...{ queue, runs, refusedEndpoints, instance: client.instance, to, clock, log: silentLog() },
       ...{ measure: chunk => measure(chunk, settings), errors: createErrorThrottle(silentLog()) },
       ...{ onRead: () => undefined, readings: { ...needlessReadings, ...reports.readings, spans: spans.read } },
     })
-  })
+  }
+
   afterEach(async () => {
     await reader.stop()
     await client.close()
@@ -415,6 +420,29 @@ describe('the other reports of jobs, and their own spans', () => {
     expect(faults.map(one => one.split(':')[0])).toEqual(['not_gzip', 'foreign', 'too_large'])
     expect(reader.counters).toMatchObject({ empty: 2, failed: 0, refused: 0 })
     expect(await sentSpans()).toEqual([])
+  })
+
+  it('that are being read when the daemon stops are read after its next start, and counted once', async () => {
+    const { promise: isAsked, resolve: asked } = Promise.withResolvers<undefined>()
+    artifacts = {
+      codequality: (_, response) => {
+        response.writeHead(200).write(gzipSync('[{"severity":"minor"},'))
+        asked(undefined)
+      },
+    }
+    const reading = finish([withReports(1, 'codequality')])
+    await isAsked
+    await reader.stop()
+    await reading
+    expect(await series()).toEqual([])
+    artifacts = { codequality: packed('[{"severity":"minor"}]') }
+    reader = newReader()
+    const other = newReader()
+    await Promise.all([reader.drain(), other.drain()])
+    await other.stop()
+    const found = { 'platform.report.type': 'codequality', 'platform.report.severity': 'minor' }
+    expect(await series()).toEqual([['platform.report.findings', found, 1]])
+    expect(reader.counters.read + other.counters.read).toBe(1)
   })
 
   it('of 100 MB are read in little memory', async () => {
