@@ -1,6 +1,9 @@
 import { againstUsual } from '../../src/pages/job-usual.ts'
 import { aboutSections, sectionRows, sectionsOf } from '../../src/pages/job-sections.ts'
 import { describe, expect, it } from 'vitest'
+import { jobPage } from '../../src/pages/job.ts'
+import type { JobCard } from '../../src/pages/run-card.ts'
+import type { JobDetail } from '../../src/pages/job-detail.ts'
 import type { JobInside, Section } from '../../src/model/inside.ts'
 
 const usual = { days: 30, branch: 'merge_request', runs: 143, failed: 9, p50: 60_000, p95: 100_000 } as const
@@ -74,5 +77,50 @@ describe('the sections of a job', () => {
       'Times are whole seconds: the runner does not stamp the lines of its log.',
     ])
     expect(aboutSections({ jobId: 1, start: 0, end: 100, sections: [section(1)], left: 0 })).toEqual([])
+  })
+})
+
+describe('the page of a job', () => {
+  const at = Date.parse('2026-06-01T12:00:00Z')
+  const job: JobCard = {
+    ...{ id: 70, kind: 'job', name: 'unit', stage: 'test', status: 'failed', allowFailure: false, retried: false },
+    ...{ createdAt: at, startedAt: at + 5_000, finishedAt: at + 185_000, queuedMs: 5_000 },
+    ...{ url: 'https://git.example.com/acme/shop/-/jobs/70', runner: 'linux-1', failureReason: 'script_failure' },
+  }
+  const detail: JobDetail = {
+    pipeline: {
+      ...{ instance: 'https://git.example.com', projectId: 3, pipelineId: 7, project: 'acme/shop', status: 'failed' },
+      ...{ changedAt: at, attempts: 1, branchClass: 'default', countedAs: '' },
+    },
+    job,
+    about: { runnerType: 'instance_type', tags: ['linux'], cost: { amount: 0.25, unit: 'EUR', rate: 'small' } },
+    usual,
+    history: { runs: [70, 60].map(id => ({ pipelineId: id / 10, job: { ...job, id } })), pipelines: 9 },
+    spans: [],
+  }
+  const reader = {
+    ...{ base: '', address: '/pipelines/3/7/jobs/70', query: new URLSearchParams(), now: at + 300_000 },
+    ...{ form: '', session: false },
+  }
+  const text = (showsLog: boolean): string => jobPage(detail, { showsLog }, reader).content.toString()
+
+  it('has its runner, its cost, this run against its usual, its last runs, and the platform’s own page', () => {
+    const page = text(false)
+    for (const one of [
+      'linux-1, instance type',
+      '0.25 EUR (small)',
+      'This is unusually long: 3.0 times the median. It took 3 m 00 s',
+      'p95 1 m 40 s',
+      '<strong>#70</strong> <span class="tag">this run</span>',
+      'href="/pipelines/3/6/jobs/60"',
+      'href="https://git.example.com/acme/shop/-/jobs/70"',
+    ]) {
+      expect(page).toContain(one)
+    }
+  })
+
+  it('leads to its log where that can be read here', () => {
+    expect(text(true)).toContain('href="/pipelines/3/7/jobs/70/log"')
+    expect(text(false)).not.toContain('/log"')
   })
 })
