@@ -67,6 +67,10 @@ export const listedPipeline = pipeline.extend({ usual: usual.optional() })
 
 export const pipelineList = z.object({
   pipelines: z.array(listedPipeline),
+  total: z
+    .number()
+    .optional()
+    .describe('How many match in all; absent where a text is searched for, or there are more than are counted.'),
   next: z.string().optional().describe('Give it as `after` for the next page.'),
   searchedBackTo: millis.optional(),
 })

@@ -87,6 +87,20 @@ export const overview = z.object({
   hooksOff: z.array(z.string()),
   running: z.array(listedPipeline),
   active: z.number(),
+  silent: z
+    .array(listedPipeline)
+    .describe('Under way as far as is known, and nothing was reported of them for an hour.'),
+  silentCount: z.number(),
+  lastHour: z.object({
+    since: millis,
+    received: z.number(),
+    accepted: z.number(),
+    duplicate: z.number(),
+    ignored: z.number(),
+    refused: z.number(),
+    settled: z.number(),
+    delivered: z.number(),
+  }),
   finished: z.array(listedPipeline),
 })
 

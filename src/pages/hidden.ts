@@ -148,6 +148,21 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       },
       inStatus: async (statuses, limit) => enough(async more => views.inStatus(statuses, more), limit, shown),
       countInStatus: async statuses => views.countInStatus(statuses, path => !isHidden(path)),
+      silentInStatus: async (statuses, since, limit) => {
+        let count = 0
+        const runs = await enough(
+          async more => {
+            const found = await views.silentInStatus(statuses, since, more)
+            count = found.count
+            return found.runs
+          },
+          limit,
+          shown,
+        )
+        // Of all that are silent, hidden ones too: no more are looked at than it takes to fill a list.
+        return { runs, count: runs.length < limit ? runs.length : count }
+      },
+      countRuns: async query => views.countRuns(query, path => !isHidden(path)),
       lastFinished: async limit => enough(async more => views.lastFinished(more), limit, shown),
       search: async query => {
         let page = await views.search(query)

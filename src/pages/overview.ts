@@ -9,7 +9,7 @@ import { noticesOf, type Health, type Notice } from './notices.ts'
 import { runCard } from './run-card.ts'
 import { runRows } from './run-rows.ts'
 import { withUsual, type ListedRun } from './run-usual.ts'
-import type { ExportQueueStatus, PagesParts } from './ports.ts'
+import type { ExportQueueStatus, LastHour, PagesParts } from './ports.ts'
 import type { Millis } from '../model/instant.ts'
 
 export interface Overview extends Health {
@@ -18,43 +18,71 @@ export interface Overview extends Health {
   readonly running: readonly ListedRun[]
   /** How many are running. */
   readonly active: number
+  /** Of these nothing was observed for long: the longest silent first, and how many. */
+  readonly silent: readonly ListedRun[]
+  readonly silentCount: number
   readonly finished: readonly ListedRun[]
+  readonly lastHour: LastHour
 }
 
-const shown = { running: 6, finished: 12 }
+const shown = { running: 6, silent: 4, finished: 12 }
+/** A pipeline under way is heard of with each of its jobs: this long without a word is unusual, ms. */
+const silentAfter = 3_600_000
 
 export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overview> {
-  const [inbox, queues, running, active, finished, hooks] = await Promise.all([
+  const silentSince = now - silentAfter
+  const [inbox, queues, newest, active, silent, finished, hooks, lastHour] = await Promise.all([
     parts.inbox.state(),
     parts.queues(),
-    parts.views.inStatus(activeStatuses, shown.running),
+    parts.views.inStatus(activeStatuses, shown.running + shown.silent),
     parts.views.countInStatus(activeStatuses),
+    parts.views.silentInStatus(activeStatuses, silentSince, shown.silent),
     parts.views.lastFinished(shown.finished),
     parts.repositories.hooks.all(),
+    parts.hour.read(),
   ])
-  const hasRuns = running.length + finished.length > 0
+  const running = newest.filter(({ timing }) => timing.changedAt >= silentSince).slice(0, shown.running)
+  const hasRuns = newest.length + finished.length > 0
   const known = { flow: parts.flow(), inbox, queues, setup: parts.setup(), hasRuns }
   const health: Health = { ...known, hooksOff: hooksOff(hooks) }
   const notices = noticesOf(health, now)
-  const [runningNow, lastFinished] = await Promise.all([
+  const [runningNow, silentNow, lastFinished] = await Promise.all([
     withUsual(parts, running.map(runCard)),
+    withUsual(parts, silent.runs.map(runCard)),
     withUsual(parts, finished.map(runCard)),
   ])
-  return { ...health, notices, running: runningNow, active, finished: lastFinished }
+  return {
+    ...{ ...health, notices, lastHour, running: runningNow, finished: lastFinished },
+    active: Math.max(0, active - silent.count),
+    ...{ silent: silentNow, silentCount: silent.count },
+  }
 }
 
 export function overviewPage(overview: Overview, reader: Reader): Page {
-  const { running, active, finished, notices } = overview
+  const { running, active, silent, silentCount, finished, notices } = overview
   const { base, now } = reader
   return {
     title: 'Overview',
     live: true,
     content: html`
       <h1 class="visually-hidden">Overview</h1>
-      ${region('notices', noticeList(notices, base))} ${region('flow', flowPicture(overview, now))}
+      ${region('notices', noticeList(notices, base))} ${region('flow', flowPicture(overview, reader))}
       <div class="columns">
         <div>
-          ${region('running', card('Running now', activityOf(running, reader), { aside: activeWords(running.length, active) }))}
+          ${region('running', card('Running now', activityOf(running, reader), { aside: html`<a href="${base}/pipelines?status=running">${activeWords(running.length, active, 'newest')}</a>` }))}
+          ${region(
+            'silent',
+            silent.length > 0 &&
+              card(
+                'Gone silent',
+                html`<p class="dim">
+                    Under way as far as is known, but nothing has been reported of them for an hour or more. They may
+                    have ended: the platform is asked about them where there is a token for it.
+                  </p>
+                  ${activityOf(silent, reader)}`,
+                { aside: activeWords(silent.length, silentCount, 'longest silent') },
+              ),
+          )}
           ${region(
             'finished',
             card('Last finished', runRows(finished, reader, 'No pipeline has finished yet.'), {
@@ -71,9 +99,9 @@ export function overviewPage(overview: Overview, reader: Reader): Page {
   }
 }
 
-function activeWords(shownNow: number, active: number): Content {
+function activeWords(shownNow: number, active: number, which: string): Content {
   if (active === 0) return ''
-  return active > shownNow ? `the newest ${shownNow} of ${counted(active, 'pipeline')}` : counted(active, 'pipeline')
+  return active > shownNow ? `the ${which} ${shownNow} of ${counted(active, 'pipeline')}` : counted(active, 'pipeline')
 }
 
 export function noticeList(notices: readonly Notice[], base: string): Html {
@@ -96,33 +124,40 @@ function withCode(text: string): Content {
   return text.split('`').map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))
 }
 
-/** Five stations, from left to right or from top to bottom. */
-function flowPicture({ flow, inbox, queues, active }: Overview, now: Millis): Html {
+/** Five stations, from left to right or from top to bottom; each leads to what it counts. */
+function flowPicture({ flow, lastHour, inbox, queues, active, silentCount }: Overview, { base, now }: Reader): Html {
   const pending = queues.reduce((sum, queue) => sum + queue.pending, 0)
   const oldest = queues.flatMap(queue => queue.oldest ?? [])
-  const delivered = queues.reduce((sum, queue) => sum + queue.counters.delivered, 0)
-  const { ignored, refused } = becameOf(flow)
   const names = [...new Set(queues.map(queue => queue.destination))]
   const troubled = queues.some(queue => queue.state !== 'closed')
-  return html`<ol class="flow" aria-label="The way of a pipeline">
-    ${station('Received', number(flow.received), [
-      flow.received === 0
-        ? 'since the start: none yet'
-        : `since the start, last accepted ${ago(flow.lastAccepted, now)}`,
-      ignored > 0 && `${number(ignored)} not of pipelines`,
-      refused > 0 && html`<span class="bad-text">${number(refused)} refused</span>`,
+  const { received, ignored, refused, settled, delivered } = lastHour
+  // To the minute: the page is sent anew whenever it has changed.
+  const minutes = Math.floor((now - lastHour.since) / 60_000)
+  const span = minutes >= 59 ? 'in the last hour' : 'since the start'
+  const link = (to: string, content: Content): Html => html`<a href="${base}${to}">${content}</a>`
+  return html`<ol class="flow" aria-label="The path of a pipeline">
+    ${station('Received', link('/sources#webhooks', number(received)), [
+      received === 0 ? `${span}: none` : span,
+      flow.lastAccepted !== undefined && `last accepted ${ago(flow.lastAccepted, now)}`,
+      ignored > 0 && link('/sources#webhooks', `${number(ignored)} not about pipelines`),
+      refused > 0 && link('/sources#webhooks', html`<span class="bad-text">${number(refused)} refused</span>`),
     ])}
-    ${station('Inbox', number(inbox.waiting), [
-      inbox.waiting === 0 ? 'nothing waits' : `waiting, oldest ${ago(inbox.oldest, now)}`,
-      inbox.quarantined > 0 && html`<span class="bad-text">${number(inbox.quarantined)} quarantined</span>`,
+    ${station('Inbox', link('/sources#inbox', number(inbox.waiting)), [
+      inbox.waiting === 0 ? 'nothing waiting' : `waiting, oldest ${ago(inbox.oldest, now)}`,
+      inbox.quarantined > 0 &&
+        link('/sources#quarantined', html`<span class="bad-text">${number(inbox.quarantined)} quarantined</span>`),
     ])}
-    ${station('Pipelines', number(active), ['running', `${number(flow.attempts)} settled since the start`])}
-    ${station('Exports', number(pending), [pending === 0 ? 'nothing pending' : `pending, oldest ${ago(Math.min(...oldest), now)}`, false])}
-    ${station(names.length > 1 ? 'Backends' : 'Backend', number(delivered), ['exports delivered since the start', troubled ? html`<span class="bad-text">in trouble</span>` : names.join(', ')])}
+    ${station('Pipelines', link('/pipelines?status=running', number(active)), [
+      'running',
+      silentCount > 0 && link('/#silent', html`<span class="bad-text">${number(silentCount)} gone silent</span>`),
+      `${number(settled)} finished ${span}`,
+    ])}
+    ${station('Exports', link('/exports', number(pending)), [pending === 0 ? 'nothing pending' : `pending, oldest ${ago(Math.min(...oldest), now)}`])}
+    ${station(names.length > 1 ? 'Backends' : 'Backend', link('/exports', number(delivered)), [`exports delivered ${span}`, troubled ? link('/exports', html`<span class="bad-text">in trouble</span>`) : names.join(', ')])}
   </ol>`
 }
 
-function station(name: string, figure: string, says: readonly Content[]): Html {
+function station(name: string, figure: Content, says: readonly Content[]): Html {
   return html`<li class="station">
     <span class="station-name">${name}</span><span class="station-figure">${figure}</span>
     ${says.map(text => text !== false && html`<span class="station-says">${text}</span>`)}

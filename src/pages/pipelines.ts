@@ -1,20 +1,22 @@
 // The list of pipelines: its filters, its pages.
 import { card, type Page, type Reader } from './frame.ts'
 import { choice, sources } from './choice.ts'
-import { counted, utc } from './format.ts'
+import { counted, number, utc } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
-import { knownStatuses } from '../model/status.ts'
+import { isKnownStatus, knownStatuses } from '../model/status.ts'
 import { runCard } from './run-card.ts'
 import { runRows } from './run-rows.ts'
 import type { Millis } from '../model/instant.ts'
 import { withUsual, type ListedRun } from './run-usual.ts'
 import type { PagesParts } from './ports.ts'
-import type { RunCursor, RunQuery } from '../store/ports/views.ts'
+import { mostCounted, type RunCursor, type RunQuery } from '../store/ports/views.ts'
 
 export interface PipelineList {
   readonly pipelines: readonly ListedRun[]
   /** Put into `after` it brings the next page; undefined at the end. */
   readonly next?: string | undefined
+  /** How many match in all; undefined where a text is searched for, or there are more than are counted. */
+  readonly total?: number | undefined
   /** Set when the search was cut short: older pipelines were not looked at yet. */
   readonly searchedBackTo?: Millis | undefined
 }
@@ -40,10 +42,15 @@ export async function pipelineList(
   filters: Filters,
   limit = pageSize,
 ): Promise<PipelineList> {
-  const { runs, next, searchedBackTo } = await parts.views.search(runQuery(filters, limit))
+  const query = runQuery(filters, limit)
+  const [{ runs, next, searchedBackTo }, total] = await Promise.all([
+    parts.views.search(query),
+    filters.text === undefined ? parts.views.countRuns(query) : undefined,
+  ])
   return {
     pipelines: await withUsual(parts, runs.map(runCard)),
     next: next && `${next.createdAt}-${next.id}`,
+    total,
     searchedBackTo,
   }
 }
@@ -61,9 +68,9 @@ export async function pipelinesPage(parts: Pick<PagesParts, 'views' | 'usuals'>,
     live: filters.after === undefined,
     content: html`
       <h1>Pipelines</h1>
-      ${filterForm(filters, projects, reader)}
+      ${filterForm(filters, projects, reader)} ${misread(filters, projects)}
       <section id="list" data-region>
-        ${card(isFiltered ? 'Found' : 'Newest first', runRows(pipelines, reader, whenEmpty), { aside: counted(pipelines.length, 'pipeline') })}
+        ${card(isFiltered ? 'Found' : 'Newest first', runRows(pipelines, reader, whenEmpty), { aside: howMany(list, filters) })}
         ${
           searchedBackTo !== undefined &&
           html`<p class="dim">Searched back to ${utc(searchedBackTo)}. Older pipelines were not looked at yet.</p>`
@@ -72,6 +79,36 @@ export async function pipelinesPage(parts: Pick<PagesParts, 'views' | 'usuals'>,
       </section>
     `,
   }
+}
+
+function howMany({ pipelines, total, next }: PipelineList, { text, after }: Filters): string {
+  if (total !== undefined) return `${number(pipelines.length)} of ${counted(total, 'pipeline')}`
+  if (text === undefined) return `${number(pipelines.length)} of more than ${number(mostCounted)} pipelines`
+  return next === undefined && after === undefined
+    ? counted(pipelines.length, 'pipeline')
+    : `${number(pipelines.length)} on this page`
+}
+
+/** Filters that say nothing, so that nobody takes their list for a filtered one, or an empty one for the truth. */
+function misread(filters: Filters, projects: readonly string[]): Content {
+  const { since, until, after, status, project } = filters
+  const wrong = [
+    ...[since, until].map(
+      text =>
+        text !== undefined &&
+        !instantPattern.test(text) &&
+        `“${text}” is not a date, so it filters nothing. Write it as 2026-06-01, or 2026-06-01T12:00, in UTC.`,
+    ),
+    after !== undefined &&
+      !cursorPattern.test(after) &&
+      `“${after}” is not a page of this list: this is the first one.`,
+    status !== undefined && !isKnownStatus(status) && `“${status}” is not a status of the platform.`,
+    project !== undefined &&
+      projects.length < mostProjects &&
+      !projects.includes(project) &&
+      `No project “${project}” is known. Its full path is needed, as group/project.`,
+  ].filter(one => one !== false)
+  return wrong.map(text => html`<p class="notice hint" role="status">${text}</p>`)
 }
 
 function runQuery(filters: Filters, limit: number): RunQuery {
@@ -117,7 +154,11 @@ function filterForm(filters: Filters, projects: readonly string[], { base }: Rea
     aria-label="Filter pipelines"
   >
     <label class="wide"
-      >Search<input type="search" name="text" value="${filters.text}" placeholder="branch, title, user, revision …"
+      >Search<input
+        type="search"
+        name="text"
+        value="${filters.text}"
+        placeholder="project, branch, #id, commit, user, title …"
     /></label>
     <label>Project<input name="project" value="${filters.project}" list="projects" autocomplete="off" /></label>
     <datalist id="projects">${projects.map(path => html`<option value="${path}"></option>`)}</datalist>

@@ -78,9 +78,27 @@ export type ReadLog =
   | { readonly as: 'traced' }
   | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
 
+export interface HourCounts {
+  readonly received: number
+  readonly accepted: number
+  readonly duplicate: number
+  readonly ignored: number
+  readonly refused: number
+  /** Attempts of pipelines that ended, and of which a snapshot was taken. */
+  readonly settled: number
+  /** Exports that a backend has accepted. */
+  readonly delivered: number
+}
+
+export interface LastHour extends HourCounts {
+  /** An hour ago, or when the process started, where that is less long ago. */
+  readonly since: Millis
+}
+
 /** What every page is made from: the same, and what was read of it lately. */
 export interface PagesParts extends PagesSources {
   readonly usuals: Usuals
+  readonly hour: { readonly read: () => Promise<LastHour> }
 }
 
 export type FailureDomain = 'user' | 'platform' | 'unknown'

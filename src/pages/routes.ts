@@ -7,11 +7,13 @@ import { addressOf, formOf, show } from './answers.ts'
 import { admissionOf, guard, type RouteReader } from './guard.ts'
 import { apiRoutes } from './api.ts'
 import { createAccess, isOurs, type Access } from './access.ts'
+import { createHourWatch } from './last-hour.ts'
 import { createLive, type Live } from './live.ts'
 import { bareDocument, document, type Page, type Reader } from './frame.ts'
 import { notFoundPage, ownAddress, refusedPage } from './entrance.ts'
 import { html } from './html.ts'
 import { registerApi } from './api-routes.ts'
+import { reasonOf } from '../lib/fault.ts'
 import { registerEntrance, registerExit } from './entrance-routes.ts'
 import { createUsuals } from './usual.ts'
 import { withoutHidden } from './hidden.ts'
@@ -31,7 +33,8 @@ const forPeople: RouteReader = { forPeople: true }
 
 export function createPages({ parts: all, settings, guarded = [] }: PagesOptions): FastifyPluginAsync {
   const shown = settings.isHidden === undefined ? all : withoutHidden(all, settings.isHidden)
-  const parts: PagesParts = { ...shown, usuals: createUsuals(() => shown.views.trends, all.now) }
+  const hour = createHourWatch(all)
+  const parts: PagesParts = { ...shown, hour, usuals: createUsuals(() => shown.views.trends, all.now) }
   const access = createAccess({
     token: settings.adminToken,
     sessions: all.repositories.sessions,
@@ -43,9 +46,11 @@ export function createPages({ parts: all, settings, guarded = [] }: PagesOptions
   return async app => {
     const base = app.prefix === '/' ? '' : app.prefix
     await app.register(helmet, securityHeaders)
+    hour.start(error => all.log.warn({ reason: reasonOf(error) }, 'the counts of the last hour could not be read'))
     app.addHook('preClose', async () => {
       live.close()
       access.close()
+      hour.stop()
     })
     app.addContentTypeParser(
       'application/x-www-form-urlencoded',

@@ -190,6 +190,22 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await page.getByText('No pipeline matches these filters.').waitFor()
   })
 
+  it('says which filters say nothing, and how many there are in all', async () => {
+    const page = await open('/pipelines?since=yesterday&status=done&project=acme')
+    const hints = await page.locator('.notice.hint').allInnerTexts()
+    expect(hints.map(text => text.split(' ', 1)[0])).toEqual(['“yesterday”', '“done”', 'No'])
+    await page.goto(`${house.url}/pipelines?status=canceled`)
+    expect(await page.locator('.notice.hint').count()).toBe(0)
+    await page.getByText('1 of 1 pipeline', { exact: true }).waitFor()
+    const { runs } = await house.daemon.store.views.search({ status: 'canceled', limit: 1 })
+    const sha = runs[0]?.run.pipeline?.record.facts.sha ?? ''
+    expect(sha).toHaveLength(40)
+    for (const text of [sha, `#${runs[0]?.run.key.pipelineId}`]) {
+      await page.goto(`${house.url}/pipelines?${new URLSearchParams({ text, status: 'canceled' }).toString()}`)
+      expect(await page.locator('.run').count()).toBe(1)
+    }
+  })
+
   it('opens trends where the data is, sorts them by a column, and keeps that when they are filtered', async () => {
     const page = await open('/trends')
     await page.locator('.choice a[aria-current]', { hasText: '30 days' }).waitFor()

@@ -1,6 +1,9 @@
 // The overview's counts say what they count, and none speaks against another.
 import { expect, it, onTestFinished } from 'vitest'
+import { createHourWatch } from '../../src/pages/last-hour.ts'
+import { generatePipeline } from '../../src/demo/platform/generate.ts'
 import { openHouse, until } from './house.ts'
+import type { ExportQueueStatus, Flow } from '../../src/pages/ports.ts'
 
 it('says that all is refused where all is, and that nothing waits beside what is kept', async () => {
   const house = await openHouse()
@@ -13,7 +16,7 @@ it('says that all is refused where all is, and that nothing waits beside what is
     const page = await (await fetch(house.url)).text()
     return page.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')
   }
-  expect(await overview()).toMatch(/Received 0 since the start: none yet/)
+  expect(await overview()).toMatch(/Received 0 since the start: none/)
   expect(await post('wrong', 'Pipeline Hook', '{}')).toBe(401)
   const refused = await overview()
   expect(refused).toMatch(/Received 1 .*1 refused Inbox/)
@@ -22,8 +25,48 @@ it('says that all is refused where all is, and that nothing waits beside what is
   expect(await post('a-webhook-token', 'Pipeline Hook', '{"object_kind":"pipeline"}')).toBe(202)
   await until(async () => (await house.daemon.store.inbox.state()).quarantined === 1)
   const later = await overview()
-  expect(later).toMatch(/Received 3 since the start, last accepted just now 1 not of pipelines 1 refused Inbox/)
-  expect(later).toMatch(/Inbox 0 nothing waits 1 quarantined/)
+  expect(later).toMatch(/Received 3 since the start last accepted just now 1 not about pipelines 1 refused Inbox/)
+  expect(later).toMatch(/Inbox 0 nothing waiting 1 quarantined/)
   expect(later).toMatch(/Webhooks last accepted just now receiving 1 accepted/)
   expect(later).toMatch(/Backend 0 exports delivered since the start/)
+})
+
+it('counts what came in the last hour, to the minute, and no more than was counted since the start', async () => {
+  const minute = 60_000
+  const startedAt = 1_000_000 * minute
+  let now = startedAt
+  let received = 0
+  const flow = { startedAt, accepted: 0, duplicate: 0, ignored: { push_hook: 1 }, refused: [], attempts: 0 }
+  const watch = createHourWatch({
+    flow: () => ({ ...flow, received }) as unknown as Flow,
+    queues: async () => [{ counters: { delivered: 7 } } as unknown as ExportQueueStatus],
+    now: () => now,
+  })
+  received = 5
+  expect(await watch.read()).toMatchObject({ since: startedAt, received: 5, ignored: 1, delivered: 7 })
+  for (let passed = 0; passed < 90; passed += 1) {
+    await watch.sample()
+    now += minute
+    received += 1
+  }
+  const hour = await watch.read()
+  expect([now - hour.since, hour.received, hour.ignored, hour.delivered]).toEqual([60 * minute, 60, 0, 0])
+})
+
+it('leads from every count to what it counts, and keeps pipelines apart that have gone silent', async () => {
+  const house = await openHouse()
+  onTestFinished(async () => house.close())
+  const { deliveries } = generatePipeline(5, 'release')
+  await house.tell(deliveries.slice(0, 12))
+  const page = await (await fetch(house.url)).text()
+  for (const to of ['/sources#webhooks', '/sources#inbox', '/pipelines?status=running', '/exports']) {
+    expect(page).toContain(`href="${to}"`)
+  }
+  expect(page).not.toContain('Gone silent')
+  const overview = async (): Promise<unknown> => (await fetch(`${house.url}/api/overview`)).json()
+  expect(await overview()).toMatchObject({ active: 1, silentCount: 0, lastHour: { received: 12 } })
+  const { views } = house.daemon.store
+  const silent = await views.silentInStatus(['running'], Date.now() + 60_000, 5)
+  expect([silent.count, silent.runs.length]).toEqual([1, 1])
+  expect((await views.silentInStatus(['running'], Date.now() - 60_000, 5)).count).toBe(0)
 })

@@ -86,6 +86,11 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await found({ text: '100%' })).toEqual([3])
       expect(await found({ text: '0_%' })).toEqual([])
       expect(await found({ text: 'Amina' })).toEqual([1])
+      expect(await found({ text: '#3' })).toEqual([3])
+      expect(await store.views.countRuns({})).toBe(3)
+      expect(await store.views.countRuns({ status: 'failed', since: at(3) })).toBe(1)
+      expect(await store.views.countRuns({ ref: 'main', source: 'push' })).toBe(1)
+      expect(await store.views.countRuns({ ref: 'main' }, () => false)).toBe(0)
     })
 
     it('follows a run whose status, ref and finish change', async () => {
@@ -94,6 +99,10 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await store.views.countInStatus(['running', 'pending'])).toBe(1)
       expect(await store.views.countInStatus(['running', 'pending'], () => true)).toBe(1)
       expect(await store.views.countInStatus(['running', 'pending'], () => false)).toBe(0)
+      const { changedAt } = (await store.views.inStatus(['running'], 1))[0]!.timing
+      const silent = await store.views.silentInStatus(['running', 'pending'], changedAt + 1, 10)
+      expect([ids(silent), silent.count]).toEqual([[1], 1])
+      expect(await store.views.silentInStatus(['running'], changedAt, 10)).toEqual({ runs: [], count: 0 })
       expect(await store.views.lastFinished(10)).toEqual([])
       await hear(1, 'success', { created: 1, finished: 60 }, { ref: 'release' })
       expect(await store.views.inStatus(['running'], 10)).toEqual([])

@@ -66,15 +66,29 @@ export interface AuditPage {
   readonly next?: AuditCursorPlace | undefined
 }
 
+/** Runs that are counted for one list. */
+export const mostCounted = 10_000
+
 export interface Views {
   /** Runs in one of these statuses, the newest first. */
   inStatus(statuses: readonly string[], limit: number): Promise<readonly StoredRun[]>
   /** How many runs are in one of these statuses, where only some projects count: of those. */
   countInStatus(statuses: readonly string[], isCounted?: (project: string) => boolean): Promise<number>
+  /** Of runs in one of these statuses those of which nothing was observed since then: the longest silent first, and how many. */
+  silentInStatus(
+    statuses: readonly string[],
+    since: Millis,
+    limit: number,
+  ): Promise<{ readonly runs: readonly StoredRun[]; readonly count: number }>
   /** The last to finish first. */
   lastFinished(limit: number): Promise<readonly StoredRun[]>
   /** One page of a list. A text is looked for in a bounded number of runs at a time. */
   search(query: RunQuery): Promise<RunPage>
+  /** How many runs a list has in all, a text left aside; undefined where they are more than are counted (`mostCounted`). */
+  countRuns(
+    query: Omit<RunQuery, 'text' | 'after' | 'limit'>,
+    isCounted?: (project: string) => boolean,
+  ): Promise<number | undefined>
   /** Full paths of known projects in order, at most `limit`. */
   projects(limit: number): Promise<readonly string[]>
   /** The run of a project's pipeline; of several instances' the newest, unless one is named. */

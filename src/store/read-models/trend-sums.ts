@@ -138,6 +138,15 @@ export function plus(a: TrendFigures, b: TrendFigures): TrendFigures {
   return sum
 }
 
+/** Of several rows the sum of their figures, and what else the last of them has. Thousands are added up for one page. */
+export function sumOf<Row extends TrendFigures>(rows: readonly Row[]): Row | undefined {
+  const last = rows.at(-1)
+  if (last === undefined || rows.length === 1) return last
+  const sum = { ...{ runs: 0, failed: 0, flaky: 0, totalMs: 0 }, durations: {}, queues: {} }
+  for (const row of rows) addFigures(sum, row)
+  return { ...last, ...sum }
+}
+
 function addFigures(sum: Pick<Sum, keyof TrendFigures>, more: TrendFigures): void {
   sum.runs += more.runs
   sum.failed += more.failed

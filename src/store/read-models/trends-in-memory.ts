@@ -1,5 +1,5 @@
 // Figures over time that are in memory: added up and put in order as the store does it with those that it has. Pure.
-import { plus } from './trend-sums.ts'
+import { sumOf } from './trend-sums.ts'
 import type { StoredTrendRow, TrendOrder, TrendReads, TrendRow, TrendTotal } from '../ports/trends.ts'
 
 /** `areOfJobs`: without pipelines, so that a series of no job is one of all jobs. The rows are those that a filter has left. */
@@ -69,11 +69,7 @@ const order: Readonly<Record<TrendOrder, (a: TrendRow, b: TrendRow) => number>> 
 
 /** Of those of one name one: the sum of their figures, and what else the last of them has. */
 export function summed(rows: readonly StoredTrendRow[], name: (row: StoredTrendRow) => string): StoredTrendRow[] {
-  return [...Map.groupBy(rows, name).values()].flatMap(some => {
-    const [first, ...others] = some
-    if (first === undefined) return []
-    return [others.reduce<StoredTrendRow>((sum, row) => ({ ...row, ...plus(sum, row) }), first)]
-  })
+  return [...Map.groupBy(rows, name).values()].flatMap(some => sumOf(some) ?? [])
 }
 
 export function withoutKind({ branch: _, source: __, pipelineName: ___, ...row }: StoredTrendRow): TrendRow {

@@ -6,7 +6,14 @@ import { places, type Value } from '../sql/statements.ts'
 import { signals, type StoredRun } from '../ports/runs.ts'
 import type { JobInside } from '../../model/inside.ts'
 import type { RunKey } from '../../model/observation.ts'
-import type { ExportState, RunCursor, RunPage, RunQuery, Views } from '../ports/views.ts'
+import {
+  mostCounted,
+  type ExportState,
+  type RunCursor,
+  type RunPage,
+  type RunQuery,
+  type Views,
+} from '../ports/views.ts'
 
 /** Asks the database. */
 export type Ask = (sql: string, values: readonly Value[]) => Promise<Row[]>
@@ -59,6 +66,19 @@ export function viewsOn(ask: Ask, damaged: DamagedRows): Omit<Views, 'trends' | 
         .filter(row => isCounted?.(project(row)) ?? true)
         .reduce((sum, row) => sum + count(row), 0)
     },
+    silentInStatus: async (statuses, since, limit) => {
+      const lists = await Promise.all(
+        statuses.map(async status =>
+          ask(
+            `SELECT l.run_id, r.changed_at FROM listed_runs l JOIN runs r ON r.id = l.run_id
+             WHERE l.status = ?1 AND r.changed_at < ?2`,
+            [status, since],
+          ),
+        ),
+      )
+      const silent = lists.flat().sort((a, b) => changedAt(a) - changedAt(b) || runId(a) - runId(b))
+      return { runs: await load(idsOf(silent.slice(0, limit))), count: silent.length }
+    },
     lastFinished: async limit => {
       const rows = await ask(
         'SELECT run_id FROM listed_runs WHERE finished_at IS NOT NULL ORDER BY finished_at DESC LIMIT ?1',
@@ -67,6 +87,22 @@ export function viewsOn(ask: Ask, damaged: DamagedRows): Omit<Views, 'trends' | 
       return load(idsOf(rows))
     },
     search: async query => search(ask, load, query),
+    countRuns: async ({ since, until, ...query }, isCounted = () => true) => {
+      const values: Value[] = []
+      const place = (value: Value): string => `?${values.push(value)}`
+      const { driver, others } = conditions({ ...query, limit: 0 }, place)
+      if (since !== undefined) driver.push(`created_at >= ${place(since)}`)
+      if (until !== undefined) driver.push(`created_at < ${place(until)}`)
+      const where = whereOf([...driver, ...others(place)])
+      const rows = await ask(
+        `SELECT project, count(*) AS count FROM (SELECT project FROM listed_runs ${where} LIMIT ${mostCounted + 1}) AS walked
+         GROUP BY project`,
+        values,
+      )
+      const counted = rows.reduce((sum, row) => sum + count(row), 0)
+      if (counted > mostCounted) return undefined
+      return rows.filter(row => isCounted(project(row))).reduce((sum, row) => sum + count(row), 0)
+    },
     projects: async limit => {
       // Jumps from one path to the next in the index, however many runs each has.
       const rows = await ask(
@@ -150,7 +186,7 @@ function conditions(query: RunQuery, place: Place): { driver: string[]; others: 
   const equal = (['project', 'ref', 'status', 'source'] as const).filter(column => query[column] !== undefined)
   const [leading, ...rest] = equal
   const driver = leading === undefined ? [] : [`${leading} = ${place(query[leading] ?? '')}`]
-  const words = (query.text ?? '').toLowerCase().split(/\s+/).filter(Boolean).slice(0, 8)
+  const words = wordsOf(query.text ?? '')
   return {
     driver,
     others: next => [
@@ -158,6 +194,12 @@ function conditions(query: RunQuery, place: Place): { driver: string[]; others: 
       ...words.map(word => `text LIKE ${next(`%${word.replace(/[%_\\]/g, '\\$&')}%`)} ESCAPE '\\'`),
     ],
   }
+}
+
+/** A number may be written as `#123`; of a revision a list has its first twelve characters. */
+function wordsOf(text: string): string[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean).slice(0, 8)
+  return words.map(word => (/^[0-9a-f]{40}$/.test(word) ? word.slice(0, 12) : word.replace(/^#(?=\d+$)/, '')))
 }
 
 function whereOf(conditions: readonly string[]): string {
@@ -200,6 +242,7 @@ async function loadRuns(ask: Ask, damaged: DamagedRows, ids: readonly number[]):
 const rowId = number('id')
 const runId = number('run_id')
 const createdAt = number('created_at')
+const changedAt = number('changed_at')
 const project = text('project')
 const count = number('count')
 
