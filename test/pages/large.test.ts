@@ -180,25 +180,26 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     const before = [await wide(), await ticks()] as const
     await waterfall.focus()
     await page.keyboard.press('+')
+    // What is drawn comes with the browser's next frame.
+    await expect.poll(async () => (await wide()).width / before[0].width).toBeCloseTo(2, 1)
+    await expect.poll(ticks).not.toEqual(before[1])
     const zoomed = await wide()
-    expect(zoomed.width / before[0].width).toBeCloseTo(2, 1)
-    expect(await ticks()).not.toEqual(before[1])
     await page.keyboard.press('ArrowRight')
+    await expect.poll(async () => (await wide()).x).toBeLessThan(zoomed.x)
     const panned = await wide()
-    expect(panned.x).toBeLessThan(zoomed.x)
     const { x, y, width } = (await waterfall.locator('.row.job .track').first().boundingBox())!
     await page.mouse.move(x + width / 2, y + 4)
     await page.mouse.down()
     await page.mouse.move(x + width / 2 + 60, y + 4, { steps: 3 })
     await page.mouse.up()
-    expect((await wide()).x - panned.x).toBeCloseTo(60, 0)
+    await expect.poll(async () => (await wide()).x - panned.x).toBeCloseTo(60, 0)
     await page.evaluate(
       `document.getElementById('waterfall').dispatchEvent(new CustomEvent('replaced', { bubbles: true }))`,
     )
-    expect((await wide()).width).toBeCloseTo(zoomed.width, 0)
+    await expect.poll(async () => (await wide()).width).toBeCloseTo(zoomed.width, 0)
     await waterfall.getByRole('button', { name: 'All' }).click()
-    expect((await wide()).width).toBeCloseTo(before[0].width, 0)
-    expect(await ticks()).toEqual(before[1])
+    await expect.poll(async () => (await wide()).width).toBeCloseTo(before[0].width, 0)
+    await expect.poll(ticks).toEqual(before[1])
     await page.context().close()
   })
 })
