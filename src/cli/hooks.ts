@@ -4,7 +4,8 @@
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { Fault } from '../lib/fault.ts'
 import type { EventSelection } from '../platform/webhook/event-selection.ts'
-import type { HookOwner, HookWish, PlatformClient } from '../platform/rest/client.ts'
+import type { HookOwner, HookWish } from '../platform/rest/hook-wish.ts'
+import type { PlatformClient } from '../platform/rest/client.ts'
 import type { PlatformHook } from '../platform/rest/lists.ts'
 import type { Secret } from '../lib/secret.ts'
 

@@ -5,7 +5,8 @@ import { flagsOf, missingFlags } from '../hooks.ts'
 import { selectEvents } from '../../platform/webhook/event-selection.ts'
 import type { Config } from '../../config/options.ts'
 import type { HookDelivery, PlatformHook } from '../../platform/rest/lists.ts'
-import type { HookOwner, PlatformClient } from '../../platform/rest/client.ts'
+import type { HookOwner } from '../../platform/rest/hook-wish.ts'
+import type { PlatformClient } from '../../platform/rest/client.ts'
 
 const report = reportOf('hooks')
 

@@ -7,10 +7,11 @@ import { createAsking, type Asking } from './asking.ts'
 import { connectRules, directDispatcher, type DispatcherFactory } from './connection.ts'
 import { createJobLogReader, type JobLogOptions, type JobLogRead } from './job-log.ts'
 import { createReader, type ListOptions } from './read.ts'
-import { createRequester, type Change } from './request.ts'
+import { createRequester } from './request.ts'
 import type { CallOptions, RetryRules } from './call.ts'
 import { PlatformError } from './platform-error.ts'
 import { testReport, type RestTestReport } from '../reports/test-report-json.ts'
+import { hooksPath, wireHook, type HookOwner, type HookWish } from './hook-wish.ts'
 import { segmentOf, type ResourceId } from './query.ts'
 import { traceparentIn } from './variables.ts'
 import { restBridge, restJob, restPipeline, type RestBridge, type RestJob, type RestPipeline } from './schemas.ts'
@@ -19,7 +20,6 @@ import { restDelivery, restGroup, restHook, restListItem, restProject, restUser 
 import { restCommit, type RestCommit } from './commits.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
-import type { Secret } from '../../lib/secret.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Budget } from './budget.ts'
 import type { HookDelivery, PipelineListItem, PlatformHook, PlatformProject } from './lists.ts'
@@ -49,20 +49,6 @@ export interface PlatformClientOptions {
   readonly onUnauthorized?: (() => void) | undefined
   readonly clock: Clock
   readonly log: Log
-}
-
-/** A hook belongs to a project or to a group. */
-export type HookOwner = { readonly project: ResourceId } | { readonly group: ResourceId }
-
-/** What a hook is to be. Undefined leaves what it has; a new hook has the platform's defaults, and no events but these. */
-export interface HookWish {
-  readonly url: string
-  readonly pipelineEvents: boolean
-  readonly jobEvents: boolean
-  /** Names on the wire of other flags that are to be set. */
-  readonly events?: readonly string[] | undefined
-  /** Cannot be read back: the platform only says whether there is one. */
-  readonly token?: Secret | undefined
 }
 
 export type DeliveryStatus = 'successful' | 'client_failure' | 'server_failure'
@@ -291,24 +277,6 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
 
 function pipelinePath(project: ResourceId, pipelineId: number): string {
   return `/projects/${segmentOf(project)}/pipelines/${segmentOf(pipelineId)}`
-}
-
-function hooksPath(owner: HookOwner): string {
-  return 'project' in owner ? `/projects/${segmentOf(owner.project)}/hooks` : `/groups/${segmentOf(owner.group)}/hooks`
-}
-
-/** A new hook has push events by default; of an existing one nobody asked to take them away. */
-function wireHook(wish: HookWish, defaults: Readonly<Record<string, boolean>> = {}): Pick<Change, 'body' | 'secrets'> {
-  const token = wish.token?.reveal()
-  const body = {
-    url: wish.url,
-    pipeline_events: wish.pipelineEvents,
-    job_events: wish.jobEvents,
-    ...defaults,
-    ...Object.fromEntries((wish.events ?? []).map(flag => [flag, true])),
-    token,
-  }
-  return { body, secrets: token === undefined ? [] : [token] }
 }
 
 /** As the document spells it for audit events: without a fraction. */

@@ -1,6 +1,7 @@
 // The tables that both databases have, as one text; times are milliseconds of Unix time. JSON is kept as text: it is never queried, and
 // text keeps it as it came.
 import { deploymentSchema } from './deployment-schema.ts'
+import { figureSchema } from './figure-schema.ts'
 import { testSchema } from './test-schema.ts'
 import type { Dialect } from './dialect.ts'
 
@@ -244,51 +245,7 @@ export function schemaOf(dialect: Dialect): string {
   CREATE INDEX listed_by_parent ON listed_runs (parent_id, instance) WHERE parent_id IS NOT NULL;
   CREATE INDEX listed_by_pipeline ON listed_runs (pipeline_id, project_id);
 
-  -- Figures of one hour or one day: of a job by its name, of a project's pipelines (job ''), of all pipelines (project 0); those of
-  -- each class of branch apart, and of pipelines also by what started them and by their name (both '' of jobs, which are many).
-  CREATE TABLE trends (
-    step       bigint NOT NULL,
-    instance   text   NOT NULL,
-    project_id bigint NOT NULL,
-    job        text   NOT NULL,
-    bucket     bigint NOT NULL,
-    branch     text   NOT NULL,
-    source     text   NOT NULL,
-    pipeline_name text NOT NULL,
-    project    text   NOT NULL,
-    runs       bigint NOT NULL,
-    failed     bigint NOT NULL,
-    flaky      bigint NOT NULL,
-    total_ms   bigint NOT NULL,
-    durations  text   NOT NULL,
-    queues     text   NOT NULL,
-    PRIMARY KEY (step, project_id, job, bucket, instance, branch, source, pipeline_name)
-  );
-  CREATE INDEX trends_of_pipelines ON trends (step, job, bucket);
-  CREATE INDEX trends_by_time ON trends (step, bucket, project_id, job, branch, runs, failed, flaky, total_ms);
-
-  -- What jobs took of their runners and what that cost, by day: of a project's job, and of all its jobs (job '').
-  CREATE TABLE costs (
-    bucket     bigint NOT NULL,
-    project_id bigint NOT NULL,
-    job        text   NOT NULL,
-    instance   text   NOT NULL,
-    branch     text   NOT NULL,
-    worker     text   NOT NULL,
-    purpose    text   NOT NULL,
-    project    text   NOT NULL,
-    runs       bigint NOT NULL,
-    total_ms   bigint NOT NULL,
-    cost       double precision NOT NULL,
-    PRIMARY KEY (bucket, project_id, job, instance, branch, worker, purpose)
-  ) ${byKey};
-  CREATE INDEX costs_of_projects ON costs (bucket, project_id) WHERE job = '';
-
-  -- Up to which chunk the figures have come.
-  CREATE TABLE trends_reached (
-    id       ${ownId},
-    chunk_id bigint NOT NULL
-  );
+  ${figureSchema(dialect)}
 
   ${testSchema(dialect)}
 
