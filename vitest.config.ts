@@ -28,8 +28,8 @@ export default defineConfig({
     // Daemons under test wait as much as they work: four workers fill two processors.
     maxWorkers: 4,
     // What is awaited may come late where others work: only what never comes fails.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    testTimeout: 900_000,
+    hookTimeout: 900_000,
     expect: { poll: { timeout: 120_000 } },
     sequence: { sequencer: LongFirst },
   },

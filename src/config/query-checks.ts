@@ -29,7 +29,7 @@ export function wrongQueries({ queries }: Config, sources: ReadonlyMap<string, S
         ? [
             fault(
               'metric',
-              'Another query tells the same series.',
+              'Another query reports the same series.',
               'Give one of them another name, or other attributes.',
             ),
           ]

@@ -60,7 +60,7 @@ export function createSpanReading(options: SpanReadingOptions): SpanReading {
   return { read, counters }
 }
 
-/** The job left no such file, or its artifacts are gone; what is said of the project, or of the API, is told on. */
+/** The job left no such file, or its artifacts are gone; what is said of the project, or of the API, is passed on. */
 function nothingThere(error: unknown): undefined {
   const isOfFile = error instanceof PlatformError && error.kind === 'not-found' && !error.isOfTheApi
   if (!isOfFile || /project/i.test(error.said ?? '')) throw error

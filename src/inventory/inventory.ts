@@ -119,7 +119,7 @@ export function createInventory(options: InventoryOptions): Inventory {
     { points, event, memory, goesOnIn }: Collected,
   ): Promise<void> {
     const owner = known.owner as Owner | undefined
-    // Told before it is remembered: what is told a second time after a kill is known by its key.
+    // Exported before it is remembered: what is exported a second time after a kill is known by its key.
     if (event !== undefined)
       await options.onEvent(event, owner, JSON.stringify([instance, thing.kind, thing.of, event]))
     const now = await states.now()

@@ -1,4 +1,4 @@
-// Tells who gave no answer over HTTP: somebody of another protocol, somebody silent, or nobody.
+// Finds out who gave no answer over HTTP: somebody of another protocol, somebody silent, or nobody.
 
 /** Who is there by the error of a request, as `it closes the connection`; undefined where nobody is, or where it is not known. */
 export function strangerBy(error: unknown): string | undefined {

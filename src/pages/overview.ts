@@ -26,7 +26,7 @@ export interface Overview extends Health {
 }
 
 const shown = { running: 6, silent: 4, finished: 12 }
-/** A pipeline under way is heard of with each of its jobs: this long without a word is unusual, ms. */
+/** A pipeline under way is reported with each of its jobs: this long without a word is unusual, ms. */
 const silentAfter = 3_600_000
 
 export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overview> {

@@ -142,9 +142,9 @@ async function processTogether(batch: LeasedBatch, deliveries: readonly Decoded[
   const ids = deliveries.map(({ item }) => item.id)
   const did: SnapshotStep[][] = work.map(() => [])
   const all = work.map((one, at) => snapshotter.atOnce(one, did[at] ?? []))
-  const told = deliveries.flatMap(({ item, event }) => (event === undefined ? [] : [{ item, event }]))
-  const events = told.flatMap(({ item, event }) => receivedOf(batch, item, event) ?? [])
-  const deployments = told.flatMap(({ item, event }) => reportedOf(batch, item, event) ?? [])
+  const withEvents = deliveries.flatMap(({ item, event }) => (event === undefined ? [] : [{ item, event }]))
+  const events = withEvents.flatMap(({ item, event }) => receivedOf(batch, item, event) ?? [])
+  const deployments = withEvents.flatMap(({ item, event }) => reportedOf(batch, item, event) ?? [])
   if (!(await batch.runs.transact(all, { token: lease.token, ids, events, deployments }))) {
     counters.lost += ids.length
     const facts = { lost: ids.length }
@@ -152,8 +152,8 @@ async function processTogether(batch: LeasedBatch, deliveries: readonly Decoded[
     return
   }
   counters.processed += deliveries.length
-  counters.events += told.length
-  counters.unclaimedEvents += told.length - events.length
+  counters.events += withEvents.length
+  counters.unclaimedEvents += withEvents.length - events.length
   for (const { observation, dropped } of deliveries) {
     counters.droppedJobs += dropped
     if (observation !== undefined) counters.unknownStatuses += unknownStatuses(observation)

@@ -47,7 +47,7 @@ it.each([
   ['{ metric: a, query: q, project: p, group: g }', 'a project or about a group'],
   ['{ metric: a, query: q, fields: [x] }', 'A count has no fields'],
   ['{ metric: "1st", query: q }', 'name of a metric'],
-  ['{ metric: a, query: q }\n  - { metric: a, query: other }', 'tells the same series'],
+  ['{ metric: a, query: q }\n  - { metric: a, query: other }', 'reports the same series'],
 ])('A query that cannot be meant is a fault: %s', async (query, words) => {
   const { code, err } = await check(`queries:\n  - ${query}\n`)
   expect([code, err]).toEqual([2, expect.stringContaining(words)])

@@ -42,7 +42,7 @@ export async function checkInventory(
   return [...found, ...(await policyStore(client))]
 }
 
-/** An experiment of which nothing is told: only whether it is there. */
+/** An experiment of which nothing is exported: only whether it is there. */
 async function policyStore(client: Pick<PlatformClient, 'asking'> | undefined): Promise<Finding[]> {
   if (client === undefined) return []
   const report = reportOf('inventory')

@@ -52,7 +52,7 @@ export function ingestToken(answers: SetupAnswers): SetupStep {
       })
       const { value, id } = await instance.create(tokenName)
       await replaceFile(file, `${value.reveal()}\n`)
-      await journal.note('ingest-token', 'done', { id: id ?? 'not told' })
+      await journal.note('ingest-token', 'done', { id: id ?? 'unknown' })
       for (const one of lost) await instance.revoke(one)
       return { is: 'done', said: `The ingest token is in ${file}.` }
     },

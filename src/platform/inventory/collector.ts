@@ -1,4 +1,4 @@
-// What a collector is: one kind of thing that the platform has, asked about from time to time and told as gauges. Each is a file of its
+// What a collector is: one kind of thing that the platform has, asked about from time to time and exported as gauges. Each is a file of its
 // own beside this one and a row of `collectors.ts`; the options, the reference, the doctor and the sources page are made from these rows.
 import { segmentOf } from '../rest/query.ts'
 import type { Asking } from '../rest/asking.ts'
@@ -10,7 +10,7 @@ export interface CollectorHead {
   readonly kind: string
   /** What its list in the configuration names. */
   readonly of: 'projects' | 'groups' | 'groups or projects'
-  /** What it tells: a sentence. */
+  /** What it reports: a sentence. */
   readonly says: string
   /** Paths that it asks, for the reference. */
   readonly asks: readonly string[]
@@ -55,7 +55,7 @@ export type Owner =
 
 export interface Collected {
   readonly points: readonly CollectedPoint[]
-  /** Something to be told once, as a log record. */
+  /** Something to be exported once, as a log record. */
   readonly event?: CollectedEvent | undefined
   /** Plain JSON, for the next round. */
   readonly memory?: unknown

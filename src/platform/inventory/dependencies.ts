@@ -82,7 +82,7 @@ async function goOn({ ask }: Round, memory: Memory, { id, looks }: { id: number;
         return { points: [], memory: { ...last, export: { id, looks: looks + 1 } }, goesOnIn: lookEvery }
       return { points: [], memory: last }
     }
-    return told((await ask.one(`${path}/download`, bill)).components ?? [], last)
+    return foundOf((await ask.one(`${path}/download`, bill)).components ?? [], last)
   } catch (error) {
     // It expired, or was another token's: a new one is begun the next day.
     if (error instanceof PlatformError && error.kind === 'not-found') return { points: [], memory: last }
@@ -90,7 +90,7 @@ async function goOn({ ask }: Round, memory: Memory, { id, looks }: { id: number;
   }
 }
 
-function told(components: readonly Component[], last: Memory): Collected {
+function foundOf(components: readonly Component[], last: Memory): Collected {
   const names = [...new Set(components.map(nameOf))].sort()
   const digest = createHash('sha256').update(names.join('\n')).digest('hex')
   const known = names

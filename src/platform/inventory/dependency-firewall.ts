@@ -27,7 +27,7 @@ export const dependencyFirewall: Collector = {
       const { enabled } = await ask.one(`${pathOf(owner)}/dependency_firewall/enablement`, enablement)
       return { points: [point('platform.dependency_firewall.enabled', enabled ? 1 : 0)] }
     } catch (error) {
-      // A 404 is told apart by its key alone: `enabled` is an answer, `error` is a platform without it, `message` a refusal.
+      // A 404 is judged by its key alone: `enabled` is an answer, `error` is a platform without it, `message` a refusal.
       if (error instanceof PlatformError && error.status === 404 && error.keys.includes('enabled')) {
         return { points: [point('platform.dependency_firewall.enabled', 0)] }
       }

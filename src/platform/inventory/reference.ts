@@ -14,7 +14,7 @@ export function inventoryReference(): string {
     one.role,
     one.metrics.map(({ name }) => `\`${name}\``).join('<br>'),
   ])
-  const head = ['switch', 'a list of', 'tells', 'asks', 'every', 'requests for each', 'role', 'gauges']
+  const head = ['switch', 'a list of', 'reports', 'asks', 'every', 'requests for each', 'role', 'gauges']
   const lines = [head, head.map(() => '---'), ...rows].map(cells => `| ${cells.join(' | ')} |`)
   return `${[heading, introduction, lines.join('\n'), rules, queries].join('\n\n')}\n`
 }
@@ -29,7 +29,7 @@ const introduction = `Written from the table in \`src/platform/inventory\` by \`
 listed, needs \`PIPESPAN_PLATFORM_URL\` and \`PIPESPAN_PLATFORM_TOKEN\`, and is asked by one replica out of the budget that everything else leaves.`
 
 const rules = `Each project or group is looked up once a day besides: one request. What was found is sent with every flush of the metrics and shown on
-\`/metrics\`, for three intervals and ten minutes at most; then there is no point. What the platform refuses for want of a role, a tier or a setting is told once
+\`/metrics\`, for three intervals and ten minutes at most; then there is no point. What the platform refuses for want of a role, a tier or a setting is said once
 in the log, shown on the sources page and by \`pipespan doctor\`, and asked again once a day and when the daemon starts. What may pass by itself is asked again
 after five minutes at most, then less and less often, once an hour at last.
 

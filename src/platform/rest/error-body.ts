@@ -11,7 +11,7 @@ export interface Said {
   readonly code?: string | undefined
   /** Its own words stood under `error`: the API as a whole refuses, or has no such endpoint, whatever was asked for. */
   readonly isOfTheApi?: boolean | undefined
-  /** The keys of a JSON body, where the platform tells refusals apart by them. */
+  /** The keys of a JSON body, by which the platform distinguishes its refusals. */
   readonly keys?: readonly string[] | undefined
   /** A web page: it comes from a proxy or from the wrong address. */
   readonly isPage: boolean

@@ -53,7 +53,7 @@ const confidential = `Events of confidential issues and comments are exported wh
 
 const audit = `What people and tokens did at the platform, by its audit events: records ${code(auditName)}, in the same scope and with the same resource. No webhook
 sends them; they are asked for at the platform's API, of whom \`PIPESPAN_AUDIT\` says: \`instance\` (with an administrator's token, on an installation of one's own), or groups
-(with an owner's; others are answered, and see only what they did themselves: \`pipespan doctor\` tells). That costs one request for each source in each
+(with an owner's; others are answered, and see only what they did themselves: \`pipespan doctor\` says so). That costs one request for each source in each
 \`PIPESPAN_POLL_INTERVAL\`, and one more for each 100 events. One replica asks; where it stopped it goes on, and the last five minutes are read again each
 time, as an event may show later than its time says. The first look goes back \`PIPESPAN_AUDIT_LOOKBACK\`; \`pipespan backfill --audit --since 40d\` reads what was before. Each
 event is exported once: its number and its time distinguish it.

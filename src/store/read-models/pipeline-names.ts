@@ -1,8 +1,8 @@
-// Under which names figures over time count the pipelines of a project: so many are told apart, and no more.
+// Under which names figures over time count the pipelines of a project: so many are distinguished, and no more.
 import { foldedName } from '../ports/pipeline-name.ts'
 import type { Chunk } from '../../model/chunk.ts'
 
-/** Names of one project that are told apart by one process. What comes on top is counted without a name. */
+/** Names of one project that one process distinguishes. What comes on top is counted without a name. */
 export const mostNames = 20
 /** Projects remembered. */
 const mostProjects = 10_000
