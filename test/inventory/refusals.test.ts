@@ -1,0 +1,68 @@
+// Every answer of the document's table of errors, to each kind that is asked about: said once, asked again when that makes sense, never a crash
+// and never a storm, and the others go on.
+import { expect, it } from 'vitest'
+import { collectors } from '../../src/platform/inventory/collectors.ts'
+import { hour, openInventoryWorld } from './world.ts'
+
+const shop = 'brightwater/shop/storefront'
+
+/** What each kind is asked by, below the API's base, besides what it is looked up by. */
+const endpoints: Readonly<Record<string, RegExp>> = {
+  agents: /cluster_agents/,
+  feature_flags: /feature_flags$/,
+  // The group is looked up by what it is asked by.
+  groups: /^\/groups\/[^/]+$/,
+  dependencies: /dependency_list_exports/,
+  dependency_firewall: /enablement$/,
+  milestones: /milestones$/,
+}
+
+const answers: readonly (readonly [status: number, body: string])[] = [
+  [304, ''],
+  [400, '{"error":"scope is invalid"}'],
+  [401, '{"message":"401 Unauthorized"}'],
+  [403, '{"error":"insufficient_scope"}'],
+  [403, '{"message":"403 Forbidden"}'],
+  [404, '{"message":"404 Project Not Found"}'],
+  [404, '{"error":"404 Not Found"}'],
+  [405, '{"message":"not allowed"}'],
+  [414, 'URI too long'],
+  [422, '{"message":"dependency_firewall_not_enforced"}'],
+  [429, ''],
+  [503, '{"message":"dependency_firewall_evaluation_failed"}'],
+  [200, '[{"unknown":{"more":[1]}}, null, 7]'],
+  [200, '{"message":"something else"}'],
+  [200, '[{"name":'],
+]
+
+/** Taken to be of the platform as a whole: said again where it answered something else in between. */
+const ofThePlatform: ReadonlySet<number> = new Set([304, 401, 429])
+
+const kinds = collectors.map(({ kind, of }) => ({ kind, of: of === 'groups' ? 'brightwater' : shop }))
+
+it('Every kind has an endpoint here.', () => {
+  expect(Object.keys(endpoints).sort()).toEqual(kinds.map(({ kind }) => kind).sort())
+})
+
+it.each(kinds.flatMap(one => answers.map(([status, body]) => ({ ...one, status, body }))))(
+  '$kind outlive the answer $status $body',
+  async ({ kind, of, status, body }) => {
+    await using world = await openInventoryWorld()
+    const path = endpoints[kind]!
+    let refused = 0
+    world.api.misbehave = request => {
+      if (!path.test(request.path)) return undefined
+      refused += 1
+      return { status, headers: { 'content-type': 'application/json' }, body }
+    }
+    const other = kind === 'agents' ? 'feature_flags' : 'agents'
+    const inventory = world.inventory({ [other]: [shop], [kind]: [of] })
+    await world.pass(inventory, hour)
+    expect(refused).toBeGreaterThan(0)
+    // Every five minutes at most, with the retries of what may pass.
+    expect(refused).toBeLessThan(40)
+    expect(world.warnings.length).toBeLessThanOrEqual(ofThePlatform.has(status) ? 10 : 2)
+    const states = await world.store.repositories.inventoryStates.all()
+    expect(states.find(state => state.kind === other)?.answeredAt).toBeDefined()
+  },
+)
