@@ -65,7 +65,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
 
   function progress(): AuditBackfillProgress {
     const { since, until, done, reading } = state
-    // The newest event of a stretch comes first, so how far it has come can only be told by whole stretches.
+    // The newest event of a stretch comes first, so how far it has come is known by whole stretches alone.
     const begun = reading === undefined ? 0 : (reading.since - since) / Math.max(1, until - since)
     const share = sources.length === 0 ? 1 : Math.min(1, (done.length + begun) / sources.length)
     const counts = { done: done.length, all: sources.length }

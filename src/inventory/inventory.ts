@@ -121,7 +121,7 @@ export function createInventory(options: InventoryOptions): Inventory {
     const owner = known.owner as Owner | undefined
     // Exported before it is remembered: what is exported a second time after a kill is known by its key.
     if (event !== undefined)
-      await options.onEvent(event, owner, JSON.stringify([instance, thing.kind, thing.of, event]))
+      await options.onEvent(event, owner, JSON.stringify([instance, thing.kind, thing.of, event.key]))
     const now = await states.now()
     if (goesOnIn === undefined) {
       const { kind, of, every } = thing

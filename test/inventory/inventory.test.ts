@@ -81,10 +81,20 @@ describe('What is found', () => {
     expect(world.events).toHaveLength(1)
     world.api.inventory.components = ['pkg:npm/fastify@5.3.0', ...world.api.inventory.components.slice(1)]
     await world.pass(inventory, day + hour)
+    const changed = world.events.length
     expect(world.events.at(-1)?.event.attributes).toMatchObject({
       'platform.sbom.added': 1,
       'platform.sbom.removed': 1,
     })
+    const [first] = world.api.inventory.components
+    const rest = world.api.inventory.components.slice(1)
+    // Back to what it was, and changed again: each is a change of its own.
+    world.api.inventory.components = ['pkg:npm/fastify@5.2.0', ...rest]
+    await world.pass(inventory, day + hour)
+    world.api.inventory.components = [first ?? '', ...rest]
+    await world.pass(inventory, day + hour)
+    expect(world.events).toHaveLength(changed + 2)
+    expect(new Set(world.events.map(({ key }) => key)).size).toBe(changed + 2)
   })
 })
 

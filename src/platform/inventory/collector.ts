@@ -71,6 +71,8 @@ export interface CollectedPoint {
 }
 
 export interface CollectedEvent {
+  /** Distinguishes it from all others of what it is about, also when it is exported again after a kill. */
+  readonly key: string
   readonly name: string
   readonly body: string
   readonly attributes: Readonly<Record<string, string | number | boolean>>

@@ -36,6 +36,8 @@ const ecosystem = 'platform.sbom.ecosystem'
 const lookEvery = 15_000
 /** After so many looks it is given up until the next day. */
 const mostLooks = 40
+/** When a new one is begun in place of one that was never ready, or is gone: the gauges stay as they were found before, ms. */
+const nextDay = 24 * hour
 /** Components that are compared with those of the day before. */
 const mostComponents = 50_000
 
@@ -80,17 +82,19 @@ async function goOn({ ask }: Round, memory: Memory, { id, looks }: { id: number;
     if (hasFinished !== true) {
       if (looks < mostLooks)
         return { points: [], memory: { ...last, export: { id, looks: looks + 1 } }, goesOnIn: lookEvery }
-      return { points: [], memory: last }
+      return { points: [], memory: last, goesOnIn: nextDay }
     }
-    return foundOf((await ask.one(`${path}/download`, bill)).components ?? [], last)
+    return foundOf((await ask.one(`${path}/download`, bill)).components ?? [], last, id)
   } catch (error) {
     // It expired, or was another token's: a new one is begun the next day.
-    if (error instanceof PlatformError && error.kind === 'not-found') return { points: [], memory: last }
+    if (error instanceof PlatformError && error.kind === 'not-found') {
+      return { points: [], memory: last, goesOnIn: nextDay }
+    }
     throw error
   }
 }
 
-function foundOf(components: readonly Component[], last: Memory): Collected {
+function foundOf(components: readonly Component[], last: Memory, exportId: number): Collected {
   const names = [...new Set(components.map(nameOf))].sort()
   const digest = createHash('sha256').update(names.join('\n')).digest('hex')
   const known = names
@@ -104,6 +108,8 @@ function foundOf(components: readonly Component[], last: Memory): Collected {
     memory: { digest, known },
     ...(digest !== last.digest && {
       event: {
+        // A bill may become again what it was: the export distinguishes one change from the other.
+        key: String(exportId),
         name: 'platform.sbom',
         body: `${names.length} components`,
         attributes: {
