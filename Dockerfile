@@ -1,10 +1,8 @@
 # syntax=docker/dockerfile:1
 # Pipespan in a container: built with all its dependencies, run as one bundle, as a user without rights.
 
-# A tag may be moved to another image, a digest may not. What the tag stands for at this moment is printed by
-#   docker buildx imagetools inspect node:24.21.0-bookworm-slim --format '{{.Manifest.Digest}}'
-# Look at what is new in it, and build with --build-arg NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:…
-ARG NODE_IMAGE=node:24.21.0-bookworm-slim
+# A tag can be moved to another image, a digest cannot. This one is the index of all platforms. To renew it, see "The image" in docs/operating.md.
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app

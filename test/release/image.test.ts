@@ -35,16 +35,16 @@ describe('the Dockerfile', () => {
     })
   })
 
-  it('builds and runs on one image, of the very Node that tests ran with, which a digest can take the place of', () => {
+  it('builds and runs on one image, named by its digest, of the very Node that tests ran with', () => {
     const { devDependencies } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8')) as {
       devDependencies: Record<string, string>
     }
     const [, image = ''] = /^ARG NODE_IMAGE=(\S+)$/m.exec(dockerfile) ?? []
-    expect(image).toMatch(/^node:\d+\.\d+\.\d+-bookworm-slim(@sha256:[0-9a-f]{64})?$/)
+    expect(image).toMatch(/^node:\d+\.\d+\.\d+-bookworm-slim@sha256:[0-9a-f]{64}$/)
     expect(image).toContain(`node:${devDependencies.node}-`)
     const stages = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, from]) => from)
     expect(stages).toEqual(['${NODE_IMAGE}', '${NODE_IMAGE}'])
-    // The commands that renew it name the same one.
+    // The commands that renew it name the same version.
     const operating = readFileSync(path.join(repository, 'docs/operating.md'), 'utf8')
     for (const text of [dockerfile, operating]) {
       expect(new Set(text.match(/node:\d[\w.]*-bookworm-slim/g))).toEqual(new Set([image.replace(/@.*/, '')]))
