@@ -13,6 +13,7 @@ import { thingsOf, type Thing } from '../../src/inventory/thing.ts'
 import type { Asking } from '../../src/platform/rest/asking.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import type { CollectedEvent } from '../../src/platform/inventory/collector.ts'
+import type { RetryRules } from '../../src/platform/rest/call.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
 export const minute = 60_000
@@ -36,7 +37,10 @@ export interface InventoryWorld extends AsyncDisposable {
   asked(): string[]
 }
 
-export async function openInventoryWorld(): Promise<InventoryWorld> {
+/** Without `retry` each request is sent once. */
+export async function openInventoryWorld(
+  retry: RetryRules = { tries: 1, refusals: 1, first: 1, max: 1 },
+): Promise<InventoryWorld> {
   let now = Date.UTC(2026, 5, 1, 12)
   const clock: Clock = {
     now: () => now,
@@ -55,7 +59,7 @@ export async function openInventoryWorld(): Promise<InventoryWorld> {
     ...{ url: api.url, token: () => 'pat-1', tokenType: 'private' as const, clock, log },
     budget: createMemoryBudget({ perMinute: 100_000 }, clock),
     ...{ concurrency: 4, userAgent: 'Pipespan/test' },
-    retry: { tries: 1, refusals: 1, first: 1, max: 1 },
+    retry,
   })
   const events: InventoryWorld['events'] = []
   return {

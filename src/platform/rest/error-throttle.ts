@@ -2,6 +2,9 @@
 //
 // A failure that could be one project's own (a time-out, a 5xx, a broken answer) waits for what comes next: an answer
 // shows that it was, a few more failures in a row that it is the platform's. So an outage is one message, not thousands.
+// One that would be the platform's as a whole (an unknown token, no connection) turns out to be an endpoint's own when others
+// answer after it: then it is logged once for that endpoint, whoever asks it, and no longer stands for the platform.
+import { createEndpointFailures } from './endpoint-failures.ts'
 import type { Log } from '../../lib/log.ts'
 import type { PlatformError } from './platform-error.ts'
 
@@ -21,6 +24,7 @@ const tooMany = 3
 
 export function createErrorThrottle(log: Log): ErrorThrottle {
   const logged = new Map<string, PlatformError>()
+  const endpoints = createEndpointFailures({ logOnce, over })
   let unclear: { subject: string; error: PlatformError }[] = []
 
   function logOnce(subject: string, error: PlatformError): void {
@@ -36,22 +40,25 @@ export function createErrorThrottle(log: Log): ErrorThrottle {
     if (logged.delete(subject)) log.info({ subject }, `${subject} answers again`)
   }
 
+  function ofPlatform(failures: typeof unclear): 'stop' {
+    for (const { subject, error } of failures) endpoints.suspect(subject, error)
+    for (const { error } of failures.slice(-1)) logOnce(platform, error)
+    return 'stop'
+  }
+
   return {
     failed: (subject, error) => {
-      switch (scopeOf(error)) {
-        case 'platform':
-          logOnce(platform, error)
-          return 'stop'
-        case 'subject':
-          logOnce(subject, error)
-          return 'go-on'
-        case 'unclear':
-          unclear.push({ subject, error })
-          if (unclear.length < tooMany) return 'go-on'
-          logOnce(platform, error)
-          unclear = []
-          return 'stop'
+      const scope = scopeOf(error)
+      if (scope === 'subject') {
+        logOnce(subject, error)
+        return 'go-on'
       }
+      const known = endpoints.failed(subject, error)
+      if (known !== undefined) return known
+      if (scope === 'platform') return ofPlatform([{ subject, error }])
+      unclear.push({ subject, error })
+      if (unclear.length < tooMany) return 'go-on'
+      return ofPlatform(unclear.splice(0))
     },
     answered: subject => {
       // What failed together with the whole platform is not logged by itself.
@@ -60,6 +67,7 @@ export function createErrorThrottle(log: Log): ErrorThrottle {
       for (const one of own) logOnce(one.subject, one.error)
       over(subject)
       over(platform)
+      endpoints.answered(subject)
     },
     ofPlatform: () => logged.get(platform),
   }

@@ -13,6 +13,19 @@ function asksForPause(status: number): boolean {
 }
 
 /**
+ * Whether a 429 is the limit of one endpoint: its API answers it in JSON, with none of the headers that the limit of all requests has.
+ * `keys`: of the answer's JSON body.
+ */
+export function isOfEndpoint(
+  status: number | undefined,
+  headers: Readonly<Record<string, string>>,
+  keys: readonly string[],
+): boolean {
+  const counts = Object.keys(headers).some(name => name.startsWith('ratelimit-'))
+  return status === 429 && !counts && (keys.includes('message') || keys.includes('error'))
+}
+
+/**
  * The facts as durations. `RateLimit-Reset` is Unix time by the platform's clock, so it is read against the answer's own
  * `Date`. A 429 pauses for at least `atLeast` ms, whatever time it names.
  */

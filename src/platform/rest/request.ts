@@ -2,7 +2,8 @@
 //
 //   call ─► queue of its priority ─► budget ─► send ─► judge ─► JSON
 //                                    ▲                 │ moved, moved back, token renewed: at once
-//                                    │                 │ 429: the budget pauses all requests of this token
+//                                    │                 │ 429: the budget pauses all requests of this token; where it is the limit of
+//                                    │                 │      one endpoint, this request alone
 //                                    └─────────────────┤ 5xx, network, time-out, JSON cut short: after a pause with jitter
 //                                                      └─ anything else, or too often: PlatformError
 //
@@ -11,7 +12,7 @@
 import PQueue from 'p-queue'
 import { backoff } from '../../lib/backoff.ts'
 import { redact } from '../../lib/redaction.ts'
-import { budgetFactsOf } from './rate-limit.ts'
+import { budgetFactsOf, isOfEndpoint } from './rate-limit.ts'
 import { createMoves } from './moved.ts'
 import { credentialHeaders, trimToken } from './credentials.ts'
 import type { PlatformError } from './platform-error.ts'
@@ -19,8 +20,9 @@ import { errorOfAnswer, errorOfConnection, errorOfMovedChange, errorOfNoApi } fr
 import { createStreamer, type StreamOptions } from './streamer.ts'
 import { exchange, type Method } from './exchange.ts'
 import { judge } from './judge.ts'
+import { saidBy } from './error-body.ts'
 import type { CallOptions, RequesterOptions } from './call.ts'
-import type { Priority } from './budget.ts'
+import { longestPause, type Priority } from './budget.ts'
 import type { Streamed } from './stream.ts'
 
 export interface RestAnswer {
@@ -55,7 +57,10 @@ export interface Requester {
   close(): Promise<void>
 }
 
-type Result = { readonly ok: true; readonly answer: RestAnswer } | { readonly ok: false; readonly error: PlatformError }
+/** `pause`: only this request waits for so long, ms; undefined: the budget makes all wait. */
+type Result =
+  | { readonly ok: true; readonly answer: RestAnswer }
+  | { readonly ok: false; readonly error: PlatformError; readonly pause?: number | undefined }
 
 /** Sends for one try: moves, one way back, one renewed token. */
 const maxHops = 6
@@ -69,7 +74,7 @@ export function createRequester(options: RequesterOptions): Requester {
   const queues: Record<Priority, PQueue> = {
     ...{ enrich: queue(), page: queue(), poll: queue(), backfill: queue(), inside: queue() },
   }
-  let pausedUntil = 0
+  let pausedUntil = -Infinity
 
   async function send(url: URL, change: Change | undefined, call: CallOptions, signal: AbortSignal, refusals: number) {
     await budget.take(call.priority, signal)
@@ -91,21 +96,33 @@ export function createRequester(options: RequesterOptions): Requester {
       { endpoint: endpointOf(method, url), status, ms: now - sentAt, priority: call.priority },
       'platform request',
     )
-    if (outcome.outcome === 'answer') await answered(outcome.status, outcome.headers, refusals)
-    return { outcome, token }
+    if (outcome.outcome !== 'answer') return { outcome, token }
+    const { headers: got, body: answer } = outcome
+    const keys = outcome.status === 429 ? saidBy(answer, got['content-type'], []).keys : undefined
+    return { outcome, token, pause: await answered(outcome.status, got, refusals, keys) }
   }
 
-  /** Hands the budget what an answer's headers have for it. */
-  async function answered(status: number, headers: Streamed['headers'], refusals: number): Promise<void> {
+  /** Hands the budget what an answer's headers have for it. Answers with the pause of this request alone, ms. */
+  async function answered(
+    status: number,
+    headers: Streamed['headers'],
+    refusals: number,
+    keys: readonly string[] = [],
+  ): Promise<number | undefined> {
     if (status === 401) options.onUnauthorized?.()
     const now = clock.now()
     const facts = budgetFactsOf(status, headers, now, backoff(refusals + 1, retry))
+    if (isOfEndpoint(status, headers, keys)) return facts.pause
     // Most answers have no rate limit headers: then the budget need not be written.
     if (Object.keys(facts).length > 0) await budget.observed(facts)
     if (facts.pause !== undefined && now + facts.pause > pausedUntil) {
-      if (pausedUntil <= now) log.warn({ pauseMs: facts.pause }, 'the platform asks for a pause: all requests wait')
+      // One that follows soon upon the one before is the same trouble.
+      if (pausedUntil + longestPause <= now) {
+        log.warn({ pauseMs: facts.pause }, 'the platform asks for a pause: all requests wait')
+      }
       pausedUntil = now + facts.pause
     }
+    return undefined
   }
 
   /** One try: until there is an answer that is no move. */
@@ -119,7 +136,7 @@ export function createRequester(options: RequesterOptions): Requester {
     const endpoint = endpointOf(change?.method ?? 'GET', asked)
     let url = withPath(asked, moves.current(asked.pathname))
     for (let hop = 0; hop < maxHops; hop++) {
-      const { outcome, token } = await send(url, change, call, signal, refusals)
+      const { outcome, token, pause } = await send(url, change, call, signal, refusals)
       const secrets = [...(token === undefined ? [] : [token]), ...(change?.secrets ?? [])]
       switch (outcome.outcome) {
         case 'network':
@@ -136,7 +153,7 @@ export function createRequester(options: RequesterOptions): Requester {
           }
           if (outcome.status === 401 && trimToken(options.token()) !== token) continue
           const judgement = judge(outcome, url, endpoint, secrets)
-          if (judgement.means === 'error') return failure(judgement.error)
+          if (judgement.means === 'error') return { ok: false, error: judgement.error, pause }
           if (judgement.means === 'moved') {
             if (change !== undefined) return failure(errorOfMovedChange(outcome.status, endpoint, judgement.to))
             url = judgement.to
@@ -164,8 +181,9 @@ export function createRequester(options: RequesterOptions): Requester {
       const { error } = result
       if (!error.passing) throw error
       if (error.kind === 'limited') {
-        // The budget waits, for this request and all others.
-        if (++refusals >= retry.refusals) throw error
+        // The budget waits, for this request and all others, where the limit is not the endpoint's own. What takes longer is for the caller.
+        if (++refusals >= retry.refusals || (result.pause ?? 0) > retry.max) throw error
+        if (result.pause !== undefined) await clock.sleep(result.pause, signal)
         continue
       }
       if (change !== undefined || ++failures >= retry.tries) throw error

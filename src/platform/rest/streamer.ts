@@ -21,8 +21,13 @@ export interface StreamOptions extends CallOptions {
 export interface Shared {
   readonly moves: Moves
   readonly endpointOf: (url: URL) => string
-  /** Hands the budget what an answer's headers have for it. */
-  readonly answered: (status: number, headers: Streamed['headers'], refusals: number) => Promise<void>
+  /** Hands the budget what an answer's headers have for it. Answers with the pause of this request alone, ms. */
+  readonly answered: (
+    status: number,
+    headers: Streamed['headers'],
+    refusals: number,
+    keys?: readonly string[],
+  ) => Promise<number | undefined>
 }
 
 export type Streamer = <T>(
@@ -44,7 +49,7 @@ export function createStreamer(options: RequesterOptions, { moves, endpointOf, a
     call: StreamOptions,
     signal: AbortSignal,
     refusals: number,
-  ): Promise<Exclude<StreamHead, { as: 'redirect' }>> {
+  ): Promise<Exclude<StreamHead, { as: 'redirect' }> & { readonly pause?: number | undefined }> {
     const endpoint = endpointOf(asked)
     const sent = { dispatcher, endpoint, answerMs: options.limits.answerMs, signal }
     const agent = { accept: '*/*', 'user-agent': options.userAgent, ...call.headers }
@@ -66,9 +71,9 @@ export function createStreamer(options: RequesterOptions, { moves, endpointOf, a
         const { status } = found.error
         // What a storage says is no word of the platform's.
         if (!isOwn) return status === undefined ? found : { ...found, error: errorOfStorage(status, endpoint) }
-        if (status !== undefined) await answered(status, found.headers, refusals)
+        const pause = status && (await answered(status, found.headers, refusals, found.error.keys))
         if (status === 404 && moves.forget(asked.pathname)) url = asked
-        else if (status !== 401 || trimToken(options.token()) === token) return found
+        else if (status !== 401 || trimToken(options.token()) === token) return { ...found, pause }
         continue
       }
       const leads = redirectTo(found.to, asked, endpoint)
@@ -90,7 +95,8 @@ export function createStreamer(options: RequesterOptions, { moves, endpointOf, a
       const { error } = found
       if (!error.passing) throw error
       if (error.kind === 'limited') {
-        if (++refusals >= retry.refusals) throw error
+        if (++refusals >= retry.refusals || (found.pause ?? 0) > retry.max) throw error
+        if (found.pause !== undefined) await clock.sleep(found.pause, signal)
         continue
       }
       if (++failures >= retry.tries) throw error

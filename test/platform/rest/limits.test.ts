@@ -12,7 +12,7 @@ import {
   startPlatform,
 } from './platform-server.ts'
 import { grant, observe } from '../../../src/platform/rest/budget.ts'
-import { budgetFactsOf } from '../../../src/platform/rest/rate-limit.ts'
+import { budgetFactsOf, isOfEndpoint } from '../../../src/platform/rest/rate-limit.ts'
 import type { Clock } from '../../../src/lib/clock.ts'
 import { createMemoryBudget } from '../../../src/platform/rest/memory-budget.ts'
 
@@ -69,6 +69,41 @@ describe('a 429', () => {
     const budget = createMemoryBudget({ perMinute: 300 }, clock)
     await using test = clientOf(platform.url, { budget })
     await expect(test.client.project(4711, { ...poll, signal: leaving.signal })).rejects.toThrow('shutting down')
+  })
+})
+
+describe('a 429 of one endpoint', () => {
+  const body = JSON.stringify({ message: { error: 'This endpoint has been requested too many times.' } })
+  const own = (headers: Record<string, string>) => answer(429, body, { 'content-type': 'application/json', ...headers })
+
+  it('lets only its own request wait', async () => {
+    await using platform = await startPlatform(inTurn(own({ 'retry-after': '20' }), json(project)))
+    const clock = leapingClock()
+    const budget = createMemoryBudget({ perMinute: 300 }, clock)
+    const paused: Promise<number>[] = []
+    const sleep = async (ms: number) => {
+      paused.push(budget.snapshot().then(({ pausedFor }) => pausedFor))
+      await clock.sleep(ms)
+    }
+    await using test = clientOf(platform.url, { budget, clock: { ...clock, sleep } })
+    await test.client.project(1, poll)
+    expect(clock.slept).toEqual([20_000])
+    expect(await Promise.all(paused)).toEqual([0])
+  })
+
+  it('that asks for longer is for the caller to wait for', async () => {
+    await using platform = await startPlatform(own({ 'retry-after': '600' }))
+    await using test = clientOf(platform.url)
+    expect(await rejection(test.client.project(1, poll))).toMatchObject({ kind: 'limited' })
+    expect(platform.asked).toHaveLength(1)
+    expect(test.clock.slept).toEqual([])
+  })
+
+  it('with the headers of the limit of all requests is all requests’', () => {
+    expect(isOfEndpoint(429, {}, ['message'])).toBe(true)
+    expect(isOfEndpoint(429, { 'ratelimit-reset': '9' }, ['message'])).toBe(false)
+    expect(isOfEndpoint(429, {}, [])).toBe(false)
+    expect(isOfEndpoint(503, {}, ['message'])).toBe(false)
   })
 })
 
