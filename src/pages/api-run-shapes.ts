@@ -48,7 +48,7 @@ export const pipeline = z.object({
   waitsUntil: millis.optional(),
 })
 
-const usual = z
+export const usual = z
   .object({
     days: z.number(),
     branch: z.enum(branchClasses).optional().describe('Of which class of branch; absent: of all.'),

@@ -11,10 +11,12 @@ import { pipelineDetail } from './pipeline-detail.ts'
 import { sourcesView } from './sources.ts'
 import { lineSorts } from './trend-lines.ts'
 import { spanNames } from './trend-spans.ts'
+import { comparedNames, comparedRuns } from './compared-with.ts'
 import { costsView } from './cost-figures.ts'
 import { trendsOf } from './trend-figures.ts'
 import { costlyTests, flakyTests, testSpanNames } from './test-figures.ts'
 import { tokensView } from './tokens.ts'
+import * as compareShapes from './api-compare-shapes.ts'
 import * as deploymentShapes from './api-deployment-shapes.ts'
 import * as runShapes from './api-run-shapes.ts'
 import * as testShapes from './api-test-shapes.ts'
@@ -67,6 +69,15 @@ const trendQuery = z.object({
   runner: z.string().optional().describe('The description of a runner: counts the jobs that are stored.'),
   jobs: z.enum(lineSorts).optional().describe('What jobs are sorted by.'),
   projects: z.enum(lineSorts).optional().describe('What projects are sorted by.'),
+})
+const compareQuery = z.object({
+  instance: z.string().optional(),
+  with: z
+    .union([z.enum(comparedNames), wholeNumber])
+    .default('before')
+    .describe(
+      'The one before of the same branch or tag, the last that passed before it, how it usually goes, or the number of a pipeline of the project.',
+    ),
 })
 const costQuery = z.object({
   span: z.enum(spanNames).exclude(['24h']).optional().describe('How far back; by default as far as there is data.'),
@@ -132,6 +143,18 @@ export function apiRoutes(
           pipelineId: params.pipelineId as number,
           instance: query.instance as string | undefined,
         }),
+    },
+    {
+      method: 'GET',
+      path: '/pipelines/:projectId/:pipelineId/compare',
+      says: 'One pipeline beside another run of it: its jobs joined by stage and name, and what explains the difference in time.',
+      params: z.object({ projectId: wholeNumber, pipelineId: wholeNumber }),
+      query: compareQuery,
+      answer: compareShapes.comparedRuns,
+      handle: async ({ params, query }) => {
+        const { projectId, pipelineId } = params as { projectId: number; pipelineId: number }
+        return comparedRuns(parts, { projectId, pipelineId, ...compareQuery.parse(query) })
+      },
     },
     {
       method: 'GET',

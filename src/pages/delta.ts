@@ -1,4 +1,5 @@
 // How a figure has changed against the period before: an arrow, by how much, and whether that is for the better.
+import { duration } from './format.ts'
 import { html, type Content } from './html.ts'
 
 /** Percentiles are right within 5 %: by less nothing has changed. */
@@ -32,4 +33,18 @@ export function delta(
     ><span aria-hidden="true">${change > 0 ? '▲' : '▼'}</span
     ><span class="visually-hidden">${change > 0 ? 'up by' : 'down by'}</span> ${shown}</span
   >`
+}
+
+/** Times are known to the second. */
+const leastMs = 1_000
+
+/**
+ * By how much one run took longer than another, or less long. `factor`: by less than this times `there` nothing has changed but by chance;
+ * absent: every difference counts.
+ */
+export function longer(deltaMs: number | undefined, there: number | undefined, factor = 1): Content {
+  if (deltaMs === undefined || there === undefined) return html`<span class="figure dim">–</span>`
+  const isSmall = Math.abs(deltaMs) < Math.max(leastMs, there * (factor - 1))
+  const shown = deltaMs === 0 ? '0' : `${deltaMs > 0 ? '+' : '−'}${duration(Math.abs(deltaMs))}`
+  return html`<span class="figure delta ${isSmall ? '' : deltaMs > 0 ? 'worse' : 'better'}">${shown}</span>`
 }

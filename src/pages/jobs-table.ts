@@ -1,10 +1,11 @@
 // The jobs of a pipeline as a table: failed ones first, or sorted by a column; some hundred at a time.
 import { badge, wordOf } from './status.ts'
 import { clock, duration, number } from './format.ts'
-import { empty, table, type Reader, type SortHead } from './frame.ts'
+import { empty, table, type Reader } from './frame.ts'
 import { html, type Content, type Html } from './html.ts'
 import { jobAddress, pipelineAddress } from './run-rows.ts'
 import { platformNow, type JobCard } from './run-card.ts'
+import { sorting, type Column } from './sorting.ts'
 import { usualCell } from './usual.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PipelineDetail } from './pipeline-detail.ts'
@@ -12,27 +13,24 @@ import type { PipelineDetail } from './pipeline-detail.ts'
 /** Jobs in one page of their table. */
 const pageOfJobs = 500
 
-type Value = string | number | undefined
-
 interface Place {
   readonly detail: PipelineDetail
   /** Now, on the platform's clock. */
   readonly there: Millis
 }
 
-/** What the columns are sorted by; what is undefined comes last. */
-const columns = {
-  status: { head: 'Status', of: job => statusOf(job) },
-  name: { head: 'Job', of: job => job.name },
-  stage: { head: 'Stage', of: job => job.stage },
-  started: { head: 'Started', of: job => job.startedAt },
-  queued: { head: 'Queued', of: job => job.queuedMs },
-  ran: { head: 'Ran', of: (job, place) => ranOf(job, place) },
-  usual: { head: 'Usual / p95', of: (job, { detail }) => detail.jobUsuals[job.name]?.p50 },
-  runner: { head: 'Reason or runner', of: job => job.failureReason ?? job.runner },
-} as const satisfies Record<string, { head: string; of: (job: JobCard, place: Place) => Value }>
-
-type ColumnName = keyof typeof columns
+function columnsAt(place: Place): Readonly<Record<string, Column<JobCard>>> {
+  return {
+    status: { head: 'Status', of: statusOf },
+    name: { head: 'Job', of: job => job.name },
+    stage: { head: 'Stage', of: job => job.stage },
+    started: { head: 'Started', of: job => job.startedAt },
+    queued: { head: 'Queued', of: job => job.queuedMs },
+    ran: { head: 'Ran', of: job => ranOf(job, place) },
+    usual: { head: 'Usual / p95', of: job => place.detail.jobUsuals[job.name]?.p50 },
+    runner: { head: 'Reason or runner', of: job => job.failureReason ?? job.runner },
+  }
+}
 
 export function jobsTable(detail: PipelineDetail, reader: Reader): Content {
   const { pipeline, jobUsuals } = detail
@@ -40,10 +38,15 @@ export function jobsTable(detail: PipelineDetail, reader: Reader): Content {
   const { jobs } = pipeline
   if (jobs.length === 0) return empty('No job is known yet.')
   const place: Place = { detail, there: platformNow(pipeline, now) }
-  const sort = sortOf(query.get('sort'))
+  const { heads, rows: sorted } = sorting(columnsAt(place), jobs, {
+    sort: query.get('sort'),
+    href: sort => address(detail, reader, { sort }),
+    otherwise: (a, b) => rank(a) - rank(b) || byStart(a, b),
+    alike: byStart,
+  })
   const pages = Math.ceil(jobs.length / pageOfJobs)
   const page = Math.min(pages, Math.max(1, Math.trunc(Number(query.get('jobs'))) || 1))
-  const rows = sorted(jobs, sort, place)
+  const rows = sorted
     .slice((page - 1) * pageOfJobs, page * pageOfJobs)
     .map(job => [
       badge(statusOf(job), wordOf(job.status)),
@@ -58,42 +61,11 @@ export function jobsTable(detail: PipelineDetail, reader: Reader): Content {
       usualCell(ranOf(job, place), jobUsuals[job.name]),
       html`<span class="word">${job.failureReason === undefined ? job.runner : wordOf(job.failureReason)}</span>`,
     ])
-  const heads = (Object.keys(columns) as ColumnName[]).map((name): SortHead => {
-    const isThis = sort?.name === name
-    const next = isThis && !sort.isDescending ? `-${name}` : name
-    return {
-      text: columns[name].head,
-      href: address(detail, reader, { sort: next }),
-      sorted: isThis ? (sort.isDescending ? 'descending' : 'ascending') : undefined,
-    }
-  })
   return html`${table('Jobs', heads, rows)} ${pages > 1 && pagesOfJobs(detail, reader, page)}`
 }
 
-interface Sort {
-  readonly name: ColumnName
-  readonly isDescending: boolean
-}
-
-/** `ran`, or `-ran` for the longest first. */
-function sortOf(text: string | null): Sort | undefined {
-  const name = text?.replace(/^-/, '') ?? ''
-  if (!Object.hasOwn(columns, name)) return undefined
-  return { name: name as ColumnName, isDescending: text?.startsWith('-') === true }
-}
-
-function sorted(jobs: readonly JobCard[], sort: Sort | undefined, place: Place): JobCard[] {
-  const byStart = (a: JobCard, b: JobCard): number =>
-    (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || a.id - b.id
-  if (sort === undefined) return jobs.toSorted((a, b) => rank(a) - rank(b) || byStart(a, b))
-  const { of } = columns[sort.name] as { of: (job: JobCard, place: Place) => Value }
-  const sign = sort.isDescending ? -1 : 1
-  return jobs.toSorted((a, b) => {
-    const [x, y] = [of(a, place), of(b, place)]
-    if (x === undefined || y === undefined) return Number(x === undefined) - Number(y === undefined) || byStart(a, b)
-    const order = typeof x === 'number' ? x - Number(y) : x.localeCompare(String(y), 'en', { numeric: true })
-    return sign * order || byStart(a, b)
-  })
+function byStart(a: JobCard, b: JobCard): number {
+  return (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || a.id - b.id
 }
 
 function pagesOfJobs(detail: PipelineDetail, reader: Reader, page: number): Html {

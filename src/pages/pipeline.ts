@@ -2,6 +2,7 @@
 import { ago, counted, duration, number, percent, shortSha, time, title, utc } from './format.ts'
 import { badge, wordOf } from './status.ts'
 import { beside, type Usual } from './usual.ts'
+import { compareChoice } from './compare.ts'
 import { card, empty, facts, table, type Page, type Reader } from './frame.ts'
 import { html, safeUrl, type Content, type Html } from './html.ts'
 import { membersOf } from './family.ts'
@@ -71,7 +72,8 @@ export function pipelinePage(detail: PipelineDetail, reader: Reader): Page {
   }
 }
 
-function heading({ pipeline, usual, traceId, traceUrl }: PipelineDetail, { now }: Reader): Html {
+function heading({ pipeline, usual, traceId, traceUrl }: PipelineDetail, reader: Reader): Html {
+  const { now } = reader
   const url = safeUrl(pipeline.url)
   const link = safeUrl(traceUrl)
   const request = pipeline.mergeRequest
@@ -83,6 +85,7 @@ function heading({ pipeline, usual, traceId, traceUrl }: PipelineDetail, { now }
         ${link !== undefined && html`<a class="button" href="${link}" rel="noreferrer">Open the trace</a>`}
       </span>
     </div>
+    ${compareChoice(pipeline, undefined, reader)}
     ${facts([
       [
         'Pipeline',

@@ -23,6 +23,18 @@ export function logAddress(base: string, card: PipelineIds, jobId: number, from?
   return `${pipelineAddress(base, card)}/jobs/${jobId}/log${instanceOf(from)}`
 }
 
+/** `other`: what it is compared with, a name or the number of a pipeline. */
+export function compareAddress(
+  base: string,
+  card: PipelineIds,
+  other: string | number,
+  from?: Pick<Reader, 'query'>,
+): string {
+  const instance = from?.query.get('instance') ?? undefined
+  const query = new URLSearchParams({ with: String(other), ...(instance === undefined ? {} : { instance }) })
+  return `${pipelineAddress(base, card)}/compare?${query.toString()}`
+}
+
 function instanceOf(from: Pick<Reader, 'query'> | undefined): string {
   const instance = from?.query.get('instance') ?? undefined
   return instance === undefined ? '' : `?${new URLSearchParams({ instance }).toString()}`

@@ -1,5 +1,7 @@
 // The pages by their addresses: who asks for one gets it, whether by a request or over an open connection.
 import { auditPage, auditView } from './audit.ts'
+import { comparedRuns, comparedWith } from './compared-with.ts'
+import { comparePage } from './compare.ts'
 import { confirmPage, actionOf, exportsPage, exportsView } from './exports.ts'
 import { costlyTestsPage, flakyTestsPage } from './tests.ts'
 import { deadLetterPage } from './dead-letter.ts'
@@ -44,6 +46,22 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
         const instance = reader.query.get('instance') ?? undefined
         const detail = await pipelineDetail(parts, settings, { projectId, pipelineId, instance })
         return detail && pipelinePage(detail, reader)
+      },
+    },
+    {
+      path: '/pipelines/:project/:pipeline/compare',
+      page: async (reader, given) => {
+        const [projectId, pipelineId] = given.map(wholeNumber)
+        if (projectId === undefined || pipelineId === undefined) return undefined
+        const instance = reader.query.get('instance') ?? undefined
+        const text = reader.query.get('with') ?? 'before'
+        const wanted = comparedWith(text)
+        const misread =
+          wanted === undefined
+            ? `“${text}” is nothing to compare with: write before, green, usual or the number of a pipeline.`
+            : undefined
+        const found = await comparedRuns(parts, { projectId, pipelineId, instance, with: wanted ?? 'before' })
+        return found && comparePage(found, misread, reader)
       },
     },
     {

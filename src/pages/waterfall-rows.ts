@@ -121,7 +121,8 @@ function byStart(a: JobCard, b: JobCard): number {
   return (a.startedAt ?? Infinity) - (b.startedAt ?? Infinity) || a.id - b.id
 }
 
-function ranOf(jobs: readonly JobCard[], now: Millis): Ran[] {
+/** Those that ran, or run at `now`. */
+export function ranOf(jobs: readonly JobCard[], now: Millis): Ran[] {
   return jobs.flatMap(({ id, startedAt, finishedAt, status }) => {
     if (startedAt === undefined) return []
     const end = finishedAt ?? (status === 'running' || status === 'canceling' ? now : undefined)

@@ -77,6 +77,8 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     ['pipelines', () => '/pipelines', 'Newest first'],
     ['a pipeline with its family', () => pipeline, 'The whole family'],
     ['a pipeline with sections of a job', () => job.replace(/\/jobs\/.*/, ''), 'Where it came from'],
+    ['two runs side by side', () => `${pipeline}/compare?with=${pipeline.split('/').at(-1)}`, 'Both on one time axis'],
+    ['a run against its usual', () => `${pipeline}/compare?with=usual`, 'Job by job'],
     ['a job with its sections', () => job, 'Where the time went'],
     ['trends', () => '/trends?span=7d', 'Most time in total'],
     ['trends of one branch', () => '/trends?ref=main', 'stored pipeline'],

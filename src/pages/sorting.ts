@@ -1,0 +1,53 @@
+// Tables that their readers sort by a column: the heads lead to the same page in another order, without a script.
+import type { SortHead } from './frame.ts'
+
+/** A column: its head, and what its rows are sorted by; what is undefined comes last. Without `of` nobody sorts by it. */
+export interface Column<Row> {
+  readonly head: string
+  readonly of?: (row: Row) => string | number | undefined
+}
+
+export interface Sorting<Row> {
+  readonly heads: readonly (string | SortHead)[]
+  /** All of them, in their order. */
+  readonly rows: readonly Row[]
+}
+
+export interface Asked<Row> {
+  /** `ran`, or `-ran` for the greatest first; anything else: the order of their own. */
+  readonly sort: string | null
+  /** The address of the page in another order. */
+  readonly href: (sort: string) => string
+  /** The order of their own, and of rows that are alike by their column; undefined: as they come. */
+  readonly otherwise?: ((a: Row, b: Row) => number) | undefined
+  /** Rows that are alike by their column; undefined: in the order of their own. */
+  readonly alike?: ((a: Row, b: Row) => number) | undefined
+}
+
+export function sorting<Row>(
+  columns: Readonly<Record<string, Column<Row>>>,
+  rows: readonly Row[],
+  { sort, href, otherwise = () => 0, alike = otherwise }: Asked<Row>,
+): Sorting<Row> {
+  const isDescending = sort?.startsWith('-') === true
+  const name = sort?.replace(/^-/, '') ?? ''
+  const of = Object.hasOwn(columns, name) ? columns[name]?.of : undefined
+  const heads = Object.entries(columns).map(([own, { head, of: value }]): string | SortHead => {
+    if (value === undefined) return head
+    const isThis = value === of
+    return {
+      text: head,
+      href: href(isThis && !isDescending ? `-${own}` : own),
+      sorted: isThis ? (isDescending ? 'descending' : 'ascending') : undefined,
+    }
+  })
+  if (of === undefined) return { heads, rows: rows.toSorted(otherwise) }
+  const sign = isDescending ? -1 : 1
+  const sorted = rows.toSorted((a, b) => {
+    const [x, y] = [of(a), of(b)]
+    if (x === undefined || y === undefined) return Number(x === undefined) - Number(y === undefined) || alike(a, b)
+    const order = typeof x === 'number' ? x - Number(y) : x.localeCompare(String(y), 'en', { numeric: true })
+    return sign * order || alike(a, b)
+  })
+  return { heads, rows: sorted }
+}

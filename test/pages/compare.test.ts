@@ -1,0 +1,181 @@
+// Two runs of a pipeline side by side.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chromiumPath, launch, openContext } from './browser.ts'
+import { openHouse, until, type House } from './house.ts'
+
+const begun = Date.now() - 6 * 3_600_000
+
+interface Job {
+  readonly name: string
+  readonly stage?: string
+  readonly status?: string
+  /** Seconds from the beginning of its pipeline. */
+  readonly from: number
+  readonly to: number
+}
+
+interface Run {
+  readonly id: number
+  /** Minutes after the first. */
+  readonly after: number
+  readonly ref?: string
+  readonly status?: string
+  readonly name?: string
+  readonly jobs: readonly Job[]
+  readonly took: number
+}
+
+function webhook({ id, after, ref = 'main', status = 'success', name, jobs, took }: Run): string {
+  const at = (seconds: number): string => new Date(begun + after * 60_000 + seconds * 1_000).toISOString()
+  const web = 'https://git.example.com/acme/shop'
+  return JSON.stringify({
+    object_kind: 'pipeline',
+    object_attributes: {
+      ...{ id, ref, status, name, source: 'push', sha: String(id).repeat(10).slice(0, 40) },
+      ...{ created_at: at(0), finished_at: at(took) },
+    },
+    project: { id: 3, name: 'shop', path_with_namespace: 'acme/shop', web_url: web, default_branch: 'main' },
+    builds: jobs.map((job, index) => ({
+      ...{ id: id * 100 + index, name: job.name, stage: job.stage ?? 'test', status: job.status ?? 'success' },
+      ...{ created_at: at(0), started_at: at(job.from), finished_at: at(job.to), queued_duration: job.from / 10 },
+    })),
+  })
+}
+
+const usual: readonly Job[] = [
+  { name: 'compile', stage: 'build', from: 10, to: 70 },
+  { name: 'unit', from: 75, to: 195 },
+  { name: 'lint', from: 75, to: 100 },
+  { name: 'docs', from: 75, to: 90 },
+]
+const runs: readonly Run[] = [
+  { id: 101, after: 0, took: 200, jobs: usual },
+  { id: 102, after: 30, took: 100, status: 'failed', jobs: [{ ...usual[0]!, status: 'failed' }] },
+  { id: 103, after: 40, took: 50, name: 'Nightly', jobs: [usual[0]!] },
+  { id: 104, after: 50, took: 30, ref: 'other', jobs: [usual[0]!] },
+  {
+    ...{ id: 105, after: 60, took: 320, status: 'failed' },
+    jobs: [
+      { name: 'compile', stage: 'build', from: 10, to: 130 },
+      { name: 'unit', status: 'failed', from: 140, to: 200 },
+      { name: 'unit', from: 205, to: 300 },
+      { name: 'lint', status: 'failed', from: 140, to: 165 },
+      { name: 'scan', from: 140, to: 150 },
+    ],
+  },
+]
+
+interface Answer {
+  readonly other?: { readonly pipelineId: number }
+  readonly comparison?: {
+    readonly deltaMs: number
+    readonly jobs: readonly { name: string; change: string; ranDeltaMs?: number; here?: { tries: number } }[]
+    readonly parts: readonly { part: string; name?: string; deltaMs: number }[]
+  }
+}
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse()
+  const headers = {
+    'content-type': 'application/json',
+    'x-service-event': 'Pipeline Hook',
+    'x-service-token': 'a-webhook-token',
+  }
+  for (const run of runs) {
+    const answer = await fetch(`${house.daemon.url}/webhooks`, { method: 'POST', body: webhook(run), headers })
+    expect(answer.status).toBe(202)
+  }
+  await until(async () => (await house.daemon.store.views.search({ limit: 9 })).runs.length === runs.length)
+  await until(async () => (await house.daemon.store.runs.count()).open === 0)
+  while ((await house.daemon.store.views.trends.takeIn(100)) > 0);
+})
+afterAll(async () => house.close())
+
+const read = async (path: string): Promise<string> => (await fetch(house.url + path)).text()
+const compared = async (id: number, other: string): Promise<Answer> =>
+  JSON.parse(await read(`/api/pipelines/3/${id}/compare?with=${other}`)) as Answer
+
+describe('a pipeline is compared with', () => {
+  it('the one before of its branch, of the same name', async () => {
+    expect((await compared(105, 'before')).other?.pipelineId).toBe(102)
+    expect((await compared(102, 'before')).other?.pipelineId).toBe(101)
+    expect((await compared(103, 'before')).other).toBeUndefined()
+  })
+
+  it('the last that passed on its branch, else on the default one', async () => {
+    expect((await compared(105, 'green')).other?.pipelineId).toBe(101)
+    expect((await compared(104, 'green')).other?.pipelineId).toBe(101)
+    expect((await compared(101, 'green')).other).toBeUndefined()
+  })
+
+  it('one by its number, and nothing that is not there', async () => {
+    expect((await compared(105, '104')).other?.pipelineId).toBe(104)
+    expect((await compared(105, '999')).comparison).toBeUndefined()
+    expect(await read('/pipelines/3/105/compare?with=999')).toContain('Its project has no pipeline #999')
+    expect((await fetch(`${house.url}/api/pipelines/3/105/compare?with=best`)).status).toBe(400)
+    expect(await read('/pipelines/3/105/compare?with=best')).toContain('“best” is nothing to compare with')
+    expect((await fetch(`${house.url}/pipelines/3/999/compare`)).status).toBe(404)
+  })
+
+  it('what is usual of it and of its jobs', async () => {
+    const { comparison } = await compared(105, 'usual')
+    const compile = comparison?.jobs.find(({ name }) => name === 'compile')
+    expect(compile?.ranDeltaMs).toBeGreaterThan(50_000)
+    expect(await read('/pipelines/3/105/compare?with=usual')).toContain('Usual (median)')
+  })
+})
+
+it('says which jobs are new, gone, fail or pass now, or were retried, and how much longer each took', async () => {
+  const { comparison } = await compared(105, 'green')
+  expect(comparison?.jobs.map(({ name, change, ranDeltaMs, here }) => [name, change, ranDeltaMs, here?.tries])).toEqual(
+    expect.arrayContaining([
+      ['compile', 'none', 60_000, 1],
+      ['unit', 'none', -25_000, 2],
+      ['lint', 'failed', 0, 1],
+      ['scan', 'new', undefined, 1],
+      ['docs', 'gone', undefined, undefined],
+    ]),
+  )
+  expect((await compared(101, '105')).comparison?.jobs).toContainEqual(
+    expect.objectContaining({ name: 'lint', change: 'passed' }),
+  )
+})
+
+it('explains all of the difference by the critical paths, the greatest part first', async () => {
+  const { comparison } = await compared(105, 'green')
+  const { deltaMs, parts } = comparison!
+  expect(deltaMs).toBe(120_000)
+  expect(parts.reduce((sum, part) => sum + part.deltaMs, 0)).toBe(deltaMs)
+  expect(parts.map(({ part, name, deltaMs: by }) => [part, name, by])).toEqual([
+    ['ran', 'compile', 60_000],
+    ['ran', 'unit', 35_000],
+    ['end', undefined, 15_000],
+    ['waited', 'unit', 10_000],
+  ])
+})
+
+describe.skipIf(chromiumPath === undefined)('in a browser', () => {
+  it('draws both on one time axis, from the page of a pipeline, and sorts by a column, with the keyboard', async () => {
+    const browser = await launch()
+    const page = await (await openContext(browser, { viewport: { width: 1_440, height: 900 } })).newPage()
+    await page.goto(`${house.url}/pipelines/3/105`)
+    await page.getByRole('link', { name: 'The last that passed' }).focus()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/compare\?with=green$/)
+    const bars = await page.evaluate<{ left: number; width: number }[]>(
+      `[...document.querySelectorAll('.waterfall .row.job')].filter(row => row.textContent.includes('compile')).map(row => {
+        const { left, width } = row.querySelector('.bar').getBoundingClientRect()
+        return { left, width }
+      })`,
+    )
+    expect(bars).toHaveLength(2)
+    expect(bars[0]!.left).toBeCloseTo(bars[1]!.left, 0)
+    expect(bars[0]!.width / bars[1]!.width).toBeCloseTo(2, 1)
+    await page.locator('#jobs th', { hasText: 'Ran' }).locator('a').focus()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/with=green&sort=ran/)
+    expect(await page.locator('#jobs tbody tr').first().textContent()).toContain('scan')
+    await browser.close()
+  })
+})
