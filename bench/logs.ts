@@ -29,18 +29,19 @@ export const logs: Question = {
   },
 }
 
-/** `shape`: of lines, or one line without an end. */
+/** `shape`: of lines, or one line without an end. `options`: of Node. */
 export function figuresOf(
   what: 'lines' | 'sections',
   size: number,
   shape: 'build' | 'one-line' = 'build',
+  options: readonly string[] = [],
 ): LogReadingFigures {
   using folder = temporaryFolder()
   const file = path.join(folder.path, 'log')
   const lines = Array.from({ length: 40_000 }, (_, index) => lineOf(index + 1)).join('')
   writeFileSync(file, shape === 'build' ? lines : 'x'.repeat(lines.length))
   const script = path.join(import.meta.dirname, 'log-reading.ts')
-  const output = execFileSync(process.execPath, [script, what, String(size), file], { encoding: 'utf8' })
+  const output = execFileSync(process.execPath, [...options, script, what, String(size), file], { encoding: 'utf8' })
   return JSON.parse(output) as LogReadingFigures
 }
 
