@@ -46,7 +46,7 @@ export function startJobReader(
     ...{ readMax: config.job.logsReadMax, linesMax: config.job.logsMaxBytes },
   })
   const jobTests = createTestReading({
-    ...{ client, capabilities, memory: tests, spans: config.testsSpans, redactText },
+    ...{ client, capabilities, runs, memory: tests, spans: config.testsSpans, redactText },
     longestText: config.attributes.valueLengthLimit,
     onForgotten: async reports => store.counters.add('pruned.test_reports_early', reports),
   })

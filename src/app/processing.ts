@@ -2,7 +2,7 @@
 import { createTextRedaction } from '../platform/text-redaction.ts'
 import { createIntake, type Intake } from '../processing/intake.ts'
 import { createPriceTable } from '../processing/price-table.ts'
-import { jobReadsBy, type JobReadRules } from '../processing/job-reads.ts'
+import { jobReadsBy, lateJobReadsBy, type JobReadRules } from '../processing/job-reads.ts'
 import { chooser, createSelection, type Selection } from '../processing/selection.ts'
 import { createSettleLoop, type SettleLoop } from '../processing/settle-loop.ts'
 import { createSnapshotter, type Snapshotter } from '../processing/take-snapshots.ts'
@@ -36,7 +36,9 @@ export function selectionOf(config: Config): Selection {
 /** `enriches`: whether the platform's API is used. */
 export function mergeRulesOf(config: Config, enriches: boolean): MergeRules {
   const { settle, blockedAfter, silentAfter, staleAfter, enrichDeadline } = config
-  return { settle, blockedAfter, silentAfter, staleAfter, enrichDeadline: enriches ? enrichDeadline : undefined }
+  const times = { settle, blockedAfter, silentAfter, staleAfter }
+  if (!enriches) return times
+  return { ...times, enrichDeadline, lateReads: lateJobReadsBy(jobReadRulesOf(config)) }
 }
 
 /** Of which jobs the inside is read, and what of it. */

@@ -34,6 +34,7 @@ export function applyAnswer(key: RunKey, answer: Observation | undefined, family
         jobs: change?.jobs ?? [],
         timing: timingOf(whole, known, searching, now, rules),
         enrichment: enrichmentAfter(whole, searching, now, rules),
+        lateReads: change?.lateReads,
       }
     },
   }

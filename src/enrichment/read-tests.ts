@@ -1,6 +1,7 @@
 // Reads a job's test report: from the job's own JUnit artifact, or, where the platform does not hand that out, from what the platform has read in it.
 import { dividedTests, type FlakyTest } from '../model/job-tests.ts'
 import { jobGroupOf, readTestReport } from '../platform/reports/test-report-json.ts'
+import { newestByName } from '../model/attempt.ts'
 import { createTestCollector } from '../platform/reports/test-collector.ts'
 import { ownerOf } from './read-log.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
@@ -18,12 +19,15 @@ import type { JobReading } from './job-reading.ts'
 import type { PlatformClient } from '../platform/rest/client.ts'
 import type { ReportFaultReason } from '../model/test-report.ts'
 import type { RestTestReport } from '../platform/reports/test-report-json.ts'
+import type { Run } from '../model/run.ts'
+import type { Runs } from '../store/ports/runs.ts'
 import type { TestMemory } from '../store/ports/test-memory.ts'
 
 export interface TestReadingOptions {
   readonly client: Pick<PlatformClient, 'jobArtifact' | 'testReport'>
   readonly capabilities: Capabilities
   readonly memory: Pick<TestMemory, 'record'>
+  readonly runs: Pick<Runs, 'get'>
   /** Called with how many reports the memory gave up for lack of room. */
   readonly onForgotten: (reports: number) => Promise<void>
   readonly spans: 'none' | 'suites' | 'cases'
@@ -58,7 +62,7 @@ const mostFlaky = 100
 const mostSpans = 1_000
 
 export function createTestReading(options: TestReadingOptions): TestReading {
-  const { client, capabilities, memory, spans, redactText } = options
+  const { client, capabilities, memory, runs, spans, redactText } = options
   const counters: TestCounters = {
     ...{ reports: 0, faults: new Map(), cases: 0, casesDropped: 0, failures: 0, failuresDropped: 0, flaky: 0 },
   }
@@ -67,7 +71,7 @@ export function createTestReading(options: TestReadingOptions): TestReading {
     keptCases: spans === 'cases' ? mostSpans : 0,
   }
   /** The latest one: its jobs are read one after the other. */
-  let latest: { readonly name: string; readonly report: Promise<RestTestReport> } | undefined
+  let latest: { readonly name: string; readonly known: Promise<PlatformTests> } | undefined
 
   const read: JobReading = async ({ chunk }, job, call) => {
     const found = await reportOf(chunk, job, call)
@@ -104,17 +108,24 @@ export function createTestReading(options: TestReadingOptions): TestReading {
     return fromPlatform(chunk, job, call)
   }
 
-  /** The platform has one report for all latest jobs of a pipeline, by the names of parallel ones: the first of these stands for them. */
+  /**
+   * The platform has one report for all latest jobs of a pipeline, by the names of parallel ones: the first of these that has a report stands
+   * for them, in whatever chunk of the attempt it is.
+   */
   async function fromPlatform(chunk: Chunk, job: JobSnapshot, call: CallOptions): Promise<ReadTests | undefined> {
-    const group = jobGroupOf(job.name ?? '')
-    const isFirst = !chunk.jobs.some(one => one.id < job.id && !one.retried && jobGroupOf(one.name ?? '') === group)
-    if (job.retried || !isFirst) return undefined
+    if (job.retried) return undefined
     const { project, key, attempt } = chunk
     const name = `${project.id} ${key.pipelineId} ${attempt}`
-    if (latest?.name !== name) latest = { name, report: client.testReport(project.id, key.pipelineId, call) }
-    const { report } = latest
+    if (latest?.name !== name) {
+      const asked = Promise.all([client.testReport(project.id, key.pipelineId, call), runs.get(key)])
+      latest = { name, known: asked.then(([report, known]) => ({ report, first: firstOfGroups(known?.run, attempt) })) }
+    }
+    const { known } = latest
+    const group = jobGroupOf(job.name ?? '')
     try {
-      return readTestReport(await report, group, { ...kept, mostCases: reportCaps.cases })
+      const { report, first } = await known
+      if ((first.get(group) ?? job.id) !== job.id) return undefined
+      return readTestReport(report, group, { ...kept, mostCases: reportCaps.cases })
     } catch (error) {
       latest = undefined
       throw error
@@ -150,6 +161,26 @@ export function createTestReading(options: TestReadingOptions): TestReading {
   }
 
   return { read, counters }
+}
+
+interface PlatformTests {
+  readonly report: RestTestReport
+  /** By the name of parallel jobs: the first of them that has a report, of those that were not retried. */
+  readonly first: ReadonlyMap<string, number>
+}
+
+function firstOfGroups(run: Run | undefined, attempt: number): PlatformTests['first'] {
+  const first = new Map<string, number>()
+  if (run === undefined) return first
+  const newest = newestByName(run)
+  for (const { id, record, snapshot } of run.jobs.values()) {
+    const { name = '', artifactSizes = {} } = record.facts
+    if (snapshot?.attempt !== attempt || newest.get(name) !== id || !Object.hasOwn(artifactSizes, testArtifact))
+      continue
+    const group = jobGroupOf(name)
+    first.set(group, Math.min(id, first.get(group) ?? id))
+  }
+  return first
 }
 
 /** It is not asked for. */

@@ -1,14 +1,17 @@
 // How an observation enters a run: merge it, write what changed, say when the run is due again. Pure; the store calls it under a lock.
 import { observedRun, mergeRun, type Run } from '../model/run.ts'
-import { isAtEnd } from '../model/attempt.ts'
+import { isAtEnd, supplementsOf } from '../model/attempt.ts'
 import { isBlocked, isUnderWay } from '../model/status.ts'
 import { leastSilence } from './silence.ts'
 import type { EnrichmentChange, DetailLevel } from '../store/ports/enrichment-queue.ts'
+import { originOf, type Job } from '../model/job.ts'
+import type { LateJobRead } from '../store/ports/job-reads.ts'
 import type { Millis } from '../model/instant.ts'
+import type { LateJobReads } from './job-reads.ts'
 import type { Observation, RunKey } from '../model/observation.ts'
 import type { RunChange, RunTiming, RunWork, SourceName, StoredRun } from '../store/ports/runs.ts'
 
-/** All in milliseconds. */
+/** Times in milliseconds. */
 export interface MergeRules {
   readonly settle: number
   readonly blockedAfter: number
@@ -17,6 +20,8 @@ export interface MergeRules {
   readonly silentAfter?: number | undefined
   /** How long enrichment may delay a finished run; undefined: enrichment is off. */
   readonly enrichDeadline?: number | undefined
+  /** What is to be read about the inside of jobs when more becomes known of them after their snapshots; undefined: nothing. */
+  readonly lateReads?: LateJobReads | undefined
 }
 
 /** A pipeline's own event is usually no further away from its first job's than this, ms. */
@@ -62,8 +67,22 @@ export function mergeIntoRun(
     run,
     jobs,
     timing: timingAfter(run, known?.timing, now, rules),
-    enrichment: enrichmentAfter(run, known, now, rules),
+    enrichment: enrichmentAfter(run, jobs, known, now, rules),
+    ...(known !== undefined && { lateReads: lateReadsOf(jobs, known.run, run.project.facts.path, rules) }),
   }
+}
+
+function lateReadsOf(
+  jobs: readonly Job[],
+  known: Run,
+  path: string | undefined,
+  { lateReads }: MergeRules,
+): LateJobRead[] {
+  if (lateReads === undefined) return []
+  return jobs.flatMap(job => {
+    const before = job.snapshot && known.jobs.get(job.id)
+    return before === undefined ? [] : lateReads(before, job, path)
+  })
 }
 
 /**
@@ -85,22 +104,33 @@ export function timingAfter(run: Run, before: RunTiming | undefined, now: Millis
 }
 
 /**
- * What the platform is to be asked: at each end for the details; for the pipeline itself where only its jobs were observed; and from
- * each beginning on whether it has ended, should it go silent.
+ * What the platform is to be asked: at each end for the details; for the pipeline itself where only its jobs were observed; from each
+ * beginning on whether it has ended, should it go silent; and what a job has left that no answer had.
  */
 function enrichmentAfter(
   run: Run,
+  jobs: readonly Job[],
   known: StoredRun | undefined,
   now: Millis,
-  { enrichDeadline, silentAfter = leastSilence }: MergeRules,
+  { enrichDeadline, silentAfter = leastSilence, lateReads }: MergeRules,
 ): EnrichmentChange | undefined {
   if (enrichDeadline === undefined) return undefined
+  if (lateReads !== undefined && leavesUnknown(run, jobs)) return enrichAt('details', now)
   if (isAtEnd(run)) return known?.timing.endedAt === undefined ? enrichAt('details', now) : undefined
   if (known === undefined && run.pipeline === undefined) return enrichAt('pipeline', now + onlyJobsAfter)
   const before = known?.run.pipeline
   const begins = known === undefined || (before !== undefined && !isUnderWay(before.record.facts.status))
   const isUnderWayNow = known === undefined || isUnderWay(run.pipeline?.record.facts.status ?? '')
   return begins && isUnderWayNow ? { detail: 'state', priority: 'silent', at: now + silentAfter } : undefined
+}
+
+/** A job that only a webhook reported, after the snapshot of its attempt: webhooks do not say what a job leaves. */
+function leavesUnknown(run: Run, jobs: readonly Job[]): boolean {
+  if (run.attempts.length === 0) return false
+  const supplements = supplementsOf({ ...run, jobs: new Map(jobs.map(job => [job.id, job])) })
+  return supplements.some(({ record: { facts, version }, times }) => {
+    return facts.kind === 'job' && times.startedAt !== undefined && originOf(version) === 'webhook'
+  })
 }
 
 function enrichAt(detail: DetailLevel, at: Millis): EnrichmentChange {

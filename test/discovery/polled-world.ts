@@ -4,6 +4,7 @@ import { createIntake } from '../../src/processing/intake.ts'
 import { createPlatformClient, type PlatformClient } from '../../src/platform/rest/client.ts'
 import { createPoller, type Poller, type PollerOptions } from '../../src/discovery/poller.ts'
 import { everything } from '../flow/world.ts'
+import { jobReadsBy, lateJobReadsBy, type JobReadRules } from '../../src/processing/job-reads.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { createStoredBudget } from '../../src/discovery/stored-budget.ts'
@@ -43,6 +44,8 @@ export interface WorldOptions {
   /** How far the platform's clock is ahead of ours, ms. */
   readonly skew?: number
   readonly enrich?: boolean
+  /** What is to be read about the inside of jobs; by default nothing. */
+  readonly reads?: JobReadRules
   readonly traceparent?: boolean
   readonly me?: number
 }
@@ -117,12 +120,14 @@ export async function openPolledWorld(options: WorldOptions = {}): Promise<Polle
     silentAfter: 2 * minute,
     staleAfter: 7 * day,
     enrichDeadline: options.enrich === false ? undefined : 2 * minute,
+    lateReads: options.reads && lateJobReadsBy(options.reads),
   }
   const freezer = createSnapshotter({
     rules: { ...rules, deadline: 2 * minute, chunkSize: 500 },
     family: { scheme: 'instance', profile: 'generic', bridgesWillCome: options.enrich !== false },
     selection: everything,
     to: [{ destination: 'default', signal: 'traces' }],
+    reads: options.reads && jobReadsBy(options.reads),
     onSnapshot: () => undefined,
   })
   const settler = createSettleLoop({

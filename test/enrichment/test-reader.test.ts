@@ -58,12 +58,14 @@ describe('the tests of jobs', () => {
   let client: PlatformClient
   let tests: TestReading
   let spans: 'none' | 'suites' | 'cases' = 'none'
+  let { chunkSize } = rules
   const clock = { now: () => now, sleep: async () => undefined }
   const to = (['traces', 'logs'] as const).map(signal => ({ destination: 'default', signal }))
 
   beforeEach(async () => {
     now = t0
     spans = 'none'
+    ;({ chunkSize } = rules)
     platform = await startPlatform((_, response) => response.writeHead(200).end(gzipSync(pytest)))
     store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
   })
@@ -83,7 +85,7 @@ describe('the tests of jobs', () => {
     const { jobReads: queue, runs, tests: memory, repositories } = store
     const { refusedEndpoints } = repositories
     tests = createTestReading({
-      ...{ client, memory, spans, longestText: 4_096, redactText: createTextRedaction([/ACME-\d+/g]) },
+      ...{ client, runs, memory, spans, longestText: 4_096, redactText: createTextRedaction([/ACME-\d+/g]) },
       capabilities: createCapabilities(refusedEndpoints, client.instance),
       onForgotten: async () => undefined,
     })
@@ -108,7 +110,7 @@ describe('the tests of jobs', () => {
     await createSettleLoop({
       ...{ runs: store.runs, perTransaction: 10, clock, log: silentLog() },
       snapshotter: createSnapshotter({
-        ...{ rules, selection: everything, to, onSnapshot: () => undefined },
+        ...{ rules: { ...rules, chunkSize }, selection: everything, to, onSnapshot: () => undefined },
         reads: jobReadsBy({ sections: [], lines: [], tests: true, reports: [], spans: false, project: () => true }),
         family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
       }),
@@ -298,14 +300,17 @@ describe('the tests of jobs', () => {
           .writeHead(200, { 'content-type': 'application/json' })
           .end(JSON.stringify({ test_suites: [suite('unit', 'failed'), suite('e2e', 'success')] }))
     }
-    await finish([tested(1, { name: 'unit 1/2' }), tested(2, { name: 'unit 2/2' }), tested(3, { name: 'e2e' })])
+    // Each job in a chunk of its own: it is still the first parallel one with a report that stands for the others.
+    chunkSize = 1
+    const parallel = [1, 2, 3].map(id => tested(id, { name: `unit ${id}/3`, ...(id === 1 && { artifactSizes: {} }) }))
+    await finish([...parallel, tested(4, { name: 'e2e' })])
     const report = '/api/v4/projects/3/pipelines/7/test_report'
     expect(platform.asked.filter(({ path }) => path === report)).toHaveLength(1)
     const all = (await records()).map(one => [one.eventName, attributesOf(one)['cicd.pipeline.task.run.id']])
     expect(all.sort()).toEqual([
-      ['platform.test.case.failure', '1'],
-      ['platform.test.report', '1'],
-      ['platform.test.report', '3'],
+      ['platform.test.case.failure', '2'],
+      ['platform.test.report', '2'],
+      ['platform.test.report', '4'],
     ])
     const before = platform.asked.length
     await finish([tested(5, { name: 'e2e' })], 8)

@@ -1,9 +1,11 @@
 // What every store promises of what is still to be read about the inside of jobs.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { applyAnswer } from '../../src/enrichment/apply-answers.ts'
 import { applyReading } from '../../src/enrichment/job-reading.ts'
+import { lateJobReadsBy, type JobReadRules } from '../../src/processing/job-reads.ts'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
 import { snapshotAttempt, snapshotSupplements } from '../../src/model/snapshot.ts'
-import { at, event, instance, job, rules } from '../flow/world.ts'
+import { at, event, instance, job, jobEvent, rest, rules } from '../flow/world.ts'
 import { chunkOfRun } from '../support/of-run.ts'
 import type { Bench } from './benches.ts'
 import type { ExportQueue } from '../../src/store/ports/outbox.ts'
@@ -29,6 +31,19 @@ function taking(): RunWork {
         reads: chunk.jobs.map(({ id }) => ({ jobId: id, what: 'log' as const })),
       }))
       return { run, jobs, timing: { changedAt: now }, pending }
+    },
+  }
+}
+
+/** Takes the snapshot of this job as a supplement. */
+function supplementing(jobId: number): RunWork {
+  return {
+    ...{ key, jobs: 'all' },
+    decide: (known, now) => {
+      const late = [...(known?.run.jobs.values() ?? [])].filter(({ id }) => id === jobId)
+      if (known === undefined) return undefined
+      const { run, jobs, chunks } = snapshotSupplements(known.run, late, rules)
+      return { run, jobs, timing: { changedAt: now }, pending: chunks.map(chunk => ({ chunk, to: [traces] })) }
     },
   }
 }
@@ -123,17 +138,7 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
       for (const read of await take()) await apply(read)
       const late = event('failed', { finishedAt: at(60) }, [job(3, 'late', 'success', { started: 6, finished: 40 })])
       await store.runs.transact(mergeWork([late], 'webhook', rules))
-      await store.runs.transact([
-        {
-          ...{ key, jobs: 'all' },
-          decide: (known, now) => {
-            const supplement = [...(known?.run.jobs.values() ?? [])].filter(({ id }) => id === 3)
-            if (known === undefined) return undefined
-            const { run, jobs, chunks } = snapshotSupplements(known.run, supplement, rules)
-            return { run, jobs, timing: { changedAt: now }, pending: chunks.map(chunk => ({ chunk, to: [traces] })) }
-          },
-        },
-      ])
+      await store.runs.transact([supplementing(3)])
       expect(await numbers()).toEqual([
         [1, 'attempt'],
         [2, 'job'],
@@ -152,6 +157,78 @@ export function jobReadsExercise(name: string, bench: () => Promise<Bench>): voi
       expect(await take()).toMatchObject([{ jobId: 1, tries: 1 }])
       await store.jobReads.extend([one], 0)
       expect(await take()).toMatchObject([{ jobId: 1 }])
+    })
+
+    describe('that become known after the snapshots', () => {
+      const late = {
+        ...rules,
+        lateReads: lateJobReadsBy({
+          ...{ sections: [], lines: [], tests: true, reports: ['coverage'], spans: false, project: () => true },
+        } satisfies JobReadRules),
+      }
+      /** The platform's answer, which says what the jobs have left. */
+      const answered = async (artifactSizes: Record<string, number>, finished = 50, id = 1): Promise<unknown> => {
+        const one = job(id, `build ${id}`, 'failed', { started: finished - 45, finished }, { artifactSizes })
+        return store.runs.transact([
+          applyAnswer(key, rest(event('failed', { finishedAt: at(60) }, [one])), { known: true }, late),
+        ])
+      }
+      const left = async (): Promise<unknown> => {
+        here.move(2 * minute)
+        return (await take()).map(({ jobId, what, chunk }) => [jobId, what, chunk.attempt, chunk.number])
+      }
+      beforeEach(async () => {
+        for (const read of await take()) await apply(read)
+      })
+
+      it('are read, with the chunk that has the job, and each of them once', async () => {
+        await answered({ junit: 900, cobertura: 80 })
+        const both = [
+          [1, 'tests', 1, 1],
+          [1, 'cobertura', 1, 1],
+        ]
+        expect(await left()).toEqual(both)
+        await answered({ junit: 900, cobertura: 80 })
+        expect(await left()).toEqual(both)
+        here.move(2 * minute)
+        for (const read of await take()) await apply(read)
+        await answered({ junit: 900, cobertura: 80 })
+        expect(await left()).toEqual([])
+      })
+
+      it('are read of a supplement with its chunk, and of a job that ran again with its new one only', async () => {
+        const more = [job(3, 'build 3', 'failed', { started: 5, finished: 50 })]
+        await store.runs.transact(mergeWork([event('failed', { finishedAt: at(60) }, more)], 'webhook', late))
+        await store.runs.transact([supplementing(3)])
+        await answered({ junit: 900 }, 50, 3)
+        expect(await left()).toEqual([[3, 'tests', 1, 4]])
+        await answered({ junit: 900 }, 200)
+        expect(await left()).toEqual([[3, 'tests', 1, 4]])
+      })
+
+      it('are asked about where a webhook alone reported the job', async () => {
+        const asks = async (id: number): Promise<unknown> => {
+          const heard = jobEvent(job(id, `late ${id}`, 'success', { started: 6, finished: 40 }))
+          await store.runs.transact(mergeWork([heard], 'webhook', { ...late, enrichDeadline: minute }))
+          return store.enrichment.take('fresh', 9, minute)
+        }
+        expect(await asks(9)).toMatchObject([{ key, detail: 'details' }])
+        await answered({}, 40, 9)
+        expect(await asks(9)).toEqual([])
+      })
+
+      it('are not read where the chunk with the job is gone', async () => {
+        const { token, items } = await store.outbox.lease(traces, 100, minute)
+        const done = items.map(({ id }) => ({ id, as: 'delivered' as const }))
+        await store.outbox.settle(token, done)
+        here.move(40 * 86_400_000)
+        await store.runs.transact([
+          { key, jobs: [], decide: known => known && { ...known, jobs: [], timing: { changedAt: 0 } } },
+        ])
+        expect(await store.pruning.runs(here.now() - 86_400_000, 100, undefined)).toMatchObject({ pruned: 1 })
+        await answered({ junit: 900 })
+        expect(await left()).toEqual([])
+      })
     })
 
     it('is not among the figures over time', async () => {

@@ -14,6 +14,11 @@ export interface JobReadWish {
   readonly what: JobReadable
 }
 
+/** What is to be read about a job after all: the chunk with its span, of this attempt, was written before. */
+export interface LateJobRead extends JobReadWish {
+  readonly attempt: number
+}
+
 export interface JobReadKey extends JobReadWish {
   /** The chunk that has the job's span: one for each job and attempt. */
   readonly chunkId: number

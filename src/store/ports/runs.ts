@@ -3,7 +3,7 @@ import type { EnrichmentChange } from './enrichment-queue.ts'
 import type { ReceivedEvent } from './events.ts'
 import type { ReportedDeployment } from './deployments.ts'
 import type { Chunk } from '../../model/chunk.ts'
-import type { JobReadKey, JobReadWish } from './job-reads.ts'
+import type { JobReadKey, JobReadWish, LateJobRead } from './job-reads.ts'
 import type { Job } from '../../model/job.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { ProjectIncrements } from '../../model/totals.ts'
@@ -49,6 +49,8 @@ export interface RunChange {
   readonly jobs: readonly Job[]
   readonly timing: RunTiming
   readonly pending?: readonly PendingChunk[] | undefined
+  /** What is to be read about jobs whose snapshots were taken before; nothing where their chunks are gone. */
+  readonly lateReads?: readonly LateJobRead[] | undefined
   /** What the snapshots add to the totals: in the same transaction, so that nothing counts twice or not at all. */
   readonly totals?: readonly ProjectIncrements[] | undefined
   /** What the snapshots' jobs deployed. */

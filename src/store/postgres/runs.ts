@@ -2,6 +2,7 @@
 import { addEvents } from './events.ts'
 import { changeEnrichment, writeTriggers } from './enrichment-queue.ts'
 import { withDeploymentIds } from './deployments.ts'
+import { addLateReads } from '../sql/late-reads.ts'
 import { changesListing } from '../read-models/listing.ts'
 import { readValues, removeJobRead } from '../sql/job-reads.ts'
 import { listRuns } from './views.ts'
@@ -12,6 +13,7 @@ import { keyOf } from '../sql/run-rows.ts'
 import { idOf, loadJobs, nameOf, runOf, selectRuns } from './run-rows.ts'
 import { placed, postgresStatements } from './statements.ts'
 import { runReads } from '../sql/run-reads.ts'
+import { taken } from './steps.ts'
 import { takeTombstones } from './tombstones.ts'
 import { slicesOf } from './slices.ts'
 import { writeJobs, writeChunks, writeRuns, writtenOf, type Written } from './run-writes.ts'
@@ -141,6 +143,9 @@ async function decideAll(
     now,
   )
   await writeChunks(session, changes, ids, now)
+  for (const [index, { change }] of changes.entries()) {
+    await taken(session, addLateReads(ids[index] ?? 0, change.lateReads ?? [], now, session.damaged))
+  }
   await writeTriggers(
     session,
     changes.flatMap(({ change: { run, jobs } }, index) =>

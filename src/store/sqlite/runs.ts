@@ -4,6 +4,7 @@ import { addEvents } from './events.ts'
 import { changeEnrichment, writeTriggers } from './enrichment-queue.ts'
 import { erase } from './inbox.ts'
 import { insertJobReads, readValues, removeJobRead, wishValues } from '../sql/job-reads.ts'
+import { addLateReads } from '../sql/late-reads.ts'
 import { changesListing } from '../read-models/listing.ts'
 import { moveTotals } from './totals.ts'
 import { createLeases } from './leases.ts'
@@ -13,6 +14,7 @@ import { chunkTable, jobTable, outboxTable, runTable, snapshotText } from '../sq
 import { number, record, type Row } from '../sql/columns.ts'
 import { runReads } from '../sql/run-reads.ts'
 import { sqliteStatements } from './statements.ts'
+import { taken } from './steps.ts'
 import { takeTombstone } from './tombstones.ts'
 import { revive } from '../../model/tombstone.ts'
 import type { Database } from './database.ts'
@@ -149,6 +151,7 @@ function write(
   const chunks = (change.pending ?? []).map(one => addToOutbox(db, id, one, writes, now))
   writeTriggers(db, id, run.key.instance, change.jobs)
   changeEnrichment(db, id, change.enrichment)
+  taken(db, addLateReads(id, change.lateReads ?? [], now, db.damaged))
   return chunks
 }
 

@@ -1,0 +1,34 @@
+// What is to be read about jobs after all, as steps of a transaction: their chunks were written before, and one of them has the job's span.
+import { insertJobReads, wishValues } from './job-reads.ts'
+import { number } from './columns.ts'
+import { storedChunk, type DamagedRows } from './stored-json.ts'
+import type { LateJobRead } from '../ports/job-reads.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Steps } from './steps.ts'
+
+/** `run`: the number of its row. Nothing is to be read of a job whose chunk is gone, or damaged. */
+export function* addLateReads(
+  run: number,
+  reads: readonly LateJobRead[],
+  now: Millis,
+  damaged: DamagedRows,
+): Steps<void> {
+  for (const [attempt, wishes] of Map.groupBy(reads, one => one.attempt)) {
+    let left = wishes
+    // The latest first: a job that ran again has its last span there. One at a time, as an attempt may have many.
+    for (const row of yield [chunksOfAttempt, [run, attempt]]) {
+      if (left.length === 0) break
+      const id = idOf(row)
+      const [stored] = yield ['SELECT content FROM chunks WHERE id = ?1', [id]]
+      const read = (): Set<number> => new Set(storedChunk(stored?.content).jobs.map(job => job.id))
+      const jobs = damaged.orNothing({ chunk: id }, 'nothing more is read about the inside of its jobs', read)
+      for (const wish of left) if (jobs?.has(wish.jobId)) yield [insert, [...wishValues(id, wish), now]]
+      left = left.filter(({ jobId }) => jobs?.has(jobId) !== true)
+    }
+  }
+}
+
+const idOf = number('id')
+const chunksOfAttempt =
+  'SELECT id FROM chunks WHERE run_id = ?1 AND attempt = ?2 AND inside IS NULL ORDER BY number DESC'
+const insert = `${insertJobReads('VALUES (?1, ?2, ?3, ?4, ?4)')} ON CONFLICT DO NOTHING`
