@@ -1,54 +1,31 @@
-// Events around pipelines on the shipped daemon: told by a project's hook and a group's hook at once, resent, shuffled, through kills: each is
-// exported once.
+// Events around pipelines on the shipped daemon: sent by a project's hook and a group's hook at once, resent, shuffled, through kills and
+// under a clock that is set: each is exported once, and what carries no time of its own in its order.
+import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Daemon } from './daemon.ts'
-import { eventFile, eventFiles } from '../fixtures/event-files.ts'
+import { announced, markOf, markOfRecord, mixed, story, type EventBody } from './mixed-events.ts'
+import { Daemon, temporaryFolder } from './daemon.ts'
+import { eventFiles } from '../fixtures/event-files.ts'
 import { freePorts } from '../../src/demo/daemon-process.ts'
 import { isFull, report } from './load.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Random } from '../../src/demo/platform/random.ts'
 import type { ReceivedLogRecord } from '../../src/demo/otlp-logs.ts'
 
-const size = isFull ? { events: 100_000, flags: 500, kills: 20 } : { events: 150, flags: 4, kills: 2 }
-const patience = isFull ? 1_800_000 : 300_000
-const seed = isFull ? Date.now() % 1_000_000 : 7
+/** `stories`: objects whose events carry no version; `rounds`: how often each token is announced. */
+const size = isFull
+  ? { events: 100_000, stories: 2_000, tokens: 100, rounds: 4, kills: 20 }
+  : { events: 200, stories: 20, tokens: 3, rounds: 4, kills: 4 }
+const patience = isFull ? 3_600_000 : 300_000
+const seed = isFull ? Number(process.env.PIPESPAN_TEST_SEED ?? Date.now() % 1_000_000) : 7
+const minute = 60_000
+/** Bytes that no life of the daemon may need, however many events there are. */
+const mostMemory = 512 * 1024 * 1024
 
-interface Sent {
-  readonly event: string
-  readonly body: string
+interface Sent extends EventBody {
   readonly key: string
-}
-
-/** The fixture with other fields: `object_attributes.id`. */
-function payload(name: string, changes: Readonly<Record<string, unknown>>): Omit<Sent, 'key'> {
-  const { event, text } = eventFile(name)
-  const json = JSON.parse(text) as Record<string, unknown>
-  for (const [path, value] of Object.entries(changes)) {
-    const [field = '', inner] = path.split('.')
-    if (inner === undefined) json[field] = value
-    else json[field] = { ...(json[field] as object), [inner]: value }
-  }
-  return { event, body: JSON.stringify(json) }
-}
-
-/** One that is known again by what it says, whatever order it comes in. */
-function mixed(n: number): Omit<Sent, 'key'> {
-  const second = new Date(Date.UTC(2026, 0, 1) + n * 1_000).toISOString()
-  const sha = `f${n.toString(16).padStart(39, '0')}`
-  switch (n % 5) {
-    case 0:
-      return payload('deployment', { deployment_id: n + 1, status_changed_at: second })
-    case 1:
-      return payload('change', { 'object_attributes.id': n + 1, 'object_attributes.updated_at': second })
-    case 2:
-      return payload('push', { after: sha })
-    case 3:
-      return payload('note', { 'object_attributes.id': n + 1, 'object_attributes.updated_at': second })
-    default:
-      return payload('release', { tag: `v${n}` })
-  }
 }
 
 /** Sends until it is acknowledged: a daemon that was killed takes it in its next life. */
@@ -71,86 +48,111 @@ async function send(daemon: Daemon, { event, body, key }: Sent): Promise<void> {
   }
 }
 
-/** What tells one record from all others. */
-function nameOf({ eventName, body, time, attributes }: ReceivedLogRecord): string {
-  const when = eventName === 'platform.vcs.push' || eventName === 'platform.release' ? 0 : time
-  const ids = ['deployment.id', 'platform.release.tag', 'platform.note.id', 'vcs.ref.head.revision'] as const
-  return JSON.stringify([eventName, body, when, ...ids.map(key => attributes[key] ?? '')])
+/** What tells one record from all others: a record that is sent again has the same time. */
+function nameOf(record: ReceivedLogRecord): string {
+  return JSON.stringify([record.eventName, markOfRecord(record), record.body, record.time])
 }
 
 describe('events', () => {
   it(
-    'are exported once each, through two hooks, resends and kills; a flag that goes on, off and on is three',
+    'are exported once each, through two hooks, resends, kills and a clock that is set; a flag that goes on, off and on is three, a token announced four times is four',
     async () => {
       const random = new Random(seed)
-      const receiver = await OtlpReceiver.start()
+      const receiver = await OtlpReceiver.start({ keep: false })
       onTestFinished(async () => receiver.close())
-      const [port = 0] = await freePorts(1)
-      const daemon = await Daemon.start({
-        PIPESPAN_LISTEN: `127.0.0.1:${port}`,
-        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-        SERVICE_OBSERVABILITY_EXPORT: 'logs',
-        PIPESPAN_EVENTS: 'all',
-        // No job of them is known: what waits for one in vain goes after that.
-        PIPESPAN_ENRICH_DEADLINE: '1s',
+      /** The names of the records of each mark, and of each the body by its time. */
+      const arrived = new Map<string, Map<number, string>>()
+      const names = new Set<string>()
+      let records = 0
+      receiver.on('received', ({ logs }) => {
+        for (const record of logs) {
+          records += 1
+          const name = nameOf(record)
+          if (names.has(name)) continue
+          names.add(name)
+          const mark = markOfRecord(record)
+          arrived.set(mark, (arrived.get(mark) ?? new Map<number, string>()).set(record.time, String(record.body)))
+        }
       })
-      const queue: Sent[] = []
-      for (let n = 0; n < size.events; n += 1) {
-        const one = mixed(n)
-        const ofProject = { ...one, key: random.uuid() }
-        const again = random.chance(0.2) ? [ofProject] : []
-        queue.push(ofProject, { ...one, key: random.uuid() }, ...again)
+      const [port = 0] = await freePorts(1)
+      const clock = path.join(temporaryFolder(), 'off')
+      writeFileSync(clock, '0')
+      const daemon = await Daemon.start(
+        {
+          CLOCK_OFF_BY: clock,
+          PIPESPAN_LISTEN: `127.0.0.1:${port}`,
+          OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+          SERVICE_OBSERVABILITY_EXPORT: 'logs',
+          PIPESPAN_EVENTS: 'all',
+          // No job of them is known: what waits for one in vain goes after that.
+          PIPESPAN_ENRICH_DEADLINE: '1s',
+        },
+        ['--import', path.join(import.meta.dirname, 'set-clock.ts')],
+      )
+      const versioned = size.events - 3 * size.stories - size.rounds * size.tokens
+      const queue: { readonly n: number; readonly key: string }[] = []
+      for (let n = 0; n < versioned; n += 1) {
+        const ofProject = { n, key: random.uuid() }
+        queue.push(ofProject, { n, key: random.uuid() }, ...(random.chance(0.2) ? [ofProject] : []))
       }
       const shuffled = random.shuffle(queue)
-      const flag = async (id: number): Promise<void> => {
-        for (const active of [true, false, true]) {
-          const one = payload('feature_flag', {
-            'object_attributes.id': id,
-            'object_attributes.name': `f${id}`,
-            'object_attributes.active': active,
-          })
-          for (let hook = 0; hook < 2; hook += 1) await send(daemon, { ...one, key: random.uuid() })
+      const deliveries = shuffled.length + 2 * (size.events - versioned)
+
+      let sent = 0
+      const work = async (): Promise<void> => {
+        for (let next: { n: number; key: string } | undefined; (next = shuffled.pop()) !== undefined; sent += 1)
+          await send(daemon, { ...mixed(next.n), key: next.key })
+      }
+      const throughBoth = async (one: EventBody): Promise<void> => {
+        for (let hook = 0; hook < 2; hook += 1) await send(daemon, { ...one, key: random.uuid() })
+      }
+      const stories = Array.from({ length: size.stories }, (_, n) => n)
+      /** The stories of a round one after the other, and its announcements. */
+      const tellRound = async (round: number): Promise<void> => {
+        for (let n = 0; n < size.tokens; n += 1) await throughBoth(announced(n))
+        for (const n of stories.filter(one => one % size.rounds === round)) {
+          for (const one of story(n).told) await throughBoth(one)
         }
       }
-      const work = async (): Promise<void> => {
-        for (let next: Sent | undefined; (next = shuffled.pop()) !== undefined;) await send(daemon, next)
-      }
-      const flags = Array.from({ length: size.flags }, (_, id) => id + 1)
-      const load = Promise.all([
-        ...Array.from({ length: 8 }, work),
-        ...Array.from({ length: 4 }, async () => {
-          for (let id: number | undefined; (id = flags.pop()) !== undefined;) await flag(id)
-        }),
-      ])
-      for (let kills = 0; kills < size.kills; kills += 1) {
-        await sleep(random.between(50, 400))
-        await daemon.kill()
-        await daemon.restart()
-      }
-      await load
 
-      const expected = size.events + 3 * size.flags
-      const names = (): Set<string> => new Set(receiver.logs.map(nameOf))
-      const deadline = Date.now() + patience / 2
-      while (names().size < expected && Date.now() < deadline) await sleep(100)
-      expect(names().size).toBe(expected)
+      const load = Promise.all(Array.from({ length: 8 }, work))
+      let peak = 0
+      let round = tellRound(0)
+      for (let kill = 1; kill <= size.kills; kill += 1) {
+        const due = Math.floor((kill * queue.length) / (size.kills + 1))
+        while (sent < due) await sleep(5)
+        const at = Math.floor((kill * size.rounds) / (size.kills + 1))
+        const isNext = at > Math.floor(((kill - 1) * size.rounds) / (size.kills + 1))
+        // The next announcements come later than ten minutes; within a round the clock is set back and forth by less.
+        if (isNext) await round
+        peak = Math.max(peak, daemon.memory().peak)
+        await daemon.kill()
+        writeFileSync(clock, String(at * 20 * minute - random.whole(0, 5) * minute))
+        await daemon.restart()
+        if (isNext) round = tellRound(at)
+      }
+      await Promise.all([load, round])
+
+      await receiver.until(() => names.size >= size.events, patience / 4)
+      peak = Math.max(peak, daemon.memory().peak)
       expect(await daemon.stop()).toEqual({ code: 0, signal: null })
+      expect(names.size).toBe(size.events)
       const db = new DatabaseSync(daemon.storeFile)
       const count = (sql: string): number => Number(db.prepare(sql).get()?.n)
-      expect(count('SELECT count(*) AS n FROM events')).toBe(expected)
+      expect(count('SELECT count(*) AS n FROM events')).toBe(size.events)
       expect(count(`SELECT count(*) AS n FROM outbox WHERE state <> 'delivered'`)).toBe(0)
       db.close()
-      // On, off, on, in this order, by their times.
-      const ofFirst = receiver.logs.filter(({ attributes }) => attributes['feature_flag.key'] === 'f1')
-      const states = new Map(
-        ofFirst.sort((a, b) => a.time - b.time).map(one => [one.time, one.attributes['platform.feature_flag.active']]),
-      )
-      expect([...states.values()]).toEqual([true, false, true])
-      const repeated = receiver.logs.length - expected
+
+      const inOrder = (mark: string): string[] =>
+        [...(arrived.get(mark) ?? [])].toSorted(([a], [b]) => a - b).map(([, body]) => body)
+      for (let n = 0; n < versioned; n += 1) expect([n, inOrder(markOf(n)).length]).toEqual([n, 1])
+      for (const n of stories) expect([n, inOrder(story(n).mark)]).toEqual([n, story(n).bodies])
+      for (let n = 0; n < size.tokens; n += 1) expect([n, inOrder(`t${n}`).length]).toEqual([n, size.rounds])
       // A send that a kill cut off is repeated: nothing else.
+      const repeated = records - size.events
       expect(repeated).toBeLessThanOrEqual(size.kills * 1_000)
-      if (isFull)
-        report({ seed, events: expected, deliveries: queue.length + 6 * size.flags, kills: size.kills, repeated })
+      expect(peak).toBeLessThan(mostMemory)
+      if (isFull) report({ seed, events: size.events, deliveries, kills: size.kills, repeated, peak })
     },
     patience,
   )

@@ -1,0 +1,113 @@
+// Events of every shape as hooks send them, made one at a time: those that are known again by what they say, in any order, and those that carry no
+// version of their own, in the order in which they happen. Each carries a mark by which its record is told from all others.
+import { eventFile } from '../fixtures/event-files.ts'
+import type { ReceivedLogRecord } from '../../src/demo/otlp-logs.ts'
+
+export interface EventBody {
+  readonly event: string
+  readonly body: string
+}
+
+/** The fixture with other fields: `object_attributes.id`. */
+export function payload(name: string, changes: Readonly<Record<string, unknown>>): EventBody {
+  const { event, text } = eventFile(name)
+  const json = JSON.parse(text) as Record<string, unknown>
+  for (const [path, value] of Object.entries(changes)) {
+    const [field = '', inner] = path.split('.')
+    if (inner === undefined) json[field] = value
+    else json[field] = { ...(json[field] as object), [inner]: value }
+  }
+  return { event, body: JSON.stringify(json) }
+}
+
+const own = 'object_attributes'
+
+type Changes = (n: number, second: string) => Readonly<Record<string, unknown>>
+
+const ofObject: Changes = (n, second) => ({
+  [`${own}.id`]: n + 1,
+  [`${own}.updated_at`]: second,
+  'user.username': `u${n}`,
+})
+const ofTip: Changes = n => ({ after: `f${n.toString(16).padStart(39, '0')}`, user_username: `u${n}` })
+
+const keyed: readonly (readonly [string, Changes])[] = [
+  ['deployment', (n, second) => ({ deployment_id: n + 1, status_changed_at: second, 'user.username': `u${n}` })],
+  ['change', ofObject],
+  ['push', ofTip],
+  ['tag', ofTip],
+  ['issue', ofObject],
+  ['note', ofObject],
+  ['milestone', (n, second) => ({ ...ofObject(n, second), user: { id: 23, username: `u${n}` } })],
+  ['emoji', ofObject],
+]
+
+/** One that is known again by what it says, whatever order it comes in. */
+export function mixed(n: number): EventBody {
+  const [name, changes] = keyed[n % keyed.length] ?? ['deployment', ofObject]
+  return payload(name, changes(n, new Date(Date.UTC(2026, 0, 1) + n * 1_000).toISOString()))
+}
+
+/** The mark of what `mixed` makes of it. */
+export const markOf = (n: number): string => `u${n}`
+
+/** What happens to one object, in this order; the platform gives none of it a time or a version. */
+export interface Story {
+  readonly mark: string
+  readonly told: readonly EventBody[]
+  /** The bodies of its records. */
+  readonly bodies: readonly string[]
+}
+
+/** An object that is changed, changed back and forth: its first event and its third say the same. */
+export function story(n: number): Story {
+  const mark = `s${n}`
+  const tell = (
+    name: string,
+    changes: Readonly<Record<string, unknown>>,
+    path: string,
+    values: readonly [unknown, unknown],
+    bodies: readonly [string, string],
+  ): Story => {
+    const [one, other] = values.map(value => payload(name, { ...changes, [path]: value }))
+    if (one === undefined || other === undefined) throw new Error('there are two values')
+    return { mark, told: [one, other, one], bodies: [bodies[0], bodies[1], bodies[0]] }
+  }
+  switch (n % 5) {
+    case 0: {
+      const changes = { [`${own}.id`]: n + 1, [`${own}.name`]: mark, 'user.username': mark }
+      const bodies = [`Feature flag ${mark}: on`, `Feature flag ${mark}: off`] as const
+      return tell('feature_flag', changes, `${own}.active`, [true, false], bodies)
+    }
+    case 1: {
+      const bodies = [`Release ${mark}: create`, `Release ${mark}: delete`] as const
+      return tell('release', { tag: mark, user_username: mark }, 'action', ['create', 'delete'], bodies)
+    }
+    case 2: {
+      const changes = { [`${own}.slug`]: mark, 'user.username': mark }
+      const bodies = [`Wiki page ${mark}: create`, `Wiki page ${mark}: delete`] as const
+      return tell('wiki_page', changes, `${own}.action`, ['create', 'delete'], bodies)
+    }
+    case 3: {
+      const bodies = ['Member: user_add_to_group', 'Member: user_remove_from_group'] as const
+      const names = ['user_add_to_group', 'user_remove_from_group'] as const
+      return tell('member', { user_id: 1_000 + n, user_username: mark }, 'event_name', names, bodies)
+    }
+    default: {
+      const changes = { [`${own}.id`]: mark }
+      const bodies = ['Vulnerability high: confirmed', 'Vulnerability high: dismissed'] as const
+      return tell('vulnerability', changes, `${own}.state`, ['confirmed', 'dismissed'], bodies)
+    }
+  }
+}
+
+/** A token that is announced to expire: in the same words each time. */
+export function announced(n: number): EventBody {
+  return payload('access_token', { [`${own}.id`]: n + 1, [`${own}.name`]: `t${n}` })
+}
+
+/** The mark that the record carries. */
+export function markOfRecord({ attributes }: ReceivedLogRecord): string {
+  const carried = ['user.name', 'platform.access_token.name', 'platform.vulnerability.id'] as const
+  return String(carried.map(key => attributes[key]).find(value => value !== undefined))
+}
