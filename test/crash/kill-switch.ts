@@ -5,7 +5,7 @@ import fs, { writeSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { subscribe } from 'node:diagnostics_channel'
-import { insidePoints, points, type Event, type Moment } from './points.ts'
+import { countedPoints, insidePoints, points, type Event, type Moment } from './points.ts'
 
 /** `CRASH_AT`: a moment's name. `CRASH_NTH`: the how manieth time it comes, 1 without it. */
 const target = process.env.CRASH_AT ?? ''
@@ -14,7 +14,9 @@ let passed = 0
 
 /** Its last words show that the moment was reached. */
 export function pass(event: Event, side: Moment['side']): void {
-  const isIt = [...points, ...insidePoints].some(({ name, isAt }) => target === `${side} ${name}` && isAt(event))
+  const isIt = [...points, ...insidePoints, ...countedPoints].some(
+    ({ name, isAt }) => target === `${side} ${name}` && isAt(event),
+  )
   if (!isIt || ++passed < nth) return
   writeSync(2, `\nkilled ${target}\n`)
   process.kill(process.pid, 'SIGKILL')

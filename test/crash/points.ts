@@ -124,6 +124,12 @@ export const insidePoints: readonly Point[] = [
   commit('what was read inside of a job put into the outbox', ['insert chunks', 'insert outbox', 'delete job_reads']),
 ]
 
+/** On the way of what is counted besides pipelines. */
+export const countedPoints: readonly Point[] = [
+  commit('a deployment written, its delivery erased', ['insert deployments'], isErased),
+  commit('a deployment counted, with what it adds to totals', ['update deployments', 'insert totals']),
+]
+
 export interface Moment {
   readonly point: Point
   readonly side: 'before' | 'after'

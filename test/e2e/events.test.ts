@@ -195,8 +195,27 @@ describe('events', () => {
       return ignored === eventFiles.length
     })
     expect(receiver.logs).toHaveLength(eventFiles.length)
+
+    // Selected, but nobody takes log records: none is stored, and that is counted.
+    await daemon.stop()
+    await daemon.restart({ PIPESPAN_EVENTS: 'all', SERVICE_OBSERVABILITY_EXPORT: 'traces' })
+    for (const [at, { event, text }] of eventFiles.entries())
+      await send(daemon, { event, body: text, key: `unclaimed-${at}` })
+    await waitFor(async () => (await counted(daemon, 'pipespan_intake_events_total')) === eventFiles.length)
+    expect(await counted(daemon, 'pipespan_intake_events_unclaimed_total')).toBe(eventFiles.length)
+    expect(await daemon.stop()).toEqual({ code: 0, signal: null })
+    const db = new DatabaseSync(daemon.storeFile)
+    expect(db.prepare('SELECT count(*) AS n FROM events').get()).toEqual({ n: eventFiles.length })
+    db.close()
+    expect(receiver.logs).toHaveLength(eventFiles.length)
   })
 })
+
+/** What the daemon's own page of metrics says of a counter without attributes. */
+async function counted(daemon: Daemon, name: string): Promise<number> {
+  const text = await (await fetch(`${daemon.adminUrl}/metrics`)).text()
+  return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\d+)`, 'm').exec(text)?.[1])
+}
 
 async function waitFor(holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 180_000

@@ -1,0 +1,100 @@
+// Deployments, which are counted in transactions of their own, by a daemon that is killed before and after each of them: what was counted is
+// counted once, in totals that go on where they were.
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { writeFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it, onTestFinished } from 'vitest'
+import { countedPoints, momentsOn, nameOf } from './points.ts'
+import { Daemon, temporaryFolder } from '../e2e/daemon.ts'
+import { isFull } from '../full.ts'
+import { newDatabase } from '../store/new-database.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
+import { payload, type EventBody } from '../e2e/mixed-events.ts'
+import { shiftClock } from '../store/postgres-server.ts'
+
+/** Of each life. */
+const reported = 3
+/** Longer than any lease, ms. */
+const leases = 300_000
+
+function deployment(n: number): EventBody {
+  return payload('deployment', {
+    deployment_id: n,
+    deployable_id: 10_000 + n,
+    status_changed_at: new Date(Date.UTC(2026, 0, 1) + n * 60_000).toISOString(),
+  })
+}
+
+it.each(['sqlite', 'postgres'] as const)(
+  'deployments are counted once, however a daemon on %s dies beside it',
+  { timeout: 600_000 },
+  async engine => {
+    const storeUrl = engine === 'sqlite' ? undefined : await newDatabase()
+    const receiver = await OtlpReceiver.start()
+    onTestFinished(async () => receiver.close())
+    const clock = path.join(temporaryFolder(), 'off')
+    writeFileSync(clock, '0')
+    const killSwitch = engine === 'sqlite' ? 'kill-switch.ts' : 'kill-switch-postgres.ts'
+    // A life on PostgreSQL takes seconds; what is written is the same.
+    const moments = momentsOn(engine, countedPoints).filter((_, at) => isFull || engine === 'sqlite' || at === 2)
+    let count = 0
+    const daemon = Daemon.launch(
+      {
+        CLOCK_OFF_BY: clock,
+        ...(storeUrl !== undefined && { PIPESPAN_STORE_URL: storeUrl }),
+        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+        SERVICE_OBSERVABILITY_EXPORT: 'metrics',
+        PIPESPAN_METRICS_INTERVAL: '200ms',
+        PIPESPAN_ENRICH_DEADLINE: '1ms',
+        CRASH_AT: moments[0] && nameOf(moments[0]),
+      },
+      [killSwitch, '../e2e/set-clock.ts'].flatMap(file => ['--import', fileURLToPath(new URL(file, import.meta.url))]),
+    )
+    for (const [at, moment] of moments.entries()) {
+      if (at > 0) await daemon.revive({ CRASH_AT: nameOf(moment) })
+      else expect(await daemon.lives()).toBe(true)
+      const life = daemon.process
+      for (let n = 0; n < reported; n += 1) {
+        count += 1
+        // Nobody knows whether the last word of a life was taken: it is sent again, to the next one too.
+        await post(daemon, deployment(count), count)
+      }
+      const [ended] = await Promise.race([life.ended.then(one => [one]), sleep(120_000, [undefined])])
+      expect(ended).toMatchObject({ signal: 'SIGKILL' })
+      expect(life.stderr).toContain(`killed ${nameOf(moment)}\n`)
+      // What it had leased is free when its lease has run out.
+      if (storeUrl === undefined) writeFileSync(clock, String((at + 1) * leases))
+      else await shiftClock(storeUrl, (at + 1) * leases)
+    }
+    await daemon.restart({ CRASH_AT: undefined })
+    for (let n = 1; n <= count; n += 1) await post(daemon, deployment(n), n)
+    await receiver.until(() => total(receiver) >= count)
+    expect(await daemon.stop()).toEqual({ code: 0, signal: null })
+    expect(total(receiver)).toBe(count)
+  },
+)
+
+/** True where it was acknowledged. */
+async function post(daemon: Daemon, { event, body }: EventBody, n: number): Promise<boolean> {
+  const headers = {
+    'x-service-event': event,
+    'x-service-instance': 'https://git.example.com',
+    'idempotency-key': `d${n}`,
+  }
+  return daemon.post(body, headers).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+}
+
+/** The newest value of the one counter. */
+function total({ metrics }: OtlpReceiver): number {
+  let newest = { nanos: 0n, value: 0 }
+  for (const { name, points } of metrics) {
+    if (name !== 'platform.deployment.count') continue
+    for (const point of points)
+      if ('value' in point && point.nanos >= newest.nanos) newest = { nanos: point.nanos, value: Number(point.value) }
+  }
+  return newest.value
+}
