@@ -71,7 +71,10 @@ describe('events', () => {
           if (names.has(name)) continue
           names.add(name)
           const mark = markOfRecord(record)
-          arrived.set(mark, (arrived.get(mark) ?? new Map<number, string>()).set(record.time, String(record.body)))
+          arrived.set(
+            mark,
+            (arrived.get(mark) ?? new Map<number, string>()).set(record.time, JSON.stringify(record.body)),
+          )
         }
       })
       const [port = 0] = await freePorts(1)
@@ -144,7 +147,7 @@ describe('events', () => {
       db.close()
 
       const inOrder = (mark: string): string[] =>
-        [...(arrived.get(mark) ?? [])].toSorted(([a], [b]) => a - b).map(([, body]) => body)
+        [...(arrived.get(mark) ?? [])].toSorted(([a], [b]) => a - b).map(([, body]) => JSON.parse(body) as string)
       for (let n = 0; n < versioned; n += 1) expect([n, inOrder(markOf(n)).length]).toEqual([n, 1])
       for (const n of stories) expect([n, inOrder(story(n).mark)]).toEqual([n, story(n).bodies])
       for (let n = 0; n < size.tokens; n += 1) expect([n, inOrder(`t${n}`).length]).toEqual([n, size.rounds])

@@ -109,5 +109,5 @@ export function announced(n: number): EventBody {
 /** The mark that the record carries. */
 export function markOfRecord({ attributes }: ReceivedLogRecord): string {
   const carried = ['user.name', 'platform.access_token.name', 'platform.vulnerability.id'] as const
-  return String(carried.map(key => attributes[key]).find(value => value !== undefined))
+  return carried.map(key => attributes[key]).find(value => typeof value === 'string') ?? ''
 }
