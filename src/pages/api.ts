@@ -6,6 +6,7 @@ import { exportsView, perform } from './exports.ts'
 import { branchClasses } from '../model/branch-class.ts'
 import { cursorPattern, filterNames, instantPattern, pipelineList } from './pipelines.ts'
 import { jobDetail } from './job-detail.ts'
+import { jobLogView, longestFind } from './job-log-detail.ts'
 import { overviewOf } from './overview.ts'
 import { pipelineDetail } from './pipeline-detail.ts'
 import { sourcesView } from './sources.ts'
@@ -18,6 +19,7 @@ import { costlyTests, flakyTests, testSpanNames } from './test-figures.ts'
 import { tokensView } from './tokens.ts'
 import * as compareShapes from './api-compare-shapes.ts'
 import * as deploymentShapes from './api-deployment-shapes.ts'
+import * as logShapes from './api-log-shapes.ts'
 import * as runShapes from './api-run-shapes.ts'
 import * as testShapes from './api-test-shapes.ts'
 import * as shapes from './api-shapes.ts'
@@ -78,6 +80,10 @@ const compareQuery = z.object({
     .describe(
       'The one before of the same branch or tag, the last that passed before it, how it usually goes, or the number of a pipeline of the project.',
     ),
+})
+const logQuery = z.object({
+  instance: z.string().optional(),
+  find: z.string().trim().max(longestFind).default('').describe('Lines without it are left out.'),
 })
 const costQuery = z.object({
   span: z.enum(spanNames).exclude(['24h']).optional().describe('How far back; by default as far as there is data.'),
@@ -170,6 +176,19 @@ export function apiRoutes(
           jobId: params.jobId as number,
           instance: query.instance as string | undefined,
         }),
+    },
+    {
+      method: 'GET',
+      path: '/pipelines/:projectId/:pipelineId/jobs/:jobId/log',
+      says: 'The log of a job, fetched from the platform and redacted; only where `PIPESPAN_PAGES_LOGS` is on and an admin token is set.',
+      params: z.object({ projectId: wholeNumber, pipelineId: wholeNumber, jobId: wholeNumber }),
+      query: logQuery,
+      answer: logShapes.jobLog,
+      handle: async ({ params, query }) => {
+        const { projectId, pipelineId, jobId } = params as { projectId: number; pipelineId: number; jobId: number }
+        const { instance, find } = logQuery.parse(query)
+        return jobLogView(parts, settings, { projectId, pipelineId, jobId, instance }, find)
+      },
     },
     {
       method: 'GET',

@@ -1,53 +1,29 @@
-// A job's log as a page: fetched from the platform when somebody asks for it, redacted, stored nowhere.
+// A job's log as a page.
 import { card, empty, type Page, type Reader } from './frame.ts'
 import { foundLines, wholeLog } from './log-lines.ts'
 import { html, safeUrl, type Content, type Html } from './html.ts'
+import { jobLogOf, longestFind, type LogSources } from './job-log-detail.ts'
 import { jobAddress, pipelineAddress, pipelineTitle } from './run-rows.ts'
-import { runCard, type JobCard, type RunCard } from './run-card.ts'
 import type { AskedJob } from './job-detail.ts'
-import type { PagesSettings, PagesSources, ReadLog } from './ports.ts'
-
-/** Of what is looked for, UTF-16 units. */
-const longestFind = 200
+import type { JobCard, RunCard } from './run-card.ts'
+import type { PagesSettings, ReadLog } from './ports.ts'
 
 /** Undefined: there is no such job, or logs are not shown. */
 export async function jobLogPage(
-  { views, jobLog, now }: Pick<PagesSources, 'views' | 'jobLog' | 'now'>,
-  { adminToken }: Pick<PagesSettings, 'adminToken'>,
+  sources: LogSources,
+  settings: Pick<PagesSettings, 'adminToken'>,
   asked: AskedJob,
   reader: Reader,
 ): Promise<Page | undefined> {
-  // Whoever reads it reads it by the rights of the daemon.
-  if (jobLog === undefined || adminToken() === undefined) return undefined
-  const stored = await views.find(asked.projectId, asked.pipelineId, asked.instance)
-  if (stored === undefined) return undefined
-  const pipeline = runCard(stored)
-  const job = pipeline.jobs.find(({ id }) => id === asked.jobId)
-  if (job === undefined) return undefined
-  const read = await readLog(jobLog, pipeline, job, now())
+  const log = await jobLogOf(sources, settings, asked)
+  if (log === undefined) return undefined
+  const { pipeline, job, read } = log
   const find = (reader.query.get('find') ?? '').trim().slice(0, longestFind)
   return {
     title: `Log of ${job.name} #${job.id}`,
     content: html`${heading(pipeline, job, reader)}
     ${card('Log', logContent(read, find, job, reader), { aside: 'Redacted; fetched from the platform, and not kept' })}`,
   }
-}
-
-/** Whether a job's page leads to its log. */
-export function hasLog({ kind, startedAt }: Pick<JobCard, 'kind' | 'startedAt'>): boolean {
-  return kind === 'job' && startedAt !== undefined
-}
-
-async function readLog(
-  jobLog: NonNullable<PagesSources['jobLog']>,
-  { instance, projectId }: RunCard,
-  job: JobCard,
-  now: number,
-): Promise<ReadLog> {
-  if (!hasLog(job)) return { as: 'refused', what: 'It did not run, so it has no log.', remedy: '' }
-  const { id, startedAt: start = now, finishedAt = now, status, failureReason } = job
-  const isScriptFailure = status === 'failed' && failureReason === 'script_failure'
-  return jobLog({ instance, projectId, id, start, end: Math.max(start, finishedAt), isScriptFailure })
 }
 
 function heading(pipeline: RunCard, job: JobCard, reader: Reader): Html {

@@ -1,5 +1,6 @@
 // The lines of a job's log, in its sections and in its colours.
 import { counted, number, size } from './format.ts'
+import { findLines } from './job-log-detail.ts'
 import { html, type Content, type Html } from './html.ts'
 import type { LogLine, ReadLog } from './ports.ts'
 
@@ -12,9 +13,6 @@ interface Group {
   /** What is left out lies before it. */
   readonly isAfterGap: boolean
 }
-
-/** Of lines that hold what is looked for. */
-const mostFound = 1_000
 
 /** What failed is open; of a job whose failure was not its script's, the end of the log. */
 export function wholeLog({ lines, sections, missing }: Log, hasFailed: boolean): Content {
@@ -58,15 +56,10 @@ function groupsOf(lines: readonly LogLine[], gap = Infinity): Group[] {
 }
 
 export function foundLines(lines: readonly LogLine[], find: string): Content {
-  const wanted = find.toLowerCase()
-  const found = lines.filter(line => textOf(line).toLowerCase().includes(wanted))
-  return html`<p role="status">${counted(found.length, 'line')} of ${number(lines.length)} with “${find}”.</p>
-    ${found.length > 0 && printed(found.slice(0, mostFound), 'Lines that were found')}
-    ${found.length > mostFound && html`<p class="dim">The first ${number(mostFound)} are shown.</p>`}`
-}
-
-function textOf({ runs }: LogLine): string {
-  return runs.map(({ text }) => text).join('')
+  const found = findLines(lines, find)
+  return html`<p role="status">${counted(found.count, 'line')} of ${number(lines.length)} with “${find}”.</p>
+    ${found.count > 0 && printed(found.lines, 'Lines that were found')}
+    ${found.count > found.lines.length && html`<p class="dim">The first ${number(found.lines.length)} are shown.</p>`}`
 }
 
 /** Line ends are content here, so they are no part of a template. */

@@ -1,8 +1,10 @@
 // Logs of jobs on the pages, by the whole daemon beside a platform: redacted, on demand, for whoever has the admin token alone.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answer, startPlatform, type PlatformServer } from '../platform/rest/platform-server.ts'
+import { apiRoutes } from '../../src/pages/api.ts'
 import { barriersOf, chromiumPath, complaintsOf, launch, openContext } from './browser.ts'
 import { openHouse, until, type House } from './house.ts'
+import type { PagesParts } from '../../src/pages/ports.ts'
 
 const token = 'an-admin-token-of-this-test'
 const escape = '\u001b'
@@ -17,6 +19,12 @@ const log = [
   `${escape}[31;1mERROR: Job failed: exit code 1${escape}[0;m`,
   '',
 ].join('\n')
+
+interface JsonLog {
+  readonly as: string
+  readonly lines?: readonly { readonly number: number; readonly text: string; readonly section?: number }[]
+  readonly missing?: { readonly lines: number }
+}
 
 let platform: PlatformServer
 let house: House
@@ -114,6 +122,63 @@ describe('the log of a job', () => {
     expect(traces()).toBe(before)
   })
 
+  describe('as JSON', () => {
+    const json = `/api${page}`
+    const shape = apiRoutes({} as PagesParts, { adminToken: () => undefined }).find(({ path }) =>
+      path.endsWith('/log'),
+    )?.answer
+    const asJson = async (path: string): Promise<JsonLog> => {
+      const answered = await ask(path)
+      expect(answered.status).toBe(200)
+      const value = (await answered.json()) as JsonLog
+      expect(shape?.safeParse(value).error?.issues ?? []).toEqual([])
+      return value
+    }
+
+    it('has the same lines, without their colours', async () => {
+      trace(log)
+      const before = traces()
+      const { lines = [], ...rest } = await asJson(json)
+      expect(traces()).toBe(before + 1)
+      expect(rest).toMatchObject({ as: 'log', isWhole: true, found: 6, sections: [{}, { failed: true }] })
+      expect(lines.map(({ number, text, section }) => [number, text, section])).toEqual([
+        [1, 'Getting source', 1],
+        [2, '$ npm test', 2],
+        [3, '<script>alert(1)</script> & more', 2],
+        [4, 'to [hidden] in two colours', 2],
+        [5, 'deploy --token=[REDACTED] to [hidden]', 2],
+        [6, 'ERROR: Job failed: exit code 1', 2],
+      ])
+      expect(await asJson(`${json}?find=NPM`)).toMatchObject({ found: 1, lines: [{ number: 2 }] })
+      expect(await asJson(`${json}?find=nowhere`)).toMatchObject({ found: 0, lines: [] })
+    })
+
+    it('says which log is left out, and why', async () => {
+      trace(`CI_DEBUG_TRACE="true"\n${log}`)
+      expect(await asJson(json)).toEqual({ as: 'traced' })
+      trace('{}', 403)
+      expect(await asJson(json)).toMatchObject({ as: 'refused' })
+    })
+
+    it('is as bounded as the page', async () => {
+      trace(`${'a line that goes on\n'.repeat(200_000)}${log}`)
+      const { lines = [], missing } = await asJson(json)
+      expect(JSON.stringify(lines).length).toBeLessThan(12 * 2 ** 20)
+      expect((missing?.lines ?? 0) + lines.length).toBe(200_006)
+      expect(await asJson(`${json}?find=goes+on`)).toMatchObject({ lines: { length: 1_000 } })
+    })
+
+    it('is nobody’s without the token, never of a hidden project, and asked for as described', async () => {
+      const before = traces()
+      expect((await fetch(house.url + json)).status).toBe(401)
+      expect((await ask('/api/pipelines/301/8/jobs/80/log')).status).toBe(404)
+      expect((await ask('/api/pipelines/3/7/jobs/71/log')).status).toBe(404)
+      expect((await ask(`/api/pipelines/3/7/jobs/x/log`)).status).toBe(400)
+      expect((await ask(`${json}?find=${'x'.repeat(201)}`)).status).toBe(400)
+      expect(traces()).toBe(before)
+    })
+  })
+
   it('is not fetched anew by a page that stays open', async () => {
     const before = traces()
     await read(`/live?${new URLSearchParams({ page }).toString()}`)
@@ -164,6 +229,7 @@ it('is not shown unless the configuration says so', async () => {
     const job = `${plain.url}/pipelines/${one?.projectId}/${one?.pipelineId}/jobs/${one?.jobs[0]?.id}`
     expect(await (await fetch(job, { headers })).text()).not.toContain('Show its log')
     expect((await fetch(`${job}/log`, { headers })).status).toBe(404)
+    expect((await fetch(`${job.replace('/pipelines/', '/api/pipelines/')}/log`, { headers })).status).toBe(404)
   } finally {
     await plain.close()
   }
