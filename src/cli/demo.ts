@@ -127,6 +127,8 @@ async function play(
     PIPESPAN_JOB_SPANS: ownSpansPath,
     PIPESPAN_DOTENV_KEYS: 'IMAGE_TAG,VERSION',
     PIPESPAN_SETTLE: '500ms',
+    // So that deployments are counted while somebody looks.
+    PIPESPAN_ENRICH_DEADLINE: '15s',
     PIPESPAN_LOG_LEVEL: 'warn',
     // Nothing of a demo stays behind.
     NODE_DISABLE_COMPILE_CACHE: '1',

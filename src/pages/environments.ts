@@ -3,13 +3,16 @@ import { askedEnvironments, environmentsOf, type AskedEnvironments } from './env
 import { card, empty, table, type Page, type Reader } from './frame.ts'
 import { counted, duration, number, percent, shortSha, since } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
+import { badge } from './status.ts'
 import { jobAddress } from './run-rows.ts'
 import { spanNames, spans } from './trend-spans.ts'
 import type { EnvironmentFigures, Environments, ListedDeployment } from './environment-figures.ts'
 import type { PagesSources } from './ports.ts'
 
-/** Environments, and deployments, in a list. */
+/** Environments, and deployments, that are read. */
 const most = 100
+/** In the list of the latest. */
+const mostDeployments = 30
 /** In the list of projects to choose from. */
 const mostProjects = 500
 
@@ -85,18 +88,21 @@ function keysTable(environments: readonly EnvironmentFigures[], found: Environme
 }
 
 function deploymentsTable(deployments: readonly ListedDeployment[], found: Environments, reader: Reader): Html {
-  const rows = deployments.map(one => [
-    since(one.at, reader.now),
-    place({ ...one, environment: one.environment ?? '' }, found, reader),
-    one.isRollback === true ? `${one.status}, a rollback` : one.status,
-    html`<code title="${one.revision}">${shortSha(one.revision)}</code>`,
-    one.user ?? '–',
-    figure(
-      one.startedAt === undefined || one.finishedAt === undefined ? '–' : duration(one.finishedAt - one.startedAt),
-    ),
-    jobOf(one, reader),
-  ])
-  return table('Latest deployments', ['When', 'Environment', 'Status', 'Revision', 'By', 'Took', 'Job'], rows)
+  const rows = deployments
+    .slice(0, mostDeployments)
+    .map(one => [
+      since(one.at, reader.now),
+      place({ ...one, environment: one.environment ?? '' }, found, reader),
+      html`${badge(one.status)}${one.isRollback === true && html`<br /><span class="dim">a rollback</span>`}`,
+      html`<code title="${one.revision}">${shortSha(one.revision)}</code>`,
+      one.user ?? '–',
+      figure(
+        one.startedAt === undefined || one.finishedAt === undefined ? '–' : duration(one.finishedAt - one.startedAt),
+      ),
+      jobOf(one, reader),
+    ])
+  return html`${table('Latest deployments', ['When', 'Environment', 'Status', 'Revision', 'By', 'Took', 'Job'], rows)}
+  ${deployments.length > rows.length && html`<p class="dim">The newest ${rows.length}.</p>`}`
 }
 
 /** The environment, with its project where several are shown. */
