@@ -1,0 +1,184 @@
+// Finds in a series of runs what became slower or less reliable, from which run on, and when it was over. Pure, and the same whatever the
+// order in which runs are handed in.
+//
+//   usual ──(evidence of a change adds up, run by run)──► flagged ──(evidence that it is as before adds up)──► resolved ──► usual
+//     ▲                                                      └──(four weeks)──► settled: the new usual ──┐
+//     └──────────────────────────────────────────────────────────────────────────────────────────────────┘
+//
+// A run counts as bad or good by a yardstick made of the days before (yardstick.ts). Each adds to the evidence how much likelier it is
+// with a change than without (CUSUM): where bad runs are rare a few in a row will do, where they are usual, as with a cache that is
+// missed now and then, it takes many. A good run halves the evidence of bad ones, or nearly.
+import { day, evidence, holdsFor, settlesAfter, type Rule } from './rule.ts'
+import { mostLikely, shareAtLeast, yardstickOf, type Stretch, type Yardstick } from './yardstick.ts'
+import type { Episode, Outcome, RegressionKind, Series } from './series.ts'
+import type { Millis } from '../model/instant.ts'
+
+/** In their order; the last may still go on. */
+export function findRegressions(kind: RegressionKind, { days, runs }: Series, rule: Rule): Episode[] {
+  const found: Episode[] = []
+  const without: Stretch[] = []
+  let suspicion: Suspicion | undefined
+  let open: Open | undefined
+  let known: { readonly day: Millis; readonly yardstick: Yardstick | undefined } | undefined
+
+  const yardstickAt = (at: Millis): Yardstick | undefined => {
+    const today = at - (at % day)
+    if (known?.day !== today) known = { day: today, yardstick: yardstickOf(kind, days, today, without, rule) }
+    return known.yardstick
+  }
+
+  for (const run of inOrder(runs)) {
+    if (kind === 'slower' && run.failed) continue
+    if (open !== undefined) {
+      const how = open.add(run)
+      if (how === undefined) continue
+      found.push({ ...open.episode, resolved: { by: run, how } })
+      // What was worse for a while is not usual; what stayed is, and what was before is not.
+      without.push(how === 'settled' ? { from: -Infinity, to: open.episode.first.at - day } : open.stretch(run))
+      open = undefined
+      known = undefined
+      continue
+    }
+    // What is usual is not looked up again while something may be wrong: it would soon count itself in.
+    const yardstick: Yardstick | undefined = suspicion?.yardstick ?? yardstickAt(run.at)
+    if (yardstick === undefined) continue
+    suspicion = suspicion ?? new Suspicion(kind, yardstick, rule)
+    suspicion.add(run)
+    const episode = suspicion.certain(run)
+    if (episode !== undefined) open = new Open(episode, suspicion.since, yardstick)
+    if (episode !== undefined || suspicion.isOver) suspicion = undefined
+  }
+  return open === undefined ? found : [...found, open.episode]
+}
+
+class Suspicion {
+  readonly yardstick: Yardstick
+  readonly #kind: RegressionKind
+  readonly #rule: Rule
+  readonly #likely: number
+  #evidence = 0
+  #runs: Outcome[] = []
+  /** The runs that it was certain by. */
+  since: readonly Outcome[] = []
+
+  constructor(kind: RegressionKind, yardstick: Yardstick, rule: Rule) {
+    const { usual } = yardstick.flag
+    this.yardstick = yardstick
+    this.#kind = kind
+    this.#rule = rule
+    this.#likely = kind === 'slower' ? (1 + usual) / 2 : usual + rule.failing
+  }
+
+  get isOver(): boolean {
+    return this.#evidence <= 0
+  }
+
+  add(run: Outcome): void {
+    const { isBad, usual } = this.yardstick.flag
+    const bad = isBad(run)
+    // A change that fails again and again until it is right is one failure.
+    if (bad && this.#kind === 'failing' && this.#runs.some(one => isSameChange(one, run) && isBad(one))) return
+    const more = bad ? Math.log(this.#likely / usual) : Math.log((1 - this.#likely) / (1 - usual))
+    this.#evidence = Math.min(2 * evidence.flag, this.#evidence + more)
+    if (this.#evidence > 0) this.#runs.push(run)
+  }
+
+  /** Once the evidence is enough, the change holds, and its effect is worth an alarm. */
+  certain(flagged: Outcome): Episode | undefined {
+    if (this.#evidence < evidence.flag) return undefined
+    const since = this.#sinceFirst()
+    const [first] = since
+    if (first === undefined || since.length < holdsFor) return undefined
+    this.since = since
+    const { before, limit, runs, flag, isFar } = this.yardstick
+    const isSlower = this.#kind === 'slower'
+    const share = (of: (run: Outcome) => boolean): number => since.filter(of).length / since.length
+    // Of durations the half, so that the median of the runs is beyond the limit.
+    const enough = isSlower ? 0.5 : before + this.#rule.failing
+    if (share(flag.isBad) <= enough) return undefined
+    // A busy afternoon makes many runs a little worse: what is small is there on the next day, too.
+    const isGreat = share(isFar) > (isSlower ? enough : enough + this.#rule.failing)
+    if (!isGreat && badOnAnotherDay(since, flag.isBad) < holdsFor) return undefined
+    const after = isSlower ? median(since) : share(flag.isBad)
+    return { kind: this.#kind, before, after, limit, runs: { before: runs, after: since.length }, first, flagged }
+  }
+
+  /** From the run on from which the change explains the runs best, were it as great as they say: a slow run long before is none of it. */
+  #sinceFirst(): Outcome[] {
+    const { isBad, usual } = this.yardstick.flag
+    const late = this.#runs.slice(-2 * holdsFor)
+    const share = Math.min(mostLikely, Math.max(this.#likely, late.filter(isBad).length / late.length))
+    let best = { at: this.#runs.length, sum: 0 }
+    let sum = 0
+    for (const [back, run] of this.#runs.toReversed().entries()) {
+      const bad = isBad(run)
+      sum += bad ? Math.log(share / usual) : Math.log((1 - share) / (1 - usual))
+      if (bad && sum >= best.sum) best = { at: this.#runs.length - 1 - back, sum }
+    }
+    return this.#runs.slice(best.at)
+  }
+}
+
+/** A regression under way. */
+class Open {
+  readonly episode: Episode
+  readonly #yardstick: Yardstick
+  #evidence = 0
+  /** Runs that were worse, of all before the good ones. */
+  readonly #before = { bad: 0, all: 0 }
+  #good: Outcome[] = []
+
+  constructor(episode: Episode, since: readonly Outcome[], yardstick: Yardstick) {
+    this.episode = episode
+    this.#yardstick = yardstick
+    this.#count(since)
+  }
+
+  /** How it ends with this run, if it does. */
+  add(run: Outcome): 'recovered' | 'settled' | undefined {
+    const { isBad, usual } = this.#yardstick.back
+    const { bad, all } = this.#before
+    // What fails now and then looks well for a while: how much evidence a good run is depends on how bad it was.
+    const likely = Math.max(shareAtLeast(bad, all), usual + (1 - usual) / 5)
+    this.#evidence += isBad(run) ? Math.log(usual / likely) : Math.log((1 - usual) / (1 - likely))
+    this.#good.push(run)
+    if (this.#evidence <= 0) {
+      this.#evidence = 0
+      this.#count(this.#good)
+      this.#good = []
+    }
+    if (this.#evidence >= evidence.resolve && this.#good.length >= holdsFor) return 'recovered'
+    return run.at - this.episode.first.at >= settlesAfter ? 'settled' : undefined
+  }
+
+  /** The days on which it was worse. */
+  stretch(end: Outcome): Stretch {
+    return { from: this.episode.first.at, to: this.#good[0]?.at ?? end.at }
+  }
+
+  #count(runs: readonly Outcome[]): void {
+    this.#before.all += runs.length
+    this.#before.bad += runs.filter(this.#yardstick.back.isBad).length
+  }
+}
+
+function isSameChange(a: Outcome, b: Outcome): boolean {
+  return a.change !== undefined && a.change === b.change
+}
+
+function badOnAnotherDay(runs: readonly Outcome[], isBad: (run: Outcome) => boolean): number {
+  const first = Math.floor((runs[0]?.at ?? 0) / day)
+  return runs.filter(run => Math.floor(run.at / day) > first && isBad(run)).length
+}
+
+function inOrder(runs: readonly Outcome[]): Outcome[] {
+  const once = new Map(runs.map(run => [run.id, run]))
+  return [...once.values()].sort((a, b) => a.at - b.at || a.id - b.id)
+}
+
+function median(runs: readonly Outcome[]): number {
+  const sorted = runs.map(({ tookMs }) => tookMs).sort((a, b) => a - b)
+  const half = sorted.length >> 1
+  const upper = sorted[half] ?? 0
+  return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? 0) + upper) / 2
+}

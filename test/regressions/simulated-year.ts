@@ -1,0 +1,113 @@
+// A year of runs of a job, drawn from a seed: how long they take, how often they fail, what disturbs them, and what became worse, when.
+import { binOf } from '../../src/lib/log-bins.ts'
+import { day } from '../../src/regressions/rule.ts'
+import type { DayOfRuns, Outcome, Series } from '../../src/regressions/series.ts'
+
+export interface Life {
+  readonly seed: number
+  /** Runs on a day from Monday to Friday; a fifth of them at weekends. */
+  readonly perDay: number
+  /** Median, ms. */
+  readonly tookMs: number
+  /** Standard deviation of the logarithm. */
+  readonly noise: number
+  /** Share of the runs that miss the cache, and how many times as long these take. */
+  readonly misses?: { readonly share: number; readonly times: number } | undefined
+  /** So many times as long on Mondays. */
+  readonly monday?: number | undefined
+  /** So much longer, or shorter, in some stretches of hours: runners that are busy. */
+  readonly busy?: number | undefined
+  /** Share of the runs that fail. */
+  readonly fails: number
+  /** Share of the days on which something at the platform makes half of an hour's runs slow or fail. */
+  readonly incidents: number
+  readonly planted: readonly Planted[]
+  /** Each run is of a change of its own with so many tries; 0: of the default branch. */
+  readonly tries?: number | undefined
+}
+
+export interface Planted {
+  readonly kind: 'slower' | 'failing'
+  readonly fromDay: number
+  readonly toDay: number
+  /** So many times as long; or the share that fails. */
+  readonly to: number
+}
+
+export const begin = Date.UTC(2025, 0, 6)
+
+export function live(life: Life, days = 365): Outcome[] {
+  const random = mulberry(life.seed)
+  const runs: Outcome[] = []
+  let id = 1000
+  let change = 0
+  let left = 0
+  for (let number = 0; number < days; number += 1) {
+    const weekday = number % 7
+    const many = weekday < 5 ? life.perDay : life.perDay / 5
+    const count = Math.floor(many) + (random() < many % 1 ? 1 : 0)
+    const times = Array.from({ length: count }, () => (7 + 12 * random()) / 24).sort((a, b) => a - b)
+    const incident = random() < life.incidents ? 7 / 24 + random() / 2 : Infinity
+    const busy = [1, 1, 1, 1].map(() => 1 + (life.busy ?? 0) * (2 * random() - 1))
+    for (const time of times) {
+      const at = number + time
+      const now = life.planted.filter(({ fromDay, toDay }) => at >= fromDay && at < toDay)
+      const slower = now.find(({ kind }) => kind === 'slower')?.to ?? 1
+      const fails = now.find(({ kind }) => kind === 'failing')?.to ?? life.fails
+      const disturbed = time >= incident && time < incident + 1 / 24 && random() < 0.5
+      const misses = life.misses ?? { share: 0, times: 1 }
+      const missed = random() < misses.share
+      const tookMs =
+        life.tookMs *
+        Math.exp(life.noise * normal(random)) *
+        (missed ? misses.times : 1) *
+        (weekday === 0 ? (life.monday ?? 1) : 1) *
+        (busy[Math.floor(((time * 24 - 7) / 12) * 4)] ?? 1) *
+        (random() < 0.01 ? 1 + 4 * random() : 1) *
+        (disturbed ? 3 : 1) *
+        slower
+      if (left === 0) {
+        change += 1
+        left = 1 + Math.floor(random() * 2 * ((life.tries ?? 1) - 1) + 0.5)
+      }
+      left -= 1
+      runs.push({
+        at: Math.round(begin + at * day),
+        id: (id += 1),
+        tookMs: Math.round(tookMs),
+        failed: random() < (disturbed ? 0.5 : fails),
+        change: (life.tries ?? 0) === 0 ? undefined : `!${change}`,
+      })
+    }
+  }
+  return runs
+}
+
+/** As the store has them: figures of days. */
+export function seriesOf(runs: readonly Outcome[]): Series {
+  const days = new Map<number, { day: number; runs: number; failed: number; durations: Record<string, number> }>()
+  for (const { at, tookMs, failed } of runs) {
+    const bucket = at - (at % day)
+    const sum = days.get(bucket) ?? { day: bucket, runs: 0, failed: 0, durations: {} }
+    days.set(bucket, sum)
+    sum.runs += 1
+    if (failed) sum.failed += 1
+    const bin = binOf(tookMs)
+    sum.durations[bin] = (sum.durations[bin] ?? 0) + 1
+  }
+  return { days: [...days.values()] satisfies DayOfRuns[], runs }
+}
+
+function normal(random: () => number): number {
+  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
+}
+
+function mulberry(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
