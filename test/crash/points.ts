@@ -119,8 +119,16 @@ export const insidePoints: readonly Point[] = [
     'insert chunks',
     'insert job_reads',
   ]),
+  commit(
+    'what is to be read of jobs after all put into its queue, with their details',
+    ['update runs', 'insert job_reads'],
+    ({ changes }) => !changes.has('insert chunks'),
+  ),
   commit('the inside of jobs taken to be read', ['update job_reads'], onlyIn('job_reads')),
   commit('a report of tests remembered', ['insert test_reports']),
+  commit('the names of a report of metrics remembered', ['insert key_value'], ({ values }) =>
+    [...values].some(value => value.startsWith('reported-names ')),
+  ),
   commit('what was read inside of a job put into the outbox', ['insert chunks', 'insert outbox', 'delete job_reads']),
 ]
 
