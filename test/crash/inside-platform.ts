@@ -134,26 +134,36 @@ export async function startInsidePlatform(): Promise<PlatformServer> {
   const json = { 'content-type': 'application/json' }
   return startPlatform((asked, response) => {
     switch (kindOf(asked)) {
-      case 'log':
-        return answer(200, log)(asked, response)
+      case 'log': {
+        answer(200, log)(asked, response)
+        return
+      }
       case 'report':
         return void response.writeHead(200).end(reportOf(asked))
-      case 'spans':
-        return answer(200, spansOf(asked))(asked, response)
-      case 'bridges':
-        return answer(200, '[]', json)(asked, response)
+      case 'spans': {
+        answer(200, spansOf(asked))(asked, response)
+        return
+      }
+      case 'bridges': {
+        answer(200, '[]', json)(asked, response)
+        return
+      }
       case 'pipeline': {
         const id = Number(/pipelines\/(\d+)/.exec(asked.path)?.[1] ?? 0)
         const { created_at: createdAt = '', finished_at: finishedAt = '' } = eventOf(id).builds[0] ?? {}
         const times = { created_at: iso(createdAt), finished_at: iso(finishedAt), updated_at: iso(finishedAt) }
         const { sha } = eventOf(id).object_attributes
         const facts = { id, iid: id, project_id: 3, ref: 'main', status: 'failed', source: 'push', sha }
-        return answer(200, JSON.stringify({ ...facts, ...times }), json)(asked, response)
+        answer(200, JSON.stringify({ ...facts, ...times }), json)(asked, response)
+        return
       }
       case 'jobs': {
         const id = Number(/pipelines\/(\d+)/.exec(asked.path)?.[1] ?? 0)
         const reply = (): void => answer(200, listedJobs(id), json)(asked, response)
-        if (id % late.every !== 0) return reply()
+        if (id % late.every !== 0) {
+          reply()
+          return
+        }
         return void sleep(late.by).then(reply)
       }
     }
