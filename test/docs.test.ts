@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { apiRoutes } from '../src/pages/api.ts'
 import { attributesReference } from '../src/telemetry/reference/attributes.ts'
 import { collectors } from '../src/platform/inventory/collectors.ts'
+import { regressionReference } from '../src/regressions/regression-event.ts'
 import { eventsReference } from '../src/platform/webhook/events-reference.ts'
 import { hookMetrics } from '../src/discovery/hook-gauges.ts'
 import { ingestMetrics } from '../src/tokens/ingest-gauges.ts'
@@ -33,7 +34,7 @@ const generated: readonly [file: string, content: () => string][] = [
     'docs/openapi.json',
     () => `${JSON.stringify(openApi(apiRoutes(noParts, { adminToken: () => undefined }), version), null, 2)}\n`,
   ],
-  ['docs/EVENTS.md', () => eventsReference()],
+  ['docs/EVENTS.md', () => `${eventsReference()}\n${regressionReference()}\n`],
   ['docs/INVENTORY.md', () => inventoryReference()],
   ['docs/METRICS.md', () => metricsReference(ownMetrics, gauges)],
 ]

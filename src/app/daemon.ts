@@ -11,6 +11,7 @@ import { startClockWatch, startMaintenance, startTrends } from './maintenance.ts
 import { startInventory } from './inventory.ts'
 import { startJobReader } from './job-reader.ts'
 import { startEarly, type EarlyStart } from './early-start.ts'
+import { startRegressions } from './regressions.ts'
 import { startSelfTelemetry } from './self-telemetry.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
@@ -74,6 +75,7 @@ export async function startDaemon({ config, log, clock = systemClock, early }: D
     steps.add(startMaintenance(context, outlets.queues))
     steps.add(startClockWatch(context))
     steps.add(startTrends(context))
+    steps.add(startRegressions(context, selection, outlets.queues))
 
     const counted = {
       ingress,

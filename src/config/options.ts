@@ -16,6 +16,7 @@ import { pageOptions, traceLink } from './page-options.ts'
 import { proxyUrl, storeUrl } from './address-kinds.ts'
 import { secretList, signingTokens } from './secret-kinds.ts'
 import { secretSetting, setting, type ConfigOf, type Group, type Profiles } from './option.ts'
+import { regressionOptions } from './regression-options.ts'
 import { selectionOptions } from './selection-options.ts'
 
 /** The table by headings. The profiles bring the vendor words, which live elsewhere. */
@@ -149,6 +150,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       },
     },
     'What the platform has': { inventory: inventoryOptions(profiles), queries: queryOptions },
+    Regressions: { regressions: regressionOptions },
     Metrics: { metrics: metricOptions },
     Costs: { costs: costOptions },
     'OTLP export': {

@@ -46,6 +46,9 @@ export interface JobSpan {
   readonly name?: string | undefined
 }
 
+/** All that it takes to name the span of a pipeline. */
+export type PipelineSpan = Pick<JobSpan, 'trace' | 'pipelineId'> & { readonly attempt: number }
+
 /** A report, or what all reports come to. At least one of `jobId` and `deploymentId` is known. */
 export interface Deployment {
   readonly instance: string

@@ -1,7 +1,7 @@
 // A webhook event that is about no pipeline: what is exported of it, and by what it is known again. Pure.
 import type { Chunk } from './chunk.ts'
 import type { DeploymentFigures } from './deployment-figures.ts'
-import type { JobSpan } from './deployment.ts'
+import type { JobSpan, PipelineSpan } from './deployment.ts'
 import type { Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
 
@@ -27,6 +27,8 @@ export interface PlatformEvent {
   readonly project?: ProjectFacts | undefined
   /** Path of the group, where it is about no project. */
   readonly group?: string | undefined
+  /** Whose span it is of, where that is known from the start. */
+  readonly span?: JobSpan | PipelineSpan | undefined
   /** What it is about: of all instances and kinds. */
   readonly object: string
   /** Distinguishes it from all others, where the platform says enough for that; else `object` and `content` do, with the order of arrival. */
@@ -47,6 +49,8 @@ export interface EventChunk {
   readonly event: Pick<PlatformEvent, 'kind' | 'name' | 'severity' | 'body' | 'attributes'>
   /** The job whose span it is of, where that was known in time. */
   readonly job?: JobSpan | undefined
+  /** The pipeline whose span it is of. */
+  readonly pipeline?: PipelineSpan | undefined
   /** What was counted of a deployment: such a chunk goes out as metrics alone. */
   readonly deployment?: DeploymentFigures | undefined
   /** When it happened: as the platform says, else when it was received. */
@@ -56,7 +60,7 @@ export interface EventChunk {
 }
 
 export function eventChunk(event: PlatformEvent, receivedAt: Millis, profile: string): EventChunk {
-  const { instance, kind, name, severity, body, attributes, project, group } = event
+  const { instance, kind, name, severity, body, attributes, project, group, span } = event
   return {
     version: eventVersion,
     kind: 'event',
@@ -65,6 +69,7 @@ export function eventChunk(event: PlatformEvent, receivedAt: Millis, profile: st
     ...(group !== undefined && { group }),
     trace: { profile },
     event: { kind, name, severity, body, attributes },
+    ...(span !== undefined && ('jobId' in span ? { job: span } : { pipeline: span })),
     at: event.at ?? receivedAt,
     observedAt: receivedAt,
   }

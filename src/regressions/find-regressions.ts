@@ -13,12 +13,21 @@ import { mostLikely, shareAtLeast, yardstickOf, type Stretch, type Yardstick } f
 import type { Episode, Outcome, RegressionKind, Series } from './series.ts'
 import type { Millis } from '../model/instant.ts'
 
-/** In their order; the last may still go on. */
-export function findRegressions(kind: RegressionKind, { days, runs }: Series, rule: Rule): Episode[] {
+/** What was found before, where not all runs since then are at hand. */
+export interface Past {
+  /** Goes on: the runs after it was flagged decide whether it is over. */
+  readonly open?: Episode | undefined
+  /** Were worse, and are over: their runs are not judged again. */
+  readonly over: readonly Episode[]
+}
+
+/** In their order; the last may still go on. With a past: what goes on, and what came after it. */
+export function findRegressions(kind: RegressionKind, { days, runs }: Series, rule: Rule, past?: Past): Episode[] {
   const found: Episode[] = []
-  const without: Stretch[] = []
+  const without: Stretch[] = (past?.over ?? []).flatMap(episode => stretchOf(episode))
   let suspicion: Suspicion | undefined
   let open: Open | undefined
+  const judgedUpTo = Math.max(-Infinity, ...(past?.over ?? []).map(({ resolved }) => resolved?.by.at ?? -Infinity))
   let known: { readonly day: Millis; readonly yardstick: Yardstick | undefined } | undefined
 
   const yardstickAt = (at: Millis): Yardstick | undefined => {
@@ -27,14 +36,22 @@ export function findRegressions(kind: RegressionKind, { days, runs }: Series, ru
     return known.yardstick
   }
 
+  if (past?.open !== undefined) {
+    const { first } = past.open
+    const yardstick = yardstickOf(kind, days, first.at - (first.at % day), without, rule)
+    // Without figures from before it nobody can say when it is over, until it has lasted long enough.
+    open = new Open(past.open, [], yardstick)
+  }
+
   for (const run of inOrder(runs)) {
+    if (run.at <= judgedUpTo || run.at <= (past?.open?.flagged.at ?? -Infinity)) continue
     if (kind === 'slower' && run.failed) continue
     if (open !== undefined) {
       const how = open.add(run)
       if (how === undefined) continue
-      found.push({ ...open.episode, resolved: { by: run, how } })
-      // What was worse for a while is not usual; what stayed is, and what was before is not.
-      without.push(how === 'settled' ? { from: -Infinity, to: open.episode.first.at - day } : open.stretch(run))
+      const episode: Episode = { ...open.episode, resolved: { by: run, how } }
+      found.push(episode)
+      without.push(...stretchOf(episode))
       open = undefined
       known = undefined
       continue
@@ -122,20 +139,26 @@ class Suspicion {
 /** A regression under way. */
 class Open {
   readonly episode: Episode
-  readonly #yardstick: Yardstick
+  readonly #yardstick: Yardstick | undefined
   #evidence = 0
   /** Runs that were worse, of all before the good ones. */
   readonly #before = { bad: 0, all: 0 }
   #good: Outcome[] = []
 
-  constructor(episode: Episode, since: readonly Outcome[], yardstick: Yardstick) {
+  /** `since`: the runs that it was certain by; without them it is taken for what it was found to be. */
+  constructor(episode: Episode, since: readonly Outcome[], yardstick: Yardstick | undefined) {
     this.episode = episode
     this.#yardstick = yardstick
     this.#count(since)
+    if (since.length > 0) return
+    const { kind, after, runs } = episode
+    this.#before = { bad: Math.round(runs.after * (kind === 'slower' ? mostLikely : after)), all: runs.after }
   }
 
   /** How it ends with this run, if it does. */
   add(run: Outcome): 'recovered' | 'settled' | undefined {
+    if (run.at - this.episode.first.at >= settlesAfter) return 'settled'
+    if (this.#yardstick === undefined) return undefined
     const { isBad, usual } = this.#yardstick.back
     const { bad, all } = this.#before
     // What fails now and then looks well for a while: how much evidence a good run is depends on how bad it was.
@@ -147,19 +170,19 @@ class Open {
       this.#count(this.#good)
       this.#good = []
     }
-    if (this.#evidence >= evidence.resolve && this.#good.length >= holdsFor) return 'recovered'
-    return run.at - this.episode.first.at >= settlesAfter ? 'settled' : undefined
-  }
-
-  /** The days on which it was worse. */
-  stretch(end: Outcome): Stretch {
-    return { from: this.episode.first.at, to: this.#good[0]?.at ?? end.at }
+    return this.#evidence >= evidence.resolve && this.#good.length >= holdsFor ? 'recovered' : undefined
   }
 
   #count(runs: readonly Outcome[]): void {
     this.#before.all += runs.length
-    this.#before.bad += runs.filter(this.#yardstick.back.isBad).length
+    this.#before.bad += runs.filter(run => this.#yardstick?.back.isBad(run)).length
   }
+}
+
+/** What was worse for a while is not usual; what stayed is, and what was before is not. */
+function stretchOf({ first, resolved }: Episode): Stretch[] {
+  if (resolved === undefined) return []
+  return [resolved.how === 'settled' ? { from: -Infinity, to: first.at - day } : { from: first.at, to: resolved.by.at }]
 }
 
 function isSameChange(a: Outcome, b: Outcome): boolean {

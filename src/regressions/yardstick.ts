@@ -17,6 +17,8 @@ export interface Yardstick {
 }
 
 export interface Measure {
+  /** How many runs of a day, or of an hour, count, as far as bins say it. */
+  readonly countBad: (those: DayOfRuns) => number
   readonly isBad: (run: Outcome) => boolean
   /** Of the runs before; never none, for what never happened may happen. */
   readonly usual: number
@@ -75,8 +77,9 @@ function ofDurations(days: readonly DayOfRuns[], runs: number, rule: Rule): Yard
   })
   const slowerThan = (limitOf: (weekday: { usual: number; limit: number }) => number): Measure => {
     const limits = ofWeek.map(limitOf)
-    const above = days.reduce((sum, { day, durations }) => sum + countAbove(durations, limits[weekdayOf(day)] ?? 0), 0)
-    return { isBad: beyond(limits), usual: shareAtMost(above, runs) }
+    const countBad = ({ day: at, durations }: DayOfRuns): number => countAbove(durations, limits[weekdayOf(at)] ?? 0)
+    const above = days.reduce((sum, one) => sum + countBad(one), 0)
+    return { isBad: beyond(limits), countBad, usual: shareAtMost(above, runs) }
   }
   return {
     ...{ before, runs, limit: Math.max(before * (1 + rule.slower), before + rule.slowerBy) },
@@ -107,7 +110,7 @@ function countAbove(durations: Bins, limit: number): number {
 
 function ofFailures(days: readonly DayOfRuns[], runs: number, rule: Rule): Yardstick | undefined {
   const failed = days.reduce((sum, one) => sum + one.failed, 0)
-  const measure = { isBad: (run: Outcome) => run.failed, usual: shareAtMost(failed, runs) }
+  const measure: Measure = { isBad: run => run.failed, countBad: one => one.failed, usual: shareAtMost(failed, runs) }
   if (measure.usual + rule.failing > mostLikely) return undefined
   return { before: failed / runs, limit: 0, runs, flag: measure, isFar: measure.isBad, back: measure }
 }

@@ -2,7 +2,7 @@
 import { SeverityNumber, TraceFlags } from '@opentelemetry/api'
 import { attributesOf, keyUnder, type AttributeStyle } from './attributes.ts'
 import { eventScope } from './otlp/scope.ts'
-import { contextOfJob } from './otlp/ids.ts'
+import { contextOfJob, contextOfPipeline } from './otlp/ids.ts'
 import { resourceAttributesOf, resourceWith } from './resource.ts'
 import { ATTR_DEPLOYMENT_NAME, schemaUrl } from './mapping/semconv.ts'
 import { styleOf, type TelemetrySettings } from './settings.ts'
@@ -48,9 +48,10 @@ export function toEventRecord(chunk: EventChunk, settings: TelemetrySettings): L
   }
 }
 
-/** The span of the job that it is of. */
-function spanOf({ key, job }: EventChunk): Pick<LogRecord, 'traceId' | 'spanId' | 'flags'> | undefined {
-  return job && { ...contextOfJob(key.instance, job), flags: TraceFlags.SAMPLED }
+/** The span of the job, or of the pipeline, that it is of. */
+function spanOf({ key, job, pipeline }: EventChunk): Pick<LogRecord, 'traceId' | 'spanId' | 'flags'> | undefined {
+  const context = (job && contextOfJob(key.instance, job)) ?? (pipeline && contextOfPipeline(key.instance, pipeline))
+  return context && { ...context, flags: TraceFlags.SAMPLED }
 }
 
 /** By name and type; the names are those of the table of events. */

@@ -9,6 +9,7 @@ import { exercise } from './exercise.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
 import { jobReadsExercise } from './job-reads-exercise.ts'
 import { pruningExercise } from './pruning-exercise.ts'
+import { regressionExercise } from '../regressions/regression-exercise.ts'
 import { restoredJobsExercise } from './restored-jobs-exercise.ts'
 import { settlerExercise } from './settler-exercise.ts'
 import { totalsExercise } from './totals-exercise.ts'
@@ -39,6 +40,7 @@ jobReadsExercise('PostgreSQL', bench)
 settlerExercise('PostgreSQL', bench)
 damageExercise('PostgreSQL', bench)
 viewsExercise('PostgreSQL', bench)
+regressionExercise('PostgreSQL', bench)
 
 it('the figures on PostgreSQL leave out nothing that is committed after what has a greater number', async () => {
   const url = await server.newDatabase()

@@ -10,6 +10,7 @@ import { eventsExercise } from './events-exercise.ts'
 import { exercise, delivery } from './exercise.ts'
 import { jobReadsExercise } from './job-reads-exercise.ts'
 import { pruningExercise } from './pruning-exercise.ts'
+import { regressionExercise } from '../regressions/regression-exercise.ts'
 import { restoredJobsExercise } from './restored-jobs-exercise.ts'
 import { settlerExercise } from './settler-exercise.ts'
 import { viewsExercise } from './views-exercise.ts'
@@ -26,6 +27,7 @@ enrichmentQueueExercise('SQLite', sqliteBench)
 settlerExercise('SQLite', sqliteBench)
 damageExercise('SQLite', sqliteBench)
 viewsExercise('SQLite', sqliteBench)
+regressionExercise('SQLite', sqliteBench)
 jobReadsExercise('SQLite', sqliteBench)
 
 describe('an SQLite file', () => {

@@ -2,8 +2,11 @@
 import { eventTable, type EventRow } from './event-table.ts'
 import { isPipelineOrJob, type EventKind } from './event-kind.ts'
 
+/** Events that no webhook reports: of what became slower or less reliable, found in what was reported. */
+export const regressionWord = 'regression'
+
 /** The words that select events, in the table's order. */
-export const eventWords: readonly string[] = eventTable.map(({ word }) => word)
+export const eventWords: readonly string[] = [...eventTable.map(({ word }) => word), regressionWord]
 
 export interface EventSelection {
   /** The row of a selected kind; undefined for one that is not selected, or that becomes no event. */

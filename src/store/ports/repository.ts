@@ -5,6 +5,7 @@ import type { ApiBudget, Backfill, OwnPipelines, PolledProject, Sweep, WatchedHo
 import type { DaemonReport, RotationJournal, RotationRecord } from './token-documents.ts'
 import type { GaugeReading } from './gauge-documents.ts'
 import type { InventoryState } from './inventory-documents.ts'
+import type { Regression } from './regression-documents.ts'
 import type { RefusedEndpoint } from './capability-documents.ts'
 import type { ReportedNames } from './report-documents.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -66,6 +67,8 @@ export interface Repositories {
   /** Of `pipespan tokens rotate`. */
   readonly journals: Repository<RotationJournal, 'target'>
   readonly rotations: Repository<RotationRecord, 'id'>
+  /** Of who judges what became worse. */
+  readonly regressions: Repository<Regression, 'instance' | 'projectId' | 'id'>
   /** Of the pages. */
   readonly sessions: Repository<StoredSession, 'digest'>
   /** Of the metric flush; there is one. */

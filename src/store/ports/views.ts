@@ -5,6 +5,7 @@ import type { JobInside } from '../../model/inside.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RunKey } from '../../model/observation.ts'
 import type { Signal, StoredRun } from './runs.ts'
+import type { Judging } from './judging.ts'
 import type { CostReads } from './costs.ts'
 import type { TrendViews } from './trends.ts'
 
@@ -107,4 +108,5 @@ export interface Views {
   audit(limit: number, after?: AuditCursorPlace): Promise<AuditPage>
   readonly trends: TrendViews
   readonly costs: CostReads
+  readonly judging: Judging
 }

@@ -5,6 +5,7 @@ import { placed } from './statements.ts'
 import { postgresTrendTaking } from './trend-taking.ts'
 import { columnsOf, unnest } from './arrays.ts'
 import { insertListings, listingOf, listingValues } from '../read-models/listing.ts'
+import { judgingOn } from '../read-models/judging-sql.ts'
 import { costsOn } from '../read-models/costs-sql.ts'
 import { viewsOn, type Ask } from '../read-models/views-sql.ts'
 import type { Database, Session } from './database.ts'
@@ -17,6 +18,7 @@ export function postgresViews(db: Database, maintenance: Database): Views {
   return {
     ...viewsOn(ask, db.damaged),
     costs: costsOn(ask),
+    judging: judgingOn(ask, db.damaged),
     ...auditOn(ask, db.damaged),
     trends: { ...trendsOn(ask, db.damaged), ...postgresTrendTaking(maintenance) },
   }

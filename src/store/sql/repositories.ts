@@ -6,6 +6,7 @@ import * as discovery from '../ports/discovery-documents.ts'
 import { gaugeReading } from '../ports/gauge-documents.ts'
 import { inventoryState } from '../ports/inventory-documents.ts'
 import { refusedEndpoint } from '../ports/capability-documents.ts'
+import { regression } from '../ports/regression-documents.ts'
 import { reportedNames } from '../ports/report-documents.ts'
 import { recentRuns } from '../ports/recent-runs.ts'
 import { storeCopy } from '../ports/tables.ts'
@@ -76,6 +77,7 @@ export function repositories(keyValue: KeyValue, damaged: DamagedRows): Reposito
     daemonReports: repository('daemon', tokens.daemonReport, ['daemon']),
     journals: repository('rotation/journal', tokens.rotationJournal, ['target']),
     rotations: repository('rotation/record', tokens.rotationRecord, ['id']),
+    regressions: repository('regression', regression, ['instance', 'projectId', 'id']),
     sessions: repository('session', storedSession, ['digest']),
     recentRuns: repository('metrics/recent-runs', recentRuns, []),
     copy: repository('store-copy', storeCopy, []),

@@ -3,6 +3,7 @@ import { StoreError } from '../../lib/fault.ts'
 import { auditOn } from '../read-models/audit-sql.ts'
 import { retainedOn } from '../read-models/retained-trends.ts'
 import { trendsOn } from '../read-models/trend-reads.ts'
+import { judgingOn } from '../read-models/judging-sql.ts'
 import { costsOn } from '../read-models/costs-sql.ts'
 import { viewsOn, type Ask } from '../read-models/views-sql.ts'
 import type { Database } from './database.ts'
@@ -19,6 +20,7 @@ export function sqliteViews(db: Database, trends: TrendTaking, listings: Listing
   return {
     ...viewsOn(askLists, db.damaged),
     costs: costsOn(ask),
+    judging: judgingOn(askLists, db.damaged),
     ...auditOn(ask, db.damaged),
     trends: { ...trendsOn(ask, db.damaged), retained: retainedOn(askLists, db.damaged), ...trends },
   }

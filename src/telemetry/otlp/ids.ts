@@ -7,7 +7,7 @@ import { hash } from 'node:crypto'
 import { isSpanContextValid, TraceFlags, type SpanContext } from '@opentelemetry/api'
 import { parseTraceParent } from '@opentelemetry/core'
 import type { JobSnapshot, Chunk } from '../../model/chunk.ts'
-import type { JobSpan } from '../../model/deployment.ts'
+import type { JobSpan, PipelineSpan } from '../../model/deployment.ts'
 import type { TraceContext } from '../../model/run.ts'
 
 /** What of a chunk its ids are made from. */
@@ -111,6 +111,15 @@ export function contextOfJob(
 ): Pick<SpanContext, 'traceId' | 'spanId'> {
   const key = { instance, pipelineId }
   return { traceId: traceIdOf(trace, instance), spanId: jobSpanId({ key, trace }, { id, kind, salt }) }
+}
+
+/** The same of a pipeline. */
+export function contextOfPipeline(
+  instance: string,
+  { trace, pipelineId, attempt }: PipelineSpan,
+): Pick<SpanContext, 'traceId' | 'spanId'> {
+  const chunk = { key: { instance, pipelineId }, trace, attempt }
+  return { traceId: traceIdOf(trace, instance), spanId: pipelineSpanId(chunk) }
 }
 
 /** A sampled span's context. */

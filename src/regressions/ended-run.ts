@@ -1,0 +1,81 @@
+// A run that ended, as it is judged and as its causes are looked for: of a project's pipeline, or of one job of it. Pure.
+import { branchClassOf, type BranchClass } from '../model/branch-class.ts'
+import { carriesPipeline, type Chunk, type JobSnapshot } from '../model/chunk.ts'
+import { trendJob } from '../store/ports/trends.ts'
+import type { Outcome } from './series.ts'
+
+export interface EndedRun {
+  readonly branch: BranchClass
+  /** Empty: the pipeline itself. */
+  readonly job: string
+  readonly outcome: Outcome
+  readonly queuedMs?: number | undefined
+  /** Of a job. */
+  readonly runner?: string | undefined
+  readonly runnerType?: string | undefined
+  readonly reason?: string | undefined
+  readonly of: EndedPipeline
+  /** All that names the span of a job. */
+  readonly snapshot?: Pick<JobSnapshot, 'id' | 'kind' | 'salt' | 'name'> | undefined
+}
+
+/** What its jobs share. */
+export interface EndedPipeline extends Pick<Chunk, 'key' | 'project' | 'attempt' | 'trace'> {
+  readonly sha?: string | undefined
+  readonly ref?: string | undefined
+  readonly user?: string | undefined
+  readonly change?: number | undefined
+  readonly url?: string | undefined
+  /** Durations of its jobs that ended well, by name, ms. */
+  readonly jobs: ReadonlyMap<string, number>
+}
+
+/** What the trends count, run by run: canceled and skipped ones say nothing. */
+export function endedRuns(chunk: Chunk): EndedRun[] {
+  const { key, project, attempt, trace, pipeline } = chunk
+  const { facts } = pipeline
+  const branch = branchClassOf(facts, project)
+  const jobs = chunk.jobs.filter(job => job.kind === 'job' && (job.name ?? '') !== '' && job.startedAt !== undefined)
+  const of: EndedPipeline = {
+    ...{ key, project, attempt, trace, sha: facts.sha, ref: facts.ref },
+    ...{ user: facts.user?.username, change: facts.mergeRequest?.iid, url: facts.url },
+    jobs: new Map(
+      jobs.filter(({ status }) => status === 'success').map(job => [trendJob(job.name ?? ''), job.end - job.start]),
+    ),
+  }
+  const change = branch === 'default' || branch === 'tag' ? undefined : changeOf(of)
+  const outcomeOf = (id: number, start: number, end: number, status: string): Outcome => {
+    return { at: end, id, tookMs: Math.max(0, end - start), failed: status === 'failed', change }
+  }
+  const found: EndedRun[] = []
+  if (carriesPipeline(chunk) && !pipeline.incomplete && isOutcome(facts.status)) {
+    // Attempts of a pipeline are runs of their own; jobs have ids of their own.
+    const id = key.pipelineId * attempts + Math.min(attempt, attempts - 1)
+    const outcome = outcomeOf(id, pipeline.start, pipeline.end, facts.status)
+    found.push({ branch, job: '', outcome, queuedMs: inMs(facts.queuedDuration), of })
+  }
+  for (const job of jobs) {
+    if (!isOutcome(job.status)) continue
+    const { id, kind, salt, name, runner, failureReason: reason } = job
+    found.push({
+      ...{ branch, job: trendJob(name ?? ''), of, reason, snapshot: { id, kind, salt, name } },
+      outcome: outcomeOf(id, job.start, job.end, job.status),
+      ...{ queuedMs: inMs(job.queuedDuration), runner: runner?.description, runnerType: runner?.type },
+    })
+  }
+  return found
+}
+
+const attempts = 100
+
+function changeOf({ change, ref }: EndedPipeline): string | undefined {
+  return change === undefined ? ref : `!${change}`
+}
+
+function isOutcome(status: string): boolean {
+  return status === 'success' || status === 'failed'
+}
+
+function inMs(seconds: number | undefined): number | undefined {
+  return seconds === undefined || seconds < 0 ? undefined : seconds * 1_000
+}

@@ -1,0 +1,184 @@
+// Judges, in the background, the projects of which something is new: one replica does, by a lease. It takes a hundredth of one processor at most:
+// after each project it rests for a hundred times as long as that took.
+//
+//   judged ─► document (flagged) ─► event ─► document (announced)        a kill in between: the event is known by its key, and not doubled
+import { createLoop, type Loop } from '../lib/loop.ts'
+import { day, type Rule } from './rule.ts'
+import { documentOf, pastOf, pipelineOf } from './regression-document.ts'
+import { elapsed, type Clock } from '../lib/clock.ts'
+import { judgeProject, oneOfEach, type Found } from './judge-project.ts'
+import { likelyCause, type SectionTimes } from './likely-cause.ts'
+import { regressionEvent } from './regression-event.ts'
+import type { JudgedProject } from '../store/ports/judging.ts'
+import type { Log } from '../lib/log.ts'
+import type { Millis } from '../model/instant.ts'
+import type { PlatformEvent } from '../model/event.ts'
+import type { Regression } from '../store/ports/regression-documents.ts'
+import type { Repositories } from '../store/ports/repository.ts'
+import type { EndedRun } from './ended-run.ts'
+import type { Views } from '../store/ports/views.ts'
+
+export interface JudgeOptions {
+  readonly views: Pick<Views, 'judging' | 'sections'>
+  readonly regressions: Repositories['regressions']
+  readonly lease: { readonly isMine: () => Promise<boolean>; readonly release: () => Promise<void> }
+  readonly rule: Rule
+  /** Whether sections of jobs are read. */
+  readonly readsSections: boolean
+  /** Exports events, each once; undefined: they are not selected. */
+  readonly take?: ((events: readonly PlatformEvent[]) => Promise<void>) | undefined
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Between two looks for what is new, and how much longer than a judgement the rest after it is, ms. */
+const pause = { idle: 10_000, longest: 60_000, times: 100 }
+/** Resolved ones are remembered for so long, ms. */
+const rememberedFor = 100 * day
+/** Runs of a job whose sections are read, before and since. */
+const sectionsOf = 5
+
+export interface Judge extends Loop {
+  /** Judges all projects of which something is new, whoever has the lease; answers how many. */
+  judgeAll(): Promise<number>
+}
+
+export function createJudge(options: JudgeOptions): Judge {
+  const { views, regressions, lease, rule, clock, log } = options
+  /** How many pipelines of a project had ended when it was judged. */
+  const judged = new Map<string, number>()
+  let waiting: (JudgedProject & { readonly runs: number })[] = []
+  let prunedAt = -Infinity
+
+  async function judge(project: JudgedProject): Promise<void> {
+    const now = await regressions.now()
+    const known = (await regressions.all()).filter(
+      one => one.instance === project.instance && one.projectId === project.projectId,
+    )
+    const { found } = await judgeProject(views.judging, project, now, rule, { pastOf: pastOf(known) })
+    for (const one of found) await resolve(one, known, now)
+    const fresh = found.filter(({ episode }) => episode.resolved === undefined)
+    const open = known.filter(({ resolved }) => resolved === undefined)
+    for (const group of oneOfEach(fresh.filter(one => !open.some(other => isOf(other, one))))) {
+      const same = open.find(other => isSameCause(other, group.main))
+      if (same === undefined) await flag(group, now)
+      else await join(same, [group.main.job, ...group.also])
+    }
+  }
+
+  async function resolve(found: Found, known: readonly Regression[], now: Millis): Promise<void> {
+    const document = known.find(one => one.resolved === undefined && isOf(one, found))
+    const { resolved } = found.episode
+    // What was over before anybody saw it is no news.
+    if (document === undefined || resolved === undefined) return
+    const pipelineId = pipelineOf(found, resolved.by) ?? document.flagged.pipelineId
+    const over = { pipelineId, at: resolved.by.at, how: resolved.how, resolvedAt: now }
+    await announce({ ...document, resolved: over })
+  }
+
+  async function flag(group: { readonly main: Found; readonly also: readonly string[] }, now: Millis): Promise<void> {
+    const sections = options.readsSections && group.main.job !== '' ? await sectionTimes(group.main) : undefined
+    const document = documentOf(group, likelyCause(group.main, sections), now)
+    if (document === undefined) return
+    await announce(document)
+    const { project, job, kind, before, after, cause } = document
+    log.warn({ project, job, kind, before, after, cause }, 'a regression was flagged')
+  }
+
+  async function join(document: Regression, jobs: readonly string[]): Promise<void> {
+    const names = jobs.filter(job => job !== '' && job !== document.job && !document.also.includes(job))
+    if (names.length > 0) await regressions.put({ ...document, also: [...document.also, ...names].slice(0, 20) })
+  }
+
+  /** Written first, then sent, then written that it was: whoever dies in between, the next one goes on, and the key keeps it one event. */
+  async function announce(document: Regression): Promise<void> {
+    const { announced, resolved } = document
+    const due = { detected: !announced.detected, resolved: resolved !== undefined && !announced.resolved }
+    if (!due.detected && !due.resolved) return
+    await regressions.put(document)
+    const events = (['detected', 'resolved'] as const).flatMap(which =>
+      due[which] ? (regressionEvent(document, which) ?? []) : [],
+    )
+    await options.take?.(events)
+    const done = { detected: true, resolved: announced.resolved || due.resolved }
+    await regressions.put({ ...document, announced: done })
+  }
+
+  async function sectionTimes({ before, since }: Found): Promise<SectionTimes> {
+    const read = async (runs: readonly EndedRun[]): Promise<ReadonlyMap<string, number>[]> => {
+      const found = await Promise.all(runs.map(async ({ of, snapshot }) => views.sections(of.key, 4, snapshot?.id)))
+      return found.flatMap(insides => {
+        const sections = insides.findLast(one => one.sections !== undefined)?.sections
+        if (sections === undefined) return []
+        const sums = new Map<string, number>()
+        for (const { name, start, end } of sections) sums.set(name, (sums.get(name) ?? 0) + end - start)
+        return [sums]
+      })
+    }
+    return { before: await read(before.slice(-sectionsOf)), since: await read(since.slice(0, sectionsOf)) }
+  }
+
+  async function prune(): Promise<void> {
+    await regressions.prune(({ resolved }, now) => resolved !== undefined && now - resolved.resolvedAt > rememberedFor)
+    prunedAt = elapsed(clock)
+  }
+
+  /** What is new since each project was last judged; all that had runs since yesterday, when this process has just begun. */
+  async function look(): Promise<void> {
+    for (const one of await regressions.all()) await announce(one)
+    if (elapsed(clock) - prunedAt > 3_600_000) await prune()
+    const today = (await regressions.now()) - day
+    waiting = (await views.judging.projects(today - (today % day))).filter(one => judged.get(keyOf(one)) !== one.runs)
+  }
+
+  /** Answers whether there was one. */
+  async function judgeNext(): Promise<boolean> {
+    const next = waiting.shift()
+    if (next === undefined) return false
+    await judge(next)
+    judged.set(keyOf(next), next.runs)
+    return true
+  }
+
+  const loop = createLoop({
+    name: 'regressions',
+    clock,
+    log,
+    turn: async () => {
+      if (!(await lease.isMine())) return pause.idle
+      const from = performance.now()
+      if (waiting.length === 0) await look()
+      await judgeNext()
+      const rest = Math.min(pause.longest, (performance.now() - from) * pause.times)
+      return waiting.length === 0 ? Math.max(pause.idle, rest) : rest
+    },
+  })
+  return {
+    ...loop,
+    judgeAll: async () => {
+      await look()
+      let count = 0
+      while (await judgeNext()) count += 1
+      return count
+    },
+    stop: async () => {
+      await loop.stop()
+      await lease.release()
+    },
+  }
+}
+
+function keyOf({ instance, projectId }: JudgedProject): string {
+  return `${projectId} ${instance}`
+}
+
+function isOf(one: Regression, { branch, job, kind }: Found): boolean {
+  return one.branch === branch && one.job === job && one.kind === kind
+}
+
+/** It is flagged already: of another class of branch, as one that changed with it, or as its pipeline. */
+function isSameCause(open: Regression, { job, kind, episode }: Found): boolean {
+  if (open.kind !== kind) return false
+  if (job === open.job || open.also.includes(job)) return true
+  return Math.abs(open.first.at - episode.first.at) <= 6 * 3_600_000
+}

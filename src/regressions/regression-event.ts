@@ -1,0 +1,100 @@
+// The table of the events of regressions, and the events themselves: one when a regression was flagged, one when it was over.
+import type { PlatformEvent } from '../model/event.ts'
+import { took } from './likely-cause.ts'
+import type { JobSpan, PipelineSpan } from '../model/deployment.ts'
+import type { Regression } from '../store/ports/regression-documents.ts'
+
+const kind = 'regression'
+export const regressionNames = {
+  detected: 'platform.cicd.regression.detected',
+  resolved: 'platform.cicd.regression.resolved',
+} as const
+
+type Named = readonly [
+  key: string,
+  type: 'string' | 'int',
+  note: string,
+  of: (regression: Regression) => string | number | undefined,
+]
+
+const whole = (value: number): number => Math.round(value)
+const ofDuration = (value: (one: Regression) => number) => (one: Regression) =>
+  one.kind === 'slower' ? whole(value(one)) : undefined
+const ofShare = (value: (one: Regression) => number) => (one: Regression) =>
+  one.kind === 'failing' ? whole(value(one) * 100) : undefined
+
+/** Prettier would give each row six lines. */
+// prettier-ignore
+export const regressionAttributes: readonly Named[] = [
+  ['platform.cicd.regression.id', 'string', 'the same when it is resolved', one => one.id],
+  ['platform.cicd.regression.kind', 'string', '`slower` or `failing`', one => one.kind],
+  ['platform.cicd.regression.duration.before', 'int', 'ms, the median; where it is slower', ofDuration(one => one.before)],
+  ['platform.cicd.regression.duration.after', 'int', 'ms, the median since the first bad run', ofDuration(one => one.after)],
+  ['platform.cicd.regression.failures.before', 'int', '% of the runs; where more fail', ofShare(one => one.before)],
+  ['platform.cicd.regression.failures.after', 'int', '% of the runs since the first bad one', ofShare(one => one.after)],
+  ['platform.cicd.regression.branch', 'string', 'class of branch: `default`, `merge_request`, `tag`, `other`', one => one.branch],
+  ['platform.cicd.regression.cause', 'string', 'what else changed with the first bad run', one => one.cause],
+  ['cicd.pipeline.task.name', 'string', 'the job; absent where it is the pipeline', one => one.job || undefined],
+  ['platform.cicd.pipeline.task.section.name', 'string', 'the section that explains it, where sections are read', one => one.section],
+  ['cicd.pipeline.run.id', 'string', 'the first bad run', one => String(one.first.pipelineId)],
+  ['cicd.pipeline.task.run.id', 'string', 'its job', one => one.first.jobId === undefined ? undefined : String(one.first.jobId)],
+  ['vcs.ref.head.revision', 'string', 'its commit', one => one.first.sha],
+  ['vcs.ref.head.name', 'string', '', one => one.first.ref],
+  ['vcs.change.id', 'string', 'its merge request', one => one.first.change === undefined ? undefined : String(one.first.change)],
+  ['user.name', 'string', 'who started it', one => one.first.user],
+  ['platform.cicd.regression.resolution', 'string', 'of a resolved one: `recovered`, or `settled`: it has lasted for four weeks', one => one.resolved?.how],
+]
+
+/** The part of docs/EVENTS.md on them. */
+export function regressionReference(): string {
+  const rows = regressionAttributes.map(([key, type, note]) => `| \`${key}\` | ${type} | ${note} |`)
+  return [
+    '## Regressions',
+    `With \`regression\` in \`PIPESPAN_EVENTS\`: \`${regressionNames.detected}\` (WARN) when a pipeline or job became slower or less reliable, and
+\`${regressionNames.resolved}\` (INFO) when that was over: each once, whichever replica found it. No webhook reports them; they are found in what was reported
+([how](regressions.md)). Their time is the end of the run with which it was certain; their trace and span are those of the first bad run. What was
+flagged while they were not selected is not sent later.`,
+    ['| attribute | type | note |', '| --- | --- | --- |', ...rows].join('\n'),
+  ].join('\n\n')
+}
+
+/** `which`: what is said of it; undefined where that has not happened. */
+export function regressionEvent(regression: Regression, which: 'detected' | 'resolved'): PlatformEvent | undefined {
+  const { instance, projectId, project, webUrl, id, resolved, flagged } = regression
+  const over = which === 'resolved' ? resolved : undefined
+  if (which === 'resolved' && over === undefined) return undefined
+  const given = which === 'detected' ? { ...regression, resolved: undefined } : regression
+  const key = `regression ${instance} ${projectId} ${id} ${which}`
+  return {
+    ...{
+      instance,
+      kind,
+      name: regressionNames[which],
+      severity: which === 'detected' ? 'warn' : 'info',
+    },
+    ...{ at: (over ?? flagged).at, body: bodyOf(given), object: key, key, content: key },
+    attributes: Object.fromEntries(
+      regressionAttributes.flatMap(([name, , , of]) => {
+        const value = of(given)
+        return value === undefined ? [] : [[name, value]]
+      }),
+    ),
+    project: { id: projectId, path: project, webUrl },
+    span: regression.span as JobSpan | PipelineSpan | undefined,
+  }
+}
+
+/** `Job e2e takes 8 m 02 s, before 5 m 00 s`. */
+export function bodyOf({ kind, job, before, after, resolved }: Regression): string {
+  const subject = job === '' ? 'The pipeline' : `Job ${job}`
+  const percent = (share: number): string => `${Math.round(share * 100)} %`
+  if (resolved?.how === 'recovered') {
+    return kind === 'slower'
+      ? `${subject} is as fast as before again: ${took(before)}, for a while ${took(after)}`
+      : `${subject} fails no more often than before again: ${percent(before)}, for a while ${percent(after)}`
+  }
+  const settled = resolved === undefined ? '' : ', and that is usual now'
+  return kind === 'slower'
+    ? `${subject} takes ${took(after)}, before ${took(before)}${settled}`
+    : `${subject} fails in ${percent(after)} of its runs, before in ${percent(before)}${settled}`
+}

@@ -1,0 +1,84 @@
+// The SQL by which figures and runs of one project are read to be judged.
+import { branchClasses } from '../../model/branch-class.ts'
+import { day, type TrendFigures } from '../ports/trends.ts'
+import { json, number, record, text, word } from '../sql/columns.ts'
+import { places } from '../sql/statements.ts'
+import { setImmediate as breathe } from 'node:timers/promises'
+import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
+import type { Ask } from './views-sql.ts'
+import type { Judging } from '../ports/judging.ts'
+
+/** Between two of these the loop is free for others. */
+const atOnce = { jobs: 20, runs: 20 }
+/** Of one project; of a project with more those with the smallest names are judged. */
+const mostJobs = 1_000
+
+const listed = record({
+  instance: text('instance'),
+  projectId: number('project_id'),
+  project: text('project'),
+  runs: number('runs'),
+})
+const row = record({
+  job: text('job'),
+  branch: word('branch', branchClasses),
+  bucket: number('bucket'),
+  runs: number('runs'),
+  failed: number('failed'),
+  durations: json<TrendFigures['durations']>('durations'),
+})
+
+export function judgingOn(ask: Ask, damaged: DamagedRows): Judging {
+  return {
+    projects: async since => {
+      const rows = await ask(
+        `SELECT instance, project_id, max(project) AS project, sum(runs) AS runs FROM trends
+         WHERE step = ?1 AND job = '' AND bucket >= ?2 AND project_id > 0 GROUP BY instance, project_id`,
+        [day, since],
+      )
+      return rows.map(listed)
+    },
+    figures: async ({ instance, projectId }, step, since, active) => {
+      const jobs = await ask(
+        `SELECT DISTINCT job FROM trends
+         WHERE step = ?1 AND bucket >= ?2 AND project_id = ?3 ORDER BY job LIMIT ${mostJobs}`,
+        [day, active, projectId],
+      )
+      const names = jobs.map(text('job'))
+      const found = []
+      for (let first = 0; first < names.length; first += atOnce.jobs) {
+        const some = names.slice(first, first + atOnce.jobs)
+        const rows = await ask(
+          `SELECT job, branch, bucket, runs, failed, durations FROM trends
+           WHERE step = ?1 AND project_id = ?2 AND job IN (${places(some, 4)}) AND bucket >= ?3 AND instance = ?4`,
+          [step, projectId, since, instance, ...some],
+        )
+        for (const one of rows) {
+          const names = { trend: step, projectId, job: one.job, bucket: one.bucket }
+          found.push(damaged.orNothing(names, 'it is not judged', () => row(one)) ?? [])
+        }
+        await breathe()
+      }
+      return found.flat()
+    },
+    newest: async function* ({ instance, project }, limit) {
+      const runs = await ask(
+        `SELECT run_id FROM listed_runs WHERE project = ?1 AND instance = ?2 AND finished_at IS NOT NULL
+         ORDER BY created_at DESC, run_id DESC LIMIT ?3`,
+        [project, instance, limit],
+      )
+      const ids = runs.map(number('run_id'))
+      for (let first = 0; first < ids.length; first += atOnce.runs) {
+        const some = ids.slice(first, first + atOnce.runs)
+        const rows = await ask(
+          `SELECT id, content FROM chunks WHERE run_id IN (${places(some)}) AND inside IS NULL ORDER BY run_id, id`,
+          some,
+        )
+        yield rows.flatMap(
+          ({ id, content }) => damaged.orNothing({ chunk: id }, 'it is not judged', () => storedChunk(content)) ?? [],
+        )
+        await breathe()
+      }
+    },
+  }
+}

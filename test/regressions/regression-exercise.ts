@@ -1,0 +1,172 @@
+// What every store promises of regressions, as one function: run against each database.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { at, event, everything, instance, job, rules } from '../flow/world.ts'
+import { contents } from '../store/filled.ts'
+import { createJudge, type Judge } from '../../src/regressions/judge-loop.ts'
+import { day, usualRule } from '../../src/regressions/rule.ts'
+import { isEvent, type AnyChunk, type EventChunk } from '../../src/model/event.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { snapshotAttempt } from '../../src/model/snapshot.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { takeEvents } from '../../src/processing/take-events.ts'
+import type { Bench } from '../store/benches.ts'
+import type { PlatformEvent } from '../../src/model/event.ts'
+import type { RunWork } from '../../src/store/ports/runs.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+interface Played {
+  readonly fromDay: number
+  readonly toDay: number
+  /** Seconds. */
+  readonly e2e: number
+  readonly fails?: boolean
+}
+
+const perDay = 6
+const to = [{ destination: 'default', signal: 'logs' as const }]
+
+export function regressionExercise(name: string, bench: () => Promise<Bench>): void {
+  describe(`regressions on ${name}`, () => {
+    let here: Bench
+    let store: Store
+
+    beforeEach(async () => {
+      here = await bench()
+      store = await here.open()
+    })
+    afterEach(async () => {
+      await store.close()
+      await here.dispose()
+    })
+
+    /** Days from the beginning of the bench's time, negative ones before it. */
+    async function play({ fromDay, toDay, e2e, fails = false }: Played): Promise<void> {
+      const observed = []
+      for (let run = fromDay * perDay; run < toDay * perDay; run += 1) {
+        const id = 10_000 + run
+        const start = (run * day) / perDay / 1_000
+        const end = start + 60 + e2e
+        const facts = {
+          ...{ ref: 'main', sha: String(id).padStart(40, 'a'), user: { id: 1, username: 'alice' } },
+          ...(fails && { status: 'failed' as const }),
+        }
+        const jobs = [
+          job(id * 10, 'build', 'success', { created: start, started: start, finished: start + 60 }),
+          job(
+            id * 10 + 1,
+            'e2e',
+            fails ? 'failed' : 'success',
+            { created: start, started: start + 60, finished: end },
+            fails ? { failureReason: 'runner_system_failure' } : {},
+          ),
+        ]
+        const heard = event(
+          fails ? 'failed' : 'success',
+          { createdAt: at(start), finishedAt: at(end) },
+          jobs,
+          facts,
+          id,
+        )
+        observed.push({ ...heard, project: { ...heard.project, defaultBranch: 'main' } })
+      }
+      await store.runs.transact(mergeWork(observed, 'webhook', rules))
+      await store.runs.transact(observed.map(({ key }) => freezing(key.pipelineId)))
+      while ((await store.views.trends.takeIn(100)) > 0);
+    }
+
+    function judge(of: Store = store, take = takes(of)): Judge {
+      return createJudge({
+        ...{ views: of.views, regressions: of.repositories.regressions, rule: usualRule, readsSections: false },
+        lease: { isMine: async () => true, release: async () => undefined },
+        ...{ take, clock: systemClock, log: silentLog() },
+      })
+    }
+
+    function takes(of: Store): (events: readonly PlatformEvent[]) => Promise<void> {
+      const taking = { runs: of.runs, selection: everything, now: () => here.now() }
+      return async events =>
+        takeEvents(events, { ...taking, rules: { to, profile: 'generic', wait: 0, onTaken: () => undefined } })
+    }
+
+    async function events(): Promise<EventChunk[]> {
+      const { chunks = [] } = (await contents(store.tables)) as { chunks?: readonly { content: string }[] }
+      return chunks.map(({ content }) => JSON.parse(content) as AnyChunk).filter(isEvent)
+    }
+
+    it('are flagged once with the first bad run, through two replicas and restarts, and resolved once', async () => {
+      await play({ fromDay: -16, toDay: -3, e2e: 300 })
+      await play({ fromDay: -3, toDay: 0, e2e: 700 })
+      const other = await here.open()
+      await Promise.all([judge().judgeAll(), judge(other).judgeAll()])
+      await judge().judgeAll()
+      const [found, ...more] = await store.repositories.regressions.all()
+      expect(more).toEqual([])
+      expect(found).toMatchObject({
+        ...{ kind: 'slower', branch: 'default', job: 'e2e', also: [], after: 700_000 },
+        first: { pipelineId: 10_000 - 3 * perDay, user: 'alice' },
+        cause: `It began with commit ${'a'.repeat(8)} by alice.`,
+        announced: { detected: true, resolved: false },
+      })
+      expect(found!.before / 300_000).toBeCloseTo(1, 1)
+      here.move(3 * day)
+      await play({ fromDay: 0, toDay: 3, e2e: 300 })
+      await Promise.all([judge().judgeAll(), judge(other).judgeAll()])
+      await judge().judgeAll()
+      await other.close()
+      expect((await store.repositories.regressions.all()).map(({ resolved }) => resolved?.how)).toEqual(['recovered'])
+      const sent = await events()
+      expect(sent.map(({ event: { name, severity } }) => [name, severity])).toEqual([
+        ['platform.cicd.regression.detected', 'warn'],
+        ['platform.cicd.regression.resolved', 'info'],
+      ])
+      expect(sent.map(one => one.job?.jobId)).toEqual([found!.first.jobId, found!.first.jobId])
+      expect(sent[0]?.event.attributes).toMatchObject({
+        'cicd.pipeline.task.name': 'e2e',
+        'cicd.pipeline.run.id': String(10_000 - 3 * perDay),
+        'platform.cicd.regression.duration.after': 700_000,
+      })
+    })
+
+    it('go out once where the process dies between what is written and what is sent', async () => {
+      await play({ fromDay: -16, toDay: -2, e2e: 300 })
+      await play({ fromDay: -2, toDay: 0, e2e: 300, fails: true })
+      const dies = async (): Promise<never> => Promise.reject(new Error('killed'))
+      await expect(judge(store, dies).judgeAll()).rejects.toThrow('killed')
+      await judge().judgeAll()
+      const late = async (some: readonly PlatformEvent[]): Promise<never> => {
+        await takes(store)(some)
+        throw new Error('killed later')
+      }
+      const [found] = await store.repositories.regressions.all()
+      await store.repositories.regressions.put({ ...found!, announced: { detected: false, resolved: false } })
+      await expect(judge(store, late).judgeAll()).rejects.toThrow('killed later')
+      await judge().judgeAll()
+      expect((await events()).map(one => one.event.name)).toEqual(['platform.cicd.regression.detected'])
+      expect(found).toMatchObject({ kind: 'failing', job: 'e2e', after: 1 })
+      expect(found?.cause).toContain('fail with runner_system_failure')
+    })
+
+    it('are none where all is as it was, and nothing is read of runs for that', async () => {
+      await play({ fromDay: -16, toDay: 0, e2e: 300 })
+      const newest = () => Promise.reject(new Error('read'))
+      const views = { ...store.views, judging: { ...store.views.judging, newest } }
+      await judge({ ...store, views } as unknown as Store).judgeAll()
+      expect(await store.repositories.regressions.all()).toEqual([])
+    })
+  })
+}
+
+function freezing(pipelineId: number): RunWork {
+  return {
+    key: { instance, pipelineId },
+    jobs: 'all',
+    decide: (known, now) => {
+      if (known === undefined) return undefined
+      const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
+      const frozen = snapshotAttempt(known.run, [...known.run.jobs.values()], trace, false, now, rules)
+      const pending = frozen.chunks.map(chunk => ({ chunk, to: [] }))
+      return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, pending }
+    },
+  }
+}
