@@ -14,6 +14,8 @@ import { lineSorts } from './trend-lines.ts'
 import { spanNames } from './trend-spans.ts'
 import { comparedNames, comparedRuns } from './compared-with.ts'
 import { costsView } from './cost-figures.ts'
+import { timeline } from './api-timeline-shapes.ts'
+import { timelineKinds, timelineOf } from './timeline-figures.ts'
 import { trendsOf } from './trend-figures.ts'
 import { costlyTests, flakyTests, testSpanNames } from './test-figures.ts'
 import { tokensView } from './tokens.ts'
@@ -99,6 +101,16 @@ const environmentQuery = z.object({
   project: z.string().min(1).optional().describe('Full path.'),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 })
+const timelineQuery = z.object({
+  span: z.enum(spanNames).default('7d'),
+  project: z.string().min(1).optional().describe('Full path.'),
+  kind: z
+    .union([z.enum(timelineKinds), z.array(z.enum(timelineKinds))])
+    .optional()
+    .describe('May be given several times; by default all.'),
+  limit: z.coerce.number().int().min(1).max(200).default(100),
+  pipelines: z.coerce.number().int().min(0).max(100).default(100).describe('How many pipelines beside it.'),
+})
 const auditQuery = z.object({
   after: z
     .string()
@@ -111,7 +123,7 @@ const chosen = z.object({ ids: z.union([z.array(z.number().int().positive()).min
 
 export function apiRoutes(
   parts: PagesParts,
-  settings: Pick<PagesSettings, 'adminToken' | 'traceLink' | 'costUnit' | 'hasPrices'>,
+  settings: Pick<PagesSettings, 'adminToken' | 'readsAudit' | 'traceLink' | 'costUnit' | 'hasPrices'>,
 ): readonly ApiRoute[] {
   const changed = async (verb: 'retry' | 'drop', body: unknown): Promise<unknown> => {
     const { ids } = chosen.parse(body)
@@ -235,6 +247,17 @@ export function apiRoutes(
       query: environmentQuery,
       answer: deploymentShapes.environments,
       handle: async ({ query }) => environmentsOf(parts, environmentQuery.parse(query), parts.now()),
+    },
+    {
+      method: 'GET',
+      path: '/timeline',
+      says: 'What happened around pipelines, the newest first, beside the newest pipelines, of all projects or of one; audit events only where an admin token is set.',
+      query: timelineQuery,
+      answer: timeline,
+      handle: async ({ query }) => {
+        const { kind = [], ...asked } = timelineQuery.parse(query)
+        return timelineOf(parts, settings, { ...asked, kinds: [kind].flat() }, parts.now())
+      },
     },
     {
       method: 'GET',

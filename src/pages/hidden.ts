@@ -2,6 +2,7 @@
 // where that is decided: whatever the pages and their API know comes through here.
 import { createHiddenWords } from './hidden-words.ts'
 import { isEvent } from '../model/event.ts'
+import type { EventChunk } from '../model/event.ts'
 import type { DeadLetter, Outbox } from '../store/ports/outbox.ts'
 import type { PagesSources, ReadLog } from './ports.ts'
 import type { ProjectFacts } from '../model/observation.ts'
@@ -32,6 +33,12 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
   const one = (found: StoredRun | undefined): StoredRun | undefined =>
     found !== undefined && isShown(found) ? clean(found) : undefined
   const line = ({ project }: { readonly project: string }): boolean => !isHidden(project)
+
+  function shownEvents(found: readonly EventChunk[]): EventChunk[] {
+    return found
+      .filter(({ project, group }) => (project === undefined ? !isHidden(group ?? '') : !isHiddenProject(project)))
+      .map(chunk => ({ ...chunk, event: words.without(chunk.event) }))
+  }
 
   async function letterIsShown({ id, instance, pipelineId }: DeadLetter): Promise<boolean> {
     const found = pipelineId === undefined ? undefined : await runs.get({ instance, pipelineId })
@@ -141,11 +148,10 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       ...views,
       audit: async (...asked) => {
         const page = await views.audit(...asked)
-        const events = page.events.filter(({ project, group }) => {
-          return project === undefined ? !isHidden(group ?? '') : !isHiddenProject(project)
-        })
-        return { ...page, events: events.map(chunk => ({ ...chunk, event: words.without(chunk.event) })) }
+        return { ...page, events: shownEvents(page.events) }
       },
+      shownEvents: async query =>
+        enough(async limit => views.shownEvents({ ...query, limit }), query.limit, shownEvents),
       inStatus: async (statuses, limit) => enough(async more => views.inStatus(statuses, more), limit, shown),
       countInStatus: async statuses => views.countInStatus(statuses, path => !isHidden(path)),
       silentInStatus: async (statuses, since, limit) => {

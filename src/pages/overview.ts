@@ -10,6 +10,8 @@ import { runCard } from './run-card.ts'
 import { runRows } from './run-rows.ts'
 import { withUsual, type ListedRun } from './run-usual.ts'
 import type { ExportQueueStatus, LastHour, PagesParts } from './ports.ts'
+import { timelineCard } from './timeline.ts'
+import type { Timeline } from './timeline-figures.ts'
 import type { Millis } from '../model/instant.ts'
 
 export interface Overview extends Health {
@@ -58,7 +60,8 @@ export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overvi
   }
 }
 
-export function overviewPage(overview: Overview, reader: Reader): Page {
+/** `timeline`: of the last day. */
+export function overviewPage(overview: Overview, timeline: Timeline, reader: Reader): Page {
   const { running, active, silent, silentCount, finished, notices } = overview
   const { base, now } = reader
   return {
@@ -69,7 +72,7 @@ export function overviewPage(overview: Overview, reader: Reader): Page {
       ${region('notices', noticeList(notices, base))} ${region('flow', flowPicture(overview, reader))}
       <div class="columns">
         <div>
-          ${region('running', card('Running now', activityOf(running, reader), { aside: html`<a href="${base}/pipelines?status=running">${activeWords(running.length, active, 'newest')}</a>` }))}
+          ${region('running', card('Running now', activityOf(running, reader), { aside: active > 0 && html`<a href="${base}/pipelines?status=running">${activeWords(running.length, active, 'newest')}</a>` }))}
           ${region(
             'silent',
             silent.length > 0 &&
@@ -89,6 +92,7 @@ export function overviewPage(overview: Overview, reader: Reader): Page {
               aside: html`<a href="${base}/pipelines">All pipelines</a>`,
             }),
           )}
+          ${region('timeline', timelineCard(timeline, reader))}
         </div>
         <div>
           ${region('destinations', card('Destinations', destinations(overview, now), { aside: html`<a href="${base}/exports">Exports</a>` }))}

@@ -20,6 +20,8 @@ import { tokensPage, tokensView } from './tokens.ts'
 import { costPage } from './cost.ts'
 import { costsView } from './cost-figures.ts'
 import { spanOf } from './trend-spans.ts'
+import { askedTimeline, timelineOf } from './timeline-figures.ts'
+import { timelinePage } from './timeline.ts'
 import { trendsPage } from './trends.ts'
 import { wholeNumber } from './whole-number.ts'
 import type { Page, Reader } from './frame.ts'
@@ -34,9 +36,22 @@ export interface Address {
   readonly page: (reader: Reader, given: readonly string[]) => Promise<Page | undefined>
 }
 
+/** In the list of projects to choose from. */
+const mostProjects = 500
+
 export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Address[] {
   return [
-    { path: '/', page: async reader => overviewPage(await overviewOf(parts, reader.now), reader) },
+    {
+      path: '/',
+      page: async reader => {
+        const asked = { span: '24h', kinds: [], limit: 50, pipelines: 0 } as const
+        const [overview, timeline] = await Promise.all([
+          overviewOf(parts, reader.now),
+          timelineOf(parts, settings, asked, reader.now),
+        ])
+        return overviewPage(overview, timeline, reader)
+      },
+    },
     { path: '/pipelines', page: async reader => pipelinesPage(parts, reader) },
     {
       path: '/pipelines/:project/:pipeline',
@@ -88,7 +103,11 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
     {
       path: '/trends',
       page: async reader => {
-        return trendsPage(await trendsOf(parts, askedTrends(reader.query), reader.now), reader)
+        const trends = await trendsOf(parts, askedTrends(reader.query), reader.now)
+        const { project, job, span } = trends
+        if (project === undefined || job !== undefined) return trendsPage(trends, undefined, reader)
+        const asked = { span, project: project.name, kinds: [], limit: 100, pipelines: 100 }
+        return trendsPage(trends, await timelineOf(parts, settings, asked, reader.now), reader)
       },
     },
     {
@@ -104,6 +123,13 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
     { path: '/tests', page: async reader => flakyTestsPage(parts, settings, reader) },
     { path: '/tests/costly', page: async reader => costlyTestsPage(parts, settings, reader) },
     { path: '/environments', page: async reader => environmentsPage(parts, reader) },
+    {
+      path: '/timeline',
+      page: async reader => {
+        const timeline = await timelineOf(parts, settings, askedTimeline(reader.query), reader.now)
+        return timelinePage(timeline, settings, await parts.views.projects(mostProjects), reader)
+      },
+    },
     { path: '/sources', page: async reader => sourcesPage(await sourcesView(parts), reader) },
     { path: '/exports', page: async reader => exportsPage(await exportsView(parts), reader) },
     {

@@ -9,9 +9,12 @@ import { jobsTable, orderChoice, projectsTable } from './trend-tables.ts'
 import { shownLines } from './trend-lines.ts'
 import { spanChoice, trendsForm, trendsLink } from './trend-filters.ts'
 import { spans } from './trend-spans.ts'
+import { timelineCard } from './timeline.ts'
+import type { Timeline } from './timeline-figures.ts'
 import type { Trends } from './trend-figures.ts'
 
-export function trendsPage(trends: Trends, reader: Reader): Page {
+/** `timeline`: of one project. */
+export function trendsPage(trends: Trends, timeline: Timeline | undefined, reader: Reader): Page {
   const { points, project, job } = trends
   const { base } = reader
   const of = [project?.name ?? 'All projects', job].filter(Boolean).join(', job ')
@@ -56,6 +59,7 @@ export function trendsPage(trends: Trends, reader: Reader): Page {
                 ${pointsTable(trends)}
               </details>`
       }
+      ${timeline !== undefined && timelineCard(timeline, reader)}
       ${job === undefined && card('Jobs', html`${orderChoice(trends, base)} ${jobsTable(trends, base)}`)}
       ${
         project === undefined &&

@@ -15,6 +15,7 @@ import { t0 } from '../flow/world.ts'
 import { createDamagedRows } from '../../src/store/sql/stored-json.ts'
 import { costGroups } from '../../src/store/ports/costs.ts'
 import { costsOn } from '../../src/store/read-models/costs-sql.ts'
+import { shownEventsOn } from '../../src/store/read-models/shown-events-sql.ts'
 import { auditOn } from '../../src/store/read-models/audit-sql.ts'
 import { trendsOn } from '../../src/store/read-models/trend-reads.ts'
 import { viewsOn, type Ask } from '../../src/store/read-models/views-sql.ts'
@@ -82,6 +83,9 @@ async function askAll(ask: Ask): Promise<void> {
   const { audit } = auditOn(ask, createDamagedRows(undefined))
   await audit(50)
   await audit(50, { at: t0, id: 7 })
+  const { shownEvents } = shownEventsOn(ask, createDamagedRows(undefined))
+  for (const project of [undefined, 'acme/shop'])
+    await shownEvents({ as: 'merge', project, since: t0 - 30 * day, until: t0, limit: 50 })
   await ask(selectQueues, [])
   await ask(`${selectDead} ORDER BY o.id DESC LIMIT 100`, [])
 }

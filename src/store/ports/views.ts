@@ -4,6 +4,7 @@ import type { EventChunk } from '../../model/event.ts'
 import type { JobInside } from '../../model/inside.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { RunKey } from '../../model/observation.ts'
+import type { ShownKind } from '../../model/shown-event.ts'
 import type { Signal, StoredRun } from './runs.ts'
 import type { Judging } from './judging.ts'
 import type { CostReads } from './costs.ts'
@@ -67,6 +68,16 @@ export interface AuditPage {
   readonly next?: AuditCursorPlace | undefined
 }
 
+/** Of the events of a timeline. */
+export interface ShownEventQuery {
+  readonly as: ShownKind
+  /** Full path; undefined: of all projects and groups. */
+  readonly project?: string | undefined
+  readonly since: Millis
+  readonly until: Millis
+  readonly limit: number
+}
+
 /** Runs that are counted for one list. */
 export const mostCounted = 10_000
 
@@ -106,6 +117,8 @@ export interface Views {
   outboxOf(key: RunKey): Promise<readonly ExportState[]>
   /** Audit events, the newest first; those behind `after`. */
   audit(limit: number, after?: AuditCursorPlace): Promise<AuditPage>
+  /** Events of one kind within a time, the newest first. */
+  shownEvents(query: ShownEventQuery): Promise<readonly EventChunk[]>
   readonly trends: TrendViews
   readonly costs: CostReads
   readonly judging: Judging

@@ -1,4 +1,5 @@
 // Views on PostgreSQL.
+import { shownEventsOn } from '../read-models/shown-events-sql.ts'
 import { auditOn } from '../read-models/audit-sql.ts'
 import { trendsOn } from '../read-models/trend-reads.ts'
 import { placed } from './statements.ts'
@@ -20,6 +21,7 @@ export function postgresViews(db: Database, maintenance: Database): Views {
     costs: costsOn(ask),
     judging: judgingOn(ask, db.damaged),
     ...auditOn(ask, db.damaged),
+    ...shownEventsOn(ask, db.damaged),
     trends: { ...trendsOn(ask, db.damaged), ...postgresTrendTaking(maintenance) },
   }
 }

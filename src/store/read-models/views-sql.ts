@@ -23,7 +23,10 @@ const lookedAt = 5_000
 /** A family is shown up to here. */
 const mostChildren = 100
 
-export function viewsOn(ask: Ask, damaged: DamagedRows): Omit<Views, 'trends' | 'costs' | 'judging' | 'audit'> {
+export function viewsOn(
+  ask: Ask,
+  damaged: DamagedRows,
+): Omit<Views, 'trends' | 'costs' | 'judging' | 'audit' | 'shownEvents'> {
   const load = async (ids: readonly number[]): Promise<StoredRun[]> => loadRuns(ask, damaged, ids)
   /** Chunks that do not have the part, such as those of lines, which may be large, are passed over unread: within a text of JSON its quotes would be escaped. */
   const insides = async (

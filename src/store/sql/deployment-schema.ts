@@ -30,5 +30,6 @@ export function deploymentSchema({ id }: Dialect): string {
   CREATE INDEX deployments_due ON deployments (due_at) WHERE due_at IS NOT NULL;
   CREATE INDEX deployments_by_environment ON deployments (instance, project_id, environment, finished_at);
   CREATE INDEX deployments_by_time ON deployments (happened_at);
+  CREATE INDEX deployments_of_project ON deployments (project, happened_at);
   `
 }

@@ -2,6 +2,7 @@
 // that erases its delivery from the inbox. An event that is known already writes nothing but its arrival.
 import { number, optional, record, text } from './columns.ts'
 import { placeBetween, timeAfter, type ToldState } from '../../model/event-order.ts'
+import { shownAs } from '../../model/shown-event.ts'
 import { storedJson } from './stored-json.ts'
 import type { EventChunk } from '../../model/event.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -87,10 +88,10 @@ function* insert(
   const { event, project, at } = chunk
   const waitsFor = job === undefined ? (waits?.jobId ?? null) : null
   yield [
-    `INSERT INTO events (chunk_id, key, kind, instance, project_id, project, happened_at, taken_at, arrival, waits_for)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
+    `INSERT INTO events (chunk_id, key, kind, shown_as, instance, project_id, project, happened_at, taken_at, arrival, waits_for)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
     [
-      ...[id, key, event.kind, instance, project?.id ?? null, project?.path ?? null],
+      ...[id, key, event.kind, shownAs(event) ?? null, instance, project?.id ?? null, project?.path ?? null],
       ...[Math.round(at), now, arrival ?? null, waitsFor],
     ],
   ]

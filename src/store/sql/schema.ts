@@ -128,6 +128,8 @@ export function schemaOf(dialect: Dialect): string {
     chunk_id    ${ownId} REFERENCES chunks (id) ON DELETE CASCADE,
     key         text   NOT NULL UNIQUE,
     kind        text   NOT NULL,
+    -- What it is on the timeline; null where it does not stand there.
+    shown_as    text,
     instance    text   NOT NULL,
     project_id  bigint,
     project     text,
@@ -140,6 +142,8 @@ export function schemaOf(dialect: Dialect): string {
   );
   CREATE INDEX events_by_age ON events (taken_at);
   CREATE INDEX audit_events ON events (happened_at, chunk_id) WHERE kind = 'audit';
+  CREATE INDEX shown_events ON events (shown_as, happened_at, chunk_id) WHERE shown_as IS NOT NULL;
+  CREATE INDEX shown_events_of_project ON events (project, shown_as, happened_at, chunk_id) WHERE shown_as IS NOT NULL;
   CREATE INDEX events_waiting ON events (waits_for, instance) WHERE waits_for IS NOT NULL;
 
   -- What deliveries said of the state of objects whose events have no version of their own, in the order of arrival, and which event

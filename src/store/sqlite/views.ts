@@ -1,6 +1,7 @@
 // Views on SQLite.
 import { StoreError } from '../../lib/fault.ts'
 import { auditOn } from '../read-models/audit-sql.ts'
+import { shownEventsOn } from '../read-models/shown-events-sql.ts'
 import { retainedOn } from '../read-models/retained-trends.ts'
 import { trendsOn } from '../read-models/trend-reads.ts'
 import { judgingOn } from '../read-models/judging-sql.ts'
@@ -22,6 +23,7 @@ export function sqliteViews(db: Database, trends: TrendTaking, listings: Listing
     costs: costsOn(ask),
     judging: judgingOn(askLists, db.damaged),
     ...auditOn(ask, db.damaged),
+    ...shownEventsOn(ask, db.damaged),
     trends: { ...trendsOn(ask, db.damaged), retained: retainedOn(askLists, db.damaged), ...trends },
   }
 }

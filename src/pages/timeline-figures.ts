@@ -1,0 +1,149 @@
+// What happened around pipelines, in the order of time: as the pages and the JSON API show it.
+import { runCard } from './run-card.ts'
+import { pipelineTitle } from './run-rows.ts'
+import { shownKinds, type ShownKind } from '../model/shown-event.ts'
+import { spanOf, spans, type Span } from './trend-spans.ts'
+import type { EventChunk, EventValue } from '../model/event.ts'
+import type { Millis } from '../model/instant.ts'
+import type { PagesSettings, PagesSources } from './ports.ts'
+import type { ShownDeployment } from '../store/ports/deployments.ts'
+
+export const timelineKinds = ['deployment', ...shownKinds] as const
+export type TimelineKind = (typeof timelineKinds)[number]
+
+export interface AskedTimeline {
+  readonly span: Span
+  /** Full path; undefined: of all. */
+  readonly project?: string | undefined
+  /** Empty: all. */
+  readonly kinds: readonly TimelineKind[]
+  readonly limit: number
+  /** Pipelines beside it; 0: none. */
+  readonly pipelines: number
+}
+
+export interface TimelineItem {
+  readonly kind: TimelineKind
+  readonly at: Millis
+  /** In one line. */
+  readonly title: string
+  readonly instance: string
+  /** Its path; of what is about a group, the group's. */
+  readonly project?: string | undefined
+  readonly user?: string | undefined
+  /** Something failed, or an incident began. */
+  readonly isBad: boolean
+  /** Of a deployment whose job is known. */
+  readonly projectId?: number | undefined
+  readonly pipelineId?: number | undefined
+  readonly jobId?: number | undefined
+}
+
+interface TimelinePipeline {
+  readonly at: Millis
+  readonly projectId: number
+  readonly pipelineId: number
+  readonly project: string
+  readonly title: string
+  readonly status: string
+}
+
+export interface Timeline {
+  readonly span: Span
+  readonly since: Millis
+  readonly until: Millis
+  readonly project?: string | undefined
+  /** What was asked for and may be seen. */
+  readonly kinds: readonly TimelineKind[]
+  /** The newest first. */
+  readonly items: readonly TimelineItem[]
+  /** Older ones of the same time are left out. */
+  readonly isCut: boolean
+  /** The newest that were created in the time. */
+  readonly pipelines: readonly TimelinePipeline[]
+}
+
+type Sources = Pick<PagesSources, 'deployments' | 'views'>
+export type TimelineSettings = Pick<PagesSettings, 'adminToken' | 'readsAudit'>
+
+export async function timelineOf(
+  { deployments, views }: Sources,
+  settings: TimelineSettings,
+  asked: AskedTimeline,
+  now: Millis,
+): Promise<Timeline> {
+  const { span, project, limit } = asked
+  const { since, until } = frameOf(span, now)
+  const kinds = offered(settings).filter(kind => asked.kinds.length === 0 || asked.kinds.includes(kind))
+  // One more than is shown: then it is known that there are more.
+  const within = { project, since, until, limit: limit + 1 }
+  const [runs, ...found] = await Promise.all([
+    asked.pipelines === 0 ? undefined : views.search({ project, since, limit: asked.pipelines }),
+    ...kinds.map(async kind =>
+      kind === 'deployment'
+        ? (await deployments.list(within)).map(deploymentItem)
+        : (await views.shownEvents({ ...within, as: kind })).map(chunk => eventItem(kind, chunk)),
+    ),
+  ])
+  const items = found.flat().sort((a, b) => b.at - a.at)
+  const pipelines = (runs?.runs ?? []).map(runCard).map(card => ({
+    at: card.createdAt ?? card.changedAt,
+    ...{ projectId: card.projectId, pipelineId: card.pipelineId, project: card.project, status: card.status },
+    title: pipelineTitle(card),
+  }))
+  return {
+    ...{ span, since, until, project, kinds, pipelines },
+    items: items.slice(0, limit),
+    isCut: items.length > limit,
+  }
+}
+
+/** What may be seen: audit events where an admin token is set, and they are read. */
+export function offered({ adminToken, readsAudit }: TimelineSettings): readonly TimelineKind[] {
+  const isAudited = adminToken() !== undefined && readsAudit === true
+  return isAudited ? timelineKinds : timelineKinds.filter(kind => kind !== 'audit')
+}
+
+/** It ends a little later than now, and moves by so much at a time: pages that are sent anew when they change must not change every second. */
+function frameOf(span: Span, now: Millis): { readonly since: Millis; readonly until: Millis } {
+  const { length } = spans[span]
+  const step = length / 288
+  const until = (Math.floor(now / step) + 1) * step
+  return { since: until - length, until }
+}
+
+/** What stands in an address; anything else asks for all of the last week. */
+export function askedTimeline(query: URLSearchParams): AskedTimeline {
+  const project = query.get('project')?.trim() ?? ''
+  return {
+    span: spanOf(query.get('span')) ?? '7d',
+    project: project === '' ? undefined : project,
+    kinds: timelineKinds.filter(kind => query.getAll('kind').includes(kind)),
+    ...{ limit: 100, pipelines: 100 },
+  }
+}
+
+function deploymentItem({ deployment, view, at, figures }: ShownDeployment): TimelineItem {
+  const { instance, project, jobId, job } = deployment
+  const to = view.environment === undefined ? '' : ` to ${view.environment}`
+  return {
+    ...{ kind: 'deployment', at, instance, project: project.path, user: view.user },
+    title: `Deployment${to}: ${view.status}${figures?.isRollback === true ? ', a rollback' : ''}`,
+    isBad: view.outcome === 'failed',
+    ...{ projectId: project.id, pipelineId: job?.span.pipelineId, jobId },
+  }
+}
+
+function eventItem(kind: ShownKind, { at, key, project, group, event }: EventChunk): TimelineItem {
+  const { body, attributes } = event
+  const title = kind === 'merge' ? `${body}: ${text(attributes['vcs.change.title']) ?? ''}` : body
+  return {
+    ...{ kind, at, title, instance: key.instance, project: project?.path ?? group },
+    user: text(attributes['user.name']),
+    isBad: kind === 'incident' && attributes['platform.issue.action'] !== 'close',
+  }
+}
+
+function text(value: EventValue | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}

@@ -1,0 +1,180 @@
+// The timeline and its JSON: what changed, in its order, by kind and project, with the job that deployed; nothing of what is hidden.
+import { z } from 'zod'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { barriersOf, chromiumPath, complaintsOf, launch, openContext } from './browser.ts'
+import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
+import { openHouse, until, type House } from './house.ts'
+import { payload } from '../e2e/mixed-events.ts'
+import { PlatformState } from '../../src/demo/platform/state.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import { timeline as shape } from '../../src/pages/api-timeline-shapes.ts'
+import type { Timeline } from '../../src/pages/timeline-figures.ts'
+
+const token = 'an-admin-token-of-32-characters-x'
+const bearer = { headers: { authorization: `Bearer ${token}` } }
+const minute = 60_000
+const began = Date.now() - 3 * 3_600_000
+const iso = (minutes: number): string => new Date(began + minutes * minute).toISOString()
+const shop = { id: 71, name: 'Shop', path: 'team/shop' }
+const own = 'object_attributes'
+
+let api: RestApi
+let house: House
+
+beforeAll(async () => {
+  const state = new PlatformState()
+  api = await RestApi.start({ state, now: () => Date.now() })
+  state.audit.happen(new Random(9), Date.now() - minute)
+  house = await openHouse({
+    PIPESPAN_ADMIN_TOKEN: token,
+    PIPESPAN_PLATFORM_URL: api.url,
+    PIPESPAN_PLATFORM_TOKEN: 'pat-1',
+    PIPESPAN_AUDIT: 'instance',
+    PIPESPAN_EVENTS: 'all',
+    PIPESPAN_ENRICH_DEADLINE: '1s',
+    PIPESPAN_PAGES_HIDE: 'brightwater/secret/**',
+    SERVICE_OBSERVABILITY_EXPORT: 'traces,logs',
+  })
+  await house.live(['small', 'release'], { families: 2, start: began, pause: minute })
+  const { project } = JSON.parse(payload('release', {}).body) as { project: object }
+  const secret = { ...project, id: 9, name: 'vault', path_with_namespace: 'brightwater/secret/vault' }
+  const change = { 'user.username': 'ada', [`${own}.id`]: 5, [`${own}.title`]: 'Brew <b>faster</b>' }
+  const incident = { [`${own}.id`]: 8, [`${own}.iid`]: 8, [`${own}.type`]: 'Incident' }
+  const events = [
+    payload('change', { ...change, [`${own}.action`]: 'open', [`${own}.updated_at`]: iso(1) }),
+    payload('change', { ...change, [`${own}.action`]: 'merge', [`${own}.updated_at`]: iso(2) }),
+    payload('release', {}),
+    payload('release', { tag: 'secret', project: secret }),
+    payload('feature_flag', {}),
+    payload('issue', { ...incident, [`${own}.action`]: 'open', [`${own}.updated_at`]: iso(4) }),
+    payload('issue', { ...incident, [`${own}.action`]: 'update', [`${own}.updated_at`]: iso(5) }),
+    payload('issue', { ...incident, [`${own}.action`]: 'close', [`${own}.updated_at`]: iso(6) }),
+    payload('issue', { [`${own}.id`]: 9, [`${own}.type`]: 'Task', [`${own}.updated_at`]: iso(7) }),
+  ]
+  for (const { event, body } of events) {
+    const headers = {
+      'content-type': 'application/json',
+      'x-service-event': event,
+      'x-service-token': 'a-webhook-token',
+    }
+    expect((await fetch(`${house.daemon.url}/webhooks`, { method: 'POST', body, headers })).status).toBe(202)
+  }
+  const of = (id: number, status: string, minutes: number): Deployment => ({
+    ...{ instance: 'https://git.example.com', project: shop, deploymentId: id, jobId: id * 10 },
+    event: observedEvent({ status, at: began + minutes * minute, environment: 'production', user: 'grace' }),
+    job: {
+      ...{ status, finishedAt: began + minutes * minute },
+      span: {
+        trace: { scheme: 'instance', profile: 'generic', rootPipelineId: 7 },
+        ...{ pipelineId: 7, jobId: id * 10, kind: 'job' },
+      },
+    },
+  })
+  const deployments = [of(1, 'success', 8), of(2, 'failed', 9)].map(deployment => ({ deployment, countIn: 0 }))
+  await house.daemon.store.runs.transact([], { token: '', ids: [], deployments })
+  await until(async () => (await house.daemon.store.inbox.state()).waiting === 0)
+  await until(async () => (await json('kind=audit')).items.length > 0)
+})
+afterAll(async () => {
+  await house.close()
+  await api.close()
+})
+
+async function json(query: string): Promise<Timeline> {
+  return (await (await fetch(`${house.url}/api/timeline?${query}`, bearer)).json()) as Timeline
+}
+
+describe('the timeline', () => {
+  it('has what changed, the newest first, and no event that changed nothing', async () => {
+    const answer = await json('span=24h&limit=200')
+    z.strictObject(shape.shape).parse(answer)
+    const dated = answer.items.filter(({ kind, at }) => kind !== 'audit' && at < began + 10 * minute)
+    expect(dated.map(({ title, isBad }) => [title, isBad])).toEqual([
+      ['Deployment to production: failed', true],
+      ['Deployment to production: success', false],
+      ['Incident #8: close', false],
+      ['Incident #8: open', true],
+      ['Merge request !12: merge: Brew <b>faster</b>', false],
+    ])
+    expect(dated[0]).toMatchObject({ project: 'team/shop', user: 'grace', projectId: 71, pipelineId: 7, jobId: 20 })
+    expect(answer.items.map(({ at }) => at)).toEqual(answer.items.map(({ at }) => at).toSorted((a, b) => b - a))
+    expect(new Set(answer.items.map(({ kind }) => kind))).toEqual(new Set(answer.kinds))
+    expect(answer.pipelines.length).toBeGreaterThan(1)
+    expect(answer.isCut).toBe(false)
+  })
+
+  it('is filtered by kind and project, and says where older ones are left out', async () => {
+    expect((await json('kind=flag&kind=release')).items.map(({ kind }) => kind).toSorted()).toEqual(['flag', 'release'])
+    const one = await json('kind=incident&limit=1')
+    expect(one).toMatchObject({ kinds: ['incident'], isCut: true, items: [{ title: 'Incident #8: close' }] })
+    expect(await json('project=team/shop&kind=merge&pipelines=0')).toMatchObject({
+      items: [{ user: 'ada' }],
+      pipelines: [],
+    })
+    expect((await json('project=nowhere')).items).toEqual([])
+    expect((await fetch(`${house.url}/api/timeline?kind=nothing`, bearer)).status).toBe(400)
+  })
+
+  it('says nothing of a hidden project, and shows audit events only where an admin token is set', async () => {
+    expect(JSON.stringify(await json('limit=200'))).not.toContain('secret')
+    expect(await json('project=brightwater/secret/vault')).toMatchObject({ items: [], pipelines: [] })
+    const open = await openHouse()
+    const answer = (await (await fetch(`${open.url}/api/timeline?kind=audit`)).json()) as Timeline
+    expect(answer).toMatchObject({ kinds: [], items: [] })
+    expect(await (await fetch(`${open.url}/timeline`)).text()).not.toContain('Audit events')
+    await open.close()
+  })
+
+  it('leads to the job that deployed, from its page, the overview and the page of a project, and says what is kept', async () => {
+    const page = await (await fetch(`${house.url}/timeline?kind=deployment`, bearer)).text()
+    expect(page).toContain('href="/pipelines/71/7/jobs/20"')
+    expect(page).toContain('PIPESPAN_RETENTION')
+    expect(page).toMatch(/value="deployment"\s+checked/)
+    expect(page).not.toContain('Brew')
+    const overview = await (await fetch(`${house.url}/`, bearer)).text()
+    expect(overview).toContain('What changed')
+    expect(overview).toContain('Brew &lt;b&gt;faster')
+    const trends = await (await fetch(`${house.url}/trends?project=71`, bearer)).text()
+    expect(trends).toContain('What changed')
+  })
+
+  it.skipIf(chromiumPath === undefined)('can be read and used by all, light and dark, wide and narrow', async () => {
+    const browser = await launch()
+    for (const [colorScheme, width] of [
+      ['light', 1_440],
+      ['dark', 1_024],
+      ['dark', 400],
+    ] as const) {
+      const context = await openContext(browser, {
+        colorScheme,
+        viewport: { width, height: 900 },
+        extraHTTPHeaders: bearer.headers,
+      })
+      const page = await context.newPage()
+      const complaints = complaintsOf(page)
+      for (const address of ['/timeline?span=24h', '/']) {
+        await page.goto(house.url + address)
+        await page.locator('.timeline').waitFor()
+        expect(await barriersOf(page)).toEqual([])
+        const beyond = await page.evaluate(
+          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+        )
+        expect([beyond, complaints]).toEqual([0, []])
+        if (process.env.PIPESPAN_TEST_SHOTS !== undefined)
+          await page.screenshot({
+            path: `${process.env.PIPESPAN_TEST_SHOTS}/${address === '/' ? 'overview' : 'timeline'}-${width}.png`,
+            fullPage: true,
+          })
+      }
+      await page.goto(`${house.url}/timeline?span=24h`)
+      await page.getByRole('checkbox', { name: 'Flags' }).focus()
+      await page.keyboard.press('Space')
+      await page.keyboard.press('Enter')
+      await page.waitForURL(/kind=flag/)
+      await expect.poll(async () => page.locator('table.of-timeline tbody tr').count()).toBe(1)
+      await context.close()
+    }
+    await browser.close()
+  })
+})
