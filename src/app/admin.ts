@@ -43,7 +43,10 @@ function metricsPage({ config, store }: Context, { settings }: Shown, own: Pick<
   const { recentRuns, gaugeReadings } = repositories
   const { profile } = config.platform
   const ofPipelines = config.observability.export.includes('metrics')
-    ? createScrapedMetrics({ totals, recentRuns, gaugeReadings, profile, settings, isHidden: hiddenPaths(config) })
+    ? createScrapedMetrics({
+        ...{ totals, recentRuns, gaugeReadings, profile, settings, isHidden: hiddenPaths(config) },
+        changes: settings.vcsMetrics ? store.changes : undefined,
+      })
     : undefined
   return createMetricsPage({
     collect: async () => [...((await ofPipelines?.()) ?? []), ...(await own.collect())],

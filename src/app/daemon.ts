@@ -1,6 +1,7 @@
 // Starts the daemon, part by part, and stops it in the reverse order. It is also what tests and commands start.
 import { connectPlatform, startPlatformParts } from './platform.ts'
 import { drainDeadline } from './ingress-thread-handle.ts'
+import { startChangeCounter } from './changes.ts'
 import { startDeploymentCounter } from './deployments.ts'
 import { exportDestinations, startExporter, startMetricFlush, startTokenReport } from './export.ts'
 import { lookAt } from '../self-telemetry/look.ts'
@@ -70,6 +71,7 @@ export async function startDaemon({ config, log, clock = systemClock, early }: D
     const audit = platform && steps.add(startAudit(context, platform, selection, outlets.queues))
     const inside = platform && steps.add(startJobReader(context, platform, outlets))
     const deployments = steps.add(startDeploymentCounter(context, platform, outlets))
+    const changes = steps.add(startChangeCounter(context, outlets))
 
     steps.add(startInventory(context, platform, selection, outlets.queues))
     steps.add(startMaintenance(context, outlets.queues))
@@ -86,6 +88,7 @@ export async function startDaemon({ config, log, clock = systemClock, early }: D
       flush,
       store,
       deployments,
+      changes,
       budget: platform?.budget,
     }
     own.observe(async () => lookAt({ ...counted, ...parts, ...inside, audit }))

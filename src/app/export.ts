@@ -107,6 +107,7 @@ export function startMetricFlush(
   const flush = createMetricFlush({
     ...{ destinations, totals, recentRuns, gaugeReadings, leases, settings, interval, clock, log, meters },
     profile: config.platform.profile,
+    changes: settings.vcsMetrics ? store.changes : undefined,
   })
   flush.start()
   return {
@@ -131,6 +132,7 @@ export function telemetryOf(config: Config): TelemetrySettings {
     costUnit: config.costs.unit,
     maxSeries: config.metrics.maxSeries,
     eventNameAttribute: config.eventsNameAttribute,
+    vcsMetrics: config.vcsMetrics,
     gauges: [...collectors.flatMap(({ metrics }) => metrics), ...ingestMetrics, ...hookMetrics],
   })
 }

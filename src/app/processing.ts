@@ -36,7 +36,8 @@ export function selectionOf(config: Config): Selection {
 /** `enriches`: whether the platform's API is used. */
 export function mergeRulesOf(config: Config, enriches: boolean): MergeRules {
   const { settle, blockedAfter, silentAfter, staleAfter, enrichDeadline } = config
-  const times = { settle, blockedAfter, silentAfter, staleAfter }
+  const changeCountIn = config.events.includes('change') ? waitOf(config) : undefined
+  const times = { settle, blockedAfter, silentAfter, staleAfter, changeCountIn }
   if (!enriches) return times
   return { ...times, enrichDeadline, lateReads: lateJobReadsBy(jobReadRulesOf(config)) }
 }
@@ -50,6 +51,10 @@ export function jobReadRulesOf({ job, tests, reports }: Config): JobReadRules {
 /** No event waits for longer, as no export is put off for longer, ms. */
 const longestWait = 600_000
 
+function waitOf({ enrichDeadline }: Config): number {
+  return Math.min(longestWait, enrichDeadline)
+}
+
 /** What becomes of events that are about no pipeline. */
 export function eventRulesOf(
   { config, events }: Pick<Context, 'config' | 'events'>,
@@ -58,7 +63,7 @@ export function eventRulesOf(
   return {
     to: queues.flatMap(({ destination, signal }) => (signal === 'logs' ? [{ destination, signal }] : [])),
     profile: config.platform.profile,
-    wait: Math.min(longestWait, config.enrichDeadline),
+    wait: waitOf(config),
     onTaken: () => events.pending.emit(),
   }
 }

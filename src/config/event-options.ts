@@ -34,6 +34,11 @@ export function eventOptions(profiles: Profiles) {
       default: 'commit',
       says: 'From when on the lead time of a commit counts until it is deployed to production: `commit` (it was committed), `authored` (it was written), `merge` (the same of the commits on the line of first parents alone: when a change was merged). A request for each deployment to production, below enrichment.',
     }),
+    vcsMetrics: setting(boolean, {
+      variable: 'PIPESPAN_VCS_METRICS',
+      default: 'false',
+      says: 'Export the metrics that the OpenTelemetry conventions have of changes (merge requests), too: `vcs.change.count`, `vcs.change.duration`, `vcs.change.time_to_merge` and `vcs.change.time_to_approval`. They need `change` among `PIPESPAN_EVENTS`. It costs no request.',
+    }),
     eventsNameAttribute: setting(boolean, {
       variable: 'PIPESPAN_EVENTS_NAME_ATTRIBUTE',
       default: 'false',

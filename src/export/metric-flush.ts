@@ -9,11 +9,14 @@ import { createLoop, type Loop } from '../lib/loop.ts'
 import { createSender } from './sender.ts'
 import { encodeResourceMetrics } from '../telemetry/encode.ts'
 import { MetricDelivery, type EncodedProject, type FlushTarget } from './metric-delivery.ts'
+import { knownChanges } from './known-changes.ts'
 import { goodReadings } from './gauge-readings.ts'
 import { readActive } from './active-runs.ts'
 import { toActive, toCumulative } from '../telemetry/metrics/cumulative.ts'
+import { toChanges } from '../telemetry/metrics/change-gauges.ts'
 import { toGauges } from '../telemetry/metrics/gauges.ts'
 import { elapsed, timeOfDay, type Clock } from '../lib/clock.ts'
+import type { Changes } from '../store/ports/changes.ts'
 import type { Destination } from './destination.ts'
 import type { ExportQueueStatus } from './exporter.ts'
 import type { Leases } from '../store/ports/leases.ts'
@@ -28,6 +31,8 @@ export interface MetricFlushOptions {
   readonly totals: Totals
   readonly recentRuns: Repositories['recentRuns']
   readonly gaugeReadings: Pick<Repositories['gaugeReadings'], 'all' | 'now'>
+  /** Undefined: how many changes there are is not exported. */
+  readonly changes?: Pick<Changes, 'states' | 'open'> | undefined
   readonly leases: Leases
   readonly settings: TelemetrySettings
   /** The platform's profile of this moment. */
@@ -54,7 +59,7 @@ const pageSize = 50
 const grace = 2_000
 
 export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
-  const { totals, recentRuns, gaugeReadings, leases, settings, profile, interval, clock, log } = options
+  const { totals, recentRuns, gaugeReadings, changes, leases, settings, profile, interval, clock, log } = options
   const holder = randomUUID()
   /** A replica that dies is missed for two intervals at most. */
   const leaseMs = 2 * interval + 10_000
@@ -74,7 +79,11 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
       project: one.project?.path ?? one.group ?? one.instance,
       bytes: encodeResourceMetrics([toGauges(one, now, settings)]),
     }))
-    const latest = [...running, ...found]
+    const known = (await knownChanges(changes, profile)).map(one => ({
+      project: nameOf(one),
+      bytes: encodeResourceMetrics([toChanges(one, now, settings)]),
+    }))
+    const latest = [...running, ...found, ...known]
     await Promise.all(targets.filter(({ nextTry }) => nextTry <= at).map(target => flushTo(target, latest)))
   }
 

@@ -3,7 +3,9 @@
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import { createFamilies } from '../telemetry/metrics/families.ts'
 import { goodReadings } from './gauge-readings.ts'
+import { knownChanges } from './known-changes.ts'
 import { lookAtActive, type ActiveSource } from './active-runs.ts'
+import type { Changes } from '../store/ports/changes.ts'
 import type { ProjectFacts } from '../model/observation.ts'
 import type { Repositories } from '../store/ports/repository.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
@@ -13,6 +15,8 @@ export interface ScrapedMetricsOptions {
   readonly totals: Pick<Totals, 'read' | 'active'>
   readonly recentRuns: ActiveSource['recentRuns']
   readonly gaugeReadings: Pick<Repositories['gaugeReadings'], 'all' | 'now'>
+  /** Undefined: how many changes there are is not exported. */
+  readonly changes?: Pick<Changes, 'states' | 'open'> | undefined
   readonly profile: string
   readonly settings: TelemetrySettings
   /** True for the path of a project that is not to be seen; undefined: all are. */
@@ -28,7 +32,7 @@ interface Owned {
 const page = 50
 
 export function createScrapedMetrics(options: ScrapedMetricsOptions): () => Promise<readonly ScopeMetrics[]> {
-  const { totals, recentRuns, gaugeReadings, profile, settings, isHidden } = options
+  const { totals, recentRuns, gaugeReadings, changes, profile, settings, isHidden } = options
   const { maxSeries } = settings
   const active = lookAtActive({ totals, recentRuns, profile, maxSeries })
   const isShown = ({ project, group }: Owned): boolean =>
@@ -44,6 +48,7 @@ export function createScrapedMetrics(options: ScrapedMetricsOptions): () => Prom
     } while (from !== undefined)
     for (const one of await active()) if (isShown(one)) families.addActive(one, now)
     for (const one of await goodReadings(gaugeReadings)) if (isShown(one)) families.addGauges(one, now)
+    for (const one of await knownChanges(changes, profile)) if (isShown(one)) families.addChanges(one, now)
     return families.scopes()
   }
 }

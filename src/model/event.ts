@@ -1,5 +1,6 @@
 // A webhook event that is about no pipeline: what is exported of it, and by what it is known again. Pure.
 import type { Chunk } from './chunk.ts'
+import type { ChangeFigures } from './change-figures.ts'
 import type { DeploymentFigures } from './deployment-figures.ts'
 import type { JobSpan, PipelineSpan } from './deployment.ts'
 import type { Millis } from './instant.ts'
@@ -10,6 +11,12 @@ export const eventVersion = 1
 
 export type EventValue = string | number | boolean
 
+/** When what an event is about began, and when it ended. */
+export interface EventTimes {
+  readonly createdAt?: Millis | undefined
+  readonly endedAt?: Millis | undefined
+}
+
 export interface PlatformEvent {
   /** Normalised base URL (see `instance.ts`). */
   readonly instance: string
@@ -19,6 +26,8 @@ export interface PlatformEvent {
   readonly name: string
   /** When it happened, by the platform; undefined where the platform does not say. */
   readonly at?: Millis | undefined
+  /** Other times of what it is about. They are not exported. */
+  readonly times?: EventTimes | undefined
   readonly severity: 'info' | 'warn' | 'error'
   /** A short display string. */
   readonly body: string
@@ -53,6 +62,8 @@ export interface EventChunk {
   readonly pipeline?: PipelineSpan | undefined
   /** What was counted of a deployment: such a chunk goes out as metrics alone. */
   readonly deployment?: DeploymentFigures | undefined
+  /** What was counted of a change: the same. */
+  readonly change?: ChangeFigures | undefined
   /** When it happened: as the platform says, else when it was received. */
   readonly at: Millis
   /** When it was received. */

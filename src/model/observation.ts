@@ -100,6 +100,8 @@ export interface MergeRequest {
   readonly url?: string | undefined
   /** Its source branch is another project's. */
   readonly fork?: boolean | undefined
+  /** The project that it is to be merged into, of one from a fork. */
+  readonly targetProjectId?: number | undefined
 }
 
 /** The facts of the pipeline besides its times. Undefined means: this source did not say. */

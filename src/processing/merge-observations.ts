@@ -1,5 +1,6 @@
 // How an observation enters a run: merge it, write what changed, say when the run is due again. Pure; the store calls it under a lock.
 import { observedRun, mergeRun, type Run } from '../model/run.ts'
+import { changeOfRun, type Change } from '../model/change.ts'
 import { isAtEnd, supplementsOf } from '../model/attempt.ts'
 import { isBlocked, isUnderWay } from '../model/status.ts'
 import { leastSilence } from './silence.ts'
@@ -22,6 +23,8 @@ export interface MergeRules {
   readonly enrichDeadline?: number | undefined
   /** What is to be read about the inside of jobs when more becomes known of them after their snapshots; undefined: nothing. */
   readonly lateReads?: LateJobReads | undefined
+  /** So much later what a pipeline says of its change is counted; undefined: changes are not counted. */
+  readonly changeCountIn?: number | undefined
 }
 
 /** A pipeline's own event is usually no further away from its first job's than this, ms. */
@@ -67,6 +70,7 @@ export function mergeIntoRun(
     run,
     jobs,
     timing: timingAfter(run, known?.timing, now, rules),
+    changes: changesAfter(run, known?.run, rules),
     enrichment: enrichmentAfter(run, jobs, known, now, rules),
     ...(known !== undefined && { lateReads: lateReadsOf(jobs, known.run, run.project.facts.path, rules) }),
   }
@@ -131,6 +135,20 @@ function leavesUnknown(run: Run, jobs: readonly Job[]): boolean {
   return supplements.some(({ record: { facts, version }, times }) => {
     return facts.kind === 'job' && times.startedAt !== undefined && originOf(version) === 'webhook'
   })
+}
+
+/** Said once: most news of a pipeline says nothing new of its change. */
+function changesAfter(run: Run, known: Run | undefined, { changeCountIn: countIn }: MergeRules): RunChange['changes'] {
+  if (countIn === undefined || run.pipeline === known?.pipeline) return undefined
+  const change = changeOfRun(run)
+  const before = known && changeOfRun(known)
+  // Some sources do not say that it comes from a fork: the first that named the change counts.
+  if (change === undefined || (before?.iid === change.iid && isSame(change.pipeline, before.pipeline))) return undefined
+  return [{ change, countIn }]
+}
+
+function isSame(a: Change['pipeline'], b: Change['pipeline']): boolean {
+  return a?.createdAt === b?.createdAt
 }
 
 function enrichAt(detail: DetailLevel, at: Millis): EnrichmentChange {

@@ -2,6 +2,7 @@
 // out whether one of them is to blame.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { mergeWork, type MergeRules } from './merge-observations.ts'
+import { changeOfEvent } from '../model/change-event.ts'
 import { deploymentOfEvent } from '../model/deployment-event.ts'
 import { eventChunk, type PlatformEvent } from '../model/event.ts'
 import { isKnownStatus } from '../model/status.ts'
@@ -12,6 +13,7 @@ import type { Inbox, InboxItem, InboxLease } from '../store/ports/inbox.ts'
 import type { Log } from '../lib/log.ts'
 import type { Observation } from '../model/observation.ts'
 import type { Runs } from '../store/ports/runs.ts'
+import type { ReportedChange } from '../store/ports/changes.ts'
 import type { ReportedDeployment } from '../store/ports/deployments.ts'
 import type { ReceivedEvent } from '../store/ports/events.ts'
 import type { Postponed } from './postponed.ts'
@@ -38,7 +40,7 @@ export interface EventRules {
   readonly to: ReceivedEvent['to']
   /** The profile under which they are taken in. */
   readonly profile: string
-  /** How long an event waits for the span of its job, and a deployment is counted after its end, ms. */
+  /** How long an event waits for the span of its job, and a deployment or a change is counted after what is counted of it, ms. */
   readonly wait: number
   /** Called after some were taken in: the exporter has something to send. */
   readonly onTaken: () => void
@@ -145,7 +147,8 @@ async function processTogether(batch: LeasedBatch, deliveries: readonly Decoded[
   const withEvents = deliveries.flatMap(({ item, event }) => (event === undefined ? [] : [{ item, event }]))
   const events = withEvents.flatMap(({ item, event }) => receivedOf(batch, item, event) ?? [])
   const deployments = withEvents.flatMap(({ item, event }) => reportedOf(batch, item, event) ?? [])
-  if (!(await batch.runs.transact(all, { token: lease.token, ids, events, deployments }))) {
+  const changes = withEvents.flatMap(({ item, event }) => reportedChangeOf(batch, item, event) ?? [])
+  if (!(await batch.runs.transact(all, { token: lease.token, ids, events, deployments, changes }))) {
     counters.lost += ids.length
     const facts = { lost: ids.length }
     batch.log.warn(facts, 'deliveries were processed too late: their lease had run out, and another replica has them')
@@ -175,6 +178,11 @@ function receivedOf({ events }: LeasedBatch, item: InboxItem, event: PlatformEve
 function reportedOf({ events }: LeasedBatch, item: InboxItem, event: PlatformEvent): ReportedDeployment | undefined {
   const deployment = deploymentOfEvent(event, item.receivedAt)
   return deployment && { deployment, countIn: events?.wait ?? 0 }
+}
+
+function reportedChangeOf({ events }: LeasedBatch, item: InboxItem, event: PlatformEvent): ReportedChange | undefined {
+  const change = changeOfEvent(event, item.receivedAt)
+  return change && { change, countIn: events?.wait ?? 0 }
 }
 
 /**

@@ -29,6 +29,7 @@ export interface Parts {
   readonly jobSpans?: Counting<NonNullable<Seen['jobSpans']>> | undefined
   readonly jobReports?: Counting<NonNullable<Seen['jobReports']>> | undefined
   readonly deployments: Counting<Seen['deployments']> & { readonly requests: () => number }
+  readonly changes: Counting<Seen['changes']>
   readonly poller?: Counting<NonNullable<Seen['poller']>> | undefined
   readonly audit?: Counting<NonNullable<Seen['audit']>> | undefined
   readonly redelivery?: Counting<NonNullable<Seen['redelivery']>> | undefined
@@ -55,6 +56,7 @@ export async function lookAt(parts: Parts): Promise<Seen> {
     enricher: parts.enricher?.counters,
     poller: parts.poller?.counters,
     deployments: parts.deployments.counters,
+    changes: parts.changes.counters,
     commitRequests: parts.deployments.requests(),
     jobReader: parts.jobReader?.counters,
     jobLogs: parts.jobLogs?.counters,

@@ -1,6 +1,7 @@
 // Every metric of the daemon itself: name, type, unit, attributes, and where its value comes from.
 import type { AuditCounters } from '../discovery/audit.ts'
 import type { BudgetSnapshot } from '../platform/rest/budget.ts'
+import type { ChangeCounters } from '../enrichment/change-counter.ts'
 import type { DeploymentCounters } from '../enrichment/deployment-counter.ts'
 import type { EnricherCounters } from '../enrichment/enricher.ts'
 import type { JobReaderCounters } from '../enrichment/job-reader.ts'
@@ -38,6 +39,7 @@ export interface Seen {
   /** Who asks the platform; undefined where nobody does. */
   readonly enricher?: Readonly<EnricherCounters> | undefined
   readonly deployments: Readonly<DeploymentCounters>
+  readonly changes: Readonly<ChangeCounters>
   readonly commitRequests: number
   readonly poller?: Readonly<PollerCounters> | undefined
   readonly jobReader?: Readonly<JobReaderCounters> | undefined
@@ -180,6 +182,8 @@ export const observedMetrics = [
     seen: ({ deployments: { counted, passedOver, withoutCommits } }) => entries({ counted, passed_over: passedOver, without_commits: withoutCommits }, outcome => ({ outcome })) },
   { name: 'pipespan.deployments.requests', type: 'counter', unit: '{request}', attributes: [],
     says: 'Requests to the platform for the commits of deployments.', seen: ({ commitRequests }) => [{ value: commitRequests }] },
+  { name: 'pipespan.changes', type: 'counter', unit: '{change}', attributes: ['measure'],
+    says: 'Changes (merge requests) that were counted: with their first `pipeline`, their first `approval`, their `merge`.', seen: ({ changes }) => entries(changes, measure => ({ measure })) },
   { name: 'pipespan.test.reports', type: 'counter', unit: '{report}', attributes: ['fault'],
     says: 'Reports of tests that were read: whole (`none`), or by the reason why they could not be read to their end.',
     seen: ({ jobTests }) => (jobTests === undefined ? [] : [{ value: jobTests.reports, attributes: { fault: 'none' } },

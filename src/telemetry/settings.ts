@@ -36,6 +36,8 @@ export interface TelemetryOptions extends AttributePolicyOptions {
   readonly gauges?: readonly GaugeHead[] | undefined
   /** Write an event's name as an attribute too. */
   readonly eventNameAttribute?: boolean | undefined
+  /** Export the conventions' metrics of changes; false by default. */
+  readonly vcsMetrics?: boolean | undefined
 }
 
 export interface TelemetrySettings {
@@ -49,6 +51,7 @@ export interface TelemetrySettings {
   readonly costUnit: string
   readonly maxSeries: number
   readonly eventNameAttribute: boolean
+  readonly vcsMetrics: boolean
   readonly gauges: ReadonlyMap<string, GaugeHead>
 }
 
@@ -69,6 +72,7 @@ export function telemetrySettings(options: TelemetryOptions = {}): TelemetrySett
     costUnit: options.costUnit ?? 'min',
     maxSeries: options.maxSeries ?? defaultMaxSeries,
     eventNameAttribute: options.eventNameAttribute ?? false,
+    vcsMetrics: options.vcsMetrics ?? false,
     gauges: new Map((options.gauges ?? []).map(gauge => [gauge.name, gauge])),
   }
 }

@@ -131,6 +131,7 @@ describe('the table of own metrics', () => {
       webhook: { received: 3, accepted: 1, duplicate: 1, ignored: { push: 1 }, refused },
       deployments: { counted: 1, passedOver: 1, withoutCommits: 1 },
       commitRequests: 1,
+      changes: { pipeline: 1, approval: 1, merge: 1 },
       intake: {
         events: 1,
         unclaimedEvents: 0,

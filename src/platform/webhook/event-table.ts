@@ -21,6 +21,8 @@ export interface EventRow {
   readonly object: readonly Path[]
   /** Its own time. */
   readonly time?: Path
+  /** When what it is about began and ended: read for what is counted, and not exported. */
+  readonly times?: { readonly createdAt: Path; readonly endedAt: Path }
   /** What distinguishes it, with the object and its time, from all others. None: it has no version, and the order of arrival decides. */
   readonly version?: readonly Path[]
   readonly attributes: readonly EventAttribute[]
@@ -60,6 +62,7 @@ export const eventTable: readonly EventRow[] = [
     word: 'change', name: 'platform.vcs.change', wire: ['merge_request'], flags: ['merge_requests_events'], sentBy: 'project',
     says: 'A merge request was opened, changed, approved, closed or merged.',
     object: [`${own}.id`], time: `${own}.updated_at`, version: [`${own}.action`, ...byUser],
+    times: { createdAt: `${own}.created_at`, endedAt: `${own}.merged_at` },
     attributes: [
       id('vcs.change.id', `${own}.iid`, 'as in its address'),
       shown('vcs.change.title', `${own}.title`),

@@ -6,7 +6,6 @@ import type { MergeRequest } from '../../model/observation.ts'
 
 interface WireMergeRequest extends Omit<MergeRequest, 'fork'> {
   readonly sourceProjectId?: number | undefined
-  readonly targetProjectId?: number | undefined
   /** What older platforms call a draft. */
   readonly workInProgress?: boolean | undefined
 }
@@ -37,5 +36,6 @@ export const readMergeRequest: Read<MergeRequest> = shaped(value => {
     ...facts,
     ...(draft !== undefined && { draft }),
     ...(source !== undefined && target !== undefined && { fork: source !== target }),
+    ...(source !== undefined && target !== undefined && source !== target && { targetProjectId: target }),
   }
 }, shapeOf(readFields))

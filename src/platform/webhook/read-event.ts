@@ -4,14 +4,14 @@ import { createHash } from 'node:crypto'
 import { canonical } from '../../model/versioned.ts'
 import { first, oneLine, readWord, type EventAttribute, type Path } from './event-fields.ts'
 import { instanceOf, pathOf, type HookContext } from './payload.ts'
-import { known } from '../known.ts'
+import { anyKnown, known } from '../known.ts'
 import { objectShape, type ObjectShape, type Shape } from './wire-shape.ts'
 import type { RedactText } from '../text-redaction.ts'
 import { PayloadError } from '../../lib/fault.ts'
 import { readId, readObject, readText, readTime, readUrl, type WireObject } from '../wire-read.ts'
 import { redact } from '../../lib/redaction.ts'
 import { eventTable, type EventRow } from './event-table.ts'
-import type { EventValue, PlatformEvent } from '../../model/event.ts'
+import type { EventTimes, EventValue, PlatformEvent } from '../../model/event.ts'
 import type { ProjectFacts } from '../../model/observation.ts'
 
 const projectPaths = {
@@ -58,7 +58,7 @@ export function readEvent(
     instance,
     kind: row.word,
     name: row.name,
-    ...known({ at, project, group }),
+    ...known({ at, times: timesOf(row, json), project, group }),
     severity: row.severity?.(attributes) ?? 'info',
     body: oneLine(row.body(key => String(attributes[key] ?? ''))),
     attributes,
@@ -66,6 +66,12 @@ export function readEvent(
     ...(isDistinct && { key: digest([...identity, seconds, ...version]) }),
     content: digest(json),
   }
+}
+
+function timesOf({ times }: EventRow, json: WireObject): EventTimes | undefined {
+  if (times === undefined) return undefined
+  const [createdAt, endedAt] = [times.createdAt, times.endedAt].map(path => first(json, path, readTime))
+  return anyKnown({ createdAt, endedAt })
 }
 
 function attributesOf(
@@ -107,8 +113,8 @@ function projectOf({ word }: EventRow, json: WireObject): ProjectFacts | undefin
 /** All that anybody reads of an event, so that of a large one nothing else is built. */
 export const eventShape: ObjectShape = shapeOfPaths([
   ...['object_kind', 'event_name', 'event_type', groupPath, withinProject, ...Object.values(projectPaths), 'name'],
-  ...eventTable.flatMap(({ object, time, version, attributes }) => [
-    ...[...object, ...(version ?? []), ...(time === undefined ? [] : [time])],
+  ...eventTable.flatMap(({ object, time, times, version, attributes }) => [
+    ...[...object, ...(version ?? []), ...(time === undefined ? [] : [time]), ...Object.values(times ?? {})],
     ...attributes.flatMap(({ from }: EventAttribute) => from ?? []),
   ]),
 ])

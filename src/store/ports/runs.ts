@@ -1,6 +1,7 @@
 // Runs and their snapshots: one verb to change them, under a lock, together with what becomes pending, in one transaction.
 import type { EnrichmentChange } from './enrichment-queue.ts'
 import type { ReceivedEvent } from './events.ts'
+import type { ReportedChange } from './changes.ts'
 import type { ReportedDeployment } from './deployments.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { JobReadKey, JobReadWish, LateJobRead } from './job-reads.ts'
@@ -55,6 +56,8 @@ export interface RunChange {
   readonly totals?: readonly ProjectIncrements[] | undefined
   /** What the snapshots' jobs deployed. */
   readonly deployments?: readonly ReportedDeployment[] | undefined
+  /** What its pipeline says of the change that it is of. */
+  readonly changes?: readonly ReportedChange[] | undefined
   /** What the platform's API is to be asked about the run. Undefined: as before. */
   readonly enrichment?: EnrichmentChange | undefined
 }
@@ -79,6 +82,8 @@ export interface Processed {
   readonly events?: readonly ReceivedEvent[] | undefined
   /** What they report of deployments. */
   readonly deployments?: readonly ReportedDeployment[] | undefined
+  /** What they report of changes. */
+  readonly changes?: readonly ReportedChange[] | undefined
 }
 
 export interface RunSummary {

@@ -1,4 +1,5 @@
 // The store as the rooms see it. `open-store.ts` chooses the database by URL; both keep the same promises (one exercise tests both).
+import type { Changes } from './changes.ts'
 import type { Deployments } from './deployments.ts'
 import type { EnrichmentQueue } from './enrichment-queue.ts'
 import type { Outbox } from './outbox.ts'
@@ -45,6 +46,7 @@ export interface Store {
   readonly totals: Totals
   readonly tests: TestMemory
   readonly deployments: Deployments
+  readonly changes: Changes
   readonly views: Views
   readonly underWay: UnderWay
   /** Rows that were passed over since start, because what is stored in them is damaged. */

@@ -11,6 +11,7 @@ import { postgresPruning } from './pruning.ts'
 import { totals } from '../sql/totals.ts'
 import { postgresRuns } from './runs.ts'
 import { postgresTables } from './tables.ts'
+import { postgresChanges } from './changes.ts'
 import { postgresDeployments } from './deployments.ts'
 import { postgresTestMemory } from './test-memory.ts'
 import { postgresUnderWay } from './under-way.ts'
@@ -44,6 +45,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     tables: postgresTables(maintenance),
     totals: totals(sql),
     deployments: postgresDeployments(db),
+    changes: postgresChanges(db),
     tests: postgresTestMemory(db, options.testMemory),
     damaged: db.damaged,
     views: postgresViews(db, maintenance),

@@ -1,4 +1,5 @@
 // Runs, their jobs and their chunks, on PostgreSQL: each step of a transaction is one statement for all runs.
+import { addChanges } from './changes.ts'
 import { addEvents } from './events.ts'
 import { changeEnrichment, writeTriggers } from './enrichment-queue.ts'
 import { withDeploymentIds } from './deployments.ts'
@@ -19,8 +20,9 @@ import { slicesOf } from './slices.ts'
 import { writeJobs, writeChunks, writeRuns, writtenOf, type Written } from './run-writes.ts'
 import { revive } from '../../model/tombstone.ts'
 import type { RunKey } from '../../model/observation.ts'
+import type { ReportedChange } from '../ports/changes.ts'
 import type { ReportedDeployment } from '../ports/deployments.ts'
-import type { Runs, RunWork, Processed } from '../ports/runs.ts'
+import type { RunChange, Runs, RunWork, Processed } from '../ports/runs.ts'
 
 export function postgresRuns(db: Database): Runs {
   return {
@@ -28,9 +30,13 @@ export function postgresRuns(db: Database): Runs {
       try {
         await db.transaction(async (session, now) => {
           await erase(session, processed)
-          const deployments = [...(processed?.deployments ?? [])]
-          for (const wave of waves(work)) deployments.push(...(await transact(session, now, wave, deployments)))
-          await addEvents(session, processed?.events ?? [], deployments, now)
+          const reported: Reported = {
+            deployments: [...(processed?.deployments ?? [])],
+            changes: [...(processed?.changes ?? [])],
+          }
+          for (const wave of waves(work)) await transact(session, now, wave, reported)
+          await addEvents(session, processed?.events ?? [], reported.deployments, now)
+          await addChanges(session, reported.changes, now)
         })
         return true
       } catch (error) {
@@ -52,6 +58,12 @@ export function postgresRuns(db: Database): Runs {
     dueIn: async () => db.dueIn('SELECT min(due_at) AS due FROM runs WHERE due_at IS NOT NULL'),
     ...runReads(postgresStatements(db)),
   }
+}
+
+/** What deliveries and runs report of what is known beside the runs; the runs of a transaction add theirs. */
+interface Reported {
+  readonly deployments: ReportedDeployment[]
+  readonly changes: ReportedChange[]
 }
 
 /** Work on one run follows the order it was given in; what concerns different runs goes together. */
@@ -76,13 +88,7 @@ async function erase(session: Session, processed: Processed | undefined): Promis
   if (gone.length !== processed.ids.length) throw new Lost()
 }
 
-/** Answers what the jobs of snapshots deployed. `reported`: what is known of deployments beside the store. */
-async function transact(
-  session: Session,
-  now: number,
-  work: readonly RunWork[],
-  reported: readonly ReportedDeployment[],
-): Promise<readonly ReportedDeployment[]> {
+async function transact(session: Session, now: number, work: readonly RunWork[], reported: Reported): Promise<void> {
   const keys = work.map(({ key }) => key)
   // Locked in one order by everybody, so that two replicas never wait for each other.
   const locked = await selectRuns(session, keys, 'ORDER BY r.instance, r.pipeline_id FOR UPDATE OF r')
@@ -99,21 +105,23 @@ async function transact(
     const row = jobs === 'all' ? byKey.get(nameOf(key)) : undefined
     return row && idOf(row)
   }
-  const deployments: ReportedDeployment[] = []
+  const changed: RunChange[] = []
   for (const slice of await slicesOf(session, left, whole))
-    deployments.push(...(await decideAll(session, now, slice, byKey, reported)))
-  return deployments
+    changed.push(...(await decideAll(session, now, slice, byKey, reported.deployments)))
+  reported.deployments.push(...changed.flatMap(({ deployments = [] }) => deployments))
+  reported.changes.push(...changed.flatMap(({ changes = [] }) => changes))
 }
 
 const removeRead = `${placed(removeJobRead)} RETURNING 1`
 
+/** Answers what was written. `reported`: what is known of deployments beside the store. */
 async function decideAll(
   session: Session,
   now: number,
   work: readonly RunWork[],
   byKey: ReadonlyMap<string, Row>,
   reported: readonly ReportedDeployment[],
-): Promise<readonly ReportedDeployment[]> {
+): Promise<readonly RunChange[]> {
   const jobs = await loadJobs(
     session,
     work.flatMap(item => {
@@ -161,7 +169,7 @@ async function decideAll(
     changes.flatMap(({ change }) => change.totals ?? []),
     now,
   )
-  return changes.flatMap(({ change }) => change.deployments ?? [])
+  return changes.map(({ change }) => change)
 }
 
 function unknown(keys: readonly RunKey[], rows: readonly Row[]): RunKey[] {

@@ -1,5 +1,6 @@
 // The tables that both databases have, as one text; times are milliseconds of Unix time. JSON is kept as text: it is never queried, and
 // text keeps it as it came.
+import { changeSchema } from './change-schema.ts'
 import { deploymentSchema } from './deployment-schema.ts'
 import { figureSchema } from './figure-schema.ts'
 import { testSchema } from './test-schema.ts'
@@ -254,6 +255,8 @@ export function schemaOf(dialect: Dialect): string {
   ${testSchema(dialect)}
 
   ${deploymentSchema(dialect)}
+
+  ${changeSchema(dialect)}
 
   CREATE TABLE counters (
     name  text PRIMARY KEY,

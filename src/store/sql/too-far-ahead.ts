@@ -42,5 +42,6 @@ export const broughtBack: readonly string[] = [
   `UPDATE quarantined_deliveries SET received_at = ${now} WHERE received_at > ${now}`,
   `UPDATE test_reports SET reported_at = ${now} WHERE reported_at > ${now}`,
   `UPDATE deployments SET due_at = ${now} WHERE due_at > ${now} + ${longestUnasked.silent}`,
+  `UPDATE changes SET due_at = ${now} WHERE due_at > ${now} + ${longestUnasked.usual}`,
   `UPDATE flaky_tests SET found_at = ${now} WHERE found_at > ${now}`,
 ]

@@ -26,6 +26,7 @@ import { sqliteStatements } from './statements.ts'
 import { totals } from '../sql/totals.ts'
 import { sqliteRuns } from './runs.ts'
 import { sqliteTables } from './tables.ts'
+import { sqliteChanges } from './changes.ts'
 import { sqliteDeployments } from './deployments.ts'
 import { sqliteTestMemory } from './test-memory.ts'
 import { sqliteTrendTaking } from './trend-taking.ts'
@@ -185,6 +186,7 @@ function rooms(
     tables: sqliteTables(db),
     totals: totals(sql),
     deployments: sqliteDeployments(db, recent),
+    changes: sqliteChanges(db, recent),
     tests: sqliteTestMemory(db, options.testMemory),
     damaged: db.damaged,
     views: sqliteViews(db, trends, listings),

@@ -1,4 +1,5 @@
 // Runs, their jobs and their chunks, on SQLite.
+import { addChanges } from './changes.ts'
 import { addDeployments, withDeploymentIds } from './deployments.ts'
 import { addEvents } from './events.ts'
 import { changeEnrichment, writeTriggers } from './enrichment-queue.ts'
@@ -86,6 +87,7 @@ function transact(beside: Beside, work: readonly RunWork[], processed: Processed
   const { waiting, recent, listings } = beside
   const { db, leases } = waiting
   const { token, ids, events = [], deployments: reported = [] } = processed ?? { token: '', ids: [] }
+  const changes = [...(processed?.changes ?? [])]
   if (!ids.every(id => leases.isOf(id, token))) return undefined
   erase(waiting, ids)
   const written: Written = { runs: [], chunks: [] }
@@ -105,12 +107,14 @@ function transact(beside: Beside, work: readonly RunWork[], processed: Processed
       written.chunks.splice(0, written.chunks.length - newestWorth(mostText, written.chunks))
       totals.push(...(change.totals ?? []))
       deployments.push(...(change.deployments ?? []))
+      changes.push(...(change.changes ?? []))
     } else if (row !== undefined && item.source !== undefined && known?.firstSeenBy[item.source] === undefined) {
       const firstSeenBy = { ...known?.firstSeenBy, [item.source]: now }
       db.prepare('UPDATE runs SET first_seen_by = ? WHERE id = ?').run(JSON.stringify(firstSeenBy), idOf(row))
     }
   }
   written.chunks.push(...addEvents(db, events, now), ...addDeployments(db, deployments, now))
+  addChanges(db, changes, now)
   moveTotals(db, totals, now)
   listings.listMany()
   return written

@@ -10,6 +10,7 @@ import {
   type ScopeMetrics,
 } from '@opentelemetry/sdk-metrics'
 import { activeData, totalsData, type ActiveTotals } from './cumulative.ts'
+import { changesData, type KnownChanges } from './change-gauges.ts'
 import { gaugesData } from './gauges.ts'
 import { nameOf, ownerOf } from '../mapping/resource.ts'
 import { totalOf, type Buckets, type MeasuredMetric, type Point, type PointAttributes } from './data.ts'
@@ -35,6 +36,7 @@ export interface Families {
   add(totals: ProjectTotals, now: Millis): void
   addActive(active: ActiveTotals, now: Millis): void
   addGauges(found: FoundGauges, now: Millis): void
+  addChanges(known: KnownChanges, now: Millis): void
   scopes(): ScopeMetrics[]
 }
 
@@ -51,6 +53,7 @@ export function createFamilies(settings: TelemetrySettings): Families {
   return {
     add: (totals, now) => take(totals, totalsData(totals.series, now, settings)),
     addActive: (active, now) => take(active, [activeData(active, now, settings)]),
+    addChanges: (known, now) => take(known, changesData(known, now, settings)),
     addGauges: (found, now) => {
       const { instance, project, group } = found
       take({ key: { instance, projectId: project?.id }, project, group }, gaugesData(found, now, settings))

@@ -1,6 +1,6 @@
 // Which refs metrics tell apart: a series for each ref ever seen costs the backend's user money.
 import picomatch from 'picomatch'
-import type { Chunk } from '../../model/chunk.ts'
+import type { PipelineFacts, ProjectFacts } from '../../model/observation.ts'
 
 /**
  * `branches`: every ref but those of merge requests; `all`: those too; `default`: the default branch; else globs of the refs
@@ -13,7 +13,10 @@ export const mergeRequestRefs = 'refs/merge-requests/*'
 /** All other refs that are not distinguished. */
 export const otherRefs = '*'
 
-export type FoldRef = (chunk: Pick<Chunk, 'pipeline' | 'project'>) => string
+export type FoldRef = (chunk: {
+  readonly pipeline: { readonly facts: Pick<PipelineFacts, 'ref' | 'source' | 'tag'> }
+  readonly project: ProjectFacts
+}) => string
 
 export function refFolder(refs: MetricRefs): FoldRef {
   const isKept = keeperOf(refs)
@@ -23,6 +26,16 @@ export function refFolder(refs: MetricRefs): FoldRef {
     if (source === 'merge_request_event' || ref.startsWith('refs/merge-requests/')) return mergeRequestRefs
     return isKept(ref, pipeline.facts.tag === true ? undefined : project.defaultBranch) ? ref : otherRefs
   }
+}
+
+/** The branches of a change: the source as those of merge requests are told apart. */
+export function changeRefs(
+  { head = '', base = '' }: { readonly head?: string | undefined; readonly base?: string | undefined },
+  project: ProjectFacts,
+  foldRef: FoldRef,
+): { head: string; base: string } {
+  const fold = (ref: string, source: string): string => foldRef({ pipeline: { facts: { ref, source } }, project })
+  return { head: fold(head, 'merge_request_event'), base: fold(base, 'push') }
 }
 
 function keeperOf(refs: MetricRefs): (ref: string, defaultBranch: string | undefined) => boolean {

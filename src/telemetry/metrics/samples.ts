@@ -12,9 +12,11 @@ import { ATTR_VCS_REF_HEAD_NAME } from '../mapping/semconv.ts'
 import type { Exemplar } from '../../model/totals.ts'
 import type { PointAttributes } from './data.ts'
 import { attemptMetrics, costUnit, ownName, type MetricHead, type MetricRow } from '../mapping/metrics.ts'
+import { changeMetrics, changeValue } from '../mapping/change-metrics.ts'
+import { changeRefs } from './refs.ts'
 import { deploymentMetrics } from '../mapping/deployment-metrics.ts'
 
-/** A metric that is measured: of pipelines, or of deployments. */
+/** A metric that is measured: of pipelines, of deployments, or of changes. */
 export interface MeasuredRow extends MetricHead {
   readonly type: MetricRow['type']
   /** Of a histogram whose values are of another size than those of pipelines, seconds. */
@@ -80,15 +82,26 @@ function labelsOf(labels: Readonly<Record<string, string>>, style: AttributeStyl
 const refKeys: ReadonlySet<string> = new Set(['pipeline.ref', ATTR_VCS_REF_HEAD_NAME])
 
 function samplesOfEvent(chunk: EventChunk, settings: TelemetrySettings): Samples | undefined {
-  const { deployment, at } = chunk
-  if (deployment === undefined) return undefined
+  const { deployment, change, at } = chunk
   const style = styleOf(chunk, settings)
+  const sampleOf = (row: MeasuredRow, attributes: PointAttributes, values: readonly number[]): Sample => {
+    const metric = keyUnder(style.namespace, row.name)
+    return { row, metric, attributes, series: sorted(attributes), values, folded: false }
+  }
+  if (change !== undefined) {
+    const subject = { chunk, ...changeRefs(change, chunk.project ?? { id: 0 }, settings.foldRef) }
+    const rows = changeMetrics.filter(
+      ({ of, isConvention }) => of === change.measure && (isConvention !== true || settings.vcsMetrics),
+    )
+    const samples = rows.map(row =>
+      sampleOf(row, pointAttributes(row.attributes, subject, style), [changeValue(change)]),
+    )
+    return { span: undefined, at, samples }
+  }
+  if (deployment === undefined) return undefined
   const samples = deploymentMetrics.flatMap((row): Sample[] => {
     const values = row.values(deployment)
-    if (values.length === 0) return []
-    const attributes = pointAttributes(row.attributes, deployment, style)
-    const metric = keyUnder(style.namespace, row.name)
-    return [{ row, metric, attributes, series: sorted(attributes), values, folded: false }]
+    return values.length === 0 ? [] : [sampleOf(row, pointAttributes(row.attributes, deployment, style), values)]
   })
   return { span: deployment.span && contextOfJob(chunk.key.instance, deployment.span), at, samples }
 }

@@ -1,5 +1,6 @@
 // The reference of all metrics, docs/METRICS.md, written from the tables that make them.
 import { activeRunsMetric, attemptMetrics, costUnit } from '../mapping/metrics.ts'
+import { changeCountMetric, changeDurationMetric, changeMetrics } from '../mapping/change-metrics.ts'
 import { deploymentMetrics } from '../mapping/deployment-metrics.ts'
 import { defaultBounds, longBounds } from '../metrics/buckets.ts'
 import { mergeRequestRefs, otherRefs } from '../metrics/refs.ts'
@@ -32,20 +33,27 @@ export function metricsReference(own: readonly OwnMetricRow[], inventory: readon
     introduction,
     table(
       ['metric', 'type', 'unit', 'attributes', 'when', 'description'],
-      [...attemptMetrics, activeRunsMetric, ...deploymentMetrics].map(
-        ({ name, type, unit, attributes, when, description }) => [
-          code(name),
-          typeName(type),
-          unit === costUnit ? '`costs.unit`' : code(unit),
-          attributes.flatMap(({ keys }) => keys.map(code)).join(', '),
-          when,
-          description,
-        ],
-      ),
+      [
+        ...attemptMetrics,
+        activeRunsMetric,
+        ...deploymentMetrics,
+        ...changeMetrics,
+        changeCountMetric,
+        changeDurationMetric,
+      ].map(({ name, type, unit, attributes, when, description }) => [
+        code(name),
+        typeName(type),
+        unit === costUnit ? '`costs.unit`' : code(unit),
+        attributes.flatMap(({ keys }) => keys.map(code)).join(', '),
+        when,
+        description,
+      ]),
     ),
     attempts,
     '### Deployments',
     deployments,
+    '### Changes',
+    changes,
     '### Of what the platform has',
     gauges,
     table(
@@ -106,6 +114,20 @@ compared with none. What was canceled or skipped, and what names no environment,
   named \`production\` or \`prod\` where no tier is known): \`PIPESPAN_LEAD_TIME\` says from which time on. One request a deployment, 500 commits at most.
 
 The upper bounds of the buckets of recovery and lead time are ${longBounds.join(', ')} seconds.`
+
+const changes = `A change is a merge request. It is known from its events (\`change\` in \`PIPESPAN_EVENTS\`) and from the merge request pipelines that are known; both are
+merged, in whatever order they arrive. Each of its times counts from when the merge request was created, and is counted once, \`PIPESPAN_ENRICH_DEADLINE\` after it was
+first reported: what is reported within that time is taken into account, what comes later changes nothing of what was counted.
+
+- Merge: until it was merged.
+- Approval: until the first approval of anybody, also where it was taken back later.
+- First pipeline: until the first merge request pipeline was created. Pipelines of branches are of no change; a project that has no others has no such time.
+- An approval or a pipeline counts where the opening of the change was reported: of a change that is older than the hook, earlier ones may have gone unseen.
+
+The upper bounds of the buckets of merge and approval are ${longBounds.join(', ')} seconds. The conventions' \`vcs.change.…\` metrics are exported with
+\`PIPESPAN_VCS_METRICS=true\`: each has a series for each branch, folded as the refs of merge requests are (\`${mergeRequestRefs}\`, but for \`PIPESPAN_METRICS_REFS=all\`).
+They count the changes that an event has reported and that are stored (\`PIPESPAN_TRENDS_KEEP\`): of those that were opened before the hook, the ones of which something
+happened since.`
 
 const temporality = `\`cumulative\` (default): running totals of each project, kept in the store and moved in the transaction that takes the snapshot of an attempt, so that
 neither a restart nor a second replica resets or doubles them. One replica sends them every \`PIPESPAN_METRICS_INTERVAL\`; what is refused is

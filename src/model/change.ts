@@ -1,0 +1,120 @@
+// A change (a merge request), as webhook events and its pipelines report it. Merging is pure and commutative; it is known by the project that it
+// is to be merged into and its number there.
+import { earliest, later, second, type Millis } from './instant.ts'
+import { knownOf, mergeVersioned, versioned, versionOf, type Versioned } from './versioned.ts'
+import type { ProjectFacts } from './observation.ts'
+import type { Run } from './run.ts'
+
+/** As the conventions call them. `wip`: a draft, or one that is being merged. */
+export const changeStates = ['open', 'wip', 'closed', 'merged'] as const
+export type ChangeState = (typeof changeStates)[number]
+
+/** What the newest event reports. */
+export interface ChangeFacts {
+  readonly state: ChangeState
+  readonly title?: string | undefined
+  /** The branch that is to be merged, and the one that it goes into. */
+  readonly head?: string | undefined
+  readonly base?: string | undefined
+}
+
+/** A report, or what all reports come to. */
+export interface Change {
+  readonly instance: string
+  /** The one that it is to be merged into. */
+  readonly project: ProjectFacts
+  /** Its number within the project. */
+  readonly iid: number
+  readonly event?: Versioned<ChangeFacts> | undefined
+  readonly createdAt?: Millis | undefined
+  /** Its opening was reported: nothing of it went unseen before. */
+  readonly isWhole?: true | undefined
+  /** When it was last opened, closed, reopened or merged. */
+  readonly stateAt?: Millis | undefined
+  /** The first approval, also where it was taken back later. */
+  readonly approvedAt?: Millis | undefined
+  readonly mergedAt?: Millis | undefined
+  /** Its first pipeline. */
+  readonly pipeline?: ChangePipeline | undefined
+}
+
+export interface ChangePipeline {
+  readonly id: number
+  /** A fork's, where it ran there. */
+  readonly projectId: number
+  readonly createdAt: Millis
+}
+
+/** The change as all other code reads it. */
+export interface ChangeView extends ChangeFacts {
+  readonly createdAt?: Millis | undefined
+  /** Since when it is in its state; a draft, since it was opened. */
+  readonly stateAt?: Millis | undefined
+  readonly approvedAt?: Millis | undefined
+  readonly mergedAt?: Millis | undefined
+  readonly pipeline?: ChangePipeline | undefined
+}
+
+/** Undefined for one of which only pipelines are known. What was merged stays so. */
+export function viewChange({
+  event,
+  createdAt,
+  stateAt,
+  approvedAt,
+  mergedAt,
+  pipeline,
+}: Change): ChangeView | undefined {
+  if (event === undefined) return undefined
+  const state = mergedAt === undefined ? event.facts.state : 'merged'
+  return { ...event.facts, ...knownOf({ state, createdAt, stateAt, approvedAt, mergedAt, pipeline }) }
+}
+
+/** Commutative, associative, idempotent, but for the project: it may be renamed, and the last report counts. */
+export function mergeChange(known: Change, reported: Change): Change {
+  const { instance, iid } = known
+  return knownOf({
+    ...{ instance, iid, project: { ...known.project, ...reported.project } },
+    event: mergeEvent(known.event, reported.event),
+    createdAt: earliest([known.createdAt, reported.createdAt]),
+    isWhole: known.isWhole ?? reported.isWhole,
+    stateAt: later(known.stateAt, reported.stateAt),
+    approvedAt: earliest([known.approvedAt, reported.approvedAt]),
+    mergedAt: earliest([known.mergedAt, reported.mergedAt]),
+    pipeline: first(known.pipeline, reported.pipeline),
+  })
+}
+
+/** Times come at whole seconds or finer: of one second the later stage is the newer. */
+export function observedChange(facts: ChangeFacts, at: Millis): Versioned<ChangeFacts> {
+  return versioned(versionOf(second(at), ranks[facts.state], Math.round(at)), facts)
+}
+
+/** What a pipeline reports of the change that it is of; undefined where it is of none. */
+export function changeOfRun({
+  key,
+  project: { facts: project },
+  pipeline,
+}: Pick<Run, 'key' | 'project' | 'pipeline'>): Change | undefined {
+  const { mergeRequest } = pipeline?.record.facts ?? {}
+  const createdAt = pipeline?.times.createdAt
+  if (mergeRequest === undefined || createdAt === undefined) return undefined
+  const { iid, targetProjectId = project.id } = mergeRequest
+  return {
+    instance: key.instance,
+    project: targetProjectId === project.id ? project : { id: targetProjectId },
+    iid,
+    pipeline: { id: key.pipelineId, projectId: project.id, createdAt },
+  }
+}
+
+function mergeEvent(a: Change['event'], b: Change['event']): Change['event'] {
+  return a === undefined || b === undefined ? (a ?? b) : mergeVersioned(a, b)
+}
+
+/** Pipelines are numbered in the order in which they are created. */
+function first(a: Change['pipeline'], b: Change['pipeline']): Change['pipeline'] {
+  if (a === undefined || b === undefined) return a ?? b
+  return b.createdAt < a.createdAt || (b.createdAt === a.createdAt && b.id < a.id) ? b : a
+}
+
+const ranks: Readonly<Record<ChangeState, number>> = { wip: 0, open: 1, closed: 2, merged: 3 }

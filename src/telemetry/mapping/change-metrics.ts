@@ -1,0 +1,106 @@
+// The metrics of changes (merge requests): what is counted of each once, and how its points are distinguished; and those of the conventions.
+import { longBounds } from '../metrics/buckets.ts'
+import {
+  ATTR_VCS_CHANGE_STATE,
+  ATTR_VCS_REF_BASE_NAME,
+  ATTR_VCS_REF_HEAD_NAME,
+  ATTR_VCS_REPOSITORY_URL_FULL,
+} from './semconv.ts'
+import { projectUrl } from './urls.ts'
+import type { AttributeRow } from './row.ts'
+import type { ChangeFigures, ChangeMeasure } from '../../model/change-figures.ts'
+import type { EventChunk } from '../../model/event.ts'
+import type { MetricHead } from './metrics.ts'
+
+/** What a point is about. */
+export interface ChangeSubject {
+  readonly chunk: Pick<EventChunk, 'key' | 'project'>
+  /** The branches as metrics tell refs apart. */
+  readonly head: string
+  readonly base: string
+  readonly state?: string | undefined
+}
+
+type Row = AttributeRow<ChangeSubject>
+
+export interface ChangeMetricRow extends MetricHead {
+  readonly type: 'gauge' | 'histogram'
+  readonly of: ChangeMeasure
+  readonly attributes: readonly Row[]
+  readonly bounds?: readonly number[] | undefined
+  /** Under `PIPESPAN_VCS_METRICS` alone. */
+  readonly isConvention?: true
+}
+
+const repository: Row = {
+  keys: [ATTR_VCS_REPOSITORY_URL_FULL],
+  type: 'string',
+  when: 'known',
+  value: ({ chunk }) => projectUrl(chunk),
+}
+const head: Row = {
+  keys: [ATTR_VCS_REF_HEAD_NAME],
+  type: 'string',
+  when: 'always',
+  note: 'the source branch, as metrics tell the refs of merge requests apart',
+  value: subject => subject.head,
+}
+const base: Row = {
+  keys: [ATTR_VCS_REF_BASE_NAME],
+  type: 'string',
+  when: 'always',
+  note: 'the target branch, as metrics tell refs apart',
+  value: subject => subject.base,
+}
+const state: Row = { keys: [ATTR_VCS_CHANGE_STATE], type: 'string', when: 'always', value: subject => subject.state }
+
+const histogram = { type: 'histogram', number: 'double', unit: 's', attributes: [] } as const
+const gauge = {
+  type: 'gauge',
+  number: 'double',
+  unit: 's',
+  isConvention: true,
+  attributes: [repository, head, base],
+} as const
+const isOn = 'with `PIPESPAN_VCS_METRICS`'
+
+/** Prettier would give each row eight lines; a table reads better with two. */
+// prettier-ignore
+export const changeMetrics: readonly ChangeMetricRow[] = [
+  { name: 'platform.vcs.change.time_to_merge', ...histogram, of: 'merge', bounds: longBounds, when: 'it was merged',
+    description: 'Time from the creation of a change to its merge.' },
+  { name: 'platform.vcs.change.time_to_approval', ...histogram, of: 'approval', bounds: longBounds, when: 'its opening was reported, and it was approved',
+    description: 'Time from the creation of a change to its first approval.' },
+  { name: 'platform.vcs.change.time_to_first_pipeline', ...histogram, of: 'pipeline', when: 'its opening was reported, and it has a merge request pipeline',
+    description: 'Time from the creation of a change to the creation of its first merge request pipeline.' },
+  { name: 'vcs.change.time_to_merge', ...gauge, of: 'merge', when: `it was merged; ${isOn}`,
+    description: 'The amount of time since its creation it took the latest change to get merged.' },
+  { name: 'vcs.change.time_to_approval', ...gauge, of: 'approval', when: `it was approved; ${isOn}`,
+    description: 'The amount of time since its creation it took the latest change to get the first approval.' },
+]
+
+/** Read from what is known at the moment, and not counted. */
+export const changeCountMetric = {
+  name: 'vcs.change.count',
+  type: 'updowncounter',
+  number: 'int',
+  unit: '{change}',
+  attributes: [state, repository],
+  when: `changes are known; ${isOn}`,
+  description: 'The number of changes that are known, by their state.',
+} as const
+
+export const changeDurationMetric = {
+  name: 'vcs.change.duration',
+  type: 'gauge',
+  number: 'double',
+  unit: 's',
+  attributes: [state, repository, head, base],
+  when: `changes are open; ${isOn}`,
+  description:
+    'The time for which a change has been open, since it was opened or reopened; of several with the same attributes, the longest.',
+} as const
+
+export function changeValue({ took }: ChangeFigures): number {
+  return took / 1_000
+}

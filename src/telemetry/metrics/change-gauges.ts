@@ -1,0 +1,49 @@
+// How many changes of a project are in which state, and for how long those have been open that are: the conventions' metrics of the moment.
+import { changeCountMetric, changeDurationMetric } from '../mapping/change-metrics.ts'
+import { changeRefs } from './refs.ts'
+import { changeStates, type ChangeState, type ChangeView } from '../../model/change.ts'
+import { pointAttributes, sorted } from './samples.ts'
+import { projectResource, type Owner } from './cumulative.ts'
+import { resourceMetrics, type MeasuredMetric, type Point } from './data.ts'
+import { styleOf, type TelemetrySettings } from '../settings.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { ResourceMetrics } from '../otlp/messages.ts'
+
+/** The changes of a project that are known. */
+export interface KnownChanges extends Owner {
+  readonly since: Millis
+  readonly states: Readonly<Partial<Record<ChangeState, number>>>
+  readonly open: readonly Pick<ChangeView, 'state' | 'head' | 'base' | 'stateAt'>[]
+}
+
+/** `now`: the time of every point. */
+export function toChanges(known: KnownChanges, now: Millis, settings: TelemetrySettings): ResourceMetrics {
+  return resourceMetrics(projectResource(known, settings), changesData(known, now, settings))
+}
+
+export function changesData(known: KnownChanges, now: Millis, settings: TelemetrySettings): MeasuredMetric[] {
+  const { key, project, profile } = known
+  const style = styleOf({ trace: { profile } }, settings)
+  const chunk = { key, project }
+  // A state that none is in any more says 0.
+  const counts = changeStates.map((state): Point => {
+    const attributes = pointAttributes(changeCountMetric.attributes, { chunk, head: '', base: '', state }, style)
+    return { attributes, start: Math.min(known.since, now), end: now, value: known.states[state] ?? 0 }
+  })
+  const ages = new Map<string, Point>()
+  for (const { state, stateAt, ...refs } of known.open) {
+    if (stateAt === undefined) continue
+    const subject = { chunk, ...changeRefs(refs, project, settings.foldRef), state }
+    const attributes = pointAttributes(changeDurationMetric.attributes, subject, style)
+    const value = Math.max(0, now - stateAt) / 1_000
+    const series = sorted(attributes)
+    if (value >= Number(ages.get(series)?.value ?? 0)) ages.set(series, { attributes, start: now, end: now, value })
+  }
+  const metrics: [MeasuredMetric['head'], readonly Point[]][] = [
+    [changeCountMetric, counts],
+    [changeDurationMetric, [...ages.values()].slice(0, settings.maxSeries)],
+  ]
+  return metrics
+    .filter(([, points]) => points.length > 0)
+    .map(([head, points]) => ({ head, name: head.name, temporality: 'cumulative', points }))
+}

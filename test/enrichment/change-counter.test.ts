@@ -1,0 +1,288 @@
+// Promises about what is counted of changes: half a year of them, whose truth is known, comes out exact in whatever order it is reported.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { changeOfEvent } from '../../src/model/change-event.ts'
+import { changeStates, type ChangeState } from '../../src/model/change.ts'
+import { changePayload, type ChangeAction, type SimChange } from '../../src/demo/platform/change-payload.ts'
+import { createChangeCounter, type ChangeCounter } from '../../src/enrichment/change-counter.ts'
+import { day, hour, instance, minute, second, t0 } from '../flow/world.ts'
+import { everyEvent } from '../../src/platform/webhook/event-selection.ts'
+import { isEvent } from '../../src/model/event.ts'
+import { isFull } from '../full.ts'
+import { knownChanges } from '../../src/export/known-changes.ts'
+import { changesData } from '../../src/telemetry/metrics/change-gauges.ts'
+import { longBounds } from '../../src/telemetry/metrics/buckets.ts'
+import { measure } from '../../src/telemetry/metrics/measure.ts'
+import { mergeWork } from '../../src/processing/merge-observations.ts'
+import { newDatabase } from '../store/new-database.ts'
+import { parseDelivery } from '../../src/platform/webhook/parse-delivery.ts'
+import { postgresBenches, sqliteBench, type BareBench } from '../store/benches.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { projects, users } from '../../src/demo/platform/world.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import type { ChangeMeasure } from '../../src/model/change-figures.ts'
+
+import type { Observation } from '../../src/model/observation.ts'
+import type { ReportedChange } from '../../src/store/ports/changes.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+const settings = telemetrySettings({ profiles, vcsMetrics: true })
+const delta = { destination: 'default', signal: 'metrics' } as const
+const countIn = 2 * minute
+const places = [projects.storefront, projects.infra] as const
+const rules = { settle: second, blockedAfter: hour, staleAfter: day, changeCountIn: countIn }
+
+interface Told {
+  readonly body: Record<string, unknown>
+}
+
+/** What happened to one change. */
+interface Made {
+  readonly project: (typeof places)[number]
+  readonly told: readonly Told[]
+  readonly pipelines: readonly Observation[]
+  readonly state: ChangeState
+  /** Seconds. */
+  readonly took: Readonly<Partial<Record<ChangeMeasure, number>>>
+}
+
+function made(id: number, createdAt: number, random: Random): Made {
+  const project = random.pick(places)
+  const change: SimChange = {
+    ...{ id: 5_000 + id, iid: id, project, title: 'Brew faster', sourceBranch: `kettle-${id}`, targetBranch: 'main' },
+    ...{ createdAt, state: 'opened' },
+  }
+  const told: Told[] = []
+  const tell = (action: ChangeAction, at: number, state: SimChange['state'] = 'opened'): void => {
+    const payload = changePayload({ ...change, state }, { action, at, user: random.pick(users) }, instance)
+    told.push({ body: payload as Record<string, unknown> })
+  }
+  const isOld = random.chance(0.1)
+  if (!isOld) tell('open', createdAt)
+  let at = createdAt
+  const next = (): number => (at += random.whole(1, 40 * 3_600) * second)
+  const took: Partial<Record<ChangeMeasure, number>> = {}
+  const since = (): number => (at - createdAt) / second
+  tell('update', next())
+  if (random.chance(0.7)) {
+    tell(random.chance(0.5) ? 'approval' : 'approved', next())
+    if (!isOld) took.approval = since()
+    if (random.chance(0.2)) tell('unapproved', next())
+    if (random.chance(0.4)) tell('approved', next())
+  }
+  if (random.chance(0.2)) {
+    tell('close', next(), 'closed')
+    tell('reopen', next())
+  }
+  const end = random.next()
+  if (end < 0.7) {
+    tell('merge', next(), 'merged')
+    took.merge = since()
+    // Somebody labels it later.
+    if (random.chance(0.3)) tell('update', next(), 'merged')
+  } else if (end < 0.8) tell('close', next(), 'closed')
+  const firstAfter = random.whole(0, 900)
+  const pipelines = Array.from({ length: random.whole(0, 3) }, (_, n) =>
+    pipeline(id * 10 + n, id, project, createdAt + (firstAfter + n * 3_600) * second),
+  )
+  if (pipelines.length > 0 && !isOld) took.pipeline = firstAfter
+  return { project, told, pipelines, took, state: end < 0.7 ? 'merged' : end < 0.8 ? 'closed' : 'open' }
+}
+
+function pipeline(id: number, iid: number, project: (typeof places)[number], createdAt: number): Observation {
+  return {
+    ...{ key: { instance, pipelineId: id }, origin: 'webhook', jobs: [] },
+    project: { id: project.id, path: project.path },
+    pipeline: {
+      facts: { status: 'running', source: 'merge_request_event', ref: `kettle-${iid}`, mergeRequest: { iid } },
+      times: { createdAt },
+    },
+  }
+}
+
+function changeOf({ body }: Told): ReportedChange | undefined {
+  const parsed = parseDelivery(
+    { event: 'Merge Request Hook', instance, body: Buffer.from(JSON.stringify(body)) },
+    { profile: profiles.generic, traceparent: false, events: everyEvent },
+  )
+  const change = parsed.outcome === 'event' ? changeOfEvent(parsed.event, t0) : undefined
+  return change && { change, countIn }
+}
+
+/** What is wrong with it concerns itself alone: of a project of its own, where nothing is counted. */
+function mutated({ body }: Told, random: Random): Told {
+  const field = random.pick(['iid', 'state', 'action', 'created_at', 'updated_at', 'id', 'merged_at'])
+  const odd = random.pick<unknown>([null, '', 'soon', -1, 1e99, {}, [], '0000-00-00', true])
+  const own = { ...(body.object_attributes as object), created_at: null, [field]: odd }
+  return { body: { ...body, project: { ...(body.project as object), id: 777 }, object_attributes: own } }
+}
+
+describe.each([
+  ['SQLite', async () => sqliteBench()],
+  ['PostgreSQL', postgresBenches(newDatabase)],
+])('changes are counted, on %s', (_name, bench) => {
+  let here: BareBench
+  let store: Store
+  beforeEach(async () => {
+    here = await bench()
+    store = await here.open()
+  })
+  afterEach(async () => {
+    await store.close()
+    await here.dispose()
+  })
+
+  function counter(): ChangeCounter {
+    return createChangeCounter({
+      ...{ changes: store.changes, to: [delta], profile: 'generic', measure: chunk => measure(chunk, settings) },
+      ...{ onCounted: () => undefined, clock: { now: here.now, sleep: async () => undefined }, log: silentLog() },
+    })
+  }
+
+  async function report(told: readonly Told[], pipelines: readonly Observation[] = []): Promise<void> {
+    const changes = told.flatMap(one => changeOf(one) ?? [])
+    await store.runs.transact(mergeWork(pipelines, 'webhook', rules), { token: '', ids: [], changes })
+  }
+
+  async function totals(metric: string, project: { readonly id: number }) {
+    const all = (await store.totals.read(10)).projects.filter(({ key }) => key.projectId === project.id)
+    return all.flatMap(({ series }) => series.filter(one => one.metric === metric)).map(({ amount }) => amount)
+  }
+
+  it('half a year of them comes out exact, shuffled, repeated, mutated, and in two turns', async () => {
+    const random = new Random(7)
+    const count = isFull ? 2_000 : 60
+    const all = Array.from({ length: count }, (_, n) => made(n + 1, t0 + Math.floor((n * 183 * day) / count), random))
+    type News = { readonly told: Told } | { readonly pipeline: Observation }
+    const news = all.flatMap(({ told, pipelines }): News[] => [
+      ...[...told, ...told.filter(() => random.chance(0.3))].map(one => ({ told: one })),
+      ...told.filter(() => random.chance(0.1)).map(one => ({ told: mutated(one, random) })),
+      ...[...pipelines, ...pipelines.filter(() => random.chance(0.3))].map(one => ({ pipeline: one })),
+    ])
+    const shuffled = random.shuffle(news)
+    for (let at = 0; at < shuffled.length; at += 200) {
+      const some = shuffled.slice(at, at + 200)
+      await report(
+        some.flatMap(one => ('told' in one ? one.told : [])),
+        some.flatMap(one => ('pipeline' in one ? one.pipeline : [])),
+      )
+    }
+    here.move(countIn)
+    const [one, other] = [counter(), counter()]
+    await Promise.all([one.drain(), other.drain()])
+    const measures = { merge: 'time_to_merge', approval: 'time_to_approval', pipeline: 'time_to_first_pipeline' }
+    for (const [of, name] of Object.entries(measures) as [ChangeMeasure, string][]) {
+      const isOf = ({ took }: Made): boolean => took[of] !== undefined
+      expect(one.counters[of] + other.counters[of]).toBe(all.filter(isOf).length)
+      for (const project of places) {
+        const own = all.filter(each => each.project === project).flatMap(({ took }) => took[of] ?? [])
+        const [histogram, ...others] = await totals(`platform.vcs.change.${name}`, project)
+        expect(others).toEqual([])
+        if (histogram?.kind !== 'histogram') throw new Error('no histogram')
+        expect(histogram.counts.reduce((a, b) => a + b, 0)).toBe(own.length)
+        expect(histogram.sum).toBe(own.reduce((a, b) => a + b, 0))
+        if (of !== 'pipeline') expect(histogram.bounds).toEqual(longBounds)
+      }
+    }
+    // The conventions' count of each state.
+    for (const known of await knownChanges(store.changes, 'generic')) {
+      const [states] = changesData(known, here.now(), settings)
+      const own = all.filter(({ project }) => project.id === known.key.projectId)
+      const points = states?.points.map(({ attributes, value }) => [attributes['vcs.change.state'], value])
+      const truth = (state: ChangeState): number => own.filter(each => each.state === state).length
+      if (own.length > 0) expect(points).toEqual(changeStates.map(state => [state, truth(state)]))
+    }
+    // Each once: nothing more is due, whatever is reported again.
+    const { items } = await store.outbox.lease(delta, 10_000, minute)
+    const keys = items.flatMap(({ chunk }) => (isEvent(chunk) ? JSON.stringify(chunk.change) : []))
+    expect(keys).toHaveLength(all.reduce((sum, { took }) => sum + Object.keys(took).length, 0))
+    await report(all.flatMap(({ told }) => told).slice(0, 200))
+    here.move(day)
+    const again = counter()
+    await again.drain()
+    expect(again.counters).toEqual({ pipeline: 0, approval: 0, merge: 0 })
+  })
+
+  const shop = projects.storefront
+  const told = (iid: number, action: ChangeAction, at: number, more: Partial<SimChange> = {}): Told => {
+    const change = { id: 5_000 + iid, iid, project: shop, title: 'Brew', sourceBranch: 'kettle', targetBranch: 'main' }
+    const payload = changePayload(
+      { ...change, createdAt: t0, state: 'opened', ...more },
+      { action, at, user: users[0] },
+      instance,
+    )
+    return { body: payload as Record<string, unknown> }
+  }
+  const merged = { state: 'merged' } as const
+
+  it('an earlier time that is reported within the deadline counts; one that comes later changes nothing', async () => {
+    await report([told(1, 'open', t0), told(1, 'approved', t0 + 2 * hour)])
+    here.move(countIn - second)
+    await counter().drain()
+    expect(await totals('platform.vcs.change.time_to_approval', shop)).toEqual([])
+    await report([told(1, 'approval', t0 + hour)])
+    here.move(countIn)
+    await counter().drain()
+    await report([told(1, 'approval', t0 + minute)])
+    here.move(countIn)
+    await counter().drain()
+    expect(await totals('platform.vcs.change.time_to_approval', shop)).toMatchObject([{ sum: 3_600 }])
+    const [shown] = await store.changes.list({ since: 0, until: here.now() + day, limit: 9 })
+    expect(shown).toMatchObject({
+      view: { approvedAt: t0 + minute },
+      counted: { approval: { at: t0 + hour, took: hour } },
+    })
+  })
+
+  it('one whose counter died is counted by the next once its lease has run out; one that stops gives it back', async () => {
+    await report([told(1, 'merge', t0 + hour, merged)])
+    here.move(countIn)
+    const [taken] = await store.changes.take(9, minute)
+    expect(await store.changes.take(9, minute)).toEqual([])
+    await store.close()
+    store = await here.open()
+    here.move(minute)
+    expect(await store.changes.take(9, minute)).toEqual([taken])
+    await store.changes.extend([taken!.id], 0)
+    await counter().drain()
+    expect(await totals('vcs.change.time_to_merge', shop)).toMatchObject([{ kind: 'last', value: 3_600 }])
+    expect(await store.changes.count(taken!.id, () => ({}))).toBeUndefined()
+  })
+
+  it('a change whose row is damaged is passed over, and known by what is reported from then on', async () => {
+    await report([told(1, 'merge', t0 + hour, merged), told(2, 'merge', t0 + hour, merged)])
+    here.move(countIn)
+    await here.sql(`UPDATE changes SET content = '{"event":' WHERE iid = 1`)
+    await counter().drain()
+    expect(await totals('platform.vcs.change.time_to_merge', shop)).toMatchObject([{ sum: 3_600 }])
+    expect(await store.changes.list({ since: 0, until: here.now() + day, limit: 9 })).toHaveLength(1)
+    expect(await store.changes.states()).toMatchObject([{ states: { merged: 2 }, project: { path: shop.path } }])
+    await report([told(1, 'merge', t0 + 2 * hour, merged)])
+    here.move(countIn)
+    await counter().drain()
+    expect(await totals('platform.vcs.change.time_to_merge', shop)).toMatchObject([{ sum: 3_600 + 7_200 }])
+  })
+
+  it('the age of those that are open is of the longest of a series, and they are forgotten with the figures', async () => {
+    await report([
+      ...[told(1, 'open', t0, { title: 'Draft: Brew' }), told(2, 'open', t0), told(3, 'open', t0 - hour)],
+      told(3, 'reopen', t0 + 30 * second),
+    ])
+    here.move(minute)
+    const [known] = await knownChanges(store.changes, 'generic')
+    const [, ages] = changesData(known!, here.now(), settings)
+    expect(ages?.points.map(({ attributes, value }) => [attributes['vcs.change.state'], value])).toEqual([
+      ['wip', 60],
+      ['open', 60],
+    ])
+    expect(ages?.points[0]?.attributes).toMatchObject({
+      ...{ 'vcs.ref.head.name': 'refs/merge-requests/*', 'vcs.ref.base.name': 'main' },
+      'vcs.repository.url.full': `${instance}/${shop.path}`,
+    })
+    expect(await store.changes.prune(t0, 9)).toBe(0)
+    here.move(day)
+    expect(await store.changes.prune(here.now(), 9)).toBe(3)
+    expect(await store.changes.states()).toEqual([])
+  })
+})

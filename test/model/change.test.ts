@@ -1,0 +1,128 @@
+// Promises about what is known of a change: reports come in any order and more than once.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { changeOfEvent } from '../../src/model/change-event.ts'
+import { changeOfRun, mergeChange, observedChange, viewChange, type Change } from '../../src/model/change.ts'
+import { observedRun } from '../../src/model/run.ts'
+import { runs } from '../full.ts'
+import { t0 } from '../flow/world.ts'
+import { uncounted } from '../../src/model/change-figures.ts'
+import type { PlatformEvent } from '../../src/model/event.ts'
+
+const base = { instance: 'https://git.example.com', project: { id: 3, path: 'acme/shop' }, iid: 12 }
+const all = (...reports: readonly Change[]): Change => reports.reduce(mergeChange)
+
+function event(
+  action: string,
+  at: number | undefined,
+  state: string,
+  more: Partial<PlatformEvent> = {},
+): PlatformEvent {
+  return {
+    ...{ instance: base.instance, kind: 'change', name: 'platform.vcs.change', severity: 'info', body: '' },
+    ...{ object: 'o', content: 'c', project: base.project, times: { createdAt: t0 } },
+    ...(at !== undefined && { at }),
+    attributes: { 'vcs.change.id': '12', 'vcs.change.state': state, 'platform.vcs.change.action': action },
+    ...more,
+  }
+}
+
+const told = (action: string, at: number, state: string): Change => changeOfEvent(event(action, at, state), at)!
+const pipeline = (id: number, createdAt: number): Change => ({ ...base, pipeline: { id, projectId: 3, createdAt } })
+
+const report = fc.oneof(
+  fc
+    .tuple(
+      fc.constantFrom('open', 'update', 'approved', 'approval', 'unapproved', 'close', 'reopen', 'merge'),
+      fc.integer({ min: t0, max: t0 + 9_000 }),
+      fc.constantFrom('open', 'wip', 'closed', 'merged'),
+    )
+    .map(([action, at, state]) => told(action, at, state)),
+  fc.tuple(fc.integer({ min: 1, max: 9 }), fc.integer({ min: t0, max: t0 + 9 })).map(([id, at]) => pipeline(id, at)),
+)
+
+describe('a change', () => {
+  it('is the same whatever the order and the repetition of what is reported', () => {
+    const same = fc.property(
+      fc.array(report, { minLength: 1, maxLength: 6 }),
+      fc.infiniteStream(fc.nat()),
+      (reports, dice) => {
+        const shuffled = [...reports, ...reports]
+          .map(one => [dice.next().value!, one] as const)
+          .sort(([a], [b]) => a - b)
+        expect(all(...shuffled.map(([, one]) => one))).toEqual(all(...reports))
+      },
+    )
+    fc.assert(same, runs(1_000))
+  })
+
+  it('has the first of its approvals and pipelines, its merge, and its state since it was last turned', () => {
+    const reports = [
+      told('open', t0, 'wip'),
+      told('approval', t0 + 3_000, 'open'),
+      told('unapproved', t0 + 4_000, 'open'),
+      told('approved', t0 + 5_000, 'open'),
+      told('close', t0 + 6_000, 'closed'),
+      told('reopen', t0 + 7_000, 'open'),
+      pipeline(9, t0 + 2_000),
+      pipeline(8, t0 + 2_000),
+    ]
+    expect(viewChange(all(...reports))).toMatchObject({
+      ...{ state: 'open', createdAt: t0, approvedAt: t0 + 3_000, stateAt: t0 + 7_000, pipeline: { id: 8 } },
+    })
+    // A label that is changed later says nothing of the merge.
+    const merged = all(told('update', t0 + 99_000, 'merged'), ...reports, told('merge', t0 + 8_000, 'merged'))
+    expect(viewChange(merged)).toMatchObject({ state: 'merged', mergedAt: t0 + 8_000 })
+    expect(viewChange(pipeline(1, t0))).toBeUndefined()
+  })
+
+  it('has times to be counted from its creation on; the first of several only where its opening was reported', () => {
+    const later = [told('approved', t0 + 3_000, 'open'), pipeline(8, t0 + 2_000), told('merge', t0 + 8_000, 'merged')]
+    expect(uncounted(all(...later), {})).toEqual([{ measure: 'merge', at: t0 + 8_000, took: 8_000 }])
+    const whole = all(told('open', t0, 'open'), ...later)
+    expect(uncounted(whole, {}).map(({ measure, took }) => [measure, took])).toEqual([
+      ['pipeline', 2_000],
+      ['approval', 3_000],
+      ['merge', 8_000],
+    ])
+    expect(uncounted(whole, { merge: { at: 1, took: 1 }, pipeline: { at: 1, took: 1 } })).toHaveLength(1)
+    expect(uncounted({ ...whole, createdAt: t0 + 5_000 }, {}).map(({ took }) => took)).toEqual([0, 0, 3_000])
+    const { createdAt: _, ...undated } = whole
+    expect(uncounted(undated, {})).toEqual([])
+  })
+
+  it('is read of an event, with what the platform says of its times, and of none that cannot be known again', () => {
+    const own = (of: PlatformEvent): Change | undefined => changeOfEvent(of, t0 + 500)
+    expect(own(event('merge', undefined, 'merged'))).toMatchObject({ mergedAt: t0 + 500, stateAt: t0 + 500 })
+    const dated = event('merge', t0 + 9_000, 'merged', { times: { createdAt: t0, endedAt: t0 + 8_765 } })
+    expect(own(dated)).toMatchObject({ mergedAt: t0 + 8_765 })
+    expect(own(event('open', t0 + 1_000, 'open', { times: undefined }))).toMatchObject({ stateAt: t0 + 1_000 })
+    expect(own(event('update', t0, 'merged'))?.mergedAt).toBeUndefined()
+    expect(own(event('open', t0, 'open', { kind: 'issue' }))).toBeUndefined()
+    expect(own(event('open', t0, 'open', { project: undefined }))).toBeUndefined()
+    expect(own(event('open', t0, 'odd'))).toBeUndefined()
+    expect(own(event('open', t0, 'open', { attributes: { 'vcs.change.state': 'open' } }))).toBeUndefined()
+  })
+
+  it('is read of a merge request pipeline: of the project that it is to be merged into, also from a fork', () => {
+    const run = (mergeRequest?: { iid: number; targetProjectId?: number }, createdAt?: number) =>
+      observedRun({
+        ...{ key: { instance: base.instance, pipelineId: 7 }, origin: 'webhook', project: { id: 3 }, jobs: [] },
+        pipeline: { facts: { status: 'running', ...(mergeRequest && { mergeRequest }) }, times: { createdAt } },
+      })
+    expect(changeOfRun(run({ iid: 12 }, t0))).toMatchObject({
+      ...{ project: { id: 3 }, iid: 12, pipeline: { id: 7, projectId: 3, createdAt: t0 } },
+    })
+    expect(changeOfRun(run({ iid: 12, targetProjectId: 1 }, t0))).toMatchObject({
+      ...{ project: { id: 1 }, pipeline: { projectId: 3 } },
+    })
+    expect(changeOfRun(run({ iid: 12 }))).toBeUndefined()
+    expect(changeOfRun(run(undefined, t0))).toBeUndefined()
+  })
+
+  it('of two reports of one second the later stage counts', () => {
+    const of = (state: 'open' | 'closed', at: number): Change => ({ ...base, event: observedChange({ state }, at) })
+    expect(viewChange(all(of('closed', t0 + 100), of('open', t0 + 900)))?.state).toBe('closed')
+    expect(viewChange(all(of('closed', t0), of('open', t0 + 1_000)))?.state).toBe('open')
+  })
+})
