@@ -78,6 +78,7 @@ function partsOf({
   inbox,
   tests,
   deployments,
+  changes,
   repositories,
   counters,
 }: Store): PagesSources {
@@ -90,6 +91,7 @@ function partsOf({
       inbox,
       tests,
       deployments,
+      changes,
       repositories,
       counters,
       log: silentLog(),

@@ -61,11 +61,14 @@ export function createChangeCounter({
       async (inFlight, leaseMs) => (inFlight.length < places ? changes.take(places - inFlight.length, leaseMs) : []),
     ],
     nameOf: ({ id }) => String(id),
-    work: async ({ id }) => {
-      const figures = await changes.count(id, (change, counted) => decide(id, change, counted))
-      if (figures === undefined) return
-      counters[figures.measure] += 1
-      options.onCounted()
+    work: async ({ id }, signal) => {
+      for (let more = true; more && !signal.aborted;) {
+        const done = await changes.count(id, (change, figures) => decide(id, change, figures))
+        if (done === undefined) return
+        counters[done.figures.measure] += 1
+        options.onCounted()
+        ;({ more } = done)
+      }
     },
     onError: ({ id }, error) => log.error({ err: error, change: id }, 'a change could not be counted'),
     extend: async (due, leaseMs) =>

@@ -14,11 +14,13 @@ import { lineSorts } from './trend-lines.ts'
 import { spanNames } from './trend-spans.ts'
 import { comparedNames, comparedRuns } from './compared-with.ts'
 import { costsView } from './cost-figures.ts'
+import { changesOf } from './change-figures.ts'
 import { timeline } from './api-timeline-shapes.ts'
 import { timelineKinds, timelineOf } from './timeline-figures.ts'
 import { trendsOf } from './trend-figures.ts'
 import { costlyTests, flakyTests, testSpanNames } from './test-figures.ts'
 import { tokensView } from './tokens.ts'
+import * as changeShapes from './api-change-shapes.ts'
 import * as compareShapes from './api-compare-shapes.ts'
 import * as deploymentShapes from './api-deployment-shapes.ts'
 import * as logShapes from './api-log-shapes.ts'
@@ -96,7 +98,7 @@ const testQuery = z.object({
   project: z.string().min(1).optional().describe('Full path.'),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 })
-const environmentQuery = z.object({
+const scopedQuery = z.object({
   span: z.enum(spanNames).default('30d'),
   project: z.string().min(1).optional().describe('Full path.'),
   limit: z.coerce.number().int().min(1).max(200).default(50),
@@ -244,9 +246,17 @@ export function apiRoutes(
       method: 'GET',
       path: '/environments',
       says: 'What is deployed where, how deploying goes, and the latest deployments, of all projects or of one.',
-      query: environmentQuery,
+      query: scopedQuery,
       answer: deploymentShapes.environments,
-      handle: async ({ query }) => environmentsOf(parts, environmentQuery.parse(query), parts.now()),
+      handle: async ({ query }) => environmentsOf(parts, scopedQuery.parse(query), parts.now()),
+    },
+    {
+      method: 'GET',
+      path: '/changes',
+      says: 'Changes (merge requests): how long they took until they were merged, approved, had their first pipeline, and the latest, of all projects or of one.',
+      query: scopedQuery,
+      answer: changeShapes.changes,
+      handle: async ({ query }) => changesOf(parts, scopedQuery.parse(query), parts.now()),
     },
     {
       method: 'GET',

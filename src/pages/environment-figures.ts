@@ -1,15 +1,14 @@
 // What is deployed where, and how deploying goes: as the pages and the JSON API show it.
-import { spanOf, spans, type Span } from './trend-spans.ts'
+import { median } from './median.ts'
+import { spans, type Span } from './trend-spans.ts'
 import type { DeploymentFigures } from '../model/deployment-figures.ts'
 import type { DeploymentView } from '../model/deployment.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PagesSources } from './ports.ts'
+import type { Scope } from './scope-heading.ts'
 import type { ShownDeployment } from '../store/ports/deployments.ts'
 
-export interface AskedEnvironments {
-  readonly span: Span
-  /** Full path; undefined: all projects. */
-  readonly project?: string | undefined
+export interface AskedEnvironments extends Scope {
   /** Environments, and deployments of the list. */
   readonly limit: number
 }
@@ -105,12 +104,6 @@ export function fourKeys(made: readonly ShownDeployment[], days: number): FourKe
   }
 }
 
-/** What stands in an address; anything else asks for thirty days of all projects. */
-export function askedEnvironments(query: URLSearchParams, limit: number): AskedEnvironments {
-  const project = query.get('project')?.trim() ?? ''
-  return { span: spanOf(query.get('span')) ?? '30d', project: project === '' ? undefined : project, limit }
-}
-
 function placeOf({ deployment: { instance, project }, view }: ShownDeployment): string {
   return JSON.stringify([instance, project.id, view.environment])
 }
@@ -124,9 +117,4 @@ function listed({ deployment, view, at, figures }: ShownDeployment): ListedDeplo
     isRollback: figures?.isRollback,
     recovery: figures?.recovery,
   }
-}
-
-/** The lower one of an even number. */
-function median(values: readonly number[]): number | undefined {
-  return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)]
 }

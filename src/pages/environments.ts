@@ -1,11 +1,12 @@
 // What is deployed where, since when and by whom; how deploying goes; the latest deployments, with a link to the job of each.
-import { askedEnvironments, environmentsOf, type AskedEnvironments } from './environment-figures.ts'
+import { environmentsOf } from './environment-figures.ts'
 import { card, empty, table, type Page, type Reader } from './frame.ts'
 import { counted, duration, number, percent, shortSha, since } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { badge } from './status.ts'
 import { jobAddress } from './run-rows.ts'
-import { spanNames, spans } from './trend-spans.ts'
+import { askedScope, scopeHeading, scopeQuery } from './scope-heading.ts'
+import { spans } from './trend-spans.ts'
 import type { EnvironmentFigures, Environments, ListedDeployment } from './environment-figures.ts'
 import type { PagesSources } from './ports.ts'
 
@@ -13,19 +14,17 @@ import type { PagesSources } from './ports.ts'
 const most = 100
 /** In the list of the latest. */
 const mostDeployments = 30
-/** In the list of projects to choose from. */
-const mostProjects = 500
 
 export async function environmentsPage(
   parts: Pick<PagesSources, 'deployments' | 'views'>,
   reader: Reader,
 ): Promise<Page> {
-  const asked = askedEnvironments(reader.query, most)
+  const asked = { ...askedScope(reader.query), limit: most }
   const found = await environmentsOf(parts, asked, reader.now)
   const { environments, deployments } = found
   return {
     title: 'Environments',
-    content: html`${await heading(asked, parts, reader)}
+    content: html`${await scopeHeading('Environments', '/environments', asked, parts, reader)}
     ${card(
       'What is deployed',
       environments.length === 0
@@ -114,7 +113,7 @@ function place(
   return html`<span class="name"
     >${environment}${tier !== undefined && tier !== environment && html` <span class="dim">(${tier})</span>`}${
       chosen === undefined &&
-      html`<br /><span class="dim"><a href="${base}/environments${queryOf({ span, project })}">${project}</a></span>`
+      html`<br /><span class="dim"><a href="${base}/environments${scopeQuery({ span, project })}">${project}</a></span>`
     }</span
   >`
 }
@@ -123,48 +122,6 @@ function place(
 function jobOf({ projectId, pipelineId, jobId }: ListedDeployment, { base }: Reader): Content {
   if (jobId === undefined || pipelineId === undefined) return '–'
   return html`<a href="${jobAddress(base, { projectId, pipelineId }, jobId)}">#${jobId}</a>`
-}
-
-async function heading(
-  { span, project }: AskedEnvironments,
-  { views }: Pick<PagesSources, 'views'>,
-  { base }: Reader,
-): Promise<Html> {
-  const projects = await views.projects(mostProjects)
-  return html`<div class="page-head">
-      <h1>Environments</h1>
-      <nav class="choice" aria-label="How long back">
-        ${spanNames.map(
-          one =>
-            html`<a
-              href="${base}/environments${queryOf({ span: one, project })}"
-              ${one === span && html` aria-current="true"`}
-              >${spans[one].name}</a
-            >`,
-        )}
-      </nav>
-    </div>
-    <form
-      class="filters of-one card"
-      method="get"
-      action="${base}/environments"
-      role="search"
-      aria-label="Choose a project"
-    >
-      <input type="hidden" name="span" value="${span}" />
-      <label class="wide">Project<input name="project" value="${project}" list="projects" autocomplete="off" /></label>
-      <datalist id="projects">${projects.map(path => html`<option value="${path}"></option>`)}</datalist>
-      <span class="buttons"
-        ><button>Show</button
-        ><a class="button plain" href="${base}/environments${queryOf({ span })}">All projects</a></span
-      >
-    </form>`
-}
-
-function queryOf({ span, project }: { readonly span: string; readonly project?: string | undefined }): string {
-  const query = new URLSearchParams({ span })
-  if (project !== undefined) query.set('project', project)
-  return `?${query.toString()}`
 }
 
 function figure(text: string, says?: string): Content {

@@ -39,6 +39,7 @@ const sections = [
   ['/cost', 'Cost'],
   ['/tests', 'Tests'],
   ['/environments', 'Environments'],
+  ['/changes', 'Changes'],
   ['/timeline', 'Timeline'],
   ['/sources', 'Sources'],
   ['/exports', 'Exports'],

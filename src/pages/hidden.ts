@@ -19,7 +19,7 @@ const actedOn = 1_000
 
 /** The same parts without what belongs to hidden projects, and without their names. Totals over all projects stay whole: they name none. */
 export function withoutHidden(parts: PagesSources, isHidden: (path: string) => boolean): PagesSources {
-  const { views, runs, outbox: exports, inbox, tests, deployments } = parts
+  const { views, runs, outbox: exports, inbox, tests, deployments, changes } = parts
   const { polledProjects, sweeps, hooks, refusedEndpoints, auditCursors, inventoryStates } = parts.repositories
   const words = createHiddenWords(isHidden)
   const isHiddenProject = ({ path, name }: ProjectFacts): boolean => isHidden(path ?? name ?? '')
@@ -125,6 +125,15 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
           filter.limit,
           found => words.without(found.filter(({ deployment }) => !isHiddenProject(deployment.project))),
         ),
+    },
+    changes: {
+      list: async filter =>
+        enough(
+          async limit => changes.list({ ...filter, limit }),
+          filter.limit,
+          found => words.without(found.filter(({ change }) => !isHiddenProject(change.project))),
+        ),
+      states: async () => words.without((await changes.states()).filter(({ project }) => !isHiddenProject(project))),
     },
     outbox: {
       retryDead: onShown(async ids => exports.retryDead(ids)),

@@ -1,6 +1,7 @@
 // What the pages ask of the rest of the daemon. The composition root hands it in; nothing here knows where it comes from.
 import type { Outbox, ExportQueue } from '../store/ports/outbox.ts'
 import type { Chunk } from '../model/chunk.ts'
+import type { Changes } from '../store/ports/changes.ts'
 import type { Deployments } from '../store/ports/deployments.ts'
 import type { Inbox } from '../store/ports/inbox.ts'
 import type { Counters } from '../store/ports/store.ts'
@@ -21,6 +22,7 @@ export interface PagesSources {
   readonly inbox: Pick<Inbox, 'state' | 'listQuarantined' | 'retryQuarantined'>
   readonly tests: Pick<TestMemory, 'figures'>
   readonly deployments: Pick<Deployments, 'list' | 'current'>
+  readonly changes: Pick<Changes, 'list' | 'states'>
   readonly repositories: Pick<Repositories, 'sessions'> &
     DiscoveryRepositories &
     TokenRepositories &

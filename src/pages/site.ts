@@ -1,5 +1,6 @@
 // The pages by their addresses: who asks for one gets it, whether by a request or over an open connection.
 import { auditPage, auditView } from './audit.ts'
+import { changesPage } from './changes.ts'
 import { comparedRuns, comparedWith } from './compared-with.ts'
 import { comparePage } from './compare.ts'
 import { confirmPage, actionOf, exportsPage, exportsView } from './exports.ts'
@@ -122,6 +123,7 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
     },
     { path: '/tests', page: async reader => flakyTestsPage(parts, settings, reader) },
     { path: '/tests/costly', page: async reader => costlyTestsPage(parts, settings, reader) },
+    { path: '/changes', page: async reader => changesPage(parts, reader) },
     { path: '/environments', page: async reader => environmentsPage(parts, reader) },
     {
       path: '/timeline',

@@ -136,7 +136,11 @@ describe.each([
   function counter(): ChangeCounter {
     return createChangeCounter({
       ...{ changes: store.changes, to: [delta], profile: 'generic', measure: chunk => measure(chunk, settings) },
-      ...{ onCounted: () => undefined, clock: { now: here.now, sleep: async () => undefined }, log: silentLog() },
+      ...{
+        onCounted: () => undefined,
+        clock: { now: () => here.now(), sleep: async () => undefined },
+        log: silentLog(),
+      },
     })
   }
 
@@ -153,7 +157,9 @@ describe.each([
   it('half a year of them comes out exact, shuffled, repeated, mutated, and in two turns', async () => {
     const random = new Random(7)
     const count = isFull ? 2_000 : 60
-    const all = Array.from({ length: count }, (_, n) => made(n + 1, t0 + Math.floor((n * 183 * day) / count), random))
+    const all = Array.from({ length: count }, (_, n) =>
+      made(n + 1, t0 + Math.floor((n * 183 * day) / count / second) * second, random),
+    )
     type News = { readonly told: Told } | { readonly pipeline: Observation }
     const news = all.flatMap(({ told, pipelines }): News[] => [
       ...[...told, ...told.filter(() => random.chance(0.3))].map(one => ({ told: one })),

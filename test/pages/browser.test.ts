@@ -86,6 +86,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     ['flaky tests', () => '/tests', 'What cost most first'],
     ['failing and slow tests', () => '/tests/costly', 'Most failing'],
     ['environments', () => '/environments', 'Latest deployments'],
+    ['changes', () => '/changes', 'Each time counts from when it was created'],
     ['sources', () => '/sources', 'Webhooks'],
     ['exports', () => '/exports', 'span name is too long'],
     ['a dead letter', () => letter, 'What the backend said'],

@@ -5,7 +5,7 @@ import type { News } from './lifecycle.ts'
 import type { Random } from './random.ts'
 
 export interface Delivery {
-  readonly kind: 'pipeline' | 'job' | 'deployment'
+  readonly kind: 'pipeline' | 'job' | 'deployment' | 'change'
   /** When it happened on the simulated platform, Unix ms. */
   readonly at: number
   readonly pipelineId: number
@@ -54,7 +54,12 @@ export function deploymentOf(
   }
 }
 
-const events = { pipeline: 'Pipeline Hook', job: 'Job Hook', deployment: 'Deployment Hook' } as const
+const events = {
+  pipeline: 'Pipeline Hook',
+  job: 'Job Hook',
+  deployment: 'Deployment Hook',
+  change: 'Merge Request Hook',
+} as const
 
 /** The headers of one send at `now`, real Unix ms: signatures are checked against the real time. */
 export function headersOf(

@@ -1,5 +1,6 @@
 // The simulated platform in real time, compressed: new pipelines keep coming, and every change of one is sent as a webhook.
 import { systemClock } from '../../lib/clock.ts'
+import { createChanges } from './changes.ts'
 import { deliveryOf, deploymentOf, type Delivery } from './delivery.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { LiveClock } from './live-clock.ts'
@@ -26,7 +27,7 @@ export interface LiveOptions extends SendOptions {
   readonly state?: PlatformState | undefined
   /** See `PayloadOptions.newest`. Default true. */
   readonly newest?: boolean | undefined
-  /** Whether deployments are reported by events of their own, too. Default false. */
+  /** Whether deployments and merge requests are reported by events of their own, too. Default false. */
   readonly events?: boolean | undefined
   /** Pipelines that are remembered; older ones that are over are forgotten. Default 2,000. */
   readonly remembered?: number | undefined
@@ -56,7 +57,9 @@ function plan(play: Play, state: PlatformState, timeline: Timeline, send: (deliv
     send(deliveryOf(news, payload, random))
     const deployment = play.events === true ? deploymentOf(news, payload, random) : undefined
     if (deployment !== undefined) send(deployment)
+    if (play.events === true) changed(news)
   })
+  const changed = createChanges(payload.instance, timeline, new Random((play.seed ?? 1) + 2), send)
   const names: readonly ScenarioName[] = play.scenarios ?? allScenarios
   const { every = 40, pipelines = Infinity, remembered = 2_000 } = play
   // Pipelines are the same without them.

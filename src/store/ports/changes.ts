@@ -20,6 +20,13 @@ export interface CountedChange {
   readonly sent?: ReceivedEvent | undefined
 }
 
+/** One that was counted. */
+export interface CountedTime {
+  readonly figures: ChangeFigures
+  /** There is another one to be counted. */
+  readonly more: boolean
+}
+
 /** A change as pages show it. */
 export interface ShownChange {
   readonly id: number
@@ -53,13 +60,10 @@ export interface Changes {
   /** Leases them for so long from now; 0: they are due at once. */
   extend(ids: readonly number[], leaseMs: number): Promise<void>
   /**
-   * Counts the earliest of its times that was not, in one transaction with what `decide` writes. Answers what was counted; undefined: there is
-   * nothing (any more).
+   * Counts the earliest of its times that was not, in one transaction with what `decide` writes. Undefined: there is nothing to be counted
+   * (any more).
    */
-  count(
-    id: number,
-    decide: (change: Change, figures: ChangeFigures) => CountedChange,
-  ): Promise<ChangeFigures | undefined>
+  count(id: number, decide: (change: Change, figures: ChangeFigures) => CountedChange): Promise<CountedTime | undefined>
   /** Forgets those of which nothing happened since `before`; answers how many. */
   prune(before: Millis, limit: number): Promise<number>
   /** Those of which something happened within a time, the latest first. */

@@ -1,0 +1,116 @@
+// What became of changes (merge requests), and how long it took: as the pages and the JSON API show it.
+import { day } from '../store/ports/trends.ts'
+import { median } from './median.ts'
+import { spans, type Span } from './trend-spans.ts'
+import type { ChangeMeasure } from '../model/change-figures.ts'
+import type { ChangeView } from '../model/change.ts'
+import type { Millis } from '../model/instant.ts'
+import type { PagesSources } from './ports.ts'
+import type { ProjectChanges, ShownChange } from '../store/ports/changes.ts'
+import type { Scope } from './scope-heading.ts'
+
+export interface AskedChanges extends Scope {
+  /** Projects, and changes of the list. */
+  readonly limit: number
+}
+
+/** Of the times that were counted within the span; each undefined where none was. All are medians, ms. */
+export interface ChangeTimes {
+  readonly merged: number
+  readonly timeToMerge?: Millis | undefined
+  readonly timeToApproval?: Millis | undefined
+  readonly timeToFirstPipeline?: Millis | undefined
+}
+
+export interface ProjectChangeFigures extends ChangeTimes {
+  readonly instance: string
+  readonly projectId: number
+  readonly project: string
+  /** Now, drafts too. */
+  readonly open: number
+}
+
+/** A change with all that is shown of it. */
+export interface ListedChange extends ChangeView {
+  readonly instance: string
+  readonly projectId: number
+  readonly project: string
+  readonly iid: number
+  readonly url?: string | undefined
+  /** When something of it last happened. */
+  readonly at: Millis
+}
+
+export interface ChangesShown {
+  readonly span: Span
+  readonly since: Millis
+  readonly project?: string | undefined
+  readonly total: ChangeTimes & { readonly open: number }
+  /** Those with most merges first. */
+  readonly projects: readonly ProjectChangeFigures[]
+  /** Of UTC, those without a merge left out. */
+  readonly days: readonly { readonly at: Millis; readonly merged: number; readonly timeToMerge?: Millis | undefined }[]
+  /** The latest first. */
+  readonly changes: readonly ListedChange[]
+}
+
+/** Changes that figures are made of, the latest. */
+const mostCounted = 5_000
+
+export async function changesOf(
+  { changes }: Pick<PagesSources, 'changes'>,
+  { span, project, limit }: AskedChanges,
+  now: Millis,
+): Promise<ChangesShown> {
+  const since = now - spans[span].length
+  const [known, recent] = await Promise.all([
+    changes.states(),
+    changes.list({ project, since, until: now + 1, limit: mostCounted }),
+  ])
+  const states = known.filter(one => project === undefined || one.project.path === project)
+  const byProject = Map.groupBy(recent, ({ change }) => placeOf(change.instance, change.project.id))
+  const projects = states
+    .map((one): ProjectChangeFigures => {
+      const own = byProject.get(placeOf(one.instance, one.project.id)) ?? []
+      const place = { instance: one.instance, projectId: one.project.id, project: one.project.path ?? '' }
+      return { ...place, open: openOf(one), ...timesOf(own, since) }
+    })
+    .sort((a, b) => b.merged - a.merged || b.open - a.open || (a.project < b.project ? -1 : 1))
+  const merges = recent.flatMap(({ counted: { merge } }) => (merge === undefined || merge.at < since ? [] : merge))
+  const days = [...Map.groupBy(merges, ({ at }) => Math.floor(at / day) * day)].map(([at, own]) => ({
+    ...{ at, merged: own.length },
+    timeToMerge: median(own.map(({ took }) => took)),
+  }))
+  return {
+    ...{ span, since, project },
+    total: { open: states.reduce((sum, one) => sum + openOf(one), 0), ...timesOf(recent, since) },
+    projects: projects.slice(0, limit),
+    days: days.sort((a, b) => a.at - b.at),
+    changes: recent.slice(0, limit).map(listed),
+  }
+}
+
+function openOf({ states }: ProjectChanges): number {
+  return (states.open ?? 0) + (states.wip ?? 0)
+}
+
+function timesOf(some: readonly ShownChange[], since: Millis): ChangeTimes {
+  const took = (measure: ChangeMeasure): number[] =>
+    some.flatMap(({ counted: { [measure]: time } }) => (time === undefined || time.at < since ? [] : time.took))
+  return {
+    merged: took('merge').length,
+    timeToMerge: median(took('merge')),
+    timeToApproval: median(took('approval')),
+    timeToFirstPipeline: median(took('pipeline')),
+  }
+}
+
+function placeOf(instance: string, projectId: number): string {
+  return JSON.stringify([instance, projectId])
+}
+
+function listed({ change: { instance, project, iid }, view, at }: ShownChange): ListedChange {
+  const page = project.webUrl ?? (project.path === undefined ? undefined : `${instance}/${project.path}`)
+  const url = page === undefined ? undefined : `${page}/-/merge_requests/${iid}`
+  return { ...view, instance, projectId: project.id, project: project.path ?? '', iid, url, at }
+}

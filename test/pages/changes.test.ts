@@ -1,0 +1,67 @@
+// Promises about what the pages and the API show of changes.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { observedChange, type Change } from '../../src/model/change.ts'
+import { openHouse, type House } from './house.ts'
+
+const hour = 3_600_000
+const created = Date.now() - 48 * hour
+const instance = 'https://git.example.com'
+const shop = { id: 3, name: 'shop', path: 'acme/shop' }
+const vault = { id: 301, name: 'keys', path: 'acme/vault/keys' }
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse({ PIPESPAN_PAGES_HIDE: 'acme/vault/**' })
+  const { runs, changes } = house.daemon.store
+  const of = (iid: number, more: Partial<Change> = {}, project = shop): Change => {
+    const state = more.mergedAt === undefined ? 'open' : 'merged'
+    const facts = { state, title: `Brew ${iid}`, head: `kettle-${iid}`, base: 'main' } as const
+    return {
+      ...{ instance, project, iid, event: observedChange(facts, created + iid), createdAt: created, isWhole: true },
+      ...{ stateAt: created, ...more },
+    }
+  }
+  const made = [
+    of(1, { mergedAt: created + 3 * hour, approvedAt: created + 2 * hour }),
+    of(2, { mergedAt: created + 5 * hour, pipeline: { id: 77, projectId: 3, createdAt: created + 60_000 } }),
+    of(3),
+    of(4, { mergedAt: created + hour }, vault),
+  ]
+  await runs.transact([], { token: '', ids: [], changes: made.map(change => ({ change, countIn: 0 })) })
+  const until = Date.now() + 60_000
+  const isCounted = async (): Promise<boolean> =>
+    (await changes.list({ since: 0, until: Date.now(), limit: 9 })).filter(one => one.counted.merge).length === 3
+  while (!(await isCounted())) {
+    if (Date.now() > until) throw new Error('they were not counted')
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+})
+afterAll(async () => house.close())
+
+describe('changes', () => {
+  it('are shown with what they took, their page at the platform, and their pipelines', async () => {
+    const page = await (await fetch(`${house.url}/changes`)).text()
+    expect(page).toMatch(/href="https:\/\/git.example.com\/acme\/shop\/-\/merge_requests\/2"/)
+    expect(page).toMatch(/href="\/pipelines\/3\/77"/)
+    expect(page).toMatch(/href="\/pipelines\?project=acme%2Fshop&amp;ref=kettle-2"/)
+    expect(page).toContain('Each time counts from when it was created')
+    expect(page).not.toMatch(/vault|Brew 4/)
+  })
+
+  it('have their times in the API, of one project or of all, by day, and nothing of a hidden project', async () => {
+    const ask = async (query = ''): Promise<unknown> => (await fetch(`${house.url}/api/changes${query}`)).json()
+    const times = { open: 1, merged: 2, timeToMerge: 3 * hour, timeToApproval: 2 * hour, timeToFirstPipeline: 60_000 }
+    const all = (await ask('?span=7d')) as { changes: { iid: number }[]; days: { merged: number }[] }
+    expect(all).toMatchObject({ total: times, projects: [{ project: 'acme/shop', projectId: 3, ...times }] })
+    expect(all.changes.map(({ iid }) => iid)).toEqual([2, 1, 3])
+    expect(all.days.reduce((sum, { merged }) => sum + merged, 0)).toBe(2)
+    expect(all.changes[0]).toMatchObject({ state: 'merged', pipeline: { id: 77 }, mergedAt: created + 5 * hour })
+    expect(await ask('?project=acme/vault/keys')).toMatchObject({ projects: [], changes: [], total: { open: 0 } })
+    expect(await ask('?span=24h')).toMatchObject({ total: { open: 1, merged: 0 }, changes: [] })
+    expect((await fetch(`${house.url}/api/changes?span=never`)).status).toBe(400)
+  })
+
+  it('are said to be unknown where no event of one was received', async () => {
+    expect(await (await fetch(`${house.url}/changes?project=acme/none`)).text()).toContain('No change is known')
+  })
+})
