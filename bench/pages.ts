@@ -10,6 +10,7 @@ import { manyRuns } from '../test/store/many-runs.ts'
 import { openSqlite } from '../src/store/sqlite/open-sqlite.ts'
 import { silentLog } from '../src/lib/log.ts'
 import { telemetrySettings } from '../src/telemetry/settings.ts'
+import { derivedTraceIds } from '../src/telemetry/otlp/ids.ts'
 import { plainAttributes } from '../src/telemetry/otlp/attribute.ts'
 import { resourceAttributesOf } from '../src/telemetry/resource.ts'
 import { shownSpans } from '../src/telemetry/shown-span.ts'
@@ -115,8 +116,11 @@ function partsOf({
           resource: plainAttributes(resourceAttributesOf(chunk, settings)),
         })),
       ),
+    legacyName: () => undefined,
+    traceIds: ({ instance, pipelineId }) => derivedTraceIds(instance, pipelineId),
     failureDomain: () => 'unknown',
     setup: () => ({ webhooks: '', hasPlatformToken: false, hasWebhookSecret: true, destinations: [] }),
+    tryNow: async () => ({ due: 0, probes: 0 }),
     onRetried: () => undefined,
   }
 }

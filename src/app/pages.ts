@@ -2,8 +2,9 @@
 import picomatch from 'picomatch'
 import { createPages } from '../pages/routes.ts'
 import { fingerprintOf } from '../tokens/fingerprint.ts'
+import { legacyNameOf } from '../telemetry/legacy-names.ts'
 import { meaningOf } from '../telemetry/mapping/failure-reasons.ts'
-import { jobSpanId } from '../telemetry/otlp/ids.ts'
+import { derivedTraceIds, jobSpanId } from '../telemetry/otlp/ids.ts'
 import { refusals } from '../ingress/webhook-refusals.ts'
 import { signals } from '../config/otlp-options.ts'
 import { plainAttributes } from '../telemetry/otlp/attribute.ts'
@@ -32,8 +33,8 @@ export interface Shown {
   readonly ingress: Pick<Ingress, 'counts' | 'lastAccepted' | 'url'>
   readonly intake: Pick<Intake, 'counters'>
   readonly snapshotter: Pick<Snapshotter, 'counters'>
-  readonly exporter: Pick<Exporter, 'status' | 'wake'>
-  readonly flush: Pick<MetricFlush, 'status'>
+  readonly exporter: Pick<Exporter, 'status' | 'wake' | 'tryNow'>
+  readonly flush: Pick<MetricFlush, 'status' | 'tryNow'>
   /** Undefined where nothing uses the platform's API. */
   readonly platform: PlatformParts | undefined
   /** What reads about the inside of jobs. */
@@ -82,9 +83,17 @@ export function pagesOf({ config, store, clock, log }: Context, shown: Shown, gu
           platformError: platform?.error(),
         }),
       exported: chunks => chunks.flatMap(chunk => spansOf(chunk, settings)),
+      legacyName: legacyNameOf,
+      traceIds: ({ instance, pipelineId }) => derivedTraceIds(instance, pipelineId),
       jobLog: jobLogOf(config, shown.client, clock),
       failureDomain: reason => meaningOf(reason ?? '').domain,
       setup: () => setupOf(config, shown, enforcement?.()),
+      tryNow: async destination => {
+        const { due, probes } = await exporter.tryNow(destination)
+        const tried = { due, probes: probes + flush.tryNow(destination) }
+        log.info({ destination, ...tried }, 'exports that wait are sent now, as somebody asked for on the pages')
+        return tried
+      },
       onRetried: () => exporter.wake(),
       now: () => clock.now(),
     },

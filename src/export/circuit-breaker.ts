@@ -57,6 +57,8 @@ export interface QueueBreaker {
   admit(): Promise<Admission>
   /** The probe is over, whatever came of it. */
   probed(): void
+  /** Ends its pause, and that of the credentials: what comes next is a probe. False where there was none. */
+  tryNow(): boolean
   /** Asked before every request of a batch that was admitted. */
   maySend(isProbe: boolean): boolean
   accepted(began: number): void
@@ -151,6 +153,11 @@ export function createCircuitBreaker(options: CircuitBreakerOptions): (signal: S
       },
       probed: () => {
         if (prober === own) prober = undefined
+      },
+      tryNow: () => {
+        const open = [credentials, own].filter(({ state }) => state === 'open')
+        for (const circuit of open) circuit.endPause()
+        return open.length > 0
       },
       maySend: isProbe => {
         if (credentials.state === 'open' || own.state === 'open') return false

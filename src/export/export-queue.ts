@@ -63,6 +63,8 @@ export interface RunningQueue {
   start(): void
   /** Something new is pending, or the circuit breaker closed. */
   wake(): void
+  /** Ends the pause of its circuit breaker, and makes due what is put off. */
+  tryNow(): Promise<{ readonly due: number; readonly wasOpen: boolean }>
   /** Resolves when nothing more can be sent now: nothing is due, or the backend does not take it. */
   rest(): Promise<void>
   /** Leases no more; resolves when what is in flight is settled. After `deadlineMs` requests are cut. */
@@ -164,6 +166,12 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
     queue,
     start: () => loop.start(),
     wake: () => loop.wake(),
+    tryNow: async () => {
+      const due = await outbox.makeDue(queue)
+      const wasOpen = breaker.tryNow()
+      loop.wake()
+      return { due, wasOpen }
+    },
     rest: () =>
       new Promise(resolve => {
         resting.push(resolve)

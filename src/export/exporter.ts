@@ -39,6 +39,8 @@ export interface ExportQueueStatus extends ExportQueue, Omit<QueueView, 'state'>
   readonly oldest?: Millis | undefined
   /** Dead letters. */
   readonly dead: number
+  /** Of the pending ones those that were sent, and had to be put off. */
+  readonly putOff: number
 }
 
 export interface Exporter {
@@ -49,7 +51,16 @@ export interface Exporter {
   flush(deadlineMs: number): Promise<void>
   /** Leases no more and finishes what is in flight; after `deadlineMs` requests are cut and their entries stay pending. */
   stop(deadlineMs: number): Promise<void>
+  /** Somebody knows that the backend is back: what is put off is due, and circuit breakers that are open probe at once. */
+  tryNow(destination?: string): Promise<TriedNow>
   status(): Promise<readonly ExportQueueStatus[]>
+}
+
+export interface TriedNow {
+  /** Exports that were put off. */
+  readonly due: number
+  /** Queues whose circuit breaker was open. */
+  readonly probes: number
 }
 
 const defaultLimits: QueueLimits = {
@@ -88,6 +99,14 @@ export function createExporter(options: ExporterOptions): Exporter {
     stop: async deadlineMs => {
       await Promise.all(queues.map(async queue => queue.stop(deadlineMs)))
     },
+    tryNow: async destination => {
+      const chosen = queues.filter(({ queue }) => destination === undefined || queue.destination === destination)
+      const tried = await Promise.all(chosen.map(async queue => queue.tryNow()))
+      return {
+        due: tried.reduce((sum, { due }) => sum + due, 0),
+        probes: tried.filter(({ wasOpen }) => wasOpen).length,
+      }
+    },
     status: async () => statusOf(queues, await outbox.queues()),
   }
 }
@@ -124,14 +143,14 @@ function statusOf(running: readonly RunningQueue[], stored: readonly ExportQueue
     other.destination === queue.destination && other.signal === queue.signal
   const served = running.map(one => {
     const { queue } = one
-    const { pending = 0, dead = 0, oldest } = stored.find(isOf(queue)) ?? {}
-    return { ...queue, ...one.view(), pending, dead, oldest }
+    const { pending = 0, dead = 0, putOff = 0, oldest } = stored.find(isOf(queue)) ?? {}
+    return { ...queue, ...one.view(), pending, dead, putOff, oldest }
   })
   const unserved = stored
     .filter(queue => queue.pending > 0 && !served.some(isOf(queue)))
-    .map(({ destination, signal, pending, dead, oldest }) => {
+    .map(({ destination, signal, pending, dead, putOff, oldest }) => {
       const counters = { delivered: 0, repeated: 0, rejected: 0, later: 0, partiallyRejected: 0, lost: 0 }
-      return { destination, signal, pending, dead, oldest, counters, state: 'unserved' as const }
+      return { destination, signal, pending, dead, putOff, oldest, counters, state: 'unserved' as const }
     })
   return [...served, ...unserved]
 }

@@ -47,6 +47,8 @@ export interface MetricFlushOptions {
 export interface MetricFlush extends Loop {
   /** Flushes once more, if this replica is the one that flushes, and ends; after `deadlineMs` requests are cut. */
   finish(deadlineMs: number): Promise<void>
+  /** Ends the pauses of destinations that do not take them; answers how many had one. */
+  tryNow(destination?: string): number
   status(): readonly ExportQueueStatus[]
 }
 
@@ -129,6 +131,14 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
       await Promise.all(targets.map(async ({ sender }) => sender.close()))
       await leases.release(leaseName, holder)
     },
+    tryNow: destination => {
+      const waiting = targets.filter(
+        ({ name, nextTry }) => nextTry > elapsed(clock) && (destination === undefined || name === destination),
+      )
+      for (const target of waiting) target.nextTry = 0
+      if (waiting.length > 0) loop.wake()
+      return waiting.length
+    },
     status: () =>
       targets
         .filter(({ isCumulative }) => isCumulative)
@@ -140,6 +150,7 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
           cause,
           pending: 0,
           dead: 0,
+          putOff: 0,
           nextTry: nextTry > elapsed(clock) ? timeOfDay(nextTry, clock) : undefined,
           lastError: stats.lastError,
           lastSuccess: stats.lastSuccess,

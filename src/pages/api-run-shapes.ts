@@ -70,7 +70,9 @@ export const pipelineList = z.object({
   total: z
     .number()
     .optional()
-    .describe('How many match in all; absent where a text is searched for, or there are more than are counted.'),
+    .describe(
+      'How many match in all; absent where a text or a job is searched for, or there are more than are counted.',
+    ),
   next: z.string().optional().describe('Give it as `after` for the next page.'),
   searchedBackTo: millis.optional(),
 })

@@ -40,6 +40,7 @@ const queue = z.object({
   pending: z.number(),
   oldest: millis.optional(),
   dead: z.number(),
+  putOff: z.number().describe('Of the pending ones those that were sent, and had to be put off.'),
   nextTry: millis.optional(),
   lastSuccess: millis.optional(),
   lastError: z.object({ message: z.string(), status: z.number().optional(), at: millis }).optional(),
@@ -290,3 +291,8 @@ export const tokens = z.object({
 })
 
 export const count = z.object({ count: z.number() })
+
+export const triedNow = z.object({
+  due: z.number().describe('Exports that had been put off.'),
+  probes: z.number().describe('Queues whose circuit breaker was open.'),
+})

@@ -121,6 +121,7 @@ const auditQuery = z.object({
     .describe('`next` of the page before.'),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 })
+const tried = z.object({ destination: z.string().optional().describe('Absent: all of them.') })
 const chosen = z.object({ ids: z.union([z.array(z.number().int().positive()).min(1), z.literal('all')]) })
 
 export function apiRoutes(
@@ -293,6 +294,14 @@ export function apiRoutes(
       says: 'The backlog of each destination and signal, and the newest dead letters.',
       answer: shapes.exports,
       handle: async () => exportsView(parts),
+    },
+    {
+      method: 'POST',
+      path: '/exports/try',
+      says: 'Sends now what was put off, and lets open circuit breakers probe at once: of one destination, or of all.',
+      body: tried,
+      answer: shapes.triedNow,
+      handle: async ({ body }) => parts.tryNow(tried.parse(body).destination),
     },
     {
       method: 'POST',

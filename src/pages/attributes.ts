@@ -1,42 +1,75 @@
-// What was exported of a pipeline or of a job, attribute by attribute.
-import { card, empty } from './frame.ts'
-import { duration } from './format.ts'
+// What was exported of a pipeline or of a job, attribute by attribute: the name of the conventions, the legacy one, and the value of both.
+import { card, empty, table } from './frame.ts'
+import { counted, duration } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
-import type { ExportedSpan } from './ports.ts'
+import type { ExportedSpan, PagesSources } from './ports.ts'
 
-/** `none`: what is said where there is no span. */
-export function attributeCard(title: string, spans: readonly ExportedSpan[], none: string, aside?: Content): Html {
+type LegacyName = PagesSources['legacyName']
+
+export interface AttributeCard {
+  readonly title: string
+  readonly spans: readonly ExportedSpan[]
+  /** What is said where there is no span. */
+  readonly none: string
+  readonly legacyName: LegacyName
+  readonly aside?: Content
+}
+
+export function attributeCard({ title, spans, none, legacyName, aside }: AttributeCard): Html {
   const [first] = spans
   return card(
     title,
-    html`${spans.length === 0 ? empty(none) : spans.map(spanAttributes)}${first !== undefined && resource(first)}`,
+    html`${spans.length === 0 ? empty(none) : spans.map(span => spanAttributes(span, legacyName))}${first !== undefined && resource(first)}`,
     { id: 'attributes', aside },
   )
 }
 
-function spanAttributes(span: ExportedSpan): Html {
-  return html`<h3>${span.name}${span.attempt > 1 && html` <span class="tag">attempt ${span.attempt}</span>`}</h3>
-    <p class="dim">Span <code>${span.spanId}</code>, ${duration(span.end - span.start)}</p>
-    ${pairs(span.attributes)}`
-}
-
-function resource({ resource: attributes }: ExportedSpan): Html {
-  return html`<details>
-    <summary>Resource attributes</summary>
-    ${pairs(attributes)}
+function spanAttributes(span: ExportedSpan, legacyName: LegacyName): Html {
+  const { name, attempt, spanId, start, end, attributes, kind } = span
+  return html`<details class="span-attributes">
+    <summary>
+      ${name}${attempt > 1 && html` <span class="tag">attempt ${attempt}</span>`}
+      <span class="dim">${counted(Object.keys(attributes).length, 'attribute')}</span>
+    </summary>
+    <p class="dim">Span <code>${spanId}</code>, ${duration(end - start)}</p>
+    ${attributeTable(`Attributes of ${name}, attempt ${attempt}`, attributes, name => legacyName(kind, name))}
   </details>`
 }
 
-function pairs(attributes: Readonly<Record<string, unknown>>): Html {
-  return html`<dl class="attributes">
-    ${Object.entries(attributes).map(
-      ([name, value]) =>
-        html`<div>
-          <dt>${name}</dt>
-          <dd>${valueOf(value)}</dd>
-        </div>`,
-    )}
-  </dl>`
+function resource({ resource: attributes }: ExportedSpan): Html {
+  return html`<details class="span-attributes">
+    <summary>Resource <span class="dim">${counted(Object.keys(attributes).length, 'attribute')}</span></summary>
+    ${attributeTable('Attributes of the resource', attributes, () => undefined)}
+  </details>`
+}
+
+/** One row for each value; names of the vendor stand where those of the conventions do. */
+function attributeTable(
+  label: string,
+  attributes: Readonly<Record<string, unknown>>,
+  legacyName: (name: string) => string | undefined,
+): Html {
+  const beside = new Map(
+    Object.keys(attributes).flatMap(name => {
+      const legacy = legacyName(name)
+      return legacy !== undefined && Object.hasOwn(attributes, legacy) ? [[name, legacy] as const] : []
+    }),
+  )
+  const shown = new Set(beside.values())
+  const rows = Object.entries(attributes).flatMap(([name, value]) => {
+    if (shown.has(name)) return []
+    const isLegacy = /^(?:pipeline|job)\./.test(name)
+    return [[code(isLegacy ? undefined : name), code(isLegacy ? name : beside.get(name)), said(value)]]
+  })
+  return table(label, ['Convention', 'Legacy', 'Value'], rows)
+}
+
+function code(name: string | undefined): Content {
+  return name === undefined ? '' : html`<code class="attribute">${name}</code>`
+}
+
+function said(value: unknown): Content {
+  return html`<span class="said">${valueOf(value)}</span>`
 }
 
 export function valueOf(value: unknown): Content {

@@ -3,6 +3,7 @@ import { card, empty, region, table, type Page, type Reader } from './frame.ts'
 import { counted, duration, number, since, time } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { queueBadge } from './overview.ts'
+import { saysTried, tryNowForm } from './try-now.ts'
 import type { DeadLetter } from '../store/ports/outbox.ts'
 import type { ExportQueueStatus, PagesSources } from './ports.ts'
 import type { Millis } from '../model/instant.ts'
@@ -27,7 +28,8 @@ export function exportsPage({ queues, deadLetters }: ExportsView, reader: Reader
     live: true,
     content: html`
       <h1>Exports and dead letters</h1>
-      ${outcome(query)} ${region('queues', card('Backlog', queuesTable(queues, now)))}
+      ${outcome(query)}
+      ${region('queues', card('Backlog', queuesTable(queues, now), { aside: tryNowForm(queues, reader) }))}
       ${region(
         'dead',
         card('Dead letters', deadTable(deadLetters, reader), {
@@ -102,6 +104,7 @@ function deadTable(letters: readonly DeadLetter[], { base, now }: Reader): Conte
   return table('Dead letters', ['No.', 'Refused', 'Destination', 'Pipeline or event', 'The backend said', ''], rows)
 }
 
+/** What is done to dead letters. */
 export interface Action {
   readonly verb: 'retry' | 'drop'
   readonly which: readonly number[] | 'all'
@@ -146,6 +149,7 @@ export async function perform({ outbox: exports, onRetried }: PagesSources, { ve
 }
 
 function outcome(query: URLSearchParams): Html | false {
+  if (query.get('done') === 'now') return saysTried(query)
   const [verb, count] = [query.get('done'), Number(query.get('count'))]
   if ((verb !== 'retry' && verb !== 'drop') || !Number.isSafeInteger(count)) return false
   const what = counted(count, 'dead letter')

@@ -13,10 +13,10 @@ import { logAddress, pipelineAddress, pipelineTitle } from './run-rows.ts'
 import { platformNow } from './run-card.ts'
 import { testsCard } from './job-tests.ts'
 import { sectionsContent } from './job-waterfall.ts'
-import type { FailureDomain, PagesSettings } from './ports.ts'
+import type { FailureDomain, PagesSettings, PagesSources } from './ports.ts'
 import type { JobDetail } from './job-detail.ts'
 
-export interface JobPageSettings extends Pick<PagesSettings, 'jobSections'> {
+export interface JobPageSettings extends Pick<PagesSettings, 'jobSections'>, Pick<PagesSources, 'legacyName'> {
   /** Its log can be read here. */
   readonly showsLog: boolean
 }
@@ -60,7 +60,12 @@ export function jobPage(detail: JobDetail, settings: JobPageSettings, reader: Re
           >`,
         })}
       </section>
-      ${attributeCard('Exported attributes', spans, 'Nothing was exported of this job yet.')}
+      ${attributeCard({
+        title: 'Exported attributes',
+        spans,
+        none: 'Nothing was exported of this job yet.',
+        legacyName: settings.legacyName,
+      })}
     `,
   }
 }

@@ -9,6 +9,7 @@ import { noticesOf, type Health, type Notice } from './notices.ts'
 import { runCard } from './run-card.ts'
 import { runRows } from './run-rows.ts'
 import { withUsual, type ListedRun } from './run-usual.ts'
+import { tryNowForm } from './try-now.ts'
 import type { ExportQueueStatus, LastHour, PagesParts } from './ports.ts'
 import { timelineCard } from './timeline.ts'
 import type { Timeline } from './timeline-figures.ts'
@@ -95,7 +96,7 @@ export function overviewPage(overview: Overview, timeline: Timeline, reader: Rea
           ${region('timeline', timelineCard(timeline, reader))}
         </div>
         <div>
-          ${region('destinations', card('Destinations', destinations(overview, now), { aside: html`<a href="${base}/exports">Exports</a>` }))}
+          ${region('destinations', card('Destinations', destinations(overview, now), { aside: html`<span class="buttons">${tryNowForm(overview.queues, reader)}</span> <a href="${base}/exports">Exports</a>` }))}
           ${region('sources', card('Sources', sources(overview, now), { aside: html`<a href="${base}/sources">Sources</a>` }))}
         </div>
       </div>

@@ -14,9 +14,14 @@ import { sectionRows } from './job-sections.ts'
 import { waterfallOf, type Waterfall } from './waterfall-rows.ts'
 import { waterfallDrawing } from './waterfall-drawing.ts'
 import type { WaterfallRow } from './waterfall-row.ts'
+import type { PagesSources } from './ports.ts'
 import type { PipelineDetail } from './pipeline-detail.ts'
 
-export function pipelinePage(detail: PipelineDetail, reader: Reader): Page {
+export function pipelinePage(
+  detail: PipelineDetail,
+  { legacyName }: Pick<PagesSources, 'legacyName'>,
+  reader: Reader,
+): Page {
   const { pipeline, family } = detail
   const { base, now } = reader
   const waterfall = waterfallOf(family, pipeline.pipelineId, now)
@@ -62,12 +67,13 @@ export function pipelinePage(detail: PipelineDetail, reader: Reader): Page {
         </div>
         <div><section id="origin" data-region>${card('Where it came from', origin(detail, now))}</section></div>
       </div>
-      ${attributeCard(
-        'Exported attributes',
-        detail.spans.filter(({ kind }) => kind === 'pipeline'),
-        'Nothing was exported yet.',
-        counted(detail.spans.length, 'span'),
-      )}
+      ${attributeCard({
+        title: 'Exported attributes',
+        spans: detail.spans.filter(({ kind }) => kind === 'pipeline'),
+        none: 'Nothing was exported yet.',
+        legacyName,
+        aside: counted(detail.spans.length, 'span'),
+      })}
     `,
   }
 }

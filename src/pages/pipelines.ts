@@ -4,7 +4,8 @@ import { choice, sources } from './choice.ts'
 import { counted, number, utc } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { isKnownStatus, knownStatuses } from '../model/status.ts'
-import { runCard } from './run-card.ts'
+import { isTraceId, searchTrace } from './trace-search.ts'
+import { runCard, type RunCard } from './run-card.ts'
 import { runRows } from './run-rows.ts'
 import type { Millis } from '../model/instant.ts'
 import { withUsual, type ListedRun } from './run-usual.ts'
@@ -15,7 +16,7 @@ export interface PipelineList {
   readonly pipelines: readonly ListedRun[]
   /** Put into `after` it brings the next page; undefined at the end. */
   readonly next?: string | undefined
-  /** How many match in all; undefined where a text is searched for, or there are more than are counted. */
+  /** How many match in all; undefined where a text or a job is searched for, or there are more than are counted. */
   readonly total?: number | undefined
   /** Set when the search was cut short: older pipelines were not looked at yet. */
   readonly searchedBackTo?: Millis | undefined
@@ -25,7 +26,7 @@ const pageSize = 30
 /** In the list of projects to choose from. */
 const mostProjects = 500
 
-export const filterNames = ['project', 'ref', 'status', 'source', 'since', 'until', 'text', 'after'] as const
+export const filterNames = ['project', 'ref', 'status', 'source', 'job', 'since', 'until', 'text', 'after'] as const
 export type Filters = Readonly<Partial<Record<(typeof filterNames)[number], string>>>
 
 export function filtersOf(query: URLSearchParams): Filters {
@@ -37,15 +38,19 @@ export function filtersOf(query: URLSearchParams): Filters {
   )
 }
 
-export async function pipelineList(
-  parts: Pick<PagesParts, 'views' | 'usuals'>,
-  filters: Filters,
-  limit = pageSize,
-): Promise<PipelineList> {
+type Parts = Pick<PagesParts, 'views' | 'runs' | 'traceIds' | 'usuals'>
+
+export async function pipelineList(parts: Parts, filters: Filters, limit = pageSize): Promise<PipelineList> {
   const query = runQuery(filters, limit)
+  const { text, job } = filters
+  if (isTraceId(text)) {
+    const found = await ofTrace(parts, text, query)
+    // A trace that a pipeline was started in has an id of its own, which is among the words of the pipeline.
+    if (found.total !== 0 || query.after !== undefined) return found
+  }
   const [{ runs, next, searchedBackTo }, total] = await Promise.all([
     parts.views.search(query),
-    filters.text === undefined ? parts.views.countRuns(query) : undefined,
+    text === undefined && job === undefined ? parts.views.countRuns(query) : undefined,
   ])
   return {
     pipelines: await withUsual(parts, runs.map(runCard)),
@@ -55,13 +60,31 @@ export async function pipelineList(
   }
 }
 
-export async function pipelinesPage(parts: Pick<PagesParts, 'views' | 'usuals'>, reader: Reader): Promise<Page> {
+async function ofTrace(parts: Parts, traceId: string, query: RunQuery): Promise<PipelineList> {
+  const { cards, next } = await searchTrace(parts, traceId, query.after?.id)
+  const { project, ref, status, source, job, since = -Infinity, until = Infinity } = query
+  const isWanted = (card: RunCard): boolean =>
+    [
+      [project, card.project],
+      [ref, card.ref],
+      [status, card.status],
+      [source, card.source],
+    ].every(([wanted, its]) => wanted === undefined || wanted === its) &&
+    (job === undefined || card.jobs.some(({ name }) => name === job)) &&
+    (card.createdAt ?? since) >= since &&
+    (card.createdAt ?? since) < until
+  const pipelines = await withUsual(parts, cards.filter(isWanted))
+  if (next === undefined) return { pipelines, total: pipelines.length }
+  return { pipelines, next: `${next.createdAt}-${next.id}`, searchedBackTo: next.createdAt }
+}
+
+export async function pipelinesPage(parts: Parts, reader: Reader): Promise<Page> {
   const filters = filtersOf(reader.query)
   const [list, projects] = await Promise.all([pipelineList(parts, filters), parts.views.projects(mostProjects)])
   const isFiltered = Object.keys(filters).some(name => name !== 'after')
   const { pipelines, next, searchedBackTo } = list
   const whenEmpty = isFiltered
-    ? 'No pipeline matches these filters.'
+    ? html`No pipeline matches these filters. ${jobInstead(filters, reader.base)}`
     : 'No pipeline is known yet. The overview says what to do if none arrives.'
   return {
     title: 'Pipelines',
@@ -81,9 +104,17 @@ export async function pipelinesPage(parts: Pick<PagesParts, 'views' | 'usuals'>,
   }
 }
 
-function howMany({ pipelines, total, next }: PipelineList, { text, after }: Filters): string {
+/** What was looked for among words may be the name of a job. */
+function jobInstead({ text, job, after: _, ...others }: Filters, base: string): Content {
+  if (text === undefined || job !== undefined || isTraceId(text)) return ''
+  const query = new URLSearchParams({ ...others, job: text })
+  return html`<a href="${base}/pipelines?${query.toString()}">Look for a job called “${text}”</a>`
+}
+
+function howMany({ pipelines, total, next }: PipelineList, { text, job, after }: Filters): string {
   if (total !== undefined) return `${number(pipelines.length)} of ${counted(total, 'pipeline')}`
-  if (text === undefined) return `${number(pipelines.length)} of more than ${number(mostCounted)} pipelines`
+  if (text === undefined && job === undefined)
+    return `${number(pipelines.length)} of more than ${number(mostCounted)} pipelines`
   return next === undefined && after === undefined
     ? counted(pipelines.length, 'pipeline')
     : `${number(pipelines.length)} on this page`
@@ -112,13 +143,14 @@ function misread(filters: Filters, projects: readonly string[]): Content {
 }
 
 function runQuery(filters: Filters, limit: number): RunQuery {
-  const { project, ref, status, source, text } = filters
+  const { project, ref, status, source, job, text } = filters
   const until = instantOf(filters.until)
   return {
     project,
     ref,
     status,
     source,
+    job,
     text,
     since: instantOf(filters.since),
     // A date means the whole of that day, a time the whole of that minute.
@@ -158,12 +190,13 @@ function filterForm(filters: Filters, projects: readonly string[], { base }: Rea
         type="search"
         name="text"
         value="${filters.text}"
-        placeholder="project, branch, #id, commit, user, title …"
+        placeholder="project, branch, #id, commit, trace id, user, title …"
     /></label>
     <label>Project<input name="project" value="${filters.project}" list="projects" autocomplete="off" /></label>
     <datalist id="projects">${projects.map(path => html`<option value="${path}"></option>`)}</datalist>
     <label>Status${choice('status', knownStatuses, filters.status)}</label>
     <label>Branch or tag<input name="ref" value="${filters.ref}" autocomplete="off" /></label>
+    <label>Job<input name="job" value="${filters.job}" autocomplete="off" placeholder="exact name" /></label>
     <label>Started by${choice('source', sources, filters.source)}</label>
     <label>From<input type="date" name="since" value="${filters.since}" /></label>
     <label>To<input type="date" name="until" value="${filters.until}" /></label>

@@ -8,6 +8,7 @@ import type { Counters } from '../store/ports/store.ts'
 import type { Log } from '../lib/log.ts'
 import type { Millis } from '../model/instant.ts'
 import type { Readable, Repositories } from '../store/ports/repository.ts'
+import type { RunKey } from '../model/observation.ts'
 import type { Runs } from '../store/ports/runs.ts'
 import type { Section } from '../model/inside.ts'
 import type { Secret } from '../lib/secret.ts'
@@ -34,10 +35,16 @@ export interface PagesSources {
   /** What was sent for these chunks, span by span. */
   readonly exported: (chunks: readonly Chunk[]) => readonly ExportedSpan[]
   /** Who can mend a failure of this reason: those whose pipeline it is, or those who run the platform and its runners. */
+  /** The legacy name of an attribute of such a span; undefined where it has none. */
+  readonly legacyName: (kind: ExportedSpan['kind'], name: string) => string | undefined
+  /** The ids that the trace of a pipeline that nothing triggered may have. */
+  readonly traceIds: (key: RunKey) => readonly string[]
   readonly failureDomain: (reason: string | undefined) => FailureDomain
   /** Reads a job's log from the platform, redacted; undefined where logs are not shown. */
   readonly jobLog?: ((job: LogOwner) => Promise<ReadLog>) | undefined
   readonly setup: () => Setup
+  /** Sends now what waits for a destination, or for any: see the export room. */
+  readonly tryNow: (destination?: string) => Promise<TriedNow>
   /** Called when dead letters are pending again. */
   readonly onRetried: () => void
   readonly now: () => Millis
@@ -153,6 +160,13 @@ export interface Flow {
   readonly platformError?: { readonly what: string; readonly remedy: string } | undefined
 }
 
+export interface TriedNow {
+  /** Exports that were put off, and are due now. */
+  readonly due: number
+  /** Queues whose circuit breaker was open, and is half-open now. */
+  readonly probes: number
+}
+
 /** How an export queue stands: see the export room's circuit breaker for its states and causes. */
 export interface ExportQueueStatus extends ExportQueue {
   readonly state: 'closed' | 'open' | 'half-open' | 'unserved'
@@ -161,6 +175,8 @@ export interface ExportQueueStatus extends ExportQueue {
   readonly pending: number
   readonly oldest?: Millis | undefined
   readonly dead: number
+  /** Of the pending ones those that were sent, and had to be put off. */
+  readonly putOff: number
   readonly nextTry?: Millis | undefined
   readonly lastSuccess?: Millis | undefined
   readonly lastError?:

@@ -171,6 +171,11 @@ function registerSite(app: FastifyInstance, { parts, access, live, site, base, r
     if (!isOurs(request, admissionOf(request), form.get('form') ?? undefined)) {
       return show(reply, document(refusedPage(), reader), 403)
     }
+    if (form.get('do') === 'now') {
+      const { due, probes } = await parts.tryNow()
+      const done = new URLSearchParams({ done: 'now', count: String(due), probes: String(probes) })
+      return reply.redirect(`${base}/exports?${done.toString()}`, 303)
+    }
     const action = actionOf(form)
     if (action === undefined) return show(reply, document(notFoundPage('There is no such action.'), reader), 404)
     const count = await perform(parts, action)

@@ -61,7 +61,7 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
         if (projectId === undefined || pipelineId === undefined) return undefined
         const instance = reader.query.get('instance') ?? undefined
         const detail = await pipelineDetail(parts, settings, { projectId, pipelineId, instance })
-        return detail && pipelinePage(detail, reader)
+        return detail && pipelinePage(detail, parts, reader)
       },
     },
     {
@@ -88,7 +88,7 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
         const instance = reader.query.get('instance') ?? undefined
         const detail = await jobDetail(parts, settings, { projectId, pipelineId, jobId, instance })
         const showsLog = parts.jobLog !== undefined && settings.adminToken() !== undefined
-        return detail && jobPage(detail, { ...settings, showsLog }, reader)
+        return detail && jobPage(detail, { ...settings, showsLog, legacyName: parts.legacyName }, reader)
       },
     },
     {

@@ -70,6 +70,32 @@ it.each(routes.map(route => [route.path, route] as const))('%s answers as it is 
   }
 })
 
+it('finds the pipelines of a trace, and those with a job of a name', async () => {
+  const { pipelines } = (await get('/pipelines?limit=200')) as { pipelines: (Card & { name?: string })[] }
+  const root = pipelines.find(({ name }) => name === 'Monorepo')!
+  const { traceId, family } = (await get(`/pipelines/${root.projectId}/${root.pipelineId}`)) as {
+    traceId: string
+    family: { children: { card: Card }[] }
+  }
+  const found = (await get(`/pipelines?text=${traceId.toUpperCase()}`)) as { pipelines: Card[]; total: number }
+  expect(found.pipelines.map(({ pipelineId }) => pipelineId)).toEqual(
+    expect.arrayContaining([root.pipelineId, ...family.children.map(({ card }) => card.pipelineId)]),
+  )
+  expect(found.total).toBe(found.pipelines.length)
+  expect(found.total).toBeLessThan(pipelines.length)
+  const ofProject = (await get(
+    `/pipelines?text=${traceId}&project=${encodeURIComponent(root.project)}`,
+  )) as typeof found
+  expect(new Set(ofProject.pipelines.map(({ project }) => project))).toEqual(new Set([root.project]))
+  expect(((await get(`/pipelines?text=${'ab'.repeat(16)}`)) as typeof found).pipelines).toEqual([])
+  const job = root.jobs[0]!.name
+  const withJob = (await get(`/pipelines?job=${encodeURIComponent(job)}&limit=200`)) as typeof found
+  const having = pipelines.filter(({ jobs }) => jobs.some(({ name }) => name === job))
+  expect(withJob.pipelines.map(({ pipelineId }) => pipelineId)).toEqual(having.map(({ pipelineId }) => pipelineId))
+  const page = await (await fetch(`${house.url}/pipelines?text=${encodeURIComponent(job)}+nowhere`)).text()
+  expect(page).toContain(`Look for a job called “${job} nowhere”`)
+})
+
 it('has one pipeline whole: its family, its spans with their attributes, its exports, its trace', async () => {
   const { pipelines } = (await get('/pipelines?limit=200')) as { pipelines: Card[] }
   const details = (await Promise.all(

@@ -127,7 +127,20 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   it('shows what was exported of a job', async () => {
     const page = await open(pipeline)
     await page.locator('#jobs td a').first().click()
-    await page.locator('#attributes', { hasText: 'cicd.pipeline.task.name' }).waitFor()
+    const span = page.locator('#attributes details').first()
+    const row = span.locator('tr', { hasText: 'cicd.pipeline.task.run.id' })
+    expect(await row.isVisible()).toBe(false)
+    await span.locator('summary').focus()
+    await page.keyboard.press('Enter')
+    await row.waitFor()
+    for (const [convention, legacy] of [
+      ['cicd.pipeline.task.type', 'job.stage'],
+      ['platform.cicd.pipeline.task.run.queued_duration', 'job.queued_duration'],
+    ] as const) {
+      const its = span.locator('tr', { hasText: legacy })
+      expect((await its.locator('td').allInnerTexts()).slice(0, 2)).toEqual([convention, legacy])
+    }
+    expect(await barriersOf(page)).toEqual([])
   })
 
   it('shows the sections of a job, one within the other, and in which it failed', async () => {

@@ -102,7 +102,8 @@ describe('the page of a job', () => {
     ...{ base: '', address: '/pipelines/3/7/jobs/70', query: new URLSearchParams(), now: at + 300_000 },
     ...{ form: '', session: false },
   }
-  const text = (showsLog: boolean): string => jobPage(detail, { showsLog }, reader).content.toString()
+  const text = (showsLog: boolean): string =>
+    jobPage(detail, { showsLog, legacyName: () => undefined }, reader).content.toString()
 
   it('has its runner, its cost, this run against its usual, its last runs, and the platform’s own page', () => {
     const page = text(false)

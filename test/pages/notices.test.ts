@@ -18,7 +18,15 @@ const fine: Health = {
   hasRuns: true,
 }
 const queue: ExportQueueStatus = {
-  ...{ destination: 'default', signal: 'traces', state: 'closed', pending: 3, oldest: now - 300_000, dead: 0 },
+  ...{
+    destination: 'default',
+    signal: 'traces',
+    state: 'closed',
+    pending: 3,
+    oldest: now - 300_000,
+    putOff: 0,
+    dead: 0,
+  },
   counters: { delivered: 0, repeated: 0, partiallyRejected: 0 },
 }
 const lastError = { message: 'token expired', status: 401, at: now }

@@ -122,6 +122,7 @@ describe('the table of own metrics', () => {
       signal: 'traces' as const,
       state: 'closed' as const,
       pending: 1,
+      putOff: 0,
       dead: 1,
       counters,
     }

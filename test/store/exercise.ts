@@ -337,6 +337,36 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         expect(then.items.map(({ id, tries }) => [id, tries])).toEqual([[items[0]!.id, 1]])
       })
 
+      it('makes due what was put off, of one queue, and not what is on its way', async () => {
+        const logs: ExportQueue = { destination: 'default', signal: 'logs' }
+        await oweExports(3, [lane, logs])
+        const { token, items } = await store.outbox.lease(lane, 3, 60_000)
+        const { token: other, items: others } = await store.outbox.lease(logs, 3, 60_000)
+        const later = { as: 'later' as const, forMs: 300_000, error: 'HTTP 503', counted: true }
+        await store.outbox.settle(
+          token,
+          items.slice(0, 2).map(({ id }) => ({ id, ...later })),
+        )
+        await store.outbox.settle(
+          other,
+          others.map(({ id }) => ({ id, ...later })),
+        )
+        here.move(1_000)
+        const putOff = async (): Promise<unknown> =>
+          (await store.outbox.queues()).map(queue => [queue.signal, queue.pending, queue.putOff])
+        expect(await putOff()).toEqual([
+          ['logs', 3, 3],
+          ['traces', 3, 2],
+        ])
+        expect(await store.outbox.makeDue(lane)).toBe(2)
+        expect(await store.outbox.makeDue(lane)).toBe(0)
+        expect(await store.outbox.dueIn(lane)).toBe(0)
+        expect(await store.outbox.dueIn(logs)).toBe(299_000)
+        const again = await store.outbox.lease(lane, 10, 60_000)
+        expect(again.items.map(({ id }) => id)).toEqual(items.slice(0, 2).map(({ id }) => id))
+        expect(await store.outbox.settle(token, [{ id: items[2]!.id, as: 'delivered' }])).toMatchObject({ lost: 0 })
+      })
+
       it('keeps dead letters in the words of the backend, to be sent again or dropped', async () => {
         await oweExports(2)
         const { token, items } = await store.outbox.lease(lane, 10, 1_000)
@@ -357,7 +387,7 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
       it('says of each export queue what is pending and since when', async () => {
         await oweExports(3)
         expect(await store.outbox.queues()).toEqual([
-          { ...lane, pending: 3, oldest: expect.any(Number) as number, dead: 0, lastError: undefined },
+          { ...lane, pending: 3, oldest: expect.any(Number) as number, dead: 0, putOff: 0, lastError: undefined },
         ])
       })
     })

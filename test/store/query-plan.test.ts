@@ -18,7 +18,8 @@ import { costsOn } from '../../src/store/read-models/costs-sql.ts'
 import { shownEventsOn } from '../../src/store/read-models/shown-events-sql.ts'
 import { auditOn } from '../../src/store/read-models/audit-sql.ts'
 import { trendsOn } from '../../src/store/read-models/trend-reads.ts'
-import { viewsOn, type Ask } from '../../src/store/read-models/views-sql.ts'
+import type { Ask } from '../../src/store/read-models/ask.ts'
+import { viewsOn } from '../../src/store/read-models/views-sql.ts'
 import type { Row } from '../../src/store/sql/columns.ts'
 import type { RunQuery } from '../../src/store/ports/views.ts'
 import type { Store } from '../../src/store/ports/store.ts'
@@ -31,6 +32,8 @@ const equals: Partial<RunQuery>[] = [
   { ref: 'main' },
   { status: 'failed' },
   { source: 'push' },
+  { job: 'unit' },
+  { job: 'unit', project: 'acme/shop/api' },
   { project: 'acme/shop/api', ref: 'main', status: 'failed', source: 'push', text: 'amina' },
 ]
 
@@ -45,13 +48,14 @@ async function askAll(ask: Ask): Promise<void> {
   await views.projects(100)
   await views.find(100, key.pipelineId)
   await views.children(key)
+  await views.listedKeys(20)
   await views.chunks(key)
   await views.sections(key, 100)
   await views.sections(key, 20, 1)
   await views.outboxOf(key)
   for (const query of equals) {
     const { next } = await views.search({ ...query, limit: 20 })
-    const { text: _, ...counted } = query
+    const { text: _, job: __, ...counted } = query
     await views.countRuns(counted)
     await views.countRuns({ ...counted, since: t0 - day, until: t0 })
     await views.search({ ...query, since: t0 - day, until: t0, limit: 20, after: next ?? { createdAt: t0, id: 1 } })

@@ -93,6 +93,44 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(await store.views.countRuns({ ref: 'main' }, () => false)).toBe(0)
     })
 
+    it('finds by the name of a job, exactly, whether it has a snapshot or still runs', async () => {
+      const [unit, it, odd] = [
+        job(11, 'unit', 'success', { started: 1, finished: 9 }),
+        job(21, 'unit tests', 'success', { started: 1, finished: 9 }),
+        job(31, '100% "odd"_\\', 'success', { started: 1, finished: 9 }),
+      ]
+      await hear(1, 'success', { created: 1, finished: 9 }, { ref: 'main' }, [unit])
+      await hear(2, 'success', { created: 2, finished: 9 }, { name: 'unit' }, [it])
+      await hear(3, 'success', { created: 3, finished: 9 }, {}, [odd])
+      for (const id of [1, 2, 3]) await freeze(id)
+      await hear(4, 'running', { created: 4 }, { ref: 'main' }, [job(41, 'unit', 'running', { started: 5 })])
+      await hear(5, 'running', { created: 5 }, { ref: 'main' }, [job(51, '100% "odd"_', 'running', { started: 5 })])
+      for (const isCounted of [false, true]) {
+        while (isCounted && (await store.views.trends.takeIn(100)) > 0);
+        expect([isCounted, await found({ job: 'unit' })]).toEqual([isCounted, [4, 1]])
+        expect(await found({ job: '100% "odd"_\\' })).toEqual([3])
+        expect(await found({ job: 'uni' })).toEqual([])
+        expect(await found({ job: 'unit', project: 'acme/shop', status: 'success' })).toEqual([1])
+        expect(await found({ job: 'unit', ref: 'main', since: at(2) })).toEqual([4])
+        expect(await found({ job: 'unit', project: 'acme/other' })).toEqual([])
+      }
+      const first = await store.views.search({ job: 'unit', limit: 1 })
+      const second = await store.views.search({ job: 'unit', limit: 1, after: first.next })
+      expect([ids(first), ids(second)]).toEqual([[4], [1]])
+    })
+
+    it('has the keys of all that is listed, the last stored first', async () => {
+      for (const id of [1, 2, 3]) await hear(id, 'success', { created: 10 - id, finished: 20 })
+      await hear(4, 'success', { created: 1 }, { sourcePipeline: { pipelineId: 1, jobId: 11 } })
+      const first = await store.views.listedKeys(3)
+      expect(first.map(({ pipelineId, parentId }) => [pipelineId, parentId])).toEqual([
+        [4, 1],
+        [3, undefined],
+        [2, undefined],
+      ])
+      expect((await store.views.listedKeys(3, first[2]!.id)).map(({ pipelineId }) => pipelineId)).toEqual([1])
+    })
+
     it('follows a run whose status, ref and finish change', async () => {
       await hear(1, 'running', { created: 1 })
       expect(ids({ runs: await store.views.inStatus(['running', 'pending'], 10) })).toEqual([1])
@@ -141,6 +179,9 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
       expect(first).toMatchObject({ runs: [], searchedBackTo: t0 - 4_999_000 })
       const second = await store.views.search({ ...oldest, after: first.next })
       expect([ids(second), second.next]).toEqual([[1003], undefined])
+      const job = await store.views.search({ job: 'nobody has this', limit: 5 })
+      expect([job.runs, job.next?.createdAt]).toEqual([[], job.searchedBackTo])
+      expect(job.searchedBackTo).toBeLessThan(t0)
     })
 
     it('adds up what has a snapshot by hour and day, once, whatever is taken in when', async () => {

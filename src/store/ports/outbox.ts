@@ -66,6 +66,8 @@ export interface ExportQueueState extends ExportQueue {
   readonly oldest?: Millis | undefined
   readonly dead: number
   readonly lastError?: string | undefined
+  /** Of the pending ones those that were sent, and had to be put off. */
+  readonly putOff: number
 }
 
 export interface Outbox {
@@ -81,6 +83,8 @@ export interface Outbox {
   settle(token: string, settlements: readonly Settlement[]): Promise<{ lost: number; at: Millis }>
   /** How long it is until the next item of the queue is due, ms by the store's clock; undefined when nothing is pending. */
   dueIn(queue: ExportQueue): Promise<number | undefined>
+  /** Makes due at once what is put off, but what is on its way just now. Returns how many. */
+  makeDue(queue: ExportQueue): Promise<number>
   queues(): Promise<readonly ExportQueueState[]>
   deadLetters(limit: number): Promise<readonly DeadLetter[]>
   /** Its chunk is undefined where what is stored of it is damaged. */

@@ -21,6 +21,8 @@ export interface RunQuery {
   readonly since?: Millis | undefined
   /** Created before. */
   readonly until?: Millis | undefined
+  /** The name of a job, exactly. */
+  readonly job?: string | undefined
   /** Words that all occur in project, ref, name, commit title, revision, user or id. */
   readonly text?: string | undefined
   /** Where the page before ended. */
@@ -32,6 +34,14 @@ export interface RunQuery {
 export interface RunCursor {
   readonly createdAt: Millis
   readonly id: number
+}
+
+/** `id`: the store's own number of the run. */
+export interface ListedKey extends RunKey {
+  readonly id: number
+  /** The pipeline that triggered it. */
+  readonly parentId?: number | undefined
+  readonly createdAt: Millis
 }
 
 export interface RunPage {
@@ -94,11 +104,13 @@ export interface Views {
   ): Promise<{ readonly runs: readonly StoredRun[]; readonly count: number }>
   /** The last to finish first. */
   lastFinished(limit: number): Promise<readonly StoredRun[]>
-  /** One page of a list. A text is looked for in a bounded number of runs at a time. */
+  /** One page of a list. A text or a job is looked for in a bounded number of runs at a time. */
   search(query: RunQuery): Promise<RunPage>
-  /** How many runs a list has in all, a text left aside; undefined where they are more than are counted (`mostCounted`). */
+  /** Keys of listed runs, the last to be stored first; those before that number. */
+  listedKeys(limit: number, before?: number): Promise<readonly ListedKey[]>
+  /** How many runs a list has in all, text and job left aside; undefined where they are more than are counted (`mostCounted`). */
   countRuns(
-    query: Omit<RunQuery, 'text' | 'after' | 'limit'>,
+    query: Omit<RunQuery, 'text' | 'job' | 'after' | 'limit'>,
     isCounted?: (project: string) => boolean,
   ): Promise<number | undefined>
   /** Full paths of known projects in order, at most `limit`. */

@@ -20,7 +20,7 @@ import { number, type Row } from '../sql/columns.ts'
 import { placed } from './statements.ts'
 import type { Database, Session } from './database.ts'
 import type { Chunk } from '../../model/chunk.ts'
-import type { Ask } from '../read-models/views-sql.ts'
+import type { Ask } from '../read-models/ask.ts'
 import { day, type TrendViews } from '../ports/trends.ts'
 
 /** Of chunks up to `last` none is still to come once no transaction before `after` is under way. */

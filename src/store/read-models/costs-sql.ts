@@ -1,7 +1,7 @@
 // The SQL of costs: how rows are added to what is stored, and how sums are read.
 import { lostPurposes, type CostGroup, type CostLine, type CostReads, type CostRow } from '../ports/costs.ts'
 import { number, optional, text, type Row } from '../sql/columns.ts'
-import type { Ask } from './views-sql.ts'
+import type { Ask } from './ask.ts'
 import type { Value } from '../sql/statements.ts'
 
 const columns = 'bucket, project_id, job, instance, branch, worker, purpose, project, runs, total_ms, cost'

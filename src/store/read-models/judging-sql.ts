@@ -5,7 +5,7 @@ import { json, number, record, text, word } from '../sql/columns.ts'
 import { places } from '../sql/statements.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
-import type { Ask } from './views-sql.ts'
+import type { Ask } from './ask.ts'
 import type { Judging } from '../ports/judging.ts'
 
 /** Between two of these the loop is free for others. */

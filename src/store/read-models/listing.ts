@@ -54,6 +54,8 @@ export function listingOf(run: Run, now: Millis): Listing | undefined {
   const started = [...run.jobs.values()].flatMap(job => [job.times.createdAt, job.times.startedAt])
   const title = facts.commit?.message?.split('\n', 1)[0]
   const words = [path ?? name, facts.ref, facts.name, title, facts.sha?.slice(0, 12), facts.user?.username]
+  // The trace that it was started in has its id from elsewhere.
+  if (facts.traceparent !== undefined) words.push(facts.traceparent.split('-')[1])
   return {
     instance: run.key.instance,
     pipelineId: run.key.pipelineId,

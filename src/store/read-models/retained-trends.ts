@@ -8,7 +8,7 @@ import { setImmediate as breathe } from 'node:timers/promises'
 import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
 import { trendsIn } from './trends-in-memory.ts'
 import { TrendSums } from './trend-sums.ts'
-import type { Ask } from './views-sql.ts'
+import type { Ask } from './ask.ts'
 import type { Chunk } from '../../model/chunk.ts'
 
 /** Runs read for one answer, and JSON of their chunks, UTF-16 units: a tenth of a second or two. */

@@ -1,7 +1,7 @@
 // The SQL of the events of a timeline, by the indexes of just these: of all projects, or of one.
 import { storedAny, type DamagedRows } from '../sql/stored-json.ts'
 import { isEvent } from '../../model/event.ts'
-import type { Ask } from './views-sql.ts'
+import type { Ask } from './ask.ts'
 import type { Views } from '../ports/views.ts'
 
 export function shownEventsOn(ask: Ask, damaged: DamagedRows): Pick<Views, 'shownEvents'> {

@@ -3,23 +3,13 @@ import { jobsOf, keyOf, storedRun } from '../sql/run-rows.ts'
 import { storedChunk, type DamagedRows } from '../sql/stored-json.ts'
 import { number, optional, record, text, word, type Row } from '../sql/columns.ts'
 import { places, type Value } from '../sql/statements.ts'
+import { conditions, searchRuns, whereOf } from './run-search.ts'
 import { signals, type StoredRun } from '../ports/runs.ts'
+import type { Ask } from './ask.ts'
 import type { JobInside } from '../../model/inside.ts'
 import type { RunKey } from '../../model/observation.ts'
-import {
-  mostCounted,
-  type ExportState,
-  type RunCursor,
-  type RunPage,
-  type RunQuery,
-  type Views,
-} from '../ports/views.ts'
+import { mostCounted, type ExportState, type ListedKey, type Views } from '../ports/views.ts'
 
-/** Asks the database. */
-export type Ask = (sql: string, values: readonly Value[]) => Promise<Row[]>
-
-/** So many rows of the narrow list are looked at for one page: some milliseconds. */
-const lookedAt = 5_000
 /** A family is shown up to here. */
 const mostChildren = 100
 
@@ -89,11 +79,19 @@ export function viewsOn(
       )
       return load(idsOf(rows))
     },
-    search: async query => search(ask, load, query),
+    search: async query => searchRuns(ask, load, query),
+    listedKeys: async (limit, before = Number.MAX_SAFE_INTEGER) => {
+      const rows = await ask(
+        `SELECT run_id, instance, pipeline_id, parent_id, created_at FROM listed_runs WHERE run_id < ?1
+         ORDER BY run_id DESC LIMIT ?2`,
+        [before, limit],
+      )
+      return rows.map(listedKey)
+    },
     countRuns: async ({ since, until, ...query }, isCounted = () => true) => {
       const values: Value[] = []
       const place = (value: Value): string => `?${values.push(value)}`
-      const { driver, others } = conditions({ ...query, limit: 0 }, place)
+      const { driver, others } = conditions(query, place)
       if (since !== undefined) driver.push(`created_at >= ${place(since)}`)
       if (until !== undefined) driver.push(`created_at < ${place(until)}`)
       const where = whereOf([...driver, ...others(place)])
@@ -159,65 +157,9 @@ export function viewsOn(
   }
 }
 
-async function search(ask: Ask, load: Load, query: RunQuery): Promise<RunPage> {
-  const values: Value[] = []
-  const place = (value: Value): string => `?${values.push(value)}`
-  const { driver, others } = conditions(query, place)
-  const { after, since, until } = query
-  if (since !== undefined) driver.push(`created_at >= ${place(since)}`)
-  if (until !== undefined) driver.push(`created_at < ${place(until)}`)
-  if (after !== undefined) driver.push(`(created_at, run_id) < (${place(after.createdAt)}, ${place(after.id)})`)
-  const walk = `FROM listed_runs ${whereOf(driver)} ORDER BY created_at DESC, run_id DESC LIMIT ${lookedAt}`
-  const walked = values.length
-  const rows = await ask(
-    `SELECT run_id, created_at FROM (SELECT run_id, created_at, project, ref, status, source, text ${walk}) AS walked
-     ${whereOf(others(place))} ORDER BY created_at DESC, run_id DESC LIMIT ${place(query.limit + 1)}`,
-    values,
-  )
-  const runs = await load(idsOf(rows.slice(0, query.limit)))
-  if (rows.length > query.limit) return { runs, next: cursorOf(rows[query.limit - 1]) }
-  // Fewer than asked for: at the end, or at the end of what is looked at for one page?
-  const [end] = await ask(`SELECT run_id, created_at ${walk} OFFSET ${lookedAt - 1}`, values.slice(0, walked))
-  const next = cursorOf(end)
-  return next === undefined ? { runs } : { runs, next, searchedBackTo: next.createdAt }
-}
-
-type Place = (value: Value) => string
-
-/** One filter leads through an index of its own in order of time; the others are asked of each row found there. */
-function conditions(query: RunQuery, place: Place): { driver: string[]; others: (place: Place) => string[] } {
-  const equal = (['project', 'ref', 'status', 'source'] as const).filter(column => query[column] !== undefined)
-  const [leading, ...rest] = equal
-  const driver = leading === undefined ? [] : [`${leading} = ${place(query[leading] ?? '')}`]
-  const words = wordsOf(query.text ?? '')
-  return {
-    driver,
-    others: next => [
-      ...rest.map(column => `${column} = ${next(query[column] ?? '')}`),
-      ...words.map(word => `text LIKE ${next(`%${word.replace(/[%_\\]/g, '\\$&')}%`)} ESCAPE '\\'`),
-    ],
-  }
-}
-
-/** A number may be written as `#123`; of a revision a list has its first twelve characters. */
-function wordsOf(text: string): string[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean).slice(0, 8)
-  return words.map(word => (/^[0-9a-f]{40}$/.test(word) ? word.slice(0, 12) : word.replace(/^#(?=\d+$)/, '')))
-}
-
-function whereOf(conditions: readonly string[]): string {
-  return conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
-}
-
-function cursorOf(row: Row | undefined): RunCursor | undefined {
-  return row && { createdAt: createdAt(row), id: runId(row) }
-}
-
 function idsOf(rows: readonly Row[]): number[] {
   return rows.map(runId)
 }
-
-type Load = (ids: readonly number[]) => Promise<StoredRun[]>
 
 /** Runs with their jobs, in the order of the ids. */
 async function loadRuns(ask: Ask, damaged: DamagedRows, ids: readonly number[]): Promise<StoredRun[]> {
@@ -248,6 +190,14 @@ const createdAt = number('created_at')
 const changedAt = number('changed_at')
 const project = text('project')
 const count = number('count')
+
+const listedKey: (row: Row) => ListedKey = record({
+  id: runId,
+  instance: text('instance'),
+  pipelineId: number('pipeline_id'),
+  parentId: optional(number, 'parent_id'),
+  createdAt,
+})
 
 const exportOf: (row: Row) => ExportState = record({
   id: rowId,

@@ -10,7 +10,7 @@ import type { Outbox, Settlement } from '../ports/outbox.ts'
 
 export function deadLetters(
   sql: Statements,
-): Pick<Outbox, 'queues' | 'deadLetters' | 'deadLetter' | 'retryDead' | 'dropDead'> {
+): Pick<Outbox, 'makeDue' | 'queues' | 'deadLetters' | 'deadLetter' | 'retryDead' | 'dropDead'> {
   const change = async (set: string, ids: readonly number[] | 'all'): Promise<number> => {
     if (ids.length === 0) return 0
     const which = ids === 'all' ? '' : `AND id IN (${places(ids, 1)})`
@@ -18,6 +18,7 @@ export function deadLetters(
     return sql.change(`UPDATE outbox SET ${set} WHERE state = 'dead' ${which}`, values)
   }
   return {
+    makeDue: async ({ destination, signal }) => sql.change(makeDue, [await sql.now(), destination, signal]),
     queues: async () => (await sql.all(selectQueues)).map(queue),
     deadLetters: async limit => (await sql.all(`${selectDead} ORDER BY o.id DESC LIMIT ?1`, [limit])).map(letter),
     deadLetter: async id => {
@@ -28,6 +29,11 @@ export function deadLetters(
     dropDead: async ids => change(`state = 'dropped', settled_at = ?1`, ids),
   }
 }
+
+/** Who leases an entry on PostgreSQL puts it off until the end of the lease. */
+const makeDue = `
+  UPDATE outbox SET due_at = ?1
+  WHERE state = 'pending' AND destination = ?2 AND signal = ?3 AND due_at > ?1 AND lease IS NULL`
 
 /** With the chunk's content; a condition may follow with AND. */
 export const selectDead = `
@@ -55,12 +61,14 @@ const letter = record({
 
 /** The backlog and the dead letters, each through its own index, never the delivered ones. */
 export const selectQueues = `
-  SELECT destination, signal, sum(pending) AS pending, min(oldest) AS oldest, sum(dead) AS dead, max(error) AS error
+  SELECT destination, signal, sum(pending) AS pending, min(oldest) AS oldest, sum(dead) AS dead, max(error) AS error,
+         sum(put_off) AS put_off
   FROM (
-    SELECT destination, signal, count(*) AS pending, min(pending_since) AS oldest, 0 AS dead, max(error) AS error
+    SELECT destination, signal, count(*) AS pending, min(pending_since) AS oldest, 0 AS dead, max(error) AS error,
+           count(error) AS put_off
     FROM outbox WHERE state = 'pending' GROUP BY destination, signal
     UNION ALL
-    SELECT destination, signal, 0, NULL, count(*), NULL
+    SELECT destination, signal, 0, NULL, count(*), NULL, 0
     FROM outbox WHERE state = 'dead' GROUP BY destination, signal
   ) AS queues GROUP BY destination, signal ORDER BY destination, signal`
 
@@ -71,6 +79,7 @@ const queue = record({
   oldest: optional(number, 'oldest'),
   dead: number('dead'),
   lastError: optional(text, 'error'),
+  putOff: number('put_off'),
 })
 
 /** What is read of an entry that is leased; its chunk is read beside it. */

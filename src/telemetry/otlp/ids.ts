@@ -28,6 +28,11 @@ export function traceIdOf(trace: TraceContext, instance: string): string {
   return honoured(trace)?.traceId ?? traceIdOfRoot(trace, instance, trace.rootPipelineId)
 }
 
+/** The ids that the trace of a root pipeline may have, by either scheme, where no traceparent was honoured. */
+export function derivedTraceIds(instance: string, root: number): readonly string[] {
+  return [traceIdOfRoot({ scheme: 'instance' }, instance, root), traceIdOfRoot({ scheme: 'platform' }, instance, root)]
+}
+
 /** The id of this attempt's pipeline span, or of another attempt's: 16 lower-case hex digits, never all zero. */
 export function pipelineSpanId({ key, trace, attempt }: Identified, ofAttempt: number = attempt): string {
   const salt = ofAttempt > 1 ? String(ofAttempt) : undefined
@@ -127,7 +132,7 @@ export function contextOf(traceId: string, spanId: string): SpanContext {
   return { traceId, spanId, traceFlags: TraceFlags.SAMPLED }
 }
 
-function traceIdOfRoot({ scheme }: TraceContext, instance: string, root: number): string {
+function traceIdOfRoot({ scheme }: Pick<TraceContext, 'scheme'>, instance: string, root: number): string {
   return scheme === 'instance' ? hashed(16, `${instance}\n${root}`) : padded(16, root)
 }
 

@@ -1,5 +1,6 @@
 // The reference of all attributes, docs/ATTRIBUTES.md, written from the tables that make them.
 import { jobAttributes } from '../mapping/job.ts'
+import { legacy } from '../legacy-names.ts'
 import { linkAttributes, linkMeanings } from '../mapping/link.ts'
 import { logAttributes } from '../mapping/log.ts'
 import { logLineAttributes } from '../mapping/log-line.ts'
@@ -31,8 +32,6 @@ interface ReferenceRow {
   readonly when: string
   readonly note?: string
 }
-
-const legacy = /^(?:pipeline|job)\./
 
 /** Markdown, ending in a line feed. */
 export function attributesReference(profiles: Readonly<Record<string, TelemetryProfile>>): string {

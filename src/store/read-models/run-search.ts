@@ -1,0 +1,154 @@
+// The SQL that finds runs: by what a list is filtered by, by words, and by the name of a job.
+//
+// Names of jobs have no index of their own: a run has dozens. Which projects have a job of a name, and since when, is in the figures over
+// time; their runs are looked through, the newest first, some at a time.
+import { day, trendJob } from '../ports/trends.ts'
+import { setImmediate as breathe } from 'node:timers/promises'
+import { number, text, type Row } from '../sql/columns.ts'
+import type { Value } from '../sql/statements.ts'
+import type { Ask } from './ask.ts'
+import type { RunCursor, RunPage, RunQuery } from '../ports/views.ts'
+import type { StoredRun } from '../ports/runs.ts'
+
+/** So many rows of the narrow list are looked at for one page: some milliseconds. */
+const lookedAt = 5_000
+/** For a job what is stored of each is looked at, which of some is large: so many at once, and for so long, ms. */
+const jobsLookedAt = { atOnce: 100, longest: 250 }
+/** A job that more projects have is looked for in all. */
+const mostProjects = 200
+/** A pipeline is rarely older than this when a job of it ends, ms. */
+const olderBy = 7 * day
+
+/** Runs with their jobs, in the order of the ids. */
+type Load = (ids: readonly number[]) => Promise<StoredRun[]>
+
+export async function searchRuns(ask: Ask, load: Load, query: RunQuery): Promise<RunPage> {
+  const { job, limit } = query
+  if (job === undefined) return onePage(ask, load, query, { most: lookedAt })
+  const known = await knownOf(ask, job, query)
+  const runs: StoredRun[] = []
+  const began = performance.now()
+  let page: RunPage = { runs }
+  for (let looked = 0; looked < lookedAt; looked += jobsLookedAt.atOnce) {
+    const rest = { ...query, after: page.next ?? query.after, limit: limit - runs.length }
+    page = await onePage(ask, load, rest, { most: jobsLookedAt.atOnce, known })
+    // What is stored of a run has other names too, such as the pipeline's own.
+    runs.push(...page.runs.filter(({ run }) => [...run.jobs.values()].some(one => one.record.facts.name === job)))
+    if (page.next === undefined || runs.length >= limit) break
+    if (performance.now() - began > jobsLookedAt.longest) break
+    await breathe()
+  }
+  return { ...page, runs }
+}
+
+interface Look {
+  /** Rows of the list. */
+  readonly most: number
+  readonly known?: KnownJob | undefined
+}
+
+async function onePage(ask: Ask, load: Load, query: RunQuery, { most, known }: Look): Promise<RunPage> {
+  const { after, until, job } = query
+  const values: Value[] = []
+  const place = (value: Value): string => `?${values.push(value)}`
+  const { driver, others } = conditions({ ...query, project: query.project ?? known?.only }, place)
+  const since = Math.max(query.since ?? -Infinity, known?.since ?? -Infinity)
+  if (since !== -Infinity) driver.push(`created_at >= ${place(since)}`)
+  if (until !== undefined) driver.push(`created_at < ${place(until)}`)
+  if (after !== undefined) driver.push(`(created_at, run_id) < (${place(after.createdAt)}, ${place(after.id)})`)
+  const walk = `FROM listed_runs ${whereOf(driver)} ORDER BY created_at DESC, run_id DESC LIMIT ${most}`
+  const walked = values.length
+  const also = [...others(place), ...(job === undefined ? [] : jobConditions(job, known?.projects, place))]
+  const rows = await ask(
+    `SELECT run_id, created_at FROM (SELECT run_id, created_at, project_id, project, ref, status, source, text ${walk}) AS walked
+     ${whereOf(also)} ORDER BY created_at DESC, run_id DESC LIMIT ${place(query.limit + 1)}`,
+    values,
+  )
+  const runs = await load(rows.slice(0, query.limit).map(runId))
+  if (rows.length > query.limit) return { runs, next: cursorOf(rows[query.limit - 1]) }
+  // Fewer than asked for: at the end, or at the end of what is looked at for one page?
+  const [end] = await ask(`SELECT run_id, created_at ${walk} OFFSET ${most - 1}`, values.slice(0, walked))
+  const next = cursorOf(end)
+  return next === undefined ? { runs } : { runs, next, searchedBackTo: next.createdAt }
+}
+
+interface KnownJob {
+  /** Ids of the projects that have had a job of this name; undefined: too many, or none was counted yet. */
+  readonly projects?: readonly number[] | undefined
+  /** The path of the one that has had it, where that has always been the same. */
+  readonly only?: string | undefined
+  /** Its pipelines were created from then on. */
+  readonly since?: number | undefined
+}
+
+/** What the figures over time know of a job: in one step through their index. */
+async function knownOf(ask: Ask, job: string, { project, since = 0 }: RunQuery): Promise<KnownJob> {
+  const rows = await ask(
+    `SELECT project_id + 0 AS project_id, max(project) AS project, min(project) AS earlier, min(bucket) AS first FROM trends
+     WHERE step = ?1 AND job = ?2 AND bucket >= ?3 GROUP BY project_id + 0 LIMIT ${mostProjects + 1}`,
+    // A job ends on the day on which its pipeline was created, or later.
+    [day, trendJob(job), since - (since % day)],
+  )
+  const its = project === undefined ? rows : rows.filter(row => projectOf(row) === project)
+  if (its.length === 0 || rows.length > mostProjects) return {}
+  const [one] = its.length === 1 ? its : []
+  const only = one !== undefined && projectOf(one) === text('earlier')(one) ? projectOf(one) : ''
+  return {
+    projects: its.map(number('project_id')),
+    only: only === '' ? undefined : only,
+    since: Math.min(...its.map(number('first'))) - olderBy,
+  }
+}
+
+/** Its chunks have a job of this name, or, while it has no snapshot, the rows of its jobs. */
+function jobConditions(job: string, projects: readonly number[] | undefined, place: Place): string[] {
+  const part = place(`%${escaped(`"name":${JSON.stringify(job)}`)}%`)
+  // Subqueries of one value: PostgreSQL might answer an EXISTS for all runs at once, from a table that it reads from end to end.
+  const inChunks = `(SELECT 1 FROM chunks c WHERE c.run_id = walked.run_id AND c.inside IS NULL AND c.content LIKE ${part} ESCAPE '\\' LIMIT 1)`
+  const inJobs = `(SELECT 1 FROM jobs j WHERE j.run_id = walked.run_id AND j.record LIKE ${part} ESCAPE '\\' LIMIT 1)`
+  const ofProjects = projects === undefined ? [] : [`project_id IN (${projects.map(place).join(', ')})`]
+  return [...ofProjects, `coalesce(${inChunks}, ${inJobs}) = 1`]
+}
+
+type Place = (value: Value) => string
+
+/** One filter leads through an index of its own in order of time; the others are asked of each row found there. */
+export function conditions(
+  query: Omit<RunQuery, 'limit'>,
+  place: Place,
+): { driver: string[]; others: (place: Place) => string[] } {
+  const equal = (['project', 'ref', 'status', 'source'] as const).filter(column => query[column] !== undefined)
+  const [leading, ...rest] = equal
+  const driver = leading === undefined ? [] : [`${leading} = ${place(query[leading] ?? '')}`]
+  const words = wordsOf(query.text ?? '')
+  return {
+    driver,
+    others: next => [
+      ...rest.map(column => `${column} = ${next(query[column] ?? '')}`),
+      ...words.map(word => `text LIKE ${next(`%${escaped(word)}%`)} ESCAPE '\\'`),
+    ],
+  }
+}
+
+/** A number may be written as `#123`; of a revision a list has its first twelve characters. */
+function wordsOf(text: string): string[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean).slice(0, 8)
+  return words.map(word => (/^[0-9a-f]{40}$/.test(word) ? word.slice(0, 12) : word.replace(/^#(?=\d+$)/, '')))
+}
+
+export function whereOf(conditions: readonly string[]): string {
+  return conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
+}
+
+function cursorOf(row: Row | undefined): RunCursor | undefined {
+  return row && { createdAt: createdAt(row), id: runId(row) }
+}
+
+/** As a part of a LIKE pattern. */
+function escaped(text: string): string {
+  return text.replace(/[%_\\]/g, '\\$&')
+}
+
+const runId = number('run_id')
+const createdAt = number('created_at')
+const projectOf = text('project')

@@ -1,0 +1,27 @@
+// Which attributes have a legacy name beside that of the conventions or the vendor, by the tables that make them.
+import { jobAttributes } from './mapping/job.ts'
+import { pipelineAttributes } from './mapping/pipeline.ts'
+import { vendorPrefix } from './mapping/row.ts'
+
+/** Names from before the conventions had any for pipelines. */
+export const legacy = /^(?:pipeline|job)\./
+
+type Kind = 'pipeline' | 'job'
+
+const legacyOf: Readonly<Record<Kind, ReadonlyMap<string, string>>> = {
+  pipeline: paired(pipelineAttributes),
+  job: paired(jobAttributes),
+}
+
+function paired(rows: readonly { readonly keys: readonly [string, ...string[]] }[]): Map<string, string> {
+  return new Map(
+    rows.flatMap(({ keys: [first, ...others] }) =>
+      legacy.test(first) ? others.map(name => [name, first] as const) : [],
+    ),
+  )
+}
+
+/** The legacy name that carries the same value as an attribute of a span, whatever the vendor's namespace; undefined where there is none. */
+export function legacyNameOf(kind: Kind, name: string): string | undefined {
+  return legacyOf[kind].get(name) ?? legacyOf[kind].get(name.replace(/^[^.]+\./, vendorPrefix))
+}

@@ -1,0 +1,80 @@
+// "Try now": a backend that was down and is mended gets what waits at once, by the pages and by the API, and never by another site.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { generatePipeline } from '../../src/demo/platform/generate.ts'
+import { openHouse, until, type House } from './house.ts'
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse()
+})
+afterAll(async () => house.close())
+
+const read = async (path: string): Promise<string> => (await fetch(house.url + path)).text()
+const queueOf = async () => (await house.daemon.exporter.status())[0]
+const formIn = (page: string): string => /name="form" value="([^"]+)"/.exec(page)?.[1] ?? ''
+
+/** A pipeline that the backend does not take: for an hour, as it says. */
+async function goesDown(seed: number, id: number): Promise<void> {
+  const headers = { 'retry-after': '3600' }
+  house.receiver.misbehave({ fault: { kind: 'status', status: 503, headers, message: 'out of service' } })
+  await house.tell(generatePipeline(seed, 'small', { firstIds: { pipeline: id, job: id * 10 } }).deliveries)
+  await until(async () => (await queueOf())?.state === 'open')
+  await until(async () => ((await queueOf())?.putOff ?? 0) > 0)
+}
+
+async function post(form: Record<string, string>, headers: Record<string, string> = {}): Promise<Response> {
+  const body = new URLSearchParams(form)
+  return fetch(`${house.url}/exports/do`, { method: 'POST', body, headers, redirect: 'manual' })
+}
+
+it('offers nothing to try while all is well', async () => {
+  expect(await read('/')).not.toContain('Try now')
+  expect(await read('/exports')).not.toContain('Try now')
+  const answer = await post({ do: 'now', form: formIn(await read('/exports/confirm?do=drop&which=1')) })
+  expect(answer.status).toBe(303)
+  expect(await read(answer.headers.get('location')!)).toContain('Nothing waited')
+})
+
+it('sends at once what waits for a backend that is back', async () => {
+  await goesDown(4, 92_000_001)
+  const [overview, exports] = [await read('/'), await read('/exports')]
+  for (const page of [overview, exports]) expect(page).toContain('Try now')
+  house.receiver.behave()
+  const before = house.receiver.spans.length
+
+  expect((await post({ do: 'now' })).status).toBe(403)
+  expect((await post({ do: 'now', form: formIn(overview) }, { origin: 'https://elsewhere.example' })).status).toBe(403)
+  expect(await queueOf()).toMatchObject({ state: 'open' })
+
+  const answer = await post({ do: 'now', form: formIn(overview) })
+  expect(answer.status).toBe(303)
+  await until(async () => house.receiver.spans.length > before)
+  await until(async () => (await queueOf())?.pending === 0)
+  expect(await queueOf()).toMatchObject({ state: 'closed', putOff: 0 })
+  const said = (await read(answer.headers.get('location')!)).replace(/\s+/g, ' ')
+  expect(said).toMatch(
+    /[1-9]\d* exports? that had been put off (is|are) sent now; 1 open circuit breaker lets a probe through/,
+  )
+  expect(said).not.toContain('Try now</button>')
+})
+
+it('does so by the API too, for one destination, and trips again where the backend is still down', async () => {
+  await goesDown(6, 93_000_001)
+  const form = formIn(await read('/'))
+  const ask = async (body: object, headers: Record<string, string>): Promise<Response> =>
+    fetch(`${house.url}/api/exports/try`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json', ...headers },
+    })
+  expect((await ask({}, {})).status).toBe(403)
+  const other = await ask({ destination: 'another' }, { 'x-pipespan-form': form })
+  expect(await other.json()).toEqual({ due: 0, probes: 0 })
+  const tried = (await (await ask({ destination: 'default' }, { 'x-pipespan-form': form })).json()) as { due: number }
+  expect(tried).toMatchObject({ probes: 1 })
+  expect(tried.due).toBeGreaterThan(0)
+  await until(async () => (await queueOf())?.state === 'open')
+  house.receiver.behave()
+  await ask({}, { 'x-pipespan-form': form })
+  await until(async () => (await queueOf())?.pending === 0)
+})
