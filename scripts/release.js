@@ -14,7 +14,7 @@ const options = {
 const { values } = parseArgs({ options })
 const { 'dry-run': isDry, image, charts } = values
 if (image === undefined || charts?.startsWith('oci://') !== true) {
-  console.error('Say --image NAME and --charts oci://…')
+  console.error('Give --image NAME and --charts oci://….')
   process.exit(2)
 }
 
@@ -27,10 +27,12 @@ const problems = [
     ['deploy/helm/pipespan/Chart.yaml', `\nversion: ${version}\nappVersion: ${version}\n`],
     ['deploy/compose/compose.yaml', `image: pipespan:${version}\n`],
     ['docs/releasing.md', `pipespan-${version}.tgz`],
-  ].flatMap(([file, text]) => (read(file).includes(text) ? [] : [`${file} is not of version ${version}.`])),
+  ].flatMap(([file, text]) => (read(file).includes(text) ? [] : [`${file} does not have version ${version}.`])),
   // What only a release needs: a dry run names it and goes on.
   ...(manifest.repository === undefined
-    ? ['package.json has no `repository`: npm signs no provenance without one.']
+    ? [
+        'package.json has no `repository`, which npm needs for provenance: set it to the public repository that you publish from.',
+      ]
     : []),
   ...(read('CHANGELOG.md').includes(`\n## ${version}`) ? [] : [`CHANGELOG.md has no heading ${version}.`]),
   ...(said('git', 'status', '--porcelain') === '' ? [] : ['The checkout is not clean.']),

@@ -26,7 +26,7 @@ if (isAboutVersion) {
 } else if (isOld) {
   process.stderr.write(
     `pipespan ${manifest.version} needs Node.js 22.19 or newer; this is ${process.versions.node}. ` +
-      'In a checkout, `npm ci` brings Node 24: start it with `npx pipespan` or an npm script.\n',
+      'In a checkout, `npm ci` installs Node 24: use `npx pipespan` or an npm script.\n',
   )
   process.exitCode = 2
 } else {

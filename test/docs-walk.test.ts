@@ -67,7 +67,7 @@ it('the getting-started page leads from nothing to a trace in a backend', async 
   const [clone, ...others] = steps
   expect(clone?.marker?.says).toBe('clone')
   const printed = await walk(others, folder.path, folder.env)
-  expect(printed.get('configuration')).toMatch(/^[0-9a-f]{48}\nThe configuration is fine\.\n$/)
+  expect(printed.get('configuration')).toMatch(/^[0-9a-f]{48}\nThe configuration is valid\.\n$/)
   // The picture in words is what the command prints.
   expect(readFileSync(path.join(repository, page), 'utf8')).toContain(printed.get('map'))
 })

@@ -34,7 +34,7 @@ export async function startAdmin(
   if (config.metrics.open) admin.register(metrics)
   admin.register(pagesOf(context, shown, config.metrics.open ? [] : [metrics]))
   const { url } = await admin.start()
-  return { part: url, why: 'orchestrators may ask until the end', stop: async () => admin.stop(drainDeadline) }
+  return { part: url, why: 'keep answering health checks until the end', stop: async () => admin.stop(drainDeadline) }
 }
 
 /** `/metrics`: those of pipelines, where metrics are on, and the daemon's own. */

@@ -46,7 +46,7 @@ export function startAudit(
 ): Started<AuditPoller | undefined> {
   const { config, store, clock, log } = context
   const sources = config.audit ?? []
-  const why = 'audit events that were not read yet are read after the next start'
+  const why = 'remaining audit events are read after the next start'
   const rules = eventRulesOf(context, queues)
   if (sources.length > 0 && rules.to.length === 0)
     log.warn('no destination takes log records: audit events are not read (SERVICE_OBSERVABILITY_EXPORT)')

@@ -48,7 +48,7 @@ export const flushDeadline = 20_000
 /** Throws a Fault with a remedy when anything that it needs cannot be had; what was built by then is stopped again. */
 export async function startDaemon({ config, log, clock = systemClock, early }: DaemonOptions): Promise<Daemon> {
   const { ingress, events, steps, ...begun } = early ?? (await startEarly({ config, log, clock }))
-  const acceptNothingMore = { why: 'accept nothing more', stop: async () => ingress.stop(drainDeadline) }
+  const acceptNothingMore = { why: 'stop accepting connections', stop: async () => ingress.stop(drainDeadline) }
   try {
     const own = steps.addLast(await startSelfTelemetry(config, clock))
     const store = own.watch.store(begun.store)

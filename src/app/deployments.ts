@@ -32,7 +32,7 @@ export function startDeploymentCounter(
   counter.start()
   return {
     part: counter,
-    why: 'deployments that were not counted yet are counted after the next start',
+    why: 'remaining deployments are counted after the next start',
     stop: async () => counter.stop(),
   }
 }

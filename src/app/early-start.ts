@@ -35,7 +35,7 @@ export async function startEarly({ config, log, clock = systemClock }: EarlyStar
   const ingress = takeIngressThread({ config, positions, events, clock, log })
   steps.add({
     part: ingress,
-    why: 'the ingress thread is not needed any more',
+    why: 'the ingress thread is no longer needed',
     stop: async () => ingress.stop(0),
   })
   try {
@@ -43,7 +43,7 @@ export async function startEarly({ config, log, clock = systemClock }: EarlyStar
     const store = await openOwnStore(url, { maxSize, positions, log, patience: patience.daemon })
     steps.add({
       part: store,
-      why: 'nobody writes any more: the next daemon may have the store',
+      why: 'all writes are done: release the store for the next daemon',
       stop: async () => store.close(),
     })
     await store.reclaim()

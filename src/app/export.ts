@@ -73,7 +73,7 @@ export function startTokenReport(
   const tokens = (): readonly Secret[] => destinations.flatMap(({ bearer }) => bearer?.current() ?? [])
   const report = createTokenReport({ reports: store.repositories.daemonReports, tokens, clock, log })
   report.start()
-  return { part: report, why: 'this daemon uses no ingest token any more', stop: async () => report.stop() }
+  return { part: report, why: 'this daemon no longer uses an ingest token', stop: async () => report.stop() }
 }
 
 export function startExporter(
@@ -88,7 +88,7 @@ export function startExporter(
   exporter.start()
   return {
     part: exporter,
-    why: 'no more snapshots are taken: send what is due, leave the rest in the store',
+    why: 'send the exports that are due; the rest stays pending in the store',
     stop: async left => {
       await exporter.flush(left())
       await exporter.stop(Math.max(1_000, left()))
@@ -112,7 +112,7 @@ export function startMetricFlush(
   flush.start()
   return {
     part: flush,
-    why: 'the totals hold all that was counted: send them',
+    why: 'all metrics are counted: send the totals',
     stop: async left => flush.finish(left()),
   }
 }

@@ -102,7 +102,7 @@ export function takeIngressThread({ config, positions, events, clock, log }: Ing
     if (!stopping) throw new EndOfProcess(`The ingress thread failed: ${reasonOf(error)}.`)
   })
   thread.on('exit', code => {
-    if (!stopping) throw new EndOfProcess(`The ingress thread ended by itself (exit code ${code}).`)
+    if (!stopping) throw new EndOfProcess(`The ingress thread exited (code ${code}).`)
   })
   const renewal = every(secretsEvery, renewSecrets, failed)
 
@@ -181,7 +181,7 @@ function relay(line: string, log: Log): void {
 
 function faultOf({ what, remedy }: { readonly what: string; readonly remedy: string | undefined }): Error {
   return remedy === undefined
-    ? new StoreError(`Webhooks cannot be received: ${what}.`, 'See the lines before this one.')
+    ? new StoreError(`Webhooks cannot be received: ${what}.`, 'See the log lines above.')
     : new ConfigError(what, remedy)
 }
 

@@ -64,7 +64,7 @@ export function startInventory(
 ): Started<Loop | undefined> {
   const { config, store, clock, log } = context
   const { repositories, leases, runs } = store
-  const why = 'what is due is asked after the next start'
+  const why = 'the inventory is polled again after the next start'
   const things = [...(platform === undefined ? [] : inventoryOf(config)), ...ingestThings(config)]
   const instance = platform?.client.instance ?? config.platform.url ?? config.observability.url
   if (things.length === 0 || instance === undefined) return { part: undefined, why, stop: async () => undefined }

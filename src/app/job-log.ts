@@ -25,5 +25,9 @@ export function jobLogOf(
   return async ({ instance, ...owner }) =>
     instance === client.instance
       ? show(owner)
-      : { as: 'refused', what: 'It ran on a platform that the daemon has no token for.', remedy: 'Read it there.' }
+      : {
+          as: 'refused',
+          what: 'The job ran on a platform for which the daemon has no token.',
+          remedy: 'Read it there.',
+        }
 }

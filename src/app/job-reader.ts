@@ -70,7 +70,7 @@ export function startJobReader(
   jobReader.start()
   return {
     part: { jobReader, jobLogs, jobTests, jobReports, jobSpans },
-    why: 'what was not read of jobs yet is read after the next start',
+    why: 'remaining job logs and reports are read after the next start',
     stop: async () => jobReader.stop(),
   }
 }

@@ -14,17 +14,17 @@ export function startMaintenance({ config, store, clock, log }: Context, queues:
     ...{ store, served: queues, retention, remember, clock, log },
     keepFigures: config.trends.keep,
   })
-  return started(loop, 'what is old can wait for the next start')
+  return started(loop, 'pruning continues after the next start')
 }
 
 export function startClockWatch({ store, clock, log }: Context): Started<Loop> {
-  return started(createClockWatch({ store, clock, log }), 'the clock is looked at after the next start')
+  return started(createClockWatch({ store, clock, log }), 'clock checks continue after the next start')
 }
 
 export function startTrends({ config, store, clock, log }: Context): Started<Loop> {
   return started(
     createTrendLoop({ trends: store.views.trends, keep: config.trends.keep, clock, log }),
-    'trends are computed after the next start',
+    'trends continue after the next start',
   )
 }
 

@@ -130,7 +130,7 @@ export function startPlatformParts(
   for (const loop of loops) loop.start()
   return {
     part: { enricher, poller, redelivery, error: errors.ofPlatform },
-    why: 'what the platform was not asked yet it is asked after the next start',
+    why: 'pending requests to the platform continue after the next start',
     stop: async () => {
       await Promise.all(loops.map(loop => loop.stop()))
       await client.close()
@@ -145,7 +145,7 @@ function readCa(file: string): string {
     const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error'
     throw new ConfigError(
       `The platform's CA file ${file} cannot be read (${code}).`,
-      'Name a PEM file that this process may read.',
+      'Use a PEM file that this process can read.',
       { cause },
     )
   }

@@ -128,7 +128,7 @@ export function startIntake(
   intake.start()
   return {
     part: intake,
-    why: 'nothing more arrives: process what is in the inbox',
+    why: 'nothing more arrives: process the rest of the inbox',
     stop: async () => {
       await intake.stop()
       await intake.drain()

@@ -26,7 +26,7 @@ export async function auditLook(
   const sources = config.audit ?? []
   if (sources.length === 0) {
     const remedy = 'Set PIPESPAN_AUDIT to instance, or to the full paths of groups.'
-    throw new ConfigError('It is not configured whose audit events are read.', remedy)
+    throw new ConfigError('No audit events are configured.', remedy)
   }
   const { client } = platformOf(config, store, log)
   const now = (): number => systemClock.now()
@@ -56,7 +56,7 @@ export async function auditLook(
   } catch (error) {
     line.end()
     if (!signal.aborted) throw error
-    print(terminal, `Stopped. ${last?.seen ?? 0} audit events seen. The same command goes on from here.`)
+    print(terminal, `Stopped. ${last?.seen ?? 0} audit events seen. Run the same command again to resume.`)
     return exitCode.done
   } finally {
     await client.close()
@@ -73,16 +73,16 @@ function summaryOf(
   const next = dryRun
     ? 'Nothing was written.'
     : full
-      ? 'The store is full: raise PIPESPAN_STORE_MAX_SIZE or wait for exports. The same command goes on from here.'
+      ? 'The store is full: raise PIPESPAN_STORE_MAX_SIZE or wait for exports. Run the same command again to resume.'
       : seen === 0
-        ? 'There is nothing to export that was not read before.'
+        ? 'Nothing new to export.'
         : deliver
           ? 'They are exported now.'
-          : 'The running daemon exports those that it did not know; without a daemon, `--deliver` does.'
+          : 'The running daemon exports the new ones; without a daemon, use `--deliver`.'
   return [
-    `${iso(range.since)} to ${iso(range.until)}${resumed ? ', taken up again' : ''}:`,
+    `${iso(range.since)} to ${iso(range.until)}${resumed ? ', resumed' : ''}:`,
     `${seen} audit events seen, ${requests} requests.`,
-    ...failed.map(({ source, reason }) => `The audit events of ${source} were left out: ${reason}`),
+    ...failed.map(({ source, reason }) => `The audit events of ${source} were skipped: ${reason}`),
     next,
   ].join('\n')
 }

@@ -29,8 +29,8 @@ export function platformOf(config: Config<ProfileName>, store: SharedStore, log:
   const platform = connectPlatform(config, store, systemClock, log)
   if (platform !== undefined) return platform
   throw new ConfigError(
-    'There is no platform to ask.',
-    'Set PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN, with a token that may read the API.',
+    'No platform is configured.',
+    'Set PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN, with a token that has the scope read_api.',
   )
 }
 

@@ -69,7 +69,7 @@ async function pipelineLook(
   const projects = named ? project : (config.poll.projects ?? [])
   const groups = named ? group : (config.poll.groups ?? [])
   if (projects.length + groups.length === 0) {
-    throw new ConfigError('No project is named.', 'Name some with --project or --group, or set PIPESPAN_POLL_GROUPS.')
+    throw new ConfigError('No project is given.', 'Use --project or --group, or set PIPESPAN_POLL_GROUPS.')
   }
   const now = (): number => systemClock.now()
   const { blockedAfter, staleAfter } = config
@@ -105,7 +105,7 @@ async function pipelineLook(
   } catch (error) {
     line.end()
     if (signal.aborted) {
-      print(terminal, `Stopped. ${counted(last)} The same command goes on from here.`)
+      print(terminal, `Stopped. ${counted(last)} Run the same command again to resume.`)
       return exitCode.done
     }
     throw error
@@ -115,7 +115,7 @@ async function pipelineLook(
 }
 
 const warning =
-  'Many backends refuse or drop spans with old timestamps: try a short stretch first, and look whether it arrives.'
+  'Many backends refuse or drop spans with old timestamps: backfill a short range first and check that it arrives.'
 
 /** Words of the progress; the budget is looked at once a second at most. */
 function progressShower(
@@ -132,8 +132,7 @@ function progressShower(
       void budget
         .snapshot()
         .then(({ available, perMinute, pausedFor }) => {
-          free =
-            pausedFor > 0 ? ', the platform asked for a pause' : `, API budget ${available} free of ${perMinute}/min`
+          free = pausedFor > 0 ? ', rate-limited by the platform' : `, API budget ${available} free of ${perMinute}/min`
         })
         .catch(() => undefined)
     }
@@ -153,16 +152,16 @@ function summaryOf(summary: BackfillProgress, { dryRun, deliver }: BackfillComma
   // Itself, its jobs, its bridges; a third of the budget is what a backfill gets while others ask too.
   const needed = found * 3
   const next = dryRun
-    ? `Nothing was written. Completing them takes some ${needed} requests: ${minutes((needed / perMinute) * 60)} at least.`
+    ? `Nothing was written. Fetching their details takes about ${needed} requests: at least ${minutes((needed / perMinute) * 60)}.`
     : found === 0
-      ? 'There is nothing to export.'
+      ? 'Nothing to export.'
       : deliver
         ? 'They are exported now.'
-        : 'The running daemon completes and exports them; without a daemon, `--deliver` does.'
+        : 'The running daemon fetches their details and exports them; without a daemon, use `--deliver`.'
   return [
-    `${iso(range.since)} to ${iso(range.until)}${resumed ? ', taken up again' : ''}:`,
+    `${iso(range.since)} to ${iso(range.until)}${resumed ? ', resumed' : ''}:`,
     `${counted(summary)} ${projects.all} projects, ${requests} requests.`,
-    ...failed.map(({ project, reason }) => `Project ${project} was left out: ${reason}`),
+    ...failed.map(({ project, reason }) => `Project ${project} was skipped: ${reason}`),
     next,
   ].join('\n')
 }
@@ -196,9 +195,9 @@ async function delivered(terminal: Terminal, store: SharedStore, signal: AbortSi
     const settling = ((await store.runs.dueIn()) ?? Infinity) < 60_000
     const pending = (await store.outbox.queues()).reduce((sum, queue) => sum + queue.pending, 0)
     calm = due === 0 && !settling && pending === 0 ? calm + 1 : 0
-    line.show(undefined, `${due} pipelines to complete, ${pending} exports to send`)
+    line.show(undefined, `${due} pipelines to fetch, ${pending} exports to send`)
     await sleep(500, undefined, { signal }).catch(() => undefined)
   }
   line.end()
-  print(terminal, signal.aborted ? 'Stopped: what is not sent yet waits in the store.' : 'All of it is exported.')
+  print(terminal, signal.aborted ? 'Stopped: unsent exports stay pending in the store.' : 'Everything is exported.')
 }

@@ -22,7 +22,7 @@ export function addBackfillCommand({ program, terminal, file, answer }: CommandL
   example(
     program
       .command('backfill')
-      .description('find past pipelines and have them exported; run it again to resume')
+      .description('export past pipelines; run it again to resume')
       .requiredOption(
         '--since <when>',
         'a time such as 2026-05-01 or 2026-05-01T12:00Z, or how long ago, such as 7d',
@@ -31,19 +31,20 @@ export function addBackfillCommand({ program, terminal, file, answer }: CommandL
       .option('--until <when>', 'the end of the range, written the same way; default: now', instant)
       .option(
         '--project <project>',
-        'an ID or full path, separated by commas or repeated; default: those polled',
+        'ID or full path, comma-separated or repeated; default: the polled projects',
         several,
         [],
       )
       .option('--group <group>', 'a group, with its subgroups', several, [])
-      .option('--audit', 'audit events, those of PIPESPAN_AUDIT, instead of pipelines', false)
-      .option('--dry-run', 'only count, and change nothing', false)
-      .option('--deliver', 'also fetch their details and export them, for a store that no daemon serves', false)
+      .option('--audit', 'the audit events of PIPESPAN_AUDIT instead of pipelines', false)
+      .option('--dry-run', 'only count; change nothing', false)
+      .option('--deliver', 'also fetch details and export, for a store without a running daemon', false)
       .action(
         answer(async (given: Given) => {
-          if (given.until !== undefined && given.until <= given.since) throw misuse('--until is not after --since.')
+          if (given.until !== undefined && given.until <= given.since)
+            throw misuse('--until must be later than --since.')
           if (given.audit && given.project.length + given.group.length > 0) {
-            throw misuse('--audit reads what PIPESPAN_AUDIT names: leave --project and --group out.')
+            throw misuse('--audit reads the sources in PIPESPAN_AUDIT: omit --project and --group.')
           }
           const { backfillCommand } = await import('./backfill.ts')
           return backfillCommand(terminal, file(), { ...given, words: words.join(' ') })

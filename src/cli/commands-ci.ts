@@ -10,15 +10,15 @@ export function addCiCommands(line: CommandLine): void {
   example(
     program
       .command('traceparent')
-      .description('print the TRACEPARENT of the CI job it runs in: spans made by the job then nest under its span')
+      .description('print the TRACEPARENT of the current CI job, so that its own spans nest under the job span')
       .addOption(
         new Option(
           '--ids <scheme>',
-          'the scheme that the daemon uses (default: PIPESPAN_TRACE_IDS, else instance)',
+          'the trace ID scheme of the daemon (default: PIPESPAN_TRACE_IDS, else instance)',
         ).choices(['instance', 'platform']),
       )
-      .option('--root <id>', 'the first pipeline of a family (else PIPESPAN_ROOT_PIPELINE_ID)', wholeNumber)
-      .option('--instance <url>', "the platform's base URL as the daemon knows it (else CI_SERVER_URL)")
+      .option('--root <id>', 'the root pipeline of a family (else PIPESPAN_ROOT_PIPELINE_ID)', wholeNumber)
+      .option('--instance <url>', "the platform's base URL, as configured in the daemon (else CI_SERVER_URL)")
       .action(
         answer(async (options: TraceparentOptions) =>
           (await import('./traceparent.ts')).traceparent(terminal, options),
@@ -30,28 +30,32 @@ export function addCiCommands(line: CommandLine): void {
   example(
     program
       .command('setup')
-      .description('make what a first daemon needs: service account, webhooks, ingest token, configuration')
-      .option('--platform-url <url>', 'address of the platform', webAddress)
-      .option('--project <id>', 'a project whose webhook is made; several times for several', several, [])
-      .option('--group <id>', 'a group, likewise', several, [])
-      .option('--public-url <url>', 'where the platform reaches the daemon', webAddress)
+      .description('create what a first daemon needs: service account, webhooks, ingest token, configuration')
+      .option('--platform-url <url>', 'URL of the platform', webAddress)
+      .option('--project <id>', 'a project to create a webhook for; may be repeated', several, [])
+      .option('--group <id>', 'a group to create a webhook for; may be repeated', several, [])
+      .option('--public-url <url>', 'public URL of the daemon, as the platform reaches it', webAddress)
       .option('--otlp-endpoint <url>', 'OTLP/HTTP endpoint of the backend', webAddress)
-      .option('--observability-url <url>', 'an ingest token is made there (PIPESPAN_OBSERVABILITY_API_KEY)', webAddress)
-      .option('--service-account <group>', 'make one that may only read: in this group, or `instance`')
-      .option('--kubernetes <namespace>', 'also write the manifest of a Secret')
-      .option('--folder <path>', 'where everything is written', './pipespan')
-      .option('--dry-run', 'show the plan, and do nothing', false)
-      .option('--yes', 'do not ask', false)
+      .option(
+        '--observability-url <url>',
+        'observability instance to create an ingest token at (needs PIPESPAN_OBSERVABILITY_API_KEY)',
+        webAddress,
+      )
+      .option('--service-account <group>', 'create a read-only service account: in this group, or `instance`')
+      .option('--kubernetes <namespace>', 'also write a Kubernetes Secret manifest')
+      .option('--folder <path>', 'output folder', './pipespan')
+      .option('--dry-run', 'show the plan; change nothing', false)
+      .option('--yes', 'do not ask for confirmation', false)
       .addHelpText(
         'after',
-        '\nAn owner’s token is taken from PIPESPAN_SETUP_TOKEN, or asked for; without one you make the webhooks yourself.' +
-          '\nIt may be interrupted and run again. Exit code 1: something is left for you to do.',
+        '\nReads an owner’s token from PIPESPAN_SETUP_TOKEN, or asks for it; without a token you create the webhooks yourself.' +
+          '\nIt can be interrupted and run again. Exit code 1: some steps are left for you.',
       )
       .action(answer(async (options: SetupFlags) => (await import('./setup/setup.ts')).setup(options, terminal))),
     'pipespan setup --platform-url https://git.example.com --group team --public-url https://pipespan.example.com --otlp-endpoint https://otlp.example.com --dry-run',
   )
 
-  const hooks = program.command('hooks').description("the platform's webhooks that feed the daemon")
+  const hooks = program.command('hooks').description("manage the platform's webhooks for the daemon")
   example(
     hooks
       .command('ensure')
@@ -60,17 +64,13 @@ export function addCiCommands(line: CommandLine): void {
       .option('--group <id>', 'a group, by its ID or full path; may be repeated', several, [])
       .option(
         '--all-projects',
-        "all that the token's user maintains; with an administrator's token, all there are",
+        "all projects that the token's user maintains; with an administrator's token, all projects",
         false,
       )
-      .option('--url <url>', 'where the daemon receives webhooks (else PIPESPAN_PUBLIC_URL with /webhooks)', webAddress)
-      .option('--old-url <url>', 'a hook with this URL is given the new one', webAddress)
-      .option(
-        '--write-secret',
-        'also replace the secret of hooks that have one: it cannot be read back and compared',
-        false,
-      )
-      .option('--dry-run', 'show what would be done, and change nothing', false)
+      .option('--url <url>', 'webhook URL of the daemon (default: PIPESPAN_PUBLIC_URL plus /webhooks)', webAddress)
+      .option('--old-url <url>', 'move a hook with this URL to the new one', webAddress)
+      .option('--write-secret', 'also replace existing secrets, which cannot be read back to compare', false)
+      .option('--dry-run', 'show what would change; change nothing', false)
       .option('--json', 'for scripts', false)
       .action(answer(async (options: EnsureOptions) => ensure(line, options))),
     'pipespan hooks ensure --group team --url https://pipespan.example.com/webhooks --dry-run',

@@ -7,18 +7,18 @@ export function addStoreCommands({ program, terminal, file, answer }: CommandLin
   example(
     program
       .command('migrate')
-      .description("migrate the store to this version's schema before daemons start; a daemon that starts does so too")
+      .description("migrate the store to this version's schema; a starting daemon does this too")
       .action(answer(async () => (await import('./store.ts')).migrate(terminal, configured()))),
     'pipespan migrate',
   )
 
-  const store = program.command('store').description('the store as a whole')
+  const store = program.command('store').description('copy or back up the store')
   example(
     store
       .command('copy')
-      .description('copy everything into another, empty store; run it again to resume. Stop the daemon first')
-      .argument('<from>', 'the URL of a store as PIPESPAN_STORE_URL takes it, or `configured`')
-      .argument('<to>', 'the URL of the store to copy to, or `configured`')
+      .description('copy everything into another, empty store; stop the daemon first; run it again to resume')
+      .argument('<from>', 'source: a store URL (see PIPESPAN_STORE_URL), or `configured`')
+      .argument('<to>', 'target: a store URL, or `configured`')
       .option('--json', 'for scripts', false)
       .action(
         answer(async (from: string, to: string, options: { json: boolean }) => {
@@ -31,7 +31,7 @@ export function addStoreCommands({ program, terminal, file, answer }: CommandLin
   example(
     store
       .command('backup')
-      .description('back up the SQLite file, also while the daemon runs')
+      .description('back up the SQLite file; works while the daemon runs')
       .argument('<file>', 'a new file')
       .action(
         answer(async (target: string) => (await import('./store.ts')).storeBackup(terminal, configured(), target)),

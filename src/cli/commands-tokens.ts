@@ -52,7 +52,7 @@ export function addTokenCommands({ program, terminal, file, answer }: CommandLin
       .command('revoke')
       .description('revoke one; refuses the one in use and the last one')
       .argument('<id>', 'its id, as `tokens list` shows it')
-      .option('--force', 'even if it may be in use', false)
+      .option('--force', 'revoke it even if it may be in use', false)
       .option('--json', 'for scripts', false)
       .action(
         answer(async (id: string, options: { force: boolean; json: boolean }) =>
@@ -72,10 +72,10 @@ export function addTokenCommands({ program, terminal, file, answer }: CommandLin
           .argParser(durationMs)
           .default(durationMs('10m'), '10m'),
       )
-      .option('--max-age <duration>', 'do nothing while the current token is younger', durationMs)
+      .option('--max-age <duration>', 'do nothing if the current token is younger', durationMs)
       .option('--adopt', 'at the first rotation, treat tokens of that name as this target’s', false)
       .option('--force', 'revoke even if a daemon has not reported the new token', false)
-      .option('--dry-run', 'show what would be done, and change nothing', false)
+      .option('--dry-run', 'show what would change; change nothing', false)
       .option('--json', 'for scripts', false)
       .addHelpText('after', '\nExit codes: 0 done; 3 the old token is kept; 4 another rotation runs; 5 refused.')
       .action(

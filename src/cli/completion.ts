@@ -75,7 +75,7 @@ function bash(name: string, places: readonly Place[]): string {
       case "$before" in
 ${values.map(({ option, words }) => `        ${option}) commands='${words.join(' ')}' file=${words.length === 0 ? 'yes' : ''} ;;\n`).join('')}      esac ;;`,
   )
-  return `# Read it at the start of bash: source <(${name} completion bash)
+  return `# Load it when bash starts: source <(${name} completion bash)
 _${name}() {
   local current=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD-1]} path= word commands= options= file=
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
@@ -105,7 +105,7 @@ function zsh(name: string, places: readonly Place[]): string {
 ${values.map(({ option, words }) => `        ${option}) commands=(${words.join(' ')}) file=${words.length === 0 ? 'yes' : ''} ;;\n`).join('')}      esac ;;`,
   )
   return `#compdef ${name}
-# Read it at the start of zsh, behind compinit: source <(${name} completion zsh)
+# Load it when zsh starts, after compinit: source <(${name} completion zsh)
 _${name}() {
   local path_= word file=
   local -a commands options
@@ -140,7 +140,7 @@ function fish(name: string, places: readonly Place[]): string {
       ...(takesFile ? [`${here} -F`] : []),
     ]
   })
-  return `# Read it at the start of fish: ${name} completion fish | source
+  return `# Load it when fish starts: ${name} completion fish | source
 function __${name}_path
   set -l path ''
   for word in (commandline -opc)[2..]

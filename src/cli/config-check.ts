@@ -47,7 +47,7 @@ export async function configCheck(
     return 2
   }
   if (show === true) io.stdout.write(describeConfig(loaded))
-  else io.stdout.write('The configuration is fine.\n')
+  else io.stdout.write('The configuration is valid.\n')
   for (const cost of allCosts(loaded.config)) io.stdout.write(`${cost}\n`)
   for (const { ok, what } of tried ?? []) io.stdout.write(`${ok ? '✓' : '✗'} ${what}\n`)
   return failed ? 2 : 0

@@ -30,9 +30,9 @@ function insideCosts(config: Config): string[] {
   const paths = (job.spans ?? []).length
   if (!readsLogs && !tests && reports.length === 0 && paths === 0) return []
   if (platform.url === undefined || platform.token.current() === undefined) {
-    return ['Inside of jobs: nothing is read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.']
+    return ['Job logs and reports: nothing is read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.']
   }
-  const beside = `beside the 2 a pipeline, out of the ${platform.budget} a minute that are left by then.`
+  const beside = `in addition to 2 for each pipeline; the budget is ${platform.budget} requests a minute.`
   return [
     ...(readsLogs ? [`${logCosts(job)}, ${beside}`] : []),
     ...(tests ? [`Tests (PIPESPAN_TESTS): 1 request for each job with a JUnit report, ${beside}`] : []),
@@ -51,5 +51,5 @@ function logCosts({ sections, logs }: Config['job']): string {
   const chosen = (['failed', 'slow', 'all'] as const).filter(one => sections.includes(one) || logs.includes(one))
   const words = chosen.includes('all') ? meanings.all : chosen.map(one => meanings[one]).join(' or ')
   const switches = [sections.length > 0 && 'PIPESPAN_JOB_SECTIONS', logs.length > 0 && 'PIPESPAN_JOB_LOGS']
-  return `Inside of jobs (${switches.filter(Boolean).join(', ')}): 1 request for each job ${words}`
+  return `Job logs and reports (${switches.filter(Boolean).join(', ')}): 1 request for each job ${words}`
 }

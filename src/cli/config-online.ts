@@ -11,10 +11,10 @@ export interface OnlineFinding {
 }
 
 export async function tryQueries(config: Config): Promise<OnlineFinding[]> {
-  if (config.queries.length === 0) return [{ ok: true, what: 'There are no queries to try.' }]
+  if (config.queries.length === 0) return [{ ok: true, what: 'No queries are configured.' }]
   const client = platformClient(config)
   if (client === undefined) {
-    return [{ ok: false, what: 'Queries cannot be tried without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.' }]
+    return [{ ok: false, what: 'Queries cannot be checked without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.' }]
   }
   const found: OnlineFinding[] = []
   try {

@@ -26,7 +26,7 @@ export function requireConfig(
   if (loaded.ok) return loaded
   throw new Misconfigured(
     loaded.faults.map(fault => describeFault(fault)).join('\n'),
-    '\nThe configuration cannot be used like this. See `pipespan config check`.',
+    '\nThe configuration is invalid. See `pipespan config check`.',
   )
 }
 
@@ -41,7 +41,7 @@ export async function withStore(
   if (url.engine === 'sqlite' && !existsSync(url.path)) {
     throw new StoreError(
       `There is no store at ${url.path} yet.`,
-      'Start the daemon first, or name its store with PIPESPAN_STORE_URL or --config.',
+      'Start the daemon first, or point PIPESPAN_STORE_URL or --config to its store.',
     )
   }
   const store = await openStore(url, { maxSize: config.store.maxSize })

@@ -16,7 +16,7 @@ export async function deadLettersList(
     return exitCode.done
   }
   if (letters.length === 0) {
-    print(terminal, 'No dead letters: no backend has refused anything for good.')
+    print(terminal, 'No dead letters: no backend has permanently refused an export.')
     return exitCode.done
   }
   const rows = letters.map(letter => [
@@ -32,7 +32,7 @@ export async function deadLettersList(
     terminal,
     table([['ID', 'REFUSED', 'DESTINATION', 'SIGNAL', 'PIPELINE OR EVENT', 'STATUS', 'MESSAGE'], ...rows]),
   )
-  print(terminal, '\nSend again with `pipespan dead-letters retry ID` or `--all`; give them up with `drop`.')
+  print(terminal, '\nSend again with `pipespan dead-letters retry ID` or `--all`; discard with `drop`.')
   return exitCode.done
 }
 

@@ -145,7 +145,7 @@ async function play(
   const readiness = await Promise.race([daemon.ready(`http://127.0.0.1:${adminPort}/readyz`, readyWithin), stopped])
   if (readiness === 'stopped') return exitCode.done
   if (readiness !== 'ready') {
-    const what = readiness === 'died' ? 'The daemon ended before it was ready.' : 'The daemon is not ready after 20 s.'
+    const what = readiness === 'died' ? 'The daemon exited before it was ready.' : 'The daemon is not ready after 20 s.'
     return mourn(what, daemon, terminal)
   }
 
@@ -181,7 +181,7 @@ async function play(
     daemon.exited.then(() => 'died' as const),
     ...(once ? [allArrived(platform, receiver, book, insides)] : []),
   ])
-  if (end === 'died') return mourn('The daemon ended by itself.', daemon, terminal)
+  if (end === 'died') return mourn('The daemon exited.', daemon, terminal)
   book.rest().forEach(draw)
   const { accepted, sent } = platform.counts
   print(
@@ -226,7 +226,7 @@ async function allArrived(
 function healed(platform: LivePlatform, { statuses }: TraceBook, reported: ReportedEnds): string {
   const found = [...statuses].filter(([id, status]) => !reported.has(id, status)).length
   const ends = found === 0 ? 'the end of no pipeline among them' : `the end of ${counted(found, 'pipeline')} among them`
-  return `${counted(platform.counts.lost, 'webhook')} more were lost on purpose, ${ends}: the poller found out.`
+  return `${counted(platform.counts.lost, 'webhook')} more were dropped on purpose, ${ends}; the poller found them.`
 }
 
 function drawer(
@@ -240,7 +240,8 @@ function drawer(
     const width = Math.min(stdout.columns ?? 100, 140)
     stdout.write(`\n${waterfall(spans, { width, color: colored })}\n`)
     const unreported = spans.filter(span => span.kind === 'pipeline' && !reported.has(idOf(span), statusOfSpan(span)))
-    for (const { name } of unreported) stdout.write(`(${name}: the webhook of its end was lost; found by polling)\n`)
+    for (const { name } of unreported)
+      stdout.write(`(${name}: the webhook for its end was dropped; found by polling)\n`)
   }
 }
 
@@ -257,10 +258,10 @@ function introduction(
   once: boolean,
 ): string {
   return [
-    `Open ${pages} in a browser: what runs now, where the time goes, what has arrived.`,
-    `A simulated platform sends webhooks to the daemon at ${webhooks}: ${once ? 'ten pipelines, ' : 'its last hour first, '}a minute in ${Math.round(600 / speed) / 10} s${once ? '' : ', then all that comes, in real time'}.`,
-    `One webhook in four is lost on purpose; the daemon looks at the platform's API, ${api}, and finds out.`,
-    `What the daemon exports arrives at an OTLP receiver, ${receiver}, and is drawn below${once ? '.' : '. Ctrl-C ends it.'}`,
+    `Open ${pages} in a browser to see running pipelines, where the time goes, and what has arrived.`,
+    `A simulated platform sends webhooks to the daemon at ${webhooks}: ${once ? 'ten pipelines, ' : 'the last hour first, '}one minute every ${Math.round(600 / speed) / 10} s${once ? '' : ', then in real time'}.`,
+    `One webhook in four is dropped on purpose; the daemon finds these pipelines by polling the platform's API at ${api}.`,
+    `The daemon exports to an OTLP receiver at ${receiver}, which draws each trace below${once ? '.' : '. Ctrl-C ends it.'}`,
     ...(once ? [] : [tryNext]),
   ].join('\n')
 }

@@ -53,10 +53,7 @@ function configuration(
     show(loaded.faults.map(fault => report('failure', describeFault(fault))))
     return undefined
   }
-  show([
-    report('fine', 'The configuration can be used.'),
-    ...loaded.warnings.map(warning => report('warning', warning)),
-  ])
+  show([report('fine', 'The configuration is valid.'), ...loaded.warnings.map(warning => report('warning', warning))])
   return loaded.config
 }
 
@@ -82,7 +79,9 @@ async function examine(config: Config<ProfileName>, show: (found: readonly Findi
   try {
     for (const [name, check] of checks) {
       show(
-        await check().catch((error: unknown) => [reportOf(name)('warning', `This check broke: ${reasonOf(error)}.`)]),
+        await check().catch((error: unknown) => [
+          reportOf(name)('warning', `This check failed unexpectedly: ${reasonOf(error)}.`),
+        ]),
       )
     }
   } finally {
@@ -104,7 +103,7 @@ function lineOf({ check, level, what, remedy }: Finding): string {
 }
 
 function summary(failures: number, warnings: number): string {
-  if (failures + warnings === 0) return 'All is fine.'
+  if (failures + warnings === 0) return 'All checks passed.'
   const parts = [
     failures > 0 ? `${failures} ${failures === 1 ? 'failure' : 'failures'}` : undefined,
     warnings > 0 ? `${warnings} ${warnings === 1 ? 'warning' : 'warnings'}` : undefined,

@@ -51,16 +51,16 @@ function show(enabled: boolean, json: boolean, terminal: Terminal): number {
 async function turnOnSafely({ instance, prove, currentToken }: EnforcementSetup): Promise<string | undefined> {
   const token = await currentToken()
   if (token === undefined) {
-    return 'Enforcement stays as it was: the daemon has no token, and all it sends would be dropped. Create one with `pipespan tokens create --target`, or repeat with --force.'
+    return 'Enforcement is unchanged: the daemon has no token, and all it sends would be dropped. Create one with `pipespan tokens create --target`, or repeat with --force.'
   }
   const before = await prove(token)
-  if (before.kind !== 'accepted') return `Enforcement stays as it was: ${reasonOf(before)}`
+  if (before.kind !== 'accepted') return `Enforcement is unchanged: ${reasonOf(before)}`
   const wasOn = await instance.enforcement()
   await instance.setEnforcement(true)
   const after = await prove(token)
   if (after.kind === 'accepted' || wasOn) return undefined
   await instance.setEnforcement(false)
-  return `Enforcement was turned on and at once off again: ${reasonOf(after)}`
+  return `Enforcement was turned on and off again at once: ${reasonOf(after)}`
 }
 
 function reasonOf(proof: Exclude<Proof, { kind: 'accepted' }>): string {

@@ -36,8 +36,8 @@ export async function withHooks(
     }
     if (secret === undefined) {
       throw new Misconfigured(
-        'No secret is configured that the hooks could have.',
-        'Set PIPESPAN_WEBHOOK_TOKEN as the daemon has it; of several the first is written.',
+        'No webhook secret is configured.',
+        "Set PIPESPAN_WEBHOOK_TOKEN to the daemon's value; of several, the first is written.",
       )
     }
     const { client } = platform

@@ -88,17 +88,20 @@ async function ensureOne(
     const [hook] = hooks
     if (hooks.length > 1) {
       const others = hooks.slice(1).map(({ id }) => id)
-      complain(terminal, `${name}: more than one hook has the URL; remove ${others.join(', ')} at the platform.`)
+      complain(terminal, `${name}: several webhooks have this URL; remove ${others.join(', ')} on the platform.`)
     }
     if (hook === undefined) return await create(client, owner, options)
     if (hook.alertStatus !== undefined && hook.alertStatus !== 'executable') {
       const state = hook.alertStatus.replaceAll('_', ' ')
-      complain(terminal, `${name}: hook ${hook.id} is ${state}: send a test event there to enable it again.`)
+      complain(
+        terminal,
+        `${name}: hook ${hook.id} is ${state}: send a test event from the platform to enable it again.`,
+      )
     }
     if (hook.hasTemplate) {
       complain(
         terminal,
-        `${name}: hook ${hook.id} has a custom payload template: remove it there, it cannot be decoded.`,
+        `${name}: hook ${hook.id} has a custom payload template, which cannot be decoded: remove it on the platform.`,
       )
     }
     const reasons = whatIsWrong(hook, options, flagsOf(options.events, owner))
@@ -155,7 +158,7 @@ function whatIsWrong(hook: PlatformHook, { url, writeSecret }: HooksEnsureOption
     hook.jobEvents ? undefined : 'job events',
     ...missingFlags(hook, flags),
     hook.tokenPresent === false ? 'no secret' : undefined,
-    hook.tokenPresent !== false && writeSecret ? 'secret written again' : undefined,
+    hook.tokenPresent !== false && writeSecret ? 'secret replaced' : undefined,
   ].filter(reason => reason !== undefined)
 }
 

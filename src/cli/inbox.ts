@@ -25,7 +25,7 @@ export async function inboxList(inbox: SharedInbox, terminal: Terminal, options:
     reason,
   ])
   print(terminal, table([['ID', 'RECEIVED', 'EVENT', 'SIZE', 'VERSION', 'REASON'], ...rows]))
-  print(terminal, '\nShow one with `pipespan inbox show ID`; try again with `pipespan inbox retry ID` or `--all`.')
+  print(terminal, '\nShow one with `pipespan inbox show ID`; retry with `pipespan inbox retry ID` or `--all`.')
   return exitCode.done
 }
 

@@ -11,14 +11,12 @@ export function inventoryCosts(config: Config): string[] {
   const things = inventoryOf(config)
   if (things.length === 0) return []
   if (platform.url === undefined || platform.token.current() === undefined) {
-    return [
-      'What the platform has (inventory, queries): nothing is asked without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.',
-    ]
+    return ['Inventory and queries: nothing is requested without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.']
   }
   const least = things.reduce((sum, { kind, every }) => sum + atLeast(kind) * (hour / every), 0)
   const kinds = [...new Set(things.map(({ kind }) => kind))]
   return [
-    `What the platform has (${kinds.join(', ')}): ${Math.ceil(least)} requests an hour or more, out of those that are left by then; docs/INVENTORY.md says what each takes.`,
+    `Inventory (${kinds.join(', ')}): at least ${Math.ceil(least)} requests an hour, at lowest priority; see docs/INVENTORY.md for each.`,
   ]
 }
 

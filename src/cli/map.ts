@@ -47,7 +47,7 @@ export async function mapFile(
   } catch (error) {
     complain(
       terminal,
-      `${name} cannot be read: ${reasonOf(error)}. Name a file with one webhook's JSON body, or - and pipe it in.`,
+      `${name} cannot be read: ${reasonOf(error)}. Give a file with one webhook's JSON body, or - to read the standard input.`,
     )
     return exitCode.failed
   }
@@ -75,7 +75,7 @@ export async function mapFile(
     const chunk = eventChunk(parsed.event, Date.now(), config.platform.profile)
     print(terminal, json ? logsAsJson([chunk], telemetry) : shownEvent(chunk, telemetry))
     if (!json && !config.events.includes(parsed.event.kind)) {
-      print(terminal, `\nNot exported as configured: PIPESPAN_EVENTS does not have ${parsed.event.kind}.`)
+      print(terminal, `\nNot exported with this configuration: PIPESPAN_EVENTS does not include ${parsed.event.kind}.`)
     }
     return exitCode.done
   }
@@ -84,8 +84,8 @@ export async function mapFile(
     const jobs = [...run.jobs.values()].map(
       ({ id, record }) => `job ${id} ${record.facts.name ?? ''} ${record.facts.status}`,
     )
-    print(terminal, `${name}: news of pipeline ${run.key.pipelineId}: ${jobs.join(', ')}.`)
-    print(terminal, 'It waits until the pipeline itself is observed, and is exported with it.')
+    print(terminal, `${name}: update of pipeline ${run.key.pipelineId}: ${jobs.join(', ')}.`)
+    print(terminal, 'It is exported with its pipeline, once a pipeline event arrives.')
     return exitCode.done
   }
   const chunk = snapshot(run, config)
@@ -97,7 +97,7 @@ export async function mapFile(
   const width = terminal.stdout.columns ?? 100
   print(terminal, waterfall(shownSpans(chunk, telemetry), { width, color }))
   const { status } = chunk.pipeline.facts
-  if (!isTerminal(status)) print(terminal, `\nStatus ${status}: the daemon would wait for its end.`)
+  if (!isTerminal(status)) print(terminal, `\nStatus ${status}: the daemon waits for the pipeline to end.`)
   if (parsed.dropped > 0) print(terminal, `\n${parsed.dropped} jobs without a usable id or status were left out.`)
   return exitCode.done
 }

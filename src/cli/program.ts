@@ -73,7 +73,7 @@ See what a webhook becomes:
   example(
     program
       .command('doctor')
-      .description('check everything between the platform and the backend: a line for each check, with a remedy')
+      .description('check everything between the platform and the backend; one line per check, with a remedy')
       .option('--json', 'for scripts', false)
       .action(
         answer(async (options: { json: boolean }) =>
@@ -81,7 +81,7 @@ See what a webhook becomes:
         ),
       ),
     'pipespan doctor',
-  ).addHelpText('after', '\nExit codes: 0 all is fine; 1 warnings; 2 failures.')
+  ).addHelpText('after', '\nExit codes: 0 all checks passed; 1 warnings; 2 failures.')
 
   example(
     program
@@ -127,7 +127,7 @@ See what a webhook becomes:
       .description('check the configuration and list every fault, with its line and a remedy')
       .argument('[file]', 'the YAML file (else --config, else PIPESPAN_CONFIG)')
       .option('--show', 'also print every setting in effect, and where it was set')
-      .option('--online', 'also ask the platform each configured query once')
+      .option('--online', 'also run each configured query once')
       .option('--json', 'for scripts', false)
       .action(
         answer(async (path: string | undefined, options: { show?: boolean; online?: boolean; json: boolean }) =>
@@ -149,7 +149,7 @@ See what a webhook becomes:
       .command('demo')
       .description('run this daemon between a simulated platform and a receiver that draws its traces')
       .option('--once', 'stop after ten pipelines')
-      .option('--seed <number>', 'seed of the simulation: another number, other pipelines', wholeNumber)
+      .option('--seed <number>', 'seed of the simulation; a different number gives different pipelines', wholeNumber)
       .action(
         answer(async (options: { once?: boolean; seed?: number }) =>
           (await import('./demo.ts')).demo(options, terminal),

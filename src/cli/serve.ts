@@ -54,7 +54,7 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
   onHangup = () => reload(daemon, loaded, loading, log)
   const signal = await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]).then(([name]) => String(name))
   onHangup = () => undefined
-  log.info({ signal }, 'stopping: a second signal ends it at once')
+  log.info({ signal }, 'stopping; send a second signal to exit immediately')
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => process.exit(exitCode.failed))
   await daemon.stop()
   log.info('stopped')

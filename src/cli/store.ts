@@ -27,7 +27,7 @@ export function locationOf(text: string, configured: () => StoreLocation): Store
   if (text === 'configured') return configured()
   const parsed = storeUrl.parse(text)
   if ('value' in parsed) return parsed.value
-  throw new StoreError('That is not the URL of a store.', `${parsed.wrong.remedy} Or write configured.`)
+  throw new StoreError('This is not a store URL.', `${parsed.wrong.remedy} Or write configured.`)
 }
 
 export async function storeCopy(
@@ -37,7 +37,7 @@ export async function storeCopy(
   { json }: { json: boolean },
 ): Promise<number> {
   if (from.engine === 'sqlite' && !existsSync(from.path)) {
-    throw new StoreError(`There is no store at ${from.path}.`, 'Name the file that a daemon has written.')
+    throw new StoreError(`There is no store at ${from.path}.`, 'Use the path of an existing store file.')
   }
   const source = await openOwnStore(from, noLimit)
   let target: Store | undefined
@@ -71,6 +71,6 @@ export async function storeBackup(terminal: Terminal, location: StoreLocation, t
   if (!existsSync(location.path))
     throw new StoreError(`There is no store at ${location.path} yet.`, 'There is nothing to back up.')
   await backupSqlite(location.path, target)
-  print(terminal, `Backed up to ${target}. To restore it, stop the daemon and put it in place of ${location.path}.`)
+  print(terminal, `Backed up to ${target}. To restore it, stop the daemon and move it to ${location.path}.`)
   return exitCode.done
 }

@@ -42,8 +42,8 @@ export async function withTokens(
   const destination = destinations.find(({ token }) => isAt(token.path, target)) ?? destinations[0]
   if (destination === undefined) {
     throw new Misconfigured(
-      'No destination is configured, so no token can be tried.',
-      'Set OTEL_EXPORTER_OTLP_ENDPOINT, and the signals that are on.',
+      'No destination is configured, so no token can be tested.',
+      'Set OTEL_EXPORTER_OTLP_ENDPOINT and enable at least one signal.',
     )
   }
   const { httpProxy: http, httpsProxy: https, noProxy } = config
@@ -100,7 +100,7 @@ async function storeOf(config: Config, terminal: Terminal): Promise<SharedStore 
   try {
     return await openStore(url, { maxSize: config.store.maxSize })
   } catch (error) {
-    complain(terminal, `Warning: the store cannot be asked which tokens are in use: ${reasonOf(error)}`)
+    complain(terminal, `Warning: the store cannot be read to see which tokens are in use: ${reasonOf(error)}`)
     return 'away'
   }
 }

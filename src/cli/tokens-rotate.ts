@@ -62,7 +62,7 @@ function sentenceOf(outcome: RotationOutcome): string {
       return `Nothing to do: the current token is ${ageOf(outcome.ageMs)} old.`
     case 'kept':
       return (
-        `The target holds the new token, but the older ones stay valid: ${outcome.missing.join(', ')} did not report it in time. ` +
+        `The target has the new token, but the older ones stay valid: ${outcome.missing.join(', ')} did not report it in time. ` +
         'Run again when they have read it, or with --force.'
       )
     case 'busy':

@@ -38,6 +38,6 @@ export const awayStore: RotationStore = {
 function refuse(name: string): never {
   throw new StoreError(
     `The store's document "${name}" is damaged.`,
-    'A daemon writes its own anew within a minute; remove the row if it stays, once no rotation is under way.',
+    'A running daemon rewrites it within a minute; if it does not, delete the row while no rotation is running.',
   )
 }

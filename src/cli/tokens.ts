@@ -91,7 +91,7 @@ async function revoke(
 ): Promise<number> {
   const valid = (await setup.instance.list()).filter(token => token.valid)
   if (!valid.some(token => token.id === id)) {
-    complain(terminal, `There is no valid ingest token ${id}. \`pipespan tokens list\` shows those that there are.`)
+    complain(terminal, `There is no valid ingest token ${id}. \`pipespan tokens list\` shows the valid ones.`)
     return tokensExit.failed
   }
   const reason = await reasonToKeep(id, valid, force, setup)
@@ -114,14 +114,14 @@ async function reasonToKeep(
 ): Promise<string | undefined> {
   const use = useOf(id, await evidenceOf(setup))
   if (use === 'in use') {
-    return 'it is in use, and what is sent with it would be refused. `pipespan tokens rotate` puts another in its place and then revokes it.'
+    return 'it is in use, and telemetry sent with it would be refused. `pipespan tokens rotate` replaces it, then revokes it.'
   }
   if (valid.length === 1) {
     if (await setup.instance.enforcement()) return lastUnderEnforcement
     if (!force) return 'it is the last valid one. Enforcement is off, so nothing would be dropped: repeat with --force.'
   }
   if (use === 'unknown' && !force) {
-    return 'it may be the one in use: the id of the token in use is not known here. If you know it is another, repeat with --force.'
+    return 'it may be the one in use: the id of the token in use is unknown here. If you are sure it is another, repeat with --force.'
   }
   return undefined
 }

@@ -91,20 +91,21 @@ async function overviewAt(from: string, headers: Record<string, string>, dispatc
   if (answer?.status === 200 && read.success) return read.data
   const answerer = await whoAnswers(from, { dispatcher, headersTimeout: patience, bodyTimeout: patience })
   if (answerer.is === 'nobody') {
-    const remedy = 'Start it with `pipespan serve`, or name the address of its pages with --url.'
+    const remedy = 'Start it with `pipespan serve`, or give the address of its pages with --url.'
     throw new Unanswered(`No daemon answers at ${from}: ${answerer.reason}.`, remedy)
   }
   if (answerer.is === 'another') {
-    const remedy = "Name the address of the daemon's pages (PIPESPAN_ADMIN_LISTEN) with --url."
-    throw new Unanswered(`Something listens at ${from}, but it is no Pipespan: ${answerer.what}.`, remedy)
+    const remedy = "Give the address of the daemon's pages (PIPESPAN_ADMIN_LISTEN) with --url."
+    throw new Unanswered(`Something listens at ${from}, but it is not Pipespan: ${answerer.what}.`, remedy)
   }
   if (answer?.status === 401) {
-    const remedy = 'Set PIPESPAN_ADMIN_TOKEN as the daemon has it.'
-    throw new Unanswered(`The daemon at ${from} does not take the admin token that is configured here.`, remedy)
+    const remedy = "Set PIPESPAN_ADMIN_TOKEN to the daemon's value."
+    throw new Unanswered(`The daemon at ${from} does not accept the admin token configured here.`, remedy)
   }
-  const remedy = 'Name the address of its pages (PIPESPAN_ADMIN_LISTEN) with --url, and use the version that it has.'
+  const remedy =
+    'Give the address of its pages (PIPESPAN_ADMIN_LISTEN) with --url, and use the same version as the daemon.'
   throw new Unanswered(
-    `The daemon at ${from} shows no overview: ${answer?.status ?? 'the answer ended early'}.`,
+    `The daemon at ${from} returned no overview: ${answer?.status ?? 'the answer ended early'}.`,
     remedy,
   )
 }

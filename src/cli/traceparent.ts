@@ -36,13 +36,15 @@ export function jobTraceparent(env: NodeJS.ProcessEnv, options: TraceparentOptio
   const faults: string[] = []
   const scheme = (options.ids ?? filled(env.PIPESPAN_TRACE_IDS) ?? 'instance') as TraceContext['scheme']
   if (!['instance', 'platform'].includes(scheme)) {
-    faults.push(`The ids cannot be "${scheme}". Say instance or platform, as the daemon's PIPESPAN_TRACE_IDS does.`)
+    faults.push(`The ids cannot be "${scheme}". Use instance or platform, like the daemon's PIPESPAN_TRACE_IDS.`)
   }
   const pipelineId = number(env, 'CI_PIPELINE_ID', faults)
   const jobId = number(env, 'CI_JOB_ID', faults)
   const instance = normalizeInstance(options.instance ?? env.CI_SERVER_URL ?? '')
   if (scheme === 'instance' && instance === undefined) {
-    faults.push('CI_SERVER_URL is no http(s) address. Say --instance with the base URL that the daemon knows.')
+    faults.push(
+      "CI_SERVER_URL is not an http(s) URL. Give --instance with the platform's base URL as configured in the daemon.",
+    )
   }
   const root = options.root ?? rootOf(env, faults)
   if (faults.length > 0) return { ok: false, faults }
@@ -64,8 +66,8 @@ function rootOf(env: NodeJS.ProcessEnv, faults: string[]): number | undefined {
   const source = env.CI_PIPELINE_SOURCE
   if (source !== 'parent_pipeline' && source !== 'pipeline') return undefined
   faults.push(
-    'Another pipeline triggered this one, and no predefined variable names the first of them. ' +
-      'Let the trigger job pass PIPESPAN_ROOT_PIPELINE_ID: $CI_PIPELINE_ID, or say --root.',
+    "Another pipeline triggered this one, and no predefined variable has the root pipeline's ID. " +
+      'Pass PIPESPAN_ROOT_PIPELINE_ID: $CI_PIPELINE_ID from the trigger job, or give --root.',
   )
   return undefined
 }
@@ -73,7 +75,7 @@ function rootOf(env: NodeJS.ProcessEnv, faults: string[]): number | undefined {
 function number(env: NodeJS.ProcessEnv, name: string, faults: string[]): number {
   const value = Number(filled(env[name]))
   if (Number.isSafeInteger(value) && value > 0) return value
-  faults.push(`${name} holds no number. The platform sets it in every CI job; outside of one, set it yourself.`)
+  faults.push(`${name} is not a number. The platform sets it in every CI job; outside a job, set it yourself.`)
   return 0
 }
 

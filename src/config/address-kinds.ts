@@ -15,7 +15,7 @@ export const httpUrl: Kind<string> = scalar<string>({
     if (url.username === '' && url.password === '') return given
     return {
       what: `${quoted(given)} carries credentials.`,
-      remedy: 'Take them out of the URL; use a header or a token.',
+      remedy: 'Remove them from the URL; use a header or a token.',
     }
   },
 })
@@ -55,7 +55,7 @@ export function isLoopback({ host }: ListenAddress): boolean {
 /** A proxy may need a user and a password in its URL, so the whole of it is a secret. */
 export const proxyUrl: Kind<Secret> = scalar({
   noun: 'the URL of a proxy',
-  remedy: 'Write it as http://proxy.example.com:3128, with user:password@ before the host if the proxy asks for it.',
+  remedy: 'Write it as http://proxy.example.com:3128, with user:password@ before the host if the proxy requires it.',
   read: given => {
     const full = given.includes('://') ? given : `http://${given}`
     return parseUrl(full, ['http:', 'https:']) === undefined ? undefined : new Secret(full)
@@ -87,7 +87,7 @@ export const storeUrl: Kind<StoreUrl> = scalar({
 
 function sqliteFile(rest: string): StoreUrl | Wrong | undefined {
   if (rest === ':memory:') {
-    return { what: 'A store in memory forgets what was acknowledged.', remedy: 'Write sqlite: and the path of a file.' }
+    return { what: 'An in-memory store would lose acknowledged deliveries.', remedy: 'Write sqlite: and a file path.' }
   }
   const path = rest.replace(/^\/\/(?=\/)/, '')
   return path === '' || path.startsWith('//') ? undefined : { engine: 'sqlite', path }

@@ -33,7 +33,7 @@ const checks: readonly Check[] = [
     find: ({ webhook }) => {
       if (!webhook.requireSignature || webhook.signingToken.current() !== undefined) return undefined
       return {
-        what: 'Signatures are required, but there is no signing token to verify them with.',
+        what: 'Signatures are required, but no signing token is configured to verify them.',
         remedy: 'Set webhook.signing_token (PIPESPAN_WEBHOOK_SIGNING_TOKEN).',
       }
     },
@@ -44,7 +44,7 @@ const checks: readonly Check[] = [
       if (isLoopback(listen)) return undefined
       if (webhook.token.current() !== undefined || webhook.signingToken.current() !== undefined) return undefined
       return {
-        what: `Anybody who reaches ${listenAddress.show(listen)} could post webhooks: there is no webhook secret.`,
+        what: `Anyone who can reach ${listenAddress.show(listen)} could post webhooks: there is no webhook secret.`,
         remedy:
           'Set webhook.signing_token (PIPESPAN_WEBHOOK_SIGNING_TOKEN) or webhook.token (PIPESPAN_WEBHOOK_TOKEN), ' +
           'or listen on a loopback address such as 127.0.0.1:8080.',
@@ -56,9 +56,9 @@ const checks: readonly Check[] = [
     find: ({ reports, dotenvKeys = [] }) => {
       if (!reports.includes('dotenv') || dotenvKeys.length > 0) return undefined
       return {
-        what: 'Dotenv reports are to be read, and no key of them may be exported.',
+        what: 'Dotenv reports are enabled, but no key is allowed to be exported.',
         remedy:
-          'Name the keys in dotenv_keys (PIPESPAN_DOTENV_KEYS), or leave dotenv out of reports (PIPESPAN_REPORTS).',
+          'List the keys in dotenv_keys (PIPESPAN_DOTENV_KEYS), or remove dotenv from reports (PIPESPAN_REPORTS).',
       }
     },
   },
@@ -68,7 +68,7 @@ const checks: readonly Check[] = [
       platform.token.current() === undefined || platform.url !== undefined
         ? undefined
         : {
-            what: 'There is a platform token, but no platform to send it to.',
+            what: 'A platform token is set, but no platform URL.',
             remedy: 'Set platform.url (PIPESPAN_PLATFORM_URL).',
           },
   },
@@ -79,7 +79,7 @@ const checks: readonly Check[] = [
       return !asks || platform.token.current() !== undefined
         ? undefined
         : {
-            what: 'Polling and redelivery need a token that may read the API.',
+            what: 'Polling and redelivery need a token with the scope read_api.',
             remedy: 'Set platform.token (PIPESPAN_PLATFORM_TOKEN) and platform.url (PIPESPAN_PLATFORM_URL).',
           }
     },
@@ -90,7 +90,7 @@ const checks: readonly Check[] = [
       (audit ?? []).length === 0 || platform.token.current() !== undefined
         ? undefined
         : {
-            what: 'Audit events are asked for with a token that may read them.',
+            what: 'Audit events need a token that can read them.',
             remedy: 'Set platform.token (PIPESPAN_PLATFORM_TOKEN) and platform.url (PIPESPAN_PLATFORM_URL).',
           },
   },
@@ -100,14 +100,14 @@ const checks: readonly Check[] = [
       if (!redelivery) return undefined
       if (publicUrl === undefined) {
         return {
-          what: "Without the daemon's own address its hooks cannot be known among others.",
+          what: "Redelivery needs the daemon's public URL to recognize its own webhooks.",
           remedy: 'Set public_url (PIPESPAN_PUBLIC_URL).',
         }
       }
       return (poll.projects ?? []).length + (poll.groups ?? []).length > 0
         ? undefined
         : {
-            what: 'Redelivery looks at the hooks of polled projects and groups, and there are none.',
+            what: 'Redelivery reads the webhooks of polled projects and groups, but none are configured.',
             remedy: 'Set poll.projects (PIPESPAN_POLL_PROJECTS) or poll.groups (PIPESPAN_POLL_GROUPS).',
           }
     },
@@ -117,7 +117,7 @@ const checks: readonly Check[] = [
     find: ({ admin }) => {
       if (isLoopback(admin.listen) || admin.token.current() !== undefined) return undefined
       return {
-        what: `Anybody who reaches ${listenAddress.show(admin.listen)} could see the pages and change what is pending: there is no admin token.`,
+        what: `Anyone who can reach ${listenAddress.show(admin.listen)} could open the pages and retry or drop exports: there is no admin token.`,
         remedy: 'Set admin.token (PIPESPAN_ADMIN_TOKEN), or listen on a loopback address such as 127.0.0.1:8081.',
       }
     },
@@ -128,15 +128,15 @@ const checks: readonly Check[] = [
       if (!pages.logs) return undefined
       if (admin.token.current() === undefined) {
         return {
-          what: 'Logs of jobs would be shown to anybody who reaches the pages: there is no admin token.',
-          remedy: 'Set admin.token (PIPESPAN_ADMIN_TOKEN), or leave pages.logs (PIPESPAN_PAGES_LOGS) out.',
+          what: 'Job logs would be visible to anyone who can reach the pages: there is no admin token.',
+          remedy: 'Set admin.token (PIPESPAN_ADMIN_TOKEN), or turn off pages.logs (PIPESPAN_PAGES_LOGS).',
         }
       }
       return platform.token.current() !== undefined
         ? undefined
         : {
-            what: 'Logs of jobs are fetched from the platform, and there is no token for it.',
-            remedy: 'Set platform.token (PIPESPAN_PLATFORM_TOKEN), or leave pages.logs (PIPESPAN_PAGES_LOGS) out.',
+            what: 'Job logs are fetched from the platform, but no platform token is set.',
+            remedy: 'Set platform.token (PIPESPAN_PLATFORM_TOKEN), or turn off pages.logs (PIPESPAN_PAGES_LOGS).',
           }
     },
   },
@@ -145,7 +145,7 @@ const checks: readonly Check[] = [
     find: ({ listen, admin }) => {
       const same = listen.port !== 0 && listen.port === admin.listen.port && listen.host === admin.listen.host
       return same
-        ? { what: 'Both listeners have the same address.', remedy: 'Give one of them another port.' }
+        ? { what: 'Both listeners have the same address.', remedy: 'Use a different port for one of them.' }
         : undefined
     },
   },
@@ -195,7 +195,7 @@ function placeOf(paths: readonly string[], sources: ReadonlyMap<string, Source>)
 function oneWithoutOther(one: readonly [string, unknown], other: readonly [string, unknown]): Wrong | undefined {
   const [given, missing] = one[1] === undefined ? [other, one] : [one, other]
   if (given[1] === undefined || missing[1] !== undefined) return undefined
-  return { what: `${given[0]} is of no use without ${missing[0]}.`, remedy: 'Set both, or neither.' }
+  return { what: `${given[0]} requires ${missing[0]}.`, remedy: 'Set both or neither.' }
 }
 
 function repeatedNames({ destinations }: Config, sources: ReadonlyMap<string, Source>): ConfigFault[] {
@@ -205,7 +205,7 @@ function repeatedNames({ destinations }: Config, sources: ReadonlyMap<string, So
     if (name === undefined || names.indexOf(name) === index) return []
     const setting = `destinations[${index}].name`
     const source = sources.get(setting) ?? { from: 'default' }
-    return [{ setting, source, what: `The name ${name} is taken by an earlier one.`, remedy: 'Choose another name.' }]
+    return [{ setting, source, what: `The name ${name} is already used.`, remedy: 'Use another name.' }]
   })
 }
 
@@ -215,7 +215,7 @@ function noSecret({ config: { listen, webhook }, faulty }: Checked): string[] {
   if (unsure || !isLoopback(listen)) return []
   if (webhook.token.current() !== undefined || webhook.signingToken.current() !== undefined) return []
   return [
-    `webhook.token: There is no webhook secret, so whatever runs on this machine can post webhooks to ` +
+    `webhook.token: There is no webhook secret, so any process on this machine can post webhooks to ` +
       `${listenAddress.show(listen)}. Set webhook.signing_token or webhook.token.`,
   ]
 }
@@ -224,7 +224,7 @@ function unusedToken(config: Config, sources: ReadonlyMap<string, Source>): stri
   const source = sources.get('observability.token')
   if (source === undefined || source.from === 'default' || hasDefaultDestination(config)) return []
   return [
-    `${describeSource(source)}: observability.token goes to the destination "default" only, and there is none. ` +
+    `${describeSource(source)}: observability.token is only sent to the destination "default", which does not exist. ` +
       'Set otlp.endpoint (OTEL_EXPORTER_OTLP_ENDPOINT), or give destinations their own token_file.',
   ]
 }

@@ -18,8 +18,8 @@ export function unreachableRules(
     return {
       setting,
       source: sources.get(setting) ?? { from: 'default' },
-      what: `No job ever comes to this rule: costs.rules[${first}] before it matches every job.`,
-      remedy: `Move it before that one, or give that one a match.`,
+      what: `This rule is never used: costs.rules[${first}] before it matches every job.`,
+      remedy: `Move it before that rule, or add a match to that rule.`,
     }
   })
 }

@@ -7,23 +7,23 @@ export const costOptions = {
   unit: setting(text, {
     variable: 'PIPESPAN_COSTS_UNIT',
     default: 'min',
-    says: 'The unit of all prices, such as a currency; the unit of the metric of costs.',
+    says: 'Unit of all prices, e.g. a currency; also the unit of the cost metric.',
     example: 'EUR',
   }),
   rules: new Each(
     {
       name: setting(rateName, {
         required: true,
-        says: 'Name of the rate, in metrics; several rules may share one.',
+        says: 'Name of the rate in metrics; several rules may share a name.',
       }),
       match: {
-        tags: setting(list, { says: 'Tags that its runner has, or that the job asks for: all of these.' }),
-        type: setting(oneOf(['instance_type', 'group_type', 'project_type']), { says: 'Type of its runner.' }),
-        project: setting(patterns, { says: 'Patterns of the full path of its project.' }),
+        tags: setting(list, { says: 'Tags of the runner, or requested by the job; all must match.' }),
+        type: setting(oneOf(['instance_type', 'group_type', 'project_type']), { says: 'Runner type.' }),
+        project: setting(patterns, { says: 'Patterns of the full project path.' }),
       },
-      perMinute: setting(decimal, { default: '1', says: 'Price of a minute.' }),
-      factor: setting(decimal, { default: '1', says: 'By which its minutes are multiplied.' }),
+      perMinute: setting(decimal, { default: '1', says: 'Price per minute.' }),
+      factor: setting(decimal, { default: '1', says: 'Factor for its minutes.' }),
     },
-    'The price table: cost = minutes × per_minute × factor, by the first rule that matches in all that it names; one without `match` matches every job. What no rule matches is counted under `unpriced`. Without rules there are no costs.',
+    'The price table: cost = minutes × per_minute × factor, by the first rule whose conditions all match; a rule without `match` matches every job. Jobs that no rule matches are counted as `unpriced`. Without rules no costs are computed.',
   ),
 }

@@ -13,11 +13,11 @@ export const observabilityOptions = {
   export: setting(someOf(signals), {
     variable: { ofProfile: 'export' },
     default: 'traces,metrics,logs',
-    says: 'The signals that are on.',
+    says: 'Enabled signals.',
   }),
   token: secretSetting(secret, {
     variable: { ofProfile: 'token' },
-    says: 'Bearer token of the `default` destination, in place of an `Authorization` among its headers.',
+    says: 'Bearer token of the `default` destination; replaces an `Authorization` header.',
   }),
   url: setting(httpUrl, {
     variable: 'PIPESPAN_OBSERVABILITY_URL',
@@ -26,12 +26,12 @@ export const observabilityOptions = {
   }),
   apiKey: secretSetting(secret, {
     variable: 'PIPESPAN_OBSERVABILITY_API_KEY',
-    says: 'Its API key, of an editor or an administrator.',
+    says: 'Its API key, with the role Editor or Administrator.',
   }),
   caFile: setting(readableFile, {
     variable: 'PIPESPAN_OBSERVABILITY_CA_FILE',
-    unset: "Node's own certificate authorities",
-    says: 'PEM file of the authorities that its certificate is checked against.',
+    unset: "Node's built-in certificate authorities",
+    says: 'PEM file with the CA certificates for its certificate.',
   }),
 }
 
@@ -39,22 +39,22 @@ export const destinations = new Each(
   {
     name: setting(destinationName, {
       required: true,
-      says: 'Its name in logs and in the store: unique, and not `default`.',
+      says: 'Unique name in logs and in the store; not `default`.',
     }),
     endpoint: setting(httpUrl, {
       required: true,
       says: 'Base URL; `/v1/traces`, `/v1/metrics` and `/v1/logs` are appended.',
     }),
-    headers: secretSetting(headers, { says: 'Headers of every request to it.' }),
-    token: secretSetting(secret, { says: 'Its bearer token.' }),
+    headers: secretSetting(headers, { says: 'Headers of every request.' }),
+    token: secretSetting(secret, { says: 'Bearer token.' }),
     temporality: setting(temporality, {
       unset: '`otlp.metrics.temporality_preference`',
-      says: 'Temporality of its metrics.',
+      says: 'Temporality of metrics.',
     }),
     signals: setting(someOf(signals), {
       unset: '`observability.export`',
-      says: 'The signals it takes, of those that are on.',
+      says: 'Signals to send, from the enabled ones.',
     }),
   },
-  'More OTLP backends beside the one of `otlp`, which is named `default`. One that is down holds up no other.',
+  'OTLP backends in addition to the one in `otlp`, which is named `default`. A backend that is down does not delay the others.',
 )

@@ -3,8 +3,7 @@ import { optionTable } from './options.ts'
 import { rowsOf, variablesOf, type Group, type ProfileVariables, type Profiles, type Row } from './option.ts'
 import { signals } from './otlp-options.ts'
 
-const opening = `Environment variables, stronger than the configuration file; a blank one counts as unset.
-A secret (marked *) can be given as a file: NAME_FILE.`
+const opening = `Environment variables override the configuration file; a blank one counts as unset. A secret (marked *) can be given as a file: NAME_FILE.`
 
 /** Plain text, under the names of one profile. The forms for single signals are named, not listed. */
 export function environmentHelp(profiles: Profiles, profile: ProfileVariables): string {

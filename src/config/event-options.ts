@@ -14,8 +14,8 @@ const auditSources: Kind<readonly string[]> = {
     if ('wrong' in items) return items
     const value = [...new Set(items.value)]
     if (!value.includes('instance') || value.length === 1) return { value }
-    const what = '`instance` stands beside groups, whose audit events it has already.'
-    return { wrong: { what, remedy: 'Write instance alone, or leave it out.' } }
+    const what = '`instance` already includes the audit events of all groups.'
+    return { wrong: { what, remedy: 'Use instance alone, or remove it.' } }
   },
   show: items => items.join(','),
 }
@@ -32,7 +32,7 @@ export function eventOptions(profiles: Profiles) {
     leadTime: setting(oneOf(['commit', 'authored', 'merge']), {
       variable: 'PIPESPAN_LEAD_TIME',
       default: 'commit',
-      says: 'From when on the lead time of a commit counts until it is deployed to production: `commit` (it was committed), `authored` (it was written), `merge` (the same of the commits on the line of first parents alone: when a change was merged). A request for each deployment to production, below enrichment.',
+      says: 'Start of the lead time of a commit, which ends with its deployment to production: `commit` (commit date), `authored` (author date), `merge` (commit date, first-parent commits only: when a change was merged). One request for each deployment to production, at lower priority than enrichment.',
     }),
     vcsMetrics: setting(boolean, {
       variable: 'PIPESPAN_VCS_METRICS',
@@ -42,22 +42,22 @@ export function eventOptions(profiles: Profiles) {
     eventsNameAttribute: setting(boolean, {
       variable: 'PIPESPAN_EVENTS_NAME_ATTRIBUTE',
       default: 'false',
-      says: "Write an event's name as the attribute `event.name` too, for backends that do not read the field of the log record.",
+      says: "Also write an event's name to the attribute `event.name`, for backends that ignore the log record's event name field.",
     }),
     audit: setting(auditSources, {
       variable: 'PIPESPAN_AUDIT',
-      says: "Whose audit events become log records: `instance` (an administrator's token), or full paths of groups (an owner's). They are asked for every PIPESPAN_POLL_INTERVAL: 1 request for each source, and 1 more for each 100 events.",
+      says: "Sources of audit events, which become log records: `instance` (needs an administrator's token), or full paths of groups (needs an owner's token). Polled every PIPESPAN_POLL_INTERVAL: 1 request per source, and 1 more per 100 events.",
       example: 'instance',
     }),
     auditAddress: setting(boolean, {
       variable: 'PIPESPAN_AUDIT_ADDRESS',
       default: 'false',
-      says: 'Export the IP address of whoever did it, too, as `client.address`.',
+      says: 'Also export the IP address of the user as `client.address`.',
     }),
     auditLookback: setting(duration, {
       variable: 'PIPESPAN_AUDIT_LOOKBACK',
       default: '24h',
-      says: 'How far the first look at audit events goes back; `pipespan backfill --audit` goes further.',
+      says: 'How far back audit events are read at first; use `pipespan backfill --audit` for more.',
     }),
   }
 }

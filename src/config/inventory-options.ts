@@ -16,7 +16,7 @@ export function inventoryOptions(profiles: Profiles): Lists {
       kind,
       setting(list, {
         variable: `PIPESPAN_INVENTORY_${kind.toUpperCase()}`,
-        says: `${says} Of these ${of}: ids or full paths. Requests for each: ${requests}, every ${duration.show(every)}. Role: ${role}.`,
+        says: `${says} List of ${of}: IDs or full paths. Requests for each: ${requests}, every ${duration.show(every)}. Role: ${role}.`,
         example: of === 'groups' ? 'team' : 'team/shop,4711',
       }),
     ]),
@@ -26,18 +26,18 @@ export function inventoryOptions(profiles: Profiles): Lists {
 export const queryOptions = new Each(
   {
     metric: setting(metricName, { required: true, says: 'Name of the gauge.' }),
-    query: setting(text, { required: true, says: "The query, in the platform's query language." }),
-    project: setting(text, { says: 'Full path of the project that is asked about.' }),
-    group: setting(text, { says: 'Full path of the group that is asked about; not beside `project`.' }),
+    query: setting(text, { required: true, says: "The query, in the platform's query language (GLQL)." }),
+    project: setting(text, { says: 'Full path of the project to query.' }),
+    group: setting(text, { says: 'Full path of the group to query; cannot be combined with `project`.' }),
     value: setting(text, {
       default: 'count',
-      says: '`count`: how many there are. Else the field whose number is the value: one point for each row of the answer.',
+      says: '`count`: the number of results. Otherwise a numeric field: one point per row of the result.',
     }),
     fields: setting(list, {
-      says: 'More fields of each row: they become attributes, `platform.query.` and their names.',
+      says: 'Additional fields of each row, exported as attributes `platform.query.NAME`.',
     }),
     attributes: setting(attributes, { says: 'Attributes of every point.' }),
-    every: setting(duration, { default: '5m', says: 'From one time to the next, at least 60s. One request each.' }),
+    every: setting(duration, { default: '5m', says: 'Interval, at least 60s. One request each time.' }),
   },
-  'Queries of the platform (GLQL) as gauges. One that fails is put off twice as long each time, a day at most; `pipespan config check --online` tries each once.',
+  'Platform queries (GLQL) exported as gauges. The interval doubles after each failure, up to a day; `pipespan config check --online` runs each once.',
 )

@@ -22,7 +22,7 @@ function schemaOf(group: Group): JsonSchema {
     if (entry.spec.variableOnly === true) return []
     const own: [string, JsonSchema] = [key, schemaOfOption(entry)]
     if (!entry.kind.secret) return [own]
-    return [own, [`${key}_file`, { description: `A file that holds ${key}.`, type: 'string' }]]
+    return [own, [`${key}_file`, { description: `A file with the value of ${key}.`, type: 'string' }]]
   })
   const required = Object.entries(group).flatMap(([name, entry]) =>
     entry instanceof Option && entry.spec.required === true ? [yamlKey(name)] : [],

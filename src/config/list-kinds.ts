@@ -42,9 +42,9 @@ export const artifactPaths: Kind<readonly string[]> = {
     const items = itemsOf(raw)
     if ('wrong' in items) return items
     const bad = items.value.find(path => !isArtifactPath(path))
-    const remedy = 'Write at most 10 paths as the job sees them from its folder, such as telemetry/spans.otlp.json.'
+    const remedy = "Write at most 10 paths relative to the job's working directory, such as telemetry/spans.otlp.json."
     if (bad !== undefined) {
-      return { wrong: { what: `${quoted(bad)} is no path that ends in .otlp.json or .otlp.jsonl.`, remedy } }
+      return { wrong: { what: `${quoted(bad)} is not a path that ends in .otlp.json or .otlp.jsonl.`, remedy } }
     }
     return items.value.length > 10 ? { wrong: { what: 'There are more than 10 paths.', remedy } } : items
   },
@@ -69,7 +69,8 @@ export function noneOr<const W extends string>(words: readonly W[]): Kind<readon
       const items = some.parse(raw)
       if ('wrong' in items) return { wrong: { ...items.wrong, remedy } }
       const { value } = items
-      if (value.includes('none') && value.length > 1) return { wrong: { what: 'none stands beside others.', remedy } }
+      if (value.includes('none') && value.length > 1)
+        return { wrong: { what: 'none cannot be combined with other values.', remedy } }
       return { value: words.filter(word => value.includes(word)) }
     },
     show: items => (items.length === 0 ? 'none' : items.join(',')),
@@ -89,8 +90,8 @@ export const regularExpressions: Kind<readonly RegExp[]> = {
     if (bad === undefined) return { value: read.filter(one => one !== undefined) }
     return {
       wrong: {
-        what: `${quoted(bad)} is no regular expression, or one that matches nothing at all.`,
-        remedy: 'Write it as JavaScript does, without slashes around it; it must match at least one character.',
+        what: `${quoted(bad)} is not a valid regular expression, or it can match an empty text.`,
+        remedy: 'Use JavaScript syntax without enclosing slashes; it must match at least one character.',
       },
     }
   },

@@ -8,36 +8,36 @@ export const listeningOptions = {
   listen: setting(listenAddress, {
     variable: 'PIPESPAN_LISTEN',
     default: '127.0.0.1:8080',
-    says: 'Where webhooks and health are served. `[::]:8080` is every address, IPv4 and IPv6.',
+    says: 'Address for webhooks and health checks. `[::]:8080` listens on all addresses, IPv4 and IPv6.',
     example: '[::]:8080',
   }),
   tls: {
     certFile: setting(readableFile, {
       variable: 'PIPESPAN_TLS_CERT_FILE',
-      says: 'PEM file of the certificate chain: with it and its key, `listen` speaks HTTPS.',
+      says: 'PEM file of the certificate chain; with its key, `listen` serves HTTPS.',
     }),
     keyFile: setting(readableFile, {
       variable: 'PIPESPAN_TLS_KEY_FILE',
-      says: 'PEM file of the private key of that certificate.',
+      says: "PEM file of the certificate's private key.",
     }),
   },
   admin: {
     listen: setting(listenAddress, {
       variable: 'PIPESPAN_ADMIN_LISTEN',
       default: '127.0.0.1:8081',
-      says: 'Where the pages, their JSON API, health and `/metrics` are served, apart from the webhooks.',
+      says: 'Address for the pages, their JSON API, health checks and `/metrics`.',
     }),
     token: adminToken,
   },
   basePath: setting(basePath, {
     variable: 'PIPESPAN_BASE_PATH',
     default: '/',
-    says: 'The path under which a reverse proxy publishes the daemon.',
+    says: 'Base path under which a reverse proxy publishes the daemon.',
     example: '/pipespan',
   }),
   trustProxy: setting(boolean, {
     variable: 'PIPESPAN_TRUST_PROXY',
     default: 'false',
-    says: 'Believe the `X-Forwarded-…` headers: only where a reverse proxy sets them.',
+    says: 'Trust `X-Forwarded-…` headers; only behind a reverse proxy that sets them.',
   }),
 }

@@ -91,7 +91,7 @@ class SecretFile<T> {
     const first = this.#value === undefined
     const wrong = this.#readIfChanged()
     if (wrong !== undefined && !first && wrong.what !== this.#problem) {
-      this.#options.onNews?.(`${wrong.what} The last good value stays in use. ${wrong.remedy}`)
+      this.#options.onNews?.(`${wrong.what} The previous value stays in use. ${wrong.remedy}`)
     }
     this.#problem = wrong?.what
     return wrong
@@ -104,12 +104,12 @@ class SecretFile<T> {
       // Symbolic links are followed: Kubernetes swaps a link to a new directory, so the inode changes.
       const stats = statSync(path, { bigint: true })
       if (!stats.isFile() || stats.size > maxBytes) {
-        return { what: `${named} is not a regular file of at most 64 KiB.`, remedy: 'Name the file of the secret.' }
+        return { what: `${named} is not a regular file of at most 64 KiB.`, remedy: 'Use the path of the secret file.' }
       }
       const version = [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join()
       if (version === this.#stamp && this.#problem === undefined) return undefined
       const text = readFileSync(path, 'utf8').replace(/[\r\n]+$/, '')
-      if (text.trim() === '') return { what: `${named} is empty.`, remedy: 'Write the secret into it.' }
+      if (text.trim() === '') return { what: `${named} is empty.`, remedy: 'Write the secret to it.' }
       const parsed = parse(text)
       if ('wrong' in parsed) return { ...parsed.wrong, what: `${named}: ${parsed.wrong.what}` }
       const again = this.#value !== undefined && version !== this.#stamp
@@ -119,7 +119,7 @@ class SecretFile<T> {
       return undefined
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? 'unknown error'
-      return { what: `${named} cannot be read (${code}).`, remedy: 'Name a file that this process may read.' }
+      return { what: `${named} cannot be read (${code}).`, remedy: 'Use a file that this process can read.' }
     }
   }
 }

@@ -92,12 +92,12 @@ function readFile({ env, file }: Pick<LoadOptions<string>, 'env' | 'file'>): Rea
     return { whole: false, faults: [{ source, ...text }], warnings: [] }
   }
   const { root, faults } = parseYamlFile(text, path)
-  const warnings = root === undefined && faults.length === 0 ? [`${path}: The file holds no settings.`] : []
+  const warnings = root === undefined && faults.length === 0 ? [`${path}: The file has no settings.`] : []
   return { ...(root === undefined ? {} : { root }), whole: faults.length === 0, faults, warnings }
 }
 
 function readText(path: string): string | Wrong {
-  const remedy = 'Name a YAML file that this process may read.'
+  const remedy = 'Use a YAML file that this process can read.'
   try {
     const stats = statSync(path)
     if (!stats.isFile() || stats.size > maxFileBytes) {

@@ -17,9 +17,9 @@ export const bounds: Kind<readonly number[]> = {
     const numbers = items.value.map(Number)
     const isNext = (number: number, at: number): boolean =>
       Number.isFinite(number) && number > (at === 0 ? 0 : (numbers[at - 1] ?? 0))
-    const remedy = 'Write seconds above 0, each greater than the one before, such as 1,10,60,600.'
+    const remedy = 'Write seconds above 0 in ascending order, such as 1,10,60,600.'
     const wrong = items.value[numbers.findIndex((number, at) => !isNext(number, at))]
-    if (wrong !== undefined) return { wrong: { what: `${quoted(wrong)} is not a bound here.`, remedy } }
+    if (wrong !== undefined) return { wrong: { what: `${quoted(wrong)} is not a valid bound.`, remedy } }
     return numbers.length === 0 ? { wrong: { what: 'The list is empty.', remedy } } : { value: numbers }
   },
   show: numbers => numbers.join(','),
@@ -35,24 +35,24 @@ export const metricOptions = {
   }),
   refs: setting(patterns, {
     variable: 'PIPESPAN_METRICS_REFS',
-    unset: 'every ref, those of merge requests as one',
-    says: 'Refs that metrics distinguish: `all`, also those of merge requests; `default`, the default branch only; or patterns. The others share the value `*`.',
+    unset: 'every ref; merge requests as one',
+    says: 'Refs that keep their own metric series: `all`, including merge requests; `default`, only the default branch; or patterns. All others share the value `*`.',
     example: 'main,release/*',
   }),
   histogramBounds: setting(bounds, {
     variable: 'PIPESPAN_METRICS_HISTOGRAM_BOUNDS',
     default: '1,5,10,30,60,300,600,1800,3600',
-    says: 'Upper bounds of the buckets of durations, seconds. New bounds begin new totals.',
+    says: 'Upper bounds of duration buckets in seconds. New bounds start new totals.',
   }),
   maxSeries: setting(integer({ min: 2, max: 1_000_000 }), {
     variable: 'PIPESPAN_METRICS_MAX_SERIES',
     default: '2000',
-    says: 'Series of one metric of one project at most; what is beyond shares the series `otel.metric.overflow`.',
+    says: 'Maximum number of series per metric and project; further ones share the series `otel.metric.overflow`.',
   }),
   open: setting(boolean, {
     variable: 'PIPESPAN_METRICS_OPEN',
     default: 'false',
-    says: 'Serve `/metrics` on the admin listener to whoever asks: without the admin token, and by any name.',
+    says: 'Serve `/metrics` on the admin listener without the admin token and under any host name.',
   }),
 }
 
@@ -60,12 +60,12 @@ export const selfOptions = {
   telemetry: setting(boolean, {
     variable: 'PIPESPAN_SELF_TELEMETRY',
     default: 'false',
-    says: "Send the daemon's own metrics and traces, with `service.name` `pipespan`; the `OTEL_…` variables of the SDK hold for them, but for `OTEL_LOG_LEVEL`: what a backend says is not printed as it is.",
+    says: "Export the daemon's own metrics and traces, with `service.name` `pipespan`; the `OTEL_…` variables of the SDK apply, except `OTEL_LOG_LEVEL`.",
   }),
   otlpEndpoint: setting(httpUrl, {
     variable: 'PIPESPAN_SELF_OTLP_ENDPOINT',
     unset: 'the endpoints, headers and token of `otlp`',
-    says: "Base URL of the OTLP backend that takes the daemon's own telemetry; `/v1/traces` and `/v1/metrics` are appended. No headers or token of `otlp` are sent there.",
+    says: "Base URL of the OTLP backend for the daemon's own telemetry; `/v1/traces` and `/v1/metrics` are appended. No headers or token of `otlp` are sent there.",
     example: 'http://localhost:4318',
   }),
 }

@@ -26,7 +26,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       config: setting(path, {
         variable: 'PIPESPAN_CONFIG',
         variableOnly: true,
-        says: 'The YAML file with the other settings.',
+        says: 'YAML file with further settings.',
         example: '/etc/pipespan/pipespan.yaml',
       }),
     },
@@ -42,24 +42,24 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         maxSize: setting(byteSize, {
           variable: 'PIPESPAN_STORE_MAX_SIZE',
           default: '10GiB',
-          says: 'How much the store may hold before webhooks are answered with 503.',
+          says: 'Maximum size of the store; when it is reached, webhooks are answered with 503.',
         }),
       },
       retention: setting(duration, {
         variable: 'PIPESPAN_RETENTION',
         default: '7d',
-        says: 'How long a pipeline is kept after its last change and export; dead letters and unreadable deliveries too.',
+        says: 'How long pipelines are kept after their last change and export; also dead letters and quarantined deliveries.',
       }),
       remember: setting(duration, {
         variable: 'PIPESPAN_REMEMBER',
         default: '400d',
-        says: 'How long it is remembered what was exported of a pipeline no longer kept: a late retry then doubles nothing.',
+        says: 'How long the export record of a pruned pipeline is kept, so that a late retry creates no duplicates.',
       }),
       trends: {
         keep: setting(duration, {
           variable: 'PIPESPAN_TRENDS_KEEP',
           default: '400d',
-          says: 'How long figures over time are stored, by day: of projects, pipelines and jobs. They outlive the pipelines they were taken of.',
+          says: 'How long daily statistics of projects, pipelines and jobs are kept, even after their pipelines have been pruned.',
         }),
       },
     },
@@ -67,16 +67,16 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       webhook: {
         token: secretSetting(secretList, {
           variable: 'PIPESPAN_WEBHOOK_TOKEN',
-          says: 'Secret token of the webhook; several with commas between them are all valid, for rotation.',
+          says: 'Secret token of the webhook; a comma-separated list for rotation, all are valid.',
         }),
         signingToken: secretSetting(signingTokens, {
           variable: 'PIPESPAN_WEBHOOK_SIGNING_TOKEN',
-          says: 'Signing token of the webhook, `whsec_…`; several likewise.',
+          says: 'Signing token of the webhook, `whsec_…`; also accepts a list.',
         }),
         requireSignature: setting(boolean, {
           variable: 'PIPESPAN_WEBHOOK_REQUIRE_SIGNATURE',
           default: 'false',
-          says: 'Refuse deliveries that carry only a token.',
+          says: 'Refuse deliveries without a signature.',
         }),
       },
     },
@@ -85,7 +85,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         profile: setting(oneOf(Object.keys(profiles) as P[]), {
           variable: 'PIPESPAN_PLATFORM_PROFILE',
           default: 'generic',
-          says: "The platform's words: its header prefix, attribute namespace and variable names.",
+          says: 'Vendor profile: header prefix, attribute namespace and variable names.',
         }),
         ...platformOptions,
       },
@@ -101,37 +101,37 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       blockedAfter: setting(duration, {
         variable: 'PIPESPAN_BLOCKED_AFTER',
         default: '1h',
-        says: 'A pipeline that waits for a person or a schedule this long is exported as it stands.',
+        says: 'A pipeline blocked by a manual job or a schedule for this long is exported in its current state.',
       }),
       silentAfter: setting(duration, {
         variable: 'PIPESPAN_SILENT_AFTER',
         default: '2m',
-        says: "A pipeline under way that is silent this long, and as long as nearly all pipelines of its project take, is asked about at the platform's API: the webhook of its end may be lost.",
+        says: "A running pipeline without events for this long, and for longer than nearly all pipelines of its project take, is looked up in the platform's API, because the webhook for its end may be lost.",
       }),
       staleAfter: setting(duration, {
         variable: 'PIPESPAN_STALE_AFTER',
         default: '7d',
-        says: 'A pipeline that went silent this long is exported as it stands.',
+        says: 'A pipeline without events for this long is exported in its current state.',
       }),
     },
     'What is exported': { ...selectionOptions, ...eventOptions(profiles) },
-    'Inside of jobs': { job: jobOptions, ...reportOptions, redact },
-    'How it looks': {
+    'Job logs and reports': { job: jobOptions, ...reportOptions, redact },
+    'Appearance of telemetry': {
       traceIds: setting(oneOf(['instance', 'platform']), {
         variable: 'PIPESPAN_TRACE_IDS',
         default: 'instance',
-        says: "How trace and span ids are made: unique across instances, or the platform's own.",
+        says: "How trace and span IDs are generated: `instance` (unique across platform instances), or `platform` (compatible with the platform's own).",
       }),
       traceparent: setting(boolean, {
         variable: 'PIPESPAN_TRACEPARENT',
         default: 'false',
-        says: 'Honour a `TRACEPARENT` pipeline variable: the pipeline joins that trace.',
+        says: 'Use a `TRACEPARENT` pipeline variable: the pipeline joins that trace.',
       }),
       traces: {
         spanName: setting(oneOf(['legacy', 'conventions']), {
           variable: 'PIPESPAN_TRACES_SPAN_NAME',
           default: 'legacy',
-          says: 'Name of the pipeline span: `pipeline: {name}`, or `RUN {name}` as the semantic conventions have it.',
+          says: 'Name of the pipeline span: `pipeline: {name}`, or `RUN {name}` as in the semantic conventions.',
         }),
       },
       service: {
@@ -149,7 +149,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         }),
       },
     },
-    'What the platform has': { inventory: inventoryOptions(profiles), queries: queryOptions },
+    Inventory: { inventory: inventoryOptions(profiles), queries: queryOptions },
     Regressions: { regressions: regressionOptions },
     Metrics: { metrics: metricOptions },
     Costs: { costs: costOptions },
@@ -173,7 +173,7 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
       noProxy: setting(list, {
         variable: 'NO_PROXY',
         spellings: ['no_proxy'],
-        says: 'Hosts that are reached without a proxy.',
+        says: 'Hosts to reach without a proxy.',
         example: 'localhost,.internal.example.com',
       }),
     },
@@ -183,12 +183,12 @@ export function optionTable<P extends string>(profiles: Profiles<P>) {
         level: setting(oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), {
           variable: 'PIPESPAN_LOG_LEVEL',
           default: 'info',
-          says: 'The least severe messages that are written to standard error.',
+          says: 'Minimum level of log messages, written to standard error.',
         }),
         format: setting(oneOf(['json', 'pretty']), {
           variable: 'PIPESPAN_LOG_FORMAT',
           unset: '`json`; `pretty` on a terminal',
-          says: 'How messages are written.',
+          says: 'Log format.',
         }),
       },
     },

@@ -13,14 +13,14 @@ export type Signal = (typeof signals)[number]
 
 const protocol: Kind<'http/protobuf'> = scalar<'http/protobuf'>({
   noun: 'the protocol `http/protobuf`',
-  remedy: 'Write http/protobuf, or leave it out.',
+  remedy: 'Write http/protobuf, or remove it.',
   schema: { const: 'http/protobuf' },
   read: given => {
     if (given === 'http/protobuf') return given
     if (given !== 'grpc' && given !== 'http/json') return undefined
     return {
-      what: `Pipespan speaks http/protobuf only, not ${given}.`,
-      remedy: 'Leave it out, and name an endpoint that takes OTLP over HTTP (port 4318 of a collector).',
+      what: `Pipespan supports http/protobuf only, not ${given}.`,
+      remedy: 'Remove it, and use an OTLP/HTTP endpoint (port 4318 of a Collector).',
     }
   },
 })
@@ -36,7 +36,7 @@ export const otlpOptions = {
   protocol: setting(protocol, {
     variable: 'OTEL_EXPORTER_OTLP_PROTOCOL',
     default: 'http/protobuf',
-    says: 'The OTLP transport; there is one.',
+    says: 'The OTLP transport; only one is supported.',
   }),
   headers: secretSetting(headers, {
     variable: 'OTEL_EXPORTER_OTLP_HEADERS',
@@ -46,7 +46,7 @@ export const otlpOptions = {
   timeout: setting(timeout, {
     variable: 'OTEL_EXPORTER_OTLP_TIMEOUT',
     default: '10s',
-    says: 'How long one request may take; a bare number is milliseconds.',
+    says: 'Timeout of one request; a plain number is milliseconds.',
   }),
   compression: setting(oneOf(['gzip', 'none']), {
     variable: 'OTEL_EXPORTER_OTLP_COMPRESSION',
@@ -55,8 +55,8 @@ export const otlpOptions = {
   }),
   certificate: setting(readableFile, {
     variable: 'OTEL_EXPORTER_OTLP_CERTIFICATE',
-    unset: "Node's own certificate authorities",
-    says: 'PEM file of the authorities that the backend’s certificate is checked against.',
+    unset: "Node's built-in certificate authorities",
+    says: 'PEM file with the CA certificates for the backend’s certificate.',
   }),
   clientKey: setting(readableFile, {
     variable: 'OTEL_EXPORTER_OTLP_CLIENT_KEY',
@@ -72,7 +72,7 @@ export const otlpOptions = {
     temporalityPreference: setting(temporality, {
       variable: 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE',
       default: 'cumulative',
-      says: 'Temporality of metrics: running totals, or `delta`, each pipeline for itself. `lowmemory` is as `delta`.',
+      says: 'Temporality of metrics: `cumulative` totals, or `delta` points per pipeline. `lowmemory` means `delta`.',
     }),
   },
   logs: signalOptions('logs'),
@@ -81,13 +81,13 @@ export const otlpOptions = {
 /** One signal's own settings; each one replaces the general setting for that signal. */
 function signalOptions(signal: Signal) {
   const variable = (name: string): string => `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_${name}`
-  const own = (key: string): string => `\`otlp.${key}\` for ${signal} alone.`
+  const own = (key: string): string => `\`otlp.${key}\` for ${signal} only.`
   const unset = (key: string): string => `\`otlp.${key}\``
   return {
     endpoint: setting(httpUrl, {
       variable: variable('ENDPOINT'),
-      unset: '`otlp.endpoint`, completed',
-      says: `Where ${signal} go: the whole URL, used as it is.`,
+      unset: '`otlp.endpoint` plus the path',
+      says: `Full URL for ${signal}, used unchanged.`,
       example: `https://otlp.example.com/v1/${signal}`,
     }),
     protocol: setting(protocol, { variable: variable('PROTOCOL'), unset: unset('protocol'), says: own('protocol') }),

@@ -16,21 +16,20 @@ const adminTokenKind: Kind<Secret> = {
     const parsed = secret.parse(raw)
     if (!('value' in parsed) || parsed.value.reveal().length >= shortestAdminToken) return parsed
     const remedy = `Use at least ${shortestAdminToken} random characters, for instance from \`openssl rand -hex 24\`.`
-    return { wrong: { what: 'The admin token is too short: it could be guessed.', remedy } }
+    return { wrong: { what: 'The admin token is too short.', remedy } }
   },
 }
 
 export const adminToken = secretSetting(adminTokenKind, {
   variable: 'PIPESPAN_ADMIN_TOKEN',
   says:
-    'Opens the pages (log in with it, or send it as bearer) and `/metrics`: at least 16 characters. ' +
-    'Needed where the admin listener is not on loopback.',
+    'Token for the pages (log in with it, or send it as a bearer token) and `/metrics`: at least 16 characters. ' +
+    'Required unless the admin listener is on loopback.',
 })
 
 const traceLinkKind: Kind<string> = scalar({
   noun: 'a link to a trace',
-  remedy:
-    'Write an http(s) URL with {traceId} where the id belongs, such as https://tempo.example.com/trace/{traceId}.',
+  remedy: 'Write an http(s) URL that contains {traceId}, such as https://tempo.example.com/trace/{traceId}.',
   read: given => {
     const url = URL.parse(given.replaceAll('{traceId}', '0'))
     const isWeb = url !== null && (url.protocol === 'https:' || url.protocol === 'http:')
@@ -40,7 +39,7 @@ const traceLinkKind: Kind<string> = scalar({
 
 export const traceLink = setting(traceLinkKind, {
   variable: 'PIPESPAN_TRACE_LINK',
-  says: 'Where your trace backend shows a trace: the page of a pipeline links there. `{traceId}` stands for the id.',
+  says: 'Trace URL of your backend, linked from the page of a pipeline. `{traceId}` is replaced by the ID.',
   example: 'https://tempo.example.com/trace/{traceId}',
 })
 
@@ -48,11 +47,11 @@ export const pageOptions = {
   logs: setting(boolean, {
     variable: 'PIPESPAN_PAGES_LOGS',
     default: 'false',
-    says: 'The page of a job shows its log, redacted, fetched with the platform token when somebody asks for it: whoever has the admin token reads it by the rights of the daemon.',
+    says: "Show job logs on the pages, redacted, fetched on demand with the platform token. Everyone with the admin token can read them with the daemon's permissions.",
   }),
   hide: setting(patterns, {
     variable: 'PIPESPAN_PAGES_HIDE',
-    says: 'Projects that are left out of the pages, their JSON API and `/metrics`; they are exported all the same.',
+    says: 'Projects hidden from the pages, their JSON API and `/metrics`; they are still exported.',
     example: 'secret/**',
   }),
 }

@@ -22,18 +22,15 @@ export const headers: Kind<Headers> = {
     if ('wrong' in pairs) return pairs
     for (const [name, value] of pairs.value) {
       if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name)) {
-        return wrong(
-          'A header has a name that HTTP does not allow.',
-          'Use letters, digits and dashes, such as x-api-key.',
-        )
+        return wrong('A header name is invalid in HTTP.', 'Use letters, digits and dashes, such as x-api-key.')
       }
       if (ownHeaders.includes(name.toLowerCase())) {
-        return wrong(`The header ${name} is set by Pipespan itself.`, 'Take it out.')
+        return wrong(`The header ${name} is set by Pipespan itself.`, 'Remove it.')
       }
       const problem = headerValueProblem(value)
       if (problem !== undefined) {
         return wrong(
-          `The header ${name} holds ${problem}.`,
+          `The header ${name} contains ${problem}.`,
           'Write printable ASCII; percent-encode only in the key=value form.',
         )
       }

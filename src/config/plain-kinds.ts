@@ -19,7 +19,7 @@ export const path: Kind<string> = scalar({
 /** `default` is the destination of the OTEL_* variables. */
 export const destinationName: Kind<string> = scalar({
   noun: 'the name of a destination',
-  remedy: 'Write letters, digits, dots, dashes and underscores, at most 64; default is taken by the otlp settings.',
+  remedy: 'Write letters, digits, dots, dashes and underscores, at most 64; default is reserved for the otlp settings.',
   schema: { type: 'string', pattern: '^(?!default$)[A-Za-z0-9._-]{1,64}$' },
   read: given => (/^[\w.-]{1,64}$/.test(given) && given !== 'default' ? given : undefined),
 })
@@ -27,7 +27,8 @@ export const destinationName: Kind<string> = scalar({
 /** `unpriced` is what no rate is for. */
 export const rateName: Kind<string> = scalar({
   noun: 'the name of a rate',
-  remedy: 'Write letters, digits, dots, dashes and underscores, at most 64; unpriced is taken by what no rule matches.',
+  remedy:
+    'Write letters, digits, dots, dashes and underscores, at most 64; unpriced is reserved for jobs that no rule matches.',
   schema: { type: 'string', pattern: '^(?!unpriced$)[A-Za-z0-9._-]{1,64}$' },
   read: given => (/^[\w.-]{1,64}$/.test(given) && given !== 'unpriced' ? given : undefined),
 })
@@ -122,15 +123,15 @@ export const byteSize: Kind<number> = scalar({
 /** The path of a file that can be read now; a relative one starts at the working directory. */
 export const readableFile: Kind<string> = scalar<string>({
   noun: 'a file',
-  remedy: 'Name a file that this process may read.',
+  remedy: 'Use a file that this process can read.',
   read: path => {
     try {
       accessSync(path, constants.R_OK)
       if (statSync(path).isFile()) return path
-      return { what: `${quoted(path)} is not a regular file.`, remedy: 'Name a file that this process may read.' }
+      return { what: `${quoted(path)} is not a regular file.`, remedy: 'Use a file that this process can read.' }
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? 'unknown error'
-      return { what: `${quoted(path)} cannot be read (${code}).`, remedy: 'Name a file that this process may read.' }
+      return { what: `${quoted(path)} cannot be read (${code}).`, remedy: 'Use a file that this process can read.' }
     }
   },
 })

@@ -8,72 +8,72 @@ import { secretSetting, setting } from './option.ts'
 export const platformOptions = {
   url: setting(httpUrl, {
     variable: 'PIPESPAN_PLATFORM_URL',
-    unset: 'named by each delivery',
-    says: "The platform instance's base URL.",
+    unset: 'taken from each delivery',
+    says: 'Base URL of the platform.',
     example: 'https://git.example.com',
   }),
   token: secretSetting(secret, {
     variable: 'PIPESPAN_PLATFORM_TOKEN',
-    says: 'Token that may read the API: with it, what webhooks leave out is asked for, and polling is possible.',
+    says: 'Token with the scope read_api: fetches details that webhooks leave out, and allows polling.',
   }),
   tokenType: setting(oneOf(['private', 'bearer', 'job']), {
     variable: 'PIPESPAN_PLATFORM_TOKEN_TYPE',
     default: 'private',
-    says: 'How the token is sent: as `PRIVATE-TOKEN`, as an OAuth bearer token, or as `JOB-TOKEN`.',
+    says: 'Type of the token: sent as `PRIVATE-TOKEN`, as an OAuth bearer token, or as `JOB-TOKEN`.',
   }),
   caFile: setting(readableFile, {
     variable: 'PIPESPAN_PLATFORM_CA_FILE',
-    says: 'PEM file of a certificate authority that is trusted besides the usual ones.',
+    says: 'PEM file of an additional trusted certificate authority.',
   }),
   budget: setting(integer({ min: 1, max: 100_000 }), {
     variable: 'PIPESPAN_PLATFORM_BUDGET',
     default: '300',
-    says: 'Requests a minute, of all replicas and commands that share the token.',
+    says: 'Requests per minute, shared by all replicas and commands that use the token.',
   }),
 }
 
 export const enrichDeadline = setting(duration, {
   variable: 'PIPESPAN_ENRICH_DEADLINE',
   default: '2m',
-  says: 'How long a platform that does not answer may delay the export of a finished pipeline.',
+  says: "Maximum delay of a finished pipeline's export while the platform does not answer.",
 })
 
 export const pollingOptions = {
   poll: {
     projects: setting(list, {
       variable: 'PIPESPAN_POLL_PROJECTS',
-      says: 'Projects whose pipelines are looked for: ids or full paths.',
+      says: 'Projects to poll for pipelines: IDs or full paths.',
       example: 'team/shop,4711',
     }),
     groups: setting(list, {
       variable: 'PIPESPAN_POLL_GROUPS',
-      says: 'Groups likewise, with their subgroups.',
+      says: 'Groups to poll, including subgroups: IDs or full paths.',
       example: 'team',
     }),
     mine: setting(boolean, {
       variable: 'PIPESPAN_POLL_MINE',
       default: 'false',
-      says: "Look for the pipelines that the token's own user started, in all projects.",
+      says: "Poll for pipelines that the token's user started, in all projects.",
     }),
     interval: setting(duration, {
       variable: 'PIPESPAN_POLL_INTERVAL',
       default: '60s',
-      says: 'Time between two rounds, at least 1s.',
+      says: 'Polling interval, at least 1s.',
     }),
     lookback: setting(duration, {
       variable: 'PIPESPAN_POLL_LOOKBACK',
       default: '24h',
-      says: 'How far the first look at a project goes back.',
+      says: 'How far back a project is polled at first.',
     }),
   },
   redelivery: setting(boolean, {
     variable: 'PIPESPAN_REDELIVERY',
     default: 'false',
-    says: "Fetch failed deliveries from the platform's records of the polled projects' and groups' hooks.",
+    says: "Fetch failed deliveries from the platform's delivery log of the polled projects' and groups' webhooks.",
   }),
   publicUrl: setting(httpUrl, {
     variable: 'PIPESPAN_PUBLIC_URL',
-    says: 'The address under which the platform reaches this daemon: how its own hooks are known among others.',
+    says: 'Public URL of this daemon, as the platform reaches it; used to recognize its own webhooks.',
     example: 'https://pipespan.example.com',
   }),
 }

@@ -16,21 +16,19 @@ export function wrongQueries({ queries }: Config, sources: ReadonlyMap<string, S
     const isAgain = series.has(own)
     series.add(own)
     return [
-      ...(every < shortest
-        ? [fault('every', 'A query may be asked once a minute at most.', 'Write 60s or more.')]
-        : []),
+      ...(every < shortest ? [fault('every', 'A query can run at most once a minute.', 'Write 60s or more.')] : []),
       ...(project !== undefined && group !== undefined
-        ? [fault('group', 'A query is about a project or about a group.', 'Take one of them out.')]
+        ? [fault('group', 'A query needs either a project or a group.', 'Remove one of them.')]
         : []),
       ...(value === 'count' && fields.length > 0
-        ? [fault('fields', 'A count has no fields.', 'Name the field of the value in `value`, or take `fields` out.')]
+        ? [fault('fields', 'A count has no fields.', 'Set `value` to a numeric field, or remove `fields`.')]
         : []),
       ...(isAgain
         ? [
             fault(
               'metric',
               'Another query reports the same series.',
-              'Give one of them another name, or other attributes.',
+              'Use a different name or different attributes for one of them.',
             ),
           ]
         : []),

@@ -74,7 +74,7 @@ export class Reader {
     if (value.is === 'map') return value
     for (const row of rowsOf(group, `${path}.`)) this.faulty.add(row.path)
     const remedy = `Write its settings under it, indented: ${keysOf(group).join(', ')}.`
-    this.#fault(path, value.source, { what: 'This is a group of settings, not one.', remedy })
+    this.#fault(path, value.source, { what: 'This is a group of settings, not a single setting.', remedy })
     return undefined
   }
 
@@ -84,9 +84,11 @@ export class Reader {
       if (known.includes(name)) continue
       const meant = nearest(name, known)
       const all =
-        known.length > mostListed ? 'See config/REFERENCE.md for all of them.' : `Known here: ${known.join(', ')}.`
+        known.length > mostListed
+          ? 'See config/REFERENCE.md for all of them.'
+          : `Known settings here: ${known.join(', ')}.`
       const remedy = meant === undefined ? all : `Did you mean ${prefix}${meant}?`
-      this.#fault(prefix + name, key, { what: 'There is no such setting.', remedy })
+      this.#fault(prefix + name, key, { what: 'Unknown setting.', remedy })
     }
   }
 
@@ -172,8 +174,8 @@ export class Reader {
     const parts = value.is === 'list' ? value.items : [...value.entries.values()].map(entry => entry.value)
     const nested = parts.find(part => part.is === 'list' || part.is === 'map')
     if (nested !== undefined) {
-      const remedy = 'Write plain values here, in quotes where they hold special characters such as [ or {.'
-      this.#fault(path, nested.source, { what: 'A list or a mapping stands inside this value.', remedy })
+      const remedy = 'Write plain values here, quoted if they contain special characters such as [ or {.'
+      this.#fault(path, nested.source, { what: 'This value contains a list or a mapping.', remedy })
       return undefined
     }
     if (value.is === 'list') return value.items.map(textOf).filter(text => text !== '')

@@ -6,15 +6,13 @@ const introduction = `# Configuration reference
 
 Generated from the table of options in the code; change it there.
 
-- Settings are environment variables, keys of a YAML file (\`PIPESPAN_CONFIG\`), or both. A variable is stronger than the
-  file, the file is stronger than the default. A blank variable counts as unset.
+- Settings are environment variables, keys of a YAML file (\`PIPESPAN_CONFIG\`), or both. Variables override the file, the file overrides the default. A blank variable counts as unset.
 - \`pipespan config check [FILE]\` shows everything that is wrong at once, and with \`--show\` what is in effect and where
   it comes from.
-- A secret can be given as a file instead: the variable with \`_FILE\` at its end, or the key with \`_file\`. The file
-  holds what the variable would hold, and is read again when it changes.
+- A secret can be given as a file instead: the variable with \`_FILE\` at its end, or the key with \`_file\`. The file contains the value of the variable, and is read again when it changes.
 - SIGHUP checks the configuration and reloads secrets. Everything else needs a restart, and the log names it.
 - Unknown keys are errors. Unknown \`PIPESPAN_…\` variables are warnings.
-- A list is a YAML list, or one text with commas. A variable replaces the file's whole list or mapping.
+- A list is a YAML list, or one comma-separated text. A variable replaces the file's whole list or mapping.
 - Durations are whole numbers with a unit (\`ms\`, \`s\`, \`m\`, \`h\`, \`d\`), sizes likewise (\`KiB\`, \`MiB\`, \`GiB\`). Patterns are
   globs: \`*\` within a path segment, \`**\` across segments, \`{a,b}\` for alternatives.
 - Relative paths of files start at the working directory.

@@ -25,7 +25,7 @@ export function reloadConfig<P extends string>(
   const after = new Map(loaded.settings.map(setting => [setting.path, setting]))
   const restart: string[] = []
   if (destinationsDiffer(before, after)) {
-    restart.push('destinations: They differ from the running ones, which stay in use until a restart.')
+    restart.push('destinations: Changed; the running ones stay in use until a restart.')
   }
   for (const [path, setting] of after) {
     const old = before.get(path)

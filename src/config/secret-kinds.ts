@@ -17,7 +17,9 @@ export const secret: Kind<Secret> = {
     if (typeof raw !== 'string') return { wrong: { what: 'More than one value is given.', remedy: 'Write one text.' } }
     const problem = headerValueProblem(raw)
     if (problem === undefined) return { value: new Secret(trimSpaces(raw)) }
-    return { wrong: { what: `The secret holds ${problem}.`, remedy: 'Copy it again, as one line of printable ASCII.' } }
+    return {
+      wrong: { what: `The secret contains ${problem}.`, remedy: 'Copy it again, as one line of printable ASCII.' },
+    }
   },
   show: String,
 }
@@ -58,7 +60,7 @@ function secretsThat(
       for (const [index, item] of items.entries()) {
         const problem = problemOf(item)
         const which = items.length === 1 ? 'The secret' : `Secret ${index + 1}`
-        if (problem !== undefined) return { wrong: { what: `${which} holds ${problem}.`, remedy } }
+        if (problem !== undefined) return { wrong: { what: `${which} contains ${problem}.`, remedy } }
       }
       return { value: items.map(item => new Secret(item)) }
     },

@@ -8,48 +8,48 @@ export const selectionOptions = {
     include: setting(patterns, {
       variable: 'PIPESPAN_PROJECTS_INCLUDE',
       unset: 'all',
-      says: 'Projects whose pipelines are exported: patterns of their full paths.',
+      says: 'Projects to export: patterns of full paths.',
       example: 'team/*,shop/**',
     }),
     exclude: setting(patterns, {
       variable: 'PIPESPAN_PROJECTS_EXCLUDE',
-      says: 'Projects left out; stronger than `include`.',
+      says: 'Projects to exclude; overrides `include`.',
     }),
   },
   refs: {
     include: setting(patterns, {
       variable: 'PIPESPAN_REFS_INCLUDE',
       unset: 'all',
-      says: 'Branches and tags whose pipelines are exported.',
+      says: 'Branches and tags to export.',
       example: 'main,release/*',
     }),
     exclude: setting(patterns, {
       variable: 'PIPESPAN_REFS_EXCLUDE',
-      says: 'Branches and tags left out; stronger than `include`.',
+      says: 'Branches and tags to exclude; overrides `include`.',
     }),
   },
   sources: {
     exclude: setting(patterns, {
       variable: 'PIPESPAN_SOURCES_EXCLUDE',
-      says: 'Pipelines left out by what started them.',
+      says: 'Pipeline sources to exclude.',
       example: 'schedule,external',
     }),
   },
   attributes: {
     drop: setting(patterns, {
       variable: 'PIPESPAN_ATTRIBUTES_DROP',
-      says: 'Attributes left out of every signal: names or patterns.',
+      says: 'Attributes to drop from every signal: names or patterns.',
       example: 'pipeline.user.*',
     }),
     hash: setting(patterns, {
       variable: 'PIPESPAN_ATTRIBUTES_HASH',
-      says: 'Attributes whose values are replaced by a hash in every signal: names or patterns.',
+      says: 'Attributes to hash in every signal: names or patterns.',
       example: '*.commit.message',
     }),
     valueLengthLimit: setting(integer({ min: 1, max: 1_000_000 }), {
       variable: 'OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT',
       default: '4096',
-      says: 'Longest text of an attribute in every signal, UTF-16 units; the rest is cut off.',
+      says: 'Maximum length of an attribute text in every signal, in UTF-16 code units; longer texts are truncated.',
     }),
   },
 }

@@ -38,13 +38,13 @@ export function mistypedStandardVariables(env: Environment, known: ReadonlySet<s
     .flatMap(name => {
       if (!name.startsWith(otlpPrefix)) {
         const meant = nearest(name, own, slip)
-        return meant === undefined ? [] : [`${name}: No setting has this variable. Did you mean ${meant}?`]
+        return meant === undefined ? [] : [`${name}: Unknown variable. Did you mean ${meant}?`]
       }
       const rest = name.slice(otlpPrefix.length)
       if (otherOtlp.test(rest)) return []
       const meant = nearest(rest, otlp)
       const remedy = meant === undefined ? 'config/REFERENCE.md lists all.' : `Did you mean ${otlpPrefix}${meant}?`
-      return [`${name}: No setting has this variable. ${remedy}`]
+      return [`${name}: Unknown variable. ${remedy}`]
     })
 }
 
@@ -70,10 +70,10 @@ export function unknownVariables(env: Environment, known: ReadonlySet<string>): 
       const meant = nearest(name.slice(prefix.length), own)
       const remedy =
         meant === undefined ? 'Remove it; config/REFERENCE.md lists all.' : `Did you mean ${prefix}${meant}?`
-      return `${name}: No setting has this variable. ${remedy}`
+      return `${name}: Unknown variable. ${remedy}`
     })
   if (links.length === 0) return warnings
-  const sentence = 'Kubernetes service links, which are not settings. Set enableServiceLinks: false to be rid of them.'
+  const sentence = 'Kubernetes service links, which are not settings. Set enableServiceLinks: false to remove them.'
   return [...warnings, `${links.join(', ')}: ${sentence}`]
 }
 
@@ -97,7 +97,7 @@ export function foreignVariables<P extends string>(env: Environment, profiles: P
         .filter(([variable]) => firstSet(env, [variable]) !== undefined)
         .map(
           ([variable, instead]) =>
-            `${variable}: Read under the platform profile ${name} only, and ${active} is in use. ` +
+            `${variable}: Only used with the platform profile ${name}, but the profile is ${active}. ` +
             `Set PIPESPAN_PLATFORM_PROFILE=${name}, or use ${instead}.`,
         )
     })

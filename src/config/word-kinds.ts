@@ -18,16 +18,19 @@ export function wordsOf(words: readonly string[], noun: string): Kind<readonly s
       const unknown = named.find(item => !known.includes(item))
       if (unknown !== undefined) {
         const meant = nearest(unknown, known)
-        const remedy = meant === undefined ? `Name some of ${known.join(', ')}.` : `Did you mean ${meant}?`
-        return { wrong: { what: `${quoted(unknown)} is no ${noun}.`, remedy } }
+        const remedy = meant === undefined ? `Use some of ${known.join(', ')}.` : `Did you mean ${meant}?`
+        return { wrong: { what: `${quoted(unknown)} is not a ${noun}.`, remedy } }
       }
       const alone = named.find(item => item === 'all' || item === 'none')
       if (alone !== undefined && named.length > 1) {
         return {
-          wrong: { what: `\`${alone}\` stands beside others.`, remedy: `Write ${alone} alone, or leave it out.` },
+          wrong: {
+            what: `\`${alone}\` cannot be combined with other values.`,
+            remedy: `Use ${alone} alone, or remove it.`,
+          },
         }
       }
-      if (named.length === 0) return { wrong: { what: 'The list is empty.', remedy: 'Write none to leave all out.' } }
+      if (named.length === 0) return { wrong: { what: 'The list is empty.', remedy: 'Write none to exclude all.' } }
       return { value: alone === 'all' ? words : words.filter(word => named.includes(word)) }
     },
     show: items => (items.length === 0 ? 'none' : items.join(',')),

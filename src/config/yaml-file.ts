@@ -25,7 +25,7 @@ export interface FileContent {
 const quoteRemedy = `Correct the YAML; a value that starts with one of [ { * & ! | > ' " % @ needs quotes around it.`
 
 const aliasFault = {
-  what: 'An alias stands here, and aliases are not read.',
+  what: 'YAML aliases are not supported.',
   remedy: 'Write the value out; a text that starts with * needs quotes.',
 }
 
@@ -34,10 +34,13 @@ const plainer: Readonly<Record<string, { what: string; remedy: string }>> = {
   DUPLICATE_KEY: { what: 'The key is given twice.', remedy: 'Keep one of the two.' },
   TAB_AS_INDENT: { what: 'A tab indents this line.', remedy: 'Indent with spaces.' },
   MULTIPLE_DOCS: { what: 'A second document starts here.', remedy: 'Keep one document, without --- inside.' },
-  RESOURCE_EXHAUSTION: { what: 'The file is nested too deeply.', remedy: 'No setting needs that: write it anew.' },
+  RESOURCE_EXHAUSTION: {
+    what: 'The file is nested too deeply.',
+    remedy: 'No setting needs this depth: simplify the file.',
+  },
   BAD_ALIAS: aliasFault,
   TAG_RESOLVE_FAILED: {
-    what: 'A tag stands here, and tags are not read.',
+    what: 'YAML tags are not supported.',
     remedy: 'Write the value alone; a text that starts with ! needs quotes.',
   },
 }
@@ -59,7 +62,7 @@ export function parseYamlFile(text: string, file: string): FileContent {
     const tree = isNamed ? treeOf(document, placeOf, faults) : undefined
     return { faults, ...(tree === undefined ? {} : { root: tree }) }
   } catch (error) {
-    faults.push({ source: placeOf(0), what: `The file is not YAML (${reasonOf(error)}).`, remedy: 'Write it anew.' })
+    faults.push({ source: placeOf(0), what: `The file is not YAML (${reasonOf(error)}).`, remedy: 'Correct the YAML.' })
     return { faults }
   }
 }
@@ -74,7 +77,7 @@ function treeOf(
   if (root.is === 'blank') return undefined
   faults.push({
     source: root.source,
-    what: 'The file holds no mapping of settings.',
+    what: 'The file has no mapping of settings.',
     remedy: 'Write "key: value" lines, such as "settle: 5s".',
   })
   return undefined

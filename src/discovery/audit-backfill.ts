@@ -23,7 +23,7 @@ export interface AuditBackfillOptions {
   /** Only counts. */
   readonly dryRun: boolean
   readonly onProgress: (progress: AuditBackfillProgress) => void
-  /** Milliseconds of Unix time. */
+  /** Unix time in milliseconds. */
   readonly now: () => number
 }
 

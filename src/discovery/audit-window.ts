@@ -110,6 +110,6 @@ function leadsNowhere(): PlatformError {
   return new PlatformError({
     kind: 'unexpected-answer',
     what: `The list of audit events repeats itself: ${mostStalled} pages in a row had nothing new.`,
-    remedy: 'It is read again later; if it lasts, report it to whoever runs the platform.',
+    remedy: 'It is retried later; if this persists, report it to the administrator of the platform.',
   })
 }

@@ -29,7 +29,7 @@ export interface BackfillOptions {
   /** Only counts. */
   readonly dryRun: boolean
   readonly onProgress: (progress: BackfillProgress) => void
-  /** Milliseconds of Unix time. */
+  /** Unix time in milliseconds. */
   readonly now: () => number
 }
 

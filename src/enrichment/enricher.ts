@@ -79,7 +79,7 @@ const requestPriorities: Readonly<Record<EnrichmentPriority, Priority>> = {
 const longestWait = 15 * 60_000
 /** Deadlines are moved on at once for as much time as has passed, ms. */
 const extendEvery = { least: 500, most: 5_000 }
-const sameUrl = 'Set PIPESPAN_PLATFORM_URL to the address that the platform gives itself.'
+const sameUrl = "Set PIPESPAN_PLATFORM_URL to the platform's own external URL."
 
 interface Asked {
   readonly item: EnrichmentItem
@@ -100,7 +100,10 @@ export function createEnricher(options: EnricherOptions): Enricher {
     const known = await runs.get(key)
     if (known === undefined) return
     if (key.instance !== client.instance) {
-      warn('instance', `Webhooks come from ${key.instance}, which is not asked for details. ${sameUrl}`)
+      warn(
+        'instance',
+        `Webhooks come from ${key.instance}, whose API is not configured: their details are not fetched. ${sameUrl}`,
+      )
       await runs.transact([giveUp(asked, priority, 'foreign')])
       return
     }
@@ -143,7 +146,10 @@ export function createEnricher(options: EnricherOptions): Enricher {
   ): Promise<void> {
     if (error.kind === 'not-found') {
       counters.gone += 1
-      warn('gone', 'a pipeline is gone from the platform: what is known of it is exported', { ...asked.key, subject })
+      warn('gone', 'a pipeline was deleted from the platform; it is exported as known so far', {
+        ...asked.key,
+        subject,
+      })
       await runs.transact([giveUp(asked, priority, 'gone')])
       return
     }
@@ -174,7 +180,8 @@ export function createEnricher(options: EnricherOptions): Enricher {
     takes: enrichmentPriorities.map(priority => async (inFlight, leaseMs) => take(priority, inFlight, leaseMs)),
     nameOf: ({ item: { key } }) => `${key.instance}\n${key.pipelineId}`,
     work: enrich,
-    onError: ({ item: { key } }, error) => log.error({ err: error, ...key }, 'a run could not be completed'),
+    onError: ({ item: { key } }, error) =>
+      log.error({ err: error, ...key }, 'the details of a pipeline could not be fetched'),
     onDone: options.onChange,
     extend: async (asked, leaseMs) =>
       queue.extend(

@@ -77,7 +77,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     if (job === undefined || chunk.key.instance !== options.instance) return queue.drop(read)
     if (read.takenAt - read.pendingSince > longestWait) {
       counters.expired += 1
-      warn('expired', 'what is inside of jobs waits too long for the API budget and is given up', { what })
+      warn('expired', 'job logs and reports waited too long for the API budget and were dropped', { what })
       return queue.drop(read)
     }
     const { id, path } = chunk.project
@@ -144,7 +144,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     ],
     nameOf: ({ chunkId, jobId, what }) => `${chunkId} ${jobId} ${what}`,
     work: readOne,
-    onError: ({ jobId }, error) => log.error({ err: error, job: jobId }, 'the inside of a job could not be read'),
+    onError: ({ jobId }, error) => log.error({ err: error, job: jobId }, 'a job log or report could not be read'),
     extend: async (reads, leaseMs) => queue.extend(reads, leaseMs),
     rests,
     clock,

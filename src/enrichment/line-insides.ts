@@ -71,5 +71,5 @@ function* linesOf({ job, lines, sections, exported, redactText, readMax, isWhole
     yield note(missing.number, `[${missing.lines} lines of the log are left out here: ${missing.bytes} bytes]`)
   }
   for (const line of lines.tail) yield exportedLine(line)
-  if (!isWhole) yield note(last.number + 1, `[the log goes on: no more than ${readMax} bytes of it are read]`)
+  if (!isWhole) yield note(last.number + 1, `[the log is longer: only ${readMax} bytes of it are read]`)
 }

@@ -133,7 +133,7 @@ function isArchive(type: ReportType): PlatformError {
   return new PlatformError({
     kind: 'not-found',
     isOfTheApi: true,
-    what: `The platform answers with an archive where a report of the type ${type} was asked for.`,
-    remedy: 'It is too old to hand out reports by their type: leave them out of PIPESPAN_REPORTS.',
+    what: `The platform answered with an archive instead of a report of type ${type}.`,
+    remedy: 'It is too old to serve reports by type: remove them from PIPESPAN_REPORTS.',
   })
 }

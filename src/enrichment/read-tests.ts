@@ -197,7 +197,7 @@ function withoutNumber(name: string): string {
 function isArchive({ id }: JobSnapshot): PlatformError {
   return new PlatformError({
     kind: 'unexpected-answer',
-    what: `The platform answers with an archive where the test report of job ${id} was asked for.`,
-    remedy: 'It is too old to hand out reports by their type; its own reading of them is used.',
+    what: `The platform answered with an archive instead of the test report of job ${id}.`,
+    remedy: "It is too old to serve reports by type; the platform's own parsed report is used.",
   })
 }

@@ -64,10 +64,10 @@ export function createShowLog(options: ShowLogOptions): ShowLog {
   return async job => {
     const now = clock.now()
     begun = begun.filter(at => Math.abs(now - at) < minute)
-    if (busy >= places) return refused('Other logs are being fetched.', 'Load this page again in some seconds.')
+    if (busy >= places) return refused('Other logs are being fetched.', 'Reload this page in a few seconds.')
     if (begun.length >= mostPerMinute) {
-      const what = `${mostPerMinute} logs were fetched within a minute: the rest of the API budget is for pipelines.`
-      return refused(what, 'Load this page again in a minute, or read it on the platform.')
+      const what = `${mostPerMinute} logs were fetched within a minute; the rest of the API budget is reserved for pipelines.`
+      return refused(what, 'Reload this page in a minute, or read the log on the platform.')
     }
     begun = [...begun, now]
     busy += 1
@@ -77,8 +77,8 @@ export function createShowLog(options: ShowLogOptions): ShowLog {
     } catch (error) {
       if (error instanceof PlatformError) return refused(error.message, '')
       if (!signal.aborted) throw error
-      const what = `The platform did not give the log within ${patience / 1_000} s, or the API budget is used up.`
-      return refused(what, 'Try again later, or read it on the platform.')
+      const what = `The platform did not return the log within ${patience / 1_000} s, or the API budget is used up.`
+      return refused(what, 'Try again later, or read the log on the platform.')
     } finally {
       busy -= 1
     }

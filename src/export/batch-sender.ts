@@ -54,7 +54,7 @@ const suspectAfter = 5
 /** When so many suspects in a row fail, the backend is the reason rather than each of them. */
 const mostFailedSuspects = 3
 /** The reason of a dead letter that no backend has seen. */
-const damage = 'what is stored of it is damaged: nothing can be sent'
+const damage = 'the stored data is damaged: nothing can be sent'
 
 /** Of a settlement, also where the lease has run out meanwhile. */
 const leastTries = 3
@@ -170,7 +170,7 @@ export class BatchSender {
     if (tries === suspectAfter) {
       log.warn(
         { export: id, ...chunk.key, reason: sentenceOf(verdict) },
-        'an export keeps failing: it is sent alone from now on',
+        'an export keeps failing; from now on it is sent in a request of its own',
       )
     }
     await this.#putOff(items, pause, sentenceOf(verdict), true)
@@ -208,13 +208,16 @@ export class BatchSender {
     this.#lost = true
     this.#context.log.warn(
       { lost },
-      'exports were settled too late: their lease had expired, and another replica has them',
+      'export results came too late: their lease had expired, and another replica has taken over',
     )
   }
 
   async #reject(entry: OutboxEntry, status: number, error: string): Promise<void> {
     const { log } = this.#context
-    log.error({ export: entry.id, ...entry.chunk.key, status, reason: error }, 'an export was refused: a dead letter')
+    log.error(
+      { export: entry.id, ...entry.chunk.key, status, reason: error },
+      'an export was refused; it is now a dead letter',
+    )
     await this.#settle([{ id: entry.id, as: 'rejected', status, error }])
   }
 

@@ -256,7 +256,7 @@ class Circuit {
     this.cause = undefined
     this.#trips = 0
     this.#until = 0
-    log.info({ ...this.#facts, after: elapsed(clock) - this.#since }, 'circuit breaker closed: exports flow again')
+    log.info({ ...this.#facts, after: elapsed(clock) - this.#since }, 'circuit breaker closed: exports resume')
     onClosed()
   }
 }
@@ -265,14 +265,17 @@ const tripped = {
   unauthorized: {
     level: 'error',
     says:
-      'the destination refuses the credentials; its exports wait, nothing is dropped. ' +
-      'Give it a valid token (a changed token file is used at once) or correct its OTLP headers.',
+      'the destination rejects the credentials; its exports stay pending, nothing is dropped. ' +
+      'Configure a valid token (a changed token file is used at once) or correct its OTLP headers.',
   },
   unacceptable: {
     level: 'error',
     says:
-      'the destination refuses every export and has accepted none since start; its exports wait, nothing is dropped. ' +
-      'Check that the endpoint is an OTLP/HTTP address of this signal and that the backend takes protobuf.',
+      'the destination has refused every export since the start; its exports stay pending, nothing is dropped. ' +
+      'Check that the endpoint is an OTLP/HTTP URL for this signal and that the backend accepts protobuf.',
   },
-  unavailable: { level: 'warn', says: 'the backend does not take exports at the moment; they wait in the store.' },
+  unavailable: {
+    level: 'warn',
+    says: 'the backend does not accept exports at the moment; they stay pending in the store.',
+  },
 } as const

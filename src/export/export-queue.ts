@@ -49,7 +49,7 @@ export interface ExportQueueOptions {
 export interface QueueView {
   /** Of its circuit breaker. */
   readonly state: CircuitState
-  /** Why it is not closed. */
+  /** Why the circuit breaker is not closed. */
   readonly cause?: TripCause | undefined
   /** When it will try again, while it is not closed. */
   readonly nextTry?: Millis | undefined
@@ -147,7 +147,7 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
     const done = new BatchSender(context, batch)
       .run()
       .catch((error: unknown) => {
-        log.error({ reason: reasonOf(error) }, 'what became of exports could not be stored: they may be sent again')
+        log.error({ reason: reasonOf(error) }, 'export results could not be stored; these exports may be sent again')
       })
       .finally(() => {
         inFlight.delete(done)

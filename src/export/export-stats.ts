@@ -86,7 +86,7 @@ export function createExportStats(
       // A backend that adds a remark adds it to every answer: it is logged once.
       if (message !== lastWarning) {
         const reason = sentenceOf({ message })
-        log.warn({ rejected: verdict.rejected, reason }, 'the backend accepted exports with a remark')
+        log.warn({ rejected: verdict.rejected, reason }, 'the backend accepted exports with a message')
       }
       lastWarning = message
     },

@@ -32,7 +32,7 @@ export interface ExporterOptions {
 }
 
 export interface ExportQueueStatus extends ExportQueue, Omit<QueueView, 'state'> {
-  /** `unserved`: exports are pending for a destination or signal that is not configured any more. */
+  /** `unserved`: exports are pending for a destination or signal that is no longer configured. */
   readonly state: QueueView['state'] | 'unserved'
   readonly pending: number
   /** Since when the oldest is pending. */
@@ -82,7 +82,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     if (options.destinations.findIndex(other => other.name === name) !== index) {
       throw new ConfigError(
         `Two destinations are named "${name}".`,
-        'Give each its own name: pending exports are stored under it.',
+        'Give each a unique name: pending exports are stored under it.',
       )
     }
     return queuesOf(destination, options, encodeNoted)
@@ -123,7 +123,7 @@ function queuesOf(destination: Destination, options: ExporterOptions, encodeNote
     const signal = key as Signal
     const encoder = encode[signal]
     if (encoder === undefined) {
-      throw new ConfigError(`This version exports no ${signal}.`, `Take ${signal} out of the signals of "${name}".`)
+      throw new ConfigError(`This version exports no ${signal}.`, `Remove ${signal} from the signals of "${name}".`)
     }
     const sender = createSender({ signal, endpoint, bearer, proxy, connections: limits.inFlight, clock })
     const queue = { destination: name, signal }

@@ -109,8 +109,8 @@ export class MetricDelivery {
       })
       this.#log.warn(
         { ...facts, project, cause, reason },
-        'metrics could not be sent: the totals stay in the store, and the next flush sends them',
+        'metrics could not be sent; the totals stay in the store until the next flush',
       )
-    } else this.#log.info(facts, 'metrics flow again')
+    } else this.#log.info(facts, 'metrics are sent again')
   }
 }

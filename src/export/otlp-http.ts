@@ -87,7 +87,7 @@ function readPem(path: string, what: string): Buffer {
     return readFileSync(path)
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error'
-    const remedy = 'Name a PEM file that this process may read.'
+    const remedy = 'Use a PEM file that this process can read.'
     throw new ConfigError(`The OTLP ${what} ${path} cannot be read (${code}).`, remedy, { cause })
   }
 }
@@ -125,7 +125,7 @@ function exchange(
       finish(reason)
       begun?.abort(new Error(reason))
     }
-    const onStop = (): void => cut('stopped before the answer came')
+    const onStop = (): void => cut('stopped before an answer')
     const late = `no answer within ${timeoutMs / 1000} s`
     const deadline = performance.now() + timeoutMs
     const timer = after(

@@ -115,7 +115,10 @@ export function createPutBatch(inbox: PutBatchInbox, options: PutBatchOptions): 
       if (at >= 0) waiting.splice(at, 1)
       open.delete(one)
       one.reject(
-        new StoreError(`The store has not answered within ${patience / 1000} s.`, 'See whether it can be reached.'),
+        new StoreError(
+          `The store has not answered within ${patience / 1000} s.`,
+          'Check that the database is reachable.',
+        ),
       )
     }
   }

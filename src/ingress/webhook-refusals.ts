@@ -13,16 +13,16 @@ export const refusals = {
   signature: { status: 401, message: 'The signature is missing or wrong.' },
   timestamp: {
     status: 401,
-    message: "The signature's timestamp is missing, or more than 300 s off this machine's clock.",
+    message: "The signature's timestamp is missing, or differs by more than 300 s from this machine's clock.",
   },
   type: { status: 415, message: 'The content type must be application/json.' },
   encoding: { status: 415, message: 'The body must not be compressed.' },
   size: { status: 413, message: 'The body is too large.' },
   incomplete: { status: 400, message: 'The body ended early.' },
   shape: { status: 400, message: 'The body is not a JSON object.' },
-  budget: { status: 503, message: 'Too many bodies are in flight; try again soon.', retryAfter: 5 },
-  full: { status: 503, message: 'The store is full; nothing more is taken until there is room.', retryAfter: 60 },
-  store: { status: 503, message: 'The store cannot be written at this moment.', retryAfter: 30 },
+  budget: { status: 503, message: 'Too many request bodies at once; try again soon.', retryAfter: 5 },
+  full: { status: 503, message: 'The store is full; webhooks are refused until there is room.', retryAfter: 60 },
+  store: { status: 503, message: 'The store cannot be written at the moment.', retryAfter: 30 },
 } as const satisfies Record<string, RefusalAnswer>
 
 export type Refusal = keyof typeof refusals

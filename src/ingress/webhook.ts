@@ -26,7 +26,7 @@ export interface WebhookIngressOptions extends WebhookPolicy {
   readonly secrets: () => WebhookSecrets
   /** Called after each commit that accepted something. Must not throw. */
   readonly onAccepted: () => void
-  /** Milliseconds of Unix time. */
+  /** Unix time in milliseconds. */
   readonly now: () => number
   readonly log: Log
   /** Where to count, if others shall read it (`roomForCounts`). */
@@ -61,10 +61,10 @@ type Answer =
 
 const outcomes: Readonly<Record<PutOutcome, Answer>> = {
   accepted: { status: 202, message: 'Accepted.' },
-  duplicate: { status: 200, message: 'This delivery is known already.' },
+  duplicate: { status: 200, message: 'Duplicate delivery.' },
   full: { refused: 'full' },
 }
-const notOfInterest: Answer = { status: 200, message: 'Events of this kind are not of interest.' }
+const notOfInterest: Answer = { status: 200, message: 'Events of this kind are ignored.' }
 
 export function createWebhookIngress(options: WebhookIngressOptions): WebhookIngress {
   const { log, now, profile, events = noEvent } = options

@@ -184,6 +184,6 @@ function asPlatformError(error: unknown): PlatformError {
     const what = error.message.slice(0, -error.remedy.length).trim()
     return new PlatformError({ kind: 'unavailable', what, remedy: error.remedy })
   }
-  const what = `An answer could not be understood (${reasonOf(error)}).`
+  const what = `An answer could not be decoded (${reasonOf(error)}).`
   return new PlatformError({ kind: 'unexpected-answer', what, remedy: 'Report it, with the version of the platform.' })
 }

@@ -23,7 +23,7 @@ export function thingsOf(
     [...new Set(configured[kind] ?? [])].map(of => ({
       ...{ kind, of, every, owner: { as, named: of } },
       collect: async ({ owner, ...round }) => {
-        if (owner === undefined) throw new Error(`${of} was not looked up`)
+        if (owner === undefined) throw new Error(`${of} was not found`)
         return collect({ ...round, owner })
       },
     })),

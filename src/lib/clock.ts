@@ -1,7 +1,7 @@
 // The time of day and timers, passed in wherever time matters, so that a test can hold them.
 
 export interface Clock {
-  /** Milliseconds of Unix time. */
+  /** Unix time in milliseconds. */
   now(): number
   /** Milliseconds since some moment, by a clock that nobody sets: for all that lasts. A test's clock that has none is never set. */
   elapsed?(): number

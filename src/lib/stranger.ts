@@ -4,13 +4,13 @@
 export function strangerBy(error: unknown): string | undefined {
   const code = codeOf(error)
   if (code.startsWith('HPE_') || (error instanceof Error && error.name === 'HTTPParserError')) {
-    return 'what it says is no HTTP'
+    return 'its answer is not HTTP'
   }
   if (notTls.has(code)) return 'it does not speak HTTPS'
   // A connection that was made and closed again without a word: somebody listens, for something else.
   if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET') return 'it closes the connection'
   const silent = code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT'
-  return silent ? 'it takes the connection and says nothing' : undefined
+  return silent ? 'it accepts the connection but does not answer' : undefined
 }
 
 /** OpenSSL's words for bytes that are no TLS at all, as Node passes them on. */

@@ -25,6 +25,6 @@ export function outliveErrors(log: Log): void {
     // As many places as there are: few. Words of an error may differ each time.
     if (toldAt.size >= 1_000) toldAt.clear()
     toldAt.set(name, now)
-    log.error({ reason, place: place.trim() }, 'an unexpected error: the daemon goes on')
+    log.error({ reason, place: place.trim() }, 'unexpected error; the daemon continues')
   })
 }

@@ -44,5 +44,5 @@ export const changes = z.object({
           .describe('The first.'),
       }),
     )
-    .describe('The latest first.'),
+    .describe('Newest first.'),
 })

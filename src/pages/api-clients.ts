@@ -50,24 +50,24 @@ function platform({ setup, discovery, flow }: ApiClientsView, now: Millis): Html
   const sweeps = discovery.sweeps.map(one => [`All of ${one.group}`, sweepWords(one)] as const)
   const past = discovery.backfills.map(one => ['Backfill', pastWords(one)] as const)
   return facts([
-    ['Address', setup.platform ?? 'named by each delivery'],
-    ['Token', setup.hasPlatformToken ? 'configured' : 'none: what webhooks leave out is not asked for'],
-    ['Budget', budget && `${counted(Math.floor(budget.tokens), 'request')} could be sent at once`],
+    ['Address', setup.platform ?? 'taken from each delivery'],
+    ['Token', setup.hasPlatformToken ? 'configured' : 'none: details that webhooks leave out are not fetched'],
+    ['Budget', budget && `${counted(Math.floor(budget.tokens), 'request')} available now`],
     ['Paused by the platform', paused > now && `for ${duration(paused - now)}`],
     [
-      'Details of pipelines',
+      'Pipeline details',
       details &&
-        `${number((details.completed ?? 0) + (details.missed ?? 0))} answered, ${number(details.gone ?? 0)} unknown there, ${number(details.failed ?? 0)} in vain`,
+        `${number((details.completed ?? 0) + (details.missed ?? 0))} fetched, ${number(details.gone ?? 0)} not found, ${number(details.failed ?? 0)} failed`,
     ],
     [
       'Poller',
       poller && `${counted(poller.rounds ?? 0, 'round')}, ${counted(poller.requests ?? 0, 'request')} for lists`,
     ],
     [
-      'Inside of jobs',
+      'Job logs and reports',
       jobs &&
         insideCount(jobs) > 0 &&
-        `${number((jobs.read ?? 0) + (jobs.empty ?? 0))} read, ${number((jobs.refused ?? 0) + (jobs.withheld ?? 0))} refused, ${number(jobs.failed ?? 0)} in vain, ${number(jobs.expired ?? 0)} given up`,
+        `${number((jobs.read ?? 0) + (jobs.empty ?? 0))} read, ${number((jobs.refused ?? 0) + (jobs.withheld ?? 0))} denied, ${number(jobs.failed ?? 0)} failed, ${number(jobs.expired ?? 0)} expired`,
     ],
     ...sweeps,
     ...past,
@@ -90,18 +90,18 @@ function refused({ discovery }: ApiClientsView, now: Millis): Content {
   ])
   return card(
     'Not offered by the platform',
-    table('Not offered by the platform', ['Of', 'What', 'Why, and what it takes', 'Tried again'], rows),
+    table('Not offered by the platform', ['Of', 'What', 'Reason and remedy', 'Tried again'], rows),
   )
 }
 
 function sweepWords({ done, count, startedAt }: Sweep): Content {
-  const looked = `${counted(count, 'project')} looked at`
-  return done ? `${looked}, once a day` : `${looked} since ${utc(startedAt).slice(0, 16)}, goes on`
+  const looked = `${counted(count, 'project')} scanned`
+  return done ? `${looked}, once a day` : `${looked} since ${utc(startedAt).slice(0, 16)}, in progress`
 }
 
 function pastWords({ since: from, until }: Backfill): Content {
   const day = (at: Millis): string => utc(at).slice(0, 10)
-  return `from ${day(from)} to ${day(until)}, not yet done`
+  return `from ${day(from)} to ${day(until)}, in progress`
 }
 
 /** What webhooks did not report, and was found all the same. */
@@ -109,19 +109,19 @@ function gaps({ flow }: ApiClientsView): Content {
   const { details, poller, redelivery } = flow.apiClients
   if (details === undefined && poller === undefined && redelivery === undefined) return ''
   return card(
-    'Gaps found and healed',
+    'Missed events recovered',
     facts([
-      ['Silent for too long', details && `${counted(details.missed ?? 0, 'pipeline')} that had ended`],
-      ['By polling', poller && `${counted(poller.discovered ?? 0, 'pipeline')} of which webhooks had reported less`],
+      ['No event for too long', details && `${counted(details.missed ?? 0, 'pipeline')} found finished`],
+      ['By polling', poller && `${counted(poller.discovered ?? 0, 'pipeline')} found ahead of their webhooks`],
       [
-        "In the platform's records",
+        "In the platform's delivery log",
         redelivery &&
-          `${counted(redelivery.found ?? 0, 'failed delivery', 'failed deliveries')}, ${number(redelivery.accepted ?? 0)} of them not known yet`,
+          `${counted(redelivery.found ?? 0, 'failed delivery', 'failed deliveries')}, ${number(redelivery.accepted ?? 0)} of them new`,
       ],
       [
-        'Too large for the records',
+        'Too large for the delivery log',
         (redelivery?.oversize ?? 0) > 0 &&
-          `${counted(redelivery?.oversize ?? 0, 'delivery', 'deliveries')}, polled instead`,
+          `${counted(redelivery?.oversize ?? 0, 'delivery', 'deliveries')}, found by polling instead`,
       ],
     ]),
     { aside: 'since the start' },
@@ -134,15 +134,15 @@ const hookStates: Readonly<Record<string, readonly [status: string, word: string
   disabled: ['unauthorized', 'switched off'],
 }
 
-/** By the platform's records of our own hooks: the only place where deliveries that never arrived can be seen. */
+/** From the platform's delivery log of our own webhooks: the only place that shows deliveries which never arrived. */
 function hooks({ discovery, flow, setup }: ApiClientsView, now: Millis): Content {
   if (!setup.hasPlatformToken) return ''
   if (discovery.hooks.length === 0) {
     const why =
       flow.apiClients.redelivery === undefined
-        ? html`The platform's own records of them are looked at where <code>PIPESPAN_REDELIVERY</code> is on.`
-        : 'None of the projects and groups that are polled has a hook that leads here.'
-    return card("The platform's hooks", empty(why))
+        ? html`Set <code>PIPESPAN_REDELIVERY</code> to find failed deliveries in the platform’s delivery log.`
+        : 'None of the polled projects and groups has a webhook that points here.'
+    return card('Webhooks on the platform', empty(why))
   }
   const rows = discovery.hooks.map(hook => {
     const [status, word] = hookStates[hook.state ?? ''] ?? ['created', 'not known']
@@ -152,9 +152,9 @@ function hooks({ discovery, flow, setup }: ApiClientsView, now: Millis): Content
     return [[badge(status, word), until], hookName(hook), last, answerWords(hook)]
   })
   return card(
-    "The platform's hooks",
-    table("The platform's hooks", ['State', 'Hook', 'Last delivery seen', 'Deliveries by answer'], rows),
-    { aside: 'as the platform records them' },
+    'Webhooks on the platform',
+    table('Webhooks on the platform', ['State', 'Hook', 'Last delivery seen', 'Deliveries by answer'], rows),
+    { aside: "from the platform's delivery log" },
   )
 }
 
@@ -187,7 +187,7 @@ function cursors({ discovery: { polledProjects } }: ApiClientsView): Content {
   ])
   return card(
     'Poller cursors',
-    table('Poller cursors', ['Project', 'Seen up to', 'Children seen up to', 'Under way'], rows),
-    { aside: 'times of the platform' },
+    table('Poller cursors', ['Project', 'Seen up to', 'Child pipelines seen up to', 'Under way'], rows),
+    { aside: 'platform time' },
   )
 }

@@ -12,7 +12,7 @@ const place = {
 const deployment = z.object({
   ...place,
   environment: z.string().optional(),
-  status: z.string().describe("The platform's word."),
+  status: z.string().describe('As the platform reports it.'),
   outcome: z.enum(['succeeded', 'failed']).optional(),
   at: millis,
   startedAt: millis.optional(),
@@ -36,17 +36,17 @@ export const environments = z.object({
     z.object({
       ...place,
       environment: z.string(),
-      current: deployment.optional().describe('The last deployment that succeeded.'),
+      current: deployment.optional().describe('The last successful deployment.'),
       keys: z.object({
-        deployments: z.number().describe('That ended within the time, and were counted.'),
+        deployments: z.number().describe('Deployments that ended in this period.'),
         failed: z.number(),
         rollbacks: z.number(),
-        perDay: z.number().describe('Deployments that succeeded, a day.'),
-        leadTime: ms.optional().describe('The median over commits, ms.'),
-        failureRate: z.number().optional().describe('Failed and rolled back, as a share of all.'),
-        recovery: ms.optional().describe('The median, ms.'),
+        perDay: z.number().describe('Successful deployments per day.'),
+        leadTime: ms.optional().describe('Median over commits, in ms.'),
+        failureRate: z.number().optional().describe('Failed or rolled back, as a share of all deployments.'),
+        recovery: ms.optional().describe('Median, in ms.'),
       }),
     }),
   ),
-  deployments: z.array(deployment).describe('The latest first.'),
+  deployments: z.array(deployment).describe('Newest first.'),
 })

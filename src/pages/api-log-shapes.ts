@@ -4,7 +4,7 @@ import { millis } from './api-units.ts'
 
 const section = z.object({
   ordinal: z.number(),
-  parent: z.number().optional().describe('The ordinal of the section around it.'),
+  parent: z.number().optional().describe('Ordinal of the enclosing section.'),
   name: z.string(),
   title: z.string().optional(),
   kind: z.enum(['runner', 'script', 'custom']),

@@ -20,12 +20,14 @@ export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[]): 
       url: `/api${route.path}`,
       handler: async (request, reply) => {
         if (route.method === 'POST' && !isOurs(request, admissionOf(request), formOf(request))) {
-          return reply.code(403).send({ message: 'Send the admin token as bearer, or the form token of a page.' })
+          return reply
+            .code(403)
+            .send({ message: 'Send the admin token as a bearer token, or the form token of a page.' })
         }
         const input = inputOf(request, route)
         if ('wrong' in input) return reply.code(400).send({ message: input.wrong })
         const answer = await route.handle(input)
-        if (answer === undefined) return reply.code(404).send({ message: 'There is no such thing.' })
+        if (answer === undefined) return reply.code(404).send({ message: 'Not found.' })
         return reply.send(answer)
       },
     })
@@ -49,7 +51,9 @@ function inputOf(request: FastifyRequest, { params, query, body }: ApiRoute): In
     const read = shape.safeParse(request[place])
     if (!read.success) {
       const [issue] = read.error.issues
-      return { wrong: `${[place, ...(issue?.path ?? [])].join('.')}: ${issue?.message ?? 'not as described'}.` }
+      return {
+        wrong: `${[place, ...(issue?.path ?? [])].join('.')}: ${issue?.message ?? 'does not match the schema'}.`,
+      }
     }
     checked[place] = read.data
   }

@@ -32,7 +32,7 @@ export const pipeline = z.object({
   name: z.string().optional(),
   ref: z.string().optional(),
   branchClass: z.enum(branchClasses),
-  countedAs: z.string().describe('Its name without what changes from run to run.'),
+  countedAs: z.string().describe('Name without the parts that change from run to run.'),
   sha: z.string().optional(),
   source: z.string().optional(),
   user: z.string().optional(),
@@ -51,8 +51,8 @@ export const pipeline = z.object({
 export const usual = z
   .object({
     days: z.number(),
-    branch: z.enum(branchClasses).optional().describe('Of which class of branch; absent: of all.'),
-    pipelineName: z.string().optional().describe('Of pipelines of which name; absent: of all.'),
+    branch: z.enum(branchClasses).optional().describe('Branch class; absent means all branches.'),
+    pipelineName: z.string().optional().describe('Pipeline name; absent means all names.'),
     runs: z.number(),
     failed: z.number(),
     p50: ms.optional(),
@@ -60,7 +60,7 @@ export const usual = z
     queueP50: ms.optional(),
     queueP95: ms.optional(),
   })
-  .describe('How long it usually takes: of the same class of branch, where that has runs enough.')
+  .describe('Usual duration, for the same branch class where that has enough runs.')
 
 /** As lists have it. */
 export const listedPipeline = pipeline.extend({ usual: usual.optional() })
@@ -103,7 +103,7 @@ const member = z
 
 const section = z.object({
   ordinal: z.number(),
-  parent: z.number().optional().describe('The ordinal of the section around it.'),
+  parent: z.number().optional().describe('Ordinal of the enclosing section.'),
   name: z.string(),
   title: z.string().optional(),
   kind: z.enum(['runner', 'script', 'custom']),
@@ -119,14 +119,14 @@ const jobSections = z.object({
   start: millis,
   end: millis,
   sections: z.array(section),
-  left: z.number().describe('At least so many more.'),
+  left: z.number().describe('At least this many more sections were left out.'),
 })
 
 export const pipelineDetail = z.object({
   pipeline,
   family: member,
   usual: usual.optional(),
-  jobUsuals: z.record(z.string(), usual).describe('Of its jobs, by their names.'),
+  jobUsuals: z.record(z.string(), usual).describe('Usual durations of its jobs, by job name.'),
   firstSeenBy: z.array(z.object({ source: z.string(), at: millis })),
   attempts: z.array(z.object({ attempt: z.number(), status: z.string(), finish: millis, incomplete: z.boolean() })),
   exports: z.array(
@@ -144,7 +144,7 @@ export const pipelineDetail = z.object({
     }),
   ),
   spans: z.array(span),
-  inside: z.array(jobSections).describe('Of its jobs whose log was read.'),
+  inside: z.array(jobSections).describe('Sections of its jobs whose log was read.'),
   traceId: z.string().optional(),
   traceUrl: z.string().optional(),
 })
@@ -153,7 +153,7 @@ export const jobDetail = z.object({
   pipeline: pipeline.omit({ jobs: true, failures: true }),
   job,
   about: z.object({
-    failureDomain: z.enum(['user', 'platform', 'unknown']).optional().describe('Who can mend its failure.'),
+    failureDomain: z.enum(['user', 'platform', 'unknown']).optional().describe('Who can fix the failure.'),
     startedBy: z.string().optional(),
     runnerType: z.string().optional(),
     tags: z.array(z.string()).optional(),
@@ -168,7 +168,7 @@ export const jobDetail = z.object({
   usual: usual.optional(),
   history: z.object({
     runs: z.array(z.object({ pipelineId: z.number(), ref: z.string().optional(), sha: z.string().optional(), job })),
-    pipelines: z.number().describe('In so many of the newest pipelines of its project they were looked for.'),
+    pipelines: z.number().describe('Number of newest pipelines of the project that were searched.'),
   }),
   spans: z.array(span),
 })

@@ -34,9 +34,12 @@ const queue = z.object({
   state: z
     .enum(['closed', 'open', 'half-open', 'unserved'])
     .describe(
-      'Of the circuit breaker: healthy, tripped, probing; `unserved`: the destination is not configured any more.',
+      'State of the circuit breaker: healthy, tripped, probing; `unserved`: the destination is no longer configured.',
     ),
-  cause: z.enum(['unavailable', 'unauthorized', 'unacceptable']).optional().describe('Why it is not closed.'),
+  cause: z
+    .enum(['unavailable', 'unauthorized', 'unacceptable'])
+    .optional()
+    .describe('Why the circuit breaker is not closed.'),
   pending: z.number(),
   oldest: millis.optional(),
   dead: z.number(),
@@ -88,9 +91,7 @@ export const overview = z.object({
   hooksOff: z.array(z.string()),
   running: z.array(listedPipeline),
   active: z.number(),
-  silent: z
-    .array(listedPipeline)
-    .describe('Under way as far as is known, and nothing was reported of them for an hour.'),
+  silent: z.array(listedPipeline).describe('Still running as far as is known, but without an event for an hour.'),
   silentCount: z.number(),
   lastHour: z.object({
     since: millis,
@@ -126,7 +127,7 @@ const line = z.object({
   p95: ms.optional(),
   queueP50: ms.optional(),
   queueP95: ms.optional(),
-  before: figures.optional().describe('Of the period of the same length before.'),
+  before: figures.optional().describe('The previous period of the same length.'),
 })
 
 export const trends = z.object({
@@ -145,31 +146,31 @@ export const trends = z.object({
   }),
   pipelineNames: z.array(z.string()),
   points: z.array(figures.extend({ at: millis })),
-  total: figures.describe('Of the whole time.'),
-  before: figures.optional().describe('Of the period of the same length before; absent where not all of it is stored.'),
+  total: figures.describe('Over the whole period.'),
+  before: figures.optional().describe('The previous period of the same length; absent unless all of it is stored.'),
   projects: z.array(line),
   jobs: z.array(line),
   sorted: z.object({ projects: z.enum(lineSorts), jobs: z.enum(lineSorts) }),
   retained: z
     .object({
-      of: z.enum(['all', 'jobs']).describe('`jobs`: the table of jobs alone.'),
+      of: z.enum(['all', 'jobs']).describe('`jobs`: filters only the table of jobs.'),
       pipelines: z.number(),
       backTo: millis.optional(),
     })
     .optional()
-    .describe('Where stored pipelines were counted: how many, and how far back where there were too many.'),
+    .describe('Set when stored pipelines were counted: how many, and how far back if there were too many.'),
 })
 
-const costSum = z.object({ totalMs: ms, cost: z.number().describe('In the unit of the price table.') })
+const costSum = z.object({ totalMs: ms, cost: z.number().describe('In the currency unit of the price table.') })
 const costLine = costSum.extend({
   projectId: z.number().optional(),
-  project: z.string().describe('Full path; empty where it is of several.'),
-  name: z.string().describe('The job, the class of branch or the type of runner.'),
+  project: z.string().describe('Full path; empty for a line that sums several projects.'),
+  name: z.string().describe('Job, branch class or runner type.'),
   bucket: millis.optional(),
   runs: z.number(),
   lost: z
     .object({ retried: costSum, superseded: costSum, failed: costSum, flaky: costSum })
-    .describe('What of it nobody wanted.'),
+    .describe('The part that was wasted: retried, superseded, failed or flaky.'),
 })
 
 export const costs = z.object({
@@ -177,11 +178,9 @@ export const costs = z.object({
   since: millis,
   until: millis,
   project: z.object({ id: z.number(), name: z.string() }).optional(),
-  unit: z.string().optional().describe('Of prices; absent without a price table.'),
+  unit: z.string().optional().describe('Currency unit; absent without a price table.'),
   total: costLine.optional(),
-  before: costLine
-    .optional()
-    .describe('Of the period of the same length before; absent where not all of it is stored.'),
+  before: costLine.optional().describe('The previous period of the same length; absent unless all of it is stored.'),
   projects: z.array(costLine),
   jobs: z.array(costLine),
   branches: z.array(costLine),
@@ -226,7 +225,7 @@ export const sources = z.object({
         message: z.string().optional(),
       }),
     )
-    .describe('What the platform is asked about from time to time.'),
+    .describe('Inventory that is polled from the platform.'),
   counters: counts,
 })
 

@@ -11,13 +11,13 @@ const figures = z.array(
     instance: z.string(),
     projectId: z.number(),
     project: z.string(),
-    job: z.string().describe('Without its number among parallel ones.'),
-    times: z.number().describe('How often it was found flaky, failed, or was among the slowest of its report.'),
+    job: z.string().describe('Job name without the parallel index.'),
+    times: z.number().describe('How often it was flaky, failed, or among the slowest of its report.'),
     lastAt: millis,
-    jobId: z.number().describe('The latest job in which it was so.'),
+    jobId: z.number().describe('The latest job in which this happened.'),
     pipelineId: z.number(),
     costMs: ms.describe(
-      'Of failed and flaky tests: what the jobs took that failed with it; of slow ones: what they took, ms.',
+      'For failed and flaky tests, the duration of the jobs that failed with it; for slow tests, their own duration; in ms.',
     ),
   }),
 )
@@ -50,6 +50,6 @@ export const jobReport = z.object({
       stack: z.string().optional(),
     }),
   ),
-  left: z.number().describe('So many more failed.'),
+  left: z.number().describe('Number of further failed tests.'),
   flaky: z.array(z.object({ ...test, within: z.enum(['report', 'revision']) })),
 })

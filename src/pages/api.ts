@@ -59,22 +59,22 @@ const filters = z.object({
   until: instant.optional(),
   after: z
     .string()
-    .regex(cursorPattern, 'Give `next` of the page before')
+    .regex(cursorPattern, 'Pass `next` of the previous page')
     .optional()
-    .describe('`next` of the page before.'),
+    .describe('`next` of the previous page.'),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 })
 const trendQuery = z.object({
-  span: z.enum(spanNames).optional().describe('How far back; by default as far as there is data.'),
+  span: z.enum(spanNames).optional().describe('Period; by default as far back as there is data.'),
   project: wholeNumber.optional(),
   job: z.string().optional(),
-  branch: z.enum(branchClasses).optional().describe('The class of the branch.'),
-  source: z.string().optional().describe('What started the pipeline, as `push`.'),
-  name: z.string().optional().describe('The name of the pipeline.'),
-  ref: z.string().optional().describe('An exact branch or tag: counts the pipelines that are stored.'),
-  runner: z.string().optional().describe('The description of a runner: counts the jobs that are stored.'),
-  jobs: z.enum(lineSorts).optional().describe('What jobs are sorted by.'),
-  projects: z.enum(lineSorts).optional().describe('What projects are sorted by.'),
+  branch: z.enum(branchClasses).optional().describe('Branch class.'),
+  source: z.string().optional().describe('What started the pipeline, e.g. `push`.'),
+  name: z.string().optional().describe('Pipeline name.'),
+  ref: z.string().optional().describe('Exact branch or tag; counts stored pipelines only.'),
+  runner: z.string().optional().describe('Runner description; counts stored jobs only.'),
+  jobs: z.enum(lineSorts).optional().describe('Sort order of jobs.'),
+  projects: z.enum(lineSorts).optional().describe('Sort order of projects.'),
 })
 const compareQuery = z.object({
   instance: z.string().optional(),
@@ -90,7 +90,7 @@ const logQuery = z.object({
   find: z.string().trim().max(longestFind).default('').describe('Lines without it are left out.'),
 })
 const costQuery = z.object({
-  span: z.enum(spanNames).exclude(['24h']).optional().describe('How far back; by default as far as there is data.'),
+  span: z.enum(spanNames).exclude(['24h']).optional().describe('Period; by default as far back as there is data.'),
   project: wholeNumber.optional(),
 })
 const testQuery = z.object({
@@ -116,9 +116,9 @@ const timelineQuery = z.object({
 const auditQuery = z.object({
   after: z
     .string()
-    .regex(auditPlacePattern, 'Give `next` of the page before')
+    .regex(auditPlacePattern, 'Pass `next` of the previous page')
     .optional()
-    .describe('`next` of the page before.'),
+    .describe('`next` of the previous page.'),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 })
 const tried = z.object({ destination: z.string().optional().describe('Absent: all of them.') })
@@ -136,14 +136,14 @@ export function apiRoutes(
     {
       method: 'GET',
       path: '/overview',
-      says: 'What needs attention, how news flows, what runs now and what ended last.',
+      says: 'What needs attention, the flow from webhook to backend, running and recently finished pipelines.',
       answer: shapes.overview,
       handle: async () => overviewOf(parts, parts.now()),
     },
     {
       method: 'GET',
       path: '/pipelines',
-      says: 'Pipelines, newest first, filtered, a page at a time.',
+      says: 'Pipelines, newest first, filtered and paginated.',
       query: filters,
       answer: runShapes.pipelineList,
       handle: async ({ query }) => {
@@ -154,7 +154,7 @@ export function apiRoutes(
     {
       method: 'GET',
       path: '/pipelines/:projectId/:pipelineId',
-      says: 'One pipeline with its family, its exports and every span that was sent of it.',
+      says: 'One pipeline with its family, its exports and every span sent for it.',
       params: z.object({ projectId: wholeNumber, pipelineId: wholeNumber }),
       query: z.object({ instance: z.string().optional() }),
       answer: runShapes.pipelineDetail,
@@ -180,7 +180,7 @@ export function apiRoutes(
     {
       method: 'GET',
       path: '/pipelines/:projectId/:pipelineId/jobs/:jobId',
-      says: 'One job with its sections, its tests, how long it usually takes, its last runs and every span that was sent of it.',
+      says: 'One job with its sections, tests, usual duration, recent runs and every span sent for it.',
       params: z.object({ projectId: wholeNumber, pipelineId: wholeNumber, jobId: wholeNumber }),
       query: z.object({ instance: z.string().optional() }),
       answer: runShapes.jobDetail,
@@ -208,7 +208,7 @@ export function apiRoutes(
     {
       method: 'GET',
       path: '/trends',
-      says: 'Durations, queue times and failures over time, of all projects, one project or one of its jobs, beside the period before.',
+      says: 'Durations, queue times and failures over time, for all projects, one project or one job, compared with the previous period.',
       query: trendQuery,
       answer: shapes.trends,
       handle: async ({ query }) => {
@@ -219,7 +219,7 @@ export function apiRoutes(
     {
       method: 'GET',
       path: '/cost',
-      says: 'What jobs took of their runners and what that cost, by project, job, class of branch, type of runner and day, and what of it was retried, superseded, failed or flaky.',
+      says: 'Job minutes and cost by project, job, branch class, runner type and day, and how much of it was retried, superseded, failed or flaky.',
       query: costQuery,
       answer: shapes.costs,
       handle: async ({ query }) => {
@@ -230,7 +230,7 @@ export function apiRoutes(
     {
       method: 'GET',
       path: '/tests',
-      says: 'Flaky tests, those that cost most first, of all projects or of one.',
+      says: 'Flaky tests, most expensive first, for all projects or one.',
       query: testQuery,
       answer: testShapes.flakyTests,
       handle: async ({ query }) => flakyTests(parts, testQuery.parse(query), parts.now()),
@@ -238,7 +238,7 @@ export function apiRoutes(
     {
       method: 'GET',
       path: '/tests/costly',
-      says: 'The most failing and the slowest tests, those that cost most first, of all projects or of one.',
+      says: 'The most failing and the slowest tests, most expensive first, for all projects or one.',
       query: testQuery,
       answer: testShapes.costlyTests,
       handle: async ({ query }) => costlyTests(parts, testQuery.parse(query), parts.now()),
@@ -246,7 +246,7 @@ export function apiRoutes(
     {
       method: 'GET',
       path: '/environments',
-      says: 'What is deployed where, how deploying goes, and the latest deployments, of all projects or of one.',
+      says: 'What is deployed where, deployment frequency, lead time and failures, and the latest deployments, for all projects or one.',
       query: scopedQuery,
       answer: deploymentShapes.environments,
       handle: async ({ query }) => environmentsOf(parts, scopedQuery.parse(query), parts.now()),
@@ -273,14 +273,14 @@ export function apiRoutes(
     {
       method: 'GET',
       path: '/sources',
-      says: 'Which source reported what, what was refused, and what the sources remember.',
+      says: 'Webhooks, poller and redelivery: what each reported, what was refused, and how far each has read.',
       answer: shapes.sources,
       handle: async () => sourcesView(parts),
     },
     {
       method: 'GET',
       path: '/audit',
-      says: 'Audit events as they were exported, the newest first, a page at a time, and how far they were read; only where an admin token is set.',
+      says: 'Exported audit events, newest first, paginated, and how far they have been read. Requires an admin token to be configured.',
       query: auditQuery,
       answer: shapes.audit,
       handle: async ({ query }) => {
@@ -306,7 +306,7 @@ export function apiRoutes(
     {
       method: 'POST',
       path: '/dead-letters/retry',
-      says: 'Sends dead letters again: those named, or all.',
+      says: 'Sends the named dead letters again, or all of them.',
       body: chosen,
       answer: shapes.count,
       handle: async ({ body }) => changed('retry', body),
@@ -314,7 +314,7 @@ export function apiRoutes(
     {
       method: 'POST',
       path: '/dead-letters/drop',
-      says: 'Gives dead letters up for good: those named, or all.',
+      says: 'Drops the named dead letters for good, or all of them.',
       body: chosen,
       answer: shapes.count,
       handle: async ({ body }) => changed('drop', body),
@@ -322,7 +322,7 @@ export function apiRoutes(
     {
       method: 'GET',
       path: '/tokens',
-      says: 'Which ingest tokens are in use, by name and fingerprint, and the rotations that are remembered.',
+      says: 'Ingest tokens in use, by name and fingerprint, and recorded rotations.',
       answer: shapes.tokens,
       handle: async () => tokensView(parts),
     },

@@ -99,19 +99,22 @@ function progress({ sources, backfills }: AuditView, now: Millis): Content {
       ] as const,
   )
   const past = backfills.map(
-    one => ['Backfill', `${utc(one.since)} to ${utc(one.until)}, has come to ${utc(one.upTo)}`] as const,
+    one => ['Backfill', `${utc(one.since)} to ${utc(one.until)}, read up to ${utc(one.upTo)}`] as const,
   )
   if (read.length + past.length === 0) {
     return card(
       'Read',
-      empty(html`Nobody reads audit events: <code>PIPESPAN_AUDIT</code> says of whom they are asked for.`),
+      empty(
+        html`Audit events are not read. Set <code>PIPESPAN_AUDIT</code> to choose the groups or the instance to read
+          them from.`,
+      ),
     )
   }
-  return card('Read', facts([...read, ...past]), { aside: 'times of the platform' })
+  return card('Read', facts([...read, ...past]), { aside: 'platform time' })
 }
 
 function eventTable(events: readonly AuditItem[], now: Millis): Content {
-  if (events.length === 0) return empty('No audit event is known; those of the last days are kept.')
+  if (events.length === 0) return empty('No audit event in the last days.')
   const rows = events.map(({ at, body, attributes }): Html[] => {
     const of = (key: string): string => String(attributes[key] ?? '')
     const target = [of('platform.audit.target.type'), of('platform.audit.target.details')].filter(word => word !== '')

@@ -197,7 +197,7 @@ const columns: Readonly<Record<string, Column<ComparedJob>>> = {
 }
 
 function jobsTable({ pipeline, other, with: wanted }: ComparedRuns, { jobs }: Comparison, reader: Reader): Content {
-  if (jobs.length === 0) return empty('No job is known yet.')
+  if (jobs.length === 0) return empty('No jobs yet.')
   const { heads, rows: sorted } = sorting(columns, jobs, {
     sort: reader.query.get('sort'),
     href: sort => `${compareAddress(reader.base, pipeline, wanted, reader)}&sort=${sort}#jobs`,

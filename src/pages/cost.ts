@@ -29,7 +29,7 @@ export function costPage(costs: Costs, { base }: Reader): Page {
       </div>
       ${
         total === undefined
-          ? card('Nothing yet', empty(`No job ran in the last ${spans[span].name}, as far as is known.`))
+          ? card('Nothing yet', empty(`No job ran in the last ${spans[span].name}.`))
           : html`${tiles(costs, total)} ${lostCard(costs, total)}
               ${project === undefined && costTable(costs, 'Projects', costs.projects, ({ project: path, projectId }) => html`<a href="${linkTo(base, span, projectId)}">${path}</a>`, shownCosts.projects)}
               ${costTable(costs, 'Jobs', costs.jobs, line => jobCell(line, project === undefined, base), shownCosts.jobs)}
@@ -42,7 +42,7 @@ export function costPage(costs: Costs, { base }: Reader): Page {
       }
       <p class="dim">
         ${costs.unit === undefined && html`Prices are not set: with a price table (<code>costs.rules</code>) minutes become amounts. `}Days
-        are those of UTC. Bridges take no runner’s time. What was priced keeps the price it had then.
+        are in UTC. Bridges use no runner time. A price change applies to later jobs only.
       </p>
     `,
   }
@@ -60,10 +60,10 @@ const workerNames: Readonly<Record<string, string>> = {
 }
 
 const lostNames: Readonly<Record<LostPurpose, readonly [name: string, meaning: string]>> = {
-  retried: ['Retried', 'A later run of the job took its place'],
-  superseded: ['Superseded', 'Canceled when a newer pipeline of the branch existed'],
-  failed: ['Failed', 'Failed, and was not retried'],
-  flaky: ['Flaky', 'Ran again for the same commit after it had failed, and passed'],
+  retried: ['Retried', 'Replaced by a later run of the same job'],
+  superseded: ['Superseded', 'Canceled because the branch had a newer pipeline'],
+  failed: ['Failed', 'Failed and was not retried'],
+  flaky: ['Flaky', 'Failed, then passed on the same commit'],
 }
 
 function tiles({ unit, before }: Costs, total: CostLine): Html {
@@ -73,7 +73,7 @@ function tiles({ unit, before }: Costs, total: CostLine): Html {
       <dd><strong>${shown}</strong> ${change}</dd>
     </div>`
   const lost = lostOf(total, unit)
-  return html`<dl class="tiles card" aria-label="This period, and against the one before">
+  return html`<dl class="tiles card" aria-label="This period, compared with the previous one">
     ${unit !== undefined && tile('Cost', amount(total, unit), delta(total.cost, before?.cost, 'less'))}
     ${tile('Job time', minutes(total), delta(total.totalMs, before?.totalMs, 'less'))}
     ${tile('Jobs', number(total.runs), delta(total.runs, before?.runs, 'neutral'))}
@@ -105,12 +105,12 @@ function lostCard({ unit }: Costs, total: CostLine): Html {
     ]
   })
   const heads = [
-    'Work that was',
+    'Type of waste',
     ...(unit === undefined ? [] : ['Cost']),
     'Job time',
     unit === undefined ? 'Share of time' : 'Share of cost',
   ]
-  return card('What nobody wanted', table('What nobody wanted', heads, rows))
+  return card('Wasted work', table('Wasted work', heads, rows))
 }
 
 function jobCell({ name, project, projectId }: CostLine, isOfAll: boolean, base: string): Content {

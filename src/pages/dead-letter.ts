@@ -31,7 +31,7 @@ export async function deadLetterPage(
         </span>
       </div>
       ${card(
-        'What the backend said',
+        'Answer of the backend',
         html`<blockquote>${letter.error}</blockquote>
           ${facts([
             ['Destination', `${letter.destination}, ${letter.signal}`],
@@ -47,8 +47,8 @@ export async function deadLetterPage(
           ])}`,
       )}
       ${card(
-        'What it holds',
-        html`${chunk === undefined && html`<p>What is stored of it is damaged and cannot be shown.</p>`}
+        'Contents',
+        html`${chunk === undefined && html`<p>The stored data is damaged and cannot be shown.</p>`}
         ${held.slice(0, whole).map(
           one =>
             html`<h3>${one.name}</h3>

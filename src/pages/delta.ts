@@ -22,14 +22,14 @@ export function delta(
   if (!isPoints && before === 0) return ''
   const change = isPoints ? now - before : now / before - 1
   if (Math.abs(change) < (isPoints ? leastPoints : least)) {
-    return html`<span class="delta" title="The same as in the period before"
+    return html`<span class="delta" title="Unchanged from the previous period"
       ><span aria-hidden="true">→</span><span class="visually-hidden">unchanged</span></span
     >`
   }
   const size = Math.abs(change) * 100
   const shown = `${size < 10 && isPoints ? size.toFixed(1) : Math.round(size)} ${isPoints ? 'points' : '%'}`
   const tone = better === 'neutral' ? '' : change < 0 ? 'better' : 'worse'
-  return html`<span class="delta ${tone}" title="${shown} ${change > 0 ? 'more' : 'less'} than in the period before"
+  return html`<span class="delta ${tone}" title="${shown} ${change > 0 ? 'more' : 'less'} than in the previous period"
     ><span aria-hidden="true">${change > 0 ? '▲' : '▼'}</span
     ><span class="visually-hidden">${change > 0 ? 'up by' : 'down by'}</span> ${shown}</span
   >`

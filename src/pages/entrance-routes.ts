@@ -11,7 +11,7 @@ export function registerEntrance(app: FastifyInstance, access: Access, base: str
   app.get('/assets/:name', async (request, reply) => {
     const { name } = request.params as { name: string }
     const asset = Object.hasOwn(assets, name) ? assets[name] : undefined
-    if (asset === undefined) return reply.code(404).send({ message: 'There is nothing at this address.' })
+    if (asset === undefined) return reply.code(404).send({ message: 'Not found.' })
     return reply.header('cache-control', 'public, max-age=31536000, immutable').type(asset.type).send(asset.body)
   })
   app.get('/login', async (request, reply) => {
@@ -33,7 +33,7 @@ export function registerEntrance(app: FastifyInstance, access: Access, base: str
     }
     if (outcome === 'wrong')
       return show(reply, bareDocument(loginPage(base, next, 'This is not the admin token.'), base), 401)
-    const problem = 'This is not the admin token, and not the first that is wrong: answers come slowly for a while.'
+    const problem = 'This is not the admin token. After several wrong tokens answers are delayed for a while.'
     return show(reply.header('retry-after', '1'), bareDocument(loginPage(base, next, problem), base), 429)
   })
 }

@@ -14,20 +14,23 @@ export function loginPage(base: string, next: string, problem?: string): Page {
         /></label>
         <button class="primary">Log in</button>
       </form>
-      <p class="dim">The token is what <code>PIPESPAN_ADMIN_TOKEN</code> holds.</p>`,
+      <p class="dim">The token is the value of <code>PIPESPAN_ADMIN_TOKEN</code>.</p>`,
   }
 }
 
 export function strangeHostPage(): Page {
   return {
     status: 403,
-    title: 'Not by this name',
-    content: html`<h1>Not by this name</h1>
+    title: 'Host name not allowed',
+    content: html`<h1>Host name not allowed</h1>
       <p>
-        Without an admin token these pages are open on this machine alone, by the names <code>localhost</code> and
+        Without an admin token these pages are served on this machine only, under the names <code>localhost</code> and
         <code>127.0.0.1</code>.
       </p>
-      <p>To open them by another name or from elsewhere, set <code>PIPESPAN_ADMIN_TOKEN</code> and log in with it.</p>`,
+      <p>
+        To open them under another name or from another machine, set <code>PIPESPAN_ADMIN_TOKEN</code> and log in with
+        it.
+      </p>`,
   }
 }
 
@@ -45,7 +48,9 @@ export function refusedPage(): Page {
     status: 403,
     title: 'Not done',
     content: html`<h1>Not done</h1>
-      <p>The request did not come from a page of this daemon, or the page was too old. Open it again and repeat.</p>`,
+      <p>
+        The request did not come from a page of this daemon, or the page was too old. Reload the page and try again.
+      </p>`,
   }
 }
 

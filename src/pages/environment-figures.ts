@@ -32,11 +32,11 @@ export interface FourKeys {
   readonly deployments: number
   readonly failed: number
   readonly rollbacks: number
-  /** Deployments that succeeded, a day. */
+  /** Successful deployments per day. */
   readonly perDay: number
-  /** The median over commits, ms. */
+  /** Median over commits, in ms. */
   readonly leadTime?: Millis | undefined
-  /** Failed and rolled back, as a share of all. */
+  /** Failed or rolled back, as a share of all deployments. */
   readonly failureRate?: number | undefined
   /** The median, ms. */
   readonly recovery?: Millis | undefined

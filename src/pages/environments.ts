@@ -28,11 +28,13 @@ export async function environmentsPage(
     ${card(
       'What is deployed',
       environments.length === 0
-        ? empty('No deployment is known: neither an event reported one, nor did a job with an environment succeed.')
+        ? empty(
+            'No deployment is known yet: no deployment event has arrived, and no job with an environment has succeeded.',
+          )
         : deployedTable(environments, found, reader),
     )}
     ${card(
-      `How it goes: the last ${spans[asked.span].name}`,
+      `Deployment metrics: the last ${spans[asked.span].name}`,
       environments.length === 0 ? empty('Nothing was deployed.') : keysTable(environments, found, reader),
     )}
     ${definitions}
@@ -83,7 +85,7 @@ function keysTable(environments: readonly EnvironmentFigures[], found: Environme
       figure(duration(recovery)),
     ]
   })
-  return table('How it goes', ['Environment', 'Deployments', 'A day', 'Lead time', 'Failures', 'Recovery'], rows)
+  return table('Deployment metrics', ['Environment', 'Deployments', 'A day', 'Lead time', 'Failures', 'Recovery'], rows)
 }
 
 function deploymentsTable(deployments: readonly ListedDeployment[], found: Environments, reader: Reader): Html {

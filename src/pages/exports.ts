@@ -78,7 +78,7 @@ function nextTry({ nextTry: at }: ExportQueueStatus, now: Millis): string {
 }
 
 function deadTable(letters: readonly DeadLetter[], { base, now }: Reader): Content {
-  if (letters.length === 0) return empty('No backend has refused anything for good.')
+  if (letters.length === 0) return empty('No backend has permanently refused an export.')
   const rows = letters.map(letter => [
     html`<span class="mono">${letter.id}</span>`,
     time(letter.settledAt, now),
@@ -101,7 +101,7 @@ function deadTable(letters: readonly DeadLetter[], { base, now }: Reader): Conte
       ></span
     >`,
   ])
-  return table('Dead letters', ['No.', 'Refused', 'Destination', 'Pipeline or event', 'The backend said', ''], rows)
+  return table('Dead letters', ['No.', 'Refused', 'Destination', 'Pipeline or event', 'Last error', ''], rows)
 }
 
 /** What is done to dead letters. */
@@ -123,8 +123,8 @@ export function confirmPage({ verb, which }: Action, { base, form }: Reader): Pa
   const what = which === 'all' ? 'all dead letters' : `dead letter ${which.join(', ')}`
   const says =
     verb === 'retry'
-      ? 'They become pending again and are sent as their snapshots hold them. Where nothing has changed at the backend, they will be refused again.'
-      : 'What they carry never reaches the backend. This cannot be undone.'
+      ? 'They become pending again and are sent unchanged. If nothing has changed at the backend, they will be refused again.'
+      : 'Their data never reaches the backend. This cannot be undone.'
   return {
     title: verb === 'retry' ? 'Send again?' : 'Drop?',
     content: html`<h1>${verb === 'retry' ? `Send ${what} again?` : `Drop ${what}?`}</h1>

@@ -109,7 +109,7 @@ export function document(page: Page, reader: Reader): string {
         <main id="main" tabindex="-1">${page.content}</main>
         <footer>
           <span>Pipespan ${version}</span><span>All times are UTC.</span>
-          ${page.live === true && html`<span id="live" class="live" role="status">Reload to see what is new.</span>`}
+          ${page.live === true && html`<span id="live" class="live" role="status">Reload to see updates.</span>`}
         </footer>
       </body>
     </html>`.toString()

@@ -39,18 +39,17 @@ export async function guard(
 function refuse(reply: FastifyReply, as: Exclude<Admission['as'], 'admitted'>): FastifyReply {
   switch (as) {
     case 'strange host':
-      return reply
-        .code(403)
-        .send({ message: 'Ask by a loopback name, or configure an admin token (PIPESPAN_ADMIN_TOKEN).' })
+      return reply.code(403).send({
+        message: 'Use a loopback host name (localhost, 127.0.0.1), or configure an admin token (PIPESPAN_ADMIN_TOKEN).',
+      })
     case 'unknown':
       return reply
         .code(401)
         .header('www-authenticate', 'Bearer')
         .send({ message: 'The admin token (PIPESPAN_ADMIN_TOKEN) is missing or wrong; send it as a bearer token.' })
     case 'too many':
-      return reply
-        .code(429)
-        .header('retry-after', '1')
-        .send({ message: 'Too many wrong tokens came from this address. The right one is taken at any time.' })
+      return reply.code(429).header('retry-after', '1').send({
+        message: 'Too many wrong tokens from this address; wait a moment. The right token is always accepted.',
+      })
   }
 }

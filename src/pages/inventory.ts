@@ -39,7 +39,7 @@ function stateOf({ refusal, answeredAt }: InventoryState): InventoryLine['state'
 const badges: Readonly<Record<InventoryLine['state'], readonly [status: string, word: string]>> = {
   answered: ['success', 'answered'],
   refused: ['failed', 'refused'],
-  waiting: ['created', 'not answered yet'],
+  waiting: ['created', 'not fetched yet'],
 }
 
 /** Empty where nothing is asked about. Refusals come first. */
@@ -56,6 +56,6 @@ export function inventoryCard(lines: readonly InventoryLine[], now: Millis): Con
       html`<span class="whole">${utc(nextAt)}</span>`,
       message === undefined ? '–' : html`<span class="said">${message}</span>`,
     ])
-  const title = 'What the platform has'
-  return card(title, table(title, ['State', 'What', 'Of', 'Last answer', 'Next', 'Why, and what it takes'], rows))
+  const title = 'Inventory'
+  return card(title, table(title, ['State', 'What', 'Of', 'Last answer', 'Next', 'Reason and remedy'], rows))
 }

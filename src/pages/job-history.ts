@@ -59,7 +59,7 @@ export function historyTable(
   { projectId }: Pick<RunCard, 'projectId'>,
   reader: Reader,
 ): Content {
-  if (runs.length === 0) return empty(`It has not run in the last ${counted(pipelines, 'pipeline')} of its project.`)
+  if (runs.length === 0) return empty(`No run in the last ${counted(pipelines, 'pipeline')} of its project.`)
   const rows = runs.map(({ pipelineId, ref, sha, job }) => [
     badge(job.status === 'failed' && job.allowFailure ? 'warning' : job.status, wordOf(job.status)),
     job.id === here.id
@@ -74,8 +74,8 @@ export function historyTable(
     html`<span class="word">${job.failureReason === undefined ? job.runner : wordOf(job.failureReason)}</span>`,
   ])
   const head = ['Status', 'Job', 'Ran', 'Queued', 'Started', 'Branch and commit', 'Reason or runner']
-  return html`${table('Its last runs', head, rows)}
-    <p class="dim">Looked for in the last ${counted(pipelines, 'pipeline')} of its project.</p>`
+  return html`${table('Recent runs', head, rows)}
+    <p class="dim">Searched in the last ${counted(pipelines, 'pipeline')} of its project.</p>`
 }
 
 function took({ startedAt, finishedAt }: JobCard): string {

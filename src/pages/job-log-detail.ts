@@ -42,7 +42,7 @@ async function readLog(
   job: JobCard,
   now: number,
 ): Promise<ReadLog> {
-  if (!hasLog(job)) return { as: 'refused', what: 'It did not run, so it has no log.', remedy: '' }
+  if (!hasLog(job)) return { as: 'refused', what: 'The job did not run, so it has no log.', remedy: '' }
   const { id, startedAt: start = now, finishedAt = now, status, failureReason } = job
   const isScriptFailure = status === 'failed' && failureReason === 'script_failure'
   return jobLog({ instance, projectId, id, start, end: Math.max(start, finishedAt), isScriptFailure })

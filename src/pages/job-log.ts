@@ -22,7 +22,7 @@ export async function jobLogPage(
   return {
     title: `Log of ${job.name} #${job.id}`,
     content: html`${heading(pipeline, job, reader)}
-    ${card('Log', logContent(read, find, job, reader), { aside: 'Redacted; fetched from the platform, and not kept' })}`,
+    ${card('Log', logContent(read, find, job, reader), { aside: 'Redacted; fetched from the platform, not stored' })}`,
   }
 }
 
@@ -45,9 +45,11 @@ function heading(pipeline: RunCard, job: JobCard, reader: Reader): Html {
 function logContent(read: ReadLog, find: string, { status }: JobCard, reader: Reader): Content {
   if (read.as === 'refused') return empty(`${read.what} ${read.remedy}`)
   if (read.as === 'traced') {
-    return empty('It shows the variables of its job (CI_DEBUG_TRACE), which may be secret: none of it is shown here.')
+    return empty(
+      'The log is not shown: the job ran with CI_DEBUG_TRACE, which prints its variables, and these may be secret.',
+    )
   }
-  if (read.lines.length === 0) return empty('It is empty.')
+  if (read.lines.length === 0) return empty('The log is empty.')
   const instance = reader.query.get('instance')
   return html`<form class="filters of-one" method="get" role="search" aria-label="Search in this log">
       ${instance !== null && html`<input type="hidden" name="instance" value="${instance}" />`}
@@ -55,5 +57,5 @@ function logContent(read: ReadLog, find: string, { status }: JobCard, reader: Re
       <span class="buttons"><button>Search</button></span>
     </form>
     ${find === '' ? wholeLog(read, status === 'failed') : foundLines(read.lines, find)}
-    ${!read.isWhole && html`<p class="dim">The log goes on: no more of it is read.</p>`}`
+    ${!read.isWhole && html`<p class="dim">The log is longer than what is read; the rest is not shown.</p>`}`
 }

@@ -9,7 +9,7 @@ import type { TestFailure } from '../model/test-report.ts'
 export interface JobReport extends Pick<TestSummary, 'totals' | 'fault'> {
   /** With their words; at most a hundred are kept. */
   readonly failures: readonly TestFailure[]
-  /** So many more failed. */
+  /** Number of further failed tests. */
   readonly left: number
   readonly flaky: readonly FlakyTest[]
 }
@@ -38,12 +38,12 @@ export function testsCard({ totals, fault, failures, left, flaky }: JobReport): 
     skipped > 0 && `${number(skipped)} skipped`,
   ].filter(Boolean)
   return card(
-    'Its tests',
+    'Tests',
     html`<p>
         <strong>${counted(total, 'test')}</strong> in
         ${duration(seconds * 1_000)}${total > 0 && `: ${counts.length === 0 ? 'all passed' : counts.join(', ')}`}.
       </p>
-      ${fault !== undefined && html`<p class="dim">The report was not read whole: ${fault.detail}</p>`}
+      ${fault !== undefined && html`<p class="dim">The report could not be read completely: ${fault.detail}</p>`}
       ${failures.map((failure, index) => failedTest(failure, index === 0))}
       ${left > 0 && html`<p class="dim">${counted(left, 'more failure')} left out.</p>`}
       ${flaky.length > 0 && html`<h3>Flaky</h3>`}
@@ -57,8 +57,8 @@ export function testsCard({ totals, fault, failures, left, flaky }: JobReport): 
 }
 
 const seenIn: Readonly<Record<FlakyTest['within'], string>> = {
-  report: 'failed, and passed when it was repeated',
-  revision: 'failed and passed at the same revision',
+  report: 'failed, then passed when repeated',
+  revision: 'failed and passed on the same revision',
 }
 
 function failedTest(

@@ -6,13 +6,13 @@ import { duration, number } from './format.ts'
 export function againstUsual(usual: Usual | undefined, tookMs: number | undefined, isOver: boolean): string {
   const { runs = 0, p50, p95 } = usual ?? {}
   if (usual === undefined || p50 === undefined || p95 === undefined) {
-    return `How long this job usually takes is not known: none of its runs in the last ${days} days has been counted yet.`
+    return `The usual duration is not known yet: no run in the last ${days} days has been counted.`
   }
   const its = `${number(runs)} ${runs === 1 ? 'run' : 'runs'} ${whereUsual(usual)} in the last ${days} days`
   const figures = `median ${duration(p50)}, p95 ${duration(p95)} (${its})`
-  if (tookMs === undefined) return `It did not run. Its usual duration: ${figures}.`
+  if (tookMs === undefined) return `This job did not run. Usual duration: ${figures}.`
   const took = isOver ? `took ${duration(tookMs)}` : `has run for ${duration(tookMs)} so far`
-  if (runs < leastRuns) return `It ${took}. There are too few runs to say what is usual: ${figures}.`
+  if (runs < leastRuns) return `It ${took}. Too few runs to tell what is usual: ${figures}.`
   return `${verdict(tookMs, p50, p95, isOver)} It ${took}; ${figures}.`
 }
 

@@ -27,11 +27,11 @@ export function sectionsContent(
 
 function whyNone(status: string, jobSections: readonly string[]): Content {
   if (jobSections.length === 0) {
-    return html`Which part of a job takes how long is in its log, which is not read. Set
-      <code>PIPESPAN_JOB_SECTIONS</code> to <code>failed</code>, <code>slow</code> or <code>all</code>, with a
-      <code>PIPESPAN_PLATFORM_TOKEN</code>, to see the sections of jobs from then on.`
+    return html`Sections come from the job’s log, which is not read. Set <code>PIPESPAN_JOB_SECTIONS</code> to
+      <code>failed</code>, <code>slow</code> or <code>all</code>, with a <code>PIPESPAN_PLATFORM_TOKEN</code>, to see
+      the sections of future jobs.`
   }
-  if (!isFinished(status)) return 'The sections of its log are read after its pipeline has ended.'
-  return html`No section of it was read: <code>PIPESPAN_JOB_SECTIONS</code> (${jobSections.join(', ')}) does not choose
-    it, its log is still to be read or cannot be, or it marks none.`
+  if (!isFinished(status)) return 'Sections are read from the log after the pipeline has ended.'
+  return html`No sections: <code>PIPESPAN_JOB_SECTIONS</code> (${jobSections.join(', ')}) does not include this job, its
+    log has not been read yet or cannot be read, or the log has no sections.`
 }

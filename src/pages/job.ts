@@ -26,7 +26,7 @@ export function jobPage(detail: JobDetail, settings: JobPageSettings, reader: Re
   const { base } = reader
   const isOver = isFinished(job.status)
   const tookMs = tookOf(detail, reader)
-  const wait = usual?.queueP50 === undefined ? '' : ` It usually waits ${duration(usual.queueP50)} for a runner.`
+  const wait = usual?.queueP50 === undefined ? '' : ` Usual wait for a runner: ${duration(usual.queueP50)}.`
   return {
     title: `${job.name} #${job.id}`,
     live: !isOver,
@@ -48,12 +48,12 @@ export function jobPage(detail: JobDetail, settings: JobPageSettings, reader: Re
         })}
       </section>
       <section id="usual" data-region>
-        ${card('Against its usual', html`<p>${againstUsual(usual, tookMs, isOver)}${wait}</p>`, {
+        ${card('Compared with usual', html`<p>${againstUsual(usual, tookMs, isOver)}${wait}</p>`, {
           aside: usual !== undefined && `${percent(usual.failed / usual.runs)} of ${counted(usual.runs, 'run')} failed`,
         })}
       </section>
       <section id="history" data-region>
-        ${card('Its last runs', historyTable(history, job, pipeline, reader), {
+        ${card('Recent runs', historyTable(history, job, pipeline, reader), {
           aside: html`<a
             href="${base}/trends?${new URLSearchParams({ project: String(pipeline.projectId), job: job.name }).toString()}"
             >Over time</a
@@ -79,8 +79,8 @@ function tookOf({ job, pipeline }: JobDetail, { now }: Reader): number | undefin
 }
 
 const domains: Readonly<Record<FailureDomain, string>> = {
-  user: 'the pipeline’s own',
-  platform: 'of the platform or its runners',
+  user: 'the pipeline’s',
+  platform: 'the platform’s or its runners’',
   unknown: 'not known',
 }
 
@@ -122,9 +122,9 @@ function heading(
       ['Tags', tags.join(', ')],
       ['Cost', cost && `${amount(cost.amount)} ${cost.unit}${cost.rate === undefined ? '' : ` (${cost.rate})`}`],
       ['Failure', job.failureReason && wordOf(job.failureReason)],
-      ['Whose failure', about.failureDomain && domains[about.failureDomain]],
+      ['Failure domain', about.failureDomain && domains[about.failureDomain]],
       ['Allowed to fail', job.allowFailure && 'yes'],
-      ['Retried', job.retried && 'yes: a newer job of this name is in its pipeline'],
+      ['Retried', job.retried && 'yes: its pipeline has a newer job of this name'],
       ['Critical path', about.critical === true ? 'on it' : slackMs !== undefined && `${duration(slackMs)} of slack`],
       ['Environment', about.environment],
       ['Coverage', about.coverage === undefined ? undefined : `${about.coverage} %`],

@@ -36,7 +36,7 @@ export function jobsTable(detail: PipelineDetail, reader: Reader): Content {
   const { pipeline, jobUsuals } = detail
   const { base, now, query } = reader
   const { jobs } = pipeline
-  if (jobs.length === 0) return empty('No job is known yet.')
+  if (jobs.length === 0) return empty('No jobs yet.')
   const place: Place = { detail, there: platformNow(pipeline, now) }
   const { heads, rows: sorted } = sorting(columnsAt(place), jobs, {
     sort: query.get('sort'),

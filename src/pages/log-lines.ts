@@ -25,7 +25,7 @@ export function wholeLog({ lines, sections, missing }: Log, hasFailed: boolean):
     (hasFailed && whereFailed.length === 0 && group === groups.at(-1))
   return groups.map(group => {
     const section = group.section === undefined ? undefined : known.get(group.section)
-    const name = section?.title ?? section?.name ?? 'Outside of any section'
+    const name = section?.title ?? section?.name ?? 'Outside any section'
     return html`${
         group.isAfterGap &&
         missing !== undefined &&
@@ -58,7 +58,7 @@ function groupsOf(lines: readonly LogLine[], gap = Infinity): Group[] {
 export function foundLines(lines: readonly LogLine[], find: string): Content {
   const found = findLines(lines, find)
   return html`<p role="status">${counted(found.count, 'line')} of ${number(lines.length)} with “${find}”.</p>
-    ${found.count > 0 && printed(found.lines, 'Lines that were found')}
+    ${found.count > 0 && printed(found.lines, 'Matching lines')}
     ${found.count > found.lines.length && html`<p class="dim">The first ${number(found.lines.length)} are shown.</p>`}`
 }
 

@@ -37,7 +37,7 @@ function exportNotices({ queues, setup }: Health, now: Millis): Notice[] {
     notices.push({
       level: 'problem',
       what: `${counted(dead, 'export was', 'exports were')} refused for good by a backend.`,
-      remedy: 'See what the backend said, then send them again or drop them.',
+      remedy: 'Read the backend’s errors, then send them again or drop them.',
       more: '/exports',
     })
   }
@@ -86,9 +86,10 @@ function queueNotices(
   now: Millis,
 ): Notice[] {
   const message = lastError?.message.replace(/\.$/, '')
-  const said = message === undefined ? '' : ` It said: ${[lastError?.status, message].filter(Boolean).join(', ')}.`
+  const said =
+    message === undefined ? '' : ` The last error: ${[lastError?.status, message].filter(Boolean).join(', ')}.`
   const again = nextTry === undefined || nextTry <= now ? 'soon' : `in ${duration(nextTry - now)}`
-  const waiting = `${counted(pending, 'export waits', 'exports wait')} for "${destination}"`
+  const waiting = `${counted(pending, 'export is', 'exports are')} pending for "${destination}"`
   switch (state === 'unserved' ? state : cause) {
     case 'unauthorized':
       return [
@@ -104,7 +105,7 @@ function queueNotices(
         {
           level: 'problem',
           what: `"${destination}" has refused every single export of ${signals} since the start.${said}`,
-          remedy: `Check that its endpoint is an OTLP/HTTP receiver. Nothing is given up: ${waiting}, and one is tried ${again}.`,
+          remedy: `Check that its endpoint is an OTLP/HTTP receiver. Nothing is lost: ${waiting}, and one is tried ${again}.`,
           more: '/exports',
         },
       ]
@@ -112,8 +113,8 @@ function queueNotices(
       return [
         {
           level: 'problem',
-          what: `${waiting} (${signals}), which is not configured any more.`,
-          remedy: 'Configure a destination of that name again, or let them be pruned.',
+          what: `${waiting} (${signals}), which is no longer configured.`,
+          remedy: 'Configure a destination of that name again, or wait until retention removes them.',
           more: '/exports',
         },
       ]
@@ -121,8 +122,8 @@ function queueNotices(
       return [
         {
           level: 'problem',
-          what: `"${destination}" cannot take ${signals} at the moment.${said}`,
-          remedy: `It is tried again ${again}; ${waiting}, the oldest came ${ago(oldest, now)}. If it lasts, look at the backend.`,
+          what: `"${destination}" does not accept ${signals} at the moment.${said}`,
+          remedy: `Next try ${again}; ${waiting}, the oldest from ${ago(oldest, now)}. If this persists, check the backend.`,
           more: '/exports',
         },
       ]
@@ -137,15 +138,15 @@ function inboxNotices({ inbox }: Health, now: Millis): Notice[] {
     notices.push({
       level: 'problem',
       what: `${counted(inbox.quarantined, 'delivery', 'deliveries')} could not be decoded and ${inbox.quarantined === 1 ? 'is' : 'are'} quarantined.`,
-      remedy: 'See why on the page of sources, or with `pipespan inbox list`; try again after an upgrade.',
+      remedy: 'See the reasons on the Sources page or with `pipespan inbox list`; retry them after an upgrade.',
       more: '/sources',
     })
   }
   if (inbox.oldest !== undefined && now - inbox.oldest > longWait) {
     notices.push({
       level: 'problem',
-      what: `Deliveries wait to be processed: ${counted(inbox.waiting, 'of them', 'of them')}, the oldest came ${ago(inbox.oldest, now)}.`,
-      remedy: 'The log says what holds them up; if there is nothing, this machine is too small for the load.',
+      what: `${counted(inbox.waiting, 'delivery is', 'deliveries are')} waiting to be processed, the oldest from ${ago(inbox.oldest, now)}.`,
+      remedy: 'Check the log for errors; if there are none, this machine is too small for the load.',
       more: '/sources',
     })
   }
@@ -158,14 +159,15 @@ function sourceNotices({ flow, setup, hasRuns, hooksOff }: Health, now: Millis):
     .map(({ reason, message, count }): Notice => ({
       level: 'problem',
       what: `${counted(count, 'delivery was', 'deliveries were')} refused since the start: ${message}`,
-      remedy: refusalRemedies[reason] ?? 'The log names the sender of each.',
+      remedy: refusalRemedies[reason] ?? 'The log has the sender of each.',
       more: '/sources',
     }))
   if (hooksOff.length > 0) {
     notices.push({
       level: 'problem',
       what: `The platform has switched off ${hooksOff.length === 1 ? 'a hook' : `${hooksOff.length} hooks`}, and sends nothing: ${hooksOff.join(', ')}.`,
-      remedy: 'See there why its deliveries failed, mend that, and send a test event: it is switched on again.',
+      remedy:
+        'Check on the platform why its deliveries failed, fix the cause, and send a test event: that switches it on again.',
       more: '/sources',
     })
   }
@@ -182,10 +184,10 @@ function sourceNotices({ flow, setup, hasRuns, hooksOff }: Health, now: Millis):
 
 const refusalRemedies: Readonly<Record<string, string>> = {
   token:
-    'Give the hook the secret token that PIPESPAN_WEBHOOK_TOKEN holds; test it on the platform’s page of the hook.',
-  signature: 'Give the hook the signing token that PIPESPAN_WEBHOOK_SIGNING_TOKEN holds.',
-  timestamp: 'Let the clocks of the platform and of this machine be set by the network (NTP).',
+    'Set the webhook’s secret token to the value of PIPESPAN_WEBHOOK_TOKEN, then send a test event from the platform.',
+  signature: 'Set the webhook’s signing token to the value of PIPESPAN_WEBHOOK_SIGNING_TOKEN.',
+  timestamp: 'Synchronize the clocks of the platform and of this machine (NTP).',
   full: 'Raise PIPESPAN_STORE_MAX_SIZE, or shorten PIPESPAN_RETENTION.',
-  store: 'Look at the disk or the database of the store; the platform sends these again if it can.',
-  budget: 'Larger bodies come at once than memory allows; the platform sends them again.',
+  store: 'Check the store’s disk or database; the platform resends these if it can.',
+  budget: 'Too many large bodies at once for the memory limit; the platform resends them.',
 }

@@ -18,7 +18,7 @@ export function openApi(routes: readonly ApiRoute[], version: string): Json {
       title: 'Pipespan',
       version,
       description:
-        'What the status pages show, as JSON, on the admin listener and below its base path. Times are milliseconds of Unix time.',
+        'The data of the status pages as JSON, on the admin listener under its base path. Times are Unix time in milliseconds.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     security: [{ bearer: [] }, {}],
@@ -28,7 +28,7 @@ export function openApi(routes: readonly ApiRoute[], version: string): Json {
         bearer: {
           type: 'http',
           scheme: 'bearer',
-          description: 'The admin token. Without one configured, requests must come by a loopback name.',
+          description: 'The admin token. If none is configured, requests must use a loopback host name.',
         },
       },
       schemas: {
@@ -52,11 +52,11 @@ function operation(route: ApiRoute, shared: Json): Json {
         }),
     responses: {
       200: { description: 'Done.', content: { 'application/json': { schema: schema(answer, 'output', shared) } } },
-      400: refusal('The request does not fit its description.'),
+      400: refusal('A parameter does not match the schema.'),
       401: refusal('The admin token is missing or wrong.'),
-      403: refusal('The request came by a strange name, or from another site.'),
-      404: refusal('There is no such thing.'),
-      429: refusal('Another wrong token, after several others from this address.'),
+      403: refusal('The host name is not allowed, or the request came from another site.'),
+      404: refusal('Not found.'),
+      429: refusal('Too many wrong tokens from this address.'),
     },
   }
 }

@@ -78,13 +78,13 @@ export function overviewPage(overview: Overview, timeline: Timeline, reader: Rea
             'silent',
             silent.length > 0 &&
               card(
-                'Gone silent',
+                'No recent events',
                 html`<p class="dim">
-                    Under way as far as is known, but nothing has been reported of them for an hour or more. They may
-                    have ended: the platform is asked about them where there is a token for it.
+                    Running as far as is known, but without an event for an hour or more. They may have ended: with a
+                    platform token, Pipespan looks them up.
                   </p>
                   ${activityOf(silent, reader)}`,
-                { aside: activeWords(silent.length, silentCount, 'longest silent') },
+                { aside: activeWords(silent.length, silentCount, 'longest without events') },
               ),
           )}
           ${region(
@@ -154,11 +154,11 @@ function flowPicture({ flow, lastHour, inbox, queues, active, silentCount }: Ove
     ])}
     ${station('Pipelines', link('/pipelines?status=running', number(active)), [
       'running',
-      silentCount > 0 && link('/#silent', html`<span class="bad-text">${number(silentCount)} gone silent</span>`),
+      silentCount > 0 && link('/#silent', html`<span class="bad-text">${number(silentCount)} without events</span>`),
       `${number(settled)} finished ${span}`,
     ])}
     ${station('Exports', link('/exports', number(pending)), [pending === 0 ? 'nothing pending' : `pending, oldest ${ago(Math.min(...oldest), now)}`])}
-    ${station(names.length > 1 ? 'Backends' : 'Backend', link('/exports', number(delivered)), [`exports delivered ${span}`, troubled ? link('/exports', html`<span class="bad-text">in trouble</span>`) : names.join(', ')])}
+    ${station(names.length > 1 ? 'Backends' : 'Backend', link('/exports', number(delivered)), [`exports delivered ${span}`, troubled ? link('/exports', html`<span class="bad-text">failing</span>`) : names.join(', ')])}
   </ol>`
 }
 
@@ -207,7 +207,7 @@ const breakerWords = {
 
 const causeWords = {
   unavailable: 'not available',
-  unauthorized: 'refuses the token',
+  unauthorized: 'token rejected',
   unacceptable: 'refuses everything',
 }
 
@@ -236,7 +236,7 @@ function sources({ flow, setup }: Overview, now: Millis): Content {
         ></span
       >
       <span class="right"
-        >${isRefusing ? badge('failed', 'refuses all') : flow.received === 0 ? badge('created', 'listening') : badge('open', 'receiving')}<br /><span
+        >${isRefusing ? badge('failed', 'all refused') : flow.received === 0 ? badge('created', 'listening') : badge('open', 'receiving')}<br /><span
           class="dim"
           >${number(accepted)}
           accepted${flow.duplicate > 0 && html`, ${percent(flow.duplicate / accepted)} repeated`}</span
@@ -245,7 +245,9 @@ function sources({ flow, setup }: Overview, now: Millis): Content {
     </li>
     <li class="pair">
       <span
-        ><strong>Platform API</strong><br /><span class="dim">${setup.platform ?? 'named by each delivery'}</span></span
+        ><strong>Platform API</strong><br /><span class="dim"
+          >${setup.platform ?? 'taken from each delivery'}</span
+        ></span
       >
       <span class="right"
         >${setup.hasPlatformToken ? badge('open', 'asked for details') : badge('created', 'without a token')}</span

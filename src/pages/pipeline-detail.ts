@@ -23,7 +23,7 @@ export interface PipelineDetail {
   readonly exports: readonly ExportState[]
   /** Every span that was sent or is pending, with its attributes. */
   readonly spans: readonly ExportedSpan[]
-  /** Of its jobs whose log was read. */
+  /** Sections of its jobs whose log was read. */
   readonly inside: readonly JobSections[]
   readonly traceId?: string | undefined
   /** The trace in the user's own backend. */

@@ -41,9 +41,9 @@ export function pipelinePage(
       <section id="failures" data-region>${whatFailed(pipeline.failures)}</section>
       <section id="waterfall" data-region>
         ${card(
-          members.length > 1 ? 'The whole family' : 'Where the time went',
+          members.length > 1 ? 'Pipeline and its children' : 'Where the time went',
           waterfall.rows.length < 2
-            ? empty('No job is known yet.')
+            ? empty('No jobs yet.')
             : html`${waterfallDrawing(waterfall, {
                 asked: pipeline.pipelineId,
                 inside: row => sectionsIn(detail, row),
@@ -65,7 +65,7 @@ export function pipelinePage(
             ${card('Exports', exportsTable(detail, now), { aside: exportSummary(detail) })}
           </section>
         </div>
-        <div><section id="origin" data-region>${card('Where it came from', origin(detail, now))}</section></div>
+        <div><section id="origin" data-region>${card('Origin', origin(detail, now))}</section></div>
       </div>
       ${attributeCard({
         title: 'Exported attributes',
@@ -149,7 +149,7 @@ const legend = html`<p class="legend">
   <span><i class="swatch good"></i>passed</span><span><i class="swatch bad"></i>failed</span>
   <span><i class="swatch active"></i>running</span><span><i class="swatch queue"></i>waited for a runner</span>
   <span><i class="swatch critical"></i>critical path</span><span><i class="swatch retried"></i>retried</span>
-  <span><i class="swatch usual-swatch"></i>where an unusually long one usually ends</span>
+  <span><i class="swatch usual-swatch"></i>usual end of an unusually long job</span>
 </p>`
 
 /** What the waterfall has no room for, and where it is. */
@@ -163,7 +163,7 @@ function leftOut({ left }: Waterfall, isFamily: boolean): Content {
       </p>`,
     left.pipelines > 0 &&
       html`<p class="dim">
-        ${counted(left.pipelines, 'more pipeline')} of this family are not shown: the list of pipelines has them.
+        ${counted(left.pipelines, 'more pipeline')} of this family are not shown; find them in the list of pipelines.
       </p>`,
   ]
 }
@@ -176,11 +176,11 @@ function exportSummary({ exports }: PipelineDetail): Content {
 function exportsTable({ exports, attempts, pipeline }: PipelineDetail, now: number): Content {
   if (exports.length === 0) {
     const until = pipeline.waitsUntil
-    if (attempts.length > 0) return empty('Nothing of it goes to any destination.')
+    if (attempts.length > 0) return empty('No destination receives this pipeline.')
     return empty(
       until === undefined
         ? 'Nothing to export yet: a pipeline is exported when it has ended and settled.'
-        : `It has ended, and waits for what is missing until ${utc(until)} at most.`,
+        : `The pipeline has ended; missing details are awaited until ${utc(until)} at the latest.`,
     )
   }
   const rows = exports.map(one => [
@@ -193,12 +193,12 @@ function exportsTable({ exports, attempts, pipeline }: PipelineDetail, now: numb
     time(one.settledAt ?? one.pendingSince, now),
     one.error ?? '',
   ])
-  return table('Exports', ['State', 'Signal', 'Attempt', 'Since', 'The backend said'], rows)
+  return table('Exports', ['State', 'Signal', 'Attempt', 'Since', 'Last error'], rows)
 }
 
 const sourceWords: Readonly<Record<string, string>> = {
   webhook: 'Webhook',
-  redelivery: 'Redelivery of a webhook that had failed',
+  redelivery: 'Redelivery of a failed webhook',
   poller: 'Poller, through the platform’s API',
   backfill: 'Backfill, through the platform’s API',
 }

@@ -96,7 +96,7 @@ export async function pipelinesPage(parts: Parts, reader: Reader): Promise<Page>
         ${card(isFiltered ? 'Found' : 'Newest first', runRows(pipelines, reader, whenEmpty), { aside: howMany(list, filters) })}
         ${
           searchedBackTo !== undefined &&
-          html`<p class="dim">Searched back to ${utc(searchedBackTo)}. Older pipelines were not looked at yet.</p>`
+          html`<p class="dim">Searched back to ${utc(searchedBackTo)}. Older pipelines have not been searched yet.</p>`
         }
         ${pager(filters, next, searchedBackTo !== undefined, reader.base)}
       </section>
@@ -128,16 +128,16 @@ function misread(filters: Filters, projects: readonly string[]): Content {
       text =>
         text !== undefined &&
         !instantPattern.test(text) &&
-        `“${text}” is not a date, so it filters nothing. Write it as 2026-06-01, or 2026-06-01T12:00, in UTC.`,
+        `“${text}” is not a date and was ignored. Write it as 2026-06-01, or 2026-06-01T12:00, in UTC.`,
     ),
     after !== undefined &&
       !cursorPattern.test(after) &&
-      `“${after}” is not a page of this list: this is the first one.`,
+      `“${after}” is not a page of this list; this is the first page.`,
     status !== undefined && !isKnownStatus(status) && `“${status}” is not a status of the platform.`,
     project !== undefined &&
       projects.length < mostProjects &&
       !projects.includes(project) &&
-      `No project “${project}” is known. Its full path is needed, as group/project.`,
+      `No project “${project}” is known. Use the full path, e.g. group/project.`,
   ].filter(one => one !== false)
   return wrong.map(text => html`<p class="notice hint" role="status">${text}</p>`)
 }
@@ -211,6 +211,6 @@ function pager(filters: Filters, next: string | undefined, cut: boolean, base: s
   }
   return html`<nav class="pager" aria-label="Pages of the list">
     ${filters.after !== undefined && html`<a class="button" href="${link({ after: '' })}">Newest</a>`}
-    ${next !== undefined && html`<a class="button" rel="next" href="${link({ after: next })}">${cut ? 'Search further' : 'Older'}</a>`}
+    ${next !== undefined && html`<a class="button" rel="next" href="${link({ after: next })}">${cut ? 'Search older' : 'Older'}</a>`}
   </nav>`
 }

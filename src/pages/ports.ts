@@ -170,7 +170,7 @@ export interface TriedNow {
 /** How an export queue stands: see the export room's circuit breaker for its states and causes. */
 export interface ExportQueueStatus extends ExportQueue {
   readonly state: 'closed' | 'open' | 'half-open' | 'unserved'
-  /** Why it is not closed. */
+  /** Why the circuit breaker is not closed. */
   readonly cause?: 'unavailable' | 'unauthorized' | 'unacceptable' | undefined
   readonly pending: number
   readonly oldest?: Millis | undefined

@@ -46,7 +46,9 @@ export function createPages({ parts: all, settings, guarded = [] }: PagesOptions
   return async app => {
     const base = app.prefix === '/' ? '' : app.prefix
     await app.register(helmet, securityHeaders)
-    hour.start(error => all.log.warn({ reason: reasonOf(error) }, 'the counts of the last hour could not be read'))
+    hour.start(error =>
+      all.log.warn({ reason: reasonOf(error) }, 'the counts of the last hour could not be read from the store'),
+    )
     app.addHook('preClose', async () => {
       live.close()
       access.close()
@@ -112,10 +114,7 @@ function registerNotFound(app: FastifyInstance, base: string): void {
     }
     return show(
       reply,
-      bareDocument(
-        notFoundPage(html`There is nothing at this address. Go to the <a href="${base}/">overview</a>.`),
-        base,
-      ),
+      bareDocument(notFoundPage(html`Not found. Go to the <a href="${base}/">overview</a>.`), base),
       404,
     )
   })
@@ -145,7 +144,7 @@ function registerSite(app: FastifyInstance, { parts, access, live, site, base, r
   for (const { path } of site) {
     app.get(path, { config: forPeople }, async (request, reply) => {
       const reader = readerOf(request, addressOf(request, base))
-      const page = (await pageAt(reader)) ?? notFoundPage('It may have been pruned, or was never observed.')
+      const page = (await pageAt(reader)) ?? notFoundPage('It was pruned, or no event about it has arrived.')
       return show(reply, document(page, reader), page.status ?? 200)
     })
   }

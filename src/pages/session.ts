@@ -92,7 +92,7 @@ export function createSessions({ sessions, now, log }: SessionParts): Sessions {
       try {
         await sessions.remove({ digest })
       } catch (error) {
-        log.warn({ reason: reasonOf(error) }, 'a session that ended could not be erased from the store yet')
+        log.warn({ reason: reasonOf(error) }, 'an ended session could not be deleted from the store yet')
         remember(unerased, digest, now() + sessionLife)
       }
     },

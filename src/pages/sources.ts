@@ -103,7 +103,7 @@ export function sourcesPage(view: SourcesView, { now }: Reader): Page {
         </div>
         <div>
           ${region('inbox', card('Inbox', inboxFacts(view, now)))} ${apiFacts(view, now)}
-          ${region('totals', card('Counted so far', counters(view.counters)))}
+          ${region('totals', card('Totals', counters(view.counters)))}
         </div>
       </div>
       ${region('inventory', inventoryCard(view.inventory, now))}
@@ -115,10 +115,10 @@ export function sourcesPage(view: SourcesView, { now }: Reader): Page {
 function webhooks(flow: Flow, setup: Setup, now: Millis): Html {
   const ignored = Object.entries(flow.ignored).filter(([, count]) => count > 0)
   const rows: Content[][] = [
-    ['Accepted', figure(flow.accepted), '202: stored before it was answered'],
-    ['Known already', figure(flow.duplicate), '200: the same delivery again'],
+    ['Accepted', figure(flow.accepted), '202: stored, then acknowledged'],
+    ['Duplicates', figure(flow.duplicate), '200: the same delivery again'],
     ...ignored.map(([kind, count]) => [
-      `Not of interest: ${kind.replaceAll('_', ' ')}`,
+      `Ignored: ${kind.replaceAll('_', ' ')}`,
       figure(count),
       '200: not about pipelines',
     ]),
@@ -131,8 +131,8 @@ function webhooks(flow: Flow, setup: Setup, now: Millis): Html {
     [
       'Secret',
       setup.hasWebhookSecret
-        ? 'asked for'
-        : html`<span class="bad-text">none: whoever reaches the address can post</span>`,
+        ? 'required'
+        : html`<span class="bad-text">none: anyone who can reach this address can post</span>`,
     ],
     ['Last accepted', since(flow.lastAccepted, now)],
     ['Counted since', html`${utc(flow.startedAt)}`],
@@ -165,7 +165,7 @@ function inboxFacts({ inbox, flow }: SourcesView, now: Millis): Html {
     ],
     ['Oldest', inbox.oldest === undefined ? undefined : since(inbox.oldest, now)],
     ['Processed', number(flow.processed)],
-    ['Of projects left out', number(flow.excluded)],
+    ['Excluded projects', number(flow.excluded)],
     ['Not decodable', number(flow.unparseable)],
     ['Quarantined', number(inbox.quarantined)],
   ])
@@ -173,12 +173,12 @@ function inboxFacts({ inbox, flow }: SourcesView, now: Millis): Html {
 
 function counters(all: SourcesView['counters']): Content {
   const known = Object.entries(all)
-  if (known.length === 0) return empty('Nothing was dropped, pruned or rejected so far.')
+  if (known.length === 0) return empty('Nothing dropped, pruned or rejected so far.')
   return facts(known.map(([name, count]) => [name.replace('.', ': ').replaceAll('_', ' '), number(count)] as const))
 }
 
 function quarantinedTable({ quarantined, inbox }: SourcesView, now: Millis): Content {
-  if (quarantined.length === 0) return empty('Every delivery was processed.')
+  if (quarantined.length === 0) return empty('All deliveries were processed.')
   const rows = quarantined.map(one => [
     html`<span class="mono">${one.id}</span>`,
     time(one.receivedAt, now),
@@ -189,5 +189,7 @@ function quarantinedTable({ quarantined, inbox }: SourcesView, now: Millis): Con
   ])
   return html`${table('Quarantined deliveries', ['No.', 'Received', 'Event', 'Instance', 'Why', 'Size'], rows)}
     ${inbox.quarantined > quarantined.length && html`<p class="dim">The newest ${number(quarantined.length)} of ${number(inbox.quarantined)}.</p>`}
-    <p class="dim">See one with <code>pipespan inbox show</code>, try again with <code>pipespan inbox retry</code>.</p>`
+    <p class="dim">
+      Inspect one with <code>pipespan inbox show</code>, try again with <code>pipespan inbox retry</code>.
+    </p>`
 }

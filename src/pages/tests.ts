@@ -31,7 +31,7 @@ export async function flakyTestsPage(parts: Sources, settings: Settings, reader:
         </p>`
       }
       ${card(
-        'What cost most first',
+        'Most time lost first',
         flaky.length === 0
           ? empty(noneOf('No test failed and passed on the same code', settings, asked))
           : testsTable('Flaky tests', ['Test', 'Revisions', 'Time lost', 'Last', 'In'], flaky, reader, asked, test => [
@@ -40,8 +40,8 @@ export async function flakyTestsPage(parts: Sources, settings: Settings, reader:
             ]),
       )}
       <p class="dim">
-        A test is flaky when it failed and passed at the same revision, or was repeated within one report until it
-        passed. The time lost is what the jobs took that failed with it.
+        A test is flaky when it failed and passed on the same revision, or was repeated within one report until it
+        passed. Time lost is the duration of the jobs that failed with it.
       </p>`,
   }
 }
@@ -77,8 +77,8 @@ export async function costlyTestsPage(parts: Sources, settings: Settings, reader
             ]),
       )}
       <p class="dim">
-        The time lost to a failing test is what the jobs took that failed with it. Slow tests are counted where they are
-        among the ten slowest of their report.
+        Time lost is the duration of the jobs that failed with the test. A test counts as slow when it is among the ten
+        slowest of its report.
       </p>`,
   }
 }
@@ -86,10 +86,10 @@ export async function costlyTestsPage(parts: Sources, settings: Settings, reader
 /** `says`: what there is none of. */
 function noneOf(says: string, { readsTests = false }: Settings, { span, project }: AskedTests): Content {
   if (!readsTests) {
-    return html`Reports of tests are not read. Set <code>PIPESPAN_TESTS=true</code>, with a
-      <code>PIPESPAN_PLATFORM_TOKEN</code>, to see which tests fail, take long or are flaky from then on.`
+    return html`Test reports are not read. Set <code>PIPESPAN_TESTS=true</code>, with a
+      <code>PIPESPAN_PLATFORM_TOKEN</code>, to see failing, slow and flaky tests of future jobs.`
   }
-  return `${says} in the last ${spans[span].name}${project === undefined ? '' : ` in ${project}`}, as far as reports say.`
+  return `${says} in the last ${spans[span].name}${project === undefined ? '' : ` in ${project}`}.`
 }
 
 async function heading(

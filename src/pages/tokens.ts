@@ -102,7 +102,7 @@ function inUse({ setup, daemons, rotations }: TokensView, now: Millis): Content 
 const enforcementWords: Readonly<Record<NonNullable<Setup['enforcement']>, string>> = {
   on: 'Enforcement is on: telemetry without a valid token is dropped.',
   off: 'Enforcement is off: telemetry needs no token.',
-  unknown: 'Whether enforcement is on is not known: the observability instance has not said.',
+  unknown: 'Enforcement is unknown: the observability instance did not report it.',
 }
 
 function targetList(targets: readonly TokenTarget[], now: Millis): Content {
@@ -122,7 +122,7 @@ function targetList(targets: readonly TokenTarget[], now: Millis): Content {
 }
 
 function rotationTable(rotations: readonly Rotation[], now: Millis): Content {
-  if (rotations.length === 0) return empty('No rotation is remembered.')
+  if (rotations.length === 0) return empty('No rotations yet.')
   const rows = rotations.map(({ name, target, state, startedAt, updatedAt }): Html[] => [
     html`${badge(stateTone(state), state)}`,
     html`<strong>${name}</strong>`,

@@ -22,7 +22,7 @@ export interface TrendLine {
   readonly p95?: number | undefined
   readonly queueP50?: number | undefined
   readonly queueP95?: number | undefined
-  /** Of the period of the same length before. */
+  /** The previous period of the same length. */
   readonly before?: Figures | undefined
 }
 

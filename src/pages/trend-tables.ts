@@ -29,7 +29,7 @@ const whenEmpty: Readonly<Partial<Record<LineSort, string>>> = {
 
 export function jobsTable(trends: Trends, base: string): Content {
   const { jobs, sorted } = trends
-  if (jobs.length === 0) return empty(whenEmpty[sorted.jobs] ?? 'No job has figures yet.')
+  if (jobs.length === 0) return empty(whenEmpty[sorted.jobs] ?? 'No jobs yet.')
   const head = (text: string, sort: LineSort): SortHead => ({
     text,
     href: trendsLink(base, trends, { jobs: sort }),
@@ -73,7 +73,7 @@ export function jobsTable(trends: Trends, base: string): Content {
 
 export function projectsTable(trends: Trends, base: string): Content {
   const { projects, sorted } = trends
-  if (projects.length === 0) return empty('No project has figures yet.')
+  if (projects.length === 0) return empty('No projects yet.')
   const head = (text: string, sort: LineSort): SortHead => ({
     text,
     href: trendsLink(base, trends, { projects: sort }),

@@ -33,7 +33,7 @@ export function trendsPage(trends: Trends, timeline: Timeline | undefined, reade
           ? card(
               'Nothing yet',
               empty(
-                `Nothing that passed or failed in the last ${spans[trends.span].name}. Figures appear some seconds after a pipeline was exported.`,
+                `Nothing passed or failed in the last ${spans[trends.span].name}. Figures appear some seconds after a pipeline was exported.`,
               ),
             )
           : html`${tiles(trends)}
@@ -55,7 +55,7 @@ export function trendsPage(trends: Trends, timeline: Timeline | undefined, reade
                 <div class="card">${barChart(nounOf(trends), points, trends)}</div>
               </div>
               <details class="card">
-                <summary>The same as a table</summary>
+                <summary>Show as a table</summary>
                 ${pointsTable(trends)}
               </details>`
       }
@@ -99,7 +99,7 @@ function tiles({ total, before, span, ...trends }: Trends): Html {
       <dd><strong>${shown}</strong> ${change}</dd>
     </div>`
   const rate = (of: { runs: number; failed: number }): number => (of.runs === 0 ? 0 : of.failed / of.runs)
-  return html`<dl class="tiles card" aria-label="This period, and against the one before">
+  return html`<dl class="tiles card" aria-label="This period, compared with the previous one">
       ${tile(nounOf({ total, span, ...trends }), number(total.runs), delta(total.runs, before?.runs, 'neutral'))}
       ${tile('Failed', percent(rate(total)), delta(rate(total), before && rate(before), 'less', 'points'))}
       ${tile('Median', duration(total.p50), delta(total.p50, before?.p50, 'less'))}
@@ -107,7 +107,7 @@ function tiles({ total, before, span, ...trends }: Trends): Html {
       ${tile('Queue, median', duration(total.queueP50), delta(total.queueP50, before?.queueP50, 'less'))}
     </dl>
     <p class="dim">
-      ${before === undefined ? `There is nothing to compare with: no figures of the ${spans[span].name} before.` : `Arrows compare with the ${spans[span].name} before.`}
+      ${before === undefined ? `No data for the previous ${spans[span].name} to compare with.` : `Arrows compare with the previous ${spans[span].name}.`}
     </p>`
 }
 

@@ -56,7 +56,7 @@ export const readPercent: Read<number> = value => {
 export const readCount: Read<number> = value =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined
 
-/** Milliseconds of Unix time. */
+/** Unix time in milliseconds. */
 export const readTime: Read<number> = parseWireTime
 
 /** A list of texts; what is no text is left out of it. */

@@ -36,7 +36,7 @@ const batch = { deliveries: 256, bytes: 4 * 1024 * 1024, holdMs: 15_000 }
 /** Deliveries that other processes put back (`pipespan inbox retry`) are seen after this long, ms. */
 const idle = 1_000
 
-const remedy = 'Give it more memory and try `pipespan inbox retry`, or report it with what is stored of it.'
+const remedy = 'Give the daemon more memory and run `pipespan inbox retry`, or report it with the stored delivery.'
 
 export function createIntake(options: IntakeOptions): Intake {
   const counters: IntakeCounters = {
@@ -72,7 +72,8 @@ export function createIntake(options: IntakeOptions): Intake {
       if (!retriedOthers) {
         // What an older version could not decode gets one try by this one.
         const back = await options.inbox.retryQuarantinedOfOtherVersions(options.version)
-        if (back > 0) options.log.info({ deliveries: back }, 'trying again what another version could not decode')
+        if (back > 0)
+          options.log.info({ deliveries: back }, 'retrying deliveries that another version could not decode')
         retriedOthers = true
       }
       return (await takeNext()) ? 0 : idle

@@ -151,7 +151,10 @@ async function processTogether(batch: LeasedBatch, deliveries: readonly Decoded[
   if (!(await batch.runs.transact(all, { token: lease.token, ids, events, deployments, changes }))) {
     counters.lost += ids.length
     const facts = { lost: ids.length }
-    batch.log.warn(facts, 'deliveries were processed too late: their lease had run out, and another replica has them')
+    batch.log.warn(
+      facts,
+      'deliveries were processed too late: their lease had expired, and another replica has taken over',
+    )
     return
   }
   counters.processed += deliveries.length
@@ -212,7 +215,7 @@ async function processOneByOne(batch: LeasedBatch, deliveries: readonly Decoded[
   if (failed.length === tried && (runs > 1 || troubled.length > 0)) throw (troubled[0] ?? failed[0])?.error
   for (const { item } of troubled) postponed.postpone(item.id)
   for (const { item, error } of unfit) {
-    await quarantine(batch, item, `It cannot be processed: ${reasonOf(error)}`)
+    await quarantine(batch, item, `The delivery cannot be processed: ${reasonOf(error)}`)
     postponed.forget(item.id)
   }
   return troubled.map(({ error }) => error)

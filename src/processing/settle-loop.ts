@@ -35,7 +35,7 @@ export interface SettleLoop extends Loop {
 
 /** The lease of due runs lasts many times longer than settling them does, ms. */
 const leaseMs = 15_000
-const remedy = 'Give it more memory, or a newer version: then it is tried again.'
+const remedy = 'Give the daemon more memory or upgrade it; it is retried then.'
 /** No pause is longer, so that a clock that jumps or a run that another process wrote is seen in time, ms. */
 const longestPause = 1_000
 
@@ -79,7 +79,7 @@ export function createSettleLoop(options: SettleLoopOptions): SettleLoop {
     setAside.add(name)
     counters.postponed += 1
     const reason = `${mostDeaths} times in a row the daemon's process died while it settled this run. ${remedy}`
-    log.error({ ...key, reason }, 'a run is set aside')
+    log.error({ ...key, reason }, 'a run is skipped until the daemon has changed')
   }
 
   /** The runs that cannot be settled. Throws where no single run is to blame: then all of them are tried again. */
@@ -118,7 +118,7 @@ export function createSettleLoop(options: SettleLoopOptions): SettleLoop {
       try {
         await settle([key])
         waiting.forget(nameOf(key))
-        log.info(key, 'a run that could not be settled could be now')
+        log.info(key, 'a run was settled after earlier failures')
       } catch (error) {
         postpone({ key, error })
       }
@@ -129,7 +129,7 @@ export function createSettleLoop(options: SettleLoopOptions): SettleLoop {
   function postpone({ key, error }: Failure): void {
     const name = nameOf(key)
     if (!waiting.has(name)) {
-      log.error({ ...key, reason: reasonOf(error) }, 'a run cannot be settled: it is tried again at growing pauses')
+      log.error({ ...key, reason: reasonOf(error) }, 'a run cannot be settled; it is retried with back-off')
     }
     waiting.postpone(name)
     counters.postponed += 1

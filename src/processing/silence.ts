@@ -12,7 +12,7 @@ export interface SilenceOptions {
   readonly silentAfter?: number | undefined
   /** A run that waits for a person or a clock is silent by nature: it is asked about after this long only, ms. */
   readonly staleAfter: number
-  /** Milliseconds of Unix time. */
+  /** Unix time in milliseconds. */
   readonly now: () => number
 }
 

@@ -9,7 +9,7 @@ export interface EventTaking {
   readonly runs: Pick<Runs, 'transact'>
   readonly selection: Pick<Selection, 'project'>
   readonly rules: EventRules
-  /** Milliseconds of Unix time. */
+  /** Unix time in milliseconds. */
   readonly now: () => Millis
 }
 

@@ -18,7 +18,7 @@ export interface OwnTelemetry {
 export interface OwnTelemetryOptions {
   /** Where it is sent; undefined: nowhere, and the OpenTelemetry SDK is not even loaded. */
   readonly targets: { readonly traces: SelfTarget; readonly metrics: SelfTarget } | undefined
-  /** Milliseconds of Unix time. */
+  /** Unix time in milliseconds. */
   readonly now: () => number
 }
 

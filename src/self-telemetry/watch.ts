@@ -11,7 +11,7 @@ export interface WatchOptions {
   readonly meters: OwnMeters
   /** Without one there are no spans. */
   readonly tracer?: Tracer | undefined
-  /** Milliseconds of Unix time. */
+  /** Unix time in milliseconds. */
   readonly now: () => number
 }
 

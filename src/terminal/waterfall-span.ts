@@ -7,7 +7,7 @@ export interface WaterfallSpan {
   readonly traceId: string
   readonly spanId: string
   readonly parentSpanId?: string | undefined
-  /** Milliseconds of Unix time. */
+  /** Unix time in milliseconds. */
   readonly start: number
   readonly end: number
   readonly status: 'ok' | 'error' | 'unset'

@@ -69,7 +69,7 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
     const asked = 'list the ingest tokens'
     const answer = await ask('GET', 'tokens', asked)
     const tokens = readList(parsed(answer.text), Date.now())
-    if (tokens === undefined) throw errorOfBody(answer, asked, 'the answer is not whole, or not a list of tokens')
+    if (tokens === undefined) throw errorOfBody(answer, asked, 'the answer is incomplete, or not a list of tokens')
     return tokens
   }
 
@@ -77,7 +77,7 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
     const asked = 'read the state of enforcement'
     const answer = await ask('GET', 'state', asked)
     const enabled = readState(parsed(answer.text))
-    if (enabled === undefined) throw errorOfBody(answer, asked, 'the answer is not whole, or does not have the state')
+    if (enabled === undefined) throw errorOfBody(answer, asked, 'the answer is incomplete, or has no enforcement state')
     return enabled
   }
 
@@ -96,8 +96,9 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
       const asked = `create an ingest token named "${name}"`
       const answer = await ask('POST', 'tokens', asked, { name })
       const token = readCreated(parsed(answer.text))
-      if (token === undefined) throw errorOfBody(answer, asked, 'the answer is not whole, or holds no token')
-      if (!isSendable(token.value)) throw errorOfBody(answer, asked, 'the token in the answer fits no HTTP header')
+      if (token === undefined) throw errorOfBody(answer, asked, 'the answer is incomplete, or has no token')
+      if (!isSendable(token.value))
+        throw errorOfBody(answer, asked, 'the token in the answer cannot be sent in an HTTP header')
       return { value: new Secret(token.value), id: token.id }
     },
     revoke: async id => {

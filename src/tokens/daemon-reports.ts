@@ -42,11 +42,11 @@ export async function expectation(
   const reports = await store?.tokenReports().catch(() => undefined)
   const daemons = new Set(reports?.map(report => report.daemon))
   if (store === undefined || reports?.length === 0) {
-    return `${Math.max(graceMs, target.leastGraceMs) / 1000} s: no daemon can be asked whether it uses the new token.`
+    return `${Math.max(graceMs, target.leastGraceMs) / 1000} s: there are no daemon reports on the use of the new token.`
   }
   const who = daemons.size === 0 ? 'the store answers and the daemons in it' : [...daemons].join(', ')
   const end = force ? 'the older ones are revoked anyway' : 'the older ones stay valid (exit code 3)'
-  return `until ${who} report the new token; if one does not within ${graceMs / 1000} s, ${end}.`
+  return `until ${who} report the new token; if any does not within ${graceMs / 1000} s, ${end}.`
 }
 
 /** A daemon may have other destinations with tokens of their own; it lags while one of its tokens is an older one. */

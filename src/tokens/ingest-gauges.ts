@@ -15,17 +15,17 @@ export const ingestMetrics: readonly IngestMetric[] = [
   {
     name: 'platform.ingest.enforced',
     ...{ unit: '1', number: 'int', attributes: [] },
-    description: 'Whether telemetry without a valid ingest token is dropped (1) or taken (0).',
+    description: 'Whether telemetry without a valid ingest token is dropped (1) or accepted (0).',
   },
   {
     name: 'platform.ingest.token.count',
     ...{ unit: '{token}', number: 'int', attributes: [] },
-    description: 'Ingest tokens that are valid.',
+    description: 'Valid ingest tokens.',
   },
   {
     name: 'platform.ingest.token.age',
     ...{ unit: 's', number: 'double', attributes: [tokenName] },
-    description: 'Time since the ingest token was made.',
+    description: 'Age of the ingest token.',
   },
 ]
 

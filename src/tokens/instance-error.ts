@@ -40,18 +40,18 @@ export class InstanceError extends Fault {
 }
 
 const checkAddress =
-  'Check PIPESPAN_OBSERVABILITY_URL: it must be the address of the observability instance itself, not of its OTLP endpoint, and no proxy or login page may stand before it.'
+  'Check PIPESPAN_OBSERVABILITY_URL: it must be the URL of the observability instance itself, not its OTLP endpoint, and not behind a login page.'
 
 /** The API key is not there, or no header can carry it. */
 export function errorOfKey(problem: 'missing' | 'unsendable'): InstanceError {
   const what =
     problem === 'missing'
       ? 'There is no API key for the observability instance.'
-      : 'The API key holds blanks, line breaks or characters that no HTTP header can carry.'
+      : 'The API key has blanks, line breaks or other characters that are invalid in an HTTP header.'
   const remedy =
     problem === 'missing'
       ? 'Set PIPESPAN_OBSERVABILITY_API_KEY or PIPESPAN_OBSERVABILITY_API_KEY_FILE.'
-      : 'Check PIPESPAN_OBSERVABILITY_API_KEY or its file: it must hold the key alone.'
+      : 'Check PIPESPAN_OBSERVABILITY_API_KEY or its file: it must contain only the key.'
   return new InstanceError({ kind: 'unauthorized', what, remedy, uncertain: false })
 }
 
@@ -70,26 +70,26 @@ export function errorOfAnswer(answer: Answer, asked: string, key: string): Insta
   }
   if (status === 429 || status >= 500) {
     const what = status === 429 ? 'there were too many requests' : 'the observability instance cannot answer now'
-    return fault('unavailable', what, 'Try again in a while; if it lasts, look at the health of the instance.')
+    return fault('unavailable', what, 'Try again later; if this persists, check the health of the instance.')
   }
   if (isHtml(answer) || (status >= 300 && status < 400)) {
-    return fault('unreadable', 'what answers is not the token API', checkAddress)
+    return fault('unreadable', 'the answer is not from the token API', checkAddress)
   }
   if (status === 403) {
     const remedy = 'Use a key of a user with the Editor role, or of an administrator.'
-    return fault('forbidden', 'the API key may not do this', remedy)
+    return fault('forbidden', 'the API key has no permission for this', remedy)
   }
   if (status === 404) return fault('not-found', 'there is no token API at this address', checkAddress)
-  const remedy = 'Its own words say why; the instance may be older than this request.'
+  const remedy = 'See its message; the instance may be too old for this request.'
   return fault('refused', 'the observability instance refused', remedy)
 }
 
 function errorOfFailure(answer: Answer & { kind: 'failed' }, asked: string): InstanceError {
   return new InstanceError({
     kind: 'unavailable',
-    what: `Could not ${asked}: the observability instance gave no answer (${answer.reason}).`,
+    what: `Could not ${asked}: the observability instance did not answer (${answer.reason}).`,
     remedy: answer.certificate
-      ? 'Set PIPESPAN_OBSERVABILITY_CA_FILE to the certificate authority that signed the certificate of the instance.'
+      ? 'Set PIPESPAN_OBSERVABILITY_CA_FILE to the CA certificate of the instance.'
       : 'Check PIPESPAN_OBSERVABILITY_URL and the network, and try again.',
     uncertain: answer.sent,
   })
@@ -101,7 +101,7 @@ export function errorOfBody(answer: Answer & { kind: 'answered' }, asked: string
   return new InstanceError({
     kind: 'unreadable',
     what: `Could not ${asked}: ${html ? 'a web page answered instead of the token API' : problem} (${answer.status}).`,
-    remedy: html ? checkAddress : 'A proxy may be cutting or changing answers; check PIPESPAN_OBSERVABILITY_URL too.',
+    remedy: html ? checkAddress : 'A proxy may be altering answers; also check PIPESPAN_OBSERVABILITY_URL.',
     status: answer.status,
     uncertain: true,
   })

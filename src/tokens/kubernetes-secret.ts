@@ -76,8 +76,8 @@ export function createSecretApi(name: SecretName, options: KubernetesOptions): S
     const { data } = secretObject.safeParse(parsed(answer.text))
     if (data === undefined) {
       throw new RotationError(
-        `Could not ${verb} the Secret ${name.namespace}/${name.secret}: the answer is not whole, or is no Secret.`,
-        'Check that KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT lead to the Kubernetes API.',
+        `Could not ${verb} the Secret ${name.namespace}/${name.secret}: the answer is incomplete, or not a Secret.`,
+        'Check that KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT point to the Kubernetes API.',
       )
     }
     const { resourceVersion, annotations } = data.metadata
@@ -125,7 +125,7 @@ function errorOf(answer: Answer, { namespace, secret }: SecretName, verb: 'get' 
   const name = `${namespace}/${secret}`
   if (answer.kind === 'failed') {
     return new RotationError(
-      `Could not ${verb} the Secret ${name}: the Kubernetes API gave no answer (${answer.reason}).`,
+      `Could not ${verb} the Secret ${name}: the Kubernetes API did not answer (${answer.reason}).`,
       answer.certificate
         ? 'The certificate of the Kubernetes API is not signed by the ca.crt of the service account: check the mount.'
         : 'Check the network policy between this pod and the Kubernetes API, and run again.',
@@ -148,6 +148,6 @@ function remedyFor(status: number, name: string, secret: string): string {
     case 422:
       return 'The Secret may be immutable: recreate it without "immutable: true".'
     default:
-      return 'Run again; if it lasts, look at the health of the Kubernetes API.'
+      return 'Run again; if this persists, check the health of the Kubernetes API.'
   }
 }

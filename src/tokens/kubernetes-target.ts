@@ -101,7 +101,7 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
       latest = await api.get()
       if (latest.annotations[names.lease]?.startsWith(`${holder} `) !== true) {
         throw new RotationError(
-          `The lease of ${address} was taken over while this rotation stood still.`,
+          `The lease of ${address} was taken over while this rotation was suspended.`,
           'Nothing is lost: the other rotation finishes the work.',
         )
       }
@@ -127,7 +127,7 @@ export function createKubernetesTarget(place: SecretKey, options: KubernetesTarg
         await refresh()
       }
       throw new RotationError(
-        `The Secret of ${address} is being changed all the time by somebody else.`,
+        `The Secret of ${address} keeps being changed by another writer.`,
         'Find out who changes it (kubectl get secret --show-managed-fields), and run again.',
       )
     }

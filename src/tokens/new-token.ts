@@ -27,7 +27,7 @@ export async function makeToken(session: RotationSession): Promise<Secret> {
     await discard(session, token)
     const reason = proof.kind === 'refused' ? `it answers ${proof.status}` : proof.reason
     throw new RotationError(
-      `The OTLP endpoint does not accept the new token (${reason}); the target is as it was, and the new token is revoked.`,
+      `The OTLP endpoint does not accept the new token (${reason}); the target is unchanged, and the new token is revoked.`,
       'Check that the OTLP endpoint belongs to the instance at PIPESPAN_OBSERVABILITY_URL, and that it can be reached.',
     )
   }
@@ -42,8 +42,8 @@ async function createAndIdentify(session: RotationSession): Promise<{ value: Sec
   const others = notHeld(listed, name, log.journal)
   if (others.length > 0 && !options.adopt) {
     await log.warn(
-      `Tokens named "${name}" that this target is not known to have held stay valid: ${others.join(', ')}. ` +
-        'If they are this target’s, rotate with --adopt; if not, give every target a name of its own.',
+      `Tokens named "${name}" that may belong to another target stay valid: ${others.join(', ')}. ` +
+        'If they are this target’s, rotate with --adopt; if not, give every target a unique name.',
     )
   }
   const at = parts.clock.now()
@@ -52,7 +52,7 @@ async function createAndIdentify(session: RotationSession): Promise<{ value: Sec
   const owner = options.adopt ? adopted(log.journal, others, at) : log.journal
   await log.advance(begun(owner, beginning), 'creating', `Creating a token named "${name}".`)
   const answer = await create(session)
-  await log.report('answered', 'The instance has answered.')
+  await log.report('answered', 'The instance answered.')
   return { value: answer.value, id: answer.id ?? (await identify(session, before)) }
 }
 
@@ -85,15 +85,15 @@ async function identify(session: RotationSession, before: readonly string[]): Pr
   }
   if (fresh.length === 0) {
     throw new RotationError(
-      'The instance answered with a new token, but its list does not show it; the target is as it was.',
+      'The instance answered with a new token, but its list does not show it; the target is unchanged.',
       'Run again: the next run looks for it and revokes it.',
     )
   }
   const ids = fresh.map(token => token.id)
   await log.advance(over(log.journal), 'over', 'The new token cannot be distinguished from others.')
   throw new RotationError(
-    `Several tokens named "${options.name}" appeared at once (${ids.join(', ')}), and the instance does not say which one was created here; the target is as it was.`,
-    'Revoke the one that nobody uses, and give every target a name of its own.',
+    `Several tokens named "${options.name}" appeared at once (${ids.join(', ')}), and the instance does not say which one was created here; the target is unchanged.`,
+    'Revoke the unused one, and give every target a unique name.',
   )
 }
 
@@ -125,7 +125,7 @@ export async function discard({ log, parts }: RotationSession, token: HeldToken)
     await log.advance(
       deferred(log.journal, token),
       'over',
-      `Token ${token.id} is the last valid one and stays for now.`,
+      `Token ${token.id} is the last valid one and is kept for now.`,
     )
   } else {
     await log.advance(over(log.journal), 'over', `Token ${token.id} was never used and is revoked.`)

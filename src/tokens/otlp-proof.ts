@@ -34,7 +34,7 @@ export function createProver(options: ProofOptions): { readonly prove: Prove; cl
     prove: async token => {
       const value = token?.reveal()
       if (value !== undefined && !isSendable(value)) {
-        return { kind: 'unclear', reason: 'the token holds characters that no HTTP header can carry' }
+        return { kind: 'unclear', reason: 'the token has characters that are invalid in an HTTP header' }
       }
       const answer = await send({
         method: 'POST',

@@ -25,12 +25,12 @@ export async function recover(session: RotationSession, value: Secret | undefine
   const inTarget = value === undefined ? undefined : fingerprintOf(value)
   if (rotation === undefined) {
     if (current !== undefined && current.fingerprint !== inTarget) {
-      await log.warn('The target was changed by somebody else: the id of the token in it is not known.')
+      await log.warn('The target was changed by another writer: the id of its token is unknown.')
       await log.advance(disowned(log.journal), 'over', `Token ${current.id} counts as an older one.`)
     }
     return 'clear'
   }
-  await log.report('recovering', `A rotation stopped at "${rotation.step}"; this run takes it up.`)
+  await log.report('recovering', `A rotation stopped at "${rotation.step}"; this run resumes it.`)
   const { token } = rotation
   if (token === undefined) {
     await clearCreation(session, rotation)
@@ -43,7 +43,7 @@ export async function recover(session: RotationSession, value: Secret | undefine
     return 'unfinished'
   }
   if (hasReached(rotation, 'written')) {
-    await log.warn('The target was changed by somebody else during the rotation.')
+    await log.warn('The target was changed by another writer during the rotation.')
     await log.advance(disowned(log.journal), 'over', `Token ${token.id} counts as an older one.`)
   } else {
     await discard(session, token)
@@ -73,10 +73,10 @@ async function clearCreation(session: RotationSession, rotation: RotationUnderWa
   } else {
     const ids = found.map(token => token.id)
     await log.warn(
-      `Among these tokens may be one that nobody uses, left by a rotation that died: ${ids.join(', ')}. ` +
-        'Others use the same name, so it is not revoked unasked: revoke it by hand, or rotate with --adopt.',
+      `One of these tokens may be unused, left by a rotation that died: ${ids.join(', ')}. ` +
+        'Other targets use the same name, so it is not revoked automatically: revoke it manually, or rotate with --adopt.',
     )
-    await log.advance(over(log.journal), 'over', 'What it may have left behind stays valid.')
+    await log.advance(over(log.journal), 'over', 'A token that it may have created stays valid.')
   }
 }
 

@@ -8,8 +8,8 @@ export class RotationError extends Fault {}
 export class RotationBusy extends Fault {
   constructor(target: string, holder: string) {
     super(
-      `Another rotation of ${target} is under way (${holder}).`,
-      'Let it finish; if it has died, the next run takes over by itself.',
+      `Another rotation of ${target} is running (${holder}).`,
+      'Let it finish; if it has died, the next run takes over automatically.',
     )
   }
 }

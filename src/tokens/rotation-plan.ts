@@ -24,25 +24,26 @@ export async function planRotation(parts: RotationParts, options: RotationOption
 
   if (rotation !== undefined) {
     const goesOn = rotation.token !== undefined && rotation.token.fingerprint === inTarget
-    const end = goesOn ? 'finish it' : 'roll it back, revoking what it left, and start anew'
+    const end = goesOn ? 'finish it' : 'roll it back, revoking what it left, and start over'
     lines.push(`A rotation stopped at "${rotation.step}": this run would ${end}.`)
     if (goesOn) return [...lines, revocations(journal?.older.map(token => token.id) ?? [])]
   } else if (current !== undefined && current.fingerprint === inTarget && options.maxAgeMs !== undefined) {
     const age = ageOf(current.since, clock.now())
     const alive = listed.some(token => token.id === current.id && token.valid)
-    if (alive && age < options.maxAgeMs) return [...lines, 'The current token is young enough: nothing to do.']
+    if (alive && age < options.maxAgeMs)
+      return [...lines, 'The current token is younger than --max-age: nothing to do.']
   }
 
   const held = [...(journal?.older ?? []), ...(current === undefined ? [] : [current])].map(token => token.id)
   const others = notHeld(listed, options.name, journal ?? blankJournal(target.address, instance.url))
-  lines.push(`Create a token named "${options.name}", and see that the OTLP endpoint accepts it.`)
-  lines.push(`Write it to ${target.address}, and see that the endpoint accepts what is read from there.`)
+  lines.push(`Create a token named "${options.name}", and check that the OTLP endpoint accepts it.`)
+  lines.push(`Write it to ${target.address}, read it back, and check that the endpoint accepts it.`)
   if (options.keepOlder === true) return [...lines, 'Leave the older tokens for the next rotation.']
   const older = options.adopt ? [...held, ...others] : held
   if (older.length > 0) lines.push(`Wait ${await expectation(parts, options)}`)
   lines.push(revocations(older))
   if (others.length > 0 && !options.adopt) {
-    lines.push(`Leave valid, since this target is not known to have held them (see --adopt): ${others.join(', ')}.`)
+    lines.push(`Leave valid, because they may belong to another target (see --adopt): ${others.join(', ')}.`)
   }
   return lines
 }

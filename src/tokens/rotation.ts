@@ -41,7 +41,7 @@ export async function rotateToken(parts: RotationParts, options: RotationOptions
   let target: LockedTarget
   try {
     target = await parts.target.lock(holder => {
-      void parts.progress('watching', `A rotation holds the lock (${holder}); watching whether it lives.`)
+      void parts.progress('watching', `Another rotation has the lock (${holder}); waiting to see whether it is alive.`)
     })
   } catch (error) {
     if (error instanceof RotationBusy) return { kind: 'busy', reason: error.message }
@@ -68,11 +68,11 @@ async function underLock(
   const opened = foreign ? { ...blankJournal(address, parts.instance.url), revision: newest.revision } : newest
   const log = createLogbook(opened, target, parts.store, parts.clock, parts.progress)
   const session: RotationSession = { parts, options, target, log, pace: { ...defaultPace, ...parts.pace } }
-  if (foreign) await log.warn(`The tokens of the former instance (${newest.instance}) are left as they are.`)
+  if (foreign) await log.warn(`The tokens of the previous instance (${newest.instance}) are left unchanged.`)
 
   if ((await recover(session, value)) === 'unfinished') {
     if (await isAccepted(session)) return await finish(session, true)
-    await log.warn('The token in the target was revoked by somebody else; a new one takes its place.')
+    await log.warn('The token in the target was revoked by someone else; a new one replaces it.')
     await log.advance(disowned(log.journal), 'over', 'A new rotation begins.')
   } else {
     const age = await youth(session, value)
@@ -81,8 +81,8 @@ async function underLock(
   await replace(session)
   if (await isAccepted(session)) return await finish(session, false)
   throw new RotationError(
-    'The OTLP endpoint refuses the token that it had accepted before it was written to the target.',
-    'Somebody else may have revoked it: run again, and a new one takes its place.',
+    'The OTLP endpoint now refuses the token that it accepted before it was written to the target.',
+    'Someone else may have revoked it: run again to replace it.',
   )
 }
 
@@ -106,7 +106,7 @@ async function replace(session: RotationSession): Promise<void> {
   await log.advance(stepped(log.journal, 'writing', now()), 'writing', `Writing it to ${parts.target.address}.`)
   await target.write(value)
   await log.report('replaced', 'The target is replaced.')
-  await log.advance(written(log.journal, now()), 'written', 'The target holds the new token.')
+  await log.advance(written(log.journal, now()), 'written', 'The target has the new token.')
 }
 
 /** Whether the endpoint accepts what a daemon would read from the target now. Throws when that cannot be known. */
@@ -114,15 +114,15 @@ async function isAccepted(session: RotationSession): Promise<boolean> {
   const { value } = await session.target.read()
   if (value === undefined || fingerprintOf(value) !== session.log.journal.current?.fingerprint) {
     throw new RotationError(
-      'The target was changed by somebody else during the rotation.',
-      'Let nobody else write it, and run again.',
+      'The target was changed by another writer during the rotation.',
+      'Make sure that nothing else writes it, and run again.',
     )
   }
   const proof = await provePatiently(session, value)
   if (proof.kind !== 'unclear') return proof.kind === 'accepted'
   throw new RotationError(
     `The OTLP endpoint does not say whether it accepts the new token (${proof.reason}); the older tokens stay valid.`,
-    'Run again when the endpoint can be reached: the rotation goes on from here.',
+    'Run again when the endpoint is reachable: the rotation resumes from here.',
   )
 }
 
@@ -132,13 +132,13 @@ async function finish(session: RotationSession, resumed: boolean): Promise<Rotat
   const now = () => parts.clock.now()
   const { rotation, current } = log.journal
   if (rotation?.token === undefined || current === undefined) {
-    throw new RotationError('The journal holds no rotation to finish.', 'Run again.')
+    throw new RotationError('The journal has no rotation to finish.', 'Run again.')
   }
   if (!hasReached(rotation, 'proved')) {
     await log.advance(
       stepped(log.journal, 'proved', now()),
       'proved',
-      'The OTLP endpoint accepts what the target holds.',
+      'The OTLP endpoint accepts the token read from the target.',
     )
   }
   if (resumed && options.adopt) await adopt(session)
@@ -183,7 +183,7 @@ async function wait(
   const former = older.flatMap(token => token.fingerprint ?? [])
   const waited = await waitForDaemons(session, fingerprint, former, since)
   if (waited.kind === 'missing') return waited.daemons
-  await log.advance(stepped(log.journal, 'seen', now()), 'seen', 'The older tokens are needed no longer.')
+  await log.advance(stepped(log.journal, 'seen', now()), 'seen', 'The older tokens are no longer needed.')
   return []
 }
 
@@ -191,8 +191,8 @@ async function revokeAll(session: RotationSession, older: readonly HeldToken[]):
   const { log, parts } = session
   if (!(await isAccepted(session))) {
     throw new RotationError(
-      'The OTLP endpoint refuses the new token by now; the older tokens stay valid.',
-      'Somebody else may have revoked it: run again, and a new one takes its place.',
+      'The OTLP endpoint now refuses the new token; the older tokens stay valid.',
+      'Someone else may have revoked it: run again to replace it.',
     )
   }
   const ids = older.map(token => token.id).join(', ')
@@ -200,8 +200,8 @@ async function revokeAll(session: RotationSession, older: readonly HeldToken[]):
   for (const { id } of older) {
     if ((await parts.instance.revoke(id)) === 'last') {
       throw new RotationError(
-        `The instance refuses to revoke ${id}: it counts it as the last valid token.`,
-        'Run again: if the new token was revoked by somebody else, another takes its place.',
+        `The instance refuses to revoke ${id}: it is the last valid token.`,
+        'Run again: if someone else revoked the new token, it is replaced.',
       )
     }
     await log.advance(revoked(log.journal, id), 'revoked', `Token ${id} is revoked.`)

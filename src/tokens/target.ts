@@ -47,8 +47,5 @@ export function parseTarget(text: string): TargetAddress {
   if (namespace !== undefined && secret !== undefined && key !== undefined) {
     return { kind: 'kubernetes', namespace, secret, key }
   }
-  throw new RotationError(
-    `"${text}" is no target.`,
-    'Name one as file:/absolute/path or kubernetes:NAMESPACE/SECRET/KEY.',
-  )
+  throw new RotationError(`"${text}" is not a target.`, 'Use file:/absolute/path or kubernetes:NAMESPACE/SECRET/KEY.')
 }

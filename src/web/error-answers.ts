@@ -27,19 +27,19 @@ export function answerErrors(app: FastifyInstance, log: Log): void {
   app.setNotFoundHandler((request, reply) => {
     const path = (request.url.split('?', 1)[0] ?? '').replace(/(?<=.)\/$/, '')
     const allowed = [...methodsOf].filter(([route]) => leadsTo(route, path)).flatMap(([, methods]) => [...methods])
-    if (allowed.length === 0) return reply.code(404).send({ message: 'There is nothing at this address.' })
+    if (allowed.length === 0) return reply.code(404).send({ message: 'Not found.' })
     return reply
       .code(405)
       .header('allow', [...new Set(allowed)].sort().join(', '))
-      .send({ message: `${request.method} is not possible here.` })
+      .send({ message: `${request.method} is not allowed here.` })
   })
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const status = error.statusCode ?? 500
     if (status >= 400 && status < 500) {
-      return reply.code(status).send({ message: messages[status] ?? 'The request cannot be answered.' })
+      return reply.code(status).send({ message: messages[status] ?? 'The request failed.' })
     }
     log.error({ err: error, requestId: request.id, route: request.routeOptions.url }, 'a request failed')
-    return reply.code(500).send({ message: 'Something went wrong here; the log says more.' })
+    return reply.code(500).send({ message: 'Internal error; see the log.' })
   })
 }
 

@@ -43,10 +43,10 @@ export function createHealth(options: HealthOptions): Health {
       // The store's own words name files and hosts: they are for the log, not for whoever asks.
       if (error instanceof UnreadableError) {
         log.warn({ cause: reasonOf(error) }, 'not ready: accepted webhooks cannot be read')
-        return { ready: false, reason: 'What was accepted cannot be read from the store.' }
+        return { ready: false, reason: 'Accepted deliveries cannot be read from the store.' }
       }
-      log.warn({ cause: reasonOf(error) }, 'not ready: the store does not take writes')
-      return { ready: false, reason: 'The store does not take writes.' }
+      log.warn({ cause: reasonOf(error) }, 'not ready: the store does not accept writes')
+      return { ready: false, reason: 'The store does not accept writes.' }
     }
   }
 

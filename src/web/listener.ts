@@ -85,7 +85,7 @@ export function createListener(options: ListenerOptions): Listener {
   const sockets = openSockets(server, {
     limit: limits.connections,
     peers,
-    onEvicted: () => warn('connections', 'too many connections are open: the oldest is closed', { listener: name }),
+    onEvicted: () => warn('connections', 'too many open connections: the oldest is closed', { listener: name }),
   })
   server.on('error', error => {
     // Before it listens that is `start`'s to say; afterwards a connection could not be accepted: the next one may.
@@ -103,7 +103,7 @@ export function createListener(options: ListenerOptions): Listener {
   if (basePath !== '') void app.register(options.health.routes, { prefix: basePath })
 
   function failed(error: unknown): void {
-    warn('failed', 'the listener failed at a connection and goes on', { listener: name, cause: reasonOf(error) })
+    warn('failed', 'an error on a connection; the listener continues', { listener: name, cause: reasonOf(error) })
   }
 
   return {
@@ -115,8 +115,8 @@ export function createListener(options: ListenerOptions): Listener {
         await app.close()
         if (!isSystemError(error)) throw error
         throw new ConfigError(
-          `The ${name} listener cannot have ${authority(options.host, options.port)}: ${reasonOf(error)}.`,
-          'Choose another address, or stop what uses it.',
+          `The ${name} listener cannot bind ${authority(options.host, options.port)}: ${reasonOf(error)}.`,
+          'Use another address, or stop the process that uses it.',
           { cause: error },
         )
       }
@@ -222,7 +222,7 @@ function usable<T>(work: () => T): T {
   } catch (error) {
     throw new ConfigError(
       `The TLS certificate and key cannot be used: ${reasonOf(error)}.`,
-      'Give a PEM certificate chain and the unencrypted PEM key that belongs to it.',
+      'Provide a PEM certificate chain and its unencrypted PEM key.',
       { cause: error },
     )
   }

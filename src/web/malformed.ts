@@ -24,13 +24,13 @@ export function withHost(handler: RequestListener): RequestListener {
   return (request, response) => {
     const isNamed = request.headers.host !== undefined || request.httpVersion !== '1.1'
     if (isNamed) handler(request, response)
-    else refuse(response, 400, 'The request names no host.')
+    else refuse(response, 400, 'The request has no Host header.')
   }
 }
 
 /** Whoever expects anything but `100-continue` (RFC 9110, section 10.1.1). */
 export const answerExpectation: RequestListener = (_request, response) => {
-  refuse(response, 417, 'What the request expects is not known here.')
+  refuse(response, 417, 'The Expect header is not supported.')
 }
 
 function refuse(response: ServerResponse, status: number, message: string): void {
@@ -42,7 +42,7 @@ function refuse(response: ServerResponse, status: number, message: string): void
 function answerTo(code: string | undefined): readonly [string, string] {
   switch (code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return ['408 Request Timeout', 'The request did not come in time.']
+      return ['408 Request Timeout', 'The request timed out.']
     case 'HPE_HEADER_OVERFLOW':
       return ['431 Request Header Fields Too Large', 'The headers are too large.']
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':

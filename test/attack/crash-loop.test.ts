@@ -86,7 +86,7 @@ describe.each(isFull ? ['sqlite', 'postgres'] : ['sqlite'])('what kills behind t
       daemon.post(pipelineEvent({ id, commitMessage }), { 'x-service-event': 'Pipeline Hook' }).catch(() => undefined)
     await post(1, 'harmless')
     await post(2, 'a deadly run')
-    const ofTheRun = await untilItLives(daemon, storeUrl, 'a run is set aside')
+    const ofTheRun = await untilItLives(daemon, storeUrl, 'a run is skipped until the daemon has changed')
     await post(3, 'harmless')
     await post(4, `deadly entry ${'x'.repeat(400)}`)
     const ofTheEntry = await untilItLives(daemon, storeUrl, 'a dead letter')

@@ -120,7 +120,7 @@ describe('three replicas', () => {
       expect(repeated).toBeLessThanOrEqual(2 * 400 * 3)
       // The one that woke found every lease lost, said so, counted it, and settled nothing by any of them.
       const lost = sum(
-        frozen.process.log.flatMap(line => (line.msg.startsWith('exports were settled too late') ? [line.lost] : [])),
+        frozen.process.log.flatMap(line => (line.msg.startsWith('export results came too late') ? [line.lost] : [])),
       )
       const troubles = frozen.process.log.filter(({ level }) => level >= 40)
       expect(lost, JSON.stringify(troubles)).toBe(held.exports.length)
@@ -133,7 +133,7 @@ describe('three replicas', () => {
       )
       expect(await lostOf(frozen, /^pipespan_intake_deliveries_total{outcome="lost"} (\d+)/m)).toBe(late)
       expect(late).toBeLessThanOrEqual(held.deliveries)
-      expect(steady.output).not.toContain('settled too late')
+      expect(steady.output).not.toContain('results came too late')
       const { stdout } = await steady.command('dead-letters', 'list', '--json')
       expect(stdout).not.toMatch(/"status":/)
       report({

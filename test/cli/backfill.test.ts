@@ -70,7 +70,7 @@ describe('pipespan backfill', () => {
     const first = await run('--since', '2d', '--group', 'brightwater', '--deliver')
     expect(first.code).toBe(0)
     expect(first.out).toContain(`${state.pipelines.size} pipelines seen, ${state.pipelines.size} of them not exported`)
-    expect(first.out).toContain('All of it is exported.')
+    expect(first.out).toContain('Everything is exported.')
     expect(first.err).toContain('old timestamps')
     book.rest()
     expect([...book.statuses.keys()].sort()).toEqual([...state.pipelines.keys()])
@@ -82,7 +82,7 @@ describe('pipespan backfill', () => {
   it('only counts in a dry run, and says what it would cost', async () => {
     const { code, out } = await run('--since', '2d', '--project', 'brightwater/data/reports', '--dry-run')
     expect(code).toBe(0)
-    expect(out).toMatch(/Nothing was written\. Completing them takes some 3 requests/)
+    expect(out).toMatch(/Nothing was written\. Fetching their details takes about 3 requests/)
   })
 
   it('exports audit events by itself, and says when it may not read those of a group', async () => {
@@ -94,19 +94,19 @@ describe('pipespan backfill', () => {
     const dry = await run('--since', '9d', '--audit', '--dry-run')
     expect(dry.out).toContain('130 audit events seen, 3 requests.\n')
     const first = await run('--since', '9d', '--audit', '--deliver')
-    expect(first.out).toContain('The audit events of group nobody were left out: ')
-    expect(first.out).toContain('All of it is exported.')
+    expect(first.out).toContain('The audit events of group nobody were skipped: ')
+    expect(first.out).toContain('Everything is exported.')
     expect(first.code).toBe(1)
     expect(ids.size).toBe(130)
     expect(JSON.stringify([dry, first])).not.toContain(token)
   })
 
   it.each([
-    [['--since', '1d', '--audit'], 1, 'It is not configured whose audit events are read.'],
+    [['--since', '1d', '--audit'], 1, 'No audit events are configured.'],
     [['--since', '1d', '--audit', '--group', 'brightwater'], 2, 'PIPESPAN_AUDIT'],
     [['--since', 'yesterday'], 2, 'how long ago'],
-    [['--since', '1d', '--until', '2d'], 2, '--until is not after --since.'],
-    [['--since', '1d'], 1, 'No project is named.'],
+    [['--since', '1d', '--until', '2d'], 2, '--until must be later than --since.'],
+    [['--since', '1d'], 1, 'No project is given.'],
     [['--since', '1d', '--group', 'nobody'], 1, '404 Group Not Found'],
   ])('%j ends with %i', async (args, code, words) => {
     const result = await run(...args)

@@ -149,7 +149,7 @@ it('finds nothing wrong where nothing is wrong: a line for each check, exit code
     'export',
     'enforcement',
   ])
-  expect(text).toContain('All is fine.')
+  expect(text).toContain('All checks passed.')
   expect(code).toBe(0)
   for (const secret of ['a-webhook-token', 'a-platform-token', instance.apiKey]) expect(text).not.toContain(secret)
 })
@@ -177,8 +177,8 @@ it('2: a store that cannot be made', async () => {
       {
         check: 'store',
         level: 'failure',
-        what: `The store ${folder}/file/p.db cannot be made: ${folder}/file is no folder that this user may write to.`,
-        remedy: 'Name a file in a folder of this user with PIPESPAN_STORE_URL.',
+        what: `The store ${folder}/file/p.db cannot be created: this user cannot write to ${folder}/file.`,
+        remedy: 'Set PIPESPAN_STORE_URL to a file in a writable folder.',
       },
     ],
   })
@@ -231,7 +231,7 @@ it.each<readonly [string, (server: Server) => void, RegExp]>([
   [
     'a page that is not there',
     server => server.on('request', (_, answer: ServerResponse) => answer.writeHead(404).end()),
-    /404 with nothing in it/,
+    /404 with an empty body/,
   ],
   [
     'health of its own',
@@ -241,7 +241,7 @@ it.each<readonly [string, (server: Server) => void, RegExp]>([
   [
     'another protocol',
     server => server.on('connection', (socket: Socket) => socket.end('+PONG\r\n')),
-    /what it says is no HTTP/,
+    /its answer is not HTTP/,
   ],
   [
     'a closed connection',
@@ -259,7 +259,7 @@ it.each<readonly [string, (server: Server) => void, RegExp]>([
   const { code, told } = await examined()
   expect(code).toBe(2)
   expect(told).toMatchObject([{ check: 'daemon', level: 'failure' }])
-  expect(told[0]?.what).toMatch(/^Something listens at http:\/\/127\.0\.0\.1:\d+, but it is no Pipespan: /)
+  expect(told[0]?.what).toMatch(/^Something listens at http:\/\/127\.0\.0\.1:\d+, but it is not Pipespan: /)
   expect(told[0]?.what).toMatch(what)
   // The webhook secret goes to nobody else.
   expect(posted).not.toContain('POST')
@@ -287,8 +287,8 @@ it('5: a daemon that runs with another webhook secret', async () => {
       {
         check: 'daemon',
         level: 'failure',
-        what: `The daemon at ${daemon.url} does not take the webhook secret that is configured here: it runs with another one.`,
-        remedy: 'Restart it with this configuration, or give both the same secret.',
+        what: `The daemon at ${daemon.url} does not accept the webhook secret configured here; it runs with a different one.`,
+        remedy: 'Restart it with this configuration, or configure the same secret here.',
       },
     ],
   })
@@ -332,7 +332,7 @@ it('8: a project without a hook', async () => {
         check: 'hooks',
         level: 'failure',
         what: 'No hook of 301 points at https://pipespan.example.com/webhooks.',
-        remedy: 'Make one with `pipespan hooks ensure --project 301`.',
+        remedy: 'Create one with `pipespan hooks ensure --project 301`.',
       },
     ],
   })
@@ -352,14 +352,14 @@ it('9: a hook that the platform has switched off, and that lacks events', async 
         check: 'hooks',
         level: 'failure',
         what: 'Hook 17 of 301 is temporarily disabled until 2026-06-01T12:00:00.000Z: the platform sends nothing.',
-        remedy: 'See why its deliveries failed, then send a test event on its page at the platform to enable it again.',
+        remedy:
+          'Find out why its deliveries failed, then send a test event from its page on the platform to enable it again.',
       },
       {
         check: 'hooks',
         level: 'failure',
         what: 'Hook 17 of 301 has a custom payload template.',
-        remedy:
-          'Remove the template on its page at the platform: only the payload as the platform makes it can be decoded.',
+        remedy: "Remove the template on the webhook's page on the platform: only the default payload can be decoded.",
       },
       {
         check: 'hooks',
@@ -381,8 +381,8 @@ it('10: a hook with another secret', async () => {
       {
         check: 'hooks',
         level: 'failure',
-        what: "The last delivery of hook 17 of 301 met 401: it does not have the daemon's secret.",
-        remedy: 'Write the secret again with `pipespan hooks ensure --write-secret`.',
+        what: "The last delivery of hook 17 of 301 was answered with 401: its secret is not the daemon's.",
+        remedy: 'Set the secret again with `pipespan hooks ensure --write-secret`.',
       },
     ],
   })
@@ -393,7 +393,7 @@ it('11: clocks that differ', async () => {
   const { code, told } = await examined()
   expect(code).toBe(1)
   expect(told).toMatchObject([
-    { check: 'clock', remedy: 'Let both be set by the network (NTP): beyond 300 s signed webhooks are refused.' },
+    { check: 'clock', remedy: 'Synchronize both with NTP: beyond 300 s signed webhooks are refused.' },
   ])
   expect(told[0]?.what).toMatch(/^The platform's clock is 2(39|40|41) s behind this machine's\.$/)
 })
@@ -407,9 +407,8 @@ it('12: deliveries of another instance', async () => {
       {
         check: 'instances',
         level: 'warning',
-        what: `Of the newest 1 pipelines some are of another instance than ${platform.url}: https://git.example.com (1). They are not asked for details.`,
-        remedy:
-          'Set PIPESPAN_PLATFORM_URL to the address that the platform gives itself, or let its hooks point elsewhere.',
+        what: `Of the newest 1 pipelines, some are from another instance than ${platform.url}: https://git.example.com (1). Their details are not fetched.`,
+        remedy: "Set PIPESPAN_PLATFORM_URL to the platform's own external URL, or remove these webhooks.",
       },
     ],
   })
@@ -439,7 +438,7 @@ it('14: a backend that does not accept the token', async () => {
   expect(told).toMatchObject([
     {
       check: 'export',
-      remedy: 'Give it a valid token or header; a daemon reads a token file by itself.',
+      remedy: 'Configure a valid token or header; the daemon re-reads a token file without a restart.',
     },
   ])
   expect(told[0]?.what).toMatch(/^"default" for traces \(.*\) does not accept the credentials: HTTP 401: /)
@@ -453,7 +452,7 @@ it('15: an address that is no OTLP receiver', async () => {
   expect(told).toMatchObject([
     { check: 'export', remedy: 'Check the endpoint: a base URL without /v1/…, usually on port 4318.' },
   ])
-  expect(told[0]?.what).toMatch(/\/v1\/traces\/v1\/traces\) is no OTLP\/HTTP receiver: HTTP 404: /)
+  expect(told[0]?.what).toMatch(/\/v1\/traces\/v1\/traces\) is not an OTLP\/HTTP receiver: HTTP 404: /)
 })
 
 it('16: a certificate that nobody vouches for', async () => {
@@ -472,7 +471,7 @@ it('16: a certificate that nobody vouches for', async () => {
       {
         check: 'export',
         remedy:
-          'Set OTEL_EXPORTER_OTLP_CERTIFICATE to the authority that signed its certificate, and check http against https.',
+          'Set OTEL_EXPORTER_OTLP_CERTIFICATE to the CA that signed its certificate, and check http versus https.',
       },
     ])
     expect(told[0]?.what).toMatch(/cannot be reached: .*self-signed certificate/)
@@ -491,7 +490,7 @@ it('17: enforcement without a token', async () => {
         check: 'enforcement',
         level: 'failure',
         what: 'Enforcement is on, and "default" has no token: its telemetry is dropped.',
-        remedy: 'Make one with `pipespan tokens create`, and set it as the destination’s token.',
+        remedy: 'Create one with `pipespan tokens create`, and set it as the destination’s token.',
       },
     ],
   })
@@ -508,7 +507,7 @@ it('18: an API budget that the platform has paused', async () => {
   }))
   const { told } = await examined()
   const paused = told.find(({ check }) => check === 'budget')
-  expect(paused?.what).toMatch(/^The platform asked for a pause of (2\d{3}|3000) s more\.$/)
+  expect(paused?.what).toMatch(/^The platform is rate-limiting for (2\d{3}|3000) s more\.$/)
 })
 
 it('19: logs of jobs that the platform refuses', async () => {
@@ -526,7 +525,7 @@ it('19: logs of jobs that the platform refuses', async () => {
   await refusedEndpoints.put({ ...refused, since: await daemon.store.now() })
   const { told } = await examined()
   expect(told).toEqual([
-    { check: 'jobs', level: 'warning', what: 'The log of jobs of acme/shop is not asked for, for a day: It may not.' },
+    { check: 'jobs', level: 'warning', what: 'Job logs of acme/shop are not requested for a day: It may not.' },
   ])
 })
 
@@ -563,8 +562,8 @@ it('21: audit events of a group whose owner the token is not, and of which the p
     {
       check: 'audit',
       level: 'warning',
-      what: "The token is no owner's of group brightwater: the platform answers, and shows only what the token's own user did.",
-      remedy: 'Use a token of an owner of the group: with the role Owner, and the scope read_api.',
+      what: "The token is not an owner's of group brightwater: the platform only returns what the token's user did.",
+      remedy: "Use a group owner's token, with the scope read_api.",
     },
     {
       check: 'audit',
@@ -575,5 +574,5 @@ it('21: audit events of a group whose owner the token is not, and of which the p
   ])
   platformState.audit.isOwner = true
   env.PIPESPAN_AUDIT = 'brightwater'
-  expect((await run()).text).toContain('✓ audit: The token may read the audit events of group brightwater.')
+  expect((await run()).text).toContain('✓ audit: The token can read the audit events of group brightwater.')
 })

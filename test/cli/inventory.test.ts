@@ -25,8 +25,8 @@ async function check(yaml: string, online = false): Promise<{ code: number; out:
 }
 
 it('The check of the configuration says how many requests an hour it costs.', async () => {
-  expect((await check(platform() + lists)).out).toContain('(agents, feature_flags): 24 requests an hour or more')
-  expect((await check(lists)).out).toContain('nothing is asked without PIPESPAN_PLATFORM_URL')
+  expect((await check(platform() + lists)).out).toContain('(agents, feature_flags): at least 24 requests an hour')
+  expect((await check(lists)).out).toContain('nothing is requested without PIPESPAN_PLATFORM_URL')
 })
 
 it('A query is tried online, and one that fails is a fault with the words of the platform.', async () => {
@@ -44,7 +44,7 @@ it('A query is tried online, and one that fails is a fault with the words of the
 
 it.each([
   ['{ metric: a, query: q, every: 10s }', 'once a minute'],
-  ['{ metric: a, query: q, project: p, group: g }', 'a project or about a group'],
+  ['{ metric: a, query: q, project: p, group: g }', 'either a project or a group'],
   ['{ metric: a, query: q, fields: [x] }', 'A count has no fields'],
   ['{ metric: "1st", query: q }', 'name of a metric'],
   ['{ metric: a, query: q }\n  - { metric: a, query: other }', 'reports the same series'],
@@ -66,8 +66,8 @@ it('The doctor says what the platform answers, what it refuses and what that tak
   if (!loaded.ok) throw new Error('the configuration is wrong')
   const client = { asking: () => world.ask }
   expect(await checkInventory(loaded.config, world.store, client)).toMatchObject([
-    { level: 'skipped', what: expect.stringContaining('Of agents, 1 of 1') as string },
-    { level: 'fine', what: expect.stringContaining('feature_flags of 1 of 1') as string },
+    { level: 'skipped', what: expect.stringContaining('agents: 1 of 1 not fetched yet') as string },
+    { level: 'fine', what: expect.stringContaining('feature_flags can be read for 1 of 1') as string },
     {
       level: 'warning',
       what: expect.stringContaining('403') as string,

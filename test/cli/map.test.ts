@@ -44,7 +44,7 @@ it('shows what becomes of an event that is about no pipeline, and says where it 
   expect(out).not.toContain('Not exported')
   const push = await map('-', Readable.from([eventFile('push').text]))
   expect(push.out).toContain('(when it was received)')
-  expect(push.out).toContain('Not exported as configured: PIPESPAN_EVENTS does not have push.')
+  expect(push.out).toContain('Not exported with this configuration: PIPESPAN_EVENTS does not include push.')
 })
 
 it('says what is wrong with the standard input', async () => {

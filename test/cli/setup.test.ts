@@ -60,14 +60,14 @@ describe('The setup', () => {
   it('shows its plan, with what cannot be taken back, and does nothing in a dry run.', async () => {
     const { code, out } = await setup(['--dry-run'], owner())
     expect(code).toBe(0)
-    expect(out).toContain('Makes the service account service_account_pipespan of the group team')
-    expect(out).toContain('What service-account makes cannot be taken back from here')
+    expect(out).toContain('Creates the service account service_account_pipespan of the group team')
+    expect(out).toContain('What service-account creates cannot be undone from here')
     expect(out).toContain('scope read_api, in platform-token. (you)')
     expect([existsSync(folder), accounts, platform.changes, instance.tokens]).toEqual([false, [], [], []])
   })
 
   it('does nothing where nobody can be asked and nobody said yes.', async () => {
-    expect(await setup([], owner())).toMatchObject({ code: 2, out: expect.stringContaining('Say --yes') as string })
+    expect(await setup([], owner())).toMatchObject({ code: 2, out: expect.stringContaining('Use --yes') as string })
     expect(existsSync(folder)).toBe(false)
   })
 
@@ -77,7 +77,7 @@ describe('The setup', () => {
     expect(first.out).toMatch(/Left for you:\n {2}- Make service_account_pipespan a member of team \(Reporter\)/)
     writeFileSync(file('platform-token'), 'pat-of-the-account\n', { mode: 0o600 })
     const second = await setup(['--yes', '--kubernetes', 'ci'], owner())
-    expect(second).toMatchObject({ code: 0, out: expect.stringContaining('All is made') as string })
+    expect(second).toMatchObject({ code: 0, out: expect.stringContaining('Everything is set up') as string })
     expect([accounts.length, platform.hooks['groups/team']?.length, instance.tokens.length]).toEqual([1, 1, 1])
     expect(platform.hooks['groups/team']?.[0]).toMatchObject({
       url: 'https://pipespan.example.com/webhooks',
@@ -111,7 +111,7 @@ describe('The setup', () => {
   it('without an owner’s token writes what it can, and says what a person must make.', async () => {
     const { code, out } = await setup(['--yes'])
     expect(code).toBe(1)
-    expect(out).toContain('Make a webhook of team to https://pipespan.example.com/webhooks')
+    expect(out).toContain('Create a webhook of team to https://pipespan.example.com/webhooks')
     expect(out).toContain('Set PIPESPAN_OBSERVABILITY_API_KEY and run this again')
     expect([platform.changes, instance.tokens]).toEqual([[], []])
     expect(existsSync(file('pipespan.yaml'))).toBe(true)
@@ -132,7 +132,7 @@ describe('The setup', () => {
     platform.forbidden.add('groups/team')
     const { code, out } = await setup(['--yes'], owner())
     expect(code).toBe(1)
-    expect(out).toContain('Some webhooks could not be made')
+    expect(out).toContain('Some webhooks could not be created')
     expect(existsSync(file('ingest-token'))).toBe(true)
   })
 
@@ -141,7 +141,7 @@ describe('The setup', () => {
     writeFileSync(file('setup-journal.json'), '{ "version": 9 }')
     expect(await setup(['--yes'], owner())).toMatchObject({
       code: 1,
-      out: expect.stringContaining('no journal') as string,
+      out: expect.stringContaining('not a setup journal') as string,
     })
   })
 })

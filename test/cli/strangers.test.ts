@@ -59,18 +59,18 @@ async function complaintOf(command: keyof typeof commands, stranger: Stranger): 
   return text(stderr)
 }
 
-const noPage = /web page|what answers is not the token API|not the platform's API/
-const noPostgres = /what listens there closes the connection before it has said a word of PostgreSQL/
+const noPage = /web page|the answer is not from the token API|not the platform's API/
+const noPostgres = /the server closes the connection before a PostgreSQL handshake/
 
 it.each([
   // The platform's own error names no kind of page: its address is wrong either way.
   ['hooks', 'page', noPage],
   ['hooks', 'words', noPage],
   ['tokens', 'page', /a web page answered instead of the token API/],
-  ['tokens', 'words', /the answer is not whole, or not a list of tokens/],
-  ['tokens', 'mail', /gave no answer \(what it says is no HTTP/],
-  ['tokens', 'closing', /gave no answer \(it closes the connection/],
-  ['tokens', 'nobody', /gave no answer \(connect ECONNREFUSED/],
+  ['tokens', 'words', /the answer is incomplete, or not a list of tokens/],
+  ['tokens', 'mail', /did not answer \(its answer is not HTTP/],
+  ['tokens', 'closing', /did not answer \(it closes the connection/],
+  ['tokens', 'nobody', /did not answer \(connect ECONNREFUSED/],
   ['store', 'words', noPostgres],
   ['store', 'closing', noPostgres],
   ['store', 'nobody', /ECONNREFUSED/],

@@ -45,7 +45,7 @@ it('says which token is missing', async () => {
   const { code, complaint } = await top(['--url', house.url], 'another-token-that-is-long-enough')
   expect(code).toBe(1)
   expect(complaint).toBe(
-    `The daemon at ${house.url} does not take the admin token that is configured here. Set PIPESPAN_ADMIN_TOKEN as the daemon has it.\n`,
+    `The daemon at ${house.url} does not accept the admin token configured here. Set PIPESPAN_ADMIN_TOKEN to the daemon's value.\n`,
   )
 })
 

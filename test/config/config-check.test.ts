@@ -16,7 +16,7 @@ async function check(
 
 it('the example file passes, with nothing to warn of', async () => {
   const done = await check({ file: 'config/pipespan.example.yaml' })
-  expect(done).toEqual({ code: 0, out: 'The configuration is fine.\n', err: '' })
+  expect(done).toEqual({ code: 0, out: 'The configuration is valid.\n', err: '' })
 })
 
 it('faults and warnings are all printed, a line each, and the exit code is 2', async () => {
@@ -25,8 +25,8 @@ it('faults and warnings are all printed, a line each, and the exit code is 2', a
     code: 2,
     out: '',
     err:
-      'warning: PIPESPAN_SETLE: No setting has this variable. Did you mean PIPESPAN_SETTLE?\n' +
-      `${file}:2:19: webhook.token: The secret holds a control character. Copy it again, as one line of printable ASCII.\n` +
+      'warning: PIPESPAN_SETLE: Unknown variable. Did you mean PIPESPAN_SETTLE?\n' +
+      `${file}:2:19: webhook.token: The secret contains a control character. Copy it again, as one line of printable ASCII.\n` +
       `${file}:1:9: settle: "soon" is not a duration. Write a number with its unit, such as 250ms, 5s, 1h or 7d.\n` +
       '2 faults in the configuration.\n',
   })
@@ -67,19 +67,19 @@ it('says what switches cost in requests', async () => {
   const env = { PIPESPAN_JOB_SECTIONS: 'failed,slow', PIPESPAN_PLATFORM_URL: 'https://git.example.com' }
   const lines = async (more: Environment): Promise<string[]> => (await check({}, { ...env, ...more })).out.split('\n')
   expect(await lines({ PIPESPAN_PLATFORM_TOKEN: 'a-token' })).toContain(
-    'Inside of jobs (PIPESPAN_JOB_SECTIONS): 1 request for each job that failed or that was slow, beside the 2 a pipeline, out of the 300 a minute that are left by then.',
+    'Job logs and reports (PIPESPAN_JOB_SECTIONS): 1 request for each job that failed or that was slow, in addition to 2 for each pipeline; the budget is 300 requests a minute.',
   )
   expect(await lines({ PIPESPAN_PLATFORM_TOKEN: 'a-token', PIPESPAN_TESTS: 'true' })).toContain(
-    'Tests (PIPESPAN_TESTS): 1 request for each job with a JUnit report, beside the 2 a pipeline, out of the 300 a minute that are left by then.',
+    'Tests (PIPESPAN_TESTS): 1 request for each job with a JUnit report, in addition to 2 for each pipeline; the budget is 300 requests a minute.',
   )
   expect(await lines({ PIPESPAN_PLATFORM_TOKEN: 'a-token', PIPESPAN_REPORTS: 'findings,metrics' })).toContain(
-    'Reports (PIPESPAN_REPORTS): 1 request for each report of metrics, findings that a job has, beside the 2 a pipeline, out of the 300 a minute that are left by then.',
+    'Reports (PIPESPAN_REPORTS): 1 request for each report of metrics, findings that a job has, in addition to 2 for each pipeline; the budget is 300 requests a minute.',
   )
   expect(await lines({ PIPESPAN_PLATFORM_TOKEN: 'a-token', PIPESPAN_AUDIT: 'team,shop' })).toContain(
     'Audit events (PIPESPAN_AUDIT): 2 requests a minute, and 1 more for each 100 events.',
   )
   expect(await lines({})).toContain(
-    'Inside of jobs: nothing is read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.',
+    'Job logs and reports: nothing is read without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.',
   )
 })
 
@@ -87,20 +87,22 @@ it('takes paths of spans that a job can have, and says what they cost', async ()
   const paths = 'a/b.otlp.json,c.otlp.jsonl'
   const url = { PIPESPAN_PLATFORM_URL: 'https://git.example.com', PIPESPAN_PLATFORM_TOKEN: 'a-token' }
   expect((await check({}, { ...url, PIPESPAN_JOB_SPANS: paths })).out).toContain(
-    'Spans of jobs (PIPESPAN_JOB_SPANS): 2 requests for each job with artifacts, beside the 2 a pipeline',
+    'Spans of jobs (PIPESPAN_JOB_SPANS): 2 requests for each job with artifacts, in addition to 2 for each pipeline',
   )
   for (const wrong of ['/a.otlp.json', '../a.otlp.json', 'a//b.otlp.json', 'a.json', 'a*.otlp.json']) {
-    expect((await check({}, { PIPESPAN_JOB_SPANS: wrong })).err, wrong).toContain('is no path that ends in')
+    expect((await check({}, { PIPESPAN_JOB_SPANS: wrong })).err, wrong).toContain('is not a path that ends in')
   }
 })
 
 it('wants keys for dotenv reports', async () => {
-  expect((await check({}, { PIPESPAN_REPORTS: 'dotenv' })).err).toContain('no key of them may be exported')
+  expect((await check({}, { PIPESPAN_REPORTS: 'dotenv' })).err).toContain('no key is allowed to be exported')
   expect((await check({}, { PIPESPAN_REPORTS: 'dotenv', PIPESPAN_DOTENV_KEYS: 'A,B_*' })).code).toBe(0)
 })
 
 it('takes regular expressions with commas in them, and none that matches nothing', async () => {
   expect((await check({}, { PIPESPAN_REDACT: 'a{2,3},[b,c]d' })).code).toBe(0)
-  expect((await check({}, { PIPESPAN_REDACT: 'x*' })).err).toContain('is no regular expression')
-  expect((await check({}, { PIPESPAN_JOB_LOGS: 'none,all' })).err).toContain('none stands beside others')
+  expect((await check({}, { PIPESPAN_REDACT: 'x*' })).err).toContain('is not a valid regular expression')
+  expect((await check({}, { PIPESPAN_JOB_LOGS: 'none,all' })).err).toContain(
+    'none cannot be combined with other values',
+  )
 })

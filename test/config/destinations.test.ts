@@ -84,7 +84,7 @@ describe('several destinations', () => {
   it('warn of a token that has nowhere to go', () => {
     const { warnings } = good({ SERVICE_OBSERVABILITY_TOKEN: 'abc', PIPESPAN_WEBHOOK_TOKEN: 'abc' }, listed)
     expect(warnings).toEqual([
-      'SERVICE_OBSERVABILITY_TOKEN: observability.token goes to the destination "default" only, and there is none. ' +
+      'SERVICE_OBSERVABILITY_TOKEN: observability.token is only sent to the destination "default", which does not exist. ' +
         'Set otlp.endpoint (OTEL_EXPORTER_OTLP_ENDPOINT), or give destinations their own token_file.',
     ])
   })

@@ -78,8 +78,8 @@ describe('a secret in a file', () => {
       expect(value()).toBe('first')
     }
     expect(news).toEqual([
-      `The secret file "${file}" cannot be read (ENOENT). The last good value stays in use. ` +
-        'Name a file that this process may read.',
+      `The secret file "${file}" cannot be read (ENOENT). The previous value stays in use. ` +
+        'Use a file that this process can read.',
     ])
     writeFileSync(file, 'second')
     wait(1000)
@@ -109,7 +109,7 @@ describe('a secret in a file', () => {
     expect(LiveSecret.fromFile({ path: missing, parse: text => secret.parse(text) })).toEqual({
       wrong: {
         what: `The secret file "${missing}" cannot be read (ENOENT).`,
-        remedy: 'Name a file that this process may read.',
+        remedy: 'Use a file that this process can read.',
       },
     })
   })

@@ -7,7 +7,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { profiles } from '../../src/platform/profile.ts'
 
 const noSecret =
-  'webhook.token: There is no webhook secret, so whatever runs on this machine can post webhooks to 127.0.0.1:8080. ' +
+  'webhook.token: There is no webhook secret, so any process on this machine can post webhooks to 127.0.0.1:8080. ' +
   'Set webhook.signing_token or webhook.token.'
 
 describe('precedence', () => {
@@ -74,10 +74,10 @@ describe('faults', () => {
   it('come all at once, from the file and from the environment', () => {
     const yaml = 'settle: soon\nlog: { level: loud }\nwebhok: {}\n'
     expect(faults({ PIPESPAN_LISTEN: 'nowhere', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, yaml)).toEqual([
-      '3:1: webhok: There is no such setting. Did you mean webhook?',
+      '3:1: webhok: Unknown setting. Did you mean webhook?',
       'PIPESPAN_LISTEN: "nowhere" is not a listen address. Write host and port, such as 127.0.0.1:8080, or "[::]:8080" in quotes for every address.',
       '1:9: settle: "soon" is not a duration. Write a number with its unit, such as 250ms, 5s, 1h or 7d.',
-      'OTEL_EXPORTER_OTLP_PROTOCOL: Pipespan speaks http/protobuf only, not grpc. Leave it out, and name an endpoint that takes OTLP over HTTP (port 4318 of a collector).',
+      'OTEL_EXPORTER_OTLP_PROTOCOL: Pipespan supports http/protobuf only, not grpc. Remove it, and use an OTLP/HTTP endpoint (port 4318 of a Collector).',
       '2:15: log.level: "loud" is not one of `trace`, `debug`, `info`, `warn`, `error`, `fatal`, `silent`. Write one of trace, debug, info, warn, error, fatal, silent.',
     ])
   })
@@ -86,7 +86,7 @@ describe('faults', () => {
     ['/no/such/file.yaml', 'The configuration file "/no/such/file.yaml" cannot be read (ENOENT).'],
     ['/', 'The configuration file "/" is not a regular file of at most 1 MiB.'],
   ])('name a configuration file that cannot be used: %s', (file, message) => {
-    const remedy = 'Name a YAML file that this process may read.'
+    const remedy = 'Use a YAML file that this process can read.'
     expect(loadConfig({ env: {}, file, profiles })).toMatchObject({ ok: false, faults: [{ what: message, remedy }] })
     expect(faults({ PIPESPAN_CONFIG: file })).toEqual([`PIPESPAN_CONFIG: ${message} ${remedy}`])
   })
@@ -128,7 +128,7 @@ describe('faults', () => {
     expect(faults({ ...both, OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: pem })).toEqual([])
     expect(faults({ OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: pem })).toHaveLength(1)
     expect(faults({ OTEL_EXPORTER_OTLP_CLIENT_KEY: pem })).toEqual([
-      'OTEL_EXPORTER_OTLP_CLIENT_KEY: otlp.client_key is of no use without otlp.client_certificate. Set both, or neither.',
+      'OTEL_EXPORTER_OTLP_CLIENT_KEY: otlp.client_key requires otlp.client_certificate. Set both or neither.',
     ])
   })
 })
@@ -155,7 +155,7 @@ describe('secrets', () => {
     'with a control character (%j) are a fault',
     token => {
       expect(faults({ SERVICE_OBSERVABILITY_TOKEN: token })).toEqual([
-        'SERVICE_OBSERVABILITY_TOKEN: The secret holds a control character. Copy it again, as one line of printable ASCII.',
+        'SERVICE_OBSERVABILITY_TOKEN: The secret contains a control character. Copy it again, as one line of printable ASCII.',
       ])
       expect(faults({ PIPESPAN_WEBHOOK_TOKEN: token })).toHaveLength(1)
     },
@@ -183,15 +183,12 @@ describe('secrets', () => {
 
 describe('variables', () => {
   it.each([
-    ['PIPESPAN_SETLE', 'PIPESPAN_SETLE: No setting has this variable. Did you mean PIPESPAN_SETTLE?'],
-    ['PIPESPAN_PORT', 'PIPESPAN_PORT: No setting has this variable. Remove it; config/REFERENCE.md lists all.'],
-    [
-      'PIPESPAN_WEBHOOK_TOKENS',
-      'PIPESPAN_WEBHOOK_TOKENS: No setting has this variable. Did you mean PIPESPAN_WEBHOOK_TOKEN?',
-    ],
+    ['PIPESPAN_SETLE', 'PIPESPAN_SETLE: Unknown variable. Did you mean PIPESPAN_SETTLE?'],
+    ['PIPESPAN_PORT', 'PIPESPAN_PORT: Unknown variable. Remove it; config/REFERENCE.md lists all.'],
+    ['PIPESPAN_WEBHOOK_TOKENS', 'PIPESPAN_WEBHOOK_TOKENS: Unknown variable. Did you mean PIPESPAN_WEBHOOK_TOKEN?'],
     [
       'PIPESPAN_XYZZY_FROBNICATE',
-      'PIPESPAN_XYZZY_FROBNICATE: No setting has this variable. Remove it; config/REFERENCE.md lists all.',
+      'PIPESPAN_XYZZY_FROBNICATE: Unknown variable. Remove it; config/REFERENCE.md lists all.',
     ],
   ])('that nothing reads give a warning: %s', (name, warning) => {
     const { warnings } = good({ [name]: '9090', PIPESPAN_WEBHOOK_TOKEN: 'abc' })
@@ -207,7 +204,7 @@ describe('variables', () => {
     ['OTEL_RESOURCE_ATTRIBUTE', 'Did you mean OTEL_RESOURCE_ATTRIBUTES?'],
   ])('of the OpenTelemetry specification that are mistyped give a warning: %s', (name, remedy) => {
     const { warnings } = good({ [name]: 'x', PIPESPAN_WEBHOOK_TOKEN: 'abc' })
-    expect(warnings).toEqual([`${name}: No setting has this variable. ${remedy}`])
+    expect(warnings).toEqual([`${name}: Unknown variable. ${remedy}`])
   })
 
   it('that nothing reads are left alone when they are blank, or of other programs', () => {
@@ -231,7 +228,7 @@ describe('variables', () => {
     expect(warnings).toEqual([
       'PIPESPAN_ADMIN_PORT_8081_TCP_ADDR, PIPESPAN_PORT, PIPESPAN_PORT_8080_TCP, PIPESPAN_SERVICE_HOST, ' +
         'PIPESPAN_SERVICE_PORT_HTTP: Kubernetes service links, which are not settings. ' +
-        'Set enableServiceLinks: false to be rid of them.',
+        'Set enableServiceLinks: false to remove them.',
     ])
   })
 
@@ -249,7 +246,7 @@ describe('variables', () => {
     const { config, warnings } = good({ GITLAB_OBSERVABILITY_EXPORT: 'logs', PIPESPAN_WEBHOOK_TOKEN: 'abc' })
     expect(config.observability.export).toHaveLength(3)
     expect(warnings).toEqual([
-      'GITLAB_OBSERVABILITY_EXPORT: Read under the platform profile gitlab only, and generic is in use. ' +
+      'GITLAB_OBSERVABILITY_EXPORT: Only used with the platform profile gitlab, but the profile is generic. ' +
         'Set PIPESPAN_PLATFORM_PROFILE=gitlab, or use SERVICE_OBSERVABILITY_EXPORT.',
     ])
   })
@@ -257,7 +254,7 @@ describe('variables', () => {
 
 it.each(['', '# settle: 5s\n', '---\n'])('an empty file (%j) gives a warning', yaml => {
   const loaded = load({ PIPESPAN_WEBHOOK_TOKEN: 'abc' }, yaml)
-  expect(loaded.warnings).toEqual([expect.stringMatching(/pipespan\.yaml: The file holds no settings\.$/)])
+  expect(loaded.warnings).toEqual([expect.stringMatching(/pipespan\.yaml: The file has no settings\.$/)])
   expect(loaded.ok).toBe(true)
 })
 

@@ -66,7 +66,7 @@ it('a reload takes over the tokens of destinations that are the same, and of no 
   expect(tokens()).toEqual(['c', 'd'])
   write(`destinations: [${two}e}, ${one}f}]`)
   expect(reloadConfig(loaded, options)).toMatchObject({
-    restart: ['destinations: They differ from the running ones, which stay in use until a restart.'],
+    restart: ['destinations: Changed; the running ones stay in use until a restart.'],
   })
   expect(tokens()).toEqual(['c', 'd'])
 })

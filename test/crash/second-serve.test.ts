@@ -64,7 +64,9 @@ it(
       const file = refused % 2 === 0 ? daemon.storeFile : link
       const second = await run(['serve'], { ...daemon.env, ...nameLife(2), PIPESPAN_STORE_URL: `sqlite:${file}` })
       expect(second).toMatchObject({ code: 1, signal: null })
-      expect(second.stderr).toMatch(new RegExp(`Another pipespan serves .*process ${daemon.process.child.pid} on `))
+      expect(second.stderr).toMatch(
+        new RegExp(`Another pipespan process uses .*process ${daemon.process.child.pid} on `),
+      )
       refused += 1
     }
     const workedOff = async (): Promise<void> => {

@@ -62,7 +62,7 @@ describe('pipespan demo', () => {
     expect(output).toMatch(/✓ pipeline: Monorepo · success .* trace [0-9a-f]{32}/)
     expect(output).toMatch(/✓ pipeline: Frontend · success/)
     expect(output).toMatch(
-      /^\d+ webhooks more were lost on purpose, the end of .* among them: the poller found out\.$/m,
+      /^\d+ webhooks more were dropped on purpose, the end of .* among them; the poller found them\.$/m,
     )
     expect(output).toMatch(/build ios.*failed.*retried/)
     expect(output).toContain('Try next')
@@ -86,7 +86,7 @@ describe('pipespan demo', () => {
     const main = program(`console.error('no room at the inn'); process.exit(3)`)
     const run = start({ main })
     expect(await run.code).toBe(1)
-    expect(await run.errors).toBe('The daemon ended before it was ready. Its last lines:\n  no room at the inn\n')
+    expect(await run.errors).toBe('The daemon exited before it was ready. Its last lines:\n  no room at the inn\n')
   })
 
   it('says so with its last lines when the daemon dies on the way', async () => {
@@ -99,6 +99,6 @@ describe('pipespan demo', () => {
     `)
     const run = start({ main })
     expect(await run.code).toBe(1)
-    expect(await run.errors).toBe('The daemon ended by itself. Its last lines:\n  out of luck\n')
+    expect(await run.errors).toBe('The daemon exited. Its last lines:\n  out of luck\n')
   })
 })

@@ -68,7 +68,7 @@ describe('a backend', () => {
       SERVICE_OBSERVABILITY_TOKEN_FILE: file,
     })
     await send(daemon, load)
-    await daemon.process.logged('refuses the credentials')
+    await daemon.process.logged('rejects the credentials')
     writeFileSync(file, 'new-token\n')
     await receiver.until(complete(load.truths))
     await daemon.stop()

@@ -108,12 +108,12 @@ describe('pipespan map', () => {
     const { object_attributes: pipeline } = payloadOf(file)
     if (!file.startsWith('pipeline') || pipeline === undefined) {
       expect(shown.output).toMatch(
-        file.startsWith('job') ? /news of pipeline \d+: job \d+/ : /^platform\.(?:deployment|vcs\.push|project) /,
+        file.startsWith('job') ? /update of pipeline \d+: job \d+/ : /^platform\.(?:deployment|vcs\.push|project) /,
       )
       return
     }
     expect(shown.output).toContain('pipeline: ')
-    expect(shown.output.includes('would wait for its end')).toBe(!over.has(pipeline.status))
+    expect(shown.output.includes('waits for the pipeline to end')).toBe(!over.has(pipeline.status))
   })
 
   it('is a command of the program: a tree, or OTLP/JSON that a collector could read', async () => {

@@ -18,5 +18,5 @@ it('the daemon ends with its ingress thread, and says why', async () => {
   const daemon = await Daemon.start({}, endsThread(sign))
   writeFileSync(sign, '')
   expect((await daemon.process.ended).code).toBeGreaterThan(0)
-  expect(daemon.output).toContain('The ingress thread ended by itself (exit code 7)')
+  expect(daemon.output).toContain('The ingress thread exited (code 7)')
 })

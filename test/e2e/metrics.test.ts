@@ -121,7 +121,7 @@ describe('the three signals', () => {
     receiver.misbehave(refusingMetrics)
     await post(daemon, 21, 30)
     await receiver.until(spans => pipelines(spans) === 30 && pipelines(receiver.logs) === 30)
-    await daemon.process.logged('an export was refused: a dead letter')
+    await daemon.process.logged('an export was refused; it is now a dead letter')
     // A stop sends whatever is pending still.
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     expect(counts()).toHaveLength(20)

@@ -187,7 +187,7 @@ describe('a stop', () => {
     await Promise.all(deliveries.map(one => daemon.post(one.body, pipelineHookOf(one.kind))))
     await receiver.until((_spans, { requests }) => requests.length > 0)
     daemon.signal('SIGTERM')
-    await daemon.process.logged('a second signal ends it at once')
+    await daemon.process.logged('send a second signal to exit immediately')
     // The ingress is on a thread of its own and gets the order a moment later.
     const answers = async (): Promise<boolean> =>
       fetch(`${daemon.url}/healthz`).then(

@@ -79,7 +79,7 @@ it('a daemon outlives what nobody caught in a callback, on both threads, and say
   const sign = path.join(temporaryFolder(), 'now')
   const daemon = await Daemon.start({}, failing(sign))
   writeFileSync(sign, '')
-  const told = (): number => daemon.process.log.filter(({ msg }) => msg.includes('an unexpected error')).length
+  const told = (): number => daemon.process.log.filter(({ msg }) => msg.includes('unexpected error')).length
   await expect.poll(told).toBe(6)
   expect((await daemon.post(pipelineEvent({ id: 1 }), { 'x-service-event': 'Pipeline Hook' })).status).toBe(202)
   expect((await daemon.stop()).code).toBe(0)

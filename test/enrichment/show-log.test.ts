@@ -89,7 +89,7 @@ describe('a log that somebody reads', () => {
     const both = [show(job), show({ ...job, id: 71 })]
     expect(await show({ ...job, id: 72 })).toMatchObject({
       ...{ as: 'refused', what: 'Other logs are being fetched.' },
-      remedy: 'Load this page again in some seconds.',
+      remedy: 'Reload this page in a few seconds.',
     })
     await expect.poll(() => held.length).toBe(2)
     for (const response of held) response.writeHead(200).end('theirs\n')

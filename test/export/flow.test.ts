@@ -248,8 +248,8 @@ describe('exports', () => {
     await exporter.flush(5_000)
     const said = lines.map(({ message }) => message).filter(message => message.startsWith('circuit breaker'))
     expect(said).toEqual([
-      'circuit breaker open: the backend does not take exports at the moment; they wait in the store.',
-      'circuit breaker closed: exports flow again',
+      'circuit breaker open: the backend does not accept exports at the moment; they stay pending in the store.',
+      'circuit breaker closed: exports resume',
     ])
   })
 
@@ -375,6 +375,6 @@ describe('exports', () => {
 
   it('have one destination a name: two destinations of one name are a configuration error', () => {
     const twice = [destination(backend.url), destination(backend.url)]
-    expect(() => bench.exporter(twice)).toThrow(/Two destinations are named "default"\. Give each its own name/)
+    expect(() => bench.exporter(twice)).toThrow(/Two destinations are named "default"\. Give each a unique name/)
   })
 })

@@ -125,7 +125,7 @@ describe('one OTLP POST', () => {
   it('says what is wrong with a TLS file, and what to do', () => {
     const tls = { caFile: '/nowhere/ca.pem' }
     expect(() => createOtlpHttp(plain({ tls }), undefined, 1)).toThrow(
-      'The OTLP CA certificate /nowhere/ca.pem cannot be read (ENOENT). Name a PEM file that this process may read.',
+      'The OTLP CA certificate /nowhere/ca.pem cannot be read (ENOENT). Use a PEM file that this process can read.',
     )
   })
 })

@@ -75,7 +75,9 @@ describe('a poisonous export', () => {
         .every(({ ids }) => ids.length === 1),
     ).toBe(true)
     await expect.poll(async () => queueOf(exporter)).toMatchObject({ pending: 1, dead: 0 })
-    expect(lines.filter(({ message }) => message.includes('is sent alone from now on'))).toHaveLength(1)
+    expect(
+      lines.filter(({ message }) => message.includes('from now on it is sent in a request of its own')),
+    ).toHaveLength(1)
 
     backend.behave = () => ok
     await backend.until(({ accepted }) => accepted.includes(5))

@@ -104,7 +104,7 @@ describe('what comes twice, or reports nothing', () => {
     expect((await post(pipelineBody, headers)).status).toBe(202)
     expect(await post('{"other":"body"}', headers)).toMatchObject({
       status: 200,
-      message: 'This delivery is known already.',
+      message: 'Duplicate delivery.',
     })
     expect((await store.inbox.state()).waiting).toBe(1)
     expect(woken()).toBe(1)
@@ -156,7 +156,7 @@ describe('what comes twice, or reports nothing', () => {
         'x-service-event': event,
         'content-type': 'text/plain',
       })
-      expect(answer).toMatchObject({ status: 200, message: 'Events of this kind are not of interest.' })
+      expect(answer).toMatchObject({ status: 200, message: 'Events of this kind are ignored.' })
     }
     expect(ingress.counts.ignored).toEqual({ push: 2, tag_push: 1, merge_request: 1, deployment: 1, unknown: 2 })
     expect((await store.inbox.state()).waiting).toBe(0)
@@ -169,7 +169,7 @@ describe('what comes twice, or reports nothing', () => {
     connection.socket.write(`POST /webhooks HTTP/1.1\r\nHost: a\r\n${event}Content-Length: 8000000\r\n\r\n`)
     connection.socket.write('x'.repeat(8_000_000))
     connection.socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
-    expect(await connection.closed()).toMatch(/^HTTP\/1\.1 200 [^]*not of interest[^]*HTTP\/1\.1 200 [^]*Alive/)
+    expect(await connection.closed()).toMatch(/^HTTP\/1\.1 200 [^]*are ignored[^]*HTTP\/1\.1 200 [^]*Alive/)
   })
 })
 
@@ -217,7 +217,7 @@ describe('what is refused', () => {
       const answer = await exchange(port, `${method} /webhooks HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
       expect(answer).toMatch(/^HTTP\/1\.1 405 /)
       expect(answer).toMatch(/^allow: POST\r$/m)
-      expect(answer).toContain(`{"message":"${method} is not possible here."}`)
+      expect(answer).toContain(`{"message":"${method} is not allowed here."}`)
     },
   )
 

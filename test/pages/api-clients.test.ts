@@ -44,7 +44,7 @@ describe('the page of sources', () => {
     )
     expect(text).toContain('enabled #7 of group team 2 min ago 200: 1,402, 503: 2 , no answer: 1')
     expect(text).toContain('switched off #8 of project team/shop – –')
-    expect(text).toContain('3 failed deliveries, 2 of them not known yet')
+    expect(text).toContain('3 failed deliveries, 2 of them new')
   })
 
   it('says how to look at hooks where nobody does, and nothing of them without a token', () => {
@@ -71,11 +71,11 @@ describe('the page of sources', () => {
         sweeps: [{ instance, group: 'team', startedAt: now - 3_600_000, since: now, count: 12, done: false }],
       },
     )
-    expect(text).toContain('By polling 86 pipelines of which webhooks had reported less')
+    expect(text).toContain('By polling 86 pipelines found ahead of their webhooks')
     expect(text).toContain('41 rounds, 304 requests for lists')
-    expect(text).toContain('291 requests could be sent at once')
+    expect(text).toContain('291 requests available now')
     expect(text).toContain('for 1 m 30 s')
     expect(text).toContain('team/shop 2026-06-01 11:59:55 – 1')
-    expect(text).toContain('All of team 12 projects looked at since 2026-06-01 11:00, goes on')
+    expect(text).toContain('All of team 12 projects scanned since 2026-06-01 11:00, in progress')
   })
 })

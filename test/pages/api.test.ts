@@ -191,7 +191,7 @@ it.each(['/pipelines?since=2026-13-01', '/pipelines?until=yesterday', '/pipeline
   async path => {
     const answer = await fetch(`${house.url}/api${path}`)
     expect(answer.status).toBe(400)
-    expect(((await answer.json()) as { message: string }).message).toMatch(/^query\.(since|until|after): (Write|Give) /)
+    expect(((await answer.json()) as { message: string }).message).toMatch(/^query\.(since|until|after): (Write|Pass) /)
   },
 )
 
@@ -216,8 +216,8 @@ it('refers to nothing that its description does not have', async () => {
 it('answers an unknown address with a page for people and with JSON for programs', async () => {
   const page = await fetch(`${house.url}/nope`, { headers: { accept: 'text/html' } })
   expect(page.status).toBe(404)
-  expect(await page.text()).toContain('There is nothing at this address.')
+  expect(await page.text()).toContain('Not found.')
   const answer = await fetch(`${house.url}/api/nope`, { headers: { accept: 'text/html, application/json' } })
   expect(answer.status).toBe(404)
-  expect(await answer.json()).toEqual({ message: 'There is nothing at this address.' })
+  expect(await answer.json()).toEqual({ message: 'Not found.' })
 })

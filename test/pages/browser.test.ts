@@ -75,21 +75,21 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   const addresses: readonly (readonly [name: string, path: () => string, shows: string])[] = [
     ['the overview', () => '/', 'Last finished'],
     ['pipelines', () => '/pipelines', 'Newest first'],
-    ['a pipeline with its family', () => pipeline, 'The whole family'],
-    ['a pipeline with sections of a job', () => job.replace(/\/jobs\/.*/, ''), 'Where it came from'],
+    ['a pipeline with its family', () => pipeline, 'Pipeline and its children'],
+    ['a pipeline with sections of a job', () => job.replace(/\/jobs\/.*/, ''), 'Origin'],
     ['two runs side by side', () => `${pipeline}/compare?with=${pipeline.split('/').at(-1)}`, 'Both on one time axis'],
     ['a run against its usual', () => `${pipeline}/compare?with=usual`, 'Job by job'],
     ['a job with its sections', () => job, 'Where the time went'],
     ['trends', () => '/trends?span=7d', 'Most time in total'],
     ['trends of one branch', () => '/trends?ref=main', 'stored pipeline'],
-    ['costs', () => '/cost', 'What nobody wanted'],
-    ['flaky tests', () => '/tests', 'What cost most first'],
+    ['costs', () => '/cost', 'Wasted work'],
+    ['flaky tests', () => '/tests', 'Most time lost first'],
     ['failing and slow tests', () => '/tests/costly', 'Most failing'],
     ['environments', () => '/environments', 'Latest deployments'],
     ['changes', () => '/changes', 'Each time counts from when it was created'],
     ['sources', () => '/sources', 'Webhooks'],
     ['exports', () => '/exports', 'span name is too long'],
-    ['a dead letter', () => letter, 'What the backend said'],
+    ['a dead letter', () => letter, 'Answer of the backend'],
     ['a question before an action', () => '/exports/confirm?do=drop&which=all', 'Drop all dead letters?'],
     ['tokens', () => '/tokens', 'In use'],
   ]
@@ -256,7 +256,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await page.getByRole('button', { name: 'Send again' }).click()
     await page.getByText('1 dead letter pending again.').waitFor()
     await until(async () => house.receiver.counts.requests > before)
-    await page.locator('#dead', { hasText: 'No backend has refused anything' }).waitFor()
+    await page.locator('#dead', { hasText: 'No backend has permanently refused' }).waitFor()
   })
 
   it('works without JavaScript', async () => {

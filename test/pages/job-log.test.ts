@@ -102,8 +102,8 @@ describe('the log of a job', () => {
   it.each([
     ['that is refused', () => trace('{}', 403), 'Open on the platform'],
     ['that is gone', () => trace('{}', 404), 'Open on the platform'],
-    ['that is empty', () => trace(''), 'It is empty.'],
-    ['that shows variables', () => trace(`CI_DEBUG_TRACE="true"\n${log}`), 'none of it is shown here'],
+    ['that is empty', () => trace(''), 'The log is empty.'],
+    ['that shows variables', () => trace(`CI_DEBUG_TRACE="true"\n${log}`), 'The log is not shown'],
   ])('%s is said in a sentence', async (_, say, says) => {
     say()
     const answered = await ask(page)

@@ -20,13 +20,13 @@ describe('a run against the usual of its job', () => {
     [20_000, true, 'This is unusually short.'],
     [20_000, false, 'Nothing unusual so far. It has run for 20 s so far;'],
     [180_000, false, 'This is unusually long'],
-    [undefined, true, 'It did not run. Its usual duration: median 1 m 00 s'],
+    [undefined, true, 'This job did not run. Usual duration: median 1 m 00 s'],
   ])('that took %s ms, over: %s', (took, isOver, says) => {
     expect(againstUsual(usual, took, isOver)).toContain(says)
   })
 
   it('says that few runs do not say what is usual', () => {
-    expect(againstUsual({ ...usual, runs: 3 }, 180_000, true)).toContain('too few runs')
+    expect(againstUsual({ ...usual, runs: 3 }, 180_000, true)).toContain('Too few runs')
     expect(againstUsual(undefined, 180_000, true)).toContain('is not known')
   })
 })
@@ -72,9 +72,9 @@ describe('the sections of a job', () => {
   it('say what was left out and moved', () => {
     const sections = [section(1, { clockShift: 4_000, clock: 'marker' })]
     expect(aboutSections({ jobId: 1, start: 0, end: 100, sections, left: 1_200 })).toEqual([
-      'At least 1,200 more sections are left out: of a job at most 200 are kept.',
-      'Times were moved by up to 4.0 s to lie within the job’s: the runner’s clock stands elsewhere.',
-      'Times are whole seconds: the runner does not stamp the lines of its log.',
+      'At least 1,200 more sections are left out: at most 200 are kept for a job.',
+      'Times were moved by up to 4.0 s to fit the job’s: the runner’s clock differs.',
+      'Times are whole seconds: the runner does not write timestamps into its log.',
     ])
     expect(aboutSections({ jobId: 1, start: 0, end: 100, sections: [section(1)], left: 0 })).toEqual([])
   })

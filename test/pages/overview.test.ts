@@ -20,7 +20,7 @@ it('says that all is refused where all is, and that nothing waits beside what is
   expect(await post('wrong', 'Pipeline Hook', '{}')).toBe(401)
   const refused = await overview()
   expect(refused).toMatch(/Received 1 .*1 refused Inbox/)
-  expect(refused).toMatch(/Webhooks last accepted never refuses all 0 accepted/)
+  expect(refused).toMatch(/Webhooks last accepted never all refused 0 accepted/)
   expect(await post('a-webhook-token', 'Push Hook', '{"object_kind":"push"}')).toBe(200)
   expect(await post('a-webhook-token', 'Pipeline Hook', '{"object_kind":"pipeline"}')).toBe(202)
   await until(async () => (await house.daemon.store.inbox.state()).quarantined === 1)
@@ -53,7 +53,7 @@ it('counts what came in the last hour, to the minute, and no more than was count
   expect([now - hour.since, hour.received, hour.ignored, hour.delivered]).toEqual([60 * minute, 60, 0, 0])
 })
 
-it('leads from every count to what it counts, and keeps pipelines apart that have gone silent', async () => {
+it('leads from every count to what it counts, and keeps pipelines apart that have without events', async () => {
   const house = await openHouse()
   onTestFinished(async () => house.close())
   const { deliveries } = generatePipeline(5, 'release')
@@ -62,7 +62,7 @@ it('leads from every count to what it counts, and keeps pipelines apart that hav
   for (const to of ['/sources#webhooks', '/sources#inbox', '/pipelines?status=running', '/exports']) {
     expect(page).toContain(`href="${to}"`)
   }
-  expect(page).not.toContain('Gone silent')
+  expect(page).not.toContain('No recent events')
   const overview = async (): Promise<unknown> => (await fetch(`${house.url}/api/overview`)).json()
   expect(await overview()).toMatchObject({ active: 1, silentCount: 0, lastHour: { received: 12 } })
   const { views } = house.daemon.store

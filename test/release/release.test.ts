@@ -36,5 +36,5 @@ it.skipIf(!isOnline)(
 
 it('does nothing without being told where to', () => {
   const { status, stdout, stderr } = release()
-  expect([status, stdout, stderr]).toEqual([2, '', 'Say --image NAME and --charts oci://…\n'])
+  expect([status, stdout, stderr]).toEqual([2, '', 'Give --image NAME and --charts oci://….\n'])
 })

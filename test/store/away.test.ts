@@ -124,7 +124,9 @@ it('a backup or a copy that would be without it is none', async () => {
   const [first] = all.segments()
   const target = `${all.file}-backup`
   renameSync(first!, `${first}.away`)
-  await expect(backupSqlite(all.file, target)).rejects.toThrow(/cannot be read to its end: 2 deliveries wait in it/)
+  await expect(backupSqlite(all.file, target)).rejects.toThrow(
+    /cannot be read completely: 2 deliveries are pending in it/,
+  )
   expect(existsSync(target)).toBe(false)
   renameSync(`${first}.away`, first!)
   await backupSqlite(all.file, target)

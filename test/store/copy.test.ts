@@ -70,7 +70,7 @@ describe('a copy of a store', () => {
       },
     }
     await expect(copyStore({ from, to: failing, source: 'here' })).rejects.toThrow('cut off')
-    await expect(copyStore({ from, to, source: 'elsewhere' })).rejects.toThrow(/begun and not finished/)
+    await expect(copyStore({ from, to, source: 'elsewhere' })).rejects.toThrow(/unfinished copy/)
     let parts = 0
     const watched: Store = {
       ...to,
@@ -93,7 +93,7 @@ describe('a copy of a store', () => {
     const failing = { ...to, tables: { ...to.tables, write: async () => Promise.reject(new Error('cut off')) } }
     await expect(copyStore({ from, to: failing, source: 'here' })).rejects.toThrow('cut off')
     await from.repositories.copy.remove({})
-    await expect(copyStore({ from, to, source: 'here' })).rejects.toThrow(/used again since the copy .* empty/)
+    await expect(copyStore({ from, to, source: 'here' })).rejects.toThrow(/used after the copy .* empty/)
   })
 
   it('is refused into a store that holds something, and of one that a daemon uses', async () => {

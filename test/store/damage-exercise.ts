@@ -238,7 +238,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
       expect(await polledProjects.get({ instance, project: 1 })).toBeUndefined()
       // A rotation does not take what it cannot read for nothing.
       await expect(rotationStore(store.repositories).journals()).rejects.toThrow(
-        /rotation\/journal x" is damaged.*remove the row/,
+        /rotation\/journal x" is damaged.*delete the row/,
       )
       await polledProjects.change({ instance, project: 1 }, known => {
         expect(known).toBeUndefined()

@@ -19,8 +19,7 @@ const oldSchema = `
   INSERT INTO runs VALUES (1, 'https://git.example.com', '{}');
   INSERT INTO parts VALUES (1, 1, '{}', 1);
   INSERT INTO exports VALUES (1, 1, 'owed', 1);`
-const refusal =
-  /before the first release.*Let the version that wrote it export what is pending.*start this one with a new/s
+const refusal = /pre-release.*Let the version that wrote it export its pending data.*start this version with a new/s
 const options = { now: () => 1, maxSize: 2 ** 30 }
 
 describe('an SQLite file of before the first release', () => {

@@ -76,7 +76,7 @@ it('what could not be written is settled by the same lease once the store takes 
       items.map(({ id }) => ({ id, as: 'delivered' as const })),
     )
   beside.exec(`CREATE TRIGGER refused BEFORE UPDATE ON outbox WHEN OLD.id = 3 BEGIN SELECT RAISE(ABORT, 'no'); END`)
-  await expect(settle()).rejects.toThrow('does not hold such data: no')
+  await expect(settle()).rejects.toThrow('cannot store this data: no')
   expect(owed()).toBe(5)
   expect((await store.outbox.lease(lane, 10, minute)).items).toEqual([])
   beside.exec('DROP TRIGGER refused')

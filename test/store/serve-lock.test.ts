@@ -73,7 +73,7 @@ describe('a store that is served', () => {
     await processed(first)
     const before = allFiles()
     expect(() => openSqlite(file, options, walPositions())).toThrow(
-      new RegExp(`Another pipespan serves .*process ${process.pid} on `),
+      new RegExp(`Another pipespan process uses .*process ${process.pid} on `),
     )
     expect(allFiles()).toEqual(before)
     await first.door.put([delivery('c')])
@@ -114,7 +114,7 @@ describe('a store that is served', () => {
       }
       const first = served(kind === 'a link to its folder' ? path.join(name, 'pipespan.db') : name)
       await first.door.put([delivery('a')])
-      expect(() => openSqlite(target, options)).toThrow(/Another pipespan serves /)
+      expect(() => openSqlite(target, options)).toThrow(/Another pipespan process uses /)
       const shared = openSqliteShared(target, options)
       expect(await shared.inbox.state()).toMatchObject({ waiting: 1 })
       await shared.close()
@@ -125,7 +125,7 @@ describe('a store that is served', () => {
     await openSqlite(file, options).close()
     const second = path.join(folder, 'second.db')
     linkSync(file, second)
-    expect(() => openSqlite(second, options)).toThrow(/2 names \(hard links\).*Remove the other names/)
+    expect(() => openSqlite(second, options)).toThrow(/2 names \(hard links\).*Remove the other hard links/)
     expect(() => openSqliteShared(second, options)).toThrow(/2 names/)
     rmSync(second)
     writeFileSync(second, '')
@@ -151,6 +151,6 @@ describe('the lock', () => {
 
   it('that cannot be taken for another reason is not blamed on another daemon', () => {
     mkdirSync(`${file}.lock`)
-    expect(() => openSqlite(file, options)).toThrow(/its lock cannot be taken: .*folder this user may write to/)
+    expect(() => openSqlite(file, options)).toThrow(/its lock cannot be taken: .*folder that this user can write to/)
   })
 })

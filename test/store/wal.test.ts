@@ -251,7 +251,7 @@ describe('a write-ahead log', () => {
     rmSync(what === 'its file' ? listSegments(folder)[0]!.file : folder, { recursive: true })
     await wal.append([delivery('c')], 2)
     expect(keys(all())).toEqual(['a', 'b', 'c'])
-    expect(said).toEqual(['a file of the write-ahead log was taken away; what waits in it was written again'])
+    expect(said).toEqual(['a file of the write-ahead log was removed; its pending deliveries were written again'])
     // And where nothing comes, too.
     rmSync(folder, { recursive: true })
     await expect.poll(() => keys(all())).toEqual(['a', 'b', 'c'])
@@ -347,7 +347,7 @@ describe('a write-ahead log', () => {
       await wal.prove(1)
       expect(said).toEqual([])
     } else {
-      expect(said).toEqual(['files of the write-ahead log are gone, with what waits in them'])
+      expect(said).toEqual(['files of the write-ahead log are gone, with their pending deliveries'])
     }
     expect(positions.looks).toBe(looks + 1)
   })
@@ -393,7 +393,7 @@ describe('a write-ahead log', () => {
     writeFileSync(folder, 'in the way')
     await expect(wal.append([delivery('b')], 1)).rejects.toThrow(/EEXIST|ENOTDIR/)
     await expect(wal.prove(1)).rejects.toThrow(/EEXIST|ENOTDIR/)
-    await expect.poll(() => said).toContain('the write-ahead log cannot be tidied')
+    await expect.poll(() => said).toContain('old files of the write-ahead log cannot be removed')
     expect(positions.end.seq).toBe(1)
     rmSync(folder)
     await wal.append([delivery('c')], 1)
@@ -412,7 +412,7 @@ describe('a write-ahead log', () => {
     positions.moveProcessed(7)
     expect(wal).not.toBe(next)
     await expect.poll(() => listSegments(folder).length).toBe(2)
-    await expect.poll(() => said).toContain('the write-ahead log cannot be tidied')
+    await expect.poll(() => said).toContain('old files of the write-ahead log cannot be removed')
   })
 })
 

@@ -76,7 +76,7 @@ describe('a refusal becomes a message with a remedy', () => {
   it('for a key that is missing or that no header can carry, before anything is sent', async () => {
     expect((await faultOf(clientWith(undefined).list())).message).toContain('PIPESPAN_OBSERVABILITY_API_KEY_FILE')
     const error = await faultOf(clientWith('two\nlines').list())
-    expect(error.message).toContain('must hold the key alone')
+    expect(error.message).toContain('must contain only the key')
     expect(error.message).not.toContain('lines\nlines')
   })
 

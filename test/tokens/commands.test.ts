@@ -195,7 +195,7 @@ describe('tokens rotate', () => {
     const { code, out, err } = await tokens({ ...rotate, target: target() })
     expect(code).toBe(0)
     expect(out).toMatch(/^Token 101 \([0-9a-f]{12}\) is in use; nothing revoked\.\n$/)
-    expect(err).toContain('The target holds the new token.\n')
+    expect(err).toContain('The target has the new token.\n')
     const json = await tokens({ ...rotate, target: target(), json: true })
     expect(JSON.parse(json.out)).toMatchObject({ outcome: 'rotated', tokenId: '102', revoked: ['101'], warnings: [] })
   })
@@ -217,7 +217,7 @@ describe('tokens rotate', () => {
   it('answers 1 with a reason when it cannot go on', async () => {
     expect(await tokens({ ...rotate, target: 'vault:x' })).toMatchObject({
       code: 1,
-      err: '"vault:x" is no target. Name one as file:/absolute/path or kubernetes:NAMESPACE/SECRET/KEY.\n',
+      err: '"vault:x" is not a target. Use file:/absolute/path or kubernetes:NAMESPACE/SECRET/KEY.\n',
     })
   })
 
@@ -253,7 +253,7 @@ describe('enforcement', () => {
     instance.enforced = false
     await writeFile(file, 'a-dead-token')
     const said = await enforcement('on')
-    expect(said).toMatchObject({ code: 5, err: expect.stringContaining('at once off again') as unknown })
+    expect(said).toMatchObject({ code: 5, err: expect.stringContaining('off again at once') as unknown })
     expect(said.err).not.toContain('a-dead-token')
     expect(instance.enforced).toBe(false)
   })

@@ -104,6 +104,6 @@ it('is named by its address', () => {
 it.each(['', 'file:', 'file:token', 'kubernetes:a/b', 'kubernetes:a/b/c/d', 'kubernetes:../b/c', 'vault:x'])(
   'is not named by "%s"',
   text => {
-    expect(() => parseTarget(text)).toThrow('Name one as file:/absolute/path')
+    expect(() => parseTarget(text)).toThrow('Use file:/absolute/path')
   },
 )

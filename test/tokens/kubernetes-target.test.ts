@@ -79,7 +79,7 @@ describe('a rotation of a Secret', () => {
     const progress = (point: ProgressPoint) => {
       if (point === 'tried') kubernetes.beforePatch = () => kubernetes.touch()
     }
-    await expect(rotateToken(parts(progress), usual)).rejects.toThrow('changed all the time by somebody else')
+    await expect(rotateToken(parts(progress), usual)).rejects.toThrow('being changed by another writer')
   })
 
   it('uses the service account’s token of the moment', async () => {

@@ -134,7 +134,7 @@ describe('the creation', () => {
     world.instance.onDone = (method, url) => {
       if (method === 'POST' && url.endsWith('/tokens')) world.instance.add('pipespan')
     }
-    await expect(rotateToken(world.parts(), usual)).rejects.toThrow('give every target a name of its own')
+    await expect(rotateToken(world.parts(), usual)).rejects.toThrow('give every target a unique name')
     expect(await world.held()).toBe(held)
     expect(await world.isHeldValid()).toBe(true)
   })

@@ -17,7 +17,7 @@ afterEach(async () => {
 })
 
 const checkAddress =
-  'Check PIPESPAN_OBSERVABILITY_URL: it must be the address of the observability instance itself, not of its OTLP endpoint, and no proxy or login page may stand before it.'
+  'Check PIPESPAN_OBSERVABILITY_URL: it must be the URL of the observability instance itself, not its OTLP endpoint, and not behind a login page.'
 const page = { status: 200, type: 'text/html', body: '<!doctype html><title>Sign in</title>' }
 
 interface Refusal {
@@ -56,7 +56,7 @@ const refusals: readonly Refusal[] = [
     given: () => (world.env.PIPESPAN_OBSERVABILITY_API_KEY = world.instance.viewerKey),
     args: () => ['tokens', 'create', '--name', 'pipespan'],
     code: 1,
-    says: 'Could not create an ingest token named "pipespan": the API key may not do this (403: "editor role required"). Use a key of a user with the Editor role, or of an administrator.',
+    says: 'Could not create an ingest token named "pipespan": the API key has no permission for this (403: "editor role required"). Use a key of a user with the Editor role, or of an administrator.',
   },
   {
     why: 'there is no such API at the address',
@@ -77,48 +77,48 @@ const refusals: readonly Refusal[] = [
     given: () => world.instance.misbehaveOnce('GET', '/tokens', { ...page, status: 404 }),
     args: () => ['tokens', 'list'],
     code: 1,
-    says: `Could not list the ingest tokens: what answers is not the token API (404). ${checkAddress}`,
+    says: `Could not list the ingest tokens: the answer is not from the token API (404). ${checkAddress}`,
   },
   {
     why: 'the instance redirects to a login',
     given: () => world.instance.misbehaveOnce('PUT', '/state', { ...page, status: 302 }),
     args: () => ['enforcement', 'off'],
     code: 1,
-    says: `Could not turn enforcement off: what answers is not the token API (302). ${checkAddress}`,
+    says: `Could not turn enforcement off: the answer is not from the token API (302). ${checkAddress}`,
   },
   {
     why: 'the instance cannot answer now',
     given: () => world.instance.misbehaveOnce('GET', '/tokens', { status: 503, body: '{"message":"starting up"}' }),
     args: () => ['tokens', 'list'],
     code: 1,
-    says: 'Could not list the ingest tokens: the observability instance cannot answer now (503: "starting up"). Try again in a while; if it lasts, look at the health of the instance.',
+    says: 'Could not list the ingest tokens: the observability instance cannot answer now (503: "starting up"). Try again later; if this persists, check the health of the instance.',
   },
   {
     why: 'there were too many requests',
     given: () => world.instance.misbehaveOnce('GET', '/tokens', { status: 429 }),
     args: () => ['tokens', 'list'],
     code: 1,
-    says: 'Could not list the ingest tokens: there were too many requests (429). Try again in a while; if it lasts, look at the health of the instance.',
+    says: 'Could not list the ingest tokens: there were too many requests (429). Try again later; if this persists, check the health of the instance.',
   },
   {
     why: 'the answer with the new token is cut off',
     given: () => world.instance.misbehaveOnce('POST', '/tokens', 'truncated'),
     args: () => world.rotate(),
     code: 1,
-    says: `Could not create an ingest token named "pipespan": the answer is not whole, or holds no token (201). A proxy may be cutting or changing answers; check PIPESPAN_OBSERVABILITY_URL too.`,
+    says: `Could not create an ingest token named "pipespan": the answer is incomplete, or has no token (201). A proxy may be altering answers; also check PIPESPAN_OBSERVABILITY_URL.`,
   },
   {
     why: 'the certificate is of an unknown authority',
     given: async () => (world.env.PIPESPAN_OBSERVABILITY_URL = await startTls()),
     args: () => ['tokens', 'list'],
     code: 1,
-    says: 'Could not list the ingest tokens: the observability instance gave no answer (self-signed certificate). Set PIPESPAN_OBSERVABILITY_CA_FILE to the certificate authority that signed the certificate of the instance.',
+    says: 'Could not list the ingest tokens: the observability instance did not answer (self-signed certificate). Set PIPESPAN_OBSERVABILITY_CA_FILE to the CA certificate of the instance.',
   },
   {
     why: 'the token to be revoked is not there',
     args: () => ['tokens', 'revoke', '7'],
     code: 1,
-    says: 'There is no valid ingest token 7. `pipespan tokens list` shows those that there are.',
+    says: 'There is no valid ingest token 7. `pipespan tokens list` shows the valid ones.',
   },
   {
     why: 'the token to be revoked is in use',
@@ -128,7 +128,7 @@ const refusals: readonly Refusal[] = [
     },
     args: () => ['tokens', 'revoke', '101', '--force'],
     code: 5,
-    says: 'Token 101 is not revoked: it is in use, and what is sent with it would be refused. `pipespan tokens rotate` puts another in its place and then revokes it.',
+    says: 'Token 101 is not revoked: it is in use, and telemetry sent with it would be refused. `pipespan tokens rotate` replaces it, then revokes it.',
   },
   {
     why: 'the token to be revoked is the last valid one under enforcement',
@@ -155,7 +155,7 @@ const refusals: readonly Refusal[] = [
     },
     args: () => ['tokens', 'revoke', '101'],
     code: 5,
-    says: 'Token 101 is not revoked: it may be the one in use: the id of the token in use is not known here. If you know it is another, repeat with --force.',
+    says: 'Token 101 is not revoked: it may be the one in use: the id of the token in use is unknown here. If you are sure it is another, repeat with --force.',
   },
   {
     why: 'the store does not say whether the token to be revoked is in use',
@@ -166,14 +166,14 @@ const refusals: readonly Refusal[] = [
     },
     args: () => ['tokens', 'revoke', '102'],
     code: 5,
-    says: 'Token 102 is not revoked: it may be the one in use: the id of the token in use is not known here. If you know it is another, repeat with --force.',
+    says: 'Token 102 is not revoked: it may be the one in use: the id of the token in use is unknown here. If you are sure it is another, repeat with --force.',
   },
   {
     why: 'enforcement would find the daemon without a token',
     given: () => (world.instance.enforced = false),
     args: () => ['enforcement', 'on'],
     code: 5,
-    says: 'Enforcement stays as it was: the daemon has no token, and all it sends would be dropped. Create one with `pipespan tokens create --target`, or repeat with --force.',
+    says: 'Enforcement is unchanged: the daemon has no token, and all it sends would be dropped. Create one with `pipespan tokens create --target`, or repeat with --force.',
   },
   {
     why: 'enforcement would refuse the daemon’s token',
@@ -183,7 +183,7 @@ const refusals: readonly Refusal[] = [
     },
     args: () => ['enforcement', 'on'],
     code: 5,
-    says: "Enforcement was turned on and at once off again: the OTLP endpoint does not accept the daemon's token (401). Rotate it with `pipespan tokens rotate`, or repeat with --force.",
+    says: "Enforcement was turned on and off again at once: the OTLP endpoint does not accept the daemon's token (401). Rotate it with `pipespan tokens rotate`, or repeat with --force.",
   },
   {
     why: 'the endpoint does not say whether it accepts the daemon’s token',
@@ -193,7 +193,7 @@ const refusals: readonly Refusal[] = [
     },
     args: () => ['enforcement', 'on'],
     code: 5,
-    says: "Enforcement stays as it was: the OTLP endpoint does not say whether it accepts the daemon's token (the endpoint answered 503). Check the endpoint, or repeat with --force.",
+    says: "Enforcement is unchanged: the OTLP endpoint does not say whether it accepts the daemon's token (the endpoint answered 503). Check the endpoint, or repeat with --force.",
   },
   {
     why: 'the folder of the target is not there',
@@ -232,7 +232,7 @@ const refusals: readonly Refusal[] = [
     why: 'the target is none',
     args: () => ['tokens', 'rotate', '--name', 'pipespan', '--target', 'vault:x'],
     code: 2,
-    says: "error: option '--target <target>' argument 'vault:x' is invalid. Name one as file:/absolute/path or kubernetes:NAMESPACE/SECRET/KEY.",
+    says: "error: option '--target <target>' argument 'vault:x' is invalid. Use file:/absolute/path or kubernetes:NAMESPACE/SECRET/KEY.",
   },
   {
     why: 'a duration is none',
@@ -281,14 +281,14 @@ describe('a command that cannot do what is asked says why and what to do', () =>
     expect(await world.pipespan('tokens', 'list')).toEqual({
       code: 1,
       out: '',
-      err: 'Could not list the ingest tokens: the observability instance gave no answer (no answer within 10 s). Check PIPESPAN_OBSERVABILITY_URL and the network, and try again.',
+      err: 'Could not list the ingest tokens: the observability instance did not answer (no answer within 10 s). Check PIPESPAN_OBSERVABILITY_URL and the network, and try again.',
     })
   })
 
   it('an instance that is not there: 1', async () => {
     await world.instance.close()
     const { host } = new URL(world.instance.url)
-    const err = `Could not list the ingest tokens: the observability instance gave no answer (connect ECONNREFUSED ${host}). Check PIPESPAN_OBSERVABILITY_URL and the network, and try again.`
+    const err = `Could not list the ingest tokens: the observability instance did not answer (connect ECONNREFUSED ${host}). Check PIPESPAN_OBSERVABILITY_URL and the network, and try again.`
     expect(await world.pipespan('tokens', 'list')).toEqual({ code: 1, out: '', err })
   })
 

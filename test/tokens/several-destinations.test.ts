@@ -52,7 +52,7 @@ it("a refused token holds its own destination only, is rotated by itself, and th
   const second = generatePipeline(2, 'branch', { firstIds: secondPipelines })
   await send(second)
   await arrived(one, second, 'the second pipeline at the first destination')
-  const refusal = await daemon.process.logged('refuses the credentials')
+  const refusal = await daemon.process.logged('rejects the credentials')
   expect(refusal.destination).toBe('second')
   expect(two.spans).toHaveLength(held)
 

@@ -98,7 +98,7 @@ it(
     const dead = world.held
     const { value } = instance.add('pipespan')
     for (const token of instance.tokens.filter(one => one.value === dead)) instance.remove(String(token.id))
-    await daemon.process.logged('refuses the credentials')
+    await daemon.process.logged('rejects the credentials')
     const held = instance.spans.length
     const waiting = world.pipelines
     await until(() => world.pipelines > waiting + 20, 'more pipelines while it holds')
@@ -118,7 +118,7 @@ it(
     await until(() => instance.spans.length > held, 'exports flow again')
     // One was perhaps on its way.
     expect(instance.refusals.length - refused).toBeLessThanOrEqual(1)
-    const refusals = () => daemon.process.log.filter(({ msg }) => msg.includes('refuses the credentials'))
+    const refusals = () => daemon.process.log.filter(({ msg }) => msg.includes('rejects the credentials'))
     expect(refusals()).toHaveLength(1)
     if (isFull) report({ probesWhileHeld: probes })
 

@@ -28,7 +28,7 @@ describe('a rotation that does not end says so', () => {
     const { code, out } = await world.pipespan(...world.rotate())
     expect({ code, out }).toEqual({
       code: 4,
-      out: `Another rotation of file:${world.file} is under way (it holds the lock beside the file). Let it finish; if it has died, the next run takes over by itself.`,
+      out: `Another rotation of file:${world.file} is running (it holds the lock beside the file). Let it finish; if it has died, the next run takes over automatically.`,
     })
     lock?.release()
     expect(await world.pipespan(...world.rotate())).toMatchObject({ code: 0 })
@@ -53,7 +53,7 @@ describe('a rotation that does not end says so', () => {
     const kept = await world.pipespan(...world.rotate('--grace', '1s'))
     expect(kept.code).toBe(3)
     expect(kept.out.replace(/\/\d+\/[0-9a-f]{8}/, '/PROCESS')).toBe(
-      `The target holds the new token, but the older ones stay valid: ${hostname()}/PROCESS did not report it in time. Run again when they have read it, or with --force.`,
+      `The target has the new token, but the older ones stay valid: ${hostname()}/PROCESS did not report it in time. Run again when they have read it, or with --force.`,
     )
     expect(world.instance.tokens).toHaveLength(2)
     expect(await world.pipespan('tokens', 'revoke', '101')).toMatchObject({ code: 5 })
@@ -72,7 +72,7 @@ describe('a rotation that does not end says so', () => {
     const { code, out, err } = await world.pipespan(...world.rotate('--grace', '0s'))
     expect(code).toBe(3)
     expect(out).toContain('the store did not report it in time')
-    expect(err).toContain('Warning: the store cannot be asked which tokens are in use')
+    expect(err).toContain('Warning: the store cannot be read to see which tokens are in use')
     expect(world.instance.tokens).toHaveLength(2)
   })
 })

@@ -63,7 +63,7 @@ test('a store that takes no writes: not ready, but alive; its own words go to th
       if (broken) throw new StoreError('The disk /var/db is full.', 'Free some space.')
     },
   })
-  expect(await ask('/readyz')).toEqual([503, { message: 'The store does not take writes.' }])
+  expect(await ask('/readyz')).toEqual([503, { message: 'The store does not accept writes.' }])
   expect(await ask('/healthz')).toEqual([200, { message: 'Alive.' }])
   expect(lines.join()).toContain('/var/db')
   broken = false
@@ -90,5 +90,5 @@ test('a closed store is not ready', async () => {
 
 test('a store that does not give back what it took is not ready either, and the answer says which of the two it is', async () => {
   const ask = await run({ proveWritable: async () => Promise.reject(new UnreadableError('/secret/place', 'Look.')) })
-  expect(await ask('/readyz')).toEqual([503, { message: 'What was accepted cannot be read from the store.' }])
+  expect(await ask('/readyz')).toEqual([503, { message: 'Accepted deliveries cannot be read from the store.' }])
 })

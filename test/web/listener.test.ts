@@ -69,7 +69,7 @@ describe('answers that no route gives', () => {
         headers: { 'content-type': 'application/json' },
       })
       expect(answer.statusCode).toBe(404)
-      expect(await answer.body.json()).toEqual({ message: 'There is nothing at this address.' })
+      expect(await answer.body.json()).toEqual({ message: 'Not found.' })
     }
   })
 
@@ -128,7 +128,7 @@ describe('answers that no route gives', () => {
     const { url } = await run({ log: pino({ level: 'error' }, { write: line => lines.push(line) }) }, routes)
     const answer = await request(`${url}/boom`)
     expect(answer.statusCode).toBe(500)
-    expect(await answer.body.json()).toEqual({ message: 'Something went wrong here; the log says more.' })
+    expect(await answer.body.json()).toEqual({ message: 'Internal error; see the log.' })
     expect(JSON.parse(lines[0]!)).toMatchObject({ route: '/boom', requestId: expect.any(String) as string })
     expect(lines.join()).toContain('swordfish')
   })
@@ -178,7 +178,7 @@ describe('limits', () => {
     const { port } = await run({ limits: { headers: 100, request: 5_000 } })
     const connection = await openRaw(port)
     connection.socket.write('GET /healthz HTTP/1.1\r\nHost:')
-    expect(await connection.closed()).toMatch(/^HTTP\/1\.1 408 [^]*\{"message":"The request did not come in time\."\}$/)
+    expect(await connection.closed()).toMatch(/^HTTP\/1\.1 408 [^]*\{"message":"The request timed out\."\}$/)
   })
 
   test('a body that does not come in time: 408', async () => {
@@ -350,7 +350,7 @@ describe('addresses', () => {
   test('one that is taken is a configuration error that says so', async () => {
     const { port } = await run()
     await expect(run({ port })).rejects.toThrow(
-      new RegExp(`^The test listener cannot have 127\\.0\\.0\\.1:${port}: .*EADDRINUSE.* Choose another address`),
+      new RegExp(`^The test listener cannot bind 127\\.0\\.0\\.1:${port}: .*EADDRINUSE.* Use another address`),
     )
     await expect(run({ port })).rejects.toBeInstanceOf(ConfigError)
   })
@@ -418,6 +418,6 @@ describe('TLS', () => {
     const tls = { cert: 'nonsense', key: 'nonsense' }
     expect(() =>
       createListener({ name: 'test', host: '::1', port: 0, trustProxy: false, health, log: silentLog(), tls }),
-    ).toThrow(/^The TLS certificate and key cannot be used: .* Give a PEM certificate chain/)
+    ).toThrow(/^The TLS certificate and key cannot be used: .* Provide a PEM certificate chain/)
   })
 })

@@ -14,10 +14,10 @@ export async function checkAudit(
   client: PlatformClient | undefined,
   store: SharedStore | undefined,
 ): Promise<Finding[]> {
-  if (audit.length === 0) return [report('skipped', 'No audit events are asked for (PIPESPAN_AUDIT).')]
+  if (audit.length === 0) return [report('skipped', 'Audit events are off (PIPESPAN_AUDIT).')]
   if (client === undefined) {
     const remedy = 'Set PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.'
-    return [report('warning', 'Without a token of the platform no audit events can be read.', remedy)]
+    return [report('warning', 'Audit events cannot be read without a platform token.', remedy)]
   }
   const findings: Finding[] = []
   for (const source of audit) {
@@ -38,11 +38,11 @@ async function checkSource(client: PlatformClient, configured: string): Promise<
     [Symbol.asyncIterator]()
     .next()
   const isWhole = source === 'instance' || (await client.ownsGroup(source.group, call))
-  if (isWhole) return report('fine', `The token may read the audit events of ${name}.`)
+  if (isWhole) return report('fine', `The token can read the audit events of ${name}.`)
   return report(
     'warning',
-    `The token is no owner's of ${name}: the platform answers, and shows only what the token's own user did.`,
-    'Use a token of an owner of the group: with the role Owner, and the scope read_api.',
+    `The token is not an owner's of ${name}: the platform only returns what the token's user did.`,
+    "Use a group owner's token, with the scope read_api.",
   )
 }
 
@@ -53,5 +53,5 @@ async function lagOf(store: SharedStore | undefined, instance: string, source: s
   const age = (await store.now()) - cursor.readAt
   if (age < hour) return []
   const what = `The audit events of ${nameOfSource(source)} were last read ${Math.round(age / hour)} h ago.`
-  return [report('warning', what, 'Its log says why, and whether a daemon runs with PIPESPAN_AUDIT.')]
+  return [report('warning', what, 'Check that a daemon runs with PIPESPAN_AUDIT, and its log for the reason.')]
 }

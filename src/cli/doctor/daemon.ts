@@ -29,11 +29,13 @@ export async function checkDaemon(config: Config<ProfileName>): Promise<Finding[
     }
     if (answerer.is === 'another') {
       const remedy =
-        'Stop what listens there, or let the daemon listen elsewhere (PIPESPAN_LISTEN, PIPESPAN_TLS_CERT_FILE, PIPESPAN_BASE_PATH).'
-      return [report('failure', `Something listens at ${base}, but it is no Pipespan: ${answerer.what}.`, remedy)]
+        'Stop the other service, or use another address (PIPESPAN_LISTEN, PIPESPAN_TLS_CERT_FILE, PIPESPAN_BASE_PATH).'
+      return [report('failure', `Something listens at ${base}, but it is not Pipespan: ${answerer.what}.`, remedy)]
     }
     if (!answerer.ready) {
-      return [report('failure', `The daemon at ${base} is not ready: ${answerer.message}`, 'Its log says why.')]
+      return [
+        report('failure', `The daemon at ${base} is not ready: ${answerer.message}`, 'See its log for the reason.'),
+      ]
     }
     const { statusCode, body } = await request(`${base}/webhooks`, {
       ...timeouts,
@@ -42,22 +44,24 @@ export async function checkDaemon(config: Config<ProfileName>): Promise<Finding[
       body: harmless.body,
     })
     await body.dump()
-    if (statusCode === 200) return [report('fine', `The daemon at ${base} is ready, and takes the webhook secret.`)]
+    if (statusCode === 200) return [report('fine', `The daemon at ${base} is ready and accepts the webhook secret.`)]
     if (statusCode !== 401)
-      return [report('warning', `The daemon at ${base} answers a webhook with ${statusCode}.`, 'Its log says why.')]
+      return [
+        report('warning', `The daemon at ${base} answers a webhook with ${statusCode}.`, 'See its log for the reason.'),
+      ]
     return [
       report(
         'failure',
-        `The daemon at ${base} does not take the webhook secret that is configured here: it runs with another one.`,
-        'Restart it with this configuration, or give both the same secret.',
+        `The daemon at ${base} does not accept the webhook secret configured here; it runs with a different one.`,
+        'Restart it with this configuration, or configure the same secret here.',
       ),
     ]
   } catch (error) {
     return [
       report(
         'warning',
-        `The daemon at ${base} is ready, and gave no answer to a webhook: ${reasonOf(error)}.`,
-        'Its log says why.',
+        `The daemon at ${base} is ready, but did not answer a webhook: ${reasonOf(error)}.`,
+        'See its log for the reason.',
       ),
     ]
   } finally {

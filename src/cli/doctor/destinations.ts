@@ -19,9 +19,7 @@ export async function checkDestinations(destinations: readonly Destination[]): P
     ),
   )
   if (findings.length > 0) return findings
-  return [
-    report('failure', 'No destination takes any signal: nothing is exported.', 'Set OTEL_EXPORTER_OTLP_ENDPOINT.'),
-  ]
+  return [report('failure', 'No destination is configured: nothing is exported.', 'Set OTEL_EXPORTER_OTLP_ENDPOINT.')]
 }
 
 async function checkSignal({ name, bearer, proxy }: Destination, signal: Signal, endpoint: Endpoint): Promise<Finding> {
@@ -47,20 +45,20 @@ function findingOf(verdict: Verdict, where: string, say: Report): Finding {
       if (verdict.message === undefined) return say('fine', `${where} accepts exports.`)
       return say(
         'warning',
-        `${where} accepts exports, and remarks: ${verdict.message}.`,
-        'Check that the address is that of an OTLP/HTTP receiver.',
+        `${where} accepts exports, with a message: ${verdict.message}.`,
+        'Check that the endpoint is an OTLP/HTTP receiver.',
       )
     case 'unauthorized':
       return say(
         'failure',
         `${where} does not accept the credentials: ${sentenceOf(verdict)}.`,
-        'Give it a valid token or header; a daemon reads a token file by itself.',
+        'Configure a valid token or header; the daemon re-reads a token file without a restart.',
       )
     case 'unacceptable':
       return say(
         'warning',
-        `${where} does not take an empty export: ${sentenceOf(verdict)}.`,
-        'If real exports fail too, check that the address is that of an OTLP/HTTP receiver.',
+        `${where} rejects an empty export: ${sentenceOf(verdict)}.`,
+        'If real exports fail too, check that the endpoint is an OTLP/HTTP receiver.',
       )
     case 'later':
       return later(verdict, where, say)
@@ -73,19 +71,19 @@ function later(verdict: Extract<Verdict, { as: 'later' }>, where: string, say: R
     case 'throttled':
       return say(
         'warning',
-        `${where} asks to wait: ${said}.`,
-        'It is tried again by itself; if it lasts, have its limit raised.',
+        `${where} is rate-limiting: ${said}.`,
+        "The daemon retries automatically; if this persists, raise the backend's limit.",
       )
     case 'server':
       return say(
         'warning',
-        `${where} is in trouble: ${said}.`,
-        'It is tried again by itself; if it lasts, look at the backend.',
+        `${where} answers with an error: ${said}.`,
+        'The daemon retries automatically; if this persists, check the backend.',
       )
     case 'other':
       return say(
         'failure',
-        `${where} is no OTLP/HTTP receiver: ${said}.`,
+        `${where} is not an OTLP/HTTP receiver: ${said}.`,
         'Check the endpoint: a base URL without /v1/…, usually on port 4318.',
       )
     case 'unreachable':
@@ -95,7 +93,7 @@ function later(verdict: Extract<Verdict, { as: 'later' }>, where: string, say: R
 
 function remedyOf(message: string): string {
   if (/certificate|self.signed|SSL|TLS|CERT_|UNABLE_TO_/i.test(message)) {
-    return 'Set OTEL_EXPORTER_OTLP_CERTIFICATE to the authority that signed its certificate, and check http against https.'
+    return 'Set OTEL_EXPORTER_OTLP_CERTIFICATE to the CA that signed its certificate, and check http versus https.'
   }
   if (/ENOTFOUND|EAI_AGAIN/.test(message))
     return 'Check the name in the endpoint, and that this machine can resolve it.'

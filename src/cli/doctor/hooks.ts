@@ -14,10 +14,15 @@ export async function checkHooks(config: Config, client: PlatformClient | undefi
   const owners = ownersOf(config)
   const { publicUrl } = config
   if (client === undefined || owners.length === 0) {
-    return [report('skipped', 'No projects or groups are configured whose hooks could be looked at (PIPESPAN_POLL_…).')]
+    return [
+      report(
+        'skipped',
+        'No projects or groups are configured for polling (PIPESPAN_POLL_…), so no webhooks can be checked.',
+      ),
+    ]
   }
   if (publicUrl === undefined) {
-    return [report('skipped', 'PIPESPAN_PUBLIC_URL is not set: our own hooks cannot be distinguished from others.')]
+    return [report('skipped', 'PIPESPAN_PUBLIC_URL is not set: our webhooks cannot be told from others.')]
   }
   const url = `${publicUrl.replace(/\/+$/, '')}/webhooks`
   const findings: Finding[] = []
@@ -44,7 +49,7 @@ async function checkOwner(
   if (own.length === 0) {
     const how = 'group' in owner ? `--group ${name}` : `--project ${name}`
     return [
-      report('failure', `No hook of ${name} points at ${url}.`, `Make one with \`pipespan hooks ensure ${how}\`.`),
+      report('failure', `No hook of ${name} points at ${url}.`, `Create one with \`pipespan hooks ensure ${how}\`.`),
     ]
   }
   const findings: Finding[] = []
@@ -53,7 +58,7 @@ async function checkOwner(
     const wrong = stateOf(hook, name, report, flags)
     findings.push(...wrong)
     if (config.webhook.token.current() !== undefined && hook.tokenPresent === false) {
-      const remedy = 'Write it there, for instance with `pipespan hooks ensure --write-secret`.'
+      const remedy = 'Set it with `pipespan hooks ensure --write-secret`.'
       findings.push(
         report('failure', `Hook ${hook.id} of ${name} has no secret token: its deliveries are refused.`, remedy),
       )
@@ -78,12 +83,11 @@ function stateOf(hook: PlatformHook, name: string, say: Report, flags: readonly 
     const until = hook.disabledUntil === undefined ? '' : ` until ${new Date(hook.disabledUntil).toISOString()}`
     const state = hook.alertStatus.replaceAll('_', ' ')
     const remedy =
-      'See why its deliveries failed, then send a test event on its page at the platform to enable it again.'
+      'Find out why its deliveries failed, then send a test event from its page on the platform to enable it again.'
     findings.push(say('failure', `Hook ${hook.id} of ${name} is ${state}${until}: the platform sends nothing.`, remedy))
   }
   if (hook.hasTemplate) {
-    const remedy =
-      'Remove the template on its page at the platform: only the payload as the platform makes it can be decoded.'
+    const remedy = "Remove the template on the webhook's page on the platform: only the default payload can be decoded."
     findings.push(say('failure', `Hook ${hook.id} of ${name} has a custom payload template.`, remedy))
   }
   const missing = [hook.pipelineEvents ? undefined : 'pipeline events', hook.jobEvents ? undefined : 'job events']
@@ -103,13 +107,13 @@ async function lastDelivery(client: PlatformClient, owner: HookOwner, id: number
 function failureOf({ responseStatus }: HookDelivery, hook: PlatformHook, name: string): Finding | undefined {
   const status = responseStatus ?? 'no answer'
   if (/^2\d\d$/.test(status)) return undefined
-  const what = `The last delivery of hook ${hook.id} of ${name} met ${status}`
+  const what = `The last delivery of hook ${hook.id} of ${name} was answered with ${status}`
   if (status === '401') {
-    const remedy = 'Write the secret again with `pipespan hooks ensure --write-secret`.'
-    return report('failure', `${what}: it does not have the daemon's secret.`, remedy)
+    const remedy = 'Set the secret again with `pipespan hooks ensure --write-secret`.'
+    return report('failure', `${what}: its secret is not the daemon's.`, remedy)
   }
   const remedy = /^\d+$/.test(status)
-    ? 'The log of the daemon, or of the proxy before it, says why.'
-    : 'Check that the platform can reach PIPESPAN_PUBLIC_URL: name, firewall, certificate.'
+    ? 'See the log of the daemon, or of the proxy in front of it.'
+    : 'Check that the platform can reach PIPESPAN_PUBLIC_URL: DNS name, firewall, certificate.'
   return report('warning', `${what}.`, remedy)
 }

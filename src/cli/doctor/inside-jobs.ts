@@ -1,4 +1,4 @@
-// Checks what the platform offers of the inside of jobs: what it refused of late, whether the log of the last job can be read, and which of the reports
+// Checks what the platform offers of the inside of jobs: what it refused of late, whether the log of the latest job can be read, and which of the reports
 // that are to be read the last pipelines have at all.
 import { broken, reportOf, type Finding } from './finding.ts'
 import { call } from './platform.ts'
@@ -23,11 +23,11 @@ export async function checkInsideJobs(
   const types = artifactsOf(config)
   if (!readsLogs && types.length === 0) {
     const switches = 'PIPESPAN_JOB_SECTIONS, PIPESPAN_JOB_LOGS, PIPESPAN_TESTS, PIPESPAN_REPORTS, PIPESPAN_JOB_SPANS'
-    return [report('skipped', `Nothing is read inside of jobs (${switches}).`)]
+    return [report('skipped', `Job logs and reports are off (${switches}).`)]
   }
   if (client === undefined) {
     const remedy = 'Set PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.'
-    return [report('warning', 'Without a token of the platform nothing can be read inside of jobs.', remedy)]
+    return [report('warning', 'Job logs and reports cannot be read without a platform token.', remedy)]
   }
   const findings = [
     ...(store === undefined ? [] : await refusedOf(store, client.instance)),
@@ -43,7 +43,7 @@ async function checkLog(client: PlatformClient, store: SharedStore | undefined):
     return record.facts.kind === 'job' && times.startedAt !== undefined
   })
   if (last === undefined || ran === undefined || last.run.key.instance !== client.instance) {
-    return report('skipped', 'No job is known whose log could be asked for.')
+    return report('skipped', 'No recent job to check logs with.')
   }
   try {
     const { bytes } = await client.jobLog(last.run.project.facts.id, ran.id, {
@@ -51,8 +51,8 @@ async function checkLog(client: PlatformClient, store: SharedStore | undefined):
       maxBytes,
       onWindow: () => undefined,
     })
-    const what = bytes === 0 ? 'the log of the last job is empty' : 'the log of the last job can be read'
-    return report('fine', `The platform offers logs of jobs: ${what}.`)
+    const what = bytes === 0 ? 'the log of the latest job is empty' : 'the log of the latest job can be read'
+    return report('fine', `The platform provides job logs: ${what}.`)
   } catch (error) {
     return broken(report, 'warning', error)
   }
@@ -75,11 +75,9 @@ async function foundOf(store: SharedStore, instance: string, types: readonly str
   const found = types.filter(type =>
     jobs.some(({ record: { facts } }) => facts.artifactSizes !== undefined && Object.hasOwn(facts.artifactSizes, type)),
   )
-  if (jobs.length === 0) return report('skipped', 'No job is known whose reports could be looked at.')
-  if (found.length > 0)
-    return report('fine', `Jobs of the last pipelines have reports that are read: ${found.join(', ')}.`)
-  const remedy =
-    'Have jobs name them below `artifacts:reports`, where the platform offers this; its list of artifacts is how Pipespan knows.'
+  if (jobs.length === 0) return report('skipped', 'No recent job to check reports with.')
+  if (found.length > 0) return report('fine', `Jobs of recent pipelines have these reports: ${found.join(', ')}.`)
+  const remedy = 'Declare them in the job under `artifacts:reports`; Pipespan reads the list of artifacts of the job.'
   return report('warning', `No job of the last ${last.length} pipelines has a report of ${types.join(', ')}.`, remedy)
 }
 
@@ -91,7 +89,8 @@ async function refusedOf(store: SharedStore, instance: string): Promise<Finding[
     .filter(one => one.instance === instance && !one.what.startsWith(auditEvents) && isInForce(one, now))
     .map(({ what, project, path, message }) => {
       const where = project === 0 ? 'of all projects' : `of ${path ?? `project ${project}`}`
-      const asked = what === 'commits' ? 'The commits of deployments' : `The ${what} of jobs`
-      return report('warning', `${asked} ${where} is not asked for, for a day: ${message}`)
+      const asked =
+        what === 'commits' ? 'Commits of deployments' : what === 'log' ? 'Job logs' : `Job reports (${what})`
+      return report('warning', `${asked} ${where} are not requested for a day: ${message}`)
     })
 }

@@ -15,7 +15,7 @@ export async function checkInventory(
 ): Promise<Finding[]> {
   const report = reportOf('inventory')
   const things = inventoryOf(config)
-  if (things.length === 0) return [report('skipped', 'The platform is not asked what it has (inventory, queries).')]
+  if (things.length === 0) return [report('skipped', 'Inventory and queries are off.')]
   const states = (await store?.repositories.inventoryStates.all()) ?? []
   const found = [...Map.groupBy(things, ({ kind }) => kind)].flatMap(([kind, some]) => {
     const known = some.map(({ of }) => ({ of, state: states.find(one => one.kind === kind && one.of === of) }))
@@ -25,18 +25,16 @@ export async function checkInventory(
     const role = collectors.find(one => one.kind === kind)?.role
     return [
       ...(answered.length > 0
-        ? [report('fine', `The platform answers about ${kind} of ${answered.length} of ${known.length}.`)]
+        ? [report('fine', `${kind} can be read for ${answered.length} of ${known.length}.`)]
         : []),
       ...refused.map(({ of, state }) =>
         report(
           'warning',
-          `The platform does not answer about ${kind} of ${of}: ${state?.refusal?.message ?? ''}`,
-          role === undefined ? undefined : `It takes: ${role}.`,
+          `${kind} cannot be read for ${of}: ${state?.refusal?.message ?? ''}`,
+          role === undefined ? undefined : `Required: ${role}.`,
         ),
       ),
-      ...(unknown > 0
-        ? [report('skipped', `Of ${kind}, ${unknown} of ${known.length} were not asked about yet.`)]
-        : []),
+      ...(unknown > 0 ? [report('skipped', `${kind}: ${unknown} of ${known.length} not fetched yet.`)] : []),
     ]
   })
   return [...found, ...(await policyStore(client))]
@@ -48,8 +46,8 @@ async function policyStore(client: Pick<PlatformClient, 'asking'> | undefined): 
   const report = reportOf('inventory')
   try {
     await client.asking(call).one('/security/policy_store/triggers', z.array(z.unknown()))
-    return [report('fine', 'The policy store is on; what its policies decide comes as audit events (PIPESPAN_AUDIT).')]
+    return [report('fine', 'The policy store is on; its decisions arrive as audit events (PIPESPAN_AUDIT).')]
   } catch {
-    return [report('skipped', 'The policy store (an experiment) is off, or not shown to this token.')]
+    return [report('skipped', 'The policy store (experimental) is off, or not visible to this token.')]
   }
 }

@@ -63,15 +63,15 @@ export function ownersOf({ poll }: Config): { readonly owner: HookOwner; readonl
 export async function checkPlatform(config: Config, client: PlatformClient | undefined): Promise<Finding[]> {
   const report = reportOf('platform')
   if (config.platform.url === undefined) {
-    return [report('skipped', 'No platform is configured (PIPESPAN_PLATFORM_URL): nothing is asked of it.')]
+    return [report('skipped', 'No platform API is configured (PIPESPAN_PLATFORM_URL).')]
   }
   if (client === undefined) {
-    return [report('skipped', 'No token of the platform is configured: what webhooks leave out is not asked for.')]
+    return [report('skipped', 'No platform token is configured: details that webhooks leave out are not fetched.')]
   }
   const findings: Finding[] = []
   try {
     await client.isAdministrator(call)
-    findings.push(report('fine', `${client.instance} answers, and accepts the token.`))
+    findings.push(report('fine', `${client.instance} answers and accepts the token.`))
   } catch (error) {
     return [broken(report, 'failure', error)]
   }
@@ -82,7 +82,7 @@ export async function checkPlatform(config: Config, client: PlatformClient | und
           ? client.projectPipelines(owner.project, {}, call)
           : client.groupProjects(owner.group, {}, call)
       await page[Symbol.asyncIterator]().next()
-      findings.push(report('fine', `The token may read ${name}.`))
+      findings.push(report('fine', `The token can read ${name}.`))
     } catch (error) {
       findings.push(broken(report, 'failure', error))
     }
@@ -114,11 +114,11 @@ export async function checkClock(config: Config): Promise<Finding[]> {
       report(
         'warning',
         `The platform's clock is ${Math.abs(off)} s ${off > 0 ? 'ahead of' : 'behind'} this machine's.`,
-        'Let both be set by the network (NTP): beyond 300 s signed webhooks are refused.',
+        'Synchronize both with NTP: beyond 300 s signed webhooks are refused.',
       ),
     ]
   } catch (error) {
-    return [report('skipped', `The platform's time cannot be asked for: ${reasonOf(error)}.`)]
+    return [report('skipped', `The platform's time cannot be read: ${reasonOf(error)}.`)]
   } finally {
     await dispatcher.close()
   }
@@ -140,15 +140,15 @@ export async function checkBudget(config: Config, store: SharedStore | undefined
   })
   const { available, pausedFor } = await budget.snapshot()
   if (pausedFor > 0) {
-    const remedy = "Lower PIPESPAN_PLATFORM_BUDGET, or have the platform's limit raised for this user."
-    return [report('warning', `The platform asked for a pause of ${Math.ceil(pausedFor / 1_000)} s more.`, remedy)]
+    const remedy = "Lower PIPESPAN_PLATFORM_BUDGET, or raise the platform's rate limit for this user."
+    return [report('warning', `The platform is rate-limiting for ${Math.ceil(pausedFor / 1_000)} s more.`, remedy)]
   }
-  if (available > 0) return [report('fine', `${available} requests could be sent at once, ${perMinute} a minute.`)]
+  if (available > 0) return [report('fine', `${available} requests available now, ${perMinute} a minute.`)]
   return [
     report(
       'warning',
-      `The API budget of ${perMinute} requests a minute is used up at this moment.`,
-      'If that is often so, raise PIPESPAN_PLATFORM_BUDGET as far as the platform allows.',
+      `The API budget of ${perMinute} requests a minute is used up.`,
+      "If this happens often, raise PIPESPAN_PLATFORM_BUDGET as far as the platform's limits allow.",
     ),
   ]
 }

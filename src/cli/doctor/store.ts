@@ -35,7 +35,7 @@ export async function checkStore(config: Config): Promise<{ findings: Finding[];
 /** `fullness`: as a share of the limit. */
 function roomOf(fullness: number, maxSize: number): Finding {
   const size = `${mib(fullness * maxSize)} of ${mib(maxSize)}`
-  if (fullness < nearlyFull) return report('fine', `The store takes writes; it has ${size}.`)
+  if (fullness < nearlyFull) return report('fine', `The store accepts writes; used: ${size}.`)
   const remedy = 'Raise PIPESPAN_STORE_MAX_SIZE, or shorten PIPESPAN_RETENTION: when it is full, webhooks are refused.'
   return report('warning', `The store is nearly full: ${size}.`, remedy)
 }
@@ -46,12 +46,12 @@ function notYet(file: string): Finding {
   try {
     if (!statSync(folder).isDirectory()) throw new Error('not a folder')
     accessSync(folder, constants.W_OK)
-    return report('fine', `There is no store at ${file} yet; the daemon makes it.`)
+    return report('fine', `There is no store at ${file} yet; the daemon creates it.`)
   } catch {
     return report(
       'failure',
-      `The store ${file} cannot be made: ${folder} is no folder that this user may write to.`,
-      'Name a file in a folder of this user with PIPESPAN_STORE_URL.',
+      `The store ${file} cannot be created: this user cannot write to ${folder}.`,
+      'Set PIPESPAN_STORE_URL to a file in a writable folder.',
     )
   }
 }
@@ -64,20 +64,21 @@ function mib(bytes: number): string {
 export async function checkInstances(config: Config, store: SharedStore): Promise<Finding[]> {
   const foreign = reportOf('instances')
   const own = config.platform.url === undefined ? undefined : normalizeInstance(config.platform.url)
-  if (own === undefined) return [foreign('skipped', 'No platform is configured: every delivery names its own.')]
+  if (own === undefined)
+    return [foreign('skipped', 'No platform is configured: the instance is taken from each delivery.')]
   const { runs } = await store.views.search({ limit: lookedAt })
   const others = new Map<string, number>()
   for (const { run } of runs) {
     const { instance } = run.key
     if (instance !== own) others.set(instance, (others.get(instance) ?? 0) + 1)
   }
-  if (others.size === 0) return [foreign('fine', `All pipelines that are known are of ${own}.`)]
+  if (others.size === 0) return [foreign('fine', `All stored pipelines are from ${own}.`)]
   const named = [...others].map(([instance, count]) => `${instance} (${count})`).join(', ')
   return [
     foreign(
       'warning',
-      `Of the newest ${runs.length} pipelines some are of another instance than ${own}: ${named}. They are not asked for details.`,
-      'Set PIPESPAN_PLATFORM_URL to the address that the platform gives itself, or let its hooks point elsewhere.',
+      `Of the newest ${runs.length} pipelines, some are from another instance than ${own}: ${named}. Their details are not fetched.`,
+      "Set PIPESPAN_PLATFORM_URL to the platform's own external URL, or remove these webhooks.",
     ),
   ]
 }

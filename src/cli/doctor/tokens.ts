@@ -25,7 +25,7 @@ export async function checkEnforcement(config: Config, destinations: readonly De
       report(
         'failure',
         `Enforcement is on, and ${without.join(', ')} has no token: its telemetry is dropped.`,
-        'Make one with `pipespan tokens create`, and set it as the destination’s token.',
+        'Create one with `pipespan tokens create`, and set it as the destination’s token.',
       ),
     ]
   } catch (error) {

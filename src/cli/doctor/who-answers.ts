@@ -5,7 +5,7 @@ import { strangerBy } from '../../lib/stranger.ts'
 
 export type Answerer =
   | { readonly is: 'daemon'; readonly ready: boolean; readonly message: string }
-  /** `what` follows "but it is no Pipespan: ". */
+  /** `what` follows "but it is not Pipespan: ". */
   | { readonly is: 'another'; readonly what: string }
   | { readonly is: 'nobody'; readonly reason: string }
 
@@ -27,7 +27,7 @@ export async function whoAnswers(
   } catch (error) {
     const stranger = strangerBy(error)
     if (stranger === undefined) return { is: 'nobody', reason: reasonOf(error) }
-    const isSilent = stranger.endsWith('says nothing')
+    const isSilent = stranger.endsWith('does not answer')
     return { is: 'another', what: isSilent ? `${stranger} within ${timeouts.headersTimeout / 1000} s` : stranger }
   }
 }
@@ -57,6 +57,6 @@ function messageOf(text: string): string | undefined {
 
 function kindOf(text: string, type: string | string[] | undefined): string {
   if (/^\s*</.test(text) || String(type).startsWith('text/html')) return 'a web page'
-  if (text.trim() === '') return 'nothing in it'
-  return /^\s*[[{]/.test(text) ? 'JSON of another shape' : 'words of its own'
+  if (text.trim() === '') return 'an empty body'
+  return /^\s*[[{]/.test(text) ? 'JSON of another shape' : 'plain text'
 }

@@ -53,16 +53,16 @@ export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<
   const otlpEndpoint = await say('--otlp-endpoint', flags.otlpEndpoint, 'OTLP/HTTP endpoint of the backend')
   const groups = [...flags.group]
   if (flags.project.length + groups.length === 0) {
-    const named = await say('--group or --project', undefined, 'Groups whose pipelines are reported (with commas)')
+    const named = await say('--group or --project', undefined, 'Groups whose pipelines are reported (comma-separated)')
     groups.push(...named.split(',').flatMap(name => (name.trim() === '' ? [] : [name.trim()])))
   }
-  if (missing.length > 0) throw misuse(`Nobody can be asked here. Say ${missing.join(', ')}.`)
+  if (missing.length > 0) throw misuse(`There is no terminal to ask in. Give ${missing.join(', ')}.`)
   for (const url of [platformUrl, publicUrl, otlpEndpoint]) {
-    if (!isUrl(url)) throw misuse(`${url} is no http or https URL.`)
+    if (!isUrl(url)) throw misuse(`${url} is not an http or https URL.`)
   }
   const ownerToken =
     terminal.env.PIPESPAN_SETUP_TOKEN ??
-    (await askedInSecret('Token of an owner (empty: you make the hooks)', terminal))
+    (await askedInSecret('Token of an owner (empty: you create the webhooks)', terminal))
   const apiKey = terminal.env.PIPESPAN_OBSERVABILITY_API_KEY
   return {
     ...{ platformUrl, publicUrl, otlpEndpoint, projects: flags.project, groups },

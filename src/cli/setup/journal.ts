@@ -34,7 +34,7 @@ export async function openJournal(folder: string, now: () => Date): Promise<Setu
   if (text !== undefined) {
     const parsed = shape.safeParse(jsonOf(text))
     if (!parsed.success) {
-      throw new ConfigError(`${path} is no journal of a setup.`, 'Name another folder, or move that file away.')
+      throw new ConfigError(`${path} is not a setup journal.`, 'Use another folder, or move that file away.')
     }
     journal = parsed.data
   }

@@ -9,7 +9,7 @@ export function webhookSecret(answers: SetupAnswers): SetupStep {
   const file = pathIn(answers, 'webhook')
   return {
     name: 'webhook-secret',
-    does: `Writes a new secret for webhooks into ${fileNames.webhook}.`,
+    does: `Writes a new webhook secret to ${fileNames.webhook}.`,
     undo: 'Remove the file.',
     run: async ({ journal }) => {
       if ((await secretIn(answers, 'webhook')) === undefined) {
@@ -27,7 +27,7 @@ export function ingestToken(answers: SetupAnswers): SetupStep {
   const file = pathIn(answers, 'ingest')
   return {
     name: 'ingest-token',
-    does: `Makes the ingest token ${tokenName} at ${answers.observabilityUrl}, and writes it into ${fileNames.ingest}.`,
+    does: `Creates the ingest token ${tokenName} at ${answers.observabilityUrl} and writes it to ${fileNames.ingest}.`,
     undo: '`pipespan tokens revoke` with its id.',
     byPerson: answers.apiKey === undefined,
     run: async ({ journal, instance }) => {
@@ -63,7 +63,7 @@ export function configuration(answers: SetupAnswers): SetupStep {
   const file = pathIn(answers, 'configuration')
   return {
     name: 'configuration',
-    does: `Writes the configuration into ${fileNames.configuration}.`,
+    does: `Writes the configuration to ${fileNames.configuration}.`,
     undo: 'Remove the file.',
     run: async ({ journal }) => {
       await replaceFile(file, configurationOf(answers))
@@ -78,7 +78,7 @@ export function manifest(answers: SetupAnswers, namespace: string): SetupStep {
   const file = pathIn(answers, 'manifest')
   return {
     name: 'manifest',
-    does: `Writes the manifest of a Kubernetes Secret for the namespace ${namespace} into ${fileNames.manifest}.`,
+    does: `Writes a Kubernetes Secret manifest for the namespace ${namespace} to ${fileNames.manifest}.`,
     undo: 'Remove the file.',
     run: async ({ journal }) => {
       const names = ['webhook', 'platform', 'ingest'] as const
@@ -88,7 +88,7 @@ export function manifest(answers: SetupAnswers, namespace: string): SetupStep {
       const secrets = Object.fromEntries(found.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
       await replaceFile(file, manifestOf(namespace, secrets))
       await journal.note('manifest', 'done')
-      return { is: 'done', said: `The Secret's manifest is ${file}: apply it, and remove it.` }
+      return { is: 'done', said: `The Secret manifest is ${file}: apply it, then delete it.` }
     },
   }
 }

@@ -22,11 +22,11 @@ export function serviceAccount({ serviceAccount: of, ownerToken }: SetupAnswers)
   const path = of === 'instance' ? '/service_accounts' : `/groups/${segmentOf(of ?? '')}/service_accounts`
   return {
     name: 'service-account',
-    does: `Makes the service account ${username} ${where}: it may do nothing until it is a member somewhere.`,
+    does: `Creates the service account ${username} ${where}; it has no access until it is a member of a group or project.`,
     byPerson: ownerToken === undefined,
     run: async ({ platform, journal }) => {
       if (platform === undefined)
-        return { is: 'waiting', said: `Make the service account ${username} ${where}, as an owner.` }
+        return { is: 'waiting', said: `Create the service account ${username} ${where}, as an owner.` }
       const asking = platform.asking(call)
       await journal.note('service-account', 'begun')
       const known = (await asking.all(path, account)).find(one => one.username === username)
@@ -34,7 +34,7 @@ export function serviceAccount({ serviceAccount: of, ownerToken }: SetupAnswers)
       await journal.note('service-account', 'done', { id: made.id, username: made.username })
       return {
         is: 'done',
-        said: `${known === undefined ? 'Made' : 'Found'} the service account ${made.username} (${made.id}).`,
+        said: `${known === undefined ? 'Created' : 'Found'} the service account ${made.username} (${made.id}).`,
       }
     },
   }
@@ -64,25 +64,25 @@ export function hooks(answers: SetupAnswers): SetupStep {
   const where = [...groups, ...projects].join(', ')
   return {
     name: 'hooks',
-    does: `Makes or mends a webhook of ${where} that leads to ${url}, with the secret of ${fileNames.webhook}.`,
-    undo: 'Remove the webhook at the platform.',
+    does: `Creates or repairs the webhook of ${where} for ${url}, with the secret from ${fileNames.webhook}.`,
+    undo: 'Remove the webhook on the platform.',
     byPerson: ownerToken === undefined,
     run: async (context: StepContext) => {
       const secret = await secretIn(answers, 'webhook')
       if (context.platform === undefined || secret === undefined) {
         return {
           is: 'waiting',
-          said: `Make a webhook of ${where} to ${url} with the secret of ${fileNames.webhook}, for pipeline and job events.`,
+          said: `Create a webhook of ${where} to ${url} with the secret from ${fileNames.webhook}, for pipeline and job events.`,
         }
       }
       await context.journal.note('hooks', 'begun')
       const wish = { projects, groups, allProjects: false, url, secret: new Secret(secret), events }
       const options = { ...wish, writeSecret: true, dryRun: false, json: false }
       if ((await hooksEnsure(context.platform, options, context.terminal)) !== 0) {
-        return { is: 'waiting', said: 'Some webhooks could not be made: mend what is said above, and run this again.' }
+        return { is: 'waiting', said: 'Some webhooks could not be created: fix the errors above and run this again.' }
       }
       await context.journal.note('hooks', 'done')
-      return { is: 'done', said: `The webhooks of ${where} are as they must be.` }
+      return { is: 'done', said: `The webhooks of ${where} are up to date.` }
     },
   }
 }

@@ -28,9 +28,9 @@ export async function setup(flags: SetupFlags, terminal: Terminal): Promise<numb
   print(terminal, planText(steps, answers))
   if (flags.dryRun) return exitCode.done
   if (!flags.yes) {
-    const answer = await asked('Do this? (yes)', terminal)
+    const answer = await asked('Proceed? (yes)', terminal)
     if (answer === undefined) {
-      print(terminal, 'Nothing was done: nobody can be asked here. Say --yes to do it.')
+      print(terminal, 'Nothing was done: there is no terminal to confirm in. Use --yes to proceed.')
       return exitCode.misused
     }
     if (!/^(y|yes|)$/i.test(answer)) {
@@ -41,7 +41,7 @@ export async function setup(flags: SetupFlags, terminal: Terminal): Promise<numb
   await mkdir(answers.folder, { recursive: true, mode: 0o700 })
   const lock = tryLock(join(answers.folder, 'setup.lock'))
   if (lock === undefined)
-    throw new ConfigError(`Another setup works in ${answers.folder}.`, 'Wait for it, or name another folder.')
+    throw new ConfigError(`Another setup is running in ${answers.folder}.`, 'Wait for it, or use another folder.')
   try {
     return await run(steps, answers, terminal)
   } finally {
@@ -67,7 +67,7 @@ function planText(steps: readonly SetupStep[], { folder }: SetupAnswers): string
   return [
     `The plan, in ${folder}:`,
     ...lines,
-    ...final.map(({ name }) => `What ${name} makes cannot be taken back from here: remove it at the platform.`),
+    ...final.map(({ name }) => `What ${name} creates cannot be undone from here: remove it on the platform.`),
   ].join('\n')
 }
 
@@ -94,13 +94,13 @@ async function run(steps: readonly SetupStep[], answers: SetupAnswers, terminal:
   if (left.length === 0) {
     print(
       terminal,
-      `\nAll is made. Start it, and look at what it says:\n  pipespan serve --config ${file}\n  pipespan doctor --config ${file}`,
+      `\nEverything is set up. Start the daemon and check it:\n  pipespan serve --config ${file}\n  pipespan doctor --config ${file}`,
     )
     return exitCode.done
   }
   print(
     terminal,
-    `\nLeft for you:\n${left.map(one => `  - ${one}`).join('\n')}\nThen run the same command again: what is done is not done twice.`,
+    `\nLeft for you:\n${left.map(one => `  - ${one}`).join('\n')}\nThen run the same command again: finished steps are skipped.`,
   )
   return exitCode.failed
 }

@@ -47,7 +47,7 @@ export interface Grant {
 
 export interface BudgetSnapshot {
   readonly perMinute: number
-  /** Requests that could be sent at once. */
+  /** Requests available now. */
   readonly available: number
   /** How long the platform's pause still lasts, ms; 0 when there is none. */
   readonly pausedFor: number

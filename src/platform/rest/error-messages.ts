@@ -66,7 +66,7 @@ function refusalOf(
     return {
       kind: 'limited',
       what: 'The platform keeps answering that there are too many requests',
-      remedy: "Lower PIPESPAN_PLATFORM_BUDGET, or have the platform's limit raised for this user.",
+      remedy: "Lower PIPESPAN_PLATFORM_BUDGET, or raise the platform's rate limit for this user.",
     }
   }
   if (status >= 500) {

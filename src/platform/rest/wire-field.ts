@@ -27,7 +27,7 @@ export const wireStatus = wire(readStatus)
 export const wireSeconds = wire(readSeconds)
 export const wireCount = wire(readCount)
 export const wirePercent = wire(readPercent)
-/** Milliseconds of Unix time. */
+/** Unix time in milliseconds. */
 export const wireTime = wire(readTime)
 export const wireTexts = wire(readTexts)
 

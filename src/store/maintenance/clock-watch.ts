@@ -26,7 +26,7 @@ export function createClockWatch({ store, clock, log }: ClockWatchOptions): Loop
       const ahead = (await store.now()) - performance.now()
       if (ahead < before - tolerance) {
         const rows = await store.bringBack()
-        if (rows > 0) log.warn({ rows }, 'a clock was ahead: what it had put off for too long is due now')
+        if (rows > 0) log.warn({ rows }, 'a clock was ahead: work scheduled too far in the future is due now')
       }
       before = ahead
       return every

@@ -77,7 +77,7 @@ async function reserve(leases: Leases, holder: string): Promise<void> {
   if (await leases.take(maintenanceLease, holder, leaseMs)) return
   throw new StoreError(
     'A Pipespan daemon uses one of the two stores.',
-    'Stop every daemon of both stores first; one that was killed is noticed after half a minute.',
+    'Stop every daemon of both stores first; a killed daemon counts as stopped after 30 s.',
   )
 }
 
@@ -89,8 +89,8 @@ async function begin(from: Copyable, to: Copyable, tables: readonly Table[], hol
     if (isOurs && (await from.repositories.copy.get({}))?.holder === holder) return
     throw new StoreError(
       isOurs
-        ? 'The store was used again since the copy of it was begun.'
-        : 'A copy of another store into this one was begun and not finished.',
+        ? 'The source store was used after the copy had started.'
+        : 'This store has an unfinished copy of another store.',
       'Copy into a new file or an empty database.',
     )
   }
@@ -114,7 +114,7 @@ async function paired(from: Tables, to: Tables): Promise<readonly Table[]> {
     if (columns.length === known.length && columns.every(column => known.includes(column))) continue
     throw new StoreError(
       `The two stores have different schemas: see the table ${name}.`,
-      'Run `pipespan migrate` on both with the newest version that uses either.',
+      'Run `pipespan migrate` on both with the newest version in use.',
     )
   }
   return tables

@@ -113,7 +113,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
       if (exports > 0)
         log.warn(
           { destination, signal, exports },
-          'this destination is not configured any more: what was pending for it is given up',
+          'this destination is no longer configured: its pending exports were dropped',
         )
     }
     return sum
@@ -157,7 +157,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
     await store.counters.add('pruned.runs_early', runs)
     await store.counters.add('pruned.events_early', events)
     const facts = { runs, events, full: await pruning.fullness() }
-    log.warn(facts, 'the store is nearly full: what was delivered went before the end of its retention')
+    log.warn(facts, 'the store is nearly full: delivered data was pruned before the end of its retention')
   }
 
   async function round(): Promise<void> {
@@ -184,9 +184,8 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
       given => given === 0,
     )
     const { dead_letters: letters, quarantined_deliveries: deliveries } = pruned
-    if (letters > 0) log.warn({ letters }, 'dead letters older than the retention were given up')
-    if (deliveries > 0)
-      log.warn({ deliveries }, 'deliveries that could not be decoded were given up after the retention')
+    if (letters > 0) log.warn({ letters }, 'dead letters older than the retention were deleted')
+    if (deliveries > 0) log.warn({ deliveries }, 'quarantined deliveries older than the retention were deleted')
     if (Object.values(pruned).some(count => count > 0))
       log.info({ ...pruned, bytesGivenBack: bytes }, 'the store was pruned')
   }

@@ -53,7 +53,7 @@ export interface CostLine extends CostSum {
   readonly projectId?: number | undefined
   /** Full path; empty where it is of several projects. */
   readonly project: string
-  /** The job, the class of branch or the type of runner. */
+  /** Job, branch class or runner type. */
   readonly name: string
   readonly bucket?: Millis | undefined
   readonly runs: number

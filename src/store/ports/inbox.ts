@@ -4,7 +4,7 @@
 export const keyMemory = 7 * 24 * 3_600_000
 
 /** So begin the reasons of versions that took a failure of the store for the delivery's own: what they quarantined is tried once more. */
-export const blamedInHaste = 'It cannot be taken in: '
+export const blamedInHaste = 'It cannot be decoded:  '
 
 /** One delivery as the ingress or redelivery hands it over: verified, not parsed. */
 export interface Delivery {
@@ -22,7 +22,7 @@ export type PutOutcome = 'accepted' | 'duplicate' | 'full'
 
 export interface InboxItem extends Delivery {
   readonly id: number
-  /** Milliseconds of Unix time. */
+  /** Unix time in milliseconds. */
   readonly receivedAt: number
   /** How many processes in a row died while they read it alone; undefined: none. */
   readonly deaths?: number | undefined

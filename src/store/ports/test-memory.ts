@@ -39,7 +39,7 @@ export type TestQuestion = 'flaky' | 'failed' | 'slow'
 
 export interface TestMemory {
   /**
-   * Remembers a report, and answers which tests are thereby found to be flaky: those that failed and passed at the same revision. Once for each test and
+   * Remembers a report, and answers which tests are thereby found to be flaky: those that failed and passed on the same revision. Once for each test and
    * revision; asked again about the same job it answers the same. `forgotten`: reports of the project that went for it, the oldest first.
    */
   record(report: RememberedReport): Promise<{ readonly flaky: readonly FlakyTest[]; readonly forgotten: number }>

@@ -30,7 +30,7 @@ export interface Database extends Session {
 
 /** Thrown inside a transaction to roll back and run the work once more. */
 export class Again extends Error {
-  override readonly message = 'another replica got in its way again and again'
+  override readonly message = 'it conflicted with another replica repeatedly'
 }
 
 export interface DatabaseOptions {
@@ -92,10 +92,10 @@ function silenceOf(error: unknown, patience: number): string | undefined {
   const message = reasonOf(error)
   const quoted = `(${message})`
   if (/terminated unexpectedly|ECONNRESET/.test(message)) {
-    return `what listens there closes the connection before it has said a word of PostgreSQL ${quoted}`
+    return `the server closes the connection before a PostgreSQL handshake ${quoted}`
   }
   if (!message.includes('connection timeout')) return undefined
-  return `nothing there answers as PostgreSQL within ${Math.min(connectTimeout, patience) / 1000} s ${quoted}`
+  return `no PostgreSQL server answered within ${Math.min(connectTimeout, patience) / 1000} s ${quoted}`
 }
 
 /** What all ways into one database share. */

@@ -6,12 +6,12 @@ import { DataError, Fault, reasonOf, StoreError } from '../../lib/fault.ts'
 export function faultOf(error: unknown): Fault {
   if (error instanceof Fault) return error
   if (error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? '')) {
-    const what = `The PostgreSQL store does not hold such data: ${reasonOf(error)} (${error.code}).`
+    const what = `The PostgreSQL store cannot store this data: ${reasonOf(error)} (${error.code}).`
     return new DataError(what, 'Please report it.', { cause: error })
   }
   return new StoreError(
-    `The PostgreSQL store did not do as asked: ${reasonOf(error)}.`,
-    'See whether the server is up, reachable and has disk space; Pipespan tries again by itself.',
+    `A PostgreSQL operation failed: ${reasonOf(error)}.`,
+    'Check that the server is up, reachable and has disk space; Pipespan retries automatically.',
     { cause: error },
   )
 }

@@ -28,7 +28,7 @@ async function migrateOnce(pool: pg.Pool): Promise<'more' | 'done'> {
     await query('SELECT pg_advisory_xact_lock($1)', [migrationLock])
     if ((await query(isOldSchema.postgres)).length > 0) {
       throw new StoreError(
-        'The PostgreSQL store has a schema of before the first release, which this version does not read.',
+        'The PostgreSQL store has a pre-release schema that this version cannot read.',
         leaveOldSchema('a new database'),
       )
     }
@@ -38,7 +38,7 @@ async function migrateOnce(pool: pg.Pool): Promise<'more' | 'done'> {
     const newest = postgresMigrations.length
     if (version > newest + 1) {
       throw new StoreError(
-        `The PostgreSQL store has schema ${version}; this version knows schemas up to ${newest} and runs on ${newest + 1} at most.`,
+        `The PostgreSQL store has schema ${version}; this version supports schemas up to ${newest + 1}.`,
         'Run the Pipespan version that wrote it, or a newer one.',
       )
     }

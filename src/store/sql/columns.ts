@@ -70,7 +70,7 @@ export function record<C extends Columns>(columns: C): (row: Row) => { [Name in 
 
 function damaged(name: string): never {
   throw new DataError(
-    `The column ${name} of a stored row does not hold what it should.`,
-    'Everything else goes on; a backup may still have it whole.',
+    `The column ${name} of a stored row has an unexpected value.`,
+    'Other rows are not affected; a backup may still have this one intact.',
   )
 }

@@ -87,7 +87,7 @@ export const entryOf = record({ tries: number('tries'), pendingSince: number('pe
 
 /** The chunk that an outbox entry is to send; undefined where its stored content is damaged. */
 export function chunkOf(damaged: DamagedRows, entry: number, content: unknown): AnyChunk | undefined {
-  return damaged.orNothing({ export: entry }, 'it cannot be sent: a dead letter', () => storedAny(content))
+  return damaged.orNothing({ export: entry }, 'it cannot be sent and is now a dead letter', () => storedAny(content))
 }
 
 /**

@@ -14,7 +14,7 @@ export const isOldSchema = {
 
 /** What to do with a store that has it. `start`: what the new version is to be started with. */
 export function leaveOldSchema(start: string): string {
-  return `Let the version that wrote it export what is pending, stop it, and start this one with ${start}.`
+  return `Let the version that wrote it export its pending data, stop it, then start this version with ${start}.`
 }
 
 export function schemaOf(dialect: Dialect): string {

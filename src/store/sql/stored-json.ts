@@ -48,8 +48,8 @@ export function storedJson<T>(text: unknown): T {
     return JSON.parse(text as string) as T
   } catch {
     throw new DataError(
-      'What is stored of it is damaged.',
-      'Everything else goes on; a backup may still have it whole.',
+      'The stored data is damaged.',
+      'Other rows are not affected; a backup may still have this one intact.',
     )
   }
 }

@@ -36,7 +36,7 @@ export function testSchema({ id, bytes, byKey }: Dialect): string {
     PRIMARY KEY (report_id, kind, test)
   ) ${byKey};
 
-  -- Tests that failed and passed at the same revision, and which job showed it.
+  -- Tests that failed and passed on the same revision, and which job showed it.
   CREATE TABLE flaky_tests (
     instance    text   NOT NULL,
     project_id  bigint NOT NULL,

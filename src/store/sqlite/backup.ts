@@ -14,10 +14,7 @@ export async function backupSqlite(file: string, target: string): Promise<void> 
     // Made empty first, so that it is nobody else's to read at any moment; SQLite fills it.
     closeSync(openSync(target, 'wx', 0o600))
   } catch (error) {
-    throw new StoreError(
-      `${target} cannot be made: ${reasonOf(error)}.`,
-      'Name a new file in a folder you may write to.',
-    )
+    throw new StoreError(`${target} cannot be created: ${reasonOf(error)}.`, 'Use a new file in a writable folder.')
   }
   try {
     chmodSync(target, 0o600)
@@ -44,7 +41,7 @@ export async function backupSqlite(file: string, target: string): Promise<void> 
     rmSync(walFolder(target), { force: true, recursive: true })
     rmSync(`${target}.lock`, { force: true })
     if (error instanceof StoreError) throw error
-    throw new StoreError(`The backup failed: ${reasonOf(error)}.`, 'See whether the disk has room for another copy.')
+    throw new StoreError(`The backup failed: ${reasonOf(error)}.`, 'Check that the disk has room for another copy.')
   }
 }
 

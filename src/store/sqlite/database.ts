@@ -118,7 +118,7 @@ function opening<T>(file: string, open: () => T): T {
     if (error instanceof StoreError) throw error
     throw new StoreError(
       `The store ${file} cannot be opened: ${reasonOf(error)}.`,
-      'Check that PIPESPAN_STORE_URL names a file in a folder this user may write to.',
+      'Check that PIPESPAN_STORE_URL is a file in a folder that this user can write to.',
       { cause: error },
     )
   }
@@ -242,15 +242,15 @@ function versionOf(connection: DatabaseSync): number {
 function refuseUnknownSchema(connection: DatabaseSync): void {
   if (connection.prepare(isOldSchema.sqlite).get() !== undefined) {
     throw new StoreError(
-      'The store has a schema of before the first release, which this version does not read.',
-      leaveOldSchema('a new file in another folder: the deliveries beside the old one are its own'),
+      'The store has a pre-release schema that this version cannot read.',
+      leaveOldSchema('a new file in another folder, because the old deliveries stay beside the old file'),
     )
   }
   const version = versionOf(connection)
   const newest = sqliteMigrations.length
   if (version <= newest + 1) return
   throw new StoreError(
-    `The store has schema ${version}; this version knows schemas up to ${newest} and runs on ${newest + 1} at most.`,
+    `The store has schema ${version}; this version supports schemas up to ${newest + 1}.`,
     'Run the Pipespan version that wrote it, or a newer one.',
   )
 }
@@ -284,13 +284,13 @@ function writeFault(error: Error & { errcode: number }): Fault {
   // The upper bits say which kind of it.
   const code = error.errcode & 0xff
   if (ofTheData.includes(code)) {
-    return new DataError(`The store does not hold such data: ${error.message}.`, 'Please report it.', { cause: error })
+    return new DataError(`The store cannot store this data: ${error.message}.`, 'Please report it.', { cause: error })
   }
   return new StoreError(
     `The store cannot be written: ${error.message}.`,
     code === full
       ? 'Free disk space, or move the store to a larger disk.'
-      : 'See whether another process holds the file.',
+      : 'Check whether another process has locked the file.',
     { cause: error },
   )
 }

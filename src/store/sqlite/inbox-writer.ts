@@ -81,7 +81,7 @@ export function walFault(error: unknown): StoreError {
   const isFull = error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
   return new StoreError(
     `The store cannot be written: ${reasonOf(error)}.`,
-    isFull ? 'Free disk space, or move the store to a larger disk.' : 'See whether its folder may be written to.',
+    isFull ? 'Free disk space, or move the store to a larger disk.' : 'Check that its folder is writable.',
     { cause: error },
   )
 }

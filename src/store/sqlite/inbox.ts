@@ -185,8 +185,8 @@ export function moveIntoTable({ db, keys, wal }: Waiting): void {
   const { waiting } = wal?.state() ?? { waiting: 0 }
   if (waiting === 0) return
   throw new StoreError(
-    `The write-ahead log beside the store cannot be read to its end: ${waiting} deliveries wait in it.`,
-    'See whether all of its files are there, and try again. Where they are gone for good, the daemon passes over what was in them.',
+    `The write-ahead log next to the store cannot be read completely: ${waiting} deliveries are pending in it.`,
+    'Check that all of its files are present, and try again. If they are lost, the daemon skips their deliveries.',
   )
 }
 

@@ -45,8 +45,8 @@ export class StoreTaken extends StoreError {}
 
 function takenFault(file: string, holder: string, cause: unknown): StoreTaken {
   return new StoreTaken(
-    `Another pipespan serves ${file}: ${holder}.`,
-    'Stop that one first, or give this one a store of its own with PIPESPAN_STORE_URL.',
+    `Another pipespan process uses ${file}: ${holder}.`,
+    'Stop that process first, or use a different store (PIPESPAN_STORE_URL).',
     { cause },
   )
 }
@@ -54,7 +54,7 @@ function takenFault(file: string, holder: string, cause: unknown): StoreTaken {
 function lockFault(file: string, cause: unknown): StoreError {
   return new StoreError(
     `The store ${file} cannot be opened: its lock cannot be taken: ${reasonOf(cause)}.`,
-    'Check that PIPESPAN_STORE_URL names a file in a folder this user may write to.',
+    'Check that PIPESPAN_STORE_URL is a file in a folder that this user can write to.',
     { cause },
   )
 }
@@ -75,6 +75,6 @@ function holderOf(holderFile: string): string {
   try {
     return readFileSync(holderFile, 'utf8').trim()
   } catch {
-    return 'a process that did not say which'
+    return 'an unknown process'
   }
 }

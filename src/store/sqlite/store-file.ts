@@ -10,14 +10,14 @@ export function storeFile(file: string): string {
   const names = statSync(real, { throwIfNoEntry: false })?.nlink ?? 1
   if (names > 1) {
     throw new StoreError(
-      `The store ${real} goes by ${names} names (hard links): who opens it by another one sees other files beside it.`,
-      'Remove the other names, or make copies of them with `pipespan store backup`.',
+      `The store ${real} has ${names} names (hard links): opened under another name, it would get different companion files.`,
+      'Remove the other hard links; use `pipespan store backup` for copies.',
     )
   }
   if (isMounted(real)) {
     throw new StoreError(
-      `The store ${real} is mounted as a single file: the files that belong beside it would be made elsewhere, or not at all.`,
-      'Mount its folder.',
+      `The store ${real} is mounted as a single file, so its companion files (WAL, lock) cannot be created next to it.`,
+      'Mount its folder instead.',
     )
   }
   return real

@@ -35,7 +35,7 @@ export function recordLost(
     db.prepare(addToCounter).run('pruned.unreadable_deliveries', deliveries)
   })
   const facts = { deliveries, from: gaps[0]?.from, to: gaps.at(-1)?.to, unread }
-  log?.error(facts, 'accepted deliveries cannot be read from the write-ahead log: they are passed over')
+  log?.error(facts, 'accepted deliveries cannot be read from the write-ahead log and are skipped')
 }
 
 export interface BeginWalOptions {
@@ -105,7 +105,7 @@ export function readCheckpoint(db: Database): Checkpoint {
   const { seq, bytes } = position(row)
   // Without it what lies beyond is read once more, and changes nothing.
   const known =
-    db.damaged.orNothing({ checkpoint: seq }, 'deliveries behind it are read again', () => beyond(row)) ?? []
+    db.damaged.orNothing({ checkpoint: seq }, 'the deliveries after it are read again', () => beyond(row)) ?? []
   const stretches = known.map(([from, to, size]) => ({ from, to, bytes: size }))
   return { to: { seq, bytes }, beyond: new Map(stretches.map(one => [one.from, one])) }
 }

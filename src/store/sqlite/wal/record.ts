@@ -10,7 +10,7 @@ export interface WalRecord {
   readonly seq: number
   /** Bytes of all bodies before this one. */
   readonly bytesBefore: number
-  /** Milliseconds of Unix time. */
+  /** Unix time in milliseconds. */
   readonly receivedAt: number
   readonly delivery: Delivery
 }

@@ -50,7 +50,7 @@ export function refuseOldLog(storeFile: string): void {
   const folder = `${storeFile}-inbox`
   if (!namesIn(folder).some(name => name.endsWith('.journal'))) return
   throw new StoreError(
-    `${folder} has deliveries of a version of before the first release, which this one does not read.`,
+    `${folder} has deliveries of a pre-release version that this version cannot read.`,
     leaveOldSchema('a new file in another folder'),
   )
 }

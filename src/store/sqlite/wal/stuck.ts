@@ -19,7 +19,7 @@ export function noteStuck(positions: WalPositions): void {
 export function proveReadable({ stuckSince }: WalPositions): void {
   if (stuckSince === 0 || now() - stuckSince < patience) return
   throw new UnreadableError(
-    'Nothing of what was accepted can be read from the write-ahead log beside the store, for a minute or longer.',
-    'See the lines on intake before this one, and whether its folder and files are there and may be read.',
+    'No accepted delivery could be read from the write-ahead log next to the store for a minute or longer.',
+    'See the intake errors above, and check that its folder and files exist and are readable.',
   )
 }

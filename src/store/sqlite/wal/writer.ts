@@ -155,7 +155,7 @@ export function openWalWriter(
     if (positions.processed >= positions.end.seq) {
       current = { ...createSegment(folder, positions.end.seq + 1), length: 0 }
       closeSync(before.descriptor)
-      log?.warn({ file: before.file }, 'a file of the write-ahead log was taken away; nothing in it was waiting')
+      log?.warn({ file: before.file }, 'a file of the write-ahead log was removed; it had no pending deliveries')
     } else {
       current = { ...again(before, before.descriptor), length: before.length }
     }
@@ -175,7 +175,7 @@ export function openWalWriter(
     full = full.filter(one => !away.includes(one))
     log?.error(
       { files: away.map(({ file }) => file) },
-      'files of the write-ahead log are gone, with what waits in them',
+      'files of the write-ahead log are gone, with their pending deliveries',
     )
     return true
   }
@@ -186,7 +186,7 @@ export function openWalWriter(
     closeSync(descriptor)
     log?.error(
       { file: segment.file, again: written.file },
-      'a file of the write-ahead log was taken away; what waits in it was written again',
+      'a file of the write-ahead log was removed; its pending deliveries were written again',
     )
     return written
   }
@@ -198,13 +198,13 @@ export function openWalWriter(
       if (isQuiet && current.length > 0 && positions.processed >= positions.end.seq) roll()
     }
     await eraseProcessed()
-    if (isUntidy) log?.info('the write-ahead log can be tidied again')
+    if (isUntidy) log?.info('old files of the write-ahead log can be removed again')
     isUntidy = false
   }
 
   /** Once per series of failures: until it passes the WAL stays as large as it is. */
   function cannotTidy(error: unknown): void {
-    if (!isUntidy) log?.error({ reason: reasonOf(error) }, 'the write-ahead log cannot be tidied')
+    if (!isUntidy) log?.error({ reason: reasonOf(error) }, 'old files of the write-ahead log cannot be removed')
     isUntidy = true
   }
 
@@ -252,7 +252,7 @@ export function openWalWriter(
 /** Whatever becomes of it is for nobody to read. */
 class TakenAway extends Error {
   constructor() {
-    super('the file was taken away while it was written')
+    super('the file was removed while it was written')
   }
 }
 
