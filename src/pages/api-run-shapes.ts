@@ -73,7 +73,7 @@ export const pipelineList = z.object({
     .describe(
       'How many match in all; absent where a text or a job is searched for, or there are more than are counted.',
     ),
-  next: z.string().optional().describe('Give it as `after` for the next page.'),
+  next: z.string().optional().describe('Pass it as `after` to get the next page.'),
   searchedBackTo: millis.optional(),
 })
 

@@ -63,7 +63,7 @@ export function jobPage(detail: JobDetail, settings: JobPageSettings, reader: Re
       ${attributeCard({
         title: 'Exported attributes',
         spans,
-        none: 'Nothing was exported of this job yet.',
+        none: 'Nothing of this job has been exported yet.',
         legacyName: settings.legacyName,
       })}
     `,

@@ -85,7 +85,7 @@ export async function pipelinesPage(parts: Parts, reader: Reader): Promise<Page>
   const { pipelines, next, searchedBackTo } = list
   const whenEmpty = isFiltered
     ? html`No pipeline matches these filters. ${jobInstead(filters, reader.base)}`
-    : 'No pipeline is known yet. The overview says what to do if none arrives.'
+    : 'No pipelines yet. If none arrive, the overview says what to check.'
   return {
     title: 'Pipelines',
     live: filters.after === undefined,
