@@ -4,6 +4,9 @@ import type { RedactText } from '../platform/text-redaction.ts'
 import type { ReadTests } from '../platform/reports/junit.ts'
 import type { TestName } from '../model/test-report.ts'
 
+/** A text is cut after its secrets were taken out: one that is cut through has no shape any more. */
+export const longestSecret = 2_048
+
 /** `longest`: of a message or a stack trace, UTF-16 units; what is cut off may have been half of a secret. */
 export function cleanTests({ report, outcomes }: ReadTests, redactText: RedactText, longest: number): ReadTests {
   const text = (value: string | undefined) =>

@@ -92,8 +92,9 @@ export function createJobReader(options: JobReaderOptions): JobReader {
       await readInside(read, job, asked, signal)
       rests.answered()
     } catch (error) {
-      if (!(error instanceof PlatformError)) throw error
-      await fail(error, subject, read, asked)
+      if (signal.aborted) throw error
+      if (error instanceof PlatformError) await fail(error, subject, read, asked)
+      else await stumble(error, read)
     }
   }
 
@@ -118,6 +119,20 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     }
   }
 
+  /** Whoever wrote what is read, it is not read for ever: neither a fault of ours nor the store's is mended by trying at once. */
+  async function stumble(error: unknown, read: JobRead): Promise<void> {
+    const { jobId: job, what } = read
+    log.error({ err: error, job, what }, 'the inside of a job could not be read')
+    counters.failed += 1
+    return again(read)
+  }
+
+  async function again(read: JobRead): Promise<void> {
+    if (read.tries + 1 < mostTries) return queue.defer(read, backoff(read.tries + 1, pauses), true)
+    counters.expired += 1
+    return queue.drop(read)
+  }
+
   async function fail(error: PlatformError, subject: string, read: JobRead, asked: Asked): Promise<void> {
     // A type of artifact that it does not know: it hands out none of that type.
     const isUnknownType = error.status === 400 && isReportType(read.what)
@@ -130,11 +145,10 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     // An unknown token is not the job's fault: it waits for a better one.
     const isOfToken = error.kind === 'unauthorized'
     if (errors.failed(subject, error) === 'stop' || isOfToken) rests.begin()
-    if (!isOfToken && (read.tries + 1 >= mostTries || !error.passing)) {
-      counters.expired += 1
-      return queue.drop(read)
-    }
-    return queue.defer(read, backoff(read.tries + 1, pauses), !isOfToken)
+    if (isOfToken) return queue.defer(read, backoff(read.tries + 1, pauses), false)
+    if (error.passing) return again(read)
+    counters.expired += 1
+    return queue.drop(read)
   }
 
   const work = createLeasedWork<JobRead>({

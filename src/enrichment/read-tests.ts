@@ -10,7 +10,7 @@ import { reportCaps } from '../platform/reports/caps.ts'
 import { ReportFault } from '../platform/reports/report-fault.ts'
 import { testArtifact } from '../model/observation.ts'
 import { testSpans } from '../model/test-layout.ts'
-import { cleanTests } from './clean-tests.ts'
+import { cleanTests, longestSecret } from './clean-tests.ts'
 import type { RedactText } from '../platform/text-redaction.ts'
 import type { CallOptions } from '../platform/rest/call.ts'
 import type { Capabilities } from './capability.ts'
@@ -55,8 +55,6 @@ export interface TestReading {
   readonly counters: Readonly<TestCounters>
 }
 
-/** A text is cut after its secrets were taken out: one that is cut through has no shape any more. */
-const longestSecret = 2_048
 /** Records of flaky tests of one job. */
 const mostFlaky = 100
 const mostSpans = 1_000

@@ -35,10 +35,10 @@ function render(value: Content): string {
   if (value === undefined || value === null || value === false) return ''
   if (value instanceof Html) return value.toString()
   if (typeof value === 'object') return value.map(render).join('')
-  // Control characters and halves of surrogate pairs are no HTML.
+  // Control characters and halves of surrogate pairs are no HTML. What turns the direction of writing round shows a line as another one than it is.
   return String(value)
     .toWellFormed()
-    .replace(/[^\P{Cc}\n\t]/gu, '\ufffd')
+    .replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, '\ufffd')
     .replace(/[&<>"']/g, character => entities[character] ?? '')
 }
 

@@ -13,6 +13,9 @@ import type { InsideJob } from '../model/inside.ts'
 import type { OwnAttributes, OwnSpan, OwnValue } from '../model/own-span.ts'
 import type { Span } from './otlp/messages.ts'
 
+/** What Pipespan itself says of pipelines and jobs: a span with an attribute like that would pass for one of another pipeline. */
+const reservedPrefixes = ['cicd.', 'vcs.', 'platform.', 'pipeline.', 'job.']
+
 export function ownSpansOf(
   chunk: Chunk,
   job: InsideJob,
@@ -22,16 +25,16 @@ export function ownSpansOf(
   const style = styleOf(chunk, settings)
   const traceId = traceIdOf(chunk.trace, chunk.key.instance)
   const jobSpan = jobSpanId(chunk, job)
-  const taken = new Set(ownSpanAttributes.flatMap(({ keys }) => keys))
+  const reserved = [...reservedPrefixes, style.namespace]
   const spanOf = (span: OwnSpan): Span => {
     const { events = [], links = [], dropped, message } = span
     const parent = contextOf(traceId, span.parent ?? jobSpan)
-    const own = span.attributes.filter(([key]) => !taken.has(key))
+    const own = span.attributes.filter(([key]) => !reserved.some(prefix => key.startsWith(prefix)))
     return {
       ...{ traceId, spanId: span.id, parentSpanId: parent.spanId, name: textOf(span.name), kind: span.kind },
       ...{ startTimeUnixNano: span.start, endTimeUnixNano: span.end },
       attributes: [...attributesOf(ownSpanAttributes, job, style), ...attributesFor(own, style)],
-      droppedAttributesCount: dropped.attributes,
+      droppedAttributesCount: dropped.attributes + span.attributes.length - own.length,
       events: events
         .filter(({ at }) => isInstant(at))
         .map(({ at, name, attributes }) => ({

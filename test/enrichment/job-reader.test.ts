@@ -18,6 +18,7 @@ import { profiles } from '../../src/platform/profile.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { telemetrySettings } from '../../src/telemetry/settings.ts'
 import { chunkOfRun } from '../support/of-run.ts'
+import type { JobReading } from '../../src/enrichment/job-reading.ts'
 import type { Chunk } from '../../src/model/chunk.ts'
 import type { ObservedJob } from '../../src/model/observation.ts'
 import type { Signal } from '../../src/store/ports/runs.ts'
@@ -45,10 +46,14 @@ describe('the inside of jobs', () => {
   let store: Store
   let reader: JobReader
   let client: ReturnType<typeof createPlatformClient>
+  /** In the place of the real one. */
+  let reading: JobReading | undefined
+  let readLog: JobReading
   const clock = { now: () => now, sleep: async () => undefined }
 
   beforeEach(async () => {
     now = t0
+    reading = undefined
     platform = await startPlatform(answer(200, log))
     store = openSqlite(':memory:', { now: () => now, maxSize: 2 ** 30 })
   })
@@ -77,12 +82,13 @@ describe('the inside of jobs', () => {
       ...{ client, sections, lines, isSlow: async () => false, redactText: createTextRedaction([]) },
       ...{ readMax: 2 ** 20, linesMax: 2 ** 20 },
     })
+    readLog = readings.read
     const { jobReads: queue, runs } = store
     const { refusedEndpoints } = store.repositories
     reader = createJobReader({
       ...{ queue, runs, refusedEndpoints, instance: client.instance, to, measure: undefined, clock, log: silentLog() },
       ...{
-        readings: { ...needlessReadings, log: readings.read },
+        readings: { ...needlessReadings, log: async (...given) => (reading ?? readings.read)(...given) },
         errors: createErrorThrottle(silentLog()),
         onRead: () => undefined,
       },
@@ -184,6 +190,21 @@ describe('the inside of jobs', () => {
     await reader.drain()
     expect(reader.counters.read).toBe(1)
     expect(await store.repositories.refusedEndpoints.all()).toEqual([])
+  })
+
+  it('that cannot be read for a reason of ours is given up after some tries, and harms no other', async () => {
+    reading = async (...given) => {
+      if (given[1].id === 1) throw new RangeError('Maximum call stack size exceeded')
+      return readLog(...given)
+    }
+    await begin([failed(1), failed(2)], ['failed'])
+    expect(reader.counters).toMatchObject({ failed: 1, read: 1, expired: 0 })
+    for (let hours = 0; hours < 12; hours += 1) {
+      now += 60 * minute
+      await reader.drain()
+    }
+    expect(reader.counters).toMatchObject({ failed: 8, read: 1, expired: 1 })
+    expect(await store.jobReads.count()).toMatchObject({ due: 0, later: 0 })
   })
 
   it('follows a log into a storage without the token, and comes back after a storage that refuses', async () => {

@@ -13,7 +13,7 @@ import { createSettleLoop } from '../../src/processing/settle-loop.ts'
 import { createSnapshotter } from '../../src/processing/take-snapshots.ts'
 import { encodeMetrics, encodeTraces, logsAsJson, metricsAsJson, tracesAsJson } from '../../src/telemetry/encode.ts'
 import { event, everything, job, minute, rules, t0 } from '../flow/world.ts'
-import { jobSpanId } from '../../src/telemetry/otlp/ids.ts'
+import { jobSpanId, knownSpanIds, pipelineSpanId } from '../../src/telemetry/otlp/ids.ts'
 import { jobReadsBy } from '../../src/processing/job-reads.ts'
 import { measure } from '../../src/telemetry/metrics/measure.ts'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
@@ -78,7 +78,8 @@ describe('the other reports of jobs, and their own spans', () => {
       onFault: (what, facts) => faults.push(`${String(facts.reason)}: ${what}`),
     })
     spans = createSpanReading({
-      ...{ client, paths, jobSpanId, redactText: createTextRedaction([/ACME-\d+/g]) },
+      ...{ client, paths, spanIds: knownSpanIds, redactText: createTextRedaction([/ACME-\d+/g]) },
+      longestText: 4_096,
       onFault: (what, facts) => faults.push(`${String(facts.reason)}: ${what}`),
     })
     reader = newReader()
@@ -397,16 +398,85 @@ describe('the other reports of jobs, and their own spans', () => {
           ...Array.from({ length: 1_100 }, (_, n) => span(String(n + 1_000))),
         ),
       ),
-      'more.otlp.jsonl': answer(200, '{"resourceLogs":[]}\n{"half":\n'),
+      'more.otlp.jsonl': answer(200, `{"resourceLogs":[]}\n{"half":\n${request(span('9'))}\n`),
     }
     await finish([withReports(1)], 7, true)
-    expect(spans.counters).toMatchObject({ kept: 1_000, repeated: 1, invalid: 3, misplaced: 2, beyond: 102 })
+    // Also what stands behind a line that is wrong.
+    expect(spans.counters).toMatchObject({ kept: 1_000, repeated: 1, invalid: 3, misplaced: 2, beyond: 103 })
     expect([...spans.counters.files]).toEqual([
       ['none', 1],
       ['foreign', 1],
     ])
     expect(faults).toHaveLength(1)
     expect(await sentSpans()).toHaveLength(1_000)
+  })
+
+  it('that pass for spans of the pipeline, or of another one, do not', async () => {
+    const of = { key: { instance: client.instance, pipelineId: 7 }, attempt: 1 }
+    const trace = { scheme: 'instance', profile: 'generic', rootPipelineId: 7 } as const
+    const taken = [1, 2].map(id => jobSpanId({ ...of, trace }, { id, kind: 'job' }))
+    const claims = [
+      'cicd.pipeline.run.id',
+      'cicd.pipeline.task.run.id',
+      'vcs.ref.head.name',
+      'platform.cicd.failure.domain',
+      'pipeline.id',
+      'job.id',
+    ]
+    const attributes = [...claims, 'cicdx'].map(key => ({ key, value: { stringValue: '8' } }))
+    files = {
+      'telemetry/a b.otlp.json': answer(
+        200,
+        request(
+          ...[pipelineSpanId({ ...of, trace }), ...taken].map(spanId => span('0', { spanId })),
+          span('1', { attributes, links: [{ traceId: 'b'.repeat(32), spanId: taken[0] }] }),
+        ),
+      ),
+    }
+    await finish([withReports(1), job(2, 'lint', 'success', { finished: 9 })], 7, true)
+    expect(spans.counters).toMatchObject({ kept: 1, repeated: 3 })
+    const [own] = await sentSpans()
+    expect(own?.attributes).toEqual([
+      { key: 'cicd.pipeline.task.run.id', value: { stringValue: '1' } },
+      { key: 'cicdx', value: { stringValue: '8' } },
+    ])
+    expect(own).toMatchObject({ droppedAttributesCount: claims.length })
+  })
+
+  it('that are written to cost time and memory are looked at no further than they may go', async () => {
+    const list = (item: string, times: number): string => Array<string>(times).fill(item).join(',')
+    const spanWith = (id: string, more: string): string => `${JSON.stringify(span(id)).slice(0, -1)},${more}}`
+    const file = (own: string): string => `{"resourceSpans":[{"scopeSpans":[{"spans":[${own}]}]}]}`
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+    const values = list('{"stringValue":"x"}', 50_000)
+    files = {
+      'telemetry/a b.otlp.json': answer(200, file(list('{}', 1_300_000))),
+      'more.otlp.jsonl': packed(
+        [
+          spanWith('1', `"attributes":[${list('{}', 300_000)}]`),
+          spanWith('2', `"events":[${list(`{"timeUnixNano":"${nanos(5)}","name":"x"}`, 20_000)}]`),
+          spanWith('3', `"attributes":[{"key":"list","value":{"arrayValue":{"values":[${values}]}}}]`),
+          spanWith(
+            '4',
+            `"attributes":[{"key":"deep","value":{"kvlistValue":${deep}}},{"key":"a","value":{"intValue":1}}]`,
+          ),
+          spanWith('5', `"attributes":[{"key":"${'k'.repeat(300)}","value":{"intValue":1}}]`),
+        ]
+          .map(file)
+          .join('\n'),
+      ),
+    }
+    await finish([withReports(1)], 7, true)
+    expect(spans.counters).toMatchObject({ kept: 0, invalid: 5_000, beyond: 1_295_000 + 5 })
+    delete files['telemetry/a b.otlp.json']
+    await finish([withReports(2)], 8, true)
+    expect(spans.counters).toMatchObject({ kept: 5 })
+    const [attributes, events, values64, tooDeep, longKey] = await sentSpans()
+    expect(attributes).toMatchObject({ droppedAttributesCount: 299_936, attributes: { length: 1 } })
+    expect(events).toMatchObject({ droppedEventsCount: 19_968, events: { length: 32 } })
+    expect(values64?.attributes[1]).toMatchObject({ value: { arrayValue: { values: { length: 64 } } } })
+    expect(tooDeep?.attributes.map(({ key }) => key)).toEqual(['cicd.pipeline.task.run.id', 'a'])
+    expect(longKey?.attributes).toHaveLength(1)
   })
 
   it('that are missing, no JSON, another format or too large, are no spans', async () => {

@@ -23,6 +23,12 @@ describe('a template', () => {
   it('shows control characters as such, and half a surrogate pair as no character', () => {
     expect(html`${'a\u0000b\ud800'}`.toString()).toBe('a\ufffdb\ufffd')
   })
+
+  it('shows a line in the order in which it was written', () => {
+    const turned = html`${'exit 0 \u202e1 txe\u202c \u2066x\u2069'}`
+    expect(turned.toString()).toBe('exit 0 \ufffd1 txe\ufffd \ufffdx\ufffd')
+    expect(html`${'שלום'}`.toString()).toBe('שלום')
+  })
 })
 
 it.each(['javascript:alert(1)', 'data:text/html,x', ' JavaScript:x', '//x', 'x'])('%j is no link', url => {

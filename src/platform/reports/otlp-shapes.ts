@@ -3,6 +3,9 @@
 import { z } from 'zod'
 import type { OwnAttributes, OwnValue } from '../../model/own-span.ts'
 
+/** Of an attribute, UTF-16 units: no convention has a longer one. */
+const longestKey = 255
+
 const wholeNumber = z.union([z.string().regex(/^-?\d{1,20}$/), z.int().transform(String)])
 const instant = z.union([z.string().regex(/^\d{1,20}$/), z.int().nonnegative().transform(String)])
 /** To the nearest microsecond, ms. */
@@ -24,13 +27,20 @@ const scalar = z.union([
 const textList = z
   .object({ arrayValue: z.object({ values: z.array(z.object({ stringValue: z.string() })).optional() }) })
   .transform(({ arrayValue }) => (arrayValue.values ?? []).map(({ stringValue }) => stringValue))
-/** What has no form of its own here is its JSON. */
+/** What has no form of its own here is its JSON; what lies too deep for that is nothing. */
 const other = z
   .union([z.object({ arrayValue: z.unknown() }), z.object({ kvlistValue: z.unknown() })])
-  .transform(value => JSON.stringify(Object.values(value)[0]))
+  .transform((value, context) => {
+    try {
+      return JSON.stringify(Object.values(value)[0])
+    } catch {
+      context.addIssue('too deep')
+      return z.NEVER
+    }
+  })
 const anyValue: z.ZodType<OwnValue> = z.union([scalar, textList, other])
 
-const attribute = z.object({ key: z.string().min(1), value: anyValue })
+const attribute = z.object({ key: z.string().min(1).max(longestKey), value: anyValue })
 /** Those that have no value are left out. */
 export const attributes = z
   .array(z.unknown())
@@ -70,10 +80,3 @@ export const otlpSpan = z.object({
     .catch(undefined),
 })
 export type OtlpSpan = z.infer<typeof otlpSpan>
-
-/** Of an ExportTraceServiceRequest; the spans one by one. */
-export const otlpRequest = z.object({
-  resourceSpans: z.array(
-    z.object({ scopeSpans: z.array(z.object({ spans: z.array(z.unknown()).optional() })).optional() }),
-  ),
-})

@@ -1,13 +1,18 @@
 // The spans that a job left among its artifacts in OTLP/JSON: one request, or one in each line. They are checked one by one, and become spans of the
 // job's trace: those whose parent is not among them stand below the job itself.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { faultOf, ReportFault } from './report-fault.ts'
-import { otlpRequest, otlpSpan, type OtlpSpan } from './otlp-shapes.ts'
+import { otlpSpan, type OtlpSpan } from './otlp-shapes.ts'
 import { textOf } from './unpack.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { OwnSpan } from '../../model/own-span.ts'
 
 /** Of one file, bytes; of a job, spans; of a span, attributes, events and links. */
 export const mostOfSpans = { bytes: 4 * 1024 * 1024, spans: 1_000, attributes: 64, events: 32, links: 32 } as const
+/** What is called a span in a file and looked at, whatever becomes of it: a file of nothing but commas has a million. */
+const mostLookedAt = 5_000
+/** Looked at without a pause: the daemon has other work. */
+const atOnce = 100
 /** The clock of a job's machine may be another one, ms. */
 const tolerance = 3_600_000
 
@@ -17,7 +22,7 @@ export interface SpanCounts {
   invalid: number
   /** Begins or ends more than an hour outside of the job, or ends before it begins. */
   misplaced: number
-  /** Its id was another one's before, or is the job's. */
+  /** Its id was another one's before, or is that of a span of the pipeline's. */
   repeated: number
   /** Beyond what a job may have. */
   beyond: number
@@ -33,23 +38,22 @@ export interface SpanCollector {
 export interface SpanPlace {
   readonly start: Millis
   readonly end: Millis
-  /** The id of the job's span. */
-  readonly jobSpanId: string
+  /** Whether that is the id of a span of the pipeline's: the job's own, or another one. */
+  readonly isTaken: (spanId: string) => boolean
 }
 
-export function createSpanCollector({ start, end, jobSpanId }: SpanPlace): SpanCollector {
+export function createSpanCollector({ start, end, isTaken }: SpanPlace): SpanCollector {
   const found = new Map<string, OtlpSpan>()
   const counts: SpanCounts = { kept: 0, invalid: 0, misplaced: 0, repeated: 0, beyond: 0 }
   const isPlaced = (at: Millis): boolean => at >= start - tolerance && at <= end + tolerance
 
+  let lookedAt = 0
+
   function take(item: unknown): void {
-    if (found.size >= mostOfSpans.spans) {
-      counts.beyond += 1
-      return
-    }
-    const { data: span } = otlpSpan.safeParse(item)
+    lookedAt += 1
+    const { data: span } = otlpSpan.safeParse(withinCaps(item))
     if (span === undefined) counts.invalid += 1
-    else if (found.has(span.spanId) || span.spanId === jobSpanId) counts.repeated += 1
+    else if (found.has(span.spanId) || isTaken(span.spanId)) counts.repeated += 1
     else if (
       !isPlaced(span.startTimeUnixNano) ||
       !isPlaced(span.endTimeUnixNano) ||
@@ -62,11 +66,21 @@ export function createSpanCollector({ start, end, jobSpanId }: SpanPlace): SpanC
     }
   }
 
-  function takeRequest(text: string): void {
-    const { data } = otlpRequest.safeParse(parsed(text))
-    if (data === undefined) throw new ReportFault('foreign', 'It is JSON, and not OTLP with spans.')
-    for (const { scopeSpans = [] } of data.resourceSpans) {
-      for (const { spans = [] } of scopeSpans) spans.forEach(take)
+  async function takeRequest(text: string): Promise<void> {
+    const resources = listIn(parsed(text), 'resourceSpans')
+    if (resources === undefined) throw new ReportFault('foreign', 'It is JSON, and not OTLP with spans.')
+    for (const resource of resources) {
+      for (const scope of listIn(resource, 'scopeSpans') ?? []) {
+        const spans = listIn(scope, 'spans') ?? []
+        for (const [index, item] of spans.entries()) {
+          if (found.size >= mostOfSpans.spans || lookedAt >= mostLookedAt) {
+            counts.beyond += spans.length - index
+            break
+          }
+          take(item)
+          if (lookedAt % atOnce === 0) await nextTurn()
+        }
+      }
     }
   }
 
@@ -78,13 +92,15 @@ export function createSpanCollector({ start, end, jobSpanId }: SpanPlace): SpanC
         for await (const part of textOf(source, { packed: mostOfSpans.bytes, unpacked: mostOfSpans.bytes }))
           text += part
         if (!isLines) {
-          takeRequest(text)
+          await takeRequest(text)
           return
         }
         // A line that is wrong harms no other.
         let first: ReportFault | undefined
         for (const line of text.split('\n')) {
-          if (line.trim() !== '') first ??= await faultOf(async () => takeRequest(line))
+          if (line.trim() === '') continue
+          const fault = await faultOf(async () => takeRequest(line))
+          first ??= fault
         }
         if (first !== undefined) throw first
       }),
@@ -94,6 +110,32 @@ export function createSpanCollector({ start, end, jobSpanId }: SpanPlace): SpanC
       return [...found.values()].map(span => ownSpan(span, parents.get(span.spanId), traces))
     },
   }
+}
+
+const lists = [
+  ['attributes', 'droppedAttributesCount', mostOfSpans.attributes],
+  ['events', 'droppedEventsCount', mostOfSpans.events],
+  ['links', 'droppedLinksCount', mostOfSpans.links],
+] as const
+
+/** Cut before it is checked, as checking takes longer than anything else; what is cut off is counted as the protocol does. */
+function withinCaps(item: unknown): unknown {
+  if (typeof item !== 'object' || item === null) return item
+  const cut: Record<string, unknown> = { ...item }
+  for (const [list, dropped, most] of lists) {
+    const all = cut[list]
+    if (!Array.isArray(all)) continue
+    cut[list] = all.slice(0, most).map(one => (list === 'attributes' ? (one as unknown) : withinCaps(one)))
+    const before = Number.isSafeInteger(cut[dropped]) ? (cut[dropped] as number) : 0
+    if (all.length > most) cut[dropped] = Math.max(0, before) + all.length - most
+  }
+  return cut
+}
+
+/** Looked at by hand: a shape takes a second for a list of a million. */
+function listIn(item: unknown, key: 'resourceSpans' | 'scopeSpans' | 'spans'): readonly unknown[] | undefined {
+  const list = (item as Partial<Record<typeof key, unknown>> | null | undefined)?.[key]
+  return Array.isArray(list) ? list : undefined
 }
 
 function parsed(text: string): unknown {
@@ -119,24 +161,20 @@ function parentsOf(found: ReadonlyMap<string, OtlpSpan>): Map<string, string> {
 function ownSpan(span: OtlpSpan, parent: string | undefined, traces: ReadonlySet<string | undefined>): OwnSpan {
   const { spanId, name, kind, startTimeUnixNano: start, endTimeUnixNano: end, attributes, status } = span
   const { events = [], links = [] } = span
-  const beyond = (list: readonly unknown[], most: number, before = 0): number =>
-    before + Math.max(0, list.length - most)
   return {
     ...{ id: spanId, parent, name, kind, start, end, status: status?.code ?? 0 },
     ...(status?.message !== undefined && { message: status.message }),
-    attributes: attributes.slice(0, mostOfSpans.attributes),
-    events: events.slice(0, mostOfSpans.events).map(({ timeUnixNano: at, name: event, attributes: own }) => ({
-      ...{ at, name: event, attributes: own.slice(0, mostOfSpans.attributes) },
-    })),
-    links: links.slice(0, mostOfSpans.links).map(({ traceId, spanId: to, attributes: own }) => ({
+    attributes,
+    events: events.map(({ timeUnixNano: at, name: event, attributes: own }) => ({ at, name: event, attributes: own })),
+    links: links.map(({ traceId, spanId: to, attributes: own }) => ({
       // A trace of the job's own is the pipeline's now.
       ...(!traces.has(traceId) && { traceId }),
-      ...{ spanId: to, attributes: own.slice(0, mostOfSpans.attributes) },
+      ...{ spanId: to, attributes: own },
     })),
     dropped: {
-      attributes: beyond(attributes, mostOfSpans.attributes, span.droppedAttributesCount),
-      events: beyond(events, mostOfSpans.events, span.droppedEventsCount),
-      links: beyond(links, mostOfSpans.links, span.droppedLinksCount),
+      attributes: span.droppedAttributesCount ?? 0,
+      events: span.droppedEventsCount ?? 0,
+      links: span.droppedLinksCount ?? 0,
     },
   }
 }

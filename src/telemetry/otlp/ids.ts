@@ -49,6 +49,16 @@ export function jobSpanId(
   return hashed(8, salted(`${trace.rootPipelineId}:${id}:export`, ':', salt))
 }
 
+/** The ids of the pipeline's span, of what started it, and of the chunk's jobs. */
+export function knownSpanIds(chunk: Identified & { readonly jobs: readonly IdentifiedJob[] }): string[] {
+  const parent = parentOfPipeline(chunk)?.spanId
+  return [
+    pipelineSpanId(chunk),
+    ...(parent === undefined ? [] : [parent]),
+    ...chunk.jobs.map(job => jobSpanId(chunk, job)),
+  ]
+}
+
 /** The id of the span of a section of a job's log, by its ordinal. */
 export function sectionSpanId(
   { key, trace }: Pick<Identified, 'key' | 'trace'>,

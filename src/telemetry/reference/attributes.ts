@@ -169,7 +169,7 @@ ${code(`${dotenvEvent}.{key}`)}, redacted; 100 keys a report at most.`
 
 const ownSpan = `\`PIPESPAN_JOB_SPANS\`. As the job wrote them: name, kind, span id, attributes, events, links, status, redacted, times to the microsecond. Trace id and resource are
 the pipeline's; a span whose parent is not among them stands below the job's span, and a link into their own trace leads into the pipeline's. Values that are maps are their JSON. 1,000 spans a
-job, 64 attributes, 32 events and 32 links a span at most. Beside their own attributes they have:`
+job, 64 attributes, 32 events and 32 links a span, 64 values a list at most; attributes that begin with \`cicd.\`, \`vcs.\`, \`pipeline.\`, \`job.\` or the platform's prefix are left out. Beside their own attributes they have:`
 
 const logLine = `\`PIPESPAN_JOB_LOGS\`. One record for each line, with the trace id and the span id of the innermost section that is exported, else of the job. Time: the line's
 stamp, else estimated from the lines around it. Severity ERROR for the runner's own \`ERROR: Job failed\`, else unset. Body: the line without
