@@ -98,6 +98,7 @@ function partsOf({
       log: silentLog(),
       now: () => Date.now(),
     },
+    preview: async () => undefined,
     queues: async () =>
       (await exports.queues()).map(({ lastError: _, ...queue }) => ({
         ...queue,

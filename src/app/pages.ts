@@ -1,6 +1,7 @@
 // What the pages show, and where they have it from.
 import picomatch from 'picomatch'
 import { createPages } from '../pages/routes.ts'
+import { previewRegressions } from '../regressions/preview.ts'
 import { fingerprintOf } from '../tokens/fingerprint.ts'
 import { legacyNameOf } from '../telemetry/legacy-names.ts'
 import { meaningOf } from '../telemetry/mapping/failure-reasons.ts'
@@ -19,7 +20,7 @@ import type { PlatformParts } from './platform.ts'
 import type { Config } from '../config/options.ts'
 import type { Destination } from '../export/destination.ts'
 import type { Exporter } from '../export/exporter.ts'
-import type { ExportedSpan, ExportQueueStatus, Setup } from '../pages/ports.ts'
+import type { ExportedSpan, ExportQueueStatus, PreviewRule, Setup } from '../pages/ports.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { Intake } from '../processing/intake.ts'
 import type { MetricFlush } from '../export/metric-flush.ts'
@@ -67,6 +68,7 @@ export function pagesOf({ config, store, clock, log }: Context, shown: Shown, gu
       jobSections: config.job.sections,
       readsAudit: (config.audit ?? []).length > 0,
       readsTests: config.tests,
+      regressions: { enabled: config.regressions.enabled, rule: shownRule(config) },
       isHidden: hiddenPaths(config),
     },
     parts: {
@@ -87,6 +89,10 @@ export function pagesOf({ config, store, clock, log }: Context, shown: Shown, gu
       traceIds: ({ instance, pipelineId }) => derivedTraceIds(instance, pipelineId),
       jobLog: jobLogOf(config, shown.client, clock),
       failureDomain: reason => meaningOf(reason ?? '').domain,
+      preview: async (projectId, { slower, slowerBy, failing }) => {
+        const rule = { slower: slower / 100, slowerBy: slowerBy * 1_000, failing: failing / 100 }
+        return previewRegressions(views.judging, projectId, rule, clock.now())
+      },
       setup: () => setupOf(config, shown, enforcement?.()),
       tryNow: async destination => {
         const { due, probes } = await exporter.tryNow(destination)
@@ -98,6 +104,11 @@ export function pagesOf({ config, store, clock, log }: Context, shown: Shown, gu
       now: () => clock.now(),
     },
   })
+}
+
+/** As the form of the preview has it: durations in seconds. */
+function shownRule({ regressions: { slower, slowerBy, failing } }: Pick<Config, 'regressions'>): PreviewRule {
+  return { slower, slowerBy: Math.round(slowerBy / 1_000), failing }
 }
 
 /** The first destination's first, and signals in their usual order. */

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { apiBudget, backfill, ownPipelines } from '../store/ports/discovery-documents.ts'
 import { branchClasses } from '../model/branch-class.ts'
 import { lineSorts } from './trend-lines.ts'
+import { regression } from './api-regression-shapes.ts'
 import { listedPipeline } from './api-run-shapes.ts'
 import { millis, ms } from './api-units.ts'
 import { refusedEndpoint } from '../store/ports/capability-documents.ts'
@@ -93,6 +94,8 @@ export const overview = z.object({
   active: z.number(),
   silent: z.array(listedPipeline).describe('Still running as far as is known, but without an event for an hour.'),
   silentCount: z.number(),
+  regressions: z.array(regression).describe('What became slower or less reliable and is so still, the newest first.'),
+  regressionCount: z.number(),
   lastHour: z.object({
     since: millis,
     received: z.number(),
@@ -150,6 +153,7 @@ export const trends = z.object({
   before: figures.optional().describe('The previous period of the same length; absent unless all of it is stored.'),
   projects: z.array(line),
   jobs: z.array(line),
+  regressions: z.array(regression).describe('Of the project or job, in this period or still.'),
   sorted: z.object({ projects: z.enum(lineSorts), jobs: z.enum(lineSorts) }),
   retained: z
     .object({

@@ -9,6 +9,7 @@ import { jobDetail } from './job-detail.ts'
 import { jobLogView, longestFind } from './job-log-detail.ts'
 import { overviewOf } from './overview.ts'
 import { pipelineDetail } from './pipeline-detail.ts'
+import { bounds, configuredAsUsual, previewOf, regressionsOf } from './regression-figures.ts'
 import { sourcesView } from './sources.ts'
 import { lineSorts } from './trend-lines.ts'
 import { spanNames } from './trend-spans.ts'
@@ -25,6 +26,7 @@ import * as compareShapes from './api-compare-shapes.ts'
 import * as deploymentShapes from './api-deployment-shapes.ts'
 import * as logShapes from './api-log-shapes.ts'
 import * as runShapes from './api-run-shapes.ts'
+import * as regressionShapes from './api-regression-shapes.ts'
 import * as testShapes from './api-test-shapes.ts'
 import * as shapes from './api-shapes.ts'
 import type { PagesParts, PagesSettings } from './ports.ts'
@@ -89,6 +91,13 @@ const logQuery = z.object({
   instance: z.string().optional(),
   find: z.string().trim().max(longestFind).default('').describe('Lines without it are left out.'),
 })
+const regressionQuery = z.object({ project: wholeNumber.optional(), job: z.string().optional() })
+const within = ([least, most]: readonly [number, number]) => z.coerce.number().int().min(least).max(most).optional()
+const previewQuery = z.object({
+  slower: within(bounds.slower).describe('Percent longer than usual; by default as configured.'),
+  slower_by: within(bounds.slower_by).describe('And so many seconds.'),
+  failing: within(bounds.failing).describe('Percentage points more failures.'),
+})
 const costQuery = z.object({
   span: z.enum(spanNames).exclude(['24h']).optional().describe('Period; by default as far back as there is data.'),
   project: wholeNumber.optional(),
@@ -126,7 +135,7 @@ const chosen = z.object({ ids: z.union([z.array(z.number().int().positive()).min
 
 export function apiRoutes(
   parts: PagesParts,
-  settings: Pick<PagesSettings, 'adminToken' | 'readsAudit' | 'traceLink' | 'costUnit' | 'hasPrices'>,
+  settings: Pick<PagesSettings, 'adminToken' | 'readsAudit' | 'traceLink' | 'costUnit' | 'hasPrices' | 'regressions'>,
 ): readonly ApiRoute[] {
   const changed = async (verb: 'retry' | 'drop', body: unknown): Promise<unknown> => {
     const { ids } = chosen.parse(body)
@@ -214,6 +223,35 @@ export function apiRoutes(
       handle: async ({ query }) => {
         const { project, name, ...rest } = trendQuery.parse(query)
         return trendsOf(parts, { ...rest, projectId: project, pipelineName: name }, parts.now())
+      },
+    },
+    {
+      method: 'GET',
+      path: '/trends/regressions',
+      says: 'What became slower or less reliable: what goes on, and what was resolved in the last 100 days; of all projects or of one.',
+      query: regressionQuery,
+      answer: regressionShapes.regressions,
+      handle: async ({ query }) => {
+        const { project, job } = regressionQuery.parse(query)
+        return { regressions: await regressionsOf(parts, { projectId: project, job }) }
+      },
+    },
+    {
+      method: 'GET',
+      path: '/trends/regressions/preview/:projectId',
+      says: 'What a rule would have flagged of a project, by the pipelines that are stored. Changes nothing.',
+      params: z.object({ projectId: wholeNumber }),
+      query: previewQuery,
+      answer: regressionShapes.preview,
+      handle: async ({ params, query }) => {
+        const { slower, slower_by: slowerBy, failing } = previewQuery.parse(query)
+        const { rule } = settings.regressions ?? configuredAsUsual
+        const asked = {
+          slower: slower ?? rule.slower,
+          slowerBy: slowerBy ?? rule.slowerBy,
+          failing: failing ?? rule.failing,
+        }
+        return previewOf(parts, params.projectId as number, asked)
       },
     },
     {

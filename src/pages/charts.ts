@@ -15,6 +15,14 @@ export interface ChartFrame {
   readonly step: number
 }
 
+/** Something that began then. */
+export interface ChartMark {
+  readonly at: number
+  /** Undefined: it goes on. */
+  readonly until?: number | undefined
+  readonly says: string
+}
+
 export interface Line {
   readonly name: string
   readonly css: string
@@ -26,6 +34,7 @@ export function lineChart(
   points: readonly TrendPoint[],
   lines: readonly Line[],
   frame: ChartFrame,
+  marks: readonly ChartMark[] = [],
 ): Html {
   const values = points.flatMap(point => lines.flatMap(line => line.value(point) ?? []))
   const most = niceDuration(Math.max(1_000, ...values))
@@ -36,7 +45,7 @@ export function lineChart(
       <span class="keys">${lines.map(line => html`<span><i class="swatch ${line.css}"></i>${line.name}</span>`)}</span>
     </figcaption>
     <svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}">
-      ${grid(most, duration, y)} ${axis(frame)}
+      ${grid(most, duration, y)} ${axis(frame)} ${drawnMarks(marks, frame)}
       ${lines.map(line => {
         const places = points.flatMap(point => {
           const value = line.value(point)
@@ -59,7 +68,12 @@ export function lineChart(
 }
 
 /** Runs as bars, what failed of them at the foot. */
-export function barChart(label: string, points: readonly TrendPoint[], frame: ChartFrame): Html {
+export function barChart(
+  label: string,
+  points: readonly TrendPoint[],
+  frame: ChartFrame,
+  marks: readonly ChartMark[] = [],
+): Html {
   const most = niceCount(Math.max(1, ...points.map(point => point.runs)))
   const room = height - top - bottom
   const wide = Math.max(2, ((width - left) / ((frame.until - frame.since) / frame.step)) * 0.7)
@@ -71,7 +85,7 @@ export function barChart(label: string, points: readonly TrendPoint[], frame: Ch
       >
     </figcaption>
     <svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}">
-      ${grid(most, number, value => top + (1 - value / most) * room)} ${axis(frame)}
+      ${grid(most, number, value => top + (1 - value / most) * room)} ${axis(frame)} ${drawnMarks(marks, frame)}
       ${points.map(point => {
         const x = (middle(point.at, frame) - wide / 2).toFixed(1)
         const all = (point.runs / most) * room
@@ -94,6 +108,28 @@ export function barChart(label: string, points: readonly TrendPoint[], frame: Ch
       })}
     </svg>
   </figure>`
+}
+
+/** From its beginning to its end a stretch of another colour, with a line where it begins. */
+function drawnMarks(marks: readonly ChartMark[], { since, until }: ChartFrame): Content {
+  const x = (at: number): number =>
+    left + ((Math.min(until, Math.max(since, at)) - since) / (until - since)) * (width - left)
+  return marks.map(({ at, until: end = until, says }) => {
+    const [from, to] = [x(at), x(end)]
+    if (to <= left) return ''
+    return html`<g class="mark"
+      ><title>${says}</title
+      ><rect
+        x="${from.toFixed(1)}"
+        y="${top}"
+        width="${Math.max(1, to - from).toFixed(1)}"
+        height="${height - top - bottom}" /><line
+        x1="${from.toFixed(1)}"
+        x2="${from.toFixed(1)}"
+        y1="${top}"
+        y2="${height - bottom}"
+    /></g>`
+  })
 }
 
 function grid(most: number, word: (value: number) => string, y: (value: number) => number): Content {

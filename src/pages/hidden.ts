@@ -20,7 +20,8 @@ const actedOn = 1_000
 /** The same parts without what belongs to hidden projects, and without their names. Totals over all projects stay whole: they name none. */
 export function withoutHidden(parts: PagesSources, isHidden: (path: string) => boolean): PagesSources {
   const { views, runs, outbox: exports, inbox, tests, deployments, changes } = parts
-  const { polledProjects, sweeps, hooks, refusedEndpoints, auditCursors, inventoryStates } = parts.repositories
+  const { polledProjects, sweeps, hooks, refusedEndpoints, auditCursors, inventoryStates, regressions } =
+    parts.repositories
   const words = createHiddenWords(isHidden)
   const isHiddenProject = ({ path, name }: ProjectFacts): boolean => isHidden(path ?? name ?? '')
   const isShown = ({ run }: StoredRun): boolean => !isHiddenProject(run.project.facts)
@@ -87,6 +88,10 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
   return {
     ...parts,
     jobLog: jobLog && (async job => shownLog(await jobLog(job))),
+    preview: async (...asked) => {
+      const found = await parts.preview(...asked)
+      return found !== undefined && line(found) ? words.without(found) : undefined
+    },
     queues: async () => words.without(await parts.queues()),
     flow: () => words.without(parts.flow()),
     exported: some => words.without(parts.exported(some)),
@@ -102,6 +107,7 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       sweeps: { all: async () => (await sweeps.all()).filter(isUnnamed) },
       auditCursors: { all: async () => (await auditCursors.all()).filter(isUnnamed) },
       hooks: { all: shownHooks },
+      regressions: { all: async () => words.without((await regressions.all()).filter(line)) },
     },
     runs: { get: async key => one(await runs.get(key)) },
     tests: {

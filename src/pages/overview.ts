@@ -6,6 +6,8 @@ import { card, empty, region, type Page, type Reader } from './frame.ts'
 import { hooksOff } from './api-clients.ts'
 import { html, type Content, type Html } from './html.ts'
 import { noticesOf, type Health, type Notice } from './notices.ts'
+import { regressionRows } from './regression-list.ts'
+import { regressionsOf, type ShownRegression } from './regression-figures.ts'
 import { runCard } from './run-card.ts'
 import { runRows } from './run-rows.ts'
 import { withUsual, type ListedRun } from './run-usual.ts'
@@ -26,15 +28,18 @@ export interface Overview extends Health {
   readonly silentCount: number
   readonly finished: readonly ListedRun[]
   readonly lastHour: LastHour
+  /** What became slower or less reliable and is so still, the newest first, and how many there are. */
+  readonly regressions: readonly ShownRegression[]
+  readonly regressionCount: number
 }
 
-const shown = { running: 6, silent: 4, finished: 12 }
+const shown = { running: 6, silent: 4, finished: 12, regressions: 5 }
 /** A pipeline under way is reported with each of its jobs: this long without a word is unusual, ms. */
 const silentAfter = 3_600_000
 
 export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overview> {
   const silentSince = now - silentAfter
-  const [inbox, queues, newest, active, silent, finished, hooks, lastHour] = await Promise.all([
+  const [inbox, queues, newest, active, silent, finished, hooks, lastHour, worse] = await Promise.all([
     parts.inbox.state(),
     parts.queues(),
     parts.views.inStatus(activeStatuses, shown.running + shown.silent),
@@ -43,6 +48,7 @@ export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overvi
     parts.views.lastFinished(shown.finished),
     parts.repositories.hooks.all(),
     parts.hour.read(),
+    regressionsOf(parts, { since: Infinity }),
   ])
   const running = newest.filter(({ timing }) => timing.changedAt >= silentSince).slice(0, shown.running)
   const hasRuns = newest.length + finished.length > 0
@@ -58,6 +64,7 @@ export async function overviewOf(parts: PagesParts, now: Millis): Promise<Overvi
     ...{ ...health, notices, lastHour, running: runningNow, finished: lastFinished },
     active: Math.max(0, active - silent.count),
     ...{ silent: silentNow, silentCount: silent.count },
+    ...{ regressions: worse.slice(0, shown.regressions), regressionCount: worse.length },
   }
 }
 
@@ -87,6 +94,7 @@ export function overviewPage(overview: Overview, timeline: Timeline, reader: Rea
                 { aside: activeWords(silent.length, silentCount, 'longest without events') },
               ),
           )}
+          ${region('regressions', worseCard(overview, reader))}
           ${region(
             'finished',
             card('Last finished', runRows(finished, reader, 'No pipeline has finished yet.'), {
@@ -102,6 +110,14 @@ export function overviewPage(overview: Overview, timeline: Timeline, reader: Rea
       </div>
     `,
   }
+}
+
+function worseCard({ regressions, regressionCount }: Overview, reader: Reader): Content {
+  if (regressionCount === 0) return ''
+  const all = regressionCount > regressions.length ? `All ${number(regressionCount)}, and try a rule` : 'Try a rule'
+  return card('Regressions', regressionRows(regressions, reader), {
+    aside: html`<a href="${reader.base}/trends/regressions">${all}</a>`,
+  })
 }
 
 function activeWords(shownNow: number, active: number, which: string): Content {

@@ -11,6 +11,7 @@ import type { Readable, Repositories } from '../store/ports/repository.ts'
 import type { RunKey } from '../model/observation.ts'
 import type { Runs } from '../store/ports/runs.ts'
 import type { Section } from '../model/inside.ts'
+import type { Regression } from '../store/ports/regression-documents.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { TestMemory } from '../store/ports/test-memory.ts'
 import type { Usuals } from './usual.ts'
@@ -27,7 +28,7 @@ export interface PagesSources {
   readonly repositories: Pick<Repositories, 'sessions'> &
     DiscoveryRepositories &
     TokenRepositories &
-    ReadOnly<'inventoryStates' | 'auditCursors' | 'auditBackfills'>
+    ReadOnly<'regressions' | 'inventoryStates' | 'auditCursors' | 'auditBackfills'>
   readonly counters: Pick<Counters, 'all'>
   readonly queues: () => Promise<readonly ExportQueueStatus[]>
   /** What this process has counted since it started. */
@@ -45,10 +46,30 @@ export interface PagesSources {
   readonly setup: () => Setup
   /** Sends now what waits for a destination, or for any: see the export room. */
   readonly tryNow: (destination?: string) => Promise<TriedNow>
+  /** What a rule would have flagged of a project, by the runs that are stored; undefined for one without figures. */
+  readonly preview: (projectId: number, rule: PreviewRule) => Promise<Preview | undefined>
   /** Called when dead letters are pending again. */
   readonly onRetried: () => void
   readonly now: () => Millis
   readonly log: Log
+}
+
+/** From when on something would be flagged. */
+export interface PreviewRule {
+  /** Percent longer than usual. */
+  readonly slower: number
+  /** And so many seconds. */
+  readonly slowerBy: number
+  /** Percentage points more failures. */
+  readonly failing: number
+}
+
+export interface Preview {
+  readonly project: string
+  /** So many of its pipelines were read; the oldest ended then. */
+  readonly pipelines: number
+  readonly backTo?: Millis | undefined
+  readonly found: readonly Regression[]
 }
 
 /** Whose log is read. */
@@ -132,6 +153,8 @@ export interface PagesSettings {
   readonly jobSections?: readonly string[] | undefined
   /** Reports of tests are read. */
   readonly readsTests?: boolean | undefined
+  /** Whether regressions are looked for, and by which rule. */
+  readonly regressions?: { readonly enabled: boolean; readonly rule: PreviewRule } | undefined
   /** Audit events are read. */
   readonly readsAudit?: boolean | undefined
   /** True for a project that is not to be seen; undefined: all are shown. */

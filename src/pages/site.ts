@@ -20,6 +20,7 @@ import { trendsOf } from './trend-figures.ts'
 import { tokensPage, tokensView } from './tokens.ts'
 import { costPage } from './cost.ts'
 import { costsView } from './cost-figures.ts'
+import { regressionsPage } from './regressions.ts'
 import { spanOf } from './trend-spans.ts'
 import { askedTimeline, timelineOf } from './timeline-figures.ts'
 import { timelinePage } from './timeline.ts'
@@ -111,6 +112,7 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
         return trendsPage(trends, await timelineOf(parts, settings, asked, reader.now), reader)
       },
     },
+    { path: '/trends/regressions', page: async reader => regressionsPage(parts, settings, reader) },
     {
       path: '/cost',
       page: async reader => {

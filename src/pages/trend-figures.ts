@@ -1,5 +1,6 @@
 // Figures over time as the page and the JSON API show them: percentiles from bins, beside those of the period before.
 import { figuresOf, type Figures } from './trend-sum.ts'
+import { regressionsOf, type ShownRegression } from './regression-figures.ts'
 import { openingSpan, spans, type Span } from './trend-spans.ts'
 import { rankedJobs, rankedProjects, type LineSort, type TrendLine } from './trend-lines.ts'
 import type { Millis } from '../model/instant.ts'
@@ -41,6 +42,8 @@ export interface Trends {
   readonly before?: Figures | undefined
   readonly projects: readonly TrendLine[]
   readonly jobs: readonly TrendLine[]
+  /** Of the project or job, in this period or still; of all projects those. */
+  readonly regressions: readonly ShownRegression[]
   /** What the tables are sorted by. */
   readonly sorted: { readonly projects: LineSort; readonly jobs: LineSort }
   /** Where the runs that are stored were counted: how many, and how far back where there were too many. */
@@ -57,7 +60,7 @@ export interface Trends {
 const mostNames = 200
 
 export async function trendsOf(
-  { views }: Pick<PagesSources, 'views'>,
+  { views, repositories }: Pick<PagesSources, 'views' | 'repositories'>,
   asked: AskedTrends,
   now: Millis,
 ): Promise<Trends> {
@@ -79,12 +82,13 @@ export async function trendsOf(
   const figures = isOfStored || job !== undefined ? jobFigures : views.trends
   const isWholeBefore = (counted?.backTo ?? 0) <= earlier.since
   const sorted = { projects: asked.projects ?? 'runs', jobs: asked.jobs ?? 'slowest' } as const
-  const [series, before, names, projects, jobs] = await Promise.all([
+  const [series, before, names, projects, jobs, worse] = await Promise.all([
     figures.series(subject, query),
     isWholeBefore || figures === views.trends ? figures.series(subject, earlier) : [],
     views.trends.names({ step, since: query.since, until, projectId }, mostNames),
     rankedProjects(figures, sorted.projects, query),
     rankedJobs(jobFigures, sorted.jobs, { query, earlier: isWholeBefore ? earlier : undefined, projectId }),
+    regressionsOf({ repositories }, { projectId, job, since: query.since }),
   ])
   const name = projects.find(one => one.projectId === projectId)?.project ?? series[0]?.project
   return {
@@ -99,6 +103,7 @@ export async function trendsOf(
     before: before.length === 0 ? undefined : figuresOf(before),
     projects,
     jobs,
+    regressions: worse.filter(one => branch === undefined || one.branch === branch),
     sorted,
     retained: counted && {
       of: figures === views.trends ? 'jobs' : 'all',

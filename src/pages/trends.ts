@@ -1,11 +1,12 @@
 // Trends: how long pipelines and jobs take, wait and fail, over time and by project, beside the period before.
-import { barChart, lineChart } from './charts.ts'
+import { barChart, lineChart, type ChartMark } from './charts.ts'
 import { card, empty, table, type Page, type Reader } from './frame.ts'
 import { counted, duration, number, percent, utc } from './format.ts'
 import { delta } from './delta.ts'
 import { html, type Content, type Html } from './html.ts'
 import { hour } from '../store/ports/trends.ts'
 import { jobsTable, orderChoice, projectsTable } from './trend-tables.ts'
+import { regressionTable, subjectOf, valueOf } from './regression-list.ts'
 import { shownLines } from './trend-lines.ts'
 import { spanChoice, trendsForm, trendsLink } from './trend-filters.ts'
 import { spans } from './trend-spans.ts'
@@ -47,12 +48,13 @@ export function trendsPage(trends: Trends, timeline: Timeline | undefined, reade
                       { name: '95th percentile', css: 'p95', value: point => point.p95 },
                     ],
                     trends,
+                    marksOf(trends, 'slower'),
                   )}
                 </div>
                 <div class="card">
                   ${lineChart('Queue time', points, [{ name: 'median', css: 'queue-line', value: point => point.queueP50 }], trends)}
                 </div>
-                <div class="card">${barChart(nounOf(trends), points, trends)}</div>
+                <div class="card">${barChart(nounOf(trends), points, trends, marksOf(trends, 'failing'))}</div>
               </div>
               <details class="card">
                 <summary>Show as a table</summary>
@@ -60,6 +62,15 @@ export function trendsPage(trends: Trends, timeline: Timeline | undefined, reade
               </details>`
       }
       ${timeline !== undefined && timelineCard(timeline, reader)}
+      ${card(
+        'Regressions',
+        regressionTable(trends.regressions, reader, 'Nothing became slower or less reliable in this time.'),
+        {
+          aside: html`<a href="${base}/trends/regressions${project !== undefined && `?project=${project.id}`}"
+            >All, and try a rule</a
+          >`,
+        },
+      )}
       ${job === undefined && card('Jobs', html`${orderChoice(trends, base)} ${jobsTable(trends, base)}`)}
       ${
         project === undefined &&
@@ -79,6 +90,18 @@ export function trendsPage(trends: Trends, timeline: Timeline | undefined, reade
 function nounOf({ job, filter }: Trends): string {
   if (job !== undefined) return 'Runs'
   return filter.runner === undefined ? 'Pipelines' : 'Jobs'
+}
+
+/** Of one project alone: of all of them there would be too many. */
+function marksOf({ project, regressions }: Trends, kind: 'slower' | 'failing'): ChartMark[] {
+  if (project === undefined) return []
+  return regressions
+    .filter(one => one.kind === kind)
+    .map(one => ({
+      at: one.first.at,
+      until: one.resolved?.at,
+      says: `${subjectOf(one)}: ${valueOf(one, one.before)} → ${valueOf(one, one.after)} since #${one.first.pipelineId}`,
+    }))
 }
 
 function aboutRetained({ retained }: Trends): Content {

@@ -1,0 +1,80 @@
+// How regressions are listed: on the overview, in trends, and on a page of their own.
+import { branchNames } from './trend-filters.ts'
+import { duration, number, percent, since, utc } from './format.ts'
+import { badge } from './status.ts'
+import { empty, table } from './frame.ts'
+import { html, type Content, type Html } from './html.ts'
+import type { Millis } from '../model/instant.ts'
+import type { ShownRegression } from './regression-figures.ts'
+
+interface Place {
+  readonly base: string
+  readonly now: Millis
+}
+
+export function regressionTable(regressions: readonly ShownRegression[], { base, now }: Place, none: string): Content {
+  if (regressions.length === 0) return empty(none)
+  const rows = regressions.map(one => [
+    html`<span class="name"
+      ><a href="${trendsOf(one, base)}">${subjectOf(one)}</a><br /><span class="dim"
+        >${one.project}, ${branchNames[one.branch] ?? one.branch}</span
+      ></span
+    >`,
+    stateOf(one, now),
+    html`<span class="figure">${valueOf(one, one.before)} → <strong>${valueOf(one, one.after)}</strong></span>`,
+    html`<a href="${firstOf(one, base)}">#${one.first.pipelineId}</a><br /><span class="dim"
+        >${utc(one.first.at).slice(0, 16)}</span
+      >`,
+    html`<span class="cause">${one.cause}${alsoOf(one)}</span>`,
+  ])
+  return table('Regressions', ['What', 'State', 'Before → after', 'First bad run', 'Likely cause'], rows)
+}
+
+/** For a narrow place: those that go on. */
+export function regressionRows(regressions: readonly ShownRegression[], { base, now }: Place): Content {
+  return html`<ul class="plain-list">
+    ${regressions.map(
+      one =>
+        html`<li>
+          <p>
+            <a href="${trendsOf(one, base)}"><strong>${subjectOf(one)}</strong></a> of ${one.project}
+            ${one.kind === 'slower' ? html`takes <strong>${valueOf(one, one.after)}</strong>, before ${valueOf(one, one.before)},` : html`fails in <strong>${valueOf(one, one.after)}</strong> of its runs, before in ${valueOf(one, one.before)},`}
+            since <a href="${firstOf(one, base)}">#${one.first.pipelineId}</a>, ${since(one.first.at, now)}
+            <span class="dim">(${branchNames[one.branch] ?? one.branch})</span>
+          </p>
+          <p class="dim">${one.cause}${alsoOf(one)}</p>
+        </li>`,
+    )}
+  </ul>`
+}
+
+export function subjectOf({ job, section }: ShownRegression): string {
+  const name = job === '' ? 'Pipeline' : job
+  return section === undefined ? name : `${name} › ${section}`
+}
+
+function alsoOf({ also }: ShownRegression): string {
+  if (also.length === 0) return ''
+  const named = also.slice(0, 3).join(', ')
+  return ` Changed with it: ${named}${also.length > 3 ? ` and ${number(also.length - 3)} more` : ''}.`
+}
+
+function stateOf({ kind, resolved }: ShownRegression, now: Millis): Html {
+  if (resolved === undefined) return badge('failed', kind)
+  const word = resolved.how === 'recovered' ? 'recovered' : 'the new usual'
+  return html`${badge('success', word)}<br /><span class="dim">${since(resolved.at, now)}</span>`
+}
+
+export function valueOf({ kind }: Pick<ShownRegression, 'kind'>, value: number): string {
+  return kind === 'slower' ? duration(value) : percent(value)
+}
+
+function trendsOf({ projectId, job, branch }: ShownRegression, base: string): string {
+  const query = new URLSearchParams({ project: String(projectId), ...(job !== '' && { job }), branch })
+  return `${base}/trends?${query.toString()}`
+}
+
+function firstOf({ projectId, instance, first }: ShownRegression, base: string): string {
+  const job = first.jobId === undefined ? '' : `/jobs/${first.jobId}`
+  return `${base}/pipelines/${projectId}/${first.pipelineId}${job}?${new URLSearchParams({ instance }).toString()}`
+}

@@ -1,0 +1,141 @@
+// What became slower, on the overview, in trends, on its own page and in the JSON API; and what another rule would have flagged.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { barriersOf, chromiumPath, complaintsOf, launch, openContext } from './browser.ts'
+import { createJudge } from '../../src/regressions/judge-loop.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { usualRule } from '../../src/regressions/rule.ts'
+import { openHouse, until, type House } from './house.ts'
+
+const day = 24 * 3_600_000
+const today = Math.floor(Date.now() / day) * day
+const perDay = 4
+const project = { id: 3, name: 'shop', path_with_namespace: 'acme/shop', web_url: 'https://git.example.com/acme/shop' }
+
+function webhook(id: number, start: number, e2e: number, runner: string): string {
+  const at = (seconds: number): string => new Date(start + seconds * 1_000).toISOString()
+  const job = (index: number, name: string, from: number, to: number) => ({
+    ...{ id: id * 10 + index, name, stage: 'test', status: 'success', created_at: at(0) },
+    ...{ started_at: at(from), finished_at: at(to), runner: { id: 1, description: runner, runner_type: runner } },
+  })
+  return JSON.stringify({
+    object_kind: 'pipeline',
+    user: { username: 'alice' },
+    object_attributes: {
+      ...{ id, ref: 'main', status: 'success', source: 'push', sha: String(id).repeat(10).slice(0, 40) },
+      ...{ created_at: at(0), finished_at: at(90 + e2e) },
+    },
+    project: { ...project, default_branch: 'main' },
+    builds: [job(0, 'compile', 5, 65), job(1, 'e2e', 70, 70 + e2e)],
+  })
+}
+
+let house: House
+beforeAll(async () => {
+  house = await openHouse({ PIPESPAN_REMEMBER: '400d' })
+  const deliveries = Array.from({ length: 14 * perDay }, (_, run) => {
+    const start = today - 14 * day + Math.floor(run / perDay) * day + (run % perDay) * 3_600_000
+    const isSlow = run >= 11 * perDay
+    return {
+      kind: 'pipeline',
+      body: webhook(1_000 + run, start, isSlow ? 620 : 300 + (run % 3) * 5, isSlow ? 'small' : 'large'),
+    }
+  })
+  for (const { body } of deliveries) {
+    const headers = {
+      'x-service-event': 'Pipeline Hook',
+      'x-service-token': 'a-webhook-token',
+      'content-type': 'application/json',
+    }
+    const answer = await fetch(`${house.daemon.url}/webhooks`, { method: 'POST', headers, body })
+    expect(answer.status).toBe(202)
+  }
+  const { views, repositories, runs } = house.daemon.store
+  await until(async () => (await runs.count()).open === 0 && (await runs.count()).runs === deliveries.length)
+  while ((await views.trends.takeIn(100)) > 0);
+  // The daemon's own looks every ten seconds.
+  const judge = createJudge({
+    ...{ views, regressions: repositories.regressions, rule: usualRule, readsSections: false },
+    lease: { isMine: async () => true, release: async () => undefined },
+    ...{ clock: systemClock, log: silentLog() },
+  })
+  await judge.judgeAll()
+})
+afterAll(async () => house.close())
+
+async function api<T>(path: string, status = 200): Promise<T> {
+  const answer = await fetch(`${house.url}/api${path}`)
+  expect([path, answer.status]).toEqual([path, status])
+  return (await answer.json()) as T
+}
+async function page(path: string): Promise<string> {
+  return (await fetch(`${house.url}${path}`, { headers: { accept: 'text/html' } })).text()
+}
+
+interface Listed {
+  readonly job: string
+  readonly kind: string
+  readonly cause: string
+  readonly first: { readonly pipelineId: number }
+}
+
+describe('a regression', () => {
+  it('is in the overview, in trends and in a list of its own, with its first bad run and what changed with it', async () => {
+    const { regressions } = await api<{ regressions: Listed[] }>('/trends/regressions')
+    expect(regressions).toHaveLength(1)
+    expect(regressions[0]).toMatchObject({ job: 'e2e', kind: 'slower', first: { pipelineId: 1_000 + 11 * perDay } })
+    expect(regressions[0]?.cause).toBe(
+      'Since then it runs on runners of the type small; before mostly on large. It began with commit 10441044 by alice.',
+    )
+    const overview = await api<{ regressions: Listed[]; regressionCount: number }>('/overview')
+    expect([overview.regressions, overview.regressionCount]).toEqual([regressions, 1])
+    expect((await api<{ regressions: Listed[] }>('/trends?project=3&span=30d')).regressions).toEqual(regressions)
+    expect((await api<{ regressions: Listed[] }>('/trends?project=3&job=compile&span=30d')).regressions).toEqual([])
+    for (const path of ['/', '/trends?project=3&span=30d', '/trends/regressions']) {
+      const text = await page(path)
+      expect(text).toContain('/pipelines/3/1044/jobs/10441')
+      expect(text).toContain('runners of the type small')
+    }
+    expect(await page('/trends?project=3&job=e2e&span=30d')).toContain('class="mark"')
+  })
+
+  it('is previewed by a rule of the reader, which changes nothing', async () => {
+    const preview = async (rule: string) =>
+      api<{ found: Listed[]; pipelines: number }>(`/trends/regressions/preview/3${rule}`)
+    expect((await preview('')).found.map(({ job }) => job)).toEqual(['e2e'])
+    expect((await preview('')).pipelines).toBe(14 * perDay)
+    expect((await preview('?slower=150')).found).toEqual([])
+    expect((await preview('?slower_by=600')).found).toEqual([])
+    await api('/trends/regressions/preview/99', 404)
+    await api('/trends/regressions/preview/3?slower=1', 400)
+    expect(await page('/trends/regressions?project=3')).toContain('/pipelines/3/1044/jobs/10441')
+    const none = await page('/trends/regressions?project=3&slower=150')
+    expect(none).toContain('Nothing would have been flagged.')
+    expect(none).toContain('PIPESPAN_REGRESSIONS_SLOWER=150')
+    expect(await house.daemon.store.repositories.regressions.all()).toHaveLength(1)
+  })
+
+  it.skipIf(chromiumPath === undefined)('shows well, wide and narrow, light and dark, to all readers', async () => {
+    const browser = await launch()
+    try {
+      for (const [colorScheme, width] of [
+        ['light', 1_440],
+        ['dark', 400],
+      ] as const) {
+        const context = await openContext(browser, { colorScheme, viewport: { width, height: 1_000 } })
+        const shown = await context.newPage()
+        const complaints = complaintsOf(shown)
+        for (const path of ['/', '/trends?project=3&job=e2e&span=30d', '/trends/regressions?project=3']) {
+          await shown.goto(house.url + path)
+          await shown.getByText('runners of the type small').first().waitFor()
+          expect(await barriersOf(shown)).toEqual([])
+          const beyond = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+          expect(await shown.evaluate(beyond)).toBe(0)
+        }
+        expect(complaints).toEqual([])
+      }
+    } finally {
+      await browser.close()
+    }
+  })
+})
