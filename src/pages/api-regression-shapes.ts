@@ -8,7 +8,7 @@ export const regression = document.omit({ span: true, announced: true })
 export const regressions = z.object({ regressions: z.array(regression) })
 
 export const preview = z.object({
-  project: z.string(),
+  project: z.string().optional().describe('Full path; absent without figures of the last month.'),
   rule: z.object({
     slower: z.number().describe('Percent.'),
     slowerBy: z.number().describe('Seconds.'),

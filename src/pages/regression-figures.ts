@@ -51,17 +51,19 @@ export function previewRule(query: URLSearchParams, configured: PreviewRule): Pr
 /** Percent, seconds, percentage points. */
 export const bounds = { slower: [5, 1_000], slower_by: [0, 86_400], failing: [5, 90] } as const
 
-export interface ShownPreview extends Omit<Preview, 'found'> {
+export interface ShownPreview extends Omit<Preview, 'found' | 'project'> {
+  readonly project?: string | undefined
   readonly rule: PreviewRule
   readonly found: readonly ShownRegression[]
 }
 
-/** Undefined where the project is not known. */
+/** Of a project without figures, or that is not to be seen, nothing. */
 export async function previewOf(
   parts: Pick<PagesSources, 'preview'>,
   projectId: number,
   rule: PreviewRule,
-): Promise<ShownPreview | undefined> {
+): Promise<ShownPreview> {
   const preview = await parts.preview(projectId, rule)
-  return preview && { ...preview, rule, found: preview.found.map(shown) }
+  if (preview === undefined) return { pipelines: 0, rule, found: [] }
+  return { ...preview, rule, found: preview.found.map(shown) }
 }

@@ -62,7 +62,7 @@ function previewForm({ base, projectId, rule, names }: Form): Html {
 }
 
 function previewed(preview: ShownPreview | undefined, projectId: number | undefined, reader: Reader): Content {
-  if (preview === undefined) {
+  if (preview?.project === undefined) {
     const text = projectId === undefined ? 'Choose a project.' : 'This project has no figures of the last month.'
     return html`<p class="dim">${text} Nothing is changed by trying a rule.</p>`
   }
