@@ -23,7 +23,7 @@ const noParts = {} as PagesParts
 const gauges = [
   ...collectors.map(({ kind, metrics }) => ({ switch: `inventory.${kind}`, metrics })),
   { switch: 'observability.api_key', metrics: ingestMetrics },
-  { switch: 'redelivery', metrics: hookMetrics },
+  { switch: 'watch_hooks', metrics: hookMetrics },
 ]
 
 const generated: readonly [file: string, content: () => string][] = [

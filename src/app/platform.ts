@@ -79,7 +79,7 @@ export interface PlatformParts {
   readonly enricher: Enricher
   /** Undefined: nothing is polled. */
   readonly poller: Poller | undefined
-  /** Undefined: lost deliveries are not looked for. */
+  /** Undefined: nobody looks at hooks. */
   readonly redelivery: Redelivery | undefined
   /** Why the platform gives no answers at this moment. */
   readonly error: () => PlatformError | undefined
@@ -117,11 +117,11 @@ export function startPlatformParts(
   events.processed.on(() => enricher.wake())
   events.discovered.on(() => enricher.wake())
   const redelivery =
-    config.redelivery && publicUrl !== undefined
+    (config.redelivery || config.watchHooks) && publicUrl !== undefined
       ? createRedelivery({
           ...shared,
           ...{ inbox, projects, groups, publicUrl, profile: profiles[platform.profile] },
-          events: selectEvents(config.events),
+          ...{ events: selectEvents(config.events), redelivers: config.redelivery },
           onAccepted: () => events.accepted.emit(),
           onOversize: project => poller?.hurry(project),
         })

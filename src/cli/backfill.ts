@@ -183,6 +183,7 @@ function withoutListeners(config: Config<ProfileName>): Config<ProfileName> {
     admin: { ...config.admin, listen: closed },
     poll: { ...config.poll, projects: [], groups: [], mine: false },
     redelivery: false,
+    watchHooks: false,
     audit: [],
   }
 }

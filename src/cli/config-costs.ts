@@ -5,7 +5,7 @@ const meanings = { failed: 'that failed', slow: 'that was slow', all: 'that ran'
 
 /** Empty where nothing is switched on that costs any. */
 export function costsOf(config: Config): string[] {
-  return [...insideCosts(config), ...deploymentCosts(config), ...auditCosts(config)]
+  return [...insideCosts(config), ...deploymentCosts(config), ...auditCosts(config), ...hookCosts(config)]
 }
 
 /** Of those who know that they deploy: whose deployments are reported by events. */
@@ -21,6 +21,15 @@ function auditCosts({ audit = [], poll }: Config): string[] {
   const rounds = Math.max(1, Math.round((audit.length * 60_000) / Math.max(1_000, poll.interval)))
   return [
     `Audit events (PIPESPAN_AUDIT): ${rounds} ${rounds === 1 ? 'request' : 'requests'} a minute, and 1 more for each 100 events.`,
+  ]
+}
+
+function hookCosts({ redelivery, watchHooks, poll }: Config): string[] {
+  const owners = (poll.projects ?? []).length + (poll.groups ?? []).length
+  if (owners === 0 || !(redelivery || watchHooks)) return []
+  const on = redelivery ? 'PIPESPAN_REDELIVERY' : 'PIPESPAN_WATCH_HOOKS'
+  return [
+    `Hooks (${on}): ${owners} ${owners === 1 ? 'request' : 'requests'} every 5 minutes, and 1 more for each hook of this daemon and each 100 of its deliveries.`,
   ]
 }
 

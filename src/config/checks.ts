@@ -73,9 +73,10 @@ const checks: readonly Check[] = [
           },
   },
   {
-    of: ['poll.projects', 'poll.groups', 'poll.mine', 'redelivery', 'platform.token'],
-    find: ({ poll, redelivery, platform }) => {
-      const asks = (poll.projects ?? []).length > 0 || (poll.groups ?? []).length > 0 || poll.mine || redelivery
+    of: ['poll.projects', 'poll.groups', 'poll.mine', 'redelivery', 'watch_hooks', 'platform.token'],
+    find: ({ poll, redelivery, watchHooks, platform }) => {
+      const asks =
+        (poll.projects ?? []).length > 0 || (poll.groups ?? []).length > 0 || poll.mine || redelivery || watchHooks
       return !asks || platform.token.current() !== undefined
         ? undefined
         : {
@@ -95,9 +96,9 @@ const checks: readonly Check[] = [
           },
   },
   {
-    of: ['redelivery', 'public_url', 'poll.projects', 'poll.groups'],
-    find: ({ redelivery, publicUrl, poll }) => {
-      if (!redelivery) return undefined
+    of: ['redelivery', 'watch_hooks', 'public_url', 'poll.projects', 'poll.groups'],
+    find: ({ redelivery, watchHooks, publicUrl, poll }) => {
+      if (!redelivery && !watchHooks) return undefined
       if (publicUrl === undefined) {
         return {
           what: "Redelivery needs the daemon's public URL to recognize its own webhooks.",
@@ -107,7 +108,7 @@ const checks: readonly Check[] = [
       return (poll.projects ?? []).length + (poll.groups ?? []).length > 0
         ? undefined
         : {
-            what: 'Redelivery reads the webhooks of polled projects and groups, but none are configured.',
+            what: `${redelivery ? 'Redelivery' : 'watch_hooks'} reads the webhooks of polled projects and groups, but none are configured.`,
             remedy: 'Set poll.projects (PIPESPAN_POLL_PROJECTS) or poll.groups (PIPESPAN_POLL_GROUPS).',
           }
     },

@@ -71,6 +71,11 @@ export const pollingOptions = {
     default: 'false',
     says: "Fetch failed deliveries from the platform's delivery log of the polled projects' and groups' webhooks.",
   }),
+  watchHooks: setting(boolean, {
+    variable: 'PIPESPAN_WATCH_HOOKS',
+    default: 'false',
+    says: "Watch this daemon's webhooks in the polled projects and groups, and export their state and delivery durations: every 5 minutes 1 request for each project or group and 1 for each webhook, at the lowest priority. The token must be allowed to read webhooks. Included in PIPESPAN_REDELIVERY.",
+  }),
   publicUrl: setting(httpUrl, {
     variable: 'PIPESPAN_PUBLIC_URL',
     says: 'Public URL of this daemon, as the platform reaches it; used to recognize its own webhooks.',

@@ -1,4 +1,4 @@
-// Fetches what the platform could not deliver: from its records of the daemon's own hooks, into the same inbox. A record with
+// Looks at the daemon's own hooks, and fetches what the platform could not deliver: from its records of them, into the same inbox. A record with
 // no HTTP status (a time-out, a refused connection) counts as failed: that is what happens while the daemon is down.
 //
 // Records come newest first and never change, so each round reads back to the newest one of the round before. A delivery that
@@ -39,6 +39,8 @@ export interface RedeliveryOptions {
   readonly profile: Profile
   /** Which deliveries are wanted. */
   readonly events: Pick<EventSelection, 'takes'>
+  /** False: nothing is taken, the hooks are only looked at, below everything else. */
+  readonly redelivers: boolean
   readonly errors: ErrorThrottle
   /** Called when deliveries were accepted. */
   readonly onAccepted: () => void
@@ -71,7 +73,8 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
   const projects = new Map<string, ProjectFacts>()
   const counters: RedeliveryCounters = { found: 0, accepted: 0, oversize: 0 }
   const closing = new AbortController()
-  const call: CallOptions = { priority: 'poll', signal: closing.signal }
+  const { redelivers } = options
+  const call: CallOptions = { priority: redelivers ? 'poll' : 'inside', signal: closing.signal }
   const lease = createSingleton('redelivery', leases, clock)
   const owners: HookOwner[] = [
     ...options.projects.map(project => ({ project })),
@@ -88,26 +91,31 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     const key = { instance: client.instance, kind: 'project' in owner ? 'project' : 'group', id } as const
     const known = await hooks.get(key)
     const seen = known?.newest ?? 0
+    const counted = Math.max(seen, known?.counted ?? 0)
+    const readTo = redelivers ? seen : counted
     const answers = { ...known?.answers }
     const seconds: number[] = []
-    let newest = seen
+    let newest = counted
     for await (const page of client.hookDeliveries(owner, id, {}, call)) {
       newest = Math.max(newest, ...page.items.map(item => item.id))
-      const fresh = page.items.filter(item => item.id > seen)
+      const fresh = page.items.filter(item => item.id > readTo)
       // A store that is full takes them later: then nothing is remembered as seen.
-      if (!(await take(owner, fresh.filter(hasFailed)))) return
-      for (const answer of fresh.map(answerOf)) answers[answer] = (answers[answer] ?? 0) + 1
-      seconds.push(...fresh.flatMap(({ duration }) => duration ?? []))
-      if (fresh.length < page.items.length) break
+      if (redelivers && !(await take(owner, fresh.filter(hasFailed)))) return
+      const uncounted = fresh.filter(item => item.id > counted)
+      for (const answer of uncounted.map(answerOf)) answers[answer] = (answers[answer] ?? 0) + 1
+      seconds.push(...uncounted.flatMap(({ duration }) => duration ?? []))
+      // What was before the first look is of no use to figures.
+      if (fresh.length < page.items.length || (!redelivers && counted === 0)) break
     }
     const of = String('project' in owner ? owner.project : owner.group)
     const hook = await hooks.change(key, (_, now) => {
-      const lastDeliveryAt = newest === seen ? known?.lastDeliveryAt : now
+      const lastDeliveryAt = newest === counted ? known?.lastDeliveryAt : now
       const durations = withDurations(known?.durations, seconds, now)
       const document: WatchedHook = {
         ...key,
         owner: of,
-        newest,
+        newest: redelivers ? newest : seen,
+        ...(!redelivers && { counted: newest }),
         state,
         disabledUntil,
         lastDeliveryAt,

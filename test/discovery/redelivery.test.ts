@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createRedelivery } from '../../src/discovery/redelivery.ts'
+import { createRedelivery, type Redelivery } from '../../src/discovery/redelivery.ts'
 import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
 import { gaugesData } from '../../src/telemetry/metrics/gauges.ts'
 import { hookMetrics } from '../../src/discovery/hook-gauges.ts'
@@ -25,32 +25,53 @@ function record(world: PolledWorld, hook: RestHook, status: string, one: Deliver
   world.api.hooks.record(hook, one, status, options, world.now(), new Random(1))
 }
 
-async function open() {
+async function open({ redelivers = true } = {}) {
   const world = await openPolledWorld()
   world.api.hooks.hooks.push(own, foreign)
   const oversize: (string | undefined)[] = []
-  const redelivery = createRedelivery({
-    events: everyEvent,
-    client: world.client,
-    inbox: world.store.inbox,
-    repositories: world.store.repositories,
-    leases: world.store.leases,
-    projects: [],
-    groups: ['brightwater'],
-    publicUrl: 'https://pipespan.example.com',
-    profile: profiles.generic,
-    errors: createErrorThrottle(silentLog()),
-    onAccepted: () => undefined,
-    onOversize: project => oversize.push(project),
-    clock: { now: () => world.now(), sleep: async () => undefined },
-    log: silentLog(),
-  })
+  const again = (how: { redelivers: boolean }): Redelivery =>
+    createRedelivery({
+      ...{ events: everyEvent, ...how },
+      client: world.client,
+      inbox: world.store.inbox,
+      repositories: world.store.repositories,
+      leases: world.store.leases,
+      projects: [],
+      groups: ['brightwater'],
+      publicUrl: 'https://pipespan.example.com',
+      profile: profiles.generic,
+      errors: createErrorThrottle(silentLog()),
+      onAccepted: () => undefined,
+      onOversize: project => oversize.push(project),
+      clock: { now: () => world.now(), sleep: async () => undefined },
+      log: silentLog(),
+    })
+  const redelivery = again({ redelivers })
   const inbox = async (): Promise<(string | undefined)[]> =>
     (await world.store.inbox.lease(1_000, 1e9, minute)).items.map(({ key }) => key).sort()
-  return { world, redelivery, oversize, inbox, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+  return { world, redelivery, again, oversize, inbox, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
 }
 
 describe('redelivery', () => {
+  it('only looks where nothing is redelivered, and takes what failed once it is', async () => {
+    await using here = await open({ redelivers: false })
+    for (const id of [1, 2, 3]) record(here.world, own, '503', delivery(id))
+    await here.redelivery.round()
+    await here.redelivery.round()
+    record(here.world, own, '200', delivery(4))
+    await here.redelivery.round()
+    expect(await here.inbox()).toEqual([])
+    const [hook] = await here.world.store.repositories.hooks.all()
+    expect(hook).toMatchObject({ newest: 0, answers: { 503: 3, 200: 1 } })
+    const [reading] = await here.world.store.repositories.gaugeReadings.all()
+    expect(reading?.points.map(({ metric }) => metric)).toContain('platform.webhook.delivery.duration')
+    const other = here.again({ redelivers: true })
+    await other.round()
+    expect(await here.inbox()).toEqual(['key-1', 'key-2', 'key-3'])
+    // Each is counted once, whoever looks.
+    expect((await here.world.store.repositories.hooks.all())[0]?.answers).toEqual({ 503: 3, 200: 1 })
+  })
+
   it('takes what was refused and what was never answered from its own hook, and nothing else', async () => {
     await using here = await open()
     record(here.world, own, '200', delivery(1))

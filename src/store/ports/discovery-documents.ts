@@ -50,8 +50,10 @@ export const watchedHook = z.object({
   id: z.number(),
   /** The project or group, as configured: its id or path. */
   owner: z.string(),
-  /** The newest of its deliveries that was read. */
+  /** The newest of its deliveries that was read for what failed; 0 while nothing is redelivered. */
   newest: z.number(),
+  /** The newest that was counted, where that is a newer one. */
+  counted: z.number().optional(),
   /** As the platform calls it: `executable`, `temporarily_disabled`, `disabled`. */
   state: z.string().optional(),
   /** While it is switched off for now: until when. */
