@@ -1,7 +1,9 @@
-// How long the pages take over a store with 100,000 runs: the server's time for each, asked one after the other.
+// How long each page takes over a store with 100,000 runs, or any number: the server's time, asked one after the other, as a table.
 //
-//   node bench/pages.ts [runs] [repetitions]
-import { mkdtempSync, rmSync } from 'node:fs'
+//   node bench/pages.ts [runs] [repetitions] [file]
+//
+// `file`: a store on SQLite that is there already is measured as it is; else it is filled, and left there for the next time.
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fastify } from 'fastify'
@@ -17,47 +19,66 @@ import { shownSpans } from '../src/telemetry/shown-span.ts'
 import type { PagesSources } from '../src/pages/ports.ts'
 import type { Store } from '../src/store/ports/store.ts'
 
-const [runs = 100_000, repetitions = 40] = process.argv.slice(2).map(Number)
+const [runs = 100_000, repetitions = 40] = process.argv.slice(2, 4).map(Number)
 const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-bench-'))
-const store = openSqlite(path.join(folder, 'p.db'), { now: () => Date.now(), maxSize: 2 ** 40 })
+const file = process.argv[4] ?? path.join(folder, 'p.db')
+const isFilled = existsSync(file)
+const store = openSqlite(file, { now: () => Date.now(), maxSize: 2 ** 40 })
 try {
-  const began = performance.now()
-  await manyRuns({ store, runs, until: Date.now() })
-  while ((await store.views.trends.takeIn(1_000)) > 0);
-  console.log(`${runs} runs written in ${Math.round((performance.now() - began) / 1_000)} s`)
+  if (!isFilled) await fill()
   await measure(store)
 } finally {
   await store.close()
   rmSync(folder, { recursive: true })
 }
 
+async function fill(): Promise<void> {
+  const began = performance.now()
+  await manyRuns({ store, runs, until: Date.now() })
+  while ((await store.views.trends.takeIn(1_000)) > 0);
+  console.error(`${runs} runs written in ${Math.round((performance.now() - began) / 1_000)} s`)
+}
+
 async function measure(filled: Store): Promise<void> {
   const app = fastify()
   await app.register(createPages({ parts: partsOf(filled), settings: { adminToken: () => undefined } }))
-  const middle = 1_000 + Math.floor(runs / 2)
-  const [project] = await filled.views.projects(1)
-  const found = await filled.views.search({ project, limit: 1 })
-  const projectId = found.runs[0]?.run.project.facts.id ?? 0
-  const pipeline = found.runs[0]?.run.key.pipelineId ?? middle
+  const [project = ''] = await filled.views.projects(1)
+  const [newest] = (await filled.views.search({ project, limit: 1 })).runs
+  if (newest === undefined) throw new Error('the store has no runs')
+  const { key, project: known, jobs } = newest.run
+  const projectId = known.facts.id
+  const pipeline = `/pipelines/${projectId}/${key.pipelineId}`
+  const oldest = (await filled.views.listedKeys(1, 2))[0] ?? key
   const addresses = [
-    '/',
-    '/pipelines',
-    `/pipelines?project=${encodeURIComponent(project ?? '')}&status=failed`,
-    '/pipelines?ref=release/24.6&source=schedule',
-    '/pipelines?text=nothing+is+called+like+this',
-    `/pipelines/${projectId}/${pipeline}`,
-    '/trends?span=24h',
-    '/trends?span=30d',
-    `/trends?span=30d&project=${projectId}`,
-    `/trends?span=30d&project=${projectId}&job=unit`,
-    '/tests',
-    '/tests/costly',
-    '/environments',
-    '/sources',
-    '/exports',
-    '/tokens',
-  ]
-  for (const url of addresses) {
+    ['Overview', '/'],
+    ['Pipelines', '/pipelines'],
+    ['… failed ones of a project', `/pipelines?project=${encodeURIComponent(project)}&status=failed`],
+    ['… of a branch and a source', '/pipelines?ref=release/24.6&source=schedule'],
+    ['… with a word that none has', '/pipelines?text=nothing+is+called+like+this'],
+    ['… with a job', '/pipelines?job=unit'],
+    ['… with a job that none has', '/pipelines?job=nobody'],
+    ['… of the oldest trace', `/pipelines?text=${derivedTraceIds(oldest.instance, oldest.pipelineId)[0]}`],
+    ['A pipeline', pipeline],
+    ['… beside the last that passed', `${pipeline}/compare?with=green`],
+    ['A job', `${pipeline}/jobs/${[...jobs.keys()][0]}`],
+    ['Trends of a day', '/trends?span=24h'],
+    ['… of 30 days', '/trends?span=30d'],
+    ['… of a project', `/trends?span=30d&project=${projectId}`],
+    ['… of a job', `/trends?span=30d&project=${projectId}&job=unit`],
+    ['… of a branch, counted anew', '/trends?span=30d&ref=main'],
+    ['Cost of 30 days', '/cost?span=30d'],
+    ['… of a project', `/cost?span=30d&project=${projectId}`],
+    ['Flaky tests', '/tests'],
+    ['Failing and slow tests', '/tests/costly'],
+    ['Changes', '/changes'],
+    ['Timeline', '/timeline'],
+    ['Environments', '/environments'],
+    ['Sources', '/sources'],
+    ['Exports', '/exports'],
+    ['Tokens', '/tokens'],
+  ] as const
+  console.log('| page | p50 | p95 |\n| --- | ---: | ---: |')
+  for (const [name, url] of addresses) {
     const times: number[] = []
     for (let count = 0; count < repetitions; count += 1) {
       const start = performance.now()
@@ -66,8 +87,8 @@ async function measure(filled: Store): Promise<void> {
       if (statusCode !== 200) throw new Error(`${url} answered ${statusCode}`)
     }
     times.sort((a, b) => a - b)
-    const at = (share: number): string => (times[Math.floor(times.length * share)] ?? 0).toFixed(1).padStart(7)
-    console.log(`${at(0.5)} ms median ${at(0.95)} ms p95  ${url}`)
+    const at = (share: number): string => `${(times[Math.floor(times.length * share)] ?? 0).toFixed(0)} ms`
+    console.log(`| ${name} | ${at(0.5)} | ${at(0.95)} |`)
   }
   await app.close()
 }

@@ -1,6 +1,6 @@
 // What jobs took of their runners and what that cost, by day: what one chunk adds, and what is asked. Pure; the SQL is beside.
 import { branchClassOf, type BranchClass } from '../../model/branch-class.ts'
-import { computePurposeOf, type ComputePurpose } from '../../model/compute-purpose.ts'
+import { computePurposeOf } from '../../model/compute-purpose.ts'
 import { computeSeconds } from '../../model/durations.ts'
 import { day, trendJob } from './trends.ts'
 import { plainText } from '../sql/plain-text.ts'
@@ -12,17 +12,17 @@ import type { Millis } from '../../model/instant.ts'
 export const lostPurposes = ['retried', 'superseded', 'failed', 'flaky'] as const
 export type LostPurpose = (typeof lostPurposes)[number]
 
-/** A day's sum, of a project's job (job '': of all its jobs), by what is alike in the rest. */
+/** A day's sum, of a project's jobs (job '') by class of branch and type of runner, or of one of its jobs. */
 export interface CostRow {
   /** Start of the day, UTC. */
   readonly bucket: Millis
   readonly projectId: number
   readonly job: string
   readonly instance: string
-  readonly branch: BranchClass
-  /** The type of the runner; empty where that is not known. */
+  /** Empty of one job: its sum is of all. */
+  readonly branch: BranchClass | ''
+  /** The type of the runner; empty where that is not known, and of one job. */
   readonly worker: string
-  readonly purpose: Exclude<ComputePurpose, LostPurpose> | LostPurpose
   /** Full path, as last known. */
   readonly project: string
   readonly runs: number
@@ -30,6 +30,8 @@ export interface CostRow {
   readonly totalMs: number
   /** In the unit of the price table; 0 without a price. */
   readonly cost: number
+  /** What of that nobody wanted. */
+  readonly lost: Readonly<Record<LostPurpose, CostSum>>
 }
 
 /** What sums are made by: of all, of each project, job, class of branch, type of runner, or day. */
@@ -69,31 +71,29 @@ export interface CostReads {
 export function costsOf(chunk: Chunk, failedBefore: Failures): CostRow[] {
   const { key, project, pipeline } = chunk
   const base = {
-    ...{ projectId: project.id, instance: key.instance, branch: branchClassOf(pipeline.facts, project), runs: 1 },
+    ...{ projectId: project.id, instance: key.instance, runs: 1 },
     project: plainText(project.path ?? project.name ?? ''),
   }
+  const branch = branchClassOf(pipeline.facts, project)
   return chunk.jobs.flatMap((job): CostRow[] => {
     const seconds = computeSeconds(job)
     if (seconds === undefined || job.end <= 0) return []
     const isFlaky = job.status === 'success' && (failedBefore.get(job.name ?? '') ?? Infinity) < job.id
     const purpose = computePurposeOf(job, pipeline.superseded === true)
-    const row = {
-      ...base,
-      bucket: job.end - (job.end % day),
-      worker: plainText((job.runner?.type ?? '').slice(0, longestWorker)),
-      purpose: isFlaky && purpose === 'useful' ? ('flaky' as const) : purpose,
-      totalMs: Math.round(seconds * 1_000),
-      cost: job.cost ?? 0,
-    }
+    const sum = { totalMs: Math.round(seconds * 1_000), cost: job.cost ?? 0 }
+    const lost = { ...nothingLost }
+    if (isFlaky && purpose === 'useful') lost.flaky = sum
+    else if (purpose !== 'useful') lost[purpose] = sum
+    const row = { ...base, ...sum, lost, bucket: job.end - (job.end % day) }
+    const worker = plainText((job.runner?.type ?? '').slice(0, longestWorker))
     const name = trendJob(job.name ?? '')
-    return name === ''
-      ? [{ ...row, job: '' }]
-      : [
-          { ...row, job: '' },
-          { ...row, job: name },
-        ]
+    const ofProject: CostRow = { ...row, job: '', branch, worker }
+    return name === '' ? [ofProject] : [ofProject, { ...row, job: name, branch: '', worker: '' }]
   })
 }
+
+const none: CostSum = { totalMs: 0, cost: 0 }
+const nothingLost: Record<LostPurpose, CostSum> = { retried: none, superseded: none, failed: none, flaky: none }
 
 /** The platform's words are shorter, UTF-16 units. */
 const longestWorker = 50

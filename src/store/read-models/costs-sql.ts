@@ -4,26 +4,29 @@ import { number, optional, text, type Row } from '../sql/columns.ts'
 import type { Ask } from './ask.ts'
 import type { Value } from '../sql/statements.ts'
 
-const columns = 'bucket, project_id, job, instance, branch, worker, purpose, project, runs, total_ms, cost'
+const key = 'bucket, project_id, job, instance, branch, worker'
+/** What is added up. */
+const sums = ['runs', 'total_ms', 'cost', ...lostPurposes.flatMap(purpose => [`${purpose}_ms`, `${purpose}_cost`])]
 
 /** Adds rows (`costValues`) to those with their keys. */
 export function addingCosts(rows: string): string {
-  return `INSERT INTO costs (${columns}) ${rows}
-          ON CONFLICT (bucket, project_id, job, instance, branch, worker, purpose) DO UPDATE SET
-            project = excluded.project, runs = costs.runs + excluded.runs,
-            total_ms = costs.total_ms + excluded.total_ms, cost = costs.cost + excluded.cost`
+  return `INSERT INTO costs (${key}, project, ${sums.join(', ')}) ${rows}
+          ON CONFLICT (${key}) DO UPDATE SET
+            project = excluded.project, ${sums.map(name => `${name} = costs.${name} + excluded.${name}`).join(', ')}`
 }
 
-export const addCost = addingCosts('VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)')
 export const costTypes = [
-  ...(['bigint', 'bigint', 'text', 'text', 'text', 'text', 'text', 'text'] as const),
+  ...(['bigint', 'bigint', 'text', 'text', 'text', 'text', 'text'] as const),
   ...(['bigint', 'bigint', 'double precision'] as const),
-] as const
+  ...lostPurposes.flatMap(() => ['bigint', 'double precision'] as const),
+]
+export const addCost = addingCosts(`VALUES (${costTypes.map((_, index) => `?${index + 1}`).join(', ')})`)
 export const pruneCosts = 'DELETE FROM costs WHERE bucket < ?1'
 
 export function costValues(row: CostRow): Value[] {
-  const { bucket, projectId, job, instance, branch, worker, purpose, project, runs, totalMs, cost } = row
-  return [bucket, projectId, job, instance, branch, worker, purpose, project, runs, totalMs, cost]
+  const { bucket, projectId, job, instance, branch, worker, project, runs, totalMs, cost, lost } = row
+  const ofLost = lostPurposes.flatMap(purpose => [lost[purpose].totalMs, lost[purpose].cost])
+  return [bucket, projectId, job, instance, branch, worker, project, runs, totalMs, cost, ...ofLost]
 }
 
 /**
@@ -40,10 +43,7 @@ const groups: Readonly<Record<CostGroup, readonly string[]>> = {
 }
 
 const lostSums = lostPurposes
-  .map(
-    purpose => `CAST(sum(CASE WHEN purpose = '${purpose}' THEN total_ms ELSE 0 END) AS bigint) AS ${purpose}_ms,
-                sum(CASE WHEN purpose = '${purpose}' THEN cost ELSE 0 END) AS ${purpose}_cost`,
-  )
+  .map(purpose => `CAST(sum(${purpose}_ms) AS bigint) AS ${purpose}_ms, sum(${purpose}_cost) AS ${purpose}_cost`)
   .join(', ')
 
 export function costsOn(ask: Ask): CostReads {

@@ -26,7 +26,8 @@ export function figureSchema({ ownId, byKey }: Dialect): string {
   CREATE INDEX trends_of_pipelines ON trends (step, job, bucket);
   CREATE INDEX trends_by_time ON trends (step, bucket, project_id, job, branch, runs, failed, flaky, total_ms);
 
-  -- What jobs took of their runners and what that cost, by day: of a project's job, and of all its jobs (job '').
+  -- What jobs took of their runners and what that cost, by day: of a project's jobs (job '') by class of branch and type of
+  -- runner, and of each of them in all: jobs are many.
   CREATE TABLE costs (
     bucket     bigint NOT NULL,
     project_id bigint NOT NULL,
@@ -34,12 +35,20 @@ export function figureSchema({ ownId, byKey }: Dialect): string {
     instance   text   NOT NULL,
     branch     text   NOT NULL,
     worker     text   NOT NULL,
-    purpose    text   NOT NULL,
     project    text   NOT NULL,
     runs       bigint NOT NULL,
     total_ms   bigint NOT NULL,
     cost       double precision NOT NULL,
-    PRIMARY KEY (bucket, project_id, job, instance, branch, worker, purpose)
+    -- What of it nobody wanted.
+    retried_ms      bigint           NOT NULL,
+    retried_cost    double precision NOT NULL,
+    superseded_ms   bigint           NOT NULL,
+    superseded_cost double precision NOT NULL,
+    failed_ms       bigint           NOT NULL,
+    failed_cost     double precision NOT NULL,
+    flaky_ms        bigint           NOT NULL,
+    flaky_cost      double precision NOT NULL,
+    PRIMARY KEY (bucket, project_id, job, instance, branch, worker)
   ) ${byKey};
   CREATE INDEX costs_of_projects ON costs (bucket, project_id) WHERE job = '';
 
