@@ -6,23 +6,24 @@ import { createProgressLine } from './progress-line.ts'
 import { eventRulesOf, selectionOf } from '../app/processing.ts'
 import { createEvents } from '../app/events.ts'
 import { exportDestinations } from '../app/export.ts'
-import { exitCode, print, type Terminal } from './terminal.ts'
-import { nameOfCommand, platformOf, type BackfillCommand } from './backfill-look.ts'
+import { exitCode, type Terminal } from './terminal.ts'
+import { commonResult, nameOfCommand, platformOf, type BackfillCommand, type Looked } from './backfill-look.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Config } from '../config/options.ts'
 import type { Log } from '../lib/log.ts'
 import type { ProfileName } from '../platform/profile.ts'
 import type { SharedStore } from '../store/ports/store.ts'
 
-/** The exit code. Stopped by `signal`, the same command goes on. */
+/** Where `signal` stopped it, the same command resumes. */
 export async function auditLook(
   terminal: Terminal,
-  { since, until, words, dryRun, deliver }: BackfillCommand,
+  command: BackfillCommand,
   config: Config<ProfileName>,
   store: SharedStore,
   log: Log,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<Looked> {
+  const { since, until, words, dryRun } = command
   const sources = config.audit ?? []
   if (sources.length === 0) {
     const remedy = 'Set PIPESPAN_AUDIT to instance, or to the full paths of groups.'
@@ -51,13 +52,21 @@ export async function auditLook(
       },
     })
     line.end()
-    print(terminal, summaryOf(summary, requests, dryRun, deliver))
-    return summary.failed.length > 0 || summary.full ? exitCode.failed : exitCode.done
+    const { seen, failed, full } = summary
+    return {
+      code: failed.length > 0 || full ? exitCode.failed : exitCode.done,
+      text: summaryOf(summary, requests, command),
+      json: { ...commonResult(summary, command), events: seen, requests, failed, full },
+    }
   } catch (error) {
     line.end()
     if (!signal.aborted) throw error
-    print(terminal, `Stopped. ${last?.seen ?? 0} audit events seen. Run the same command again to resume.`)
-    return exitCode.done
+    const seen = last?.seen ?? 0
+    return {
+      code: exitCode.done,
+      text: `Stopped. ${seen} audit events seen. Run the same command again to resume.`,
+      json: { stopped: true, events: seen, requests },
+    }
   } finally {
     await client.close()
   }
@@ -66,8 +75,7 @@ export async function auditLook(
 function summaryOf(
   { range, resumed, seen, failed, full }: AuditBackfillProgress,
   requests: number,
-  dryRun: boolean,
-  deliver: boolean,
+  { dryRun, deliver }: BackfillCommand,
 ): string {
   const iso = (at: number): string => new Date(at).toISOString()
   const next = dryRun

@@ -20,8 +20,27 @@ export interface BackfillCommand {
   readonly audit: boolean
   readonly dryRun: boolean
   readonly deliver: boolean
+  /** One JSON object instead of sentences. */
+  readonly json: boolean
   /** Ends it, as Ctrl-C does. */
   readonly signal?: AbortSignal | undefined
+}
+
+/** What one kind of backfill found: its exit code, and the same result in sentences and for scripts. */
+export interface Looked {
+  readonly code: number
+  readonly text: string
+  /** `range` as ISO 8601 in UTC. */
+  readonly json: Readonly<Record<string, unknown>>
+}
+
+/** The parts of the result that both kinds report. */
+export function commonResult(
+  { range, resumed }: { readonly range: { readonly since: number; readonly until: number }; readonly resumed: boolean },
+  { dryRun }: BackfillCommand,
+): Record<string, unknown> {
+  const iso = (at: number): string => new Date(at).toISOString()
+  return { since: iso(range.since), until: iso(range.until), resumed, dryRun, stopped: false }
 }
 
 /** Throws ConfigError where none is configured. */

@@ -5,7 +5,7 @@ import { backfill, type BackfillProgress } from '../discovery/backfill.ts'
 import { commandLog, requireConfig } from './configuration.ts'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { ConfigError } from '../lib/fault.ts'
-import { nameOfCommand, platformOf, type BackfillCommand } from './backfill-look.ts'
+import { commonResult, nameOfCommand, platformOf, type BackfillCommand, type Looked } from './backfill-look.ts'
 import { selectionOf } from '../app/processing.ts'
 import { createPollContext } from '../discovery/poll-context.ts'
 import { createProgressLine } from './progress-line.ts'
@@ -36,15 +36,19 @@ export async function backfillCommand(
     if (!command.deliver) {
       const store = await openStore(config.store.url, { maxSize: config.store.maxSize })
       try {
-        return await look(terminal, command, config, store, log, stopping.signal)
+        const { code, text, json } = await look(terminal, command, config, store, log, stopping.signal)
+        print(terminal, command.json ? JSON.stringify(json) : text)
+        return code
       } finally {
         await store.close()
       }
     }
     const daemon = await startDaemon({ config: withoutListeners(config), log })
     try {
-      const code = await look(terminal, command, config, daemon.store, log, stopping.signal)
-      if (!command.dryRun) await delivered(terminal, daemon.store, stopping.signal)
+      const { code, text, json } = await look(terminal, command, config, daemon.store, log, stopping.signal)
+      if (!command.json) print(terminal, text)
+      const isDelivered = !command.dryRun && (await delivered(terminal, command, daemon.store, stopping.signal))
+      if (command.json) print(terminal, JSON.stringify({ ...json, delivered: isDelivered }))
       return code
     } finally {
       await daemon.stop()
@@ -62,7 +66,7 @@ async function pipelineLook(
   store: SharedStore,
   log: Log,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<Looked> {
   const platform = platformOf(config, store, log)
   const { project, group, dryRun } = command
   const named = project.length + group.length > 0
@@ -100,15 +104,20 @@ async function pipelineLook(
       },
     })
     line.end()
-    print(terminal, summaryOf(summary, command, config.platform.budget))
-    return summary.failed.length > 0 ? exitCode.failed : exitCode.done
+    const { projects: read, seen, found, requests, failed } = summary
+    return {
+      code: failed.length > 0 ? exitCode.failed : exitCode.done,
+      text: summaryOf(summary, command, config.platform.budget),
+      json: { ...commonResult(summary, command), projects: read.all, pipelines: seen, new: found, requests, failed },
+    }
   } catch (error) {
     line.end()
-    if (signal.aborted) {
-      print(terminal, `Stopped. ${counted(last)} Run the same command again to resume.`)
-      return exitCode.done
+    if (!signal.aborted) throw error
+    return {
+      code: exitCode.done,
+      text: `Stopped. ${counted(last)} Run the same command again to resume.`,
+      json: { stopped: true, pipelines: last?.seen ?? 0, new: last?.found ?? 0 },
     }
-    throw error
   } finally {
     await platform.client.close()
   }
@@ -188,8 +197,13 @@ function withoutListeners(config: Config<ProfileName>): Config<ProfileName> {
   }
 }
 
-/** Waits until what was found is completed, settled and sent. */
-async function delivered(terminal: Terminal, store: SharedStore, signal: AbortSignal): Promise<void> {
+/** Waits until what was found has its details, is settled and sent; false where it was stopped before. */
+async function delivered(
+  terminal: Terminal,
+  { json }: BackfillCommand,
+  store: SharedStore,
+  signal: AbortSignal,
+): Promise<boolean> {
   const line = createProgressLine(terminal, () => systemClock.now())
   for (let calm = 0; calm < 2 && !signal.aborted;) {
     const { due } = await store.enrichment.count('backfill')
@@ -200,5 +214,7 @@ async function delivered(terminal: Terminal, store: SharedStore, signal: AbortSi
     await sleep(500, undefined, { signal }).catch(() => undefined)
   }
   line.end()
-  print(terminal, signal.aborted ? 'Stopped: unsent exports stay pending in the store.' : 'Everything is exported.')
+  const { aborted } = signal
+  if (!json) print(terminal, aborted ? 'Stopped: unsent exports stay pending in the store.' : 'Everything is exported.')
+  return !aborted
 }

@@ -10,6 +10,7 @@ interface Given {
   readonly audit: boolean
   readonly dryRun: boolean
   readonly deliver: boolean
+  readonly json: boolean
 }
 
 export function addBackfillCommand({ program, terminal, file, answer }: CommandLine): void {
@@ -39,6 +40,7 @@ export function addBackfillCommand({ program, terminal, file, answer }: CommandL
       .option('--audit', 'the audit events of PIPESPAN_AUDIT instead of pipelines', false)
       .option('--dry-run', 'only count; change nothing', false)
       .option('--deliver', 'also fetch details and export, for a store without a running daemon', false)
+      .option('--json', 'print the result as one JSON object, for scripts', false)
       .action(
         answer(async (given: Given) => {
           if (given.until !== undefined && given.until <= given.since)

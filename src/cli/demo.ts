@@ -70,13 +70,18 @@ export async function demo(options: DemoOptions, terminal: Terminal): Promise<nu
   try {
     return await play(options, terminal, closers, stopping.signal)
   } finally {
-    for (const close of closers.toReversed()) await close()
+    await closeAll(closers)
     for (const name of signals) process.off(name, onSignal)
     options.signal?.removeEventListener('abort', stop)
   }
 }
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** The last that was started is closed first; nothing is closed twice. */
+async function closeAll(closers: (() => Promise<void>)[]): Promise<void> {
+  for (const close of closers.splice(0).toReversed()) await close()
+}
 
 /** What is started is written into `closers`, to be closed backwards. */
 async function play(
@@ -182,6 +187,8 @@ async function play(
     ...(once ? [allArrived(platform, receiver, book, insides)] : []),
   ])
   if (end === 'died') return mourn('The daemon exited.', daemon, terminal)
+  // A daemon that stops still exports what is due: the summary comes after it, as the last lines.
+  await closeAll(closers)
   book.rest().forEach(draw)
   const { accepted, sent } = platform.counts
   print(

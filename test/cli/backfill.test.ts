@@ -83,6 +83,8 @@ describe('pipespan backfill', () => {
     const { code, out } = await run('--since', '2d', '--project', 'brightwater/data/reports', '--dry-run')
     expect(code).toBe(0)
     expect(out).toMatch(/Nothing was written\. Fetching their details takes about 3 requests/)
+    const scripted = await run('--since', '2d', '--project', 'brightwater/data/reports', '--dry-run', '--json')
+    expect(JSON.parse(scripted.out)).toMatchObject({ dryRun: true, stopped: false, projects: 1, pipelines: 1, new: 1 })
   })
 
   it('exports audit events by itself, and says when it may not read those of a group', async () => {

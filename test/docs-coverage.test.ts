@@ -1,0 +1,25 @@
+// docs/coverage.md: every system of the platform names the tests of what is done with it, or why there is none.
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+
+const page = readFileSync('docs/coverage.md', 'utf8')
+const rows = page
+  .split('\n')
+  .filter(line => line.startsWith('| '))
+  .slice(1)
+  .map(line => line.split(' | '))
+
+it.each(rows.map(cells => [cells[0]?.slice(2) ?? '', ...cells.slice(1)]))(
+  '%s: has tests that exist, or a reason why there is none',
+  (_system, _does, why, proof = '') => {
+    const links = [...proof.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => path.join('docs', link))
+    if (links.length === 0) expect(proof).toMatch(/^none: /)
+    expect(why).not.toBe('')
+    expect(links.filter(file => !existsSync(file))).toEqual([])
+  },
+)
+
+it('covers some two dozen systems', () => {
+  expect(rows.length).toBeGreaterThan(20)
+})
