@@ -122,7 +122,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
   /** Whoever wrote what is read, it is not read for ever: neither a fault of ours nor the store's is mended by trying at once. */
   async function stumble(error: unknown, read: JobRead): Promise<void> {
     const { jobId: job, what } = read
-    log.error({ err: error, job, what }, 'the inside of a job could not be read')
+    log.error({ err: error, job, what }, 'a job log or report could not be read')
     counters.failed += 1
     return again(read)
   }

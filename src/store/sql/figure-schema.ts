@@ -39,7 +39,7 @@ export function figureSchema({ ownId, byKey }: Dialect): string {
     runs       bigint NOT NULL,
     total_ms   bigint NOT NULL,
     cost       double precision NOT NULL,
-    -- What of it nobody wanted.
+    -- The part that was wasted: retried, superseded, failed or flaky.
     retried_ms      bigint           NOT NULL,
     retried_cost    double precision NOT NULL,
     superseded_ms   bigint           NOT NULL,
