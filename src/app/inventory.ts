@@ -28,11 +28,11 @@ export function inventoryOf(config: Pick<Config, 'inventory' | 'queries'>): Thin
 const tokensEvery = 600_000
 
 /** The ingest tokens, where the observability instance's API is configured. */
-function ingestThings(config: Config): Thing[] {
+export function ingestThings(config: Config): Thing[] {
   const askInstance = instanceOf(config)
   if (askInstance === undefined) return []
   const collect: Thing['collect'] = async () => ({ points: await askInstance(ingestGauges) })
-  return [{ kind: 'ingest_tokens', of: config.observability.url ?? '', every: tokensEvery, collect }]
+  return [{ kind: 'ingest_tokens', of: config.observability.url ?? '', every: tokensEvery, atLeast: 2, collect }]
 }
 
 export function querySpecOf(query: Config['queries'][number]): QuerySpec {
@@ -44,7 +44,7 @@ function queryThing(query: Config['queries'][number]): Thing {
   const { project, group, metric, every } = query
   const digest = createHash('sha256').update(JSON.stringify(spec)).digest('hex').slice(0, 8)
   return {
-    ...{ kind: 'query', of: `${metric} ${digest}`, every, isBlockable: true },
+    ...{ kind: 'query', of: `${metric} ${digest}`, every, atLeast: 1, isBlockable: true },
     ...(project !== undefined && { owner: { as: 'projects', named: project } }),
     ...(group !== undefined && { owner: { as: 'groups', named: group } }),
     collect: async ({ ask }) => askQuery(spec, ask),

@@ -51,6 +51,16 @@ const prices = `costs:
 `
 /** The group of all its projects. */
 const company = 'brightwater'
+/** Questions to the platform as gauges: a count, and figures of pipelines, one point for each branch. */
+const queries = `queries:
+  - { metric: brightwater.merge_requests.open, query: type = MergeRequest and state = opened, group: ${company}, every: 1m }
+  - metric: brightwater.pipeline.duration.p50
+    query: type = Pipeline and finished >= -30d
+    group: ${company}
+    value: p50
+    fields: [ref]
+    every: 1m
+`
 /** The share of webhooks that get lost on purpose. */
 const loss = 0.25
 
@@ -103,7 +113,7 @@ async function play(
   const [port = 0, adminPort = 0] = await freePorts(2)
   const token = randomBytes(24).toString('hex')
   const configuration = path.join(folder, 'pipespan.yaml')
-  await writeFile(configuration, prices)
+  await writeFile(configuration, `${prices}${queries}`)
   const env = {
     ...inherited(terminal.env),
     PIPESPAN_CONFIG: configuration,
@@ -138,7 +148,7 @@ async function play(
     // Nothing of a demo stays behind.
     NODE_DISABLE_COMPILE_CACHE: '1',
     PIPESPAN_LOG_FORMAT: 'pretty',
-    SERVICE_OBSERVABILITY_EXPORT: 'traces,logs',
+    SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics,logs',
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
   }
   const daemon = new DaemonProcess({ main: options.main ?? ownMain(), args: ['serve'], env })
@@ -266,6 +276,7 @@ function introduction(
 ): string {
   return [
     `Open ${pages} in a browser to see running pipelines, where the time goes, and what has arrived.`,
+    `Metrics, including what the platform has and two queries, are at ${pages}metrics.`,
     `A simulated platform sends webhooks to the daemon at ${webhooks}: ${once ? 'ten pipelines, ' : 'the last hour first, '}one minute every ${Math.round(600 / speed) / 10} s${once ? '' : ', then in real time'}.`,
     `One webhook in four is dropped on purpose; the daemon finds these pipelines by polling the platform's API at ${api}.`,
     `The daemon exports to an OTLP receiver at ${receiver}, which draws each trace below${once ? '.' : '. Ctrl-C ends it.'}`,

@@ -1,25 +1,28 @@
 // What asking what the platform has costs in requests, in sentences for people.
-import { inventoryOf } from '../app/inventory.ts'
-import { collectors } from '../platform/inventory/collectors.ts'
+import { ingestThings, inventoryOf } from '../app/inventory.ts'
+import { requestsAnHour } from '../platform/inventory/requests.ts'
 import type { Config } from '../config/options.ts'
-
-const hour = 3_600_000
 
 /** Empty where nothing is asked about. */
 export function inventoryCosts(config: Config): string[] {
+  return [...platformCosts(config), ...ingestCosts(config)]
+}
+
+function ingestCosts(config: Config): string[] {
+  const things = ingestThings(config)
+  if (things.length === 0) return []
+  return [`Ingest tokens: ${requestsAnHour(things)} requests an hour to the observability instance.`]
+}
+
+function platformCosts(config: Config): string[] {
   const { platform } = config
   const things = inventoryOf(config)
   if (things.length === 0) return []
   if (platform.url === undefined || platform.token.current() === undefined) {
     return ['Inventory and queries: nothing is requested without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.']
   }
-  const least = things.reduce((sum, { kind, every }) => sum + atLeast(kind) * (hour / every), 0)
   const kinds = [...new Set(things.map(({ kind }) => kind))]
   return [
-    `Inventory (${kinds.join(', ')}): at least ${Math.ceil(least)} requests an hour, at lowest priority; see docs/INVENTORY.md for each.`,
+    `Inventory (${kinds.join(', ')}): at least ${Math.ceil(requestsAnHour(things))} requests an hour, at lowest priority, of the ${60 * platform.budget} that PIPESPAN_PLATFORM_BUDGET allows; see docs/INVENTORY.md for each.`,
   ]
-}
-
-function atLeast(kind: string): number {
-  return collectors.find(one => one.kind === kind)?.atLeast ?? 1
 }

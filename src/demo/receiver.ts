@@ -1,4 +1,4 @@
-// An OTLP/HTTP backend for the demo: it takes traces and logs, hands them on, and keeps nothing.
+// An OTLP/HTTP backend for the demo: it takes traces and logs, hands them on, and keeps nothing. Metrics it takes unread: `/metrics` shows them.
 import { EventEmitter } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
@@ -21,6 +21,7 @@ export interface Received {
 const decoders: Readonly<Record<string, (body: Uint8Array) => Received>> = {
   '/v1/traces': body => ({ spans: decodeTraces(body), logs: [] }),
   '/v1/logs': body => ({ spans: [], logs: decodeLogs(body) }),
+  '/v1/metrics': () => ({ spans: [], logs: [] }),
 }
 
 /** Emits `received` for each request that it took. */

@@ -2,6 +2,7 @@
 // the budget that everything else leaves. What was found goes into the store, from where it is sent with the other metrics.
 import { createLoop, type Loop } from '../lib/loop.ts'
 import { goodFor, isLasting, pauseAfter } from './next-round.ts'
+import { knownFor } from '../platform/inventory/requests.ts'
 import { Fault, reasonOf, StoreError } from '../lib/fault.ts'
 import { lookUp } from './owner.ts'
 import { PlatformError } from '../platform/rest/platform-error.ts'
@@ -33,8 +34,6 @@ export interface InventoryOptions {
 /** Between two looks at what is due, ms. */
 const longestRest = 30_000
 const shortestRest = 1_000
-/** For so long a project is known by what was looked up, ms. */
-const knownFor = 86_400_000
 /** Refusals that last, of so many projects, speak for all: then the others are asked the next day. */
 const mostRefused = 5
 /** Nothing is put off further than this: what lies further ahead was written by a clock that was ahead, ms. */
@@ -50,6 +49,8 @@ export function createInventory(options: InventoryOptions): Inventory {
   const { inventoryStates: states, gaugeReadings: readings } = options.repositories
   const closing = new AbortController()
   const askedHere = new Set<string>()
+  /** What was looked up here, for all that is asked about the same. */
+  const owners = new Map<string, { readonly owner: Owner; readonly ownerAt: Millis }>()
   const keyOf = ({ kind, of }: Pick<Thing, 'kind' | 'of'>) => ({ instance, kind, of })
   const nameOf = ({ kind, of }: Pick<Thing, 'kind' | 'of'>): string => `${kind} of ${of}`
 
@@ -109,7 +110,14 @@ export function createInventory(options: InventoryOptions): Inventory {
     if (thing.owner === undefined) return {}
     const { owner, ownerAt = -Infinity } = before ?? {}
     if (owner !== undefined && Math.abs(now - ownerAt) < knownFor) return { owner, ownerAt }
-    return { owner: await lookUp(thing.owner, ask), ownerAt: now }
+    const { as, named } = thing.owner
+    const known =
+      (as === 'groups' ? undefined : owners.get(`project ${named}`)) ??
+      (as === 'projects' ? undefined : owners.get(`group ${named}`))
+    if (known !== undefined && Math.abs(now - known.ownerAt) < knownFor) return known
+    const found = { owner: await lookUp(thing.owner, ask), ownerAt: now }
+    owners.set(`${found.owner.project === undefined ? 'group' : 'project'} ${named}`, found)
+    return found
   }
 
   async function keep(

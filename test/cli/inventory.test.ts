@@ -25,7 +25,7 @@ async function check(yaml: string, online = false): Promise<{ code: number; out:
 }
 
 it('The check of the configuration says how many requests an hour it costs.', async () => {
-  expect((await check(platform() + lists)).out).toContain('(agents, feature_flags): at least 24 requests an hour')
+  expect((await check(platform() + lists)).out).toContain('(agents, feature_flags): at least 25 requests an hour')
   expect((await check(lists)).out).toContain('nothing is requested without PIPESPAN_PLATFORM_URL')
 })
 

@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { PassThrough } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { demo, type DemoOptions } from '../../src/cli/demo.ts'
@@ -77,7 +78,12 @@ describe('pipespan demo', () => {
   it('runs until it is stopped', async () => {
     const stop = new AbortController()
     const run = start({ signal: stop.signal, speed: 90, color: true })
+    const [, pages = ''] = await firstMatch(run.stdout, /Open (http:\/\/[\d.]+:\d+\/)/)
     await firstMatch(run.stdout, /pipeline: .*trace/)
+    // Its queries are gauges, the one of a count and the one of figures.
+    const metrics = async () => (await fetch(`${pages}metrics`)).text()
+    while (!/^brightwater_pipeline_duration_p50\{.*main/m.test(await metrics())) await setTimeout(100)
+    expect(await metrics()).toMatch(/^brightwater_merge_requests_open\{.*\} 23$/m)
     stop.abort()
     expect(await run.code).toBe(0)
     expect(await run.output).toContain('\u001b[32m')

@@ -44,7 +44,7 @@ it('hands on the spans and log records of what it takes, plain or gzip', async (
 })
 
 it('refuses other paths, methods, types, encodings and bytes that are no protobuf, and hands on nothing of them', async () => {
-  expect(await post(spans('a'), {}, '/v1/metrics')).toBe(404)
+  expect(await post(spans('a'), {}, '/v1/profiles')).toBe(404)
   expect((await fetch(`${receiver.url}/v1/traces`)).status).toBe(405)
   expect(await post(spans('a'), { 'content-type': 'application/json' })).toBe(415)
   expect(await post(spans('a'), { 'content-encoding': 'br' })).toBe(415)

@@ -1,5 +1,8 @@
 // What the platform has, asked from time to time: the simulated platform's real REST API, a real store, a clock that the test moves.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { inventoryOf } from '../../src/app/inventory.ts'
+import { inventoryReference } from '../../src/platform/inventory/reference.ts'
+import { requestsAnHour } from '../../src/platform/inventory/requests.ts'
 import { collectors } from '../../src/platform/inventory/collectors.ts'
 import { day, hour, minute, openInventoryWorld, type InventoryWorld } from './world.ts'
 import type { RestReply } from '../../src/demo/platform/rest-refusals.ts'
@@ -118,8 +121,8 @@ describe('A bill of materials', () => {
 })
 
 describe('What is asked', () => {
-  it('of everything for 50 projects is what the table says, and no more.', async () => {
-    const projects = Array.from({ length: 50 }, (_, n) => n + 1)
+  it('of everything for 50 projects, a group and a query is what the table says, and no more.', async () => {
+    const projects = Array.from({ length: 50 }, (_, n) => String(n + 1))
     world.api.misbehave = ({ path }) => {
       const [, id] = /^\/projects\/(\d+)$/.exec(path) ?? []
       if (id !== undefined) return refusal(200, { id: Number(id), name: `p${id}`, path_with_namespace: `acme/p${id}` })
@@ -128,16 +131,35 @@ describe('What is asked', () => {
       if (path.endsWith('/enablement')) return refusal(200, { enabled: false })
       if (/\/(feature_flags|milestones)$/.test(path)) return refusal(200, [])
       if (path.includes('/tokens/')) return refusal(200, { last_used_at: '2026-06-01T11:00:00Z' })
+      const [, made] = /^\/projects\/(\d+)\/dependency_list_exports$/.exec(path) ?? []
+      if (made !== undefined) return refusal(201, { id: Number(made) })
+      if (path.endsWith('/download')) return refusal(200, { components: [] })
+      if (path.startsWith('/dependency_list_exports')) return refusal(200, { has_finished: true })
       return undefined
     }
-    const ofProjects = collectors.filter(({ of, kind }) => of !== 'groups' && kind !== 'dependencies')
-    const names = projects.map(String)
-    const inventory = world.inventory(Object.fromEntries(ofProjects.map(({ kind }) => [kind, names])))
-    await world.pass(inventory, minute)
-    world.asked()
+    const configured = Object.fromEntries(
+      collectors.map(({ of, kind }) => [kind, of === 'groups' ? ['brightwater'] : projects]),
+    )
+    const metric = 'platform.vcs.change.open'
+    const queries = [{ metric, query: 'type = MergeRequest', group: 'brightwater', value: 'count', every: 5 * minute }]
+    const things = inventoryOf({
+      inventory: configured,
+      queries: queries.map(one => ({ ...one, fields: undefined, attributes: undefined, project: undefined })),
+    })
+    const inventory = world.inventory(things)
+    // What is asked once a day is asked in the first two minutes: each project and the group is looked up, each bill of materials made.
+    await world.pass(inventory, 2 * minute)
+    const first = world.asked()
+    expect(first.filter(path => /^\/(projects|groups)\/[^/]+$/.test(path))).toHaveLength(50 + 1 + 1)
+    expect(first.filter(path => path.includes('dependency_list_exports'))).toHaveLength(50 * 3)
     await world.pass(inventory, hour)
-    // agents: 12 rounds of 1 + 1 + 1; flags: 6 of 1; firewall and milestones: 1 each.
-    expect(world.asked().length / projects.length).toBeLessThanOrEqual(12 * 3 + 6 + 1 + 1)
+    // Of agents: 12 rounds, and for each agent its tokens and the token; the table says the rest. What is asked once a day is over.
+    const daily = (50 + 1) / 24 + (50 * 3) / 24
+    const found = 50 * 12 * 2
+    const hourly = requestsAnHour(things) - daily + found
+    expect(world.asked()).toHaveLength(Math.round(hourly))
+    expect(Math.round(requestsAnHour(things) + found)).toBe(50 * 44 + 1 + 12 + Math.round(daily))
+    expect(inventoryReference()).toContain(`${Math.ceil(requestsAnHour(things))} requests an hour`)
   })
 
   it('is asked by one of two replicas, and by the other when that one stops.', async () => {

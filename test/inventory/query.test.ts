@@ -27,6 +27,7 @@ function thing(spec: QuerySpec): Thing {
     kind: 'query',
     of: spec.metric,
     every: minute,
+    atLeast: 1,
     isBlockable: true,
     collect: async ({ ask }) => askQuery(spec, ask),
   }
