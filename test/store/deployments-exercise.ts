@@ -143,6 +143,21 @@ export function deploymentsExercise(name: string, bench: () => Promise<BareBench
       expect(again[0]?.job).toBeUndefined()
     })
 
+    it('one that a dead process was counting is counted by the next at once, where one process alone may serve', async () => {
+      await take(deploymentEvent(1, 'success', t0 + 50 * second))
+      expect(await store.deployments.take(10, minute)).toEqual([])
+      here.move(3 * minute)
+      expect(await store.deployments.take(10, minute)).toHaveLength(1)
+      expect(await store.deployments.take(10, minute)).toEqual([])
+      await store.reclaim()
+      const again = await store.deployments.take(10, minute)
+      expect(again).toHaveLength(name === 'SQLite' ? 1 : 0)
+      // What is put off is nobody's lease.
+      for (const { id } of again) await store.deployments.defer(id, minute, true)
+      await store.reclaim()
+      expect(await store.deployments.take(10, minute)).toEqual([])
+    })
+
     it('damaged, a deployment keeps neither its events nor its pipeline', async () => {
       await take(deploymentEvent(1, 'running', t0))
       await here.sql(`UPDATE deployments SET content = '{"event":'`)

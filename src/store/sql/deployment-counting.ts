@@ -21,7 +21,7 @@ export function deploymentStatements(
       // Mostly nothing is due, and to look costs no transaction.
       if ((await sql.all('SELECT 1 FROM deployments WHERE due_at <= ?1 LIMIT 1', [now])).length === 0) return []
       const rows = await sql.changed(
-        `UPDATE deployments SET due_at = ?1
+        `UPDATE deployments SET due_at = ?1, leased = 1
          WHERE id IN (SELECT id FROM deployments WHERE due_at <= ?2 ORDER BY due_at, id LIMIT ?3 ${sql.skipLocked})
          RETURNING id, content, tries`,
         [now + leaseMs, now, limit],
@@ -30,22 +30,23 @@ export function deploymentStatements(
       for (const row of rows) {
         const read = (): DueDeployment => ({ ...dueOf(row), deployment: content(row) })
         const one = sql.damaged.orNothing({ deployment: row.id }, 'it is not counted', read)
-        if (one === undefined) await sql.change('UPDATE deployments SET due_at = NULL WHERE id = ?1', [idOf(row)])
+        if (one === undefined)
+          await sql.change('UPDATE deployments SET due_at = NULL, leased = 0 WHERE id = ?1', [idOf(row)])
         else due.push(one)
       }
       return due.sort((a, b) => a.id - b.id)
     },
     extend: async (ids, leaseMs) => {
       if (ids.length === 0) return
-      await sql.change(`UPDATE deployments SET due_at = ?1 WHERE due_at IS NOT NULL AND id IN (${places(ids, 1)})`, [
-        (await sql.now()) + leaseMs,
-        ...ids,
-      ])
+      await sql.change(
+        `UPDATE deployments SET due_at = ?1, leased = ?2 WHERE due_at IS NOT NULL AND id IN (${places(ids, 2)})`,
+        [(await sql.now()) + leaseMs, leaseMs > 0 ? 1 : 0, ...ids],
+      )
     },
     defer: async (id, ms, counted) => {
       const values = [(await sql.now()) + ms, counted ? 1 : 0, id]
       await sql.change(
-        'UPDATE deployments SET due_at = ?1, tries = tries + ?2 WHERE id = ?3 AND due_at IS NOT NULL',
+        'UPDATE deployments SET due_at = ?1, leased = 0, tries = tries + ?2 WHERE id = ?3 AND due_at IS NOT NULL',
         values,
       )
     },
@@ -120,7 +121,10 @@ export function* countDeployment(
   const counted = decide(content(row), beside)
   if (counted === undefined) return undefined
   const figures = counted === 'nothing' ? null : JSON.stringify(counted.figures)
-  yield ['UPDATE deployments SET due_at = NULL, counted_at = ?1, figures = ?2 WHERE id = ?3', [now, figures, id]]
+  yield [
+    'UPDATE deployments SET due_at = NULL, leased = 0, counted_at = ?1, figures = ?2 WHERE id = ?3',
+    [now, figures, id],
+  ]
   const sent = counted === 'nothing' ? undefined : counted.sent
   const written = sent === undefined ? [] : yield* writeEvent(sent, now, 'last', damaged)
   return { counted, written }

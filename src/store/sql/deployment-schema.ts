@@ -21,6 +21,7 @@ export function deploymentSchema({ id }: Dialect): string {
     -- Since when it is known that it has ended.
     known_at      bigint,
     due_at        bigint,
+    leased        integer  NOT NULL DEFAULT 0,
     tries         smallint NOT NULL DEFAULT 0,
     counted_at    bigint,
     figures       text,

@@ -16,7 +16,7 @@ const longestLease = 2 * hour
 /** The platform is asked again an hour later at the latest, about a silent run after a week; with a margin, ms. */
 const longestUnasked = { usual: 2 * hour, silent: 8 * day }
 /** Leases that are for good are further ahead than any clock was. */
-const forGood = 50 * 365 * day
+export const forGood = 50 * 365 * day
 
 /** The one parameter: the store's time, ms. */
 const now = 'CAST(?1 AS bigint)'

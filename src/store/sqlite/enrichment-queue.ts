@@ -18,10 +18,3 @@ export function writeTriggers(db: Database, runId: number, instance: string, job
 }
 
 const insertTrigger = insertTriggers('VALUES (?, ?, ?, ?)')
-
-/** What a dead process had taken, of runs and of the inside of jobs, is due at once. */
-export function reclaimEnrichment(db: Database): void {
-  for (const queue of ['enrichment_queue', 'job_reads']) {
-    db.prepare(`UPDATE ${queue} SET due_at = ?, leased = 0 WHERE leased = 1`).run(db.now())
-  }
-}

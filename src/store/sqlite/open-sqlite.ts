@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { isUpToDate, openOwnDatabase, openSharedDatabase, type Database } from './database.ts'
 import { enrichmentQueue } from '../sql/enrichment-queue.ts'
-import { reclaimEnrichment } from './enrichment-queue.ts'
+import { giveBackLeases } from './given-back.ts'
 import { sqliteDeliveryKeys, type DeliveryKeys } from './delivery-keys.ts'
 import { createRecentChunks } from './recent-chunks.ts'
 import { jobReads } from '../sql/job-reads.ts'
@@ -137,11 +137,7 @@ function ownStore(db: Database, options: StoreOptions, own?: OwnWal): Store {
     underWay: sqliteUnderWay(db, own?.file),
     reclaim: async () => {
       db.transaction(() => {
-        // Leases in rows: of a file that an earlier version served, or that was copied from PostgreSQL.
-        db.prepare(`UPDATE outbox SET due_at = ?, lease = NULL WHERE state = 'pending' AND lease IS NOT NULL`).run(
-          db.now(),
-        )
-        reclaimEnrichment(db)
+        giveBackLeases(db)
         // Of a file that an earlier version pruned, or that was copied.
         db.prepare(takeInSql.moveBack).run()
       })

@@ -1,0 +1,53 @@
+// What a daemon alone may do for now, taken over at once by the next one on an SQLite file when the first was killed: nobody waits for a dead
+// one's leases, which for metrics that are sent once an hour would be two hours.
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it, onTestFinished } from 'vitest'
+import { Daemon } from '../e2e/daemon.ts'
+import { OtlpReceiver } from '../support/otlp-receiver.ts'
+import { PlatformState } from '../../src/demo/platform/state.ts'
+import { RestApi } from '../../src/demo/platform/rest-api.ts'
+
+/** Every lease that a daemon takes as the one of several replicas. */
+const names = ['audit', 'inventory', 'maintenance', 'metric-flush', 'poller', 'redelivery']
+
+it('Every lease of a daemon that was killed is the next one’s as soon as it has started.', async () => {
+  const receiver = await OtlpReceiver.start()
+  onTestFinished(async () => receiver.close())
+  const api = await RestApi.start({ state: new PlatformState(), now: () => Date.now() })
+  onTestFinished(async () => api.close())
+  const daemon = await Daemon.start({
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    PIPESPAN_PLATFORM_URL: api.url,
+    PIPESPAN_PLATFORM_TOKEN: 'for-tests-alone',
+    PIPESPAN_PUBLIC_URL: 'https://pipespan.example.com',
+    PIPESPAN_POLL_PROJECTS: 'brightwater/shop/storefront',
+    PIPESPAN_REDELIVERY: 'true',
+    PIPESPAN_AUDIT: 'brightwater',
+    PIPESPAN_INVENTORY_AGENTS: 'brightwater/platform/infrastructure',
+    SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics,logs',
+    PIPESPAN_METRICS_INTERVAL: '1h',
+  })
+  const holders = (): Record<string, string> => {
+    const store = new DatabaseSync(daemon.storeFile, { readOnly: true })
+    try {
+      const rows = store.prepare('SELECT name, holder FROM leases ORDER BY name').all()
+      return Object.fromEntries(rows.map(({ name, holder }) => [String(name), String(holder)]))
+    } finally {
+      store.close()
+    }
+  }
+  const all = async (): Promise<Record<string, string>> => {
+    while (!names.every(name => name in holders())) await sleep(20)
+    return holders()
+  }
+  const first = await all()
+  expect(Object.keys(first)).toEqual(names)
+  await daemon.kill()
+  expect(holders()).toEqual(first)
+  await daemon.restart()
+  // From the moment that it is ready nothing is the dead one's, and soon all is its own.
+  const dead = Object.values(first)
+  expect(Object.values(holders()).filter(holder => dead.includes(holder))).toEqual([])
+  await all()
+})
