@@ -1,6 +1,6 @@
 // `pipespan setup` against a platform that keeps hooks and a real observability instance: the plan, what is made, what is left for people,
 // and what becomes of it when it is interrupted. No secret is ever said.
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { PassThrough } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -11,18 +11,26 @@ import { profiles } from '../../src/platform/profile.ts'
 import { runProgram } from '../../src/cli/program.ts'
 import { startInstance, type ObservabilityInstance } from '../tokens/stand-ins/observability-instance.ts'
 import { temporaryFolder } from '../e2e/daemon.ts'
+import { tryLock } from '../../src/tokens/file-lock.ts'
 
 let platform: HooksPlatform
 let instance: ObservabilityInstance
 let folder: string
 let accounts: { id: number; username: string }[]
+/** What the platform answers to the token of the account. */
+let seen: number
 
 beforeEach(async () => {
   platform = await startHooksPlatform({ 'groups/team': [] })
   instance = await startInstance()
   folder = path.join(temporaryFolder(), 'made')
   accounts = []
+  seen = 200
   platform.interrupt = (request, response) => {
+    if (request.headers['private-token'] === 'pat-of-the-account') {
+      response.writeHead(seen, { 'content-type': 'application/json' }).end('{"message":"as it is"}')
+      return true
+    }
     if (request.url?.includes('service_accounts') !== true) return false
     if (request.method === 'POST') accounts.push({ id: 70 + accounts.length, username: 'service_account_pipespan' })
     const body = request.method === 'POST' ? accounts.at(-1) : accounts
@@ -38,14 +46,14 @@ afterEach(async () => {
 const file = (name: string): string => path.join(folder, name)
 const read = (name: string): string => readFileSync(file(name), 'utf8').trim()
 
-async function setup(args: readonly string[], env: Record<string, string> = {}) {
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+async function setup(args: readonly string[], env: Record<string, string> = {}, stdin?: PassThrough) {
+  const [stdout, stderr] = [Object.assign(new PassThrough(), { isTTY: stdin !== undefined }), new PassThrough()]
   const given = [
     ...['setup', '--platform-url', platform.url, '--group', 'team', '--public-url', 'https://pipespan.example.com'],
     ...['--otlp-endpoint', instance.url, '--observability-url', instance.url, '--service-account', 'team'],
     ...['--folder', folder, ...args],
   ]
-  const code = await runProgram(given, { stdout, stderr, env })
+  const code = await runProgram(given, { ...(stdin && { stdin }), stdout, stderr, env })
   const text = (stream: PassThrough) => ((stream.read() as Buffer | null) ?? '').toString()
   const out = text(stdout) + text(stderr)
   const made = ['webhook-token', 'ingest-token'].filter(name => existsSync(file(name))).map(read)
@@ -122,10 +130,124 @@ describe('The setup', () => {
     instance.misbehaveOnce('POST', '/tokens', 'lost')
     expect((await setup(['--yes'], owner())).out).toContain('ingest-token:')
     expect(instance.tokens).toHaveLength(2)
+    // Another setup's, made meanwhile.
+    const other = instance.add('pipespan-0badcafe')
     await setup(['--yes'], owner())
-    // One that was there before, and the one whose value is in the file.
-    expect(instance.tokens).toHaveLength(2)
+    // One that was there before, the other setup's, and the one whose value is in the file.
+    expect(instance.tokens).toHaveLength(3)
+    expect(instance.tokens).toContainEqual(other)
     expect(instance.tokens.at(-1)?.value).toBe(read('ingest-token'))
+  })
+
+  it.each([
+    [401, 'does not accept the token'],
+    [403, 'may not read this'],
+    [404, 'knows no such thing'],
+  ])('that was given a token which is answered %i waits for a better one.', async (status, words) => {
+    await setup(['--yes'], owner())
+    writeFileSync(file('platform-token'), 'pat-of-the-account\n', { mode: 0o644 })
+    seen = status
+    const { code, out } = await setup(['--yes'], owner())
+    expect([code, out]).toEqual([1, expect.stringContaining(words)])
+    expect(statSync(file('platform-token')).mode & 0o777).toBe(0o600)
+    seen = 200
+    expect((await setup(['--yes'], owner())).code).toBe(0)
+  })
+
+  it('finds its service account again by its number, whatever name the platform gave it.', async () => {
+    await setup(['--yes'], owner())
+    accounts[0]!.username = 'service_account_group_7_\u001b[31m'
+    const { out } = await setup(['--yes'], owner())
+    expect(out).toContain('Found the service account service_account_group_7_')
+    expect(out).not.toContain('\u001b')
+    expect(accounts).toHaveLength(1)
+  })
+
+  it('leaves a configuration that a person has changed as it is, and one that was there before too.', async () => {
+    await setup(['--yes', '--kubernetes', 'ci'], owner())
+    await setup(['--yes', '--kubernetes', 'ci', '--otlp-endpoint', 'https://other.example.com'], owner())
+    expect(read('pipespan.yaml')).toContain('https://other.example.com')
+    writeFileSync(file('pipespan.yaml'), 'mine: true\n')
+    expect((await setup(['--yes'], owner())).out).toContain('was changed since and is kept')
+    expect(read('pipespan.yaml')).toBe('mine: true')
+    folder = temporaryFolder()
+    writeFileSync(file('pipespan.yaml'), 'mine: true\n')
+    expect((await setup(['--yes'], owner())).out).toContain('was not written by this setup and is kept')
+    expect(read('pipespan.yaml')).toBe('mine: true')
+  })
+
+  it('takes the first line of a secret: the webhook’s file may have the one before it too.', async () => {
+    await setup(['--yes'], owner())
+    writeFileSync(file('webhook-token'), 'a-new-secret-of-24-letters\nthe-one-before-it-was-rotated\n')
+    await setup(['--yes'], owner())
+    expect(platform.hooks['groups/team']?.[0]?.token).toBe('a-new-secret-of-24-letters')
+  })
+
+  it('works in no folder that others may write to, nor in a file, nor beside another setup.', async () => {
+    mkdirSync(folder, { mode: 0o777 })
+    chmodSync(folder, 0o777)
+    writeFileSync(file('webhook-token'), 'planted\n')
+    expect(await setup(['--yes'], owner())).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('Others can write') as string,
+    })
+    expect(platform.changes).toEqual([])
+    chmodSync(folder, 0o700)
+    const lock = tryLock(file('setup.lock'))
+    expect((await setup(['--yes'], owner())).out).toContain('Another setup is running')
+    lock?.release()
+    folder = file('webhook-token')
+    const { code, out } = await setup(['--yes'], owner())
+    expect([code, out]).toEqual([1, expect.stringContaining('cannot be used (')])
+  })
+
+  it.each([401, 403, 404, 409, 500, 503])(
+    'that is answered %i everywhere names every step, and does what it can.',
+    async status => {
+      platform.interrupt = (_, response) => {
+        response.writeHead(status, { 'content-type': 'application/json' }).end('{"message":"no"}')
+        return true
+      }
+      instance.misbehaveOnce('POST', '/tokens', { status })
+      const { code, out } = await setup(['--yes'], owner())
+      expect(code).toBe(1)
+      for (const words of ['service-account:', 'Some webhooks could not be created', 'ingest-token:'])
+        expect(out).toContain(words)
+      expect(existsSync(file('pipespan.yaml'))).toBe(true)
+      expect(readFileSync(file('setup-journal.json'), 'utf8')).not.toContain(read('webhook-token'))
+    },
+  )
+
+  it('shows no address with a password.', async () => {
+    const { code, out } = await setup(
+      ['--dry-run', '--observability-url', 'https://ops:hunter2@obs.example.com'],
+      owner(),
+    )
+    expect([code, out]).toEqual([2, expect.stringContaining('must not contain a user or password')])
+    expect(out).not.toContain('hunter2')
+  })
+
+  it.each([
+    ['whether to do it', owner],
+    ['for a token', () => ({})],
+  ])('ended by the person at the question %s does nothing.', async (_, env) => {
+    const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined })
+    stdin.end()
+    expect(await setup([], env(), stdin)).toMatchObject({
+      code: 2,
+      out: expect.stringContaining('Nothing was done') as string,
+    })
+    expect([existsSync(folder), platform.changes, instance.tokens]).toEqual([false, [], []])
+  })
+
+  it('asks nobody where answers come from a pipe.', async () => {
+    const stdin = new PassThrough()
+    stdin.end('yes\n')
+    expect(await setup([], owner(), stdin)).toMatchObject({
+      code: 2,
+      out: expect.stringContaining('Use --yes') as string,
+    })
+    expect(existsSync(folder)).toBe(false)
   })
 
   it('that is refused the hooks says so, and makes the rest.', async () => {

@@ -1,5 +1,5 @@
 // What `pipespan setup` must know: from its flags and variables, and where a person sits at a terminal from questions.
-import { createInterface } from 'node:readline/promises'
+import { createInterface, type Interface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { misuse } from '../command-line.ts'
 import { Secret } from '../../lib/secret.ts'
@@ -47,7 +47,6 @@ export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<
     if (answer === undefined || answer === '') missing.push(flag)
     return answer ?? ''
   }
-  const isUrl = (text: string): boolean => /^https?:\/\/./.test(text) && URL.canParse(text)
   const platformUrl = await say('--platform-url', flags.platformUrl, 'Address of the platform')
   const publicUrl = await say('--public-url', flags.publicUrl, 'Address at which the platform reaches this daemon')
   const otlpEndpoint = await say('--otlp-endpoint', flags.otlpEndpoint, 'OTLP/HTTP endpoint of the backend')
@@ -58,7 +57,16 @@ export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<
   }
   if (missing.length > 0) throw misuse(`There is no terminal to ask in. Give ${missing.join(', ')}.`)
   for (const url of [platformUrl, publicUrl, otlpEndpoint]) {
-    if (!isUrl(url)) throw misuse(`${url} is not an http or https URL.`)
+    if (!/^https?:\/\/./.test(url) || !URL.canParse(url)) throw misuse('An address is not an http or https URL.')
+  }
+  // They are shown in the plan, and stand in a file that people pass on.
+  for (const url of [
+    platformUrl,
+    publicUrl,
+    ...(flags.observabilityUrl === undefined ? [] : [flags.observabilityUrl]),
+  ]) {
+    if (new URL(url).username + new URL(url).password !== '')
+      throw misuse('An address must not contain a user or password.')
   }
   const ownerToken =
     terminal.env.PIPESPAN_SETUP_TOKEN ??
@@ -74,26 +82,42 @@ export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<
 }
 
 /** Undefined where nobody is there. */
-export async function asked(question: string, { stdin, stdout }: Terminal): Promise<string | undefined> {
-  if (stdin === undefined || stdout.isTTY !== true) return undefined
-  const lines = createInterface({ input: stdin, output: stdout })
-  try {
-    return (await lines.question(`${question}: `)).trim()
-  } finally {
-    lines.close()
-  }
+export async function asked(question: string, terminal: Terminal): Promise<string | undefined> {
+  if (!isPerson(terminal)) return undefined
+  const { stdin, stdout } = terminal
+  return answered(createInterface({ input: stdin, output: stdout }), `${question}: `)
 }
 
 /** What is typed is not shown. */
-async function askedInSecret(question: string, { stdin, stdout }: Terminal): Promise<string | undefined> {
-  if (stdin === undefined || stdout.isTTY !== true) return undefined
+async function askedInSecret(question: string, terminal: Terminal): Promise<string | undefined> {
+  if (!isPerson(terminal)) return undefined
+  const { stdin, stdout } = terminal
   stdout.write(`${question}: `)
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const lines = createInterface({ input: stdin, output: nowhere, terminal: true })
   try {
-    return (await lines.question('')).trim()
+    return await answered(createInterface({ input: stdin, output: nowhere, terminal: true }), '')
   } finally {
-    lines.close()
     stdout.write('\n')
+  }
+}
+
+type PersonsTerminal = Terminal & { readonly stdin: NodeJS.ReadableStream }
+
+/** Answers from a pipe are nobody's: the first question would take all of them. */
+function isPerson(terminal: Terminal): terminal is PersonsTerminal {
+  const { stdin, stdout } = terminal
+  return stdout.isTTY === true && stdin !== undefined && (stdin as { isTTY?: boolean }).isTTY === true
+}
+
+/** Ends the program where the person ends the input (Ctrl-C, Ctrl-D): what was not answered must not be done. */
+async function answered(lines: Interface, question: string): Promise<string> {
+  const left = new Promise<never>((_, reject) => {
+    lines.once('close', () => reject(misuse('Nothing was done: the question was not answered.')))
+  })
+  try {
+    return (await Promise.race([lines.question(question).catch(async () => left), left])).trim()
+  } finally {
+    left.catch(() => undefined)
+    lines.close()
   }
 }

@@ -18,7 +18,7 @@ export function pathIn({ folder }: Pick<SetupAnswers, 'folder'>, name: keyof typ
 
 /** Its first line; undefined where there is none, or nothing in it. */
 export async function secretIn(answers: SetupAnswers, name: keyof typeof fileNames): Promise<string | undefined> {
-  const text = (await readIfThere(pathIn(answers, name)))?.trim()
+  const [text] = ((await readIfThere(pathIn(answers, name))) ?? '').trim().split(/\s*\n/)
   return text === undefined || text === '' ? undefined : text
 }
 

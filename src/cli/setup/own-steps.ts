@@ -1,5 +1,6 @@
 // The steps on this machine and at the observability instance: the webhook's secret, the ingest token, the configuration, the Secret.
 import { randomBytes } from 'node:crypto'
+import { writeOwnFile } from './own-file.ts'
 import { configurationOf, fileNames, manifestOf, pathIn, secretIn } from './files.ts'
 import { replaceFile } from '../../tokens/durable-file.ts'
 import type { SetupAnswers } from './answers.ts'
@@ -21,13 +22,11 @@ export function webhookSecret(answers: SetupAnswers): SetupStep {
   }
 }
 
-const tokenName = 'pipespan'
-
 export function ingestToken(answers: SetupAnswers): SetupStep {
   const file = pathIn(answers, 'ingest')
   return {
     name: 'ingest-token',
-    does: `Creates the ingest token ${tokenName} at ${answers.observabilityUrl} and writes it to ${fileNames.ingest}.`,
+    does: `Creates an ingest token at ${answers.observabilityUrl} and writes it to ${fileNames.ingest}.`,
     undo: '`pipespan tokens revoke` with its id.',
     byPerson: answers.apiKey === undefined,
     run: async ({ journal, instance }) => {
@@ -41,19 +40,15 @@ export function ingestToken(answers: SetupAnswers): SetupStep {
           said: `Set PIPESPAN_OBSERVABILITY_API_KEY and run this again, or save an ingest token in ${file}.`,
         }
       }
-      // What an interrupted try made, nobody has seen the value of: it is revoked.
-      const listed = await instance.list()
-      const before = journal.of('ingest-token')?.facts.before
-      const lost = Array.isArray(before)
-        ? listed.filter(({ id, name }) => name === tokenName && !before.includes(id)).map(({ id }) => id)
-        : []
-      await journal.note('ingest-token', 'begun', {
-        before: Array.isArray(before) ? before : listed.map(({ id }) => id),
-      })
-      const { value, id } = await instance.create(tokenName)
+      // A name that only this setup uses: what an interrupted try made, nobody has seen the value of, and it is revoked; another one's is not.
+      const begun = journal.of('ingest-token')?.facts.name
+      const lost = typeof begun === 'string' ? (await instance.list()).filter(({ name }) => name === begun) : []
+      for (const { id } of lost) await instance.revoke(id)
+      const name = typeof begun === 'string' ? begun : `pipespan-${randomBytes(4).toString('hex')}`
+      await journal.note('ingest-token', 'begun', { name })
+      const { value, id } = await instance.create(name)
       await replaceFile(file, `${value.reveal()}\n`)
       await journal.note('ingest-token', 'done', { id: id ?? 'unknown' })
-      for (const one of lost) await instance.revoke(one)
       return { is: 'done', said: `The ingest token is in ${file}.` }
     },
   }
@@ -65,11 +60,10 @@ export function configuration(answers: SetupAnswers): SetupStep {
     name: 'configuration',
     does: `Writes the configuration to ${fileNames.configuration}.`,
     undo: 'Remove the file.',
-    run: async ({ journal }) => {
-      await replaceFile(file, configurationOf(answers))
-      await journal.note('configuration', 'done')
-      return { is: 'done', said: `The configuration is ${file}.` }
-    },
+    run: async context =>
+      writeOwnFile(context, 'configuration', {
+        ...{ path: file, content: configurationOf(answers), what: 'The configuration' },
+      }),
   }
 }
 
@@ -80,15 +74,16 @@ export function manifest(answers: SetupAnswers, namespace: string): SetupStep {
     name: 'manifest',
     does: `Writes a Kubernetes Secret manifest for the namespace ${namespace} to ${fileNames.manifest}.`,
     undo: 'Remove the file.',
-    run: async ({ journal }) => {
+    run: async context => {
       const names = ['webhook', 'platform', 'ingest'] as const
       const found = await Promise.all(
         names.map(async name => [fileNames[name], await secretIn(answers, name)] as const),
       )
       const secrets = Object.fromEntries(found.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
-      await replaceFile(file, manifestOf(namespace, secrets))
-      await journal.note('manifest', 'done')
-      return { is: 'done', said: `The Secret manifest is ${file}: apply it, then delete it.` }
+      const content = manifestOf(namespace, secrets)
+      const written = await writeOwnFile(context, 'manifest', { path: file, content, what: 'The Secret manifest' })
+      if (written.is !== 'done') return written
+      return { is: 'done', said: `${written.said} Apply it, then delete it.` }
     },
   }
 }

@@ -1,6 +1,8 @@
 // The steps at the platform: a service account that may read and nothing else, its token, and the hooks.
 import { z } from 'zod'
+import { chmod } from 'node:fs/promises'
 import { fileNames, pathIn, secretIn } from './files.ts'
+import { briefly } from '../../lib/redaction.ts'
 import { hooksEnsure } from '../hooks.ts'
 import { Secret } from '../../lib/secret.ts'
 import { segmentOf } from '../../platform/rest/query.ts'
@@ -29,12 +31,13 @@ export function serviceAccount({ serviceAccount: of, ownerToken }: SetupAnswers)
         return { is: 'waiting', said: `Create the service account ${username} ${where}, as an owner.` }
       const asking = platform.asking(call)
       await journal.note('service-account', 'begun')
-      const known = (await asking.all(path, account)).find(one => one.username === username)
+      const madeBefore = journal.of('service-account')?.facts.id
+      const known = (await asking.all(path, account)).find(one => one.username === username || one.id === madeBefore)
       const made = known ?? (await asking.post(path, { name: 'Pipespan', username }, account))
       await journal.note('service-account', 'done', { id: made.id, username: made.username })
       return {
         is: 'done',
-        said: `${known === undefined ? 'Created' : 'Found'} the service account ${made.username} (${made.id}).`,
+        said: `${known === undefined ? 'Created' : 'Found'} the service account ${briefly(made.username, 100)} (${made.id}).`,
       }
     },
   }
@@ -50,12 +53,24 @@ export function platformToken(answers: SetupAnswers): SetupStep {
     name: 'platform-token',
     does: `Needs a token ${whose}, with the scope read_api, in ${fileNames.platform}.`,
     byPerson: true,
-    run: async ({ journal }) => {
-      if ((await secretIn(answers, 'platform')) === undefined) return { is: 'waiting', said: wish }
+    run: async ({ journal, connect }) => {
+      const token = await secretIn(answers, 'platform')
+      if (token === undefined) return { is: 'waiting', said: wish }
+      // Whoever saved it may not have thought of that.
+      await chmod(file, 0o600)
+      const asking = connect(new Secret(token)).asking(call)
+      for (const group of answers.groups)
+        await asking.one(`/groups/${idOf(group)}`, z.unknown(), { with_projects: false })
+      for (const project of answers.projects) await asking.one(`/projects/${idOf(project)}`, z.unknown())
       await journal.note('platform-token', 'done')
       return { is: 'done', said: `The platform's token is in ${file}.` }
     },
   }
+}
+
+/** As the platform takes it in a path: a number, or a full path. */
+function idOf(named: string): string {
+  return segmentOf(/^\d+$/.test(named) ? Number(named) : named)
 }
 
 export function hooks(answers: SetupAnswers): SetupStep {
@@ -66,6 +81,8 @@ export function hooks(answers: SetupAnswers): SetupStep {
     name: 'hooks',
     does: `Creates or repairs the webhook of ${where} for ${url}, with the secret from ${fileNames.webhook}.`,
     undo: 'Remove the webhook on the platform.',
+    warns:
+      'A webhook that already leads there gets this secret too: another daemon that uses it then refuses its deliveries.',
     byPerson: ownerToken === undefined,
     run: async (context: StepContext) => {
       const secret = await secretIn(answers, 'webhook')

@@ -1,21 +1,20 @@
 // `pipespan setup`: shows a plan, and makes what a first daemon needs: a service account that may only read, webhooks, an ingest token, the
 // configuration. Interrupted at any point, it goes on where it was; what only a person can do it names, and waits for.
-import { mkdir } from 'node:fs/promises'
 import { answersOf, asked, type SetupAnswers, type SetupFlags } from './answers.ts'
 import { configuration, ingestToken, manifest, webhookSecret } from './own-steps.ts'
 import { createIngestTokens } from '../../tokens/client.ts'
 import { createMemoryBudget } from '../../platform/rest/memory-budget.ts'
-import { createPlatformClient } from '../../platform/rest/client.ts'
+import { createPlatformClient, type PlatformClient } from '../../platform/rest/client.ts'
 import { exitCode, print, type Terminal } from '../terminal.ts'
-import { ConfigError, Fault } from '../../lib/fault.ts'
+import { Fault } from '../../lib/fault.ts'
+import { diskCodeOf, onDisk, takeFolder } from './folder.ts'
 import { hooks, platformToken, serviceAccount } from './platform-steps.ts'
-import { join } from 'node:path'
 import { openJournal } from './journal.ts'
 import { pathIn } from './files.ts'
 import { silentLog } from '../../lib/log.ts'
 import { systemClock } from '../../lib/clock.ts'
-import { tryLock } from '../../tokens/file-lock.ts'
 import { version } from '../../lib/version.ts'
+import type { Secret } from '../../lib/secret.ts'
 import type { SetupStep, StepContext } from './step.ts'
 
 /** For one request, ms: a person waits for the answer. */
@@ -38,10 +37,7 @@ export async function setup(flags: SetupFlags, terminal: Terminal): Promise<numb
       return exitCode.done
     }
   }
-  await mkdir(answers.folder, { recursive: true, mode: 0o700 })
-  const lock = tryLock(join(answers.folder, 'setup.lock'))
-  if (lock === undefined)
-    throw new ConfigError(`Another setup is running in ${answers.folder}.`, 'Wait for it, or use another folder.')
+  const lock = await takeFolder(answers.folder)
   try {
     return await run(steps, answers, terminal)
   } finally {
@@ -67,19 +63,26 @@ function planText(steps: readonly SetupStep[], { folder }: SetupAnswers): string
   return [
     `The plan, in ${folder}:`,
     ...lines,
+    ...steps.flatMap(({ warns, byPerson }) => (warns === undefined || byPerson === true ? [] : [warns])),
     ...final.map(({ name }) => `What ${name} creates cannot be undone from here: remove it on the platform.`),
   ].join('\n')
 }
 
 async function run(steps: readonly SetupStep[], answers: SetupAnswers, terminal: Terminal): Promise<number> {
   const { ownerToken, apiKey, observabilityUrl } = answers
-  const platform = ownerToken && platformOf(answers, () => ownerToken.reveal())
+  const clients: PlatformClient[] = []
+  const connect = (token: Secret): PlatformClient => {
+    const client = platformOf(answers, () => token.reveal())
+    clients.push(client)
+    return client
+  }
+  const platform = ownerToken && connect(ownerToken)
   const instance =
     observabilityUrl === undefined || apiKey === undefined
       ? undefined
       : createIngestTokens({ url: observabilityUrl, apiKey: () => apiKey, timeoutMs })
-  const journal = await openJournal(answers.folder, () => new Date())
-  const context: StepContext = { answers, journal, terminal, platform, instance }
+  const journal = await onDisk(answers.folder, async () => openJournal(answers.folder, () => new Date()))
+  const context: StepContext = { answers, journal, terminal, platform, instance, connect }
   const left: string[] = []
   try {
     for (const step of steps) {
@@ -88,7 +91,7 @@ async function run(steps: readonly SetupStep[], answers: SetupAnswers, terminal:
       else left.push(outcome.said)
     }
   } finally {
-    await Promise.all([platform?.close(), instance?.close()])
+    await Promise.all([...clients.map(client => client.close()), instance?.close()])
   }
   const file = pathIn(answers, 'configuration')
   if (left.length === 0) {
@@ -110,8 +113,10 @@ async function outcomeOf(step: SetupStep, context: StepContext) {
   try {
     return await step.run(context)
   } catch (error) {
-    if (!(error instanceof Fault)) throw error
-    return { is: 'waiting' as const, said: `${step.name}: ${error.message}` }
+    const code = diskCodeOf(error)
+    if (!(error instanceof Fault) && code === undefined) throw error
+    const said = error instanceof Fault ? error.message : `its file cannot be written (${code}).`
+    return { is: 'waiting' as const, said: `${step.name}: ${said}` }
   }
 }
 

@@ -1,4 +1,5 @@
 // What a step of the setup is: what it would do, what takes it back, and doing it, once however often it is begun.
+import type { Secret } from '../../lib/secret.ts'
 import type { PlatformClient } from '../../platform/rest/client.ts'
 import type { IngestTokens } from '../../tokens/client.ts'
 import type { SetupAnswers } from './answers.ts'
@@ -13,6 +14,8 @@ export interface SetupStep {
   readonly undo?: string | undefined
   /** Only a person can do it: `run` looks whether it was done. */
   readonly byPerson?: boolean | undefined
+  /** What whoever agrees to the plan should know: a sentence. */
+  readonly warns?: string | undefined
   readonly run: (context: StepContext) => Promise<StepOutcome>
 }
 
@@ -22,6 +25,8 @@ export interface StepContext {
   readonly terminal: Terminal
   /** With the owner's token; undefined without one. */
   readonly platform: PlatformClient | undefined
+  /** The platform with another token, to try it; closed with the setup. */
+  readonly connect: (token: Secret) => PlatformClient
   /** Undefined without its address or key. */
   readonly instance: IngestTokens | undefined
 }
