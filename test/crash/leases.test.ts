@@ -9,7 +9,7 @@ import { PlatformState } from '../../src/demo/platform/state.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
 
 /** Every lease that a daemon takes as the one of several replicas. */
-const names = ['audit', 'inventory', 'maintenance', 'metric-flush', 'poller', 'redelivery']
+const names = ['audit', 'inventory', 'maintenance', 'metric-flush', 'poller', 'redelivery', 'regressions']
 
 it('Every lease of a daemon that was killed is the next one’s as soon as it has started.', async () => {
   const receiver = await OtlpReceiver.start()

@@ -17,7 +17,7 @@ export function changeStatements(
       // Mostly nothing is due, and to look costs no transaction.
       if ((await sql.all('SELECT 1 FROM changes WHERE due_at <= ?1 LIMIT 1', [now])).length === 0) return []
       const rows = await sql.changed(
-        `UPDATE changes SET due_at = ?1
+        `UPDATE changes SET due_at = ?1, leased = 1
          WHERE id IN (SELECT id FROM changes WHERE due_at <= ?2 ORDER BY due_at, id LIMIT ?3 ${sql.skipLocked})
          RETURNING id, content`,
         [now + leaseMs, now, limit],
@@ -33,10 +33,10 @@ export function changeStatements(
     },
     extend: async (ids, leaseMs) => {
       if (ids.length === 0) return
-      await sql.change(`UPDATE changes SET due_at = ?1 WHERE due_at IS NOT NULL AND id IN (${places(ids, 1)})`, [
-        (await sql.now()) + leaseMs,
-        ...ids,
-      ])
+      await sql.change(
+        `UPDATE changes SET due_at = ?1, leased = ?2 WHERE due_at IS NOT NULL AND id IN (${places(ids, 2)})`,
+        [(await sql.now()) + leaseMs, leaseMs > 0 ? 1 : 0, ...ids],
+      )
     },
     prune: async (before, limit) =>
       sql.change(

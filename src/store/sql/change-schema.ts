@@ -17,6 +17,7 @@ export function changeSchema({ id }: Dialect): string {
     known_at    bigint NOT NULL,
     content     text   NOT NULL,
     due_at      bigint,
+    leased      integer NOT NULL DEFAULT 0,
     counted     text,
     UNIQUE (instance, project_id, iid)
   );

@@ -85,7 +85,9 @@ const selectOwn =
   'SELECT id, content, due_at, counted FROM changes WHERE instance = ?1 AND project_id = ?2 AND iid = ?3'
 const inserted = [...columns, ...identity]
 const insert = `INSERT INTO changes (${inserted.join(', ')}) VALUES (${inserted.map((_, at) => `?${at + 1}`).join(', ')})`
-const update = `UPDATE changes SET ${columns.map((column, at) => `${column} = ?${at + 1}`).join(', ')} WHERE id = ?${columns.length + 1}`
+/** What is to be counted at another time is not leased any more. */
+const update = `UPDATE changes SET ${columns.map((column, at) => `${column} = ?${at + 1}`).join(', ')},
+  leased = CASE WHEN due_at = ?${columns.indexOf('due_at') + 1} THEN leased ELSE 0 END WHERE id = ?${columns.length + 1}`
 
 /** But for when it is due. */
 function valuesOf(change: Change, now: Millis): StepValue[] {

@@ -87,7 +87,9 @@ const selectOwn = `SELECT id, content, due_at, known_at, counted_at FROM deploym
 const inserted = [...columns, 'due_at', 'known_at']
 const insert = `INSERT INTO deployments (${inserted.join(', ')}) VALUES (${inserted.map((_, at) => `?${at + 1}`).join(', ')})`
 const updated = [...inserted, 'counted_at']
-const update = `UPDATE deployments SET ${updated.map((column, at) => `${column} = ?${at + 1}`).join(', ')} WHERE id = ?${updated.length + 1}`
+/** What is to be counted at another time is not leased any more. */
+const update = `UPDATE deployments SET ${updated.map((column, at) => `${column} = ?${at + 1}`).join(', ')},
+  leased = CASE WHEN due_at = ?${updated.indexOf('due_at') + 1} THEN leased ELSE 0 END WHERE id = ?${updated.length + 1}`
 
 const idOf = number('id')
 const content = json<Deployment>('content')

@@ -10,6 +10,7 @@ const givenBack: readonly string[] = [
   'UPDATE enrichment_queue SET due_at = ?1, leased = 0 WHERE leased = 1',
   'UPDATE job_reads SET due_at = ?1, leased = 0 WHERE leased = 1',
   'UPDATE deployments SET due_at = ?1, leased = 0 WHERE leased = 1 AND due_at IS NOT NULL',
+  'UPDATE changes SET due_at = ?1, leased = 0 WHERE leased = 1 AND due_at IS NOT NULL',
   // What one of several replicas does alone: polling, flushing metrics, maintenance and the like. The sign of a copy is for good.
   `DELETE FROM leases WHERE until < ?1 + ${forGood}`,
 ]
