@@ -30,7 +30,8 @@ export default defineConfig({
     // What is awaited may come late where others work: only what never comes fails.
     testTimeout: 900_000,
     hookTimeout: 900_000,
-    expect: { poll: { timeout: 120_000 } },
+    // What is asked again and again is often a command or a page: less often costs less.
+    expect: { poll: { timeout: 300_000, interval: 100 } },
     sequence: { sequencer: LongFirst },
   },
 })

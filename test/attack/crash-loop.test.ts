@@ -38,7 +38,10 @@ async function untilItLives(daemon: Daemon, storeUrl: string | undefined, words:
 /** How far the databases' clocks are ahead. */
 let hours = 0
 
-describe.each(['sqlite', 'postgres'])('a delivery that kills its reader, on %s', engine => {
+// What is noted about who died is the same to both stores: `test/store/under-way.test.ts`.
+const engines = isFull ? ['sqlite', 'postgres'] : ['sqlite']
+
+describe.each(engines)('a delivery that kills its reader, on %s', engine => {
   it('is set aside at the third death of a process that read it alone; nothing else is lost', async () => {
     const receiver = await receive()
     const storeUrl = engine === 'postgres' ? await newDatabase() : undefined
@@ -66,8 +69,7 @@ describe.each(['sqlite', 'postgres'])('a delivery that kills its reader, on %s',
   })
 })
 
-// What is noted about who died is the same to both stores: `test/store/under-way.test.ts`.
-describe.each(isFull ? ['sqlite', 'postgres'] : ['sqlite'])('what kills behind the inbox, on %s', engine => {
+describe.each(engines)('what kills behind the inbox, on %s', engine => {
   it('is set aside at the third death, a run as it is and an outbox entry as a dead letter; more memory or a retry brings both back', async () => {
     const receiver = await OtlpReceiver.start()
     onTestFinished(async () => receiver.close())

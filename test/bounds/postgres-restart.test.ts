@@ -30,7 +30,7 @@ async function repeatedBy(daemon: Daemon): Promise<number> {
 describe('PostgreSQL stopped under load', () => {
   it(
     'loses nothing, sets nothing aside, and sends nothing twice',
-    { timeout: isFull ? 1_200_000 : 300_000 },
+    { timeout: isFull ? 1_200_000 : 900_000 },
     async () => {
       const random = new Random(seed)
       const receiver = await OtlpReceiver.start({ keep: true })

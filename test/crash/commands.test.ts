@@ -12,7 +12,7 @@ import { pipelineEvent } from '../bounds/pipelines.ts'
 import { SteadyFeed } from './steady-feed.ts'
 
 const rounds = isFull ? 10 : 1
-const patience = 300_000
+const patience = 900_000
 const share = isFull ? 200 : 10
 
 it(

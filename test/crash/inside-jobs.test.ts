@@ -27,7 +27,7 @@ import type { ReceivedMetric } from '../support/otlp-metrics.ts'
 const seed = isFull ? Number(process.env.PIPESPAN_TEST_SEED ?? Date.now() % 1_000_000) : 8
 /** Kills at no named moment. */
 const anyTime = isFull ? 12 : 1
-const patience = isFull ? 1_800_000 : 300_000
+const patience = isFull ? 1_800_000 : 900_000
 /** Asked at the same time, by enrichment and about the inside of jobs: so many requests can the end of a life cut off. */
 const places = { enrichment: 8, inside: 4 }
 /** What a dead process had leased on PostgreSQL is free after it, with the timeout of these lives, ms. */

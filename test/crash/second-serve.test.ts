@@ -17,7 +17,7 @@ import type { Delivery } from '../../src/demo/platform/delivery.ts'
 import type { ReceivedSpan } from '../../src/demo/otlp-traces.ts'
 
 const size = isFull ? { pipelines: 1_000, webhooks: 20_000, rounds: 40 } : { pipelines: 15, webhooks: 250, rounds: 2 }
-const patience = 300_000
+const patience = 900_000
 const seed = isFull ? Date.now() % 1_000_000 : 7
 
 /** Ids of pipelines that one delivery alone tells of begin here, far from the others'. */

@@ -13,7 +13,7 @@ import { isFull, report } from '../e2e/load.ts'
 import { SteadyFeed } from './steady-feed.ts'
 
 const rounds = isFull ? 10 : 1
-const patience = isFull ? 1_200_000 : 400_000
+const patience = isFull ? 1_200_000 : 900_000
 /** Deliveries between two blows. */
 const share = isFull ? 400 : 30
 

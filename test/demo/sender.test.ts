@@ -198,9 +198,10 @@ describe('the live platform', () => {
 describe('a load', () => {
   it('is made much faster than anything can take it', () => {
     let count = 0
-    const before = performance.now()
+    const before = process.cpuUsage()
     for (const family of generate({ seed: 3, scenarios: ['small'], pipelines: 500 })) count += family.deliveries.length
     expect(count).toBeGreaterThan(8_000)
-    expect(count / (performance.now() - before)).toBeGreaterThan(1)
+    // Processor time, ms: that of others who work beside it is none of it.
+    expect(count / (process.cpuUsage(before).user / 1_000)).toBeGreaterThan(1)
   })
 })

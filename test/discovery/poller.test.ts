@@ -338,7 +338,7 @@ describe('bad answers', () => {
     expect(world.logged.filter(({ level }) => level >= 40)).toHaveLength(1)
     expect(world.api.asked.filter(({ path }) => path.startsWith('/projects/320')).length).toBeLessThan(15)
     world.api.misbehave = () => undefined
-    await world.pass(2 * hour, minute)
+    await world.pass(2 * hour, 5 * minute)
     expect(world.logged.at(-1)?.msg).toMatch(/project 320 answers again/)
   })
 })

@@ -11,7 +11,7 @@ import { Random } from '../../src/demo/platform/random.ts'
 import { RestApi } from '../../src/demo/platform/rest-api.ts'
 
 const size = isFull ? { past: 10_000, live: 400, kills: [20, 50, 80] } : { past: 600, live: 30, kills: [2, 4, 6] }
-const patience = isFull ? 600_000 : 120_000
+const patience = 900_000
 const day = 24 * 3_600_000
 
 it(

@@ -45,6 +45,9 @@ export class ProgramProcess {
   readonly child: ChildProcess
   stdout = ''
   stderr = ''
+  readonly #log: LogLine[] = []
+  /** Of what it wrote: up to here it is in `#log`. */
+  #logEnd = 0
 
   /** `openFiles`: as many as it may open, where that is not left to the system. */
   constructor(args: readonly string[], env: NodeJS.ProcessEnv, nodeArgs: readonly string[] = [], openFiles?: number) {
@@ -67,9 +70,14 @@ export class ProgramProcess {
   }
 
   /** What it logged so far; lines that are no JSON are left out. */
-  get log(): LogLine[] {
-    const complete = this.stderr.slice(0, this.stderr.lastIndexOf('\n') + 1)
-    return complete.split('\n').flatMap(line => (line.startsWith('{') ? [JSON.parse(line) as LogLine] : []))
+  get log(): readonly LogLine[] {
+    // Asked after each piece of output: what is read once is kept.
+    const end = this.stderr.lastIndexOf('\n') + 1
+    for (const line of this.stderr.slice(this.#logEnd, end).split('\n')) {
+      if (line.startsWith('{')) this.#log.push(JSON.parse(line) as LogLine)
+    }
+    this.#logEnd = Math.max(this.#logEnd, end)
+    return this.#log
   }
 
   /** Resolves with the first log line for which `holds`; rejects when the process ends, or after `timeout` ms. */

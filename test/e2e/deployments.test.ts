@@ -6,7 +6,7 @@ import { Daemon, webhookToken } from './daemon.ts'
 import { LivePlatform } from '../../src/demo/platform/live.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 
-const patience = 120_000
+const patience = 450_000
 
 it(
   'every event of a deployment is exported once, of the span of the job that deploys, in its trace',

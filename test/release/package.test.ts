@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isFull } from '../full.ts'
 import { emptyFolder, installPacked, repository, run, type Folder } from './install.ts'
 
 const { version } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8')) as { version: string }
@@ -29,7 +30,8 @@ describe('the package', () => {
     expect(run(folder.path, 'npx', '--no-install', 'pipespan', 'config', 'check', example)).toContain('is fine')
   })
 
-  it('runs the demo to its end', () => {
+  // As `test/demo/demo.test.ts` does with the same bundle.
+  it.runIf(isFull)('runs the demo to its end', () => {
     const said = run(folder.path, 'npx', '--no-install', 'pipespan', 'demo', '--once')
     expect(said).toMatch(/10 pipelines with \d+ jobs drawn/)
   })

@@ -80,8 +80,7 @@ describe('a production install', () => {
 
 describe('the bill of materials', () => {
   it('names every package that the bundle holds code of, and no other', async () => {
-    const sources = await Promise.all(['main.ts', 'app/ingress-thread.ts'].map(sourcesOf))
-    const packages = new Set(sources.flat().flatMap(file => packageOf(file) ?? []))
+    const packages = new Set((await bundledFiles()).flatMap(file => packageOf(file) ?? []))
     expect(packages.size).toBeGreaterThan(50)
     expect(bill().components.map(({ name, version }) => `${name} ${version}`)).toEqual([...packages].sort())
   })
@@ -98,18 +97,18 @@ describe('the bill of materials', () => {
   })
 })
 
-/** What a bundler of its own puts into a bundle, as its source maps say. */
-async function sourcesOf(entry: string): Promise<string[]> {
+/** What a bundler of its own puts into the program and its thread: files of which any code is left. */
+async function bundledFiles(): Promise<string[]> {
   const bundle = await rolldown({
     cwd: repository,
-    input: path.join(repository, 'src', entry),
+    input: ['main.ts', 'app/ingress-thread.ts'].map(entry => path.join(repository, 'src', entry)),
     platform: 'node',
     external: [/^node:/, 'pg-native'],
     transform: { target: 'node22.19' },
     logLevel: 'silent',
   })
-  const { output } = await bundle.generate({ dir: path.join(repository, 'dist'), sourcemap: true })
-  return output.flatMap(part => (part.type === 'chunk' ? (part.map?.sources ?? []) : []))
+  const { output } = await bundle.generate({ dir: path.join(repository, 'dist') })
+  return output.flatMap(part => (part.type === 'chunk' ? Object.keys(part.modules) : []))
 }
 
 function packageOf(source: string): string | undefined {

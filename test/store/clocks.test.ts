@@ -130,14 +130,10 @@ describe.each([
     }
     await round(30 * minute)
     expect((await store.runs.count()).runs).toBe(1)
-    await expect
-      .poll(
-        async () => {
-          await round(1)
-          return (await store.runs.count()).runs
-        },
-        { timeout: 20_000 },
-      )
-      .toBe(0)
+    const left = async (): Promise<number> => {
+      await round(1)
+      return (await store.runs.count()).runs
+    }
+    await expect.poll(left).toBe(0)
   })
 })

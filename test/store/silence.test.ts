@@ -19,6 +19,8 @@ let db: Database
 let store: Store
 beforeEach(async () => {
   const url = await newDatabase()
+  // Its tables are made without haste.
+  await (await openPostgres(url, { maxSize: 2 ** 30 })).close()
   proxy = await SilentProxy.before(url)
   store = await openPostgres(proxy.through(url), { maxSize: 2 ** 30, patience })
   db = await openDatabase(proxy.through(url), { patience })

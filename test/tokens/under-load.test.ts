@@ -4,12 +4,12 @@ import { Random } from '../../src/demo/platform/random.ts'
 import { isFull, report } from '../e2e/load.ts'
 import { LoadedDaemon, until } from './loaded-daemon.ts'
 
-const rotations = isFull ? 20 : 2
+const rotations = isFull ? 20 : 1
 // A rotation killed between its word and its request makes the next one wait for what may show late: not in the short run.
 const seed = isFull ? Date.now() % 1_000_000 : 19
 /** Of a queue that has the backend's trust: so many requests may meet the revoked token. */
 const inFlight = 4
-const patience = isFull ? 900_000 : 300_000
+const patience = 900_000
 
 /** Where a rotation is killed: when it has said so many lines, or when so many of its requests have taken effect. */
 interface Moment {
