@@ -12,7 +12,7 @@ import { manyRuns } from '../test/store/many-runs.ts'
 import { openSqlite } from '../src/store/sqlite/open-sqlite.ts'
 import { silentLog } from '../src/lib/log.ts'
 import { telemetrySettings } from '../src/telemetry/settings.ts'
-import { derivedTraceIds } from '../src/telemetry/otlp/ids.ts'
+import { isDerivedTraceId, traceIdOf } from '../src/telemetry/otlp/ids.ts'
 import { plainAttributes } from '../src/telemetry/otlp/attribute.ts'
 import { resourceAttributesOf } from '../src/telemetry/resource.ts'
 import { shownSpans } from '../src/telemetry/shown-span.ts'
@@ -57,7 +57,10 @@ async function measure(filled: Store): Promise<void> {
     ['… with a word that none has', '/pipelines?text=nothing+is+called+like+this'],
     ['… with a job', '/pipelines?job=unit'],
     ['… with a job that none has', '/pipelines?job=nobody'],
-    ['… of the oldest trace', `/pipelines?text=${derivedTraceIds(oldest.instance, oldest.pipelineId)[0]}`],
+    [
+      '… of the oldest trace',
+      `/pipelines?text=${traceIdOf({ scheme: 'instance', profile: 'generic', rootPipelineId: oldest.pipelineId }, oldest.instance)}`,
+    ],
     ['A pipeline', pipeline],
     ['… beside the last that passed', `${pipeline}/compare?with=green`],
     ['A job', `${pipeline}/jobs/${[...jobs.keys()][0]}`],
@@ -139,7 +142,7 @@ function partsOf({
         })),
       ),
     legacyName: () => undefined,
-    traceIds: ({ instance, pipelineId }) => derivedTraceIds(instance, pipelineId),
+    isTraceOf: (traceId, { instance, pipelineId }) => isDerivedTraceId(traceId, instance, pipelineId),
     failureDomain: () => 'unknown',
     setup: () => ({ webhooks: '', hasPlatformToken: false, hasWebhookSecret: true, destinations: [] }),
     tryNow: async () => ({ due: 0, probes: 0 }),

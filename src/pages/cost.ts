@@ -6,9 +6,11 @@ import { html, type Content, type Html } from './html.ts'
 import { lostPurposes, type CostLine, type CostSum, type LostPurpose } from '../store/ports/costs.ts'
 import { number, percent, utc } from './format.ts'
 import { shownCosts, type Costs } from './cost-figures.ts'
+import { sortedTable, type ShownColumn } from './sorting.ts'
 import { spanNames, spans, type Span } from './trend-spans.ts'
 
-export function costPage(costs: Costs, { base }: Reader): Page {
+export function costPage(costs: Costs, reader: Reader): Page {
+  const { base } = reader
   const { project, total, span } = costs
   return {
     title: `Cost: ${project?.name ?? 'All projects'}`,
@@ -31,13 +33,13 @@ export function costPage(costs: Costs, { base }: Reader): Page {
         total === undefined
           ? card('Nothing yet', empty(`No job ran in the last ${spans[span].name}.`))
           : html`${tiles(costs, total)} ${lostCard(costs, total)}
-              ${project === undefined && costTable(costs, 'Projects', costs.projects, ({ project: path, projectId }) => html`<a href="${linkTo(base, span, projectId)}">${path}</a>`, shownCosts.projects)}
-              ${costTable(costs, 'Jobs', costs.jobs, line => jobCell(line, project === undefined, base), shownCosts.jobs)}
-              ${costTable(costs, 'Branches', costs.branches, ({ name }) => branchNames[name] ?? name)}
-              ${costTable(costs, 'Runners', costs.workers, ({ name }) => workerNames[name] ?? name)}
+              ${project === undefined && costTable(costs, 'Projects', costs.projects, reader, ({ project: path, projectId }) => html`<a href="${linkTo(base, span, projectId)}">${path}</a>`, shownCosts.projects)}
+              ${costTable(costs, 'Jobs', costs.jobs, reader, line => jobCell(line, project === undefined, base), shownCosts.jobs)}
+              ${costTable(costs, 'Branches', costs.branches, reader, ({ name }) => branchNames[name] ?? name)}
+              ${costTable(costs, 'Runners', costs.workers, reader, ({ name }) => workerNames[name] ?? name)}
               <details class="card">
                 <summary>Day by day</summary>
-                ${lines(costs, 'Days', costs.days.toReversed(), ({ bucket }) => utc(bucket ?? 0).slice(0, 10))}
+                ${lines(costs, 'Days', costs.days.toReversed(), reader, ({ bucket }) => utc(bucket ?? 0).slice(0, 10))}
               </details>`
       }
       <p class="dim">
@@ -124,28 +126,46 @@ function costTable(
   costs: Costs,
   title: string,
   some: readonly CostLine[],
+  reader: Reader,
   nameOf: (line: CostLine) => Content,
   most?: number,
 ): Html {
   const isCut = most !== undefined && some.length >= most
-  return card(title, lines(costs, title, some, nameOf), { aside: isCut && `the first ${most}` })
+  return card(title, lines(costs, title, some, reader, nameOf), { aside: isCut && `the first ${most}` })
 }
 
-function lines({ unit }: Costs, title: string, some: readonly CostLine[], nameOf: (line: CostLine) => Content): Html {
+function lines(
+  { unit }: Costs,
+  title: string,
+  some: readonly CostLine[],
+  reader: Reader,
+  nameOf: (line: CostLine) => Content,
+): Html {
   const show = (sum: CostSum): Content => figure(unit === undefined ? minutes(sum) : amount(sum, unit))
-  const rows = some.map(line => [
-    nameOf(line),
-    ...(unit === undefined ? [] : [figure(amount(line, unit))]),
-    figure(minutes(line)),
-    figure(number(line.runs)),
-    ...lostPurposes.map(purpose => show(line.lost[purpose])),
-  ])
-  const lost = lostPurposes.map(purpose => lostNames[purpose][0])
-  return table(
-    title,
-    [title.replace(/(?:e?s)$/, ''), ...(unit === undefined ? [] : ['Cost']), 'Job time', 'Jobs', ...lost],
-    rows,
-  )
+  const valueOf = ({ totalMs, cost }: CostSum): number => (unit === undefined ? totalMs : cost)
+  const columns: Record<string, ShownColumn<CostLine>> = {
+    name: {
+      head: title.replace(/(?:e?s)$/, ''),
+      of: ({ name, project, bucket }) => bucket ?? (name || project),
+      cell: nameOf,
+    },
+    ...(unit !== undefined && {
+      cost: { head: 'Cost', of: (line: CostLine) => line.cost, cell: (line: CostLine) => figure(amount(line, unit)) },
+    }),
+    time: { head: 'Job time', of: ({ totalMs }) => totalMs, cell: line => figure(minutes(line)) },
+    jobs: { head: 'Jobs', of: ({ runs }) => runs, cell: ({ runs }) => figure(number(runs)) },
+    ...Object.fromEntries(
+      lostPurposes.map((purpose): [string, ShownColumn<CostLine>] => [
+        purpose,
+        {
+          head: lostNames[purpose][0],
+          of: ({ lost }) => valueOf(lost[purpose]),
+          cell: ({ lost }) => show(lost[purpose]),
+        },
+      ]),
+    ),
+  }
+  return sortedTable(title, columns, some, reader)
 }
 
 /** Minutes, as runners' time is priced. */

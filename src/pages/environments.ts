@@ -1,11 +1,12 @@
 // What is deployed where, since when and by whom; how deploying goes; the latest deployments, with a link to the job of each.
 import { environmentsOf } from './environment-figures.ts'
-import { card, empty, table, type Page, type Reader } from './frame.ts'
+import { card, empty, type Page, type Reader } from './frame.ts'
 import { counted, duration, number, percent, shortSha, since } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { badge } from './status.ts'
 import { jobAddress } from './run-rows.ts'
 import { askedScope, scopeHeading, scopeQuery } from './scope-heading.ts'
+import { sortedTable, type ShownColumn } from './sorting.ts'
 import { spans } from './trend-spans.ts'
 import type { EnvironmentFigures, Environments, ListedDeployment } from './environment-figures.ts'
 import type { PagesSources } from './ports.ts'
@@ -56,54 +57,92 @@ const definitions = html`<p class="dim">
 </p>`
 
 function deployedTable(environments: readonly EnvironmentFigures[], found: Environments, reader: Reader): Html {
-  const rows = environments.map(one => {
-    const { current } = one
-    return [
-      place(one, found, reader),
-      current === undefined ? '–' : html`<code title="${current.revision}">${shortSha(current.revision)}</code>`,
-      current?.ref ?? '–',
-      current === undefined ? 'never succeeded' : since(current.finishedAt, reader.now),
-      current?.user ?? '–',
-      current === undefined ? '–' : jobOf(current, reader),
-    ]
-  })
-  return table('What is deployed', ['Environment', 'Revision', 'Ref', 'Since', 'By', 'Job'], rows)
+  const columns: Record<string, ShownColumn<EnvironmentFigures>> = {
+    environment: environmentColumn(found, reader),
+    revision: {
+      head: 'Revision',
+      cell: ({ current }) =>
+        current === undefined ? '–' : html`<code title="${current.revision}">${shortSha(current.revision)}</code>`,
+    },
+    ref: { head: 'Ref', of: ({ current }) => current?.ref, cell: ({ current }) => current?.ref ?? '–' },
+    at: {
+      head: 'Since',
+      of: ({ current }) => current?.finishedAt,
+      cell: ({ current }) => (current === undefined ? 'never succeeded' : since(current.finishedAt, reader.now)),
+    },
+    user: { head: 'By', of: ({ current }) => current?.user, cell: ({ current }) => current?.user ?? '–' },
+    job: { head: 'Job', cell: ({ current }) => (current === undefined ? '–' : jobOf(current, reader)) },
+  }
+  return sortedTable('What is deployed', columns, environments, reader)
 }
 
 function keysTable(environments: readonly EnvironmentFigures[], found: Environments, reader: Reader): Html {
-  const rows = environments.map(one => {
-    const { deployments, failed, rollbacks, perDay, leadTime, failureRate, recovery } = one.keys
-    return [
-      place(one, found, reader),
-      figure(number(deployments)),
-      figure(perDay >= 10 ? number(Math.round(perDay)) : perDay.toFixed(1)),
-      figure(duration(leadTime)),
-      figure(
-        failureRate === undefined ? '–' : percent(failureRate),
-        `${counted(failed, 'failure')}, ${counted(rollbacks, 'rollback')}`,
-      ),
-      figure(duration(recovery)),
-    ]
-  })
-  return table('Deployment metrics', ['Environment', 'Deployments', 'A day', 'Lead time', 'Failures', 'Recovery'], rows)
+  const columns: Record<string, ShownColumn<EnvironmentFigures>> = {
+    environment: environmentColumn(found, reader),
+    deployments: {
+      head: 'Deployments',
+      of: ({ keys }) => keys.deployments,
+      cell: ({ keys }) => figure(number(keys.deployments)),
+    },
+    day: {
+      head: 'A day',
+      of: ({ keys }) => keys.perDay,
+      cell: ({ keys: { perDay } }) => figure(perDay >= 10 ? number(Math.round(perDay)) : perDay.toFixed(1)),
+    },
+    lead: {
+      head: 'Lead time',
+      of: ({ keys }) => keys.leadTime,
+      cell: ({ keys }) => figure(duration(keys.leadTime)),
+    },
+    failures: {
+      head: 'Failures',
+      of: ({ keys }) => keys.failureRate,
+      cell: ({ keys: { failureRate, failed, rollbacks } }) =>
+        figure(
+          failureRate === undefined ? '–' : percent(failureRate),
+          `${counted(failed, 'failure')}, ${counted(rollbacks, 'rollback')}`,
+        ),
+    },
+    recovery: {
+      head: 'Recovery',
+      of: ({ keys }) => keys.recovery,
+      cell: ({ keys }) => figure(duration(keys.recovery)),
+    },
+  }
+  return sortedTable('Deployment metrics', columns, environments, reader)
 }
 
 function deploymentsTable(deployments: readonly ListedDeployment[], found: Environments, reader: Reader): Html {
-  const rows = deployments
-    .slice(0, mostDeployments)
-    .map(one => [
-      since(one.at, reader.now),
-      place({ ...one, environment: one.environment ?? '' }, found, reader),
-      html`${badge(one.status)}${one.isRollback === true && html`<br /><span class="dim">a rollback</span>`}`,
-      html`<code title="${one.revision}">${shortSha(one.revision)}</code>`,
-      one.user ?? '–',
-      figure(
-        one.startedAt === undefined || one.finishedAt === undefined ? '–' : duration(one.finishedAt - one.startedAt),
-      ),
-      jobOf(one, reader),
-    ])
-  return html`${table('Latest deployments', ['When', 'Environment', 'Status', 'Revision', 'By', 'Took', 'Job'], rows)}
-  ${deployments.length > rows.length && html`<p class="dim">The newest ${rows.length}.</p>`}`
+  const tookOf = ({ startedAt, finishedAt }: ListedDeployment): number | undefined =>
+    startedAt === undefined || finishedAt === undefined ? undefined : finishedAt - startedAt
+  const columns: Record<string, ShownColumn<ListedDeployment>> = {
+    at: { head: 'When', of: ({ at }) => at, cell: ({ at }) => since(at, reader.now) },
+    environment: {
+      head: 'Environment',
+      of: ({ environment }) => environment,
+      cell: one => place({ ...one, environment: one.environment ?? '' }, found, reader),
+    },
+    status: {
+      head: 'Status',
+      of: ({ status }) => status,
+      cell: ({ status, isRollback }) =>
+        html`${badge(status)}${isRollback === true && html`<br /><span class="dim">a rollback</span>`}`,
+    },
+    revision: {
+      head: 'Revision',
+      cell: ({ revision }) => html`<code title="${revision}">${shortSha(revision)}</code>`,
+    },
+    user: { head: 'By', of: ({ user }) => user, cell: ({ user }) => user ?? '–' },
+    took: { head: 'Took', of: tookOf, cell: one => figure(duration(tookOf(one))) },
+    job: { head: 'Job', cell: one => jobOf(one, reader) },
+  }
+  const shown = deployments.slice(0, mostDeployments)
+  return html`${sortedTable('Latest deployments', columns, shown, reader)}
+  ${deployments.length > shown.length && html`<p class="dim">The newest ${shown.length}.</p>`}`
+}
+
+function environmentColumn(found: Environments, reader: Reader): ShownColumn<EnvironmentFigures> {
+  return { head: 'Environment', of: ({ environment }) => environment, cell: one => place(one, found, reader) }
 }
 
 /** The environment, with its project where several are shown. */

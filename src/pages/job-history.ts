@@ -1,9 +1,10 @@
 // The last runs of a job: those of the same name on the same project, found in the project's newest pipelines.
 import { badge, wordOf } from './status.ts'
 import { counted, duration, shortSha, time } from './format.ts'
-import { empty, table, type Reader } from './frame.ts'
+import { empty, type Reader } from './frame.ts'
 import { html, type Content } from './html.ts'
 import { jobAddress } from './run-rows.ts'
+import { sortedTable, type ShownColumn } from './sorting.ts'
 import { runCard, type JobCard, type RunCard } from './run-card.ts'
 import type { PagesSources } from './ports.ts'
 import type { RunCursor } from '../store/ports/views.ts'
@@ -60,24 +61,55 @@ export function historyTable(
   reader: Reader,
 ): Content {
   if (runs.length === 0) return empty(`No run in the last ${counted(pipelines, 'pipeline')} of its project.`)
-  const rows = runs.map(({ pipelineId, ref, sha, job }) => [
-    badge(job.status === 'failed' && job.allowFailure ? 'warning' : job.status, wordOf(job.status)),
-    job.id === here.id
-      ? html`<strong>#${job.id}</strong> <span class="tag">this run</span>`
-      : html`<a href="${jobAddress(reader.base, { projectId, pipelineId }, job.id, reader)}">#${job.id}</a>`,
-    html`<span class="figure">${took(job)}</span>`,
-    html`<span class="figure">${duration(job.queuedMs)}</span>`,
-    time(job.startedAt ?? job.createdAt, reader.now),
-    html`<span class="word"
-      >${ref !== undefined && html`<code>${ref}</code>`} <span class="dim mono">${shortSha(sha)}</span></span
-    >`,
-    html`<span class="word">${job.failureReason === undefined ? job.runner : wordOf(job.failureReason)}</span>`,
-  ])
-  const head = ['Status', 'Job', 'Ran', 'Queued', 'Started', 'Branch and commit', 'Reason or runner']
-  return html`${table('Recent runs', head, rows)}
+  const columns: Record<string, ShownColumn<PastRun>> = {
+    status: {
+      head: 'Status',
+      of: ({ job }) => job.status,
+      cell: ({ job }) =>
+        badge(job.status === 'failed' && job.allowFailure ? 'warning' : job.status, wordOf(job.status)),
+    },
+    job: {
+      head: 'Job',
+      of: ({ job }) => job.id,
+      cell: ({ job, pipelineId }) =>
+        job.id === here.id
+          ? html`<strong>#${job.id}</strong> <span class="tag">this run</span>`
+          : html`<a href="${jobAddress(reader.base, { projectId, pipelineId }, job.id, reader)}">#${job.id}</a>`,
+    },
+    ran: {
+      head: 'Ran',
+      of: ({ job }) => took(job),
+      cell: ({ job }) => html`<span class="figure">${duration(took(job))}</span>`,
+    },
+    queued: {
+      head: 'Queued',
+      of: ({ job }) => job.queuedMs,
+      cell: ({ job }) => html`<span class="figure">${duration(job.queuedMs)}</span>`,
+    },
+    started: {
+      head: 'Started',
+      of: ({ job }) => job.startedAt ?? job.createdAt,
+      cell: ({ job }) => time(job.startedAt ?? job.createdAt, reader.now),
+    },
+    ref: {
+      head: 'Branch and commit',
+      of: ({ ref }) => ref,
+      cell: ({ ref, sha }) =>
+        html`<span class="word"
+          >${ref !== undefined && html`<code>${ref}</code>`} <span class="dim mono">${shortSha(sha)}</span></span
+        >`,
+    },
+    runner: {
+      head: 'Reason or runner',
+      of: ({ job }) => job.failureReason ?? job.runner,
+      cell: ({ job }) =>
+        html`<span class="word">${job.failureReason === undefined ? job.runner : wordOf(job.failureReason)}</span>`,
+    },
+  }
+  return html`${sortedTable('Recent runs', columns, runs, reader)}
     <p class="dim">Searched in the last ${counted(pipelines, 'pipeline')} of its project.</p>`
 }
 
-function took({ startedAt, finishedAt }: JobCard): string {
-  return startedAt === undefined || finishedAt === undefined ? '–' : duration(finishedAt - startedAt)
+function took({ startedAt, finishedAt }: JobCard): number | undefined {
+  return startedAt === undefined || finishedAt === undefined ? undefined : finishedAt - startedAt
 }

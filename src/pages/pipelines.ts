@@ -38,7 +38,7 @@ export function filtersOf(query: URLSearchParams): Filters {
   )
 }
 
-type Parts = Pick<PagesParts, 'views' | 'runs' | 'traceIds' | 'usuals'>
+type Parts = Pick<PagesParts, 'views' | 'runs' | 'isTraceOf' | 'usuals'>
 
 export async function pipelineList(parts: Parts, filters: Filters, limit = pageSize): Promise<PipelineList> {
   const query = runQuery(filters, limit)

@@ -38,8 +38,8 @@ export interface PagesSources {
   /** Who can mend a failure of this reason: those whose pipeline it is, or those who run the platform and its runners. */
   /** The legacy name of an attribute of such a span; undefined where it has none. */
   readonly legacyName: (kind: ExportedSpan['kind'], name: string) => string | undefined
-  /** The ids that the trace of a pipeline that nothing triggered may have. */
-  readonly traceIds: (key: RunKey) => readonly string[]
+  /** Whether the trace that a pipeline has begun has this id: 32 lower-case hex digits. */
+  readonly isTraceOf: (traceId: string, root: RunKey) => boolean
   readonly failureDomain: (reason: string | undefined) => FailureDomain
   /** Reads a job's log from the platform, redacted; undefined where logs are not shown. */
   readonly jobLog?: ((job: LogOwner) => Promise<ReadLog>) | undefined

@@ -1,5 +1,6 @@
 // Tables that their readers sort by a column: the heads lead to the same page in another order, without a script.
-import type { SortHead } from './frame.ts'
+import { table, type Reader, type SortHead } from './frame.ts'
+import type { Content, Html } from './html.ts'
 
 /** A column: its head, and what its rows are sorted by; what is undefined comes last. Without `of` nobody sorts by it. */
 export interface Column<Row> {
@@ -50,4 +51,35 @@ export function sorting<Row>(
     return sign * order || alike(a, b)
   })
   return { heads, rows: sorted }
+}
+
+/** A column with what its cells show. */
+export interface ShownColumn<Row> extends Column<Row> {
+  readonly cell: (row: Row) => Content
+}
+
+/** A table that is sorted by the `sort` of the page's address; tables of one page that have columns of one name are sorted together. */
+export function sortedTable<Row>(
+  label: string,
+  columns: Readonly<Record<string, ShownColumn<Row>>>,
+  rows: readonly Row[],
+  reader: Pick<Reader, 'base' | 'address' | 'query'>,
+): Html {
+  const { heads, rows: sorted } = sorting(columns, rows, {
+    sort: reader.query.get('sort'),
+    href: sort => sortAddress(reader, sort),
+  })
+  const cells = Object.values(columns)
+  return table(
+    label,
+    heads,
+    sorted.map(row => cells.map(({ cell }) => cell(row))),
+  )
+}
+
+/** The same page, sorted otherwise. */
+function sortAddress({ base, address, query }: Pick<Reader, 'base' | 'address' | 'query'>, sort: string): string {
+  const own = new URLSearchParams(query)
+  own.set('sort', sort)
+  return `${base}${address.split('?', 1)[0] ?? ''}?${own.toString()}`
 }

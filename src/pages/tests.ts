@@ -1,9 +1,10 @@
 // Which tests cost time: the page of flaky ones, and the page of those that fail most and of the slowest.
-import { card, empty, table, type Page, type Reader } from './frame.ts'
+import { card, empty, type Page, type Reader } from './frame.ts'
 import { costlyTests, flakyTests, askedTests, testSpanNames, type AskedTests } from './test-figures.ts'
 import { counted, duration, number, since } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { jobAddress } from './run-rows.ts'
+import { sortedTable, type ShownColumn } from './sorting.ts'
 import { spans } from './trend-spans.ts'
 import type { PagesSettings, PagesSources } from './ports.ts'
 import type { TestFigures } from '../store/ports/test-memory.ts'
@@ -34,10 +35,7 @@ export async function flakyTestsPage(parts: Sources, settings: Settings, reader:
         'Most time lost first',
         flaky.length === 0
           ? empty(noneOf('No test failed and passed on the same code', settings, asked))
-          : testsTable('Flaky tests', ['Test', 'Revisions', 'Time lost', 'Last', 'In'], flaky, reader, asked, test => [
-              figure(number(test.times)),
-              figure(duration(test.costMs)),
-            ]),
+          : testsTable('Flaky tests', { times: 'Revisions', cost: 'Time lost' }, flaky, reader, asked),
       )}
       <p class="dim">
         A test is flaky when it failed and passed on the same revision, or was repeated within one report until it
@@ -57,24 +55,13 @@ export async function costlyTestsPage(parts: Sources, settings: Settings, reader
         'Most failing',
         failed.length === 0
           ? empty(noneOf('No test failed', settings, asked))
-          : testsTable(
-              'Most failing tests',
-              ['Test', 'Failures', 'Time lost', 'Last', 'In'],
-              failed,
-              reader,
-              asked,
-              test => [figure(number(test.times)), figure(duration(test.costMs))],
-            ),
+          : testsTable('Most failing tests', { times: 'Failures', cost: 'Time lost' }, failed, reader, asked),
       )}
       ${card(
         'Slowest',
         slow.length === 0
           ? empty(noneOf('No test took any time', settings, asked))
-          : testsTable('Slowest tests', ['Test', 'Runs', 'Time', 'Each', 'Last', 'In'], slow, reader, asked, test => [
-              figure(number(test.times)),
-              figure(duration(test.costMs)),
-              figure(duration(test.costMs / test.times)),
-            ]),
+          : testsTable('Slowest tests', { times: 'Runs', cost: 'Time', each: 'Each' }, slow, reader, asked),
       )}
       <p class="dim">
         Time lost is the duration of the jobs that failed with the test. A test counts as slow when it is among the ten
@@ -144,26 +131,43 @@ function figure(text: string): Content {
   return html`<span class="figure">${text}</span>`
 }
 
+/** What the figures of a list are called. */
+interface FigureNames {
+  readonly times: string
+  readonly cost: string
+  /** Absent: the time of each is not shown. */
+  readonly each?: string
+}
+
 function testsTable(
   label: string,
-  head: readonly string[],
+  names: FigureNames,
   tests: readonly TestFigures[],
-  { base, now }: Reader,
+  reader: Reader,
   { span, project: chosen }: AskedTests,
-  figures: (test: TestFigures) => readonly Content[],
 ): Html {
-  const rows = tests.map(test => {
-    const { suite, name, project, job, lastAt, jobId } = test
-    return [
-      html`<span class="name test-name"
-        >${name}${suite !== '' && html`<br /><span class="dim">${suite}</span>`}<br /><span class="dim"
-          >${chosen === undefined && html`<a href="${queryOf({ span, project })}">${project}</a>, `}job ${job}</span
-        ></span
-      >`,
-      ...figures(test),
-      since(lastAt, now),
-      html`<a href="${jobAddress(base, test, jobId)}">#${jobId}</a>`,
-    ]
-  })
-  return table(label, head, rows)
+  const eachOf = ({ costMs, times }: TestFigures): number => costMs / times
+  const columns: Record<string, ShownColumn<TestFigures>> = {
+    test: {
+      head: 'Test',
+      of: ({ name }) => name,
+      cell: ({ suite, name, project, job }) =>
+        html`<span class="name test-name"
+          >${name}${suite !== '' && html`<br /><span class="dim">${suite}</span>`}<br /><span class="dim"
+            >${chosen === undefined && html`<a href="${queryOf({ span, project })}">${project}</a>, `}job ${job}</span
+          ></span
+        >`,
+    },
+    times: { head: names.times, of: ({ times }) => times, cell: ({ times }) => figure(number(times)) },
+    cost: { head: names.cost, of: ({ costMs }) => costMs, cell: ({ costMs }) => figure(duration(costMs)) },
+    ...(names.each !== undefined && {
+      each: { head: names.each, of: eachOf, cell: (test: TestFigures) => figure(duration(eachOf(test))) },
+    }),
+    last: { head: 'Last', of: ({ lastAt }) => lastAt, cell: ({ lastAt }) => since(lastAt, reader.now) },
+    job: {
+      head: 'In',
+      cell: test => html`<a href="${jobAddress(reader.base, test, test.jobId)}">#${test.jobId}</a>`,
+    },
+  }
+  return sortedTable(label, columns, tests, reader)
 }

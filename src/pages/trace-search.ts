@@ -9,7 +9,7 @@ import type { RunCard } from './run-card.ts'
 import type { RunKey } from '../model/observation.ts'
 
 /** Looked at for one page, and between two breaths: about a millisecond for a thousand of them. */
-const looked = { most: 200_000, atOnce: 2_000 }
+const looked = { most: 200_000, atOnce: 5_000 }
 /** A larger family is cut off. */
 const mostOfFamily = 60
 
@@ -26,12 +26,12 @@ export function isTraceId(text: string | undefined): text is string {
 
 /** `before`: where the search before this one ended. */
 export async function searchTrace(
-  parts: Pick<PagesParts, 'views' | 'runs' | 'traceIds'>,
+  parts: Pick<PagesParts, 'views' | 'runs' | 'isTraceOf'>,
   given: string,
   before?: number,
 ): Promise<FoundTrace> {
   const traceId = given.toLowerCase()
-  const isOf = (key: RunKey): boolean => parts.traceIds(key).includes(traceId)
+  const isOf = (key: RunKey): boolean => parts.isTraceOf(traceId, key)
   let from = before
   for (let count = 0; count < looked.most; count += looked.atOnce) {
     const keys = await parts.views.listedKeys(looked.atOnce, from)

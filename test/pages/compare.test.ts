@@ -155,6 +155,30 @@ it('explains all of the difference by the critical paths, the greatest part firs
   ])
 })
 
+it('sorts tables by the column that is asked for, in both directions, by links without a script', async () => {
+  const cellsOf = async (path: string, card: string, column: number): Promise<string[]> => {
+    const its = (await read(path)).split(`aria-label="${card}"`)[1]?.split('</table>')[0] ?? ''
+    return [...its.matchAll(/<tr>(.*?)<\/tr>/gs)].slice(1).map(([, row = '']) => {
+      const cell = [...row.matchAll(/<td>(.*?)<\/td>/gs)][column]?.[1] ?? ''
+      return cell
+        .replace(/<br.*/s, '')
+        .replace(/<[^>]*>/g, '')
+        .trim()
+    })
+  }
+  expect(await cellsOf('/cost?sort=name', 'Jobs', 0)).toEqual(['compile', 'docs', 'lint', 'scan', 'unit'])
+  expect(await cellsOf('/cost?sort=-name', 'Jobs', 0)).toEqual(['unit', 'scan', 'lint', 'docs', 'compile'])
+  expect((await cellsOf('/cost?sort=-time', 'Jobs', 0))[0]).toBe('compile')
+  expect(await read('/cost?sort=-time')).toMatch(/aria-sort="descending">\s*<a class="sort" href="\/cost\?sort=time"/)
+  expect(await read('/cost?span=30d&sort=time')).toContain('href="/cost?span=30d&amp;sort=-time"')
+  const job = '/pipelines/3/105/jobs/10500'
+  expect(await cellsOf(`${job}?sort=ran`, 'Recent runs', 2)).toEqual([...Array<string>(4).fill('1 m 00 s'), '2 m 00 s'])
+  expect((await cellsOf(`${job}?sort=-ran`, 'Recent runs', 2))[0]).toBe('2 m 00 s')
+  for (const page of ['/tests', '/tests/costly', '/environments']) {
+    expect((await fetch(`${house.url}${page}?sort=-nothing`)).status).toBe(200)
+  }
+})
+
 describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   it('draws both on one time axis, from the page of a pipeline, and sorts by a column, with the keyboard', async () => {
     const browser = await launch()

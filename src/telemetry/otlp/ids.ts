@@ -28,9 +28,11 @@ export function traceIdOf(trace: TraceContext, instance: string): string {
   return honoured(trace)?.traceId ?? traceIdOfRoot(trace, instance, trace.rootPipelineId)
 }
 
-/** The ids that the trace of a root pipeline may have, by either scheme, where no traceparent was honoured. */
-export function derivedTraceIds(instance: string, root: number): readonly string[] {
-  return [traceIdOfRoot({ scheme: 'instance' }, instance, root), traceIdOfRoot({ scheme: 'platform' }, instance, root)]
+/** Whether the trace of a root pipeline has this id, by either scheme, where no traceparent was honoured. */
+export function isDerivedTraceId(traceId: string, instance: string, root: number): boolean {
+  // A number takes half of an id at most: what a hash begins with is something else.
+  const scheme = traceId.startsWith('0000000000000000') ? 'platform' : 'instance'
+  return traceIdOfRoot({ scheme }, instance, root) === traceId
 }
 
 /** The id of this attempt's pipeline span, or of another attempt's: 16 lower-case hex digits, never all zero. */
