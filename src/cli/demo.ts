@@ -8,11 +8,13 @@ import { DaemonProcess, freePorts } from '../demo/daemon-process.ts'
 import { InsideBook } from '../demo/inside-book.ts'
 import { lengthOf, LivePlatform } from '../demo/platform/live.ts'
 import { ownSpansPath } from '../demo/platform/own-spans.ts'
+import { playPast } from '../demo/platform/past.ts'
 import { PlatformState } from '../demo/platform/state.ts'
 import { RestApi } from '../demo/platform/rest-api.ts'
 import { ReportedEnds } from '../demo/platform/reported-ends.ts'
 import { TraceBook } from '../demo/trace-book.ts'
 import { DemoReceiver } from '../demo/receiver.ts'
+import { WebhookSender } from '../demo/platform/sender.ts'
 import { waterfall } from '../terminal/waterfall.ts'
 import { complain, exitCode, print, type Terminal } from './terminal.ts'
 import { statusOfSpan, type WaterfallSpan } from '../terminal/waterfall-span.ts'
@@ -135,6 +137,7 @@ async function play(
     PIPESPAN_INVENTORY_MILESTONES: `${company}/shop`,
     PIPESPAN_INVENTORY_DEPENDENCIES: `${company}/shop/storefront`,
     PIPESPAN_INVENTORY_DEPENDENCY_FIREWALL: `${company}/shop/storefront`,
+    PIPESPAN_EVENTS: 'deployment,change,release,feature_flag,access_token,regression',
     PIPESPAN_TESTS: 'true',
     PIPESPAN_TESTS_SPANS: 'suites',
     PIPESPAN_JOB_SECTIONS: 'failed',
@@ -168,7 +171,13 @@ async function play(
   const pages = `http://127.0.0.1:${adminPort}/`
   print(terminal, introduction(pages, webhooks, receiver.url, api.url, speed, once))
   const reported = new ReportedEnds()
-  const draw = drawer(options, terminal, reported)
+  // It is drawn by nobody: the pages have it.
+  const bygone = once ? [] : playPast({ state, instance: api.url, until: Date.now() - hour })
+  const old = new Set(bygone.map(({ pipelineId }) => pipelineId))
+  const drawNew = drawer(options, terminal, reported)
+  const draw = (spans: readonly WaterfallSpan[]): void => {
+    if (!spans.some(span => span.kind === 'pipeline' && old.has(idOf(span)))) drawNew(spans)
+  }
   const book = new TraceBook()
   const insides = new InsideBook()
   receiver.on('received', ({ spans, logs }) => {
@@ -177,6 +186,9 @@ async function play(
   })
   const played = { seed, every: once ? 20 : 35, instance: api.url, events: true }
   const past = once ? lengthOf({ ...played, pipelines: startedOnce }) * (1 - 1 / speed) : hour
+  const sender = new WebhookSender({ url: webhooks, token, instance: api.url })
+  closers.push(() => sender.close())
+  for (const delivery of bygone) await sender.send(delivery)
   const platform = new LivePlatform({
     ...played,
     url: webhooks,

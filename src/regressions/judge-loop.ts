@@ -32,7 +32,7 @@ export interface JudgeOptions {
 }
 
 /** Between two looks for what is new, and how much longer than a judgement the rest after it is, ms. */
-const pause = { idle: 10_000, longest: 60_000, times: 100 }
+const pause = { idle: 10_000, longest: 600_000, times: 100 }
 /** Resolved ones are remembered for so long, ms. */
 const rememberedFor = 100 * day
 /** Runs of a job whose sections are read, before and since. */

@@ -5,6 +5,7 @@ import { endedRuns, type EndedRun } from './ended-run.ts'
 import { findRegressions, type Past } from './find-regressions.ts'
 import { regressionKinds, type DayOfRuns, type Episode, type RegressionKind } from './series.ts'
 import { yardstickOf } from './yardstick.ts'
+import { setImmediate as breathe } from 'node:timers/promises'
 import { plusBins } from '../lib/log-bins.ts'
 import type { BranchClass } from '../model/branch-class.ts'
 import type { JudgedProject, JudgedRow, Judging } from '../store/ports/judging.ts'
@@ -26,8 +27,8 @@ export interface Found extends Subject {
 /** What is known of a subject from before; undefined: nothing. */
 export type PastOf = (subject: Subject) => Past | undefined
 
-/** Read to judge a project: pipelines; and runs of each subject, where there are so many. */
-const most = { pipelines: 400, runs: 120 }
+/** Read to judge a project: pipelines; and runs of each subject, where there are so many. Judged where everything is: those that ran most. */
+const most = { pipelines: 400, runs: 120, subjects: 200 }
 /** Shown of what was before and what is since. */
 const beside = 10
 
@@ -44,7 +45,7 @@ export async function judgeProject(
   const hours = everything ? [] : await judging.figures(project, 3_600_000, today - day, today - day)
   const subjects = subjectsOf(rows)
   const recent = subjectsOf(hours)
-  const wanted = [...subjects].flatMap(([key, days]) =>
+  const wanted = mostRun(subjects, everything ? most.subjects : Infinity).flatMap(([key, days]) =>
     regressionKinds.flatMap(kind => {
       const [first] = days
       if (first === undefined) return []
@@ -56,12 +57,21 @@ export async function judgeProject(
   )
   if (wanted.length === 0) return { found: [], pipelines: 0, backTo: undefined }
   const { runs, pipelines, backTo } = await readRuns(judging, project, new Set(wanted.map(({ key }) => key)))
-  const found = wanted.flatMap(({ subject, key, days, past }) => {
+  const found: Found[] = []
+  for (const { subject, key, days, past } of wanted) {
     const its = runs.get(key) ?? []
     const series = { days, runs: its.map(({ outcome }) => outcome) }
-    return findRegressions(subject.kind, series, rule, past).map(episode => withRuns(subject, episode, its))
-  })
+    const episodes = findRegressions(subject.kind, series, rule, past)
+    found.push(...episodes.map(episode => withRuns(subject, episode, its)))
+    await breathe()
+  }
   return { found, pipelines, backTo }
+}
+
+function mostRun(subjects: ReadonlyMap<string, Rows>, limit: number): (readonly [string, Rows])[] {
+  if (subjects.size <= limit) return [...subjects]
+  const runsOf = (rows: Rows): number => rows.reduce((sum, { runs }) => sum + runs, 0)
+  return [...subjects].sort(([, a], [, b]) => runsOf(b) - runsOf(a)).slice(0, limit)
 }
 
 function withRuns(subject: Subject, episode: Episode, runs: readonly EndedRun[]): Found {
