@@ -25,6 +25,16 @@ export function event(content: string, more: Partial<PlatformEvent> = {}): Platf
   }
 }
 
+/** The events that are pending, in the order in which they were taken in; delivered afterwards. */
+export async function exportedEvents(store: Store): Promise<EventChunk[]> {
+  const { token, items } = await store.outbox.lease(lane, 1_000, minute)
+  await store.outbox.settle(
+    token,
+    items.map(({ id }) => ({ id, as: 'delivered' as const })),
+  )
+  return [...items].sort((a, b) => a.id - b.id).flatMap(({ chunk }) => (isEvent(chunk) ? chunk : []))
+}
+
 export function eventsExercise(name: string, bench: () => Promise<Bench>): void {
   describe(`events on ${name}`, () => {
     let here: Bench
@@ -51,15 +61,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(await store.runs.transact([], { token: lease.token, ids, events: received })).toBe(true)
     }
 
-    /** What is pending, in the order in which it was taken in; delivered afterwards. */
-    async function exported(): Promise<EventChunk[]> {
-      const { token, items } = await store.outbox.lease(lane, 1_000, minute)
-      await store.outbox.settle(
-        token,
-        items.map(({ id }) => ({ id, as: 'delivered' as const })),
-      )
-      return [...items].sort((a, b) => a.id - b.id).flatMap(({ chunk }) => (isEvent(chunk) ? chunk : []))
-    }
+    const exported = async (): Promise<EventChunk[]> => exportedEvents(store)
 
     it('one that is known by its key is exported once, however often it is reported, in one transaction or in many', async () => {
       const one = event('a', { key: 'deployment 15 success' })
