@@ -2,6 +2,7 @@
 import { connectionLimits, memoryLimit, openFilesLimit } from '../web/connection-limits.ts'
 import { createHealth } from '../web/health.ts'
 import { createListener } from '../web/listener.ts'
+import { createHiddenWords } from '../pages/hidden-words.ts'
 import { createMetricsPage } from '../web/metrics-page.ts'
 import { createScrapedMetrics } from '../export/scraped-metrics.ts'
 import { drainDeadline } from './ingress-thread-handle.ts'
@@ -42,9 +43,12 @@ function metricsPage({ config, store }: Context, { settings }: Shown, own: Pick<
   const { totals, repositories } = store
   const { recentRuns, gaugeReadings } = repositories
   const { profile } = config.platform
+  const isHidden = hiddenPaths(config)
+  const words = isHidden && createHiddenWords(isHidden)
   const ofPipelines = config.observability.export.includes('metrics')
     ? createScrapedMetrics({
-        ...{ totals, recentRuns, gaugeReadings, profile, settings, isHidden: hiddenPaths(config) },
+        ...{ totals, recentRuns, gaugeReadings, profile, settings, isHidden },
+        namesHidden: words && (text => words.names(text)),
         changes: settings.vcsMetrics ? store.changes : undefined,
       })
     : undefined

@@ -3,6 +3,7 @@
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import { createFamilies } from '../telemetry/metrics/families.ts'
 import { goodReadings } from './gauge-readings.ts'
+import type { GaugePoint, GaugeReading } from '../store/ports/gauge-documents.ts'
 import { knownChanges } from './known-changes.ts'
 import { lookAtActive, type ActiveSource } from './active-runs.ts'
 import type { Changes } from '../store/ports/changes.ts'
@@ -21,6 +22,8 @@ export interface ScrapedMetricsOptions {
   readonly settings: TelemetrySettings
   /** True for the path of a project that is not to be seen; undefined: all are. */
   readonly isHidden: ((path: string) => boolean) | undefined
+  /** True for a text that names such a project, as what a query found may. */
+  readonly namesHidden?: ((text: string) => boolean) | undefined
 }
 
 interface Owned {
@@ -32,11 +35,17 @@ interface Owned {
 const page = 50
 
 export function createScrapedMetrics(options: ScrapedMetricsOptions): () => Promise<readonly ScopeMetrics[]> {
-  const { totals, recentRuns, gaugeReadings, changes, profile, settings, isHidden } = options
+  const { totals, recentRuns, gaugeReadings, changes, profile, settings, isHidden, namesHidden } = options
   const { maxSeries } = settings
   const active = lookAtActive({ totals, recentRuns, profile, maxSeries })
   const isShown = ({ project, group }: Owned): boolean =>
     isHidden?.(project?.path ?? project?.name ?? group ?? '') !== true
+  const isNamed = ({ attributes }: GaugePoint): boolean =>
+    Object.values(attributes).some(value => typeof value === 'string' && namesHidden?.(value) === true)
+  const shownOf = (reading: GaugeReading): GaugeReading => ({
+    ...reading,
+    points: reading.points.filter(point => !isNamed(point)),
+  })
   return async () => {
     const families = createFamilies(settings)
     let from: number | undefined
@@ -47,7 +56,7 @@ export function createScrapedMetrics(options: ScrapedMetricsOptions): () => Prom
       ;({ now, next: from } = read)
     } while (from !== undefined)
     for (const one of await active()) if (isShown(one)) families.addActive(one, now)
-    for (const one of await goodReadings(gaugeReadings)) if (isShown(one)) families.addGauges(one, now)
+    for (const one of await goodReadings(gaugeReadings)) if (isShown(one)) families.addGauges(shownOf(one), now)
     for (const one of await knownChanges(changes, profile)) if (isShown(one)) families.addChanges(one, now)
     return families.scopes()
   }

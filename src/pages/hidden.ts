@@ -100,9 +100,10 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
       ...parts.repositories,
       polledProjects: { all: async () => (await polledProjects.all()).filter(isUnnamed) },
       refusedEndpoints: { all: async () => (await refusedEndpoints.all()).filter(isUnnamed) },
-      // Whose it is may be known by its id alone: then the path is in what was looked up.
+      // Whose it is may be known by its id alone: then the path is in what was looked up, or in what the platform said of it.
       inventoryStates: {
-        all: async () => (await inventoryStates.all()).filter(one => !words.names(JSON.stringify(one.owner ?? one.of))),
+        all: async () =>
+          (await inventoryStates.all()).filter(({ of, owner, refusal }) => !namesHidden({ of, owner, refusal })),
       },
       sweeps: { all: async () => (await sweeps.all()).filter(isUnnamed) },
       auditCursors: { all: async () => (await auditCursors.all()).filter(isUnnamed) },

@@ -1,6 +1,7 @@
 // Projects that the configuration hides: nothing that anybody can read names them, wherever their names came from.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHiddenWords } from '../../src/pages/hidden-words.ts'
+import { readFileSync } from 'node:fs'
 import { openHouse, until, type House } from './house.ts'
 
 const instance = 'https://git.example.com'
@@ -28,21 +29,40 @@ function pipeline(id: number, project: { id: number; path: string }, facts: obje
   })
 }
 
+/** As the platform sends it, of a moment ago; that of the one project names the other. */
+function eventOf(kind: string, project: { id: number; path: string }): string {
+  const body = JSON.parse(readFileSync(new URL(`../fixtures/events/${kind}.json`, import.meta.url), 'utf8')) as Wire
+  const web = `${instance}/${project.path}`
+  const now = new Date().toISOString()
+  const own = { id: project.id, name: project.path, web_url: web, path_with_namespace: project.path }
+  const { object_attributes: attributes } = body
+  const times = attributes && { created_at: now, updated_at: now, title: `Take ${other} in` }
+  return JSON.stringify({
+    ...{ ...body, project: own, description: `See ${url}`, name: `Take ${other} in`, commit_title: `Take ${other} in` },
+    ...(kind === 'deployment' && { status_changed_at: now, deployment_id: project.id, deployable_id: project.id * 10 }),
+    ...(times && { object_attributes: { ...attributes, ...times, target: own, source: own, id: project.id } }),
+  })
+}
+type Wire = Readonly<Record<string, unknown>> & { readonly object_attributes?: object }
+
 const shown = { id: 3, path: 'acme/shop' }
 const hidden = { id: 301, path: other }
 
 let house: House
 let hiddenLetter: number
 beforeAll(async () => {
-  house = await openHouse({ PIPESPAN_PAGES_HIDE: 'acme/vault/**', SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics' })
+  house = await openHouse({ PIPESPAN_PAGES_HIDE: 'acme/vault/**', SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics,logs' })
   const { store } = house.daemon
-  const post = async (body: string): Promise<void> => {
+  const postAs = async (event: string, body: string): Promise<Response> => {
     const headers = {
       'content-type': 'application/json',
-      'x-service-event': 'Pipeline Hook',
+      'x-service-event': event,
       'x-service-token': 'a-webhook-token',
     }
-    expect((await fetch(`${house.daemon.url}/webhooks`, { method: 'POST', body, headers })).status).toBe(202)
+    return fetch(`${house.daemon.url}/webhooks`, { method: 'POST', body, headers })
+  }
+  const post = async (body: string): Promise<void> => {
+    expect((await postAs('Pipeline Hook', body)).status).toBe(202)
   }
   const { polledProjects, sweeps, hooks } = store.repositories
   const cursor = { instance, seen: 1, childrenSeen: 1, ranAt: 1, active: [] }
@@ -54,6 +74,36 @@ beforeAll(async () => {
   await hooks.put({ ...hook, kind: 'group', id: 18, owner: 'acme/vault' })
   await hooks.put({ ...hook, kind: 'project', id: 19, owner: '301' })
   await hooks.put({ ...hook, kind: 'project', id: 20, owner: '3' })
+  const { inventoryStates, gaugeReadings } = store.repositories
+  const asked = { instance, failures: 0, nextAt: Date.now() + 3_600_000 }
+  const refusal = { message: `The platform does not answer (404 at GET /projects/acme%2Fvault%2Fkeys).`, lasts: true }
+  await inventoryStates.put({ ...asked, kind: 'agents', of: other })
+  await inventoryStates.put({ ...asked, kind: 'agents', of: '301', owner: { project: hidden } })
+  await inventoryStates.put({
+    ...asked,
+    kind: 'milestones',
+    of: other,
+    owner: { project: { id: 301, path: 'moved/it' } },
+  })
+  await inventoryStates.put({ ...asked, kind: 'query', of: 'all of acme', owner: { group: { path: 'acme' } }, refusal })
+  await inventoryStates.put({ ...asked, kind: 'query', of: 'shown query', owner: { group: { path: 'acme' } } })
+  const point = (name: string) => ({ metric: 'of.acme', attributes: { 'platform.query.project': name }, value: 1 })
+  const found = { instance, kind: 'query', profile: 'generic', at: Date.now(), goodFor: 3_600_000, group: 'acme' }
+  await gaugeReadings.put({
+    ...found,
+    of: 'all of acme',
+    points: [point(shown.path), point(other), point(`${other}!3`)],
+  })
+  for (const [kind, event] of [
+    ['deployment', 'Deployment Hook'],
+    ['change', 'Merge Request Hook'],
+    ['release', 'Release Hook'],
+  ] as const) {
+    for (const project of [shown, hidden]) {
+      const body = eventOf(kind, project)
+      expect((await postAs(event, body)).status).toBe(202)
+    }
+  }
 
   const said = `See ${other}!3, ${url} and (${instance}/${other}.git).`
   const request = { iid: 4, title: `Take ${other} in`, source_branch: 'main', target_branch: 'main' }
@@ -106,6 +156,11 @@ const pages = [
   '/cost?project=301',
   '/sources',
   '/exports',
+  '/tests',
+  '/environments',
+  '/changes',
+  '/timeline?span=7d',
+  '/timeline?project=301',
   '/tokens',
   '/exports/1',
 ]
@@ -120,6 +175,10 @@ const answers = [
   'cost',
   'cost?span=7d&project=301',
   'sources',
+  'tests/costly',
+  'environments',
+  'changes',
+  'timeline?span=7d',
   'exports',
   'tokens',
 ]
@@ -142,6 +201,9 @@ describe('a hidden project', () => {
     expect(await read('/')).toContain('#20 of project 3')
     expect(await read('/')).not.toMatch(/#1[789] of/)
     expect(await read('/metrics')).toContain('project_path="acme/shop"')
+    expect(await read('/metrics')).toContain('of_acme{platform_query_project="acme/shop"')
+    expect(await read('/sources')).toContain('shown query')
+    expect(await read('/api/timeline?span=7d')).toContain('acme/shop')
   })
 
   it.each(['', '/api'])('has no page of a job%s', async api => {
