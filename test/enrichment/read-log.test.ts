@@ -1,0 +1,161 @@
+// Promises about what is read of a log: of which jobs, how much of it, and what each line says. Over HTTP, from a platform that answers with any log.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createLogReading, type LogReading } from '../../src/enrichment/read-log.ts'
+import { createSlowness } from '../../src/enrichment/usual-duration.ts'
+import { createTextRedaction } from '../../src/platform/text-redaction.ts'
+import { jobReadsBy, type JobReadRules } from '../../src/processing/job-reads.ts'
+import { answer, clientOf, startPlatform, type PlatformServer } from '../platform/rest/platform-server.ts'
+import { day } from '../../src/store/ports/trends.ts'
+import { instance, minute, t0 } from '../flow/world.ts'
+import { binOf } from '../../src/lib/log-bins.ts'
+import type { Chunk, JobSnapshot } from '../../src/model/chunk.ts'
+import type { JobInside, LogLine } from '../../src/model/inside.ts'
+import type { JobRead } from '../../src/store/ports/job-reads.ts'
+import type { LogReadingOptions } from '../../src/enrichment/read-log.ts'
+import type { TrendRow } from '../../src/store/ports/trends.ts'
+
+const erase = '\r\u001b[0K'
+const nothing: JobReadRules = { sections: [], lines: [], tests: false, reports: [], spans: false, project: () => true }
+
+const job: JobSnapshot = {
+  ...{ id: 1, kind: 'job', name: 'unit', status: 'failed', failureReason: 'script_failure', retried: false },
+  ...{ startedAt: t0, finishedAt: t0 + minute, start: t0, end: t0 + minute },
+}
+const chunk = {
+  ...{ version: 1, key: { instance, pipelineId: 7 }, project: { id: 3, path: 'acme/shop' }, attempt: 1, number: 1 },
+  ...{ kind: 'attempt', trace: { scheme: 'instance', profile: 'generic', rootPipelineId: 7 }, jobs: [job] },
+  pipeline: { facts: { status: 'failed' }, start: t0, end: t0 + minute, incomplete: false, failures: [], jobCount: 1 },
+} satisfies Chunk
+const asked: JobRead = { chunkId: 1, jobId: 1, what: 'log', tries: 1, pendingSince: t0, takenAt: t0, chunk }
+
+describe('a log', () => {
+  let platform: PlatformServer
+  let close: () => Promise<void>
+  let client: LogReadingOptions['client']
+
+  beforeEach(async () => {
+    platform = await startPlatform(answer(200, ''))
+    const made = clientOf(platform.url)
+    client = made.client
+    close = async () => made.client.close()
+  })
+  afterEach(async () => {
+    await close()
+    await platform[Symbol.asyncDispose]()
+  })
+
+  const readingOf = (options: Partial<LogReadingOptions> = {}): LogReading =>
+    createLogReading({
+      ...{ client, sections: [], lines: ['all'], isSlow: async () => false, redactText: createTextRedaction([]) },
+      ...{ readMax: 2 ** 20, linesMax: 2 ** 20, ...options },
+    })
+  async function insides(log: string, options: Partial<LogReadingOptions> = {}): Promise<readonly JobInside[]> {
+    platform.reply = answer(200, log)
+    const reading = await readingOf(options).read(asked, job, { priority: 'inside' })
+    return reading.as === 'read' ? reading.insides : []
+  }
+  const linesOf = async (log: string, options: Partial<LogReadingOptions> = {}): Promise<readonly LogLine[]> =>
+    (await insides(log, options)).flatMap(({ lines = [] }) => lines)
+
+  it('that is longer than may be read is read so far, and says so', async () => {
+    const lines = await linesOf('0123456789\n'.repeat(10_000), { readMax: 70_000 })
+    expect(lines.at(-1)?.text).toBe('[the log is longer: only 70000 bytes of it are read]')
+    expect(lines.slice(0, 5).map(({ text }) => text)).toEqual(Array(5).fill('0123456789'))
+  })
+
+  it('has its beginning and its end exported, and between them how much is missing', async () => {
+    const linesMax = 64 * 1024
+    const lines = await linesOf(Array.from({ length: 5_000 }, (_, at) => `${at} ${'x'.repeat(100)}\n`).join(''), {
+      linesMax,
+    })
+    const note = lines.findIndex(({ text }) => text.startsWith('['))
+    const [, missing = '', bytes = ''] =
+      /^\[(\d+) lines of the log are left out here: (\d+) bytes\]$/.exec(lines[note]?.text ?? '') ?? []
+    expect(lines.length - 1 + Number(missing)).toBe(5_000)
+    const size = (some: readonly LogLine[]): number => some.reduce((sum, { text }) => sum + text.length, 0)
+    expect(size(lines.slice(0, note))).toBeGreaterThan(linesMax / 16 - 200)
+    expect(size(lines.slice(0, note))).toBeLessThanOrEqual(linesMax / 16)
+    expect(size(lines.slice(note + 1))).toBeLessThanOrEqual((linesMax * 15) / 16)
+    expect(size(lines) - (lines[note]?.text.length ?? 0) + Number(bytes)).toBe(
+      Array.from({ length: 5_000 }, (_, at) => String(at).length + 101).reduce((sum, one) => sum + one, 0),
+    )
+    expect(lines.at(-1)?.number).toBe(5_000)
+  })
+
+  it('has no line of more than 16 KiB, and no half of a character', async () => {
+    const [line] = await linesOf(`${'é'.repeat(30_000)}\n`)
+    expect(Buffer.byteLength(line?.text ?? '')).toBeLessThanOrEqual(16 * 1024)
+    expect(Buffer.byteLength(line?.text ?? '')).toBeGreaterThan(16 * 1024 - 4)
+    expect(line?.text).toMatch(/^é+…?$/)
+  })
+
+  it('without stamps has times that are estimated within its sections, in order; with stamps its own', async () => {
+    const second = t0 / 1_000
+    const bare = await linesOf(
+      `section_start:${second + 10}:step_script${erase}\na\nb\nc\nsection_end:${second + 20}:step_script${erase}\nERROR: Job failed\n`,
+    )
+    expect(bare.map(({ estimated }) => estimated)).toEqual(Array(bare.length).fill(true))
+    const inner = bare.filter(({ text }) => ['a', 'b', 'c'].includes(text)).map(({ at }) => at)
+    expect(inner).toEqual(inner.toSorted((a, b) => a - b))
+    expect(inner.every(at => at > t0 + 10_000 && at < t0 + 20_000)).toBe(true)
+    const stamped = new Date(t0 + 5_000).toISOString().replace('000Z', '000123Z')
+    const [own] = await linesOf(`${stamped} 00O hello\n`)
+    expect(own).toMatchObject({ text: 'hello', at: t0 + 5_000.123, stream: 'stdout' })
+    expect(own?.estimated).toBeUndefined()
+  })
+
+  it('that shows the variables of its job sends no line; its sections are spans all the same', async () => {
+    const log = `section_start:${t0 / 1_000}:step_script${erase}\nexport CI_JOB_ID=1\nexport CI_JOB_TOKEN=x\nexport CI_COMMIT_SHA=y\nsecret\n`
+    const reading = readingOf({ sections: ['all'] })
+    platform.reply = answer(200, log)
+    const found = await reading.read(asked, job, { priority: 'inside' })
+    expect(found).toMatchObject({ as: 'read', insides: [{ sections: [{ name: 'step_script' }] }] })
+    expect(JSON.stringify(found)).not.toContain('secret')
+    expect(reading.counters).toMatchObject({ debugTraces: 1, lines: 0 })
+  })
+
+  it('is read of slow jobs where these are chosen, and asked for of no other', async () => {
+    const isSlow = { value: false }
+    const reading = readingOf({ sections: ['slow'], lines: [], isSlow: async () => isSlow.value })
+    expect(await reading.read(asked, job, { priority: 'inside' })).toEqual({ as: 'needless' })
+    expect(platform.asked).toEqual([])
+    isSlow.value = true
+    platform.reply = answer(200, `section_start:${t0 / 1_000}:step_script${erase}\n`)
+    expect(await reading.read(asked, job, { priority: 'inside' })).toMatchObject({ as: 'read', insides: [{}] })
+  })
+})
+
+describe('which jobs are read', () => {
+  const read = (rules: Partial<JobReadRules>, more: Partial<JobSnapshot> = {}): unknown =>
+    jobReadsBy({ ...nothing, ...rules })?.({ ...chunk, jobs: [{ ...job, ...more }] })
+
+  it('is those that were chosen, of chosen projects, that ran', () => {
+    const log = [{ jobId: 1, what: 'log' }]
+    expect(read({})).toBeUndefined()
+    expect(read({ lines: ['failed'] })).toEqual(log)
+    expect(read({ lines: ['failed'] }, { status: 'success' })).toEqual([])
+    expect(read({ sections: ['slow'] }, { status: 'success' })).toEqual(log)
+    expect(read({ sections: ['all'] }, { startedAt: undefined })).toEqual([])
+    expect(read({ sections: ['all'] }, { kind: 'bridge' })).toEqual([])
+    expect(read({ sections: ['all'], project: path => path !== 'acme/shop' })).toEqual([])
+  })
+})
+
+it('a job is slow where it took longer than 95 of 100 of its runs, of twenty at least, within thirty days', async () => {
+  const queries: unknown[] = []
+  let runs = 19
+  const series = async (subject: unknown, query: unknown): Promise<readonly TrendRow[]> => {
+    queries.push([subject, query])
+    return [{ runs, durations: { [binOf(50_000)]: runs } } as unknown as TrendRow]
+  }
+  const slow = async (ms: number): Promise<boolean> =>
+    createSlowness({ series }, () => t0)(chunk, { ...job, end: t0 + ms })
+  expect(await slow(900_000)).toBe(false)
+  runs = 20
+  expect(await slow(900_000)).toBe(true)
+  expect(await slow(30_000)).toBe(false)
+  expect(queries[0]).toMatchObject([
+    { instance, projectId: 3, job: 'unit' },
+    { step: day, since: t0 - 30 * day },
+  ])
+})
