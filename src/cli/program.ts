@@ -5,6 +5,7 @@ import { addBackfillCommand } from './commands-backfill.ts'
 import { addCiCommands } from './commands-ci.ts'
 import { addDeadLetterCommands } from './commands-dead-letters.ts'
 import { addInboxCommands } from './commands-inbox.ts'
+import { addRegressionCommands } from './commands-regressions.ts'
 import { addStoreCommands } from './commands-store.ts'
 import { addTokenCommands } from './commands-tokens.ts'
 import { durationMs, example, misuseCode, webAddress, wholeNumber, type CommandLine } from './command-line.ts'
@@ -139,6 +140,7 @@ See what a webhook becomes:
 
   addBackfillCommand(line)
   addInboxCommands(line)
+  addRegressionCommands(line)
   addDeadLetterCommands(line)
   addStoreCommands(line)
   addTokenCommands(line)

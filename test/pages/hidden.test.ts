@@ -105,6 +105,26 @@ beforeAll(async () => {
     }
   }
 
+  const worse = {
+    ...({ instance, kind: 'slower', branch: 'default', job: 'build', before: 1, after: 2, limit: 1 } as const),
+  }
+  const since = { first: { pipelineId: 1, at: 1, id: 1, attempt: 1 }, flagged: { pipelineId: 1, at: 1 }, flaggedAt: 1 }
+  const rest = { runsBefore: 1, runsAfter: 1, also: [], announced: { detected: true, resolved: false } }
+  for (const [id, { id: projectId, path: project }] of [
+    ['a', shown],
+    ['b', hidden],
+  ] as const) {
+    await store.repositories.regressions.put({
+      ...worse,
+      ...since,
+      ...rest,
+      id,
+      projectId,
+      project,
+      cause: `See ${other}.`,
+    })
+  }
+
   const said = `See ${other}!3, ${url} and (${instance}/${other}.git).`
   const request = { iid: 4, title: `Take ${other} in`, source_branch: 'main', target_branch: 'main' }
   const refuse = {
@@ -152,6 +172,8 @@ const pages = [
   '/pipelines/3/5001/jobs/50010',
   '/trends?span=7d',
   '/trends?project=301',
+  '/trends/regressions',
+  '/trends/regressions?project=301',
   '/cost',
   '/cost?project=301',
   '/sources',
@@ -172,6 +194,8 @@ const answers = [
   'pipelines/3/5001/compare?with=5002',
   'pipelines/3/5001/jobs/50010',
   'trends?span=7d',
+  'trends/regressions',
+  'trends/regressions/preview/301',
   'cost',
   'cost?span=7d&project=301',
   'sources',
@@ -215,6 +239,13 @@ describe('a hidden project', () => {
     const overview = JSON.parse(await read('/api/overview')) as { active: number; running: { pipelineId: number }[] }
     expect(overview.active).toBe(1)
     expect(overview.running.map(({ pipelineId }) => pipelineId)).toEqual([5_030])
+  })
+
+  it('has no regression in the list', async () => {
+    const { regressions } = JSON.parse(await read('/api/trends/regressions')) as {
+      regressions: { project: string; cause: string }[]
+    }
+    expect(regressions.map(({ project, cause }) => [project, cause])).toEqual([['acme/shop', 'See [hidden]']])
   })
 
   it('has no dead letter that could be seen or acted on', async () => {

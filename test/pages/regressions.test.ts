@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { barriersOf, chromiumPath, complaintsOf, launch, openContext } from './browser.ts'
 import { createJudge } from '../../src/regressions/judge-loop.ts'
+import { regressions } from '../../src/cli/regressions.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { usualRule } from '../../src/regressions/rule.ts'
@@ -97,6 +98,22 @@ describe('a regression', () => {
       expect(text).toContain('runners of the type small')
     }
     expect(await page('/trends?project=3&job=e2e&span=30d')).toContain('class="mark"')
+  })
+
+  it('is listed in a terminal, too', async () => {
+    const lines: string[] = []
+    const stdout = { write: (text: string) => lines.push(text) } as unknown as NodeJS.WriteStream
+    const { repositories } = house.daemon.store
+    const list = async (json: boolean) =>
+      regressions(repositories.regressions, { stdout, stderr: stdout, env: {} }, { json, all: false })
+    expect(await list(false)).toBe(0)
+    expect(lines.join('')).toMatch(
+      /acme\/shop +default +#1044 +Job e2e takes 10 m 20 s, before 4 m 59 s +Since then it runs on/,
+    )
+    lines.length = 0
+    expect(await list(true)).toBe(0)
+    const read = JSON.parse(lines.join('')) as { regressions: Listed[] }
+    expect(read).toEqual(await api('/trends/regressions'))
   })
 
   it('is previewed by a rule of the reader, which changes nothing', async () => {
