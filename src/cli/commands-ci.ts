@@ -71,7 +71,7 @@ export function addCiCommands(line: CommandLine): void {
       .option('--old-url <url>', 'move a hook with this URL to the new one', webAddress)
       .option('--write-secret', 'also replace existing secrets, which cannot be read back to compare', false)
       .option('--dry-run', 'show what would change; change nothing', false)
-      .option('--json', 'for scripts', false)
+      .option('--json', 'print JSON, for scripts', false)
       .action(answer(async (options: EnsureOptions) => ensure(line, options))),
     'pipespan hooks ensure --group team --url https://pipespan.example.com/webhooks --dry-run',
   )

@@ -8,8 +8,8 @@ export function addDeadLetterCommands({ program, terminal, file, answer }: Comma
   example(
     dead
       .command('list')
-      .description("list them with the backend's message, newest first")
-      .option('--json', 'for scripts', false)
+      .description("list dead letters with the backend's message, newest first")
+      .option('--json', 'print JSON, for scripts', false)
       .action(
         answer(async (options: { json: boolean }) =>
           withStore(terminal, file(), async store =>

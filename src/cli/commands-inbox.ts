@@ -7,8 +7,8 @@ export function addInboxCommands({ program, terminal, file, answer }: CommandLin
   example(
     inbox
       .command('list')
-      .description('list them, newest first')
-      .option('--json', 'for scripts', false)
+      .description('list quarantined deliveries, newest first')
+      .option('--json', 'print JSON, for scripts', false)
       .action(
         answer(async (options: { json: boolean }) =>
           withStore(terminal, file(), async store =>

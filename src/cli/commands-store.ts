@@ -19,7 +19,7 @@ export function addStoreCommands({ program, terminal, file, answer }: CommandLin
       .description('copy everything into another, empty store; stop the daemon first; run it again to resume')
       .argument('<from>', 'source: a store URL (see PIPESPAN_STORE_URL), or `configured`')
       .argument('<to>', 'target: a store URL, or `configured`')
-      .option('--json', 'for scripts', false)
+      .option('--json', 'print JSON, for scripts', false)
       .action(
         answer(async (from: string, to: string, options: { json: boolean }) => {
           const { locationOf, storeCopy } = await import('./store.ts')

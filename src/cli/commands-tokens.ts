@@ -29,7 +29,7 @@ export function addTokenCommands({ program, terminal, file, answer }: CommandLin
     tokens
       .command('list')
       .description('list them, without their values')
-      .option('--json', 'for scripts', false)
+      .option('--json', 'print JSON, for scripts', false)
       .action(answer(async ({ json }: { json: boolean }) => run({ action: 'list', json }))),
     'pipespan tokens list',
   )
@@ -39,7 +39,7 @@ export function addTokenCommands({ program, terminal, file, answer }: CommandLin
       .description('create one; its value is printed once, or written to a target')
       .requiredOption('--name <name>', 'its name')
       .option('--target <target>', 'file:/path or kubernetes:NAMESPACE/SECRET/KEY', targetAddress)
-      .option('--json', 'for scripts', false)
+      .option('--json', 'print JSON, for scripts', false)
       .action(
         answer(async (options: { name: string; target?: string; json: boolean }) =>
           run({ action: 'create', ...options }),
@@ -53,7 +53,7 @@ export function addTokenCommands({ program, terminal, file, answer }: CommandLin
       .description('revoke one; refuses the one in use and the last one')
       .argument('<id>', 'its id, as `tokens list` shows it')
       .option('--force', 'revoke it even if it may be in use', false)
-      .option('--json', 'for scripts', false)
+      .option('--json', 'print JSON, for scripts', false)
       .action(
         answer(async (id: string, options: { force: boolean; json: boolean }) =>
           run({ action: 'revoke', id, ...options }),
@@ -76,7 +76,7 @@ export function addTokenCommands({ program, terminal, file, answer }: CommandLin
       .option('--adopt', 'at the first rotation, treat tokens of that name as this target’s', false)
       .option('--force', 'revoke even if a daemon has not reported the new token', false)
       .option('--dry-run', 'show what would change; change nothing', false)
-      .option('--json', 'for scripts', false)
+      .option('--json', 'print JSON, for scripts', false)
       .addHelpText('after', '\nExit codes: 0 done; 3 the old token is kept; 4 another rotation runs; 5 refused.')
       .action(
         answer(async ({ grace: graceMs, maxAge: maxAgeMs, ...options }: RotateOptions) =>
@@ -92,7 +92,7 @@ export function addTokenCommands({ program, terminal, file, answer }: CommandLin
       .description('whether the observability instance drops telemetry without a valid token')
       .addArgument(new Argument('<action>', 'what to do').choices(['status', 'on', 'off']))
       .option('--force', "turn it on even if it is unclear whether this daemon's token is accepted", false)
-      .option('--json', 'for scripts', false)
+      .option('--json', 'print JSON, for scripts', false)
       .action(
         answer(async (action: 'status' | 'on' | 'off', options: { force: boolean; json: boolean }) => {
           const { withTokens } = await import('./tokens-configuration.ts')

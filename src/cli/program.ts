@@ -1,5 +1,5 @@
 // The command line: names, options and help of every command. What a command does is in its own file, loaded when needed.
-import { Argument, Command, CommanderError } from 'commander'
+import { Argument, Command, CommanderError, Help, Option } from 'commander'
 import { shells, type Shell } from './completion.ts'
 import { addBackfillCommand } from './commands-backfill.ts'
 import { addCiCommands } from './commands-ci.ts'
@@ -39,11 +39,21 @@ export async function runProgram(args: readonly string[], terminal: Terminal = p
   }
 }
 
+const help = new Help()
+
+function isUnset({ defaultValue }: Option): boolean {
+  return defaultValue === false || (Array.isArray(defaultValue) && defaultValue.length === 0)
+}
+
 function buildProgram(terminal: Terminal, answer: CommandLine['answer']): Command {
   const program = new Command('pipespan')
     .description('Turns every CI/CD pipeline of a GitLab-like platform into OpenTelemetry.')
     .version(version)
     .showHelpAfterError('(see `pipespan --help`)')
+    // "(default: false)" and "(default: [])" say nothing.
+    .configureHelp({
+      optionDescription: option => (isUnset(option) ? option.description : help.optionDescription(option)),
+    })
     .exitOverride()
     .configureOutput({
       writeOut: text => terminal.stdout.write(text),
@@ -75,7 +85,7 @@ See what a webhook becomes:
     program
       .command('doctor')
       .description('check everything between the platform and the backend; one line per check, with a remedy')
-      .option('--json', 'for scripts', false)
+      .option('--json', 'print JSON, for scripts', false)
       .action(
         answer(async (options: { json: boolean }) =>
           (await import('./doctor.ts')).doctor(terminal, { file: file(), ...options }),
@@ -91,7 +101,7 @@ See what a webhook becomes:
         'live view of a running daemon: what is running, waiting and failing; printed once when not in a terminal',
       )
       .option('--url <url>', 'the address of its pages (default: from the configuration)', webAddress)
-      .option('--every <duration>', 'how often to refresh', durationMs, 1_000)
+      .addOption(new Option('--every <duration>', 'how often to refresh').argParser(durationMs).default(1_000, '1s'))
       .option('--json', 'print the overview as JSON, once', false)
       .action(
         answer(async (options: TopOptions) => {
@@ -121,7 +131,7 @@ See what a webhook becomes:
     'curl -s https://example.com/hook.json | pipespan map -',
   )
 
-  const config = program.command('config').description('the configuration')
+  const config = program.command('config').description('check the configuration')
   example(
     config
       .command('check')
@@ -129,7 +139,7 @@ See what a webhook becomes:
       .argument('[file]', 'the YAML file (else --config, else PIPESPAN_CONFIG)')
       .option('--show', 'also print every setting in effect, and where it was set')
       .option('--online', 'also run each configured query once')
-      .option('--json', 'for scripts', false)
+      .option('--json', 'print JSON, for scripts', false)
       .action(
         answer(async (path: string | undefined, options: { show?: boolean; online?: boolean; json: boolean }) =>
           (await import('./config-check.ts')).configCheck({ file: path ?? file(), ...options }, terminal),

@@ -75,7 +75,7 @@ function rootOf(env: NodeJS.ProcessEnv, faults: string[]): number | undefined {
 function number(env: NodeJS.ProcessEnv, name: string, faults: string[]): number {
   const value = Number(filled(env[name]))
   if (Number.isSafeInteger(value) && value > 0) return value
-  faults.push(`${name} is not a number. The platform sets it in every CI job; outside a job, set it yourself.`)
+  faults.push(`${name} is not set to a number. The platform sets it in every CI job; outside a job, set it yourself.`)
   return 0
 }
 

@@ -38,7 +38,7 @@ const pipelined = Buffer.from(eight.repeat(200))
 
 let forwarded = false
 
-/** The head of a delivery whose signature cannot be told from a right one before the body is whole. */
+/** The head of a delivery whose signature cannot be reported from a right one before the body is whole. */
 function claimingHead(length = largest): string {
   const from = [...randomBytes(3)].join('.')
   return (

@@ -1,6 +1,6 @@
 // A thousand strangers who pour forged signed bodies as fast as they are taken, over and over: from elsewhere, through the platform's
 // own proxy that names addresses, and through one that hides them. Every honest delivery of usual size is taken, within the memory of a
-// small container, and within the platform's patience as far as it can be told from the others.
+// small container, and within the platform's patience as far as it can be observed from the others.
 //
 // The strangers' process is nice (10): what is tried is whether the daemon takes from the honest sender, not who gets a processor.
 import { setTimeout as sleep } from 'node:timers/promises'

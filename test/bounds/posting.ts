@@ -7,7 +7,7 @@ export interface Takes {
   post(body: string, headers: Record<string, string>): Promise<Response>
 }
 
-/** `abreast` posts are under way at a time. Told of every answer; a connection that fails counts as 503. */
+/** `abreast` posts are under way at a time. Reported of every answer; a connection that fails counts as 503. */
 export async function postUntilTaken(
   to: Takes,
   bodies: readonly string[],
@@ -15,7 +15,7 @@ export async function postUntilTaken(
   onAnswer: (status: number) => void = () => undefined,
 ): Promise<void> {
   const left = bodies.values()
-  const lane = async (): Promise<void> => {
+  const sender = async (): Promise<void> => {
     for (const body of left) {
       for (;;) {
         const headers = { 'x-service-event': 'Pipeline Hook', 'idempotency-key': hash('sha256', body) }
@@ -33,5 +33,5 @@ export async function postUntilTaken(
       }
     }
   }
-  await Promise.all(Array.from({ length: abreast }, lane))
+  await Promise.all(Array.from({ length: abreast }, sender))
 }

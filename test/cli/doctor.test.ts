@@ -22,7 +22,7 @@ import { startDaemon, type Daemon } from '../../src/app/daemon.ts'
 import { startInstance, type ObservabilityInstance } from '../tokens/stand-ins/observability-instance.ts'
 import type { RestHook } from '../../src/demo/platform/rest-hooks.ts'
 
-interface Told {
+interface Reported {
   readonly check: string
   readonly level: string
   readonly what: string
@@ -113,10 +113,10 @@ async function run(...args: string[]): Promise<{ code: number; text: string }> {
 }
 
 /** What is not fine, and the exit code. */
-async function examined(): Promise<{ code: number; told: Told[] }> {
+async function examined(): Promise<{ code: number; reported: Reported[] }> {
   const { code, text } = await run('--json')
-  const { findings } = JSON.parse(text) as { findings: Told[] }
-  return { code, told: findings.filter(({ level }) => level === 'warning' || level === 'failure') }
+  const { findings } = JSON.parse(text) as { findings: Reported[] }
+  return { code, reported: findings.filter(({ level }) => level === 'warning' || level === 'failure') }
 }
 
 /** The platform answers this path otherwise. */
@@ -158,7 +158,7 @@ it('1: a configuration that cannot be used', async () => {
   env.PIPESPAN_SETTLE = '5 seconds'
   expect(await examined()).toEqual({
     code: 2,
-    told: [
+    reported: [
       {
         check: 'configuration',
         level: 'failure',
@@ -173,7 +173,7 @@ it('2: a store that cannot be made', async () => {
   env.PIPESPAN_STORE_URL = `sqlite:${path.join(folder, 'file', 'p.db')}`
   expect(await examined()).toEqual({
     code: 2,
-    told: [
+    reported: [
       {
         check: 'store',
         level: 'failure',
@@ -186,13 +186,13 @@ it('2: a store that cannot be made', async () => {
 
 it('3: a store that is nearly full', async () => {
   env.PIPESPAN_STORE_MAX_SIZE = '1KiB'
-  const { code, told } = await examined()
-  expect([code, told.length]).toEqual([1, 1])
-  expect(told[0]).toMatchObject({
+  const { code, reported } = await examined()
+  expect([code, reported.length]).toEqual([1, 1])
+  expect(reported[0]).toMatchObject({
     check: 'store',
     remedy: 'Raise PIPESPAN_STORE_MAX_SIZE, or shorten PIPESPAN_RETENTION: when it is full, webhooks are refused.',
   })
-  expect(told[0]?.what).toMatch(/^The store is nearly full: \d\.\d MiB of 0\.0 MiB\.$/)
+  expect(reported[0]?.what).toMatch(/^The store is nearly full: \d\.\d MiB of 0\.0 MiB\.$/)
 })
 
 it('4: no daemon', async () => {
@@ -200,7 +200,7 @@ it('4: no daemon', async () => {
   env.PIPESPAN_LISTEN = `127.0.0.1:${port}`
   expect(await examined()).toEqual({
     code: 1,
-    told: [
+    reported: [
       {
         check: 'daemon',
         level: 'warning',
@@ -256,11 +256,11 @@ it.each<readonly [string, (server: Server) => void, RegExp]>([
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
   env.PIPESPAN_LISTEN = `127.0.0.1:${(server.address() as AddressInfo).port}`
-  const { code, told } = await examined()
+  const { code, reported } = await examined()
   expect(code).toBe(2)
-  expect(told).toMatchObject([{ check: 'daemon', level: 'failure' }])
-  expect(told[0]?.what).toMatch(/^Something listens at http:\/\/127\.0\.0\.1:\d+, but it is not Pipespan: /)
-  expect(told[0]?.what).toMatch(what)
+  expect(reported).toMatchObject([{ check: 'daemon', level: 'failure' }])
+  expect(reported[0]?.what).toMatch(/^Something listens at http:\/\/127\.0\.0\.1:\d+, but it is not Pipespan: /)
+  expect(reported[0]?.what).toMatch(what)
   // The webhook secret goes to nobody else.
   expect(posted).not.toContain('POST')
 })
@@ -273,8 +273,8 @@ it('4: a service without TLS where the daemon should speak HTTPS', async () => {
   env.PIPESPAN_LISTEN = `127.0.0.1:${(server.address() as AddressInfo).port}`
   env.PIPESPAN_TLS_CERT_FILE = path.join(tls, 'localhost.crt')
   env.PIPESPAN_TLS_KEY_FILE = path.join(tls, 'localhost.key')
-  const { told } = await examined()
-  expect(told).toMatchObject([
+  const { reported } = await examined()
+  expect(reported).toMatchObject([
     { check: 'daemon', level: 'failure', what: expect.stringMatching(/it does not speak HTTPS\.$/) as string },
   ])
 })
@@ -283,7 +283,7 @@ it('5: a daemon that runs with another webhook secret', async () => {
   env.PIPESPAN_WEBHOOK_TOKEN = 'a-newer-webhook-token'
   expect(await examined()).toEqual({
     code: 2,
-    told: [
+    reported: [
       {
         check: 'daemon',
         level: 'failure',
@@ -296,9 +296,9 @@ it('5: a daemon that runs with another webhook secret', async () => {
 
 it('6: a platform that does not accept the token', async () => {
   answering(/./, restFaults.wrongToken)
-  const { code, told } = await examined()
+  const { code, reported } = await examined()
   expect(code).toBe(2)
-  expect(told[0]).toEqual({
+  expect(reported[0]).toEqual({
     check: 'platform',
     level: 'failure',
     what: 'The platform does not accept the token (401 at GET /user: "401 Unauthorized").',
@@ -309,9 +309,9 @@ it('6: a platform that does not accept the token', async () => {
 
 it('7: a token whose scope does not suffice', async () => {
   answering(/\/pipelines$/, restFaults.missingScope)
-  const { code, told } = await examined()
+  const { code, reported } = await examined()
   expect(code).toBe(2)
-  expect(told).toEqual([
+  expect(reported).toEqual([
     {
       check: 'platform',
       level: 'failure',
@@ -327,7 +327,7 @@ it('8: a project without a hook', async () => {
   platform.hooks.hooks.length = 0
   expect(await examined()).toEqual({
     code: 2,
-    told: [
+    reported: [
       {
         check: 'hooks',
         level: 'failure',
@@ -347,7 +347,7 @@ it('9: a hook that the platform has switched off, and that lacks events', async 
   answering(/\/hooks$/, () => json([shown]))
   expect(await examined()).toEqual({
     code: 2,
-    told: [
+    reported: [
       {
         check: 'hooks',
         level: 'failure',
@@ -377,7 +377,7 @@ it('10: a hook with another secret', async () => {
   )
   expect(await examined()).toEqual({
     code: 2,
-    told: [
+    reported: [
       {
         check: 'hooks',
         level: 'failure',
@@ -390,12 +390,12 @@ it('10: a hook with another secret', async () => {
 
 it('11: clocks that differ', async () => {
   clockOff = -240_000
-  const { code, told } = await examined()
+  const { code, reported } = await examined()
   expect(code).toBe(1)
-  expect(told).toMatchObject([
+  expect(reported).toMatchObject([
     { check: 'clock', remedy: 'Synchronize both with NTP: beyond 300 s signed webhooks are refused.' },
   ])
-  expect(told[0]?.what).toMatch(/^The platform's clock is 2(39|40|41) s behind this machine's\.$/)
+  expect(reported[0]?.what).toMatch(/^The platform's clock is 2(39|40|41) s behind this machine's\.$/)
 })
 
 it('12: deliveries of another instance', async () => {
@@ -403,7 +403,7 @@ it('12: deliveries of another instance', async () => {
   await daemon.store.runs.transact(mergeWork([event('running', {}, [])], 'webhook', rules))
   expect(await examined()).toEqual({
     code: 1,
-    told: [
+    reported: [
       {
         check: 'instances',
         level: 'warning',
@@ -419,7 +419,7 @@ it('13: a backend that is not there', async () => {
   env.OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${port}`
   expect(await examined()).toEqual({
     code: 2,
-    told: [
+    reported: [
       {
         check: 'export',
         level: 'failure',
@@ -433,26 +433,26 @@ it('13: a backend that is not there', async () => {
 it('14: a backend that does not accept the token', async () => {
   receiver.demandToken('another-token')
   env.SERVICE_OBSERVABILITY_TOKEN = 'a-token-of-yesterday'
-  const { code, told } = await examined()
+  const { code, reported } = await examined()
   expect(code).toBe(2)
-  expect(told).toMatchObject([
+  expect(reported).toMatchObject([
     {
       check: 'export',
       remedy: 'Configure a valid token or header; the daemon re-reads a token file without a restart.',
     },
   ])
-  expect(told[0]?.what).toMatch(/^"default" for traces \(.*\) does not accept the credentials: HTTP 401: /)
-  expect(JSON.stringify(told)).not.toContain('a-token-of-yesterday')
+  expect(reported[0]?.what).toMatch(/^"default" for traces \(.*\) does not accept the credentials: HTTP 401: /)
+  expect(JSON.stringify(reported)).not.toContain('a-token-of-yesterday')
 })
 
 it('15: an address that is no OTLP receiver', async () => {
   env.OTEL_EXPORTER_OTLP_ENDPOINT = `${receiver.url}/v1/traces`
-  const { code, told } = await examined()
+  const { code, reported } = await examined()
   expect(code).toBe(2)
-  expect(told).toMatchObject([
+  expect(reported).toMatchObject([
     { check: 'export', remedy: 'Check the endpoint: a base URL without /v1/…, usually on port 4318.' },
   ])
-  expect(told[0]?.what).toMatch(/\/v1\/traces\/v1\/traces\) is not an OTLP\/HTTP receiver: HTTP 404: /)
+  expect(reported[0]?.what).toMatch(/\/v1\/traces\/v1\/traces\) is not an OTLP\/HTTP receiver: HTTP 404: /)
 })
 
 it('16: a certificate that nobody vouches for', async () => {
@@ -465,16 +465,16 @@ it('16: a certificate that nobody vouches for', async () => {
   await new Promise<void>(resolve => backend.listen(0, '127.0.0.1', resolve))
   try {
     env.OTEL_EXPORTER_OTLP_ENDPOINT = `https://localhost:${(backend.address() as AddressInfo).port}`
-    const { code, told } = await examined()
+    const { code, reported } = await examined()
     expect(code).toBe(2)
-    expect(told).toMatchObject([
+    expect(reported).toMatchObject([
       {
         check: 'export',
         remedy:
           'Set OTEL_EXPORTER_OTLP_CERTIFICATE to the CA that signed its certificate, and check http versus https.',
       },
     ])
-    expect(told[0]?.what).toMatch(/cannot be reached: .*self-signed certificate/)
+    expect(reported[0]?.what).toMatch(/cannot be reached: .*self-signed certificate/)
   } finally {
     backend.closeAllConnections()
     backend.close()
@@ -485,7 +485,7 @@ it('17: enforcement without a token', async () => {
   instance.enforced = true
   expect(await examined()).toEqual({
     code: 2,
-    told: [
+    reported: [
       {
         check: 'enforcement',
         level: 'failure',
@@ -505,8 +505,8 @@ it('18: an API budget that the platform has paused', async () => {
     document: { account, tokens: 1, at: now, pausedUntil: now + 3_000_000 },
     result: undefined,
   }))
-  const { told } = await examined()
-  const paused = told.find(({ check }) => check === 'budget')
+  const { reported } = await examined()
+  const paused = reported.find(({ check }) => check === 'budget')
   expect(paused?.what).toMatch(/^The platform is rate-limiting for (2\d{3}|3000) s more\.$/)
 })
 
@@ -523,8 +523,8 @@ it('19: logs of jobs that the platform refuses', async () => {
     message: 'It may not.',
   }
   await refusedEndpoints.put({ ...refused, since: await daemon.store.now() })
-  const { told } = await examined()
-  expect(told).toEqual([
+  const { reported } = await examined()
+  expect(reported).toEqual([
     { check: 'jobs', level: 'warning', what: 'Job logs of acme/shop are not requested for a day: It may not.' },
   ])
 })
@@ -542,23 +542,23 @@ it('20: reports of jobs that are to be read and that no job has', async () => {
       .toContain(pipelineId)
   }
   await finished(7, { trace: 5 })
-  expect((await examined()).told).toMatchObject([
+  expect((await examined()).reported).toMatchObject([
     {
       ...{ check: 'jobs', level: 'warning' },
       what: 'No job of the last 1 pipelines has a report of cobertura, jacoco.',
     },
   ])
   await finished(8, { jacoco: 5 })
-  expect((await examined()).told).toEqual([])
+  expect((await examined()).reported).toEqual([])
 })
 
 it('21: audit events of a group whose owner the token is not, and of which the platform has none', async () => {
   env.PIPESPAN_AUDIT = 'brightwater,brightwater/mobile'
   platformState.audit.isOwner = false
   answering(/^\/groups\/brightwater\/mobile\//, () => restFaults.notFound('Group'))
-  const { code, told } = await examined()
+  const { code, reported } = await examined()
   expect(code).toBe(2)
-  expect(told).toEqual([
+  expect(reported).toEqual([
     {
       check: 'audit',
       level: 'warning',

@@ -1,4 +1,4 @@
-// What people are told of what the platform has: what asking costs, whether queries work, what is refused.
+// What doctor and config check report about the inventory: what asking costs, whether queries work, what is refused.
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { checkInventory } from '../../src/cli/doctor/inventory.ts'
 import { configCheck } from '../../src/cli/config-check.ts'

@@ -22,7 +22,7 @@ const glob = fc.array(fc.constantFrom('*', '**', 'a', '/', '{x,y}', '?', '-', '.
 })
 
 /** Kinds whose names say what may be written: one of a few words, or a whole number within bounds. */
-function told(noun: string): fc.Arbitrary<string> {
+function reported(noun: string): fc.Arbitrary<string> {
   const [, min, max] = /^a whole number from (-?\d+) to (-?\d+)$/.exec(noun) ?? []
   if (min !== undefined) return fc.integer({ min: Number(min), max: Number(max) }).map(String)
   return fc.constantFrom(...[...noun.matchAll(/`([^`]+)`/g)].map(([, word]) => word ?? ''))
@@ -101,7 +101,7 @@ describe('a value means the same wherever it is written', () => {
 
   it.each(rows.map(row => [row.path, row] as const))('%s', (path, { option }) => {
     const { noun, secret } = option.kind
-    const writing = (writings[noun] ?? told)(noun)
+    const writing = (writings[noun] ?? reported)(noun)
     const [variable = ''] = variablesOf(option, profiles.generic)
     // A signature that is required, or half of a pair, needs its other half; polling needs a platform and a token; logs on pages need an admin token.
     const others = {

@@ -14,11 +14,11 @@ wrap(
       pass(event, 'before')
       const last = args.at(-1)
       if (typeof last === 'function') {
-        const told = (...outcome: unknown[]): unknown => {
+        const reported = (...outcome: unknown[]): unknown => {
           if (outcome[0] == null) pass(event, 'after')
           return (last as Method).apply(this, outcome)
         }
-        return query.apply(this, [...args.slice(0, -1), told])
+        return query.apply(this, [...args.slice(0, -1), reported])
       }
       return (query.apply(this, args) as Promise<unknown>).then(result => {
         pass(event, 'after')

@@ -1,4 +1,4 @@
-// The kill switch itself: it works in every thread of a program, and only at the moment it is told.
+// The kill switch itself: it works in every thread of a program, and only at the moment it is reported.
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'

@@ -1,4 +1,4 @@
-// A steady stream of pipelines, each told of by one delivery alone: every one that was acknowledged must arrive, whatever was done to the
+// A steady stream of pipelines, each reported by one delivery only: every one that was acknowledged must arrive, whatever was done to the
 // daemon meanwhile. What got no 2xx is sent again, as the platform's resend button does.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'

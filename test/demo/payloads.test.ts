@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { generatePipeline } from '../../src/demo/platform/generate.ts'
 
-interface Told {
+interface Reported {
   object_kind: string
   object_attributes: Record<string, unknown>
   builds: Record<string, unknown>[]
@@ -13,14 +13,14 @@ interface Told {
 
 const wireTime = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/
 
-function told(kind: 'pipeline' | 'job', ...args: Parameters<typeof generatePipeline>): Told[] {
+function reported(kind: 'pipeline' | 'job', ...args: Parameters<typeof generatePipeline>): Reported[] {
   const { deliveries } = generatePipeline(...args)
-  return deliveries.filter(delivery => delivery.kind === kind).map(({ body }) => JSON.parse(body) as Told)
+  return deliveries.filter(delivery => delivery.kind === kind).map(({ body }) => JSON.parse(body) as Reported)
 }
 
 describe('a pipeline event', () => {
   it('has every documented field', () => {
-    const hook = told('pipeline', 1, 'mergeRequest').at(-1)!
+    const hook = reported('pipeline', 1, 'mergeRequest').at(-1)!
     expect(Object.keys(hook)).toEqual(
       expect.arrayContaining(['object_attributes', 'merge_request', 'user', 'project', 'commit', 'builds']),
     )
@@ -51,13 +51,13 @@ describe('a pipeline event', () => {
   })
 
   it('lists bridges, the root and the bridge of a child on the newest platforms only', () => {
-    const newest = told('pipeline', 1, 'family').at(-1)!
+    const newest = reported('pipeline', 1, 'family').at(-1)!
     expect(newest.bridges?.map(({ name }) => name).sort()).toEqual(['backend', 'frontend'])
-    const children = told('pipeline', 1, 'family').filter(hook => hook.source_pipeline !== undefined)
+    const children = reported('pipeline', 1, 'family').filter(hook => hook.source_pipeline !== undefined)
     expect(children[0]?.source_pipeline).toMatchObject({ bridge_id: children[0]?.source_pipeline?.job_id })
     expect(children[0]?.object_attributes.root_pipeline_id).toBe(newest.object_attributes.id)
 
-    for (const hook of told('pipeline', 1, 'family', { newest: false })) {
+    for (const hook of reported('pipeline', 1, 'family', { newest: false })) {
       expect(hook).not.toHaveProperty('bridges')
       expect(hook.object_attributes).not.toHaveProperty('root_pipeline_id')
       expect(hook.source_pipeline ?? {}).not.toHaveProperty('bridge_id')
@@ -65,31 +65,31 @@ describe('a pipeline event', () => {
   })
 
   it('never lists a bridge, nor a replaced job, among its builds', () => {
-    for (const hook of told('pipeline', 1, 'family')) {
+    for (const hook of reported('pipeline', 1, 'family')) {
       expect(hook.builds.map(({ name }) => name)).not.toContain('frontend')
     }
-    const last = told('pipeline', 1, 'retried').at(-1)!
+    const last = reported('pipeline', 1, 'retried').at(-1)!
     const names = last.builds.map(({ name }) => name)
     expect(new Set(names).size).toBe(names.length)
   })
 
   it('has no times for a manual job, and a finish only for one canceled before its start', () => {
     const none = { started_at: null, duration: null, queued_duration: null, runner: null }
-    const manual = told('pipeline', 1, 'blocked').at(-1)!
+    const manual = reported('pipeline', 1, 'blocked').at(-1)!
     expect(manual.builds.find(({ name }) => name === 'apply')).toMatchObject({
       ...none,
       finished_at: null,
       manual: true,
     })
     expect(manual.object_attributes.finished_at).toBeNull()
-    const canceled = told('pipeline', 1, 'canceled').at(-1)!
+    const canceled = reported('pipeline', 1, 'canceled').at(-1)!
     const beta = canceled.builds.find(({ name }) => name === 'beta')
     expect(beta).toMatchObject(none)
     expect(beta?.finished_at).toMatch(wireTime)
   })
 
   it('adds up its duration over retries and keeps its old finish while it runs again', () => {
-    const hooks = told('pipeline', 1, 'retried').map(hook => hook.object_attributes)
+    const hooks = reported('pipeline', 1, 'retried').map(hook => hook.object_attributes)
     const failed = hooks.findIndex(({ status }) => status === 'failed')
     const again = hooks.findLastIndex(({ status }) => status === 'running')
     expect(again).toBeGreaterThan(failed)
@@ -100,7 +100,7 @@ describe('a pipeline event', () => {
 
 describe('a job event', () => {
   it('is flat, and has the platform’s oddities', () => {
-    const hook = told('job', 1, 'branch').find(({ build_status: status }) => status === 'success')!
+    const hook = reported('job', 1, 'branch').find(({ build_status: status }) => status === 'success')!
     expect(hook).toMatchObject({
       object_kind: 'build',
       build_failure_reason: 'unknown_failure',
@@ -113,11 +113,11 @@ describe('a job event', () => {
   })
 
   it('is never sent of a bridge', () => {
-    expect(told('job', 1, 'family').map(hook => hook.build_name)).not.toContain('frontend')
+    expect(reported('job', 1, 'family').map(hook => hook.build_name)).not.toContain('frontend')
   })
 
   it('counts the retries', () => {
-    const counts = told('job', 1, 'flakyRunner')
+    const counts = reported('job', 1, 'flakyRunner')
       .filter(hook => hook.build_name === 'build ios')
       .map(hook => hook.retries_count)
     expect([Math.min(...(counts as number[])), Math.max(...(counts as number[]))]).toEqual([0, 1])

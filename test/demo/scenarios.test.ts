@@ -63,8 +63,8 @@ describe('the generator', () => {
         const times = deliveries.map(({ at }) => at)
         expect(times).toEqual(times.toSorted((a, b) => a - b))
         for (const { at, body } of deliveries) {
-          const told = body.matchAll(/"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC"/g)
-          for (const [, day, time] of told) expect(Date.parse(`${day}T${time}Z`)).toBeLessThanOrEqual(at)
+          const reported = body.matchAll(/"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC"/g)
+          for (const [, day, time] of reported) expect(Date.parse(`${day}T${time}Z`)).toBeLessThanOrEqual(at)
         }
       }),
       runs(40),
@@ -91,11 +91,11 @@ describe('the generator', () => {
             expect(run?.pipeline?.record.facts.status).toBe(truth.status)
             const finishedAt = truth.finishedAt === undefined ? undefined : Math.floor(truth.finishedAt / 1000) * 1000
             expect(run?.pipeline?.times.finishedAt).toBe(finishedAt)
-            const told = truth.jobs.filter(({ kind }) => newest || kind === 'job')
+            const reported = truth.jobs.filter(({ kind }) => newest || kind === 'job')
             const known = [...(run?.jobs.values() ?? [])]
-            expect(known.map(({ id }) => id).sort()).toEqual(told.map(({ id }) => id).sort())
+            expect(known.map(({ id }) => id).sort()).toEqual(reported.map(({ id }) => id).sort())
             // What never ran leaves no times to tell new from old by; the rest is the same whatever came first.
-            for (const job of told.filter(({ startedAt }) => startedAt !== undefined)) {
+            for (const job of reported.filter(({ startedAt }) => startedAt !== undefined)) {
               expect([job.name, run?.jobs.get(job.id)?.record.facts.status]).toEqual([job.name, job.status])
             }
           }
@@ -108,12 +108,12 @@ describe('the generator', () => {
   it('ends with a pipeline event whose builds are exactly the latest jobs, in no order', () => {
     const { deliveries, pipelines } = generatePipeline(3, 'retried')
     const last = deliveries.filter(({ kind }) => kind === 'pipeline').at(-1)
-    const { object_attributes: told, builds } = JSON.parse(last?.body ?? '') as {
+    const { object_attributes: reported, builds } = JSON.parse(last?.body ?? '') as {
       object_attributes: { status: string }
       builds: { id: number; status: string }[]
     }
     const latest = pipelines[0]!.jobs.filter(({ retried }) => !retried)
-    expect(told.status).toBe(pipelines[0]!.status)
+    expect(reported.status).toBe(pipelines[0]!.status)
     expect(Object.fromEntries(builds.map(({ id, status }) => [id, status]))).toEqual(
       Object.fromEntries(latest.map(({ id, status }) => [id, status])),
     )
@@ -189,13 +189,13 @@ describe('the scenarios', () => {
 
   it('mergeRequest: passes with warnings, and names the merge request and its source branch', () => {
     const { deliveries } = generatePipeline(1, 'mergeRequest')
-    const told = JSON.parse(deliveries.at(-1)?.body ?? '') as {
+    const reported = JSON.parse(deliveries.at(-1)?.body ?? '') as {
       object_attributes: { ref: string; detailed_status: string }
       merge_request: { source_branch: string; target_branch: string }
     }
-    expect(told.object_attributes.detailed_status).toBe('passed with warnings')
-    expect(told.merge_request.source_branch).toBe(told.object_attributes.ref)
-    expect(told.merge_request.target_branch).toBe('main')
+    expect(reported.object_attributes.detailed_status).toBe('passed with warnings')
+    expect(reported.merge_request.source_branch).toBe(reported.object_attributes.ref)
+    expect(reported.merge_request.target_branch).toBe('main')
   })
 
   it('blocked: stays manual, with nothing running', () => {

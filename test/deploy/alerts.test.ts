@@ -41,8 +41,8 @@ const expected = (parse(stories) as Stories).tests.flatMap(({ alert_rule_test = 
   ),
 ])
 
-/** What promtool says of these rules, told all stories. */
-function told(alerts: string): { status: number | null; output: string } {
+/** What promtool says of these rules, for all scenarios. */
+function reported(alerts: string): { status: number | null; output: string } {
   const temporary = mkdtempSync(path.join(tmpdir(), 'pipespan-alerts-'))
   onTestFinished(() => rmSync(temporary, { recursive: true }))
   writeFileSync(path.join(temporary, 'alerts.yml'), alerts)
@@ -86,7 +86,7 @@ describe('the alert rules', () => {
 
   const promtool = hasTool('promtool', ['--version'], 'the alert rules')
   it.skipIf(!promtool)('fire in their stories, and not in the story of a daemon at work', () => {
-    expect(told(text)).toMatchObject({ status: 0 })
+    expect(reported(text)).toMatchObject({ status: 0 })
   })
 
   it.each(rules)('$alert is expected in a story', ({ alert }) => {
@@ -94,7 +94,7 @@ describe('the alert rules', () => {
   })
 
   it.skipIf(!promtool || !isFull).each(rules)('$alert would be missed if it never fired, or always', ({ alert }) => {
-    expect(told(withExpression(alert, 'vector(1) > 2')).status).toBe(1)
-    expect(told(withExpression(alert, 'vector(1)')).status).toBe(1)
+    expect(reported(withExpression(alert, 'vector(1) > 2')).status).toBe(1)
+    expect(reported(withExpression(alert, 'vector(1)')).status).toBe(1)
   })
 })

@@ -19,7 +19,7 @@ import type { Clock } from '../../src/lib/clock.ts'
 import type { SimAuditEvent } from '../../src/demo/platform/audit-records.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
-const lane = { destination: 'default', signal: 'logs' } as const
+const exportQueue = { destination: 'default', signal: 'logs' } as const
 
 export interface AuditWorld extends AsyncDisposable {
   readonly api: RestApi
@@ -57,12 +57,12 @@ export async function openAuditWorld(bench: Bench, { skew = 0 } = {}): Promise<A
     retry: { tries: 1, refusals: 1, first: 1, max: 1 },
   })
   const words = { profile: profiles.generic, redactText: createTextRedaction([]), address: false }
-  const rules = { to: [lane], profile: 'generic', wait: 0, onTaken: () => undefined }
+  const rules = { to: [exportQueue], profile: 'generic', wait: 0, onTaken: () => undefined }
   const take = auditTaking(api.url, words, { runs: store.runs, selection: everything, rules, now })
   const chunks = async (): Promise<EventChunk[]> => {
     const found: EventChunk[] = []
     for (;;) {
-      const { token, items } = await store.outbox.lease(lane, 1_000, minute)
+      const { token, items } = await store.outbox.lease(exportQueue, 1_000, minute)
       if (items.length === 0) return found
       await store.outbox.settle(
         token,

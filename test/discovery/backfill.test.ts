@@ -7,7 +7,7 @@ import { day, hour, openPolledWorld, second, start, type PolledWorld } from './p
 import { Random } from '../../src/demo/platform/random.ts'
 import { restFaults } from '../support/rest-faults.ts'
 
-/** Two days at the company, of which nobody has told. */
+/** Two days at the company, of which nobody has reported. */
 async function openPast(): Promise<PolledWorld> {
   const world = await openPolledWorld()
   const random = new Random(5)

@@ -175,11 +175,11 @@ describe('redelivery', () => {
       record(here.world, own, status, delivery(id + 1))
     }
     await here.redelivery.round()
-    const told = { kind: 'group', owner: 'brightwater', state: 'executable', lastDeliveryAt: here.world.now() }
-    expect(await remembered()).toMatchObject([{ ...told, answers: { 200: 2, 503: 1, 'no answer': 1 } }])
+    const reported = { kind: 'group', owner: 'brightwater', state: 'executable', lastDeliveryAt: here.world.now() }
+    expect(await remembered()).toMatchObject([{ ...reported, answers: { 200: 2, 503: 1, 'no answer': 1 } }])
     await here.world.pass(minute)
     await here.redelivery.round()
-    expect(await remembered()).toMatchObject([{ ...told, answers: { 200: 2, 503: 1, 'no answer': 1 } }])
+    expect(await remembered()).toMatchObject([{ ...reported, answers: { 200: 2, 503: 1, 'no answer': 1 } }])
     record(here.world, own, '200', delivery(9))
     await here.redelivery.round()
     const last = here.world.now()

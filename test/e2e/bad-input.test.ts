@@ -162,8 +162,12 @@ describe('the daemon', () => {
 
     for (const { name, body, headers, status, message } of refused) {
       const answer = await daemon.post(body, { ...pipelineHook, ...headers })
-      const told = (await answer.json()) as { message: string }
-      expect([name, answer.status, told]).toEqual([name, status, { message: expect.stringMatching(message) as string }])
+      const reported = (await answer.json()) as { message: string }
+      expect([name, answer.status, reported]).toEqual([
+        name,
+        status,
+        { message: expect.stringMatching(message) as string },
+      ])
     }
     expect((await fetch(daemon.webhooks)).status).toBe(405)
     expect((await fetch(`${daemon.url}/webhook`, { method: 'POST' })).status).toBe(404)

@@ -114,7 +114,7 @@ describe('events', () => {
       const tellRound = async (round: number): Promise<void> => {
         for (let n = 0; n < size.tokens; n += 1) await throughBoth(announced(n))
         for (const n of stories.filter(one => one % size.rounds === round)) {
-          for (const one of story(n).told) await throughBoth(one)
+          for (const one of story(n).reported) await throughBoth(one)
         }
       }
 

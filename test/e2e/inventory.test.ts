@@ -22,9 +22,9 @@ it('Gauges of what the platform has are sent, and go on after a kill without bei
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
   }
   const names = () => new Set(receiver.metrics.map(({ name }) => name))
-  const told = () => names().has('gitlab.agent.token.last_used') && names().has('gitlab.feature_flag.active')
+  const reported = () => names().has('gitlab.agent.token.last_used') && names().has('gitlab.feature_flag.active')
   const first = await Daemon.start(env)
-  await receiver.until(told)
+  await receiver.until(reported)
   const flags = receiver.metrics.find(({ name }) => name === 'gitlab.feature_flag.active')
   expect(flags?.resource.attributes).toMatchObject({ 'service.name': 'Storefront', 'service.instance.id': '301' })
   expect(await (await fetch(`${first.adminUrl}/metrics`)).text()).toMatch(/^gitlab_agent_count\{.*} 2$/m)
@@ -32,6 +32,6 @@ it('Gauges of what the platform has are sent, and go on after a kill without bei
   const asked = api.asked.length
   receiver.clear()
   await Daemon.start(env)
-  await receiver.until(told)
+  await receiver.until(reported)
   expect(api.asked.slice(asked).filter(({ path }) => /agents|flags/.test(path))).toEqual([])
 })

@@ -1,4 +1,4 @@
-// The shipped daemon heals what no webhook told it, of projects that its poller does not look at.
+// The shipped daemon heals what no webhook reported it, of projects that its poller does not look at.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Daemon } from './daemon.ts'
 import { deliveryOf, headersOf, type Delivery } from '../../src/demo/platform/delivery.ts'
@@ -16,8 +16,8 @@ const hour = 3_600_000
 const over = new Set(['success', 'failed', 'canceled', 'skipped'])
 
 function isEnd({ body }: Delivery): boolean {
-  const { object_attributes: told } = JSON.parse(body) as { object_attributes: { status: string } }
-  return over.has(told.status)
+  const { object_attributes: reported } = JSON.parse(body) as { object_attributes: { status: string } }
+  return over.has(reported.status)
 }
 
 function inWords({ kind, attributes }: ReceivedSpan): string {
@@ -30,13 +30,13 @@ async function pastHour(api: RestApi, state: PlatformState): Promise<Delivery[]>
   const start = Date.now() - hour
   const random = new Random(11)
   const timeline = new Timeline(start)
-  const told: Delivery[] = []
+  const reported: Delivery[] = []
   const lifecycle = new Lifecycle(state, timeline, random, news => {
-    told.push(deliveryOf(news, { instance: api.url, newest: true }, random))
+    reported.push(deliveryOf(news, { instance: api.url, newest: true }, random))
   })
   for (let n = 0; n < 6; n++) lifecycle.create(scenarios.nightly(random))
   timeline.runUntil(start + hour)
-  return told.filter(delivery => delivery.kind === 'pipeline' && !isEnd(delivery))
+  return reported.filter(delivery => delivery.kind === 'pipeline' && !isEnd(delivery))
 }
 
 describe('webhooks of ends that are lost', () => {

@@ -1,5 +1,5 @@
 // Events of every shape as hooks send them, made one at a time: those that are known again by what they say, in any order, and those that carry no
-// version of their own, in the order in which they happen. Each carries a mark by which its record is told from all others.
+// version of their own, in the order in which they happen. Each carries a mark by which its record is reported from all others.
 import { eventFile } from '../fixtures/event-files.ts'
 import type { ReceivedLogRecord } from '../../src/demo/otlp-logs.ts'
 
@@ -54,7 +54,7 @@ export const markOf = (n: number): string => `u${n}`
 /** What happens to one object, in this order; the platform gives none of it a time or a version. */
 export interface Story {
   readonly mark: string
-  readonly told: readonly EventBody[]
+  readonly reported: readonly EventBody[]
   /** The bodies of its records. */
   readonly bodies: readonly string[]
 }
@@ -71,7 +71,7 @@ export function story(n: number): Story {
   ): Story => {
     const [one, other] = values.map(value => payload(name, { ...changes, [path]: value }))
     if (one === undefined || other === undefined) throw new Error('there are two values')
-    return { mark, told: [one, other, one], bodies: [bodies[0], bodies[1], bodies[0]] }
+    return { mark, reported: [one, other, one], bodies: [bodies[0], bodies[1], bodies[0]] }
   }
   switch (n % 5) {
     case 0: {

@@ -1,5 +1,5 @@
 // A backend that is away for long, one that is slow, and a flood of webhooks, on the shipped daemon: what is taken is bounded
-// and told, what was taken arrives, and neither side ever waits for the other.
+// and reported, what was taken arrives, and neither side ever waits for the other.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'

@@ -1,4 +1,4 @@
-// What the daemon promises when it starts, stops, and is told to read its secrets again.
+// What the daemon promises when it starts, stops, and is reported to read its secrets again.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'

@@ -7,7 +7,7 @@ import { DatabaseSync, StatementSync } from 'node:sqlite'
 
 const { existsSync, appendFileSync, writeSync } = fs
 const sign = process.env.STARVE_WHILE ?? ''
-const told = process.env.STARVE_TELL ?? ''
+const reported = process.env.STARVE_TELL ?? ''
 let telling = false
 
 type Method = (this: unknown, ...args: unknown[]) => unknown

@@ -17,19 +17,19 @@ const setting = readdirSync(source, { recursive: true, encoding: 'utf8' }).filte
 
 it('a daemon without a free descriptor outlives each of its timers, and works again afterwards', async () => {
   const folder = temporaryFolder()
-  const [sign, told, token] = ['starved', 'told', 'token'].map(name => path.join(folder, name)) as [
+  const [sign, reported, token] = ['starved', 'reported', 'token'].map(name => path.join(folder, name)) as [
     string,
     string,
     string,
   ]
   writeFileSync(token, webhookToken)
-  writeFileSync(told, '')
+  writeFileSync(reported, '')
   const receiver = await OtlpReceiver.start()
   onTestFinished(async () => receiver.close())
   const daemon = await Daemon.start(
     {
       STARVE_WHILE: sign,
-      STARVE_TELL: told,
+      STARVE_TELL: reported,
       PIPESPAN_WEBHOOK_TOKEN: undefined,
       PIPESPAN_WEBHOOK_TOKEN_FILE: token,
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
@@ -48,7 +48,7 @@ it('a daemon without a free descriptor outlives each of its timers, and works ag
   await receiver.until(() => pipelines() === 1)
   writeFileSync(sign, '')
   // Each went off while it could open nothing, twice: the first time did not stop it.
-  const wentOff = (): string[] => readFileSync(told, 'utf8').split('\n')
+  const wentOff = (): string[] => readFileSync(reported, 'utf8').split('\n')
   const resting = (): string[] => setting.filter(file => wentOff().filter(one => one === file).length < 2)
   await expect.poll(resting).toEqual([])
   expect(await post(2)).toBe(503)
@@ -79,8 +79,8 @@ it('a daemon outlives what nobody caught in a callback, on both threads, and say
   const sign = path.join(temporaryFolder(), 'now')
   const daemon = await Daemon.start({}, failing(sign))
   writeFileSync(sign, '')
-  const told = (): number => daemon.process.log.filter(({ msg }) => msg.includes('unexpected error')).length
-  await expect.poll(told).toBe(6)
+  const reported = (): number => daemon.process.log.filter(({ msg }) => msg.includes('unexpected error')).length
+  await expect.poll(reported).toBe(6)
   expect((await daemon.post(pipelineEvent({ id: 1 }), { 'x-service-event': 'Pipeline Hook' })).status).toBe(202)
   expect((await daemon.stop()).code).toBe(0)
 })

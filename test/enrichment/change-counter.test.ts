@@ -40,7 +40,7 @@ interface Told {
 /** What happened to one change. */
 interface Made {
   readonly project: (typeof places)[number]
-  readonly told: readonly Told[]
+  readonly observed: readonly Told[]
   readonly pipelines: readonly Observation[]
   readonly state: ChangeState
   /** Seconds. */
@@ -53,10 +53,10 @@ function made(id: number, createdAt: number, random: Random): Made {
     ...{ id: 5_000 + id, iid: id, project, title: 'Brew faster', sourceBranch: `kettle-${id}`, targetBranch: 'main' },
     ...{ createdAt, state: 'opened' },
   }
-  const told: Told[] = []
+  const observed: Told[] = []
   const tell = (action: ChangeAction, at: number, state: SimChange['state'] = 'opened'): void => {
     const payload = changePayload({ ...change, state }, { action, at, user: random.pick(users) }, instance)
-    told.push({ body: payload as Record<string, unknown> })
+    observed.push({ body: payload as Record<string, unknown> })
   }
   const isOld = random.chance(0.1)
   if (!isOld) tell('open', createdAt)
@@ -87,7 +87,7 @@ function made(id: number, createdAt: number, random: Random): Made {
     pipeline(id * 10 + n, id, project, createdAt + (firstAfter + n * 3_600) * second),
   )
   if (pipelines.length > 0 && !isOld) took.pipeline = firstAfter
-  return { project, told, pipelines, took, state: end < 0.7 ? 'merged' : end < 0.8 ? 'closed' : 'open' }
+  return { project, observed, pipelines, took, state: end < 0.7 ? 'merged' : end < 0.8 ? 'closed' : 'open' }
 }
 
 function pipeline(id: number, iid: number, project: (typeof places)[number], createdAt: number): Observation {
@@ -144,8 +144,8 @@ describe.each([
     })
   }
 
-  async function report(told: readonly Told[], pipelines: readonly Observation[] = []): Promise<void> {
-    const changes = told.flatMap(one => changeOf(one) ?? [])
+  async function report(observed: readonly Told[], pipelines: readonly Observation[] = []): Promise<void> {
+    const changes = observed.flatMap(one => changeOf(one) ?? [])
     await store.runs.transact(mergeWork(pipelines, 'webhook', rules), { token: '', ids: [], changes })
   }
 
@@ -160,17 +160,17 @@ describe.each([
     const all = Array.from({ length: count }, (_, n) =>
       made(n + 1, t0 + Math.floor((n * 183 * day) / count / second) * second, random),
     )
-    type News = { readonly told: Told } | { readonly pipeline: Observation }
-    const news = all.flatMap(({ told, pipelines }): News[] => [
-      ...[...told, ...told.filter(() => random.chance(0.3))].map(one => ({ told: one })),
-      ...told.filter(() => random.chance(0.1)).map(one => ({ told: mutated(one, random) })),
+    type News = { readonly observed: Told } | { readonly pipeline: Observation }
+    const news = all.flatMap(({ observed, pipelines }): News[] => [
+      ...[...observed, ...observed.filter(() => random.chance(0.3))].map(one => ({ observed: one })),
+      ...observed.filter(() => random.chance(0.1)).map(one => ({ observed: mutated(one, random) })),
       ...[...pipelines, ...pipelines.filter(() => random.chance(0.3))].map(one => ({ pipeline: one })),
     ])
     const shuffled = random.shuffle(news)
     for (let at = 0; at < shuffled.length; at += 200) {
       const some = shuffled.slice(at, at + 200)
       await report(
-        some.flatMap(one => ('told' in one ? one.told : [])),
+        some.flatMap(one => ('observed' in one ? one.observed : [])),
         some.flatMap(one => ('pipeline' in one ? one.pipeline : [])),
       )
     }
@@ -203,7 +203,7 @@ describe.each([
     const { items } = await store.outbox.lease(delta, 10_000, minute)
     const keys = items.flatMap(({ chunk }) => (isEvent(chunk) ? JSON.stringify(chunk.change) : []))
     expect(keys).toHaveLength(all.reduce((sum, { took }) => sum + Object.keys(took).length, 0))
-    await report(all.flatMap(({ told }) => told).slice(0, 200))
+    await report(all.flatMap(({ observed }) => observed).slice(0, 200))
     here.move(day)
     const again = counter()
     await again.drain()
@@ -211,7 +211,7 @@ describe.each([
   })
 
   const shop = projects.storefront
-  const told = (iid: number, action: ChangeAction, at: number, more: Partial<SimChange> = {}): Told => {
+  const observed = (iid: number, action: ChangeAction, at: number, more: Partial<SimChange> = {}): Told => {
     const change = { id: 5_000 + iid, iid, project: shop, title: 'Brew', sourceBranch: 'kettle', targetBranch: 'main' }
     const payload = changePayload(
       { ...change, createdAt: t0, state: 'opened', ...more },
@@ -223,14 +223,14 @@ describe.each([
   const merged = { state: 'merged' } as const
 
   it('an earlier time that is reported within the deadline counts; one that comes later changes nothing', async () => {
-    await report([told(1, 'open', t0), told(1, 'approved', t0 + 2 * hour)])
+    await report([observed(1, 'open', t0), observed(1, 'approved', t0 + 2 * hour)])
     here.move(countIn - second)
     await counter().drain()
     expect(await totals('platform.vcs.change.time_to_approval', shop)).toEqual([])
-    await report([told(1, 'approval', t0 + hour)])
+    await report([observed(1, 'approval', t0 + hour)])
     here.move(countIn)
     await counter().drain()
-    await report([told(1, 'approval', t0 + minute)])
+    await report([observed(1, 'approval', t0 + minute)])
     here.move(countIn)
     await counter().drain()
     expect(await totals('platform.vcs.change.time_to_approval', shop)).toMatchObject([{ sum: 3_600 }])
@@ -242,7 +242,7 @@ describe.each([
   })
 
   it('one whose counter died is counted by the next once its lease has run out; one that stops gives it back', async () => {
-    await report([told(1, 'merge', t0 + hour, merged)])
+    await report([observed(1, 'merge', t0 + hour, merged)])
     here.move(countIn)
     const [taken] = await store.changes.take(9, minute)
     expect(await store.changes.take(9, minute)).toEqual([])
@@ -257,14 +257,14 @@ describe.each([
   })
 
   it('a change whose row is damaged is passed over, and known by what is reported from then on', async () => {
-    await report([told(1, 'merge', t0 + hour, merged), told(2, 'merge', t0 + hour, merged)])
+    await report([observed(1, 'merge', t0 + hour, merged), observed(2, 'merge', t0 + hour, merged)])
     here.move(countIn)
     await here.sql(`UPDATE changes SET content = '{"event":' WHERE iid = 1`)
     await counter().drain()
     expect(await totals('platform.vcs.change.time_to_merge', shop)).toMatchObject([{ sum: 3_600 }])
     expect(await store.changes.list({ since: 0, until: here.now() + day, limit: 9 })).toHaveLength(1)
     expect(await store.changes.states()).toMatchObject([{ states: { merged: 2 }, project: { path: shop.path } }])
-    await report([told(1, 'merge', t0 + 2 * hour, merged)])
+    await report([observed(1, 'merge', t0 + 2 * hour, merged)])
     here.move(countIn)
     await counter().drain()
     expect(await totals('platform.vcs.change.time_to_merge', shop)).toMatchObject([{ sum: 3_600 + 7_200 }])
@@ -272,8 +272,8 @@ describe.each([
 
   it('the age of those that are open is of the longest of a series, and they are forgotten with the figures', async () => {
     await report([
-      ...[told(1, 'open', t0, { title: 'Draft: Brew' }), told(2, 'open', t0), told(3, 'open', t0 - hour)],
-      told(3, 'reopen', t0 + 30 * second),
+      ...[observed(1, 'open', t0, { title: 'Draft: Brew' }), observed(2, 'open', t0), observed(3, 'open', t0 - hour)],
+      observed(3, 'reopen', t0 + 30 * second),
     ])
     here.move(minute)
     const [known] = await knownChanges(store.changes, 'generic')

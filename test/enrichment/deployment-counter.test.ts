@@ -111,7 +111,7 @@ interface Truth {
   last: number
 }
 
-/** By the definitions, told otherwise: one pass over what happened, in its order. */
+/** By the definitions, in another way: one pass over what happened, in its order. */
 function truthOf(made: readonly Made[], environment: string): Truth {
   const truth: Truth = { count: 0, durations: 0, rollbacks: 0, recoveries: [], leadTimes: [], requests: 0, last: 0 }
   const seen = new Set<number>()
@@ -185,8 +185,8 @@ function reports(one: Made, random: Random): Deployment[] {
   }
   const events = [event('created', one.startedAt), event('running', one.startedAt), event(one.status, one.at)]
   const which = one.status === 'success' ? Math.floor(random.between(0, 3)) : Math.floor(random.between(1, 3))
-  const told = which === 0 ? [job] : which === 1 ? events : [...events, job]
-  return [...told, ...told.filter(() => random.chance(0.2))]
+  const observed = which === 0 ? [job] : which === 1 ? events : [...events, job]
+  return [...observed, ...observed.filter(() => random.chance(0.2))]
 }
 
 describe.each([
@@ -268,8 +268,8 @@ describe.each([
   it('a year of them comes out exact, shuffled and repeated, and asks once for each that may have new commits', async () => {
     const random = new Random(21)
     const made = year(random)
-    const told = random.shuffle(made.flatMap(one => reports(one, random)))
-    for (let at = 0; at < told.length; at += 500) await report(...told.slice(at, at + 500))
+    const observed = random.shuffle(made.flatMap(one => reports(one, random)))
+    for (let at = 0; at < observed.length; at += 500) await report(...observed.slice(at, at + 500))
     here.move(countIn)
     const counter = counterOn()
     await counter.drain()
@@ -298,7 +298,7 @@ describe.each([
     }
     expect([asked.requests, counter.requests()]).toEqual([requests, requests])
     // Each once: nothing more is due, whatever is reported again.
-    await report(...told.slice(0, 500))
+    await report(...observed.slice(0, 500))
     here.move(day)
     await counter.drain()
     expect(asked.requests).toBe(requests)

@@ -82,7 +82,7 @@ describe('a log that somebody reads', () => {
     expect(platform.asked).toEqual([])
   })
 
-  it('is fetched beside one other at a time; whoever comes then is told to come again', async () => {
+  it('is fetched beside one other at a time; whoever comes then is asked to retry', async () => {
     const held: ServerResponse[] = []
     platform.reply = (_, response) => held.push(response)
     const show = showing()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { at, day, event, hour, job, jobEvent, minute, openWorld, rest, second, t0, told } from './world.ts'
+import { at, day, event, hour, job, jobEvent, minute, openWorld, rest, second, t0, reported } from './world.ts'
 
 describe('a pipeline that finishes', () => {
   it('is in the outbox once, after it has not changed for the settle delay', async () => {
@@ -10,7 +10,7 @@ describe('a pipeline that finishes', () => {
     expect(await world.sent()).toEqual([])
     await world.pass(2 * second)
     const [part] = await world.sent()
-    expect(told([part!])).toEqual(['attempt 1 success [1:success]'])
+    expect(reported([part!])).toEqual(['attempt 1 success [1:success]'])
     expect(part!.pipeline).toMatchObject({ start: t0, end: at(60), finishedAt: at(60), incomplete: false })
     await world.hear(finish, finish)
     await world.pass(day)
@@ -29,10 +29,10 @@ describe('a pipeline that finishes', () => {
     await world.pass(100 * second)
     expect(await world.sent()).toEqual([])
     await world.pass(30 * second)
-    expect(told(await world.sent())).toEqual(['attempt 1 success [1:success]'])
+    expect(reported(await world.sent())).toEqual(['attempt 1 success [1:success]'])
     await world.hear(jobEvent(job(2, 'downstream', 'success', { started: 50, finished: 300 }, bridge)))
     await world.pass(minute)
-    expect(told(await world.sent())).toEqual(['supplement to 1 [2:success]'])
+    expect(reported(await world.sent())).toEqual(['supplement to 1 [2:success]'])
     await world.pass(8 * day)
     expect(await world.sent()).toEqual([])
   })
@@ -46,7 +46,7 @@ describe('a pipeline that finishes', () => {
       ]),
     )
     await world.pass(6 * second)
-    expect(told(await world.sent())).toEqual(['attempt 1 success [2:success]'])
+    expect(reported(await world.sent())).toEqual(['attempt 1 success [2:success]'])
   })
 
   it('exports jobs that never ran with the pipeline', async () => {
@@ -84,7 +84,7 @@ describe('a pipeline that goes on after it was exported', () => {
       event('canceled', { finishedAt: at(20) }, [job(1, 'build', 'canceled', { started: 5, finished: 20 })]),
     )
     await world.pass(minute)
-    expect(told(await world.sent())).toEqual(['attempt 1 canceled [1:canceled]'])
+    expect(reported(await world.sent())).toEqual(['attempt 1 canceled [1:canceled]'])
     await world.hear(
       event('running', { finishedAt: at(20) }, [job(9, 'build', 'running', { created: 90, started: 95 })]),
       event('success', { finishedAt: at(130) }, [
@@ -93,7 +93,7 @@ describe('a pipeline that goes on after it was exported', () => {
     )
     await world.pass(minute)
     const [part] = await world.sent()
-    expect(told([part!])).toEqual(['attempt 2 success [9:success]'])
+    expect(reported([part!])).toEqual(['attempt 2 success [9:success]'])
     expect(part!.pipeline).toMatchObject({ start: at(95), end: at(130) })
   })
 
@@ -101,7 +101,7 @@ describe('a pipeline that goes on after it was exported', () => {
     const world = openWorld()
     await world.hear(firstFailure)
     await world.pass(minute)
-    expect(told(await world.sent())).toEqual(['attempt 1 failed [1:success 2:failed 3:skipped]'])
+    expect(reported(await world.sent())).toEqual(['attempt 1 failed [1:success 2:failed 3:skipped]'])
     await world.hear(
       event('success', { finishedAt: at(200) }, [
         built,
@@ -110,7 +110,7 @@ describe('a pipeline that goes on after it was exported', () => {
       ]),
     )
     await world.pass(minute)
-    expect(told(await world.sent())).toEqual(['attempt 2 success [3:success~2 12:success]'])
+    expect(reported(await world.sent())).toEqual(['attempt 2 success [3:success~2 12:success]'])
   })
 
   it('a late failed event during the retry neither closes nor renames it', async () => {
@@ -130,7 +130,7 @@ describe('a pipeline that goes on after it was exported', () => {
       ]),
     )
     await world.pass(minute)
-    expect(told(await world.sent())).toEqual(['attempt 2 success [12:success]'])
+    expect(reported(await world.sent())).toEqual(['attempt 2 success [12:success]'])
   })
 
   it('a job of the retry that is observed before its pipeline opens the attempt, and the old status does not close it', async () => {
@@ -143,7 +143,7 @@ describe('a pipeline that goes on after it was exported', () => {
     expect(await world.sent()).toEqual([])
     await world.hear(event('success', { finishedAt: at(150) }, []))
     await world.pass(minute)
-    expect(told(await world.sent())).toEqual(['attempt 2 success [12:success]'])
+    expect(reported(await world.sent())).toEqual(['attempt 2 success [12:success]'])
   })
 
   it('a second finish without any job known to be new is an attempt of its own', async () => {
@@ -153,7 +153,7 @@ describe('a pipeline that goes on after it was exported', () => {
     await world.sent()
     await world.hear(event('success', { finishedAt: at(300) }, [built, failed, skipped]))
     await world.pass(minute)
-    expect(told(await world.sent())).toEqual(['attempt 2 success []'])
+    expect(reported(await world.sent())).toEqual(['attempt 2 success []'])
   })
 
   it('a late running event with nothing new proves nothing', async () => {
@@ -176,7 +176,7 @@ describe('a pipeline that goes on after it was exported', () => {
     expect(await world.sent()).toEqual([])
     await world.hear(rest(event('failed', { finishedAt: at(120), updatedAt: at(121) }, [])))
     await world.pass(minute)
-    expect(told(await world.sent())).toEqual(['attempt 2 failed []'])
+    expect(reported(await world.sent())).toEqual(['attempt 2 failed []'])
   })
 
   it('REST that repeats a finish with more precision brings nothing new', async () => {
@@ -198,7 +198,7 @@ describe('a pipeline that goes on after it was exported', () => {
       rest(event('failed', { finishedAt: at(60) }, [job(0, 'build', 'failed', { started: 1, finished: 4 })])),
     )
     await world.pass(minute)
-    expect(told(await world.sent())).toEqual(['supplement to 1 [0:failed]'])
+    expect(reported(await world.sent())).toEqual(['supplement to 1 [0:failed]'])
   })
 })
 
@@ -212,7 +212,7 @@ describe('a pipeline that waits', () => {
     expect(await world.sent()).toEqual([])
     await world.pass(2 * minute)
     const [part] = await world.sent()
-    expect(told([part!])).toEqual(['attempt 1 manual incomplete [1:success 2:manual]'])
+    expect(reported([part!])).toEqual(['attempt 1 manual incomplete [1:success 2:manual]'])
     expect(part!.pipeline).toMatchObject({ start: t0, end: at(50) })
     await world.pass(day)
     expect(await world.sent()).toEqual([])
@@ -223,7 +223,7 @@ describe('a pipeline that waits', () => {
     )
     await world.pass(minute)
     const [second] = await world.sent()
-    expect(told([second!])).toEqual(['attempt 2 success [2:success~2]'])
+    expect(reported([second!])).toEqual(['attempt 2 success [2:success~2]'])
     expect(second!.pipeline).toMatchObject({ start: at(started), end: at(finished) })
   })
 
@@ -231,13 +231,13 @@ describe('a pipeline that waits', () => {
     const world = openWorld()
     await world.hear(event('success', { finishedAt: at(51) }, [built, job(2, 'deploy', 'manual')]))
     await world.pass(minute)
-    expect(told(await world.sent())).toEqual(['attempt 1 success [1:success 2:manual]'])
+    expect(reported(await world.sent())).toEqual(['attempt 1 success [1:success 2:manual]'])
     const [started, finished] = [86_400, 86_500]
     await world.hear(
       event('success', { finishedAt: at(finished) }, [built, job(2, 'deploy', 'success', { started, finished })]),
     )
     await world.pass(minute)
-    expect(told(await world.sent())).toEqual(['attempt 2 success [2:success~2]'])
+    expect(reported(await world.sent())).toEqual(['attempt 2 success [2:success~2]'])
   })
 
   it('that goes silent is exported as it is, marked incomplete, with what was running', async () => {
@@ -246,7 +246,7 @@ describe('a pipeline that waits', () => {
     await world.pass(6 * day)
     expect(await world.sent()).toEqual([])
     await world.pass(2 * day)
-    expect(told(await world.sent())).toEqual(['attempt 1 running incomplete [1:success 2:running]'])
+    expect(reported(await world.sent())).toEqual(['attempt 1 running incomplete [1:success 2:running]'])
     await world.pass(30 * day)
     expect(await world.sent()).toEqual([])
   })
@@ -267,14 +267,14 @@ describe('a bridge', () => {
       event('failed', { finishedAt: at(60) }, [job(2, 'trigger', 'failed', { started: 5, finished: 59 }, bridge)]),
     )
     await world.pass(minute)
-    expect(told(await world.sent())).toEqual(['attempt 1 failed [2:failed]'])
+    expect(reported(await world.sent())).toEqual(['attempt 1 failed [2:failed]'])
     await world.hear(
       event('success', { finishedAt: at(160) }, [
         job(2, 'trigger', 'success', { started: 105, finished: 159 }, bridge),
       ]),
     )
     await world.pass(minute)
-    expect(told(await world.sent())).toEqual(['attempt 2 success [2:success~2]'])
+    expect(reported(await world.sent())).toEqual(['attempt 2 success [2:success~2]'])
   })
 })
 

@@ -148,7 +148,7 @@ export function at(seconds: number): number {
 }
 
 /** What was frozen, short enough to read in an assertion. */
-export function told(parts: readonly Chunk[]): string[] {
+export function reported(parts: readonly Chunk[]): string[] {
   return parts.map(({ attempt, kind, pipeline, jobs }) => {
     const spans = jobs.map(one => `${one.id}:${one.status}${one.salt === undefined ? '' : `~${one.salt}`}`)
     const head = kind === 'attempt' ? `attempt ${attempt} ${pipeline.facts.status}` : `supplement to ${attempt}`

@@ -1,4 +1,4 @@
-// Whatever an operator writes is taken or told, never thrown at; and no secret is in what is told.
+// Whatever an operator writes is taken or reported, never thrown at; and no secret is in what is reported.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -61,9 +61,9 @@ it('takes or refuses any variables, and repeats no secret', () => {
         Object.entries(given).map(([name, text]) => [name, secretVariables.has(name) ? `${planted}${text}` : text]),
       )
       const loaded = loadConfig({ env, profiles })
-      const told = loaded.ok ? JSON.stringify(loaded.config) : loaded.faults.map(describeFault).join('\n')
-      expect(told).not.toContain(planted)
-      if (!loaded.ok) expect(told).toMatch(/\S/)
+      const reported = loaded.ok ? JSON.stringify(loaded.config) : loaded.faults.map(describeFault).join('\n')
+      expect(reported).not.toContain(planted)
+      if (!loaded.ok) expect(reported).toMatch(/\S/)
     }),
     fuzzing(500),
   )

@@ -17,8 +17,8 @@ const settings = telemetrySettings({ profiles, eventNameAttribute: true })
 const receivedAt = Date.UTC(2026, 6, 1)
 
 function read(event: string, body: string): Parsed {
-  const told = { event, instance: 'https://git.example.com', body: Buffer.from(body) }
-  return parseDelivery(told, { profile: profiles.generic, traceparent: false, events: everyEvent })
+  const reported = { event, instance: 'https://git.example.com', body: Buffer.from(body) }
+  return parseDelivery(reported, { profile: profiles.generic, traceparent: false, events: everyEvent })
 }
 
 /** As `expect`, for those who ask millions of times. */

@@ -75,7 +75,7 @@ it(`survives ${requests} mutated requests, and serves others meanwhile`, { timeo
   let slowest = 0
   let settled = 0
   let honest = 0
-  const lane = async (): Promise<void> => {
+  const sender = async (): Promise<void> => {
     while (sent < requests) {
       const at = (sent += 1)
       if (await send(port, mutated(random), at)) answered += 1
@@ -92,7 +92,7 @@ it(`survives ${requests} mutated requests, and serves others meanwhile`, { timeo
       if (settled === 0 && sent > requests / 5) settled = daemon.memory().now
     }
   }
-  await Promise.all(Array.from({ length: abreast }, lane))
+  await Promise.all(Array.from({ length: abreast }, sender))
   expect(daemon.process.child.exitCode).toBeNull()
   const mib = (bytes: number): number => Math.round(bytes / 1024 / 1024)
   const figures = { seed, requests, answered, honest, slowestMs: Math.round(slowest) }

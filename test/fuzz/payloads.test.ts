@@ -25,12 +25,12 @@ const family = { scheme: 'instance' as const, profile: 'generic', bridgesWillCom
 const now = Date.UTC(2026, 6, 1)
 
 function parse({ event, body }: Mutated): Observation | undefined {
-  const told = { event, instance: 'https://git.example.com', body: Buffer.from(body) }
-  const parsed = parseDelivery(told, { profile: profiles.generic, traceparent: true })
+  const reported = { event, instance: 'https://git.example.com', body: Buffer.from(body) }
+  const parsed = parseDelivery(reported, { profile: profiles.generic, traceparent: true })
   return parsed.outcome === 'observation' ? parsed.observation : undefined
 }
 
-/** Freezes all that is ever owed of it. */
+/** Takes every snapshot that is due of it. */
 function frozenOf(run: Run): { run: Run; parts: Chunk[] } {
   const parts: Chunk[] = []
   for (let steps = 0; ; steps += 1) {
@@ -88,8 +88,8 @@ it('makes of whatever a payload says nothing or something that can be sent, and 
       const memory = remember(run)
       if (memory === undefined) return
       const again = mergeRun(revive(memory), first)
-      const owed = frozenOf(same === undefined ? again : mergeRun(again, same)).parts
-      must(owed.length === 0, 'what was pruned is not owed again')
+      const entries = frozenOf(same === undefined ? again : mergeRun(again, same)).parts
+      must(entries.length === 0, 'what was pruned is not pending again')
     }),
     fuzzing(1_000),
   )

@@ -29,7 +29,7 @@ export interface RunningIngress {
   readonly listener: Listener
   readonly port: number
   readonly url: string
-  /** How often the daemon was told of news. */
+  /** How often the daemon was reported of news. */
   readonly woken: () => number
   readonly post: (body: Buffer | string, headers?: Record<string, string>) => Promise<Answer>
 }

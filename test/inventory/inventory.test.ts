@@ -69,7 +69,7 @@ describe('What is found', () => {
     ])
   })
 
-  it('of dependencies is counted by ecosystem once a day, and told when it changed.', async () => {
+  it('of dependencies is counted by ecosystem once a day, and reported when it changed.', async () => {
     const inventory = world.inventory({ dependencies: [shop] })
     await world.pass(inventory, minute)
     expect(await world.found()).toEqual({
@@ -199,7 +199,7 @@ describe('A refusal', () => {
     [404, { message: '404 Project Not Found' }],
     [400, { message: 'scope does not have a valid value' }],
     [422, { message: 'not enforced' }],
-  ])('of %i that does not pass by itself is told once, and asked again once a day.', async (status, body) => {
+  ])('of %i that does not pass by itself is reported once, and tried again once a day.', async (status, body) => {
     world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(status, body) : undefined)
     const inventory = world.inventory({ feature_flags: [shop], agents: [infra] })
     await world.pass(inventory, 25 * hour)
@@ -262,7 +262,7 @@ describe('A refusal', () => {
     expect(await world.found()).toMatchObject({ 'platform.agent.count': 2 })
   })
 
-  it('of a field of another type passes: the rest is told.', async () => {
+  it('of a field of another type passes: the rest is observed.', async () => {
     const flags = [{ name: 'one', active: 'yes', created_at: 7, strategies: 'none', more: {} }]
     world.api.misbehave = ({ path }) => (path.endsWith('feature_flags') ? refusal(200, flags) : undefined)
     await world.inventory({ feature_flags: [shop] }).turn()

@@ -47,7 +47,7 @@ describe('A query', () => {
     })
   })
 
-  it('of figures is a point for each row, told apart by its fields.', async () => {
+  it('of figures is a point for each row, distinguished by its fields.', async () => {
     expect(await askQuery(medians, world.ask)).toEqual({
       points: [
         { metric: 'build.p50', attributes: { 'platform.query.ref': 'main' }, value: 412 },

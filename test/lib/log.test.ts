@@ -10,7 +10,7 @@ it.skipIf(!existsSync('/dev/full')).each(['json', 'pretty'])('a log in %s outliv
   const program = `
     import { createLog } from ${JSON.stringify(log)}
     const log = createLog({ level: 'info', format: ${JSON.stringify(format)} })
-    for (let line = 0; line < 3; line += 1) setImmediate(() => log.warn({ line }, 'told'))
+    for (let line = 0; line < 3; line += 1) setImmediate(() => log.warn({ line }, 'reported'))
     setTimeout(() => process.stdout.write('alive'), 50)`
   const full = openSync('/dev/full', 'w')
   const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {

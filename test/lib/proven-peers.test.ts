@@ -18,13 +18,13 @@ test.each([
 test('a connection, its own address and the one that its proxy names are known; others are not', () => {
   const peers = createProvenPeers()
   const connection = { remoteAddress: '10.0.0.1' }
-  let told = 0
-  peers.onProved(() => (told += 1))
+  let reported = 0
+  peers.onProved(() => (reported += 1))
   expect(peers.knows(connection, '10.0.0.1')).toBe(false)
   peers.proved(connection, '198.51.100.1')
   peers.proved(connection, '198.51.100.1')
   peers.proved(connection, '198.51.100.2')
-  expect(told).toBe(1)
+  expect(reported).toBe(1)
   for (const address of ['10.0.0.1', '198.51.100.1', '198.51.100.2']) expect(peers.knows({}, address)).toBe(true)
   expect(peers.knows(connection, '203.0.113.1')).toBe(true)
   expect(peers.knows({}, '203.0.113.1')).toBe(false)

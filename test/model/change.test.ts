@@ -27,7 +27,7 @@ function event(
   }
 }
 
-const told = (action: string, at: number, state: string): Change => changeOfEvent(event(action, at, state), at)!
+const observed = (action: string, at: number, state: string): Change => changeOfEvent(event(action, at, state), at)!
 const pipeline = (id: number, createdAt: number): Change => ({ ...base, pipeline: { id, projectId: 3, createdAt } })
 
 const report = fc.oneof(
@@ -37,7 +37,7 @@ const report = fc.oneof(
       fc.integer({ min: t0, max: t0 + 9_000 }),
       fc.constantFrom('open', 'wip', 'closed', 'merged'),
     )
-    .map(([action, at, state]) => told(action, at, state)),
+    .map(([action, at, state]) => observed(action, at, state)),
   fc.tuple(fc.integer({ min: 1, max: 9 }), fc.integer({ min: t0, max: t0 + 9 })).map(([id, at]) => pipeline(id, at)),
 )
 
@@ -58,12 +58,12 @@ describe('a change', () => {
 
   it('has the first of its approvals and pipelines, its merge, and its state since it was last turned', () => {
     const reports = [
-      told('open', t0, 'wip'),
-      told('approval', t0 + 3_000, 'open'),
-      told('unapproved', t0 + 4_000, 'open'),
-      told('approved', t0 + 5_000, 'open'),
-      told('close', t0 + 6_000, 'closed'),
-      told('reopen', t0 + 7_000, 'open'),
+      observed('open', t0, 'wip'),
+      observed('approval', t0 + 3_000, 'open'),
+      observed('unapproved', t0 + 4_000, 'open'),
+      observed('approved', t0 + 5_000, 'open'),
+      observed('close', t0 + 6_000, 'closed'),
+      observed('reopen', t0 + 7_000, 'open'),
       pipeline(9, t0 + 2_000),
       pipeline(8, t0 + 2_000),
     ]
@@ -71,15 +71,19 @@ describe('a change', () => {
       ...{ state: 'open', createdAt: t0, approvedAt: t0 + 3_000, stateAt: t0 + 7_000, pipeline: { id: 8 } },
     })
     // A label that is changed later says nothing of the merge.
-    const merged = all(told('update', t0 + 99_000, 'merged'), ...reports, told('merge', t0 + 8_000, 'merged'))
+    const merged = all(observed('update', t0 + 99_000, 'merged'), ...reports, observed('merge', t0 + 8_000, 'merged'))
     expect(viewChange(merged)).toMatchObject({ state: 'merged', mergedAt: t0 + 8_000 })
     expect(viewChange(pipeline(1, t0))).toBeUndefined()
   })
 
   it('has times to be counted from its creation on; the first of several only where its opening was reported', () => {
-    const later = [told('approved', t0 + 3_000, 'open'), pipeline(8, t0 + 2_000), told('merge', t0 + 8_000, 'merged')]
+    const later = [
+      observed('approved', t0 + 3_000, 'open'),
+      pipeline(8, t0 + 2_000),
+      observed('merge', t0 + 8_000, 'merged'),
+    ]
     expect(uncounted(all(...later), {})).toEqual([{ measure: 'merge', at: t0 + 8_000, took: 8_000 }])
-    const whole = all(told('open', t0, 'open'), ...later)
+    const whole = all(observed('open', t0, 'open'), ...later)
     expect(uncounted(whole, {}).map(({ measure, took }) => [measure, took])).toEqual([
       ['pipeline', 2_000],
       ['approval', 3_000],

@@ -20,7 +20,7 @@ const span = {
   jobId: 10,
   kind: 'job',
 } as const
-const told = (status: string, at: number, more = {}): Deployment => ({
+const observed = (status: string, at: number, more = {}): Deployment => ({
   ...base,
   deploymentId: 1,
   event: observedEvent({ status, at, ...more }),
@@ -39,7 +39,7 @@ const report = fc.oneof(
       environment: fc.option(fc.constantFrom('prod', 'test'), { nil: undefined }),
     })
     .map(({ status, at, environment }) =>
-      told(status, at, { ...(status === 'running' && { beganAt: at }), ...(environment && { environment }) }),
+      observed(status, at, { ...(status === 'running' && { beganAt: at }), ...(environment && { environment }) }),
     ),
   fc
     .record({ status: fc.constantFrom('success', 'failed'), at: fc.integer({ min: t0, max: t0 + 9_000 }) })
@@ -62,17 +62,17 @@ describe('a deployment', () => {
   })
 
   it('has ended as its event says, at the time that its job has where both agree', () => {
-    const both = all(told('success', t0 + 5_000), job('success', t0 + 5_432, { startedAt: t0 + 1_000 }))
+    const both = all(observed('success', t0 + 5_000), job('success', t0 + 5_432, { startedAt: t0 + 1_000 }))
     expect(viewDeployment(both)).toMatchObject({ outcome: 'succeeded', startedAt: t0 + 1_000, finishedAt: t0 + 5_432 })
-    const apart = all(told('failed', t0 + 5_000), job('success', t0 + 5_432))
+    const apart = all(observed('failed', t0 + 5_000), job('success', t0 + 5_432))
     expect(viewDeployment(apart)).toMatchObject({ outcome: 'failed', finishedAt: t0 + 5_000 })
-    expect(viewDeployment(all(told('running', t0), job('success', t0 + 1)))).toMatchObject({ outcome: 'succeeded' })
-    expect(viewDeployment(told('canceled', t0))).toMatchObject({ status: 'canceled', outcome: undefined })
+    expect(viewDeployment(all(observed('running', t0), job('success', t0 + 1)))).toMatchObject({ outcome: 'succeeded' })
+    expect(viewDeployment(observed('canceled', t0))).toMatchObject({ status: 'canceled', outcome: undefined })
   })
 
   it('is none where only a job that failed is known of it', () => {
     expect(viewDeployment(job('failed', t0))).toBeUndefined()
-    expect(viewDeployment(all(job('failed', t0), told('failed', t0)))).toMatchObject({ outcome: 'failed' })
+    expect(viewDeployment(all(job('failed', t0), observed('failed', t0)))).toMatchObject({ outcome: 'failed' })
   })
 
   it('is to production by its tier, and by its name where no tier is known', () => {

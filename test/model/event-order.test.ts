@@ -5,14 +5,14 @@ import { placeBetween, sameWithin, timeAfter, type ToldState } from '../../src/m
 import { runs } from '../full.ts'
 
 /** How many events come of an object's deliveries, processed in this order; each by its place of arrival. */
-function eventsOf(told: readonly ToldState[], order: readonly number[]): number {
+function eventsOf(reported: readonly ToldState[], order: readonly number[]): number {
   const seen = new Map<number, ToldState>()
   let events = 0
   for (const place of order) {
     const places = [...seen.keys()].sort((a, b) => a - b)
     const before = seen.get(places.findLast(one => one < place) ?? -1)
     const after = seen.get(places.find(one => one > place) ?? -1)
-    const own = told[place]!
+    const own = reported[place]!
     events += { again: 0, event: 1, between: 2 }[placeBetween(before, after, own)]
     seen.set(place, own)
   }
@@ -20,9 +20,9 @@ function eventsOf(told: readonly ToldState[], order: readonly number[]): number 
 }
 
 it('a repetition is distinguished from what comes again after something else, in any order of processing', () => {
-  const told = fc.array(fc.constantFrom('on', 'off', 'gone'), { minLength: 1, maxLength: 12 })
+  const reported = fc.array(fc.constantFrom('on', 'off', 'gone'), { minLength: 1, maxLength: 12 })
   fc.assert(
-    fc.property(told, fc.infiniteStream(fc.nat()), (contents, random) => {
+    fc.property(reported, fc.infiniteStream(fc.nat()), (contents, random) => {
       const states = contents.map((content, at) => ({ content, receivedAt: at * 1_000 }))
       const runsOfEqual = contents.filter((content, at) => content !== contents[at - 1]).length
       const order = states.map((_, at) => at).sort(() => (random.next().value % 3) - 1)

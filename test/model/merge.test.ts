@@ -7,7 +7,7 @@ import { observation } from './arbitraries.ts'
 import type { Observation } from '../../src/model/observation.ts'
 import { runs } from '../full.ts'
 
-function told(observations: readonly Observation[]): Run {
+function reported(observations: readonly Observation[]): Run {
   return observations.map(observedRun).reduce(mergeRun)
 }
 
@@ -25,7 +25,7 @@ describe('merging observations', () => {
       )
     fc.assert(
       fc.property(shuffled, ([some, again]) => {
-        expect(picture(told(again))).toBe(picture(told(some)))
+        expect(picture(reported(again))).toBe(picture(reported(some)))
       }),
       runs(2_000),
     )
@@ -44,7 +44,7 @@ describe('merging observations', () => {
   it('returns the known run itself when nothing is new', () => {
     fc.assert(
       fc.property(fc.array(observation, { minLength: 1, maxLength: 5 }), some => {
-        const run = told(some)
+        const run = reported(some)
         for (const again of some) expect(mergeRun(run, observedRun(again))).toBe(run)
       }),
       runs(500),
@@ -54,7 +54,7 @@ describe('merging observations', () => {
   it('never replaces a known field by an unknown one', () => {
     fc.assert(
       fc.property(observation, observation, (a, b) => {
-        const merged = told([a, b])
+        const merged = reported([a, b])
         const known = { ...a.pipeline?.facts, ...b.pipeline?.facts }
         for (const [field, value] of Object.entries(known)) {
           if (value !== undefined) expect(merged.pipeline?.record.facts).toHaveProperty(field)
@@ -67,7 +67,7 @@ describe('merging observations', () => {
     fc.assert(
       fc.property(fc.array(observation, { minLength: 1, maxLength: 5 }), some => {
         const requests = some.flatMap(({ pipeline }) => pipeline?.facts.mergeRequest ?? [])
-        const merged = told(some).pipeline?.record.facts.mergeRequest
+        const merged = reported(some).pipeline?.record.facts.mergeRequest
         expect(merged?.title !== undefined).toBe(requests.some(({ title }) => title !== undefined))
       }),
     )
@@ -76,7 +76,7 @@ describe('merging observations', () => {
   it('shows no job that ends before it starts as running', () => {
     fc.assert(
       fc.property(fc.array(observation, { minLength: 1, maxLength: 5 }), some => {
-        for (const job of told(some).jobs.values()) {
+        for (const job of reported(some).jobs.values()) {
           const view = viewJob(job)
           if (view.status === 'running') expect(view.finishedAt).toBeUndefined()
         }

@@ -29,7 +29,7 @@ function frozen(run: Run): { job: Job; span: JobSnapshot; attempt: number }[] {
   )
 }
 
-function told(...observations: Observation[]): Restorable[] {
+function observed(...observations: Observation[]): Restorable[] {
   return frozen(heard(observations)).map(({ job: one, span }) => restorableOf(one, span))
 }
 
@@ -59,11 +59,11 @@ describe('a span of a snapshot', () => {
   })
 
   it('has all of a job that a webhook reported', () => {
-    expect(told(finished)).toEqual(['job'])
+    expect(observed(finished)).toEqual(['job'])
   })
 
   it('shows only that it is in a snapshot of a job that REST reported, or that two webhooks reported differently', () => {
-    expect(told(rest(finished))).toEqual(['mark'])
+    expect(observed(rest(finished))).toEqual(['mark'])
     const before = job(
       1,
       'build',
@@ -71,13 +71,13 @@ describe('a span of a snapshot', () => {
       { started: 5 },
       { runner: { id: 3, description: 'one' }, when: 'on_success' },
     )
-    expect(told(event('running', {}, [before]), finished)).toEqual(['mark'])
+    expect(observed(event('running', {}, [before]), finished)).toEqual(['mark'])
   })
 
   it('shows only that it is in a snapshot of a job whose tags are of another runner than the one it shows', () => {
     const on = (runner: NonNullable<JobFacts['runner']>): Observation =>
       event('success', { finishedAt: at(60) }, [job(1, 'build', 'success', { started: 5, finished: 50 }, { runner })])
-    expect(told(on({ id: 1, tags: ['linux'] }), on({ id: 2 }))).toEqual(['mark'])
+    expect(observed(on({ id: 1, tags: ['linux'] }), on({ id: 2 }))).toEqual(['mark'])
   })
 
   it('restores nothing of a job that was in a snapshot before', () => {

@@ -11,7 +11,7 @@ import type { Observation } from '../../src/model/observation.ts'
 import { runs } from '../full.ts'
 
 const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: 7 }
-/** So late that everything that is owed is due. */
+/** So late that everything that is pending is due. */
 const late: RunClock = { now: 4e12, changedAt: 0, endedAt: 0 }
 
 /** As a platform tells it: nothing has a finish before its end, nor a start before it runs. */
@@ -27,7 +27,7 @@ const plausible = observation.map((one): Observation => {
   return { ...one, jobs, pipeline: { ...one.pipeline, times: { createdAt, updatedAt } } }
 })
 
-/** Freezes until nothing is owed. */
+/** Takes snapshots until nothing is pending. */
 function atRest(run: Run): Run {
   for (let steps = 0; steps < 50; steps += 1) {
     const next = plan(run, trace, rules, late)

@@ -7,7 +7,11 @@ import type { Flow } from '../../src/pages/ports.ts'
 const now = Date.UTC(2026, 5, 1, 12)
 const instance = 'https://git.example.com'
 
-function told(apiClients: Flow['apiClients'], discovery: Partial<DiscoveryView> = {}, hasPlatformToken = true): string {
+function reported(
+  apiClients: Flow['apiClients'],
+  discovery: Partial<DiscoveryView> = {},
+  hasPlatformToken = true,
+): string {
   const nothing = {
     polledProjects: [],
     ownPipelines: [],
@@ -30,7 +34,7 @@ function told(apiClients: Flow['apiClients'], discovery: Partial<DiscoveryView> 
 describe('the page of sources', () => {
   it('says of each hook whether it is enabled, when it last delivered, and how its deliveries were answered', () => {
     const answers = { 200: 1_402, 503: 2, 'no answer': 1 }
-    const text = told(
+    const text = reported(
       { redelivery: { found: 3, accepted: 2, oversize: 0 } },
       {
         hooks: [
@@ -48,12 +52,12 @@ describe('the page of sources', () => {
   })
 
   it('says how to look at hooks where nobody does, and nothing of them without a token', () => {
-    expect(told({ details: { completed: 1, gone: 0, failed: 0 } })).toContain('PIPESPAN_REDELIVERY')
-    expect(told({}, {}, false)).not.toContain('s hooks')
+    expect(reported({ details: { completed: 1, gone: 0, failed: 0 } })).toContain('PIPESPAN_REDELIVERY')
+    expect(reported({}, {}, false)).not.toContain('s hooks')
   })
 
   it('says what the poller found, how far it has come, and what is left of the budget', () => {
-    const text = told(
+    const text = reported(
       { poller: { rounds: 41, requests: 304, discovered: 86 } },
       {
         budgets: [{ account: 'abc', tokens: 291.7, at: now, pausedUntil: now + 90_000 }],

@@ -137,23 +137,23 @@ it('filters and pages', async () => {
 it('has one job whole: its sections, its usual, its last runs, its span', async () => {
   const [, , projectId, pipelineId, , jobId] = (await withSections(house.daemon.store, sampleSections)).split('/')
   const address = `/pipelines/${projectId}/${pipelineId}/jobs/${jobId}`
-  const told = (await get(address)) as {
+  const reported = (await get(address)) as {
     job: { name: string }
     usual: { runs: number; p50?: number }
     history: { runs: { job: { id: number; name: string } }[] }
     spans: { jobId: number }[]
   }
-  expect(told).toMatchObject({
+  expect(reported).toMatchObject({
     pipeline: { pipelineId: Number(pipelineId) },
     job: { id: Number(jobId), status: 'failed' },
     about: { failureDomain: 'user' },
     sections: { sections: [{ name: 'prepare_executor' }, {}, { parent: 2 }, { name: 'unit', failed: true }], left: 3 },
   })
-  expect(told.usual.runs).toBeGreaterThan(0)
-  expect(told.usual.p50).toBeGreaterThan(0)
-  expect(told.history.runs.map(({ job }) => job.id)).toContain(Number(jobId))
-  expect(new Set(told.history.runs.map(({ job }) => job.name))).toEqual(new Set([told.job.name]))
-  expect(told.spans.map(span => span.jobId)).toEqual([Number(jobId)])
+  expect(reported.usual.runs).toBeGreaterThan(0)
+  expect(reported.usual.p50).toBeGreaterThan(0)
+  expect(reported.history.runs.map(({ job }) => job.id)).toContain(Number(jobId))
+  expect(new Set(reported.history.runs.map(({ job }) => job.name))).toEqual(new Set([reported.job.name]))
+  expect(reported.spans.map(span => span.jobId)).toEqual([Number(jobId)])
   expect((await fetch(`${house.url}/api/pipelines/${projectId}/${pipelineId}/jobs/1`)).status).toBe(404)
 })
 
@@ -172,7 +172,7 @@ it.each([
   ['/pipelines?limit=0', 'query.limit'],
   ['/pipelines/x/1', 'params.project'],
   ['/trends?span=year', 'query.span'],
-])('%s is told what does not fit', async (path, place) => {
+])('%s says what does not fit', async (path, place) => {
   const answer = await fetch(`${house.url}/api${path}`)
   expect(answer.status).toBe(400)
   expect(((await answer.json()) as { message: string }).message).toContain(place)

@@ -21,7 +21,7 @@ export interface House {
   readonly file: string
   /** Sends webhooks in their order, and waits until they are understood. */
   tell(deliveries: readonly Delivery[]): Promise<void>
-  /** Whole families, told and exported. */
+  /** Whole families, reported and exported. */
   live(scenarios: readonly [ScenarioName, ...ScenarioName[]], options?: LiveOptions): Promise<void>
   close(): Promise<void>
 }

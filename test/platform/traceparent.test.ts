@@ -40,8 +40,8 @@ describe('the variables of a pipeline event', () => {
     [[{ key: 'TRACEPARENT', value: 7 }], undefined],
     [{ TRACEPARENT: good }, undefined],
     [undefined, undefined],
-  ])('%j tell the traceparent %s', (variables, told) => {
-    expect(traceparentOf({ object_attributes: { variables } })).toBe(told)
+  ])('%j tell the traceparent %s', (variables, reported) => {
+    expect(traceparentOf({ object_attributes: { variables } })).toBe(reported)
   })
 
   it.each([null, 7, 'text', [], {}, { object_attributes: null }])('a body like %j has none', body => {

@@ -15,7 +15,7 @@ import { runs } from '../full.ts'
 import { chunkOfRun } from '../support/of-run.ts'
 
 const rules = { ...usual, settle: 0 }
-const lane = { destination: 'default', signal: 'traces' } as const
+const exportQueue = { destination: 'default', signal: 'traces' } as const
 
 interface Flow {
   readonly store: Store
@@ -34,7 +34,7 @@ function openFlow(ruled = rules): Flow {
     rules: ruled,
     family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
     selection: everything,
-    to: [lane],
+    to: [exportQueue],
     onSnapshot: () => undefined,
   })
   const clock = { now: () => t0, sleep: async () => undefined }
@@ -59,7 +59,7 @@ function openFlow(ruled = rules): Flow {
     },
     settle: () => settler.drain(),
     sent: async () => {
-      const { items } = await store.outbox.lease(lane, 10_000, 60_000)
+      const { items } = await store.outbox.lease(exportQueue, 10_000, 60_000)
       return items.map(chunkOfRun).sort((a, b) => a.attempt - b.attempt || a.number - b.number)
     },
   }

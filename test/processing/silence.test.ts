@@ -20,8 +20,8 @@ const over = new Set(['success', 'failed', 'canceled', 'skipped'])
 
 /** Pipeline events only, and those of no end. */
 function hasNotEnded({ kind, body }: Delivery): boolean {
-  const { object_attributes: told } = JSON.parse(body) as { object_attributes: { status: string } }
-  return kind === 'pipeline' && !over.has(told.status)
+  const { object_attributes: observed } = JSON.parse(body) as { object_attributes: { status: string } }
+  return kind === 'pipeline' && !over.has(observed.status)
 }
 
 const endsAreLost: WorldOptions = { hook: hasNotEnded }
@@ -105,10 +105,10 @@ describe('a run whose end no webhook reported', () => {
     })
     const pipelines = Array.from({ length: 12 }, () => beginLong(world, 30 * second))
     await world.pass(90 * second)
-    const told = pipelines.filter(({ id }) => id % 2 === 0).map(({ id }) => id)
-    expect((await world.sent()).map(({ key }) => key.pipelineId)).toEqual(told)
+    const observed = pipelines.filter(({ id }) => id % 2 === 0).map(({ id }) => id)
+    expect((await world.sent()).map(({ key }) => key.pipelineId)).toEqual(observed)
     await world.pass(hour)
-    expect(await world.sent()).toHaveLength(pipelines.length - told.length)
+    expect(await world.sent()).toHaveLength(pipelines.length - observed.length)
   })
 
   it('is left alone without an API token', async () => {

@@ -34,7 +34,7 @@ it.skipIf(!isOnline)(
   120_000,
 )
 
-it('does nothing without being told where to', () => {
+it('does nothing without --image and --charts', () => {
   const { status, stdout, stderr } = release()
   expect([status, stdout, stderr]).toEqual([2, '', 'Give --image NAME and --charts oci://….\n'])
 })

@@ -82,7 +82,7 @@ describe('a watched store', () => {
     const { store, points, move, now } = world()
     await store.runs.transact(mergeWork([event('success', { finishedAt: at(60) }, [])], 'webhook', rules))
     move(rules.settle)
-    const lane = { destination: 'default', signal: 'traces' } as const
+    const exportQueue = { destination: 'default', signal: 'traces' } as const
     await createSettleLoop({
       runs: store.runs,
       perTransaction: store.runsPerTransaction,
@@ -90,20 +90,20 @@ describe('a watched store', () => {
         rules,
         family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
         selection: everything,
-        to: [lane],
+        to: [exportQueue],
         onSnapshot: () => undefined,
       }),
       clock: { now, sleep: async () => undefined },
       log: silentLog(),
     }).drain()
     move(2_000)
-    const { token, items } = await store.outbox.lease(lane, 10, 1_000)
+    const { token, items } = await store.outbox.lease(exportQueue, 10, 1_000)
     await store.outbox.settle(
       token,
       items.map(({ id }) => ({ id, as: 'delivered' as const })),
     )
     expect(await points('pipespan.export.latency')).toMatchObject([
-      { attributes: lane, value: { count: 1, sum: rules.settle / 1000 + 2 } },
+      { attributes: exportQueue, value: { count: 1, sum: rules.settle / 1000 + 2 } },
     ])
   })
 })
@@ -117,7 +117,7 @@ describe('the table of own metrics', () => {
       expect(says, name).toMatch(/^[A-Z1].*\.$/)
     }
     const counters = { delivered: 1, repeated: 1, rejected: 1, later: 1, partiallyRejected: 1, lost: 1 }
-    const lane = {
+    const exportQueue = {
       destination: 'default',
       signal: 'traces' as const,
       state: 'closed' as const,
@@ -146,7 +146,7 @@ describe('the table of own metrics', () => {
       },
       snapshots: { attempts: 4, supplements: 1, blocked: 1, stale: 1, excluded: 1 },
       settling: { postponed: 1 },
-      queues: [lane],
+      queues: [exportQueue],
       inbox: { waiting: 1, waitingBytes: 1, oldest: 2_000, quarantined: 1 },
       runs: { runs: 5, onlyJobs: 1, open: 2 },
       counters: new Map([['pruned.runs', 3]]),

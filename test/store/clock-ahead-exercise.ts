@@ -12,7 +12,7 @@ import type { Bench } from './benches.ts'
 import type { ExportQueue } from '../../src/store/ports/outbox.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
-const lane: ExportQueue = { destination: 'default', signal: 'traces' }
+const exportQueue: ExportQueue = { destination: 'default', signal: 'traces' }
 
 export function clockAheadExercise(name: string, bench: () => Promise<Bench>): void {
   describe.each([
@@ -23,7 +23,7 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
     let store: Store
     const freezer = createSnapshotter({
       rules,
-      ...{ selection: everything, to: [lane], onSnapshot: () => undefined },
+      ...{ selection: everything, to: [exportQueue], onSnapshot: () => undefined },
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
     })
     beforeEach(async () => {
@@ -58,7 +58,7 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       await store.reclaim()
       await store.bringBack()
     }
-    const owed = async (): Promise<number> => (await store.outbox.lease(lane, 100, minute)).items.length
+    const pendingCount = async (): Promise<number> => (await store.outbox.lease(exportQueue, 100, minute)).items.length
 
     it('settles what ended then after the settle delay, also what waits for enrichment', async () => {
       await hear(1, 'success')
@@ -67,11 +67,11 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       await settle()
       here.move(rules.settle)
       await settle()
-      expect(await owed()).toBe(1)
+      expect(await pendingCount()).toBe(1)
       here.move(rules.deadline)
       await settle()
       // The first one's lease has run out.
-      expect(await owed()).toBe(2)
+      expect(await pendingCount()).toBe(2)
     })
 
     it('settles what began then and goes on now', async () => {
@@ -80,7 +80,7 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       await hear(1, 'success')
       here.move(rules.settle)
       await settle()
-      expect(await owed()).toBe(1)
+      expect(await pendingCount()).toBe(1)
     })
 
     it('gives up in its time what fell silent then', async () => {
@@ -95,14 +95,14 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       await hear(2, 'success')
       here.move(rules.settle)
       await settle()
-      const { token, items } = await store.outbox.lease(lane, 1, minute)
+      const { token, items } = await store.outbox.lease(exportQueue, 1, minute)
       const [first] = items
       await store.outbox.settle(token, [
         { id: first!.id, as: 'later', forMs: 24 * hour, error: 'busy', counted: false },
       ])
       here.move(-rules.settle)
       await restart()
-      expect(await owed()).toBe(2)
+      expect(await pendingCount()).toBe(2)
     })
 
     it('asks the platform what was to be asked then', async () => {
@@ -127,7 +127,7 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       await hear(1, 'success')
       here.move(rules.settle)
       await settle()
-      const { token, items } = await store.outbox.lease(lane, 1, minute)
+      const { token, items } = await store.outbox.lease(exportQueue, 1, minute)
       await store.outbox.settle(token, [{ id: items[0]!.id, as: 'delivered' }])
       here.move(-rules.settle)
       await restart()
@@ -142,7 +142,7 @@ export function clockAheadExercise(name: string, bench: () => Promise<Bench>): v
       await hear(2, 'success')
       here.move(rules.settle)
       await settle()
-      const { token, items } = await store.outbox.lease(lane, 1, minute)
+      const { token, items } = await store.outbox.lease(exportQueue, 1, minute)
       const later = { id: items[0]!.id, as: 'later', forMs: 5 * minute, error: 'busy', counted: false } as const
       await store.outbox.settle(token, [later])
       expect(await store.bringBack()).toBe(0)

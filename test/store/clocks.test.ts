@@ -16,7 +16,7 @@ import type { Store } from '../../src/store/ports/store.ts'
 
 const minute = 60_000
 const hour = 60 * minute
-const lane: ExportQueue = { destination: 'default', signal: 'traces' }
+const exportQueue: ExportQueue = { destination: 'default', signal: 'traces' }
 
 async function openShifted(ms: number): Promise<Store> {
   const url = await newDatabase()
@@ -35,7 +35,7 @@ function ended(pipelineId: number, settle: number): RunWork[] {
 function freezerOf(settle: number): ReturnType<typeof createSnapshotter> {
   return createSnapshotter({
     rules: { ...rules, settle, deadline: 0 },
-    ...{ selection: everything, to: [lane], onSnapshot: () => undefined },
+    ...{ selection: everything, to: [exportQueue], onSnapshot: () => undefined },
     family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
   })
 }
@@ -83,15 +83,15 @@ describe.each([
   it('an export that is put off is due when its pause is over, neither at once nor an hour later', async () => {
     const store = await openShifted(shift)
     await store.runs.transact(ended(7, 0).map(work => freezerOf(0).atOnce(work, [])))
-    expect(await store.outbox.dueIn(lane)).toBe(0)
-    const { token, items } = await store.outbox.lease(lane, 10, 90_000)
+    expect(await store.outbox.dueIn(exportQueue)).toBe(0)
+    const { token, items } = await store.outbox.lease(exportQueue, 10, 90_000)
     expect(items).toHaveLength(1)
     const putOff = items.map(({ id }) => ({
       ...{ id, as: 'later' as const, forMs: 5 * minute, error: 'HTTP 503', counted: true },
     }))
     await store.outbox.settle(token, putOff)
-    expect((await store.outbox.lease(lane, 10, 90_000)).items).toEqual([])
-    const wait = (await store.outbox.dueIn(lane)) ?? 0
+    expect((await store.outbox.lease(exportQueue, 10, 90_000)).items).toEqual([])
+    const wait = (await store.outbox.dueIn(exportQueue)) ?? 0
     expect(wait).toBeGreaterThan(minute)
     expect(wait).toBeLessThanOrEqual(5 * minute)
   })
@@ -99,7 +99,7 @@ describe.each([
   it('runs are pruned after their retention, neither an hour earlier nor later', async () => {
     const store = await openShifted(shift)
     await store.runs.transact(ended(7, 0).map(work => freezerOf(0).atOnce(work, [])))
-    const { token, items } = await store.outbox.lease(lane, 10, 90_000)
+    const { token, items } = await store.outbox.lease(exportQueue, 10, 90_000)
     await store.outbox.settle(
       token,
       items.map(({ id }) => ({ id, as: 'delivered' as const })),
@@ -109,7 +109,7 @@ describe.each([
       const maintenance = createMaintenance({
         ...{
           store,
-          served: [lane],
+          served: [exportQueue],
           retention,
           remember: 400 * 24 * hour,
           keepFigures: 400 * 24 * hour,

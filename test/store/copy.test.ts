@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { contents, fill, lane } from './filled.ts'
+import { contents, fill, exportQueue } from './filled.ts'
 import { copyStore } from '../../src/store/maintenance/copy.ts'
 import { delivery } from './exercise.ts'
 import { openPostgres } from '../../src/store/postgres/open-postgres.ts'
@@ -52,7 +52,7 @@ describe('a copy of a store', () => {
     expect(counts.get('inbox')).toBe(3)
     await fill(to, 1)
     expect(await to.inbox.put([delivery('a'), delivery('new')])).toEqual(['duplicate', 'accepted'])
-    expect((await to.outbox.lease(lane, 1_000, 1_000)).items.length).toBe(701)
+    expect((await to.outbox.lease(exportQueue, 1_000, 1_000)).items.length).toBe(701)
   })
 
   it.each(ways)('from %s to %s that was cut off is continued where it was', async (source, target) => {

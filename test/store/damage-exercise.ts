@@ -27,7 +27,7 @@ import type { Log } from '../../src/lib/log.ts'
 import type { PlatformClient } from '../../src/platform/rest/client.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
-const lane = { destination: 'default', signal: 'traces' } as const
+const exportQueue = { destination: 'default', signal: 'traces' } as const
 const all = [1, 2, 3, 4, 5]
 const bad = 3
 const others = all.filter(id => id !== bad)
@@ -61,7 +61,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
     }
 
     const freezer = createSnapshotter({
-      ...{ rules, selection: everything, to: [lane], onSnapshot: () => undefined },
+      ...{ rules, selection: everything, to: [exportQueue], onSnapshot: () => undefined },
       family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
       measure: part => measure(part, settings),
     })
@@ -96,7 +96,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
     }
 
     async function leased(): Promise<number[]> {
-      const { token, items } = await store.outbox.lease(lane, 100, minute)
+      const { token, items } = await store.outbox.lease(exportQueue, 100, minute)
       await store.outbox.settle(
         token,
         items.map(({ id }) => ({ id, as: 'delivered' as const })),

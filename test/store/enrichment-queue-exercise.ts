@@ -27,7 +27,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
     function asking(
       pipelineId: number,
       change: EnrichmentChange,
-      { status = 'running', jobs = [], endedAt, enrichingUntil }: Told = {},
+      { status = 'running', jobs = [], endedAt, enrichingUntil }: Reported = {},
     ): RunWork {
       const run = observedRun(event(status, {}, [...jobs], {}, pipelineId))
       return {
@@ -185,7 +185,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
   })
 }
 
-interface Told {
+interface Reported {
   readonly status?: string
   readonly jobs?: readonly ObservedJob[]
   readonly endedAt?: number

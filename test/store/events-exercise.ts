@@ -7,7 +7,7 @@ import { eventChunk, isEvent, type EventChunk, type PlatformEvent } from '../../
 import { keyMemory } from '../../src/store/ports/inbox.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
-const lane = { destination: 'default', signal: 'logs' } as const
+const exportQueue = { destination: 'default', signal: 'logs' } as const
 
 /** An event of a flag, or with a key one that is known by it. */
 export function event(content: string, more: Partial<PlatformEvent> = {}): PlatformEvent {
@@ -55,7 +55,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       const lease = await store.inbox.lease(100, 1e9, minute)
       const received = lease.items.map(({ id, receivedAt }, at) => {
         const one = events[at]!
-        return { event: one, chunk: eventChunk(one, receivedAt, 'generic'), arrival: id, to: [lane] }
+        return { event: one, chunk: eventChunk(one, receivedAt, 'generic'), arrival: id, to: [exportQueue] }
       })
       const ids = lease.items.map(({ id }) => id)
       expect(await store.runs.transact([], { token: lease.token, ids, events: received })).toBe(true)
@@ -65,7 +65,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
 
     it('one that is known by its key is exported once, however often it is reported, in one transaction or in many', async () => {
       const one = event('a', { key: 'deployment 15 success' })
-      await take(one, { ...one, body: 'told otherwise' })
+      await take(one, { ...one, body: 'observed otherwise' })
       await take(one)
       await store.close()
       store = await here.open()
@@ -107,7 +107,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
       await store.inbox.put([delivery('late')])
       const { items } = await store.inbox.lease(1, 1e9, minute)
       const one = event('on')
-      const received = { event: one, chunk: eventChunk(one, here.now(), 'generic'), arrival: 1, to: [lane] }
+      const received = { event: one, chunk: eventChunk(one, here.now(), 'generic'), arrival: 1, to: [exportQueue] }
       const processed = { token: 'another', ids: items.map(({ id }) => id), events: [received] }
       expect(await store.runs.transact([], processed)).toBe(false)
       expect(await exported()).toEqual([])
@@ -115,7 +115,7 @@ export function eventsExercise(name: string, bench: () => Promise<Bench>): void 
 
     it('a refused one is a dead letter that says what it is, and can be sent again', async () => {
       await take(event('on'))
-      const { token, items } = await store.outbox.lease(lane, 1, minute)
+      const { token, items } = await store.outbox.lease(exportQueue, 1, minute)
       await store.outbox.settle(token, [{ id: items[0]!.id, as: 'rejected', status: 400, error: 'no events here' }])
       const [letter] = await store.outbox.deadLetters(10)
       expect(letter).toMatchObject({ instance: 'https://git.example.com', event: 'feature_flag', status: 400 })

@@ -11,7 +11,7 @@ import type { ExportQueue } from '../../src/store/ports/outbox.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
-const lane: ExportQueue = { destination: 'default', signal: 'traces' }
+const exportQueue: ExportQueue = { destination: 'default', signal: 'traces' }
 const key = { instance, pipelineId: 7 }
 
 export function delivery(name: string | undefined, body = `{"name":"${name}"}`): Delivery {
@@ -23,8 +23,8 @@ function finished(pipelineId = 7): RunWork[] {
   return mergeWork([event('failed', { finishedAt: at(60) }, jobs, {}, pipelineId)], 'webhook', rules)
 }
 
-/** Freezes the run's next attempt, owed to these lanes. */
-function freezing(pipelineId: number, to: readonly ExportQueue[] = [lane]): RunWork {
+/** Takes the snapshot of the run's next attempt, pending for these queues. */
+function freezing(pipelineId: number, to: readonly ExportQueue[] = [exportQueue]): RunWork {
   return {
     key: { instance, pipelineId },
     jobs: 'all',
@@ -33,8 +33,8 @@ function freezing(pipelineId: number, to: readonly ExportQueue[] = [lane]): RunW
       const { run } = known
       const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
       const frozen = snapshotAttempt(run, [...run.jobs.values()], trace, false, now, rules)
-      const owed = frozen.chunks.map(chunk => ({ chunk, to }))
-      return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, pending: owed }
+      const entries = frozen.chunks.map(chunk => ({ chunk, to }))
+      return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, pending: entries }
     },
   }
 }
@@ -241,8 +241,8 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
     describe('exports', () => {
       it('has one outbox entry of a chunk for each export queue', async () => {
         const logs: ExportQueue = { destination: 'default', signal: 'logs' }
-        await oweExports(1, [lane, logs])
-        for (const one of [lane, logs]) {
+        await oweExports(1, [exportQueue, logs])
+        for (const one of [exportQueue, logs]) {
           const { items } = await store.outbox.lease(one, 10, 1_000)
           expect(items.map(chunkOfRun).map(part => [part.key.pipelineId, part.attempt, part.jobs.length])).toEqual([
             [7 - 6, 1, 2],
@@ -252,32 +252,32 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
 
       it('leases an item once, and again when the lease has run out', async () => {
         await oweExports(1)
-        expect((await store.outbox.lease(lane, 10, 1_000)).items).toHaveLength(1)
-        expect((await store.outbox.lease(lane, 10, 1_000)).items).toHaveLength(0)
+        expect((await store.outbox.lease(exportQueue, 10, 1_000)).items).toHaveLength(1)
+        expect((await store.outbox.lease(exportQueue, 10, 1_000)).items).toHaveLength(0)
         here.move(1_000)
-        expect((await store.outbox.lease(lane, 10, 1_000)).items).toHaveLength(1)
+        expect((await store.outbox.lease(exportQueue, 10, 1_000)).items).toHaveLength(1)
       })
 
       it('takes the oldest and the newest when there is a backlog', async () => {
         await oweExports(10)
-        const { items } = await store.outbox.lease(lane, 4, 1_000)
+        const { items } = await store.outbox.lease(exportQueue, 4, 1_000)
         expect(items.map(pipelineIdOf).sort((a, b) => a - b)).toEqual([1, 2, 9, 10])
       })
 
       it('takes from both ends as well when the bytes of a lease are used up, and one at least', async () => {
         await oweExports(6)
-        const size = JSON.stringify((await store.outbox.lease(lane, 10, 0)).items[0]?.chunk).length
-        const { items } = await store.outbox.lease(lane, 10, 1_000, size * 2.5)
+        const size = JSON.stringify((await store.outbox.lease(exportQueue, 10, 0)).items[0]?.chunk).length
+        const { items } = await store.outbox.lease(exportQueue, 10, 1_000, size * 2.5)
         expect(items.map(pipelineIdOf).sort((a, b) => a - b)).toEqual([1, 2, 6])
-        expect((await store.outbox.lease(lane, 10, 1_000, 1)).items).toHaveLength(1)
-        expect((await store.outbox.lease(lane, 10, 1_000)).items).toHaveLength(2)
+        expect((await store.outbox.lease(exportQueue, 10, 1_000, 1)).items).toHaveLength(1)
+        expect((await store.outbox.lease(exportQueue, 10, 1_000)).items).toHaveLength(2)
       })
 
       it('finds what lies between those that are held at both ends', async () => {
         await oweExports(10)
         const taken: number[][] = []
         for (let count = 0; count < 4; count += 1) {
-          const { items } = await store.outbox.lease(lane, 4, 1_000)
+          const { items } = await store.outbox.lease(exportQueue, 4, 1_000)
           taken.push(items.map(pipelineIdOf).sort((a, b) => a - b))
         }
         expect(taken).toEqual([[1, 2, 9, 10], [3, 4, 7, 8], [5, 6], []])
@@ -285,34 +285,34 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
 
       it('says when the next is due: of what is leased, when its lease runs out', async () => {
         const logs: ExportQueue = { destination: 'default', signal: 'logs' }
-        await oweExports(2, [lane, logs])
-        const first = await store.outbox.lease(lane, 1, 1_000)
-        expect(await store.outbox.dueIn(lane)).toBe(0)
+        await oweExports(2, [exportQueue, logs])
+        const first = await store.outbox.lease(exportQueue, 1, 1_000)
+        expect(await store.outbox.dueIn(exportQueue)).toBe(0)
         here.move(1)
-        await store.outbox.lease(lane, 1, 1_000)
-        expect(await store.outbox.dueIn(lane)).toBe(999)
+        await store.outbox.lease(exportQueue, 1, 1_000)
+        expect(await store.outbox.dueIn(exportQueue)).toBe(999)
         expect(await store.outbox.dueIn(logs)).toBe(0)
         const id = first.items[0]!.id
         await store.outbox.settle(first.token, [{ id, as: 'later', forMs: 500, error: 'HTTP 503', counted: true }])
-        expect(await store.outbox.dueIn(lane)).toBe(500)
+        expect(await store.outbox.dueIn(exportQueue)).toBe(500)
       })
 
       it('lets a lease settle after its time what nobody else has taken since', async () => {
         await oweExports(1)
-        const { token, items } = await store.outbox.lease(lane, 10, 1_000)
+        const { token, items } = await store.outbox.lease(exportQueue, 10, 1_000)
         here.move(1_000)
         expect(await store.outbox.settle(token, [{ id: items[0]!.id, as: 'delivered' }])).toEqual({
           lost: 0,
           at: here.now(),
         })
-        expect((await store.outbox.lease(lane, 10, 1_000)).items).toEqual([])
+        expect((await store.outbox.lease(exportQueue, 10, 1_000)).items).toEqual([])
       })
 
       it('lets a lost lease settle nothing', async () => {
         await oweExports(1)
-        const first = await store.outbox.lease(lane, 10, 1_000)
+        const first = await store.outbox.lease(exportQueue, 10, 1_000)
         here.move(1_000)
-        const second = await store.outbox.lease(lane, 10, 1_000)
+        const second = await store.outbox.lease(exportQueue, 10, 1_000)
         const id = first.items[0]!.id
         expect(await store.outbox.settle(first.token, [{ id, as: 'rejected', status: 400, error: 'no' }])).toEqual({
           lost: 1,
@@ -320,27 +320,27 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
         })
         expect(await store.outbox.settle(second.token, [{ id, as: 'delivered' }])).toEqual({ lost: 0, at: here.now() })
         expect(await store.outbox.deadLetters(10)).toEqual([])
-        expect(await store.outbox.dueIn(lane)).toBeUndefined()
+        expect(await store.outbox.dueIn(exportQueue)).toBeUndefined()
       })
 
       it('keeps pending, for later, what could not be sent, and counts its tries where asked to', async () => {
         await oweExports(2)
-        const { token, items } = await store.outbox.lease(lane, 10, 1_000)
+        const { token, items } = await store.outbox.lease(exportQueue, 10, 1_000)
         await store.outbox.settle(token, [
           { id: items[0]!.id, as: 'later', forMs: 500, error: 'HTTP 503', counted: true },
           { id: items[1]!.id, as: 'unsent' },
         ])
-        const now = await store.outbox.lease(lane, 10, 1_000)
+        const now = await store.outbox.lease(exportQueue, 10, 1_000)
         expect(now.items.map(({ id, tries }) => [id, tries])).toEqual([[items[1]!.id, 0]])
         here.move(500)
-        const then = await store.outbox.lease(lane, 10, 1_000)
+        const then = await store.outbox.lease(exportQueue, 10, 1_000)
         expect(then.items.map(({ id, tries }) => [id, tries])).toEqual([[items[0]!.id, 1]])
       })
 
       it('makes due what was put off, of one queue, and not what is on its way', async () => {
         const logs: ExportQueue = { destination: 'default', signal: 'logs' }
-        await oweExports(3, [lane, logs])
-        const { token, items } = await store.outbox.lease(lane, 3, 60_000)
+        await oweExports(3, [exportQueue, logs])
+        const { token, items } = await store.outbox.lease(exportQueue, 3, 60_000)
         const { token: other, items: others } = await store.outbox.lease(logs, 3, 60_000)
         const later = { as: 'later' as const, forMs: 300_000, error: 'HTTP 503', counted: true }
         await store.outbox.settle(
@@ -358,36 +358,43 @@ export function exercise(name: string, bench: () => Promise<Bench>): void {
           ['logs', 3, 3],
           ['traces', 3, 2],
         ])
-        expect(await store.outbox.makeDue(lane)).toBe(2)
-        expect(await store.outbox.makeDue(lane)).toBe(0)
-        expect(await store.outbox.dueIn(lane)).toBe(0)
+        expect(await store.outbox.makeDue(exportQueue)).toBe(2)
+        expect(await store.outbox.makeDue(exportQueue)).toBe(0)
+        expect(await store.outbox.dueIn(exportQueue)).toBe(0)
         expect(await store.outbox.dueIn(logs)).toBe(299_000)
-        const again = await store.outbox.lease(lane, 10, 60_000)
+        const again = await store.outbox.lease(exportQueue, 10, 60_000)
         expect(again.items.map(({ id }) => id)).toEqual(items.slice(0, 2).map(({ id }) => id))
         expect(await store.outbox.settle(token, [{ id: items[2]!.id, as: 'delivered' }])).toMatchObject({ lost: 0 })
       })
 
       it('keeps dead letters in the words of the backend, to be sent again or dropped', async () => {
         await oweExports(2)
-        const { token, items } = await store.outbox.lease(lane, 10, 1_000)
+        const { token, items } = await store.outbox.lease(exportQueue, 10, 1_000)
         await store.outbox.settle(
           token,
           items.map(({ id }) => ({ id, as: 'rejected' as const, status: 400, error: 'bad attribute' })),
         )
         const letters = await store.outbox.deadLetters(10)
         expect(letters).toHaveLength(2)
-        expect(letters[0]).toMatchObject({ ...lane, instance, status: 400, error: 'bad attribute', attempt: 1 })
+        expect(letters[0]).toMatchObject({ ...exportQueue, instance, status: 400, error: 'bad attribute', attempt: 1 })
         expect((await store.outbox.deadLetter(letters[0]!.id))?.chunk?.key).toEqual({ instance, pipelineId: 2 })
         expect(await store.outbox.retryDead([letters[0]!.id])).toBe(1)
         expect(await store.outbox.dropDead('all')).toBe(1)
-        expect((await store.outbox.lease(lane, 10, 1_000)).items).toHaveLength(1)
+        expect((await store.outbox.lease(exportQueue, 10, 1_000)).items).toHaveLength(1)
         expect(await store.outbox.deadLetters(10)).toEqual([])
       })
 
       it('says of each export queue what is pending and since when', async () => {
         await oweExports(3)
         expect(await store.outbox.queues()).toEqual([
-          { ...lane, pending: 3, oldest: expect.any(Number) as number, dead: 0, putOff: 0, lastError: undefined },
+          {
+            ...exportQueue,
+            pending: 3,
+            oldest: expect.any(Number) as number,
+            dead: 0,
+            putOff: 0,
+            lastError: undefined,
+          },
         ])
       })
     })

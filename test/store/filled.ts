@@ -7,9 +7,9 @@ import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 import type { Tables } from '../../src/store/ports/tables.ts'
 
-export const lane = { destination: 'default', signal: 'traces' as const }
+export const exportQueue = { destination: 'default', signal: 'traces' as const }
 
-/** Runs 1 to `runs`, frozen and owed; two deliveries that wait, one kept, a note and a counter. */
+/** Runs 1 to `runs`, with snapshots and pending exports; two deliveries that wait, one kept, a note and a counter. */
 export async function fill(store: Store, runs: number): Promise<void> {
   const ids = Array.from({ length: runs }, (_, index) => index + 1)
   const observations = ids.map(id => {
@@ -35,8 +35,8 @@ function freezing(pipelineId: number): RunWork {
       if (known === undefined) return undefined
       const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
       const frozen = snapshotAttempt(known.run, [...known.run.jobs.values()], trace, false, now, rules)
-      const owed = frozen.chunks.map(chunk => ({ chunk, to: [lane] }))
-      return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, pending: owed }
+      const entries = frozen.chunks.map(chunk => ({ chunk, to: [exportQueue] }))
+      return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, pending: entries }
     },
   }
 }

@@ -17,7 +17,7 @@ export interface ManyRunsOptions {
   readonly every?: number | undefined
   readonly seed?: number | undefined
   /** Of every hundredth run the export is refused for good. */
-  readonly lanes?: readonly ExportQueue[] | undefined
+  readonly exportQueues?: readonly ExportQueue[] | undefined
 }
 
 const teams = ['shop', 'mobile', 'platform', 'data', 'payments'] as const
@@ -32,17 +32,17 @@ const titles = [
   'Fix flaky test',
 ]
 const rules = { settle: 5_000, blockedAfter: 3_600_000, staleAfter: 7 * 24 * 3_600_000 }
-const lane: ExportQueue = { destination: 'default', signal: 'traces' }
+const exportQueue: ExportQueue = { destination: 'default', signal: 'traces' }
 const instance = 'https://git.example.com'
 
 export async function manyRuns(options: ManyRunsOptions): Promise<void> {
-  const { store, runs, until, lanes = [lane] } = options
+  const { store, runs, until, exportQueues = [exportQueue] } = options
   const random = new Random(options.seed ?? 1)
   const every = options.every ?? (30 * 24 * 3_600_000) / runs
   for (let first = 0; first < runs; first += 500) {
     const work: RunWork[] = []
     for (let count = first; count < Math.min(runs, first + 500); count += 1) {
-      work.push(written(observed(random, count, Math.round(until - (runs - 1 - count) * every)), lanes))
+      work.push(written(observed(random, count, Math.round(until - (runs - 1 - count) * every)), exportQueues))
     }
     await store.runs.transact(work)
   }
@@ -121,8 +121,8 @@ function written(observation: Observation, to: readonly ExportQueue[]): RunWork 
       const { pipelineId } = observation.key
       const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
       const frozen = snapshotAttempt(run, [...run.jobs.values()], trace, false, now, { chunkSize: 500 })
-      const owed = frozen.chunks.map(chunk => ({ chunk, to }))
-      return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, pending: owed }
+      const entries = frozen.chunks.map(chunk => ({ chunk, to }))
+      return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, pending: entries }
     },
   }
 }

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { createLeases } from '../../src/store/sqlite/leases.ts'
-import { fill, lane } from './filled.ts'
+import { fill, exportQueue } from './filled.ts'
 import { openSqlite, openSqliteShared } from '../../src/store/sqlite/open-sqlite.ts'
 import { t0 } from '../flow/world.ts'
 import type { Store } from '../../src/store/ports/store.ts'
@@ -35,12 +35,12 @@ afterEach(async () => {
 
 /** Another one after every commit to the file. */
 const version = (): unknown => beside.prepare('PRAGMA data_version').get()
-const owed = (): number =>
+const pendingCount = (): number =>
   (beside.prepare(`SELECT count(*) AS n FROM outbox WHERE state = 'pending'`).get() as { n: number }).n
 
 it('leasing writes nothing, nor does giving back what was not sent', async () => {
   const before = version()
-  const { token, items } = await store.outbox.lease(lane, 3, minute)
+  const { token, items } = await store.outbox.lease(exportQueue, 3, minute)
   expect(
     await store.outbox.settle(
       token,
@@ -50,26 +50,26 @@ it('leasing writes nothing, nor does giving back what was not sent', async () =>
   expect(version()).toEqual(before)
   await store.outbox.settle(token, [{ id: items[0]!.id, as: 'delivered' }])
   expect(version()).not.toEqual(before)
-  expect((await store.outbox.lease(lane, 10, minute)).items).toHaveLength(4)
+  expect((await store.outbox.lease(exportQueue, 10, minute)).items).toHaveLength(4)
 })
 
 it('a process that dies gives back by dying: the next one leases the same at once', async () => {
-  const { items } = await store.outbox.lease(lane, 10, minute)
+  const { items } = await store.outbox.lease(exportQueue, 10, minute)
   await store.close()
   store = open()
-  expect((await store.outbox.lease(lane, 10, minute)).items).toEqual(items)
+  expect((await store.outbox.lease(exportQueue, 10, minute)).items).toEqual(items)
 })
 
 it('what a dead process had leased in the rows, as earlier versions did, is given back at the start', async () => {
   beside.prepare(`UPDATE outbox SET lease = 'of the dead', due_at = ? WHERE id <= 2`).run(now + minute)
-  expect(await store.outbox.dueIn(lane)).toBe(0)
-  expect((await store.outbox.lease(lane, 10, 0)).items).toHaveLength(3)
+  expect(await store.outbox.dueIn(exportQueue)).toBe(0)
+  expect((await store.outbox.lease(exportQueue, 10, 0)).items).toHaveLength(3)
   await store.reclaim()
-  expect((await store.outbox.lease(lane, 10, minute)).items).toHaveLength(5)
+  expect((await store.outbox.lease(exportQueue, 10, minute)).items).toHaveLength(5)
 })
 
 it('what could not be written is settled by the same lease once the store takes it', async () => {
-  const { token, items } = await store.outbox.lease(lane, 10, minute)
+  const { token, items } = await store.outbox.lease(exportQueue, 10, minute)
   const settle = async () =>
     store.outbox.settle(
       token,
@@ -77,16 +77,16 @@ it('what could not be written is settled by the same lease once the store takes 
     )
   beside.exec(`CREATE TRIGGER refused BEFORE UPDATE ON outbox WHEN OLD.id = 3 BEGIN SELECT RAISE(ABORT, 'no'); END`)
   await expect(settle()).rejects.toThrow('cannot store this data: no')
-  expect(owed()).toBe(5)
-  expect((await store.outbox.lease(lane, 10, minute)).items).toEqual([])
+  expect(pendingCount()).toBe(5)
+  expect((await store.outbox.lease(exportQueue, 10, minute)).items).toEqual([])
   beside.exec('DROP TRIGGER refused')
   expect(await settle()).toMatchObject({ lost: 0 })
-  expect(owed()).toBe(0)
+  expect(pendingCount()).toBe(0)
 })
 
 it('what was given up meanwhile counts as lost', async () => {
-  const { token, items } = await store.outbox.lease(lane, 1, minute)
-  expect(await store.pruning.unserved(lane, now + minute, 100)).toBe(5)
+  const { token, items } = await store.outbox.lease(exportQueue, 1, minute)
+  expect(await store.pruning.unserved(exportQueue, now + minute, 100)).toBe(5)
   expect(await store.outbox.settle(token, [{ id: items[0]!.id, as: 'delivered' }])).toMatchObject({ lost: 1 })
 })
 
@@ -94,8 +94,8 @@ it('what is due is found through the index of what is pending, in its order', as
   const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
   const fresh = openSqliteShared(file, { now: () => now, maxSize: 2 ** 30 })
   try {
-    await fresh.outbox.lease(lane, 2, minute)
-    await fresh.outbox.dueIn(lane)
+    await fresh.outbox.lease(exportQueue, 2, minute)
+    await fresh.outbox.dueIn(exportQueue)
     const asked = prepare.mock.calls.map(([sql]) => sql).filter(sql => /^SELECT[^]*FROM outbox WHERE state/.test(sql))
     expect(asked).toHaveLength(3)
     for (const sql of asked) {
@@ -126,13 +126,13 @@ it('what is on its way is nobody else’s when the clock is set a year ahead, an
   await store.close()
   let elapsed = 1_000
   store = openSqlite(file, { now: () => now, elapsed: () => elapsed, maxSize: 2 ** 30 })
-  const held = async (): Promise<number> => (await store.outbox.lease(lane, 10, minute)).items.length
+  const held = async (): Promise<number> => (await store.outbox.lease(exportQueue, 10, minute)).items.length
   expect(await held()).toBe(5)
   now += 365 * 24 * 60 * minute
   expect(await held()).toBe(0)
   now -= 365 * 24 * 60 * minute
   expect(await held()).toBe(0)
-  expect(await store.outbox.dueIn(lane)).toBe(minute)
+  expect(await store.outbox.dueIn(exportQueue)).toBe(minute)
   elapsed += minute
   expect(await held()).toBe(5)
 })

@@ -37,7 +37,7 @@ describe.skipIf(!hasPgBouncer)('through PgBouncer in transaction mode', () => {
     try {
       const names = Array.from({ length: 60 }, (_, at) => `delivery ${at}`)
       // Each of them twice, by two replicas at the same moment, on fewer server connections than there are clients.
-      // Some at a time: whoever waits for a connection for long is told to come again.
+      // Some at a time: whoever waits for a connection for long is asked to retry.
       const outcomes: unknown[] = []
       for (let from = 0; from < names.length; from += 12) {
         const put = names

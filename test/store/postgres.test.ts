@@ -74,15 +74,15 @@ describe('a PostgreSQL database', () => {
   it('distinguishes events by the order of arrival, whichever replica takes them in first', async () => {
     const store = await openPostgres(await server.newDatabase(), { now: () => t0, maxSize: 2 ** 30 })
     const arrivals = ['on', 'on', 'off', 'on', 'on']
-    const lane = { destination: 'default', signal: 'logs' } as const
+    const exportQueue = { destination: 'default', signal: 'logs' } as const
     const received = arrivals.map((content, arrival) => {
       const one = event(content)
-      return { event: one, chunk: eventChunk(one, t0 + arrival * 1_000, 'generic'), arrival, to: [lane] }
+      return { event: one, chunk: eventChunk(one, t0 + arrival * 1_000, 'generic'), arrival, to: [exportQueue] }
     })
     for (const arrival of [3, 0, 4, 2, 1]) {
       await store.runs.transact([], { token: '', ids: [], events: [received[arrival]!] })
     }
-    const { items } = await store.outbox.lease(lane, 10, 1_000)
+    const { items } = await store.outbox.lease(exportQueue, 10, 1_000)
     const chunks = items.flatMap(({ chunk }) => (isEvent(chunk) ? chunk : [])).sort((a, b) => a.at - b.at)
     expect(chunks.map(({ event: { body } }) => body)).toEqual(['Flag on', 'Flag off', 'Flag on'])
     expect(chunks.map(({ observedAt }) => observedAt - t0)).toEqual([0, 2_000, 3_000])
@@ -118,8 +118,8 @@ describe('a PostgreSQL database', () => {
 
   it('that cannot be reached is reported with what to check, and without its password', async () => {
     const url = (await server.newDatabase()).replace(/pipespan_\d+$/, 'no_such_database')
-    const told = await openPostgres(url, { maxSize: 1 }).catch((error: unknown) => String(error))
-    expect(told).toMatch(/PostgreSQL store cannot be opened: .*no_such_database.*PIPESPAN_STORE_URL/)
-    expect(told).not.toContain('only-for-this-test')
+    const observed = await openPostgres(url, { maxSize: 1 }).catch((error: unknown) => String(error))
+    expect(observed).toMatch(/PostgreSQL store cannot be opened: .*no_such_database.*PIPESPAN_STORE_URL/)
+    expect(observed).not.toContain('only-for-this-test')
   })
 })

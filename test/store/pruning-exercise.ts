@@ -1,7 +1,7 @@
 // What every store promises of pruning and of what it remembers, as one function: run against each database.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { mergeWork } from '../../src/processing/merge-observations.ts'
-import { at, day, event, instance, job, minute, rules, told } from '../flow/world.ts'
+import { at, day, event, instance, job, minute, rules, reported } from '../flow/world.ts'
 import { createMaintenance } from '../../src/store/maintenance/maintenance.ts'
 import { delivery } from './exercise.ts'
 import type { Bench } from './benches.ts'
@@ -12,7 +12,7 @@ import type { Chunk } from '../../src/model/chunk.ts'
 import type { RunWork } from '../../src/store/ports/runs.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
-const lane = { destination: 'default', signal: 'traces' as const }
+const exportQueue = { destination: 'default', signal: 'traces' as const }
 const key = { instance, pipelineId: 7 }
 const week = 7 * day
 
@@ -40,8 +40,8 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       await store.runs.transact(mergeWork([observation], 'webhook', rules))
     }
 
-    /** Freezes what is owed of a run; answers the parts. */
-    async function freeze(pipelineId = 7, to = lane): Promise<Chunk[]> {
+    /** Takes the snapshot of what is due of a run; returns its chunks. */
+    async function freeze(pipelineId = 7, to = exportQueue): Promise<Chunk[]> {
       const parts: Chunk[] = []
       const work: RunWork = {
         key: { instance, pipelineId },
@@ -51,8 +51,8 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
           const next = plan(known!.run, trace, rules, { now: now + week * 2, changedAt: 0, endedAt: 0 })
           if (next.step !== 'snapshot') return { run: known!.run, jobs: [], timing: { changedAt: now } }
           parts.push(...next.snapshot.chunks)
-          const owed = next.snapshot.chunks.map(chunk => ({ chunk, to: [to] }))
-          return { run: next.snapshot.run, jobs: next.snapshot.jobs, timing: { changedAt: now }, pending: owed }
+          const entries = next.snapshot.chunks.map(chunk => ({ chunk, to: [to] }))
+          return { run: next.snapshot.run, jobs: next.snapshot.jobs, timing: { changedAt: now }, pending: entries }
         },
       }
       await store.runs.transact([work])
@@ -60,7 +60,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
     }
 
     async function settle(as: 'delivered' | 'rejected'): Promise<void> {
-      const { token, items } = await store.outbox.lease(lane, 1_000, minute)
+      const { token, items } = await store.outbox.lease(exportQueue, 1_000, minute)
       await store.outbox.settle(
         token,
         items.map(({ id }) => (as === 'delivered' ? { id, as } : { id, as, status: 400, error: 'no' })),
@@ -135,7 +135,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       expect(await freeze()).toEqual([])
       expect((await store.runs.get(key))?.run.pipeline?.record.facts).toMatchObject({ status: 'failed', ref: 'main' })
       await hear(retried)
-      expect(told(await freeze())).toEqual(['attempt 2 success [2:success]'])
+      expect(reported(await freeze())).toEqual(['attempt 2 success [2:success]'])
     })
 
     it('remembers a run that is pruned a second time', async () => {
@@ -189,7 +189,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       const early = async (maxSize: number): Promise<number | undefined> => {
         const small = await here.open({ maxSize })
         const clock = { now: () => here.now(), sleep: async () => new Promise<void>(resolve => setImmediate(resolve)) }
-        const rules = { served: [lane], retention: week, remember: 400 * day, keepFigures: 400 * day }
+        const rules = { served: [exportQueue], retention: week, remember: 400 * day, keepFigures: 400 * day }
         const loop = createMaintenance({ store: small, ...rules, clock, log: silentLog() })
         const before = (await store.counters.all()).get('pruned.runs_early')
         const after = async () => (await store.counters.all()).get('pruned.runs_early')
@@ -211,8 +211,8 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
     it.each([
       ['after the retention', week + minute, 2 ** 40],
       ['at once when the store is nearly full', 11 * minute, 1],
-    ])('gives up what is owed to a destination that nobody serves any more %s', async (_when, later, maxSize) => {
-      const gone = { ...lane, destination: 'gone' }
+    ])('drops what is pending for a destination that nobody serves any more %s', async (_when, later, maxSize) => {
+      const gone = { ...exportQueue, destination: 'gone' }
       await hear(failed())
       await freeze(7, gone)
       await hear(failed(8))
@@ -225,7 +225,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       const log = silentLog()
       const loop = createMaintenance({
         store: sized,
-        served: [lane],
+        served: [exportQueue],
         retention: week,
         remember: 400 * day,
         keepFigures: 400 * day,
@@ -238,7 +238,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
       await sized.close()
       expect((await store.counters.all()).get('pruned.unserved_exports')).toBe(1)
       expect(await store.outbox.queues()).toMatchObject([
-        { ...lane, pending: 1 },
+        { ...exportQueue, pending: 1 },
         { ...gone, pending: 1 },
       ])
       expect(await store.runs.get(key)).toMatchObject({ run: { attempts: [{}] } })
@@ -266,7 +266,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
         }
         const loop = createMaintenance({
           store,
-          served: [lane],
+          served: [exportQueue],
           retention: week,
           remember: 400 * day,
           keepFigures: 400 * day,

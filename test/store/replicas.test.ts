@@ -201,13 +201,13 @@ describe('replicas on one PostgreSQL database', () => {
   it('observe one run through the hooks of its project and its group at the same moment, and export it once', async () => {
     const [a, b] = [await replica(), await replica()]
     const all = ids(120)
-    // As many at a time as a store has connections: who waits for one for long is told to come again.
+    // As many at a time as a store has connections: who waits for one for long is asked to retry.
     const put = async ({ store }: Replica, hook: string): Promise<void> => {
       const left = all.values()
-      const lane = async (): Promise<void> => {
+      const worker = async (): Promise<void> => {
         for (const id of left) await store.inbox.put([delivery(id, hook)])
       }
-      await Promise.all([lane(), lane(), lane(), lane()])
+      await Promise.all([worker(), worker(), worker(), worker()])
     }
     await Promise.all([put(a, 'project'), put(b, 'group')])
     a.start()
@@ -239,7 +239,7 @@ describe('replicas on one PostgreSQL database', () => {
     await expect.poll(async () => b.store.outbox.queues()).toEqual([])
     const { spans } = receiver.counts
     a.ice.thaw()
-    await expect.poll(async () => (await a.exporter.status()).map(({ pending: owed }) => owed)).toEqual([0])
+    await expect.poll(async () => (await a.exporter.status()).map(({ pending }) => pending)).toEqual([0])
     await a.store.inbox.put([delivery(1_000, 'project')])
     await receiver.until(() => arrivals().has(1_000))
     expect(receiver.counts.spans).toBe(spans + 3)

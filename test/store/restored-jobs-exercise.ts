@@ -28,7 +28,7 @@ function freezer(selection = everything): Snapshotter {
 }
 
 const freezes = freezer()
-/** Freezes as well, and owes nothing for it. */
+/** Takes the snapshot too, with nothing pending for it. */
 const leavesOut = freezer(
   createSelection({
     projectsInclude: [],
@@ -177,8 +177,8 @@ export function restoredJobsExercise(name: string, bench: () => Promise<Bench>):
 
     it('are remembered with their run when it is pruned: observed once more they have nothing pending', async () => {
       await hear(finished)
-      const lane = { destination: 'default', signal: 'traces' as const }
-      const { token, items } = await store.outbox.lease(lane, 10, minute)
+      const exportQueue = { destination: 'default', signal: 'traces' as const }
+      const { token, items } = await store.outbox.lease(exportQueue, 10, minute)
       await store.outbox.settle(
         token,
         items.map(({ id }) => ({ id, as: 'delivered' as const })),

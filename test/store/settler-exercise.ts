@@ -10,7 +10,7 @@ import type { BareBench } from './benches.ts'
 import { isEvent } from '../../src/model/event.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
-const lane = { destination: 'default', signal: 'traces' } as const
+const exportQueue = { destination: 'default', signal: 'traces' } as const
 const due = [1, 2, 3, 4, 5]
 const bad = 3
 const damage = `UPDATE runs SET pipeline = '{"record":{' WHERE pipeline_id = ${bad}`
@@ -33,10 +33,10 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
     })
 
     async function hear(ids: readonly number[]): Promise<void> {
-      const told = ids.map(id =>
+      const reported = ids.map(id =>
         event('success', { finishedAt: at(60) }, [job(id * 10, 'build', 'success', { finished: 50 })], {}, id),
       )
-      await store.runs.transact(mergeWork(told, 'webhook', rules))
+      await store.runs.transact(mergeWork(reported, 'webhook', rules))
     }
 
     function settlerOn(): SettleLoop {
@@ -44,7 +44,7 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
         ...{ runs: store.runs, perTransaction: due.length },
         log: pino({}, { write: line => lines.push(JSON.parse(line) as Record<string, unknown>) }),
         snapshotter: createSnapshotter({
-          ...{ rules, selection: everything, to: [lane], onSnapshot: () => undefined },
+          ...{ rules, selection: everything, to: [exportQueue], onSnapshot: () => undefined },
           family: { scheme: 'instance', profile: 'generic', bridgesWillCome: false },
         }),
         clock: { now: () => here.now(), sleep: async () => undefined },
@@ -52,7 +52,7 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
     }
 
     async function sent(): Promise<number[]> {
-      const { token, items } = await store.outbox.lease(lane, 100, minute)
+      const { token, items } = await store.outbox.lease(exportQueue, 100, minute)
       await store.outbox.settle(
         token,
         items.map(({ id }) => ({ id, as: 'delivered' as const })),
@@ -68,7 +68,7 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
       expect(await sent()).toEqual(due.filter(id => id !== bad))
       expect(settler.counters.postponed).toBe(1)
 
-      // It is asked about ever more rarely, in no hot loop, and told of once.
+      // It is asked about ever more rarely, in no hot loop, and reported of once.
       for (let seconds = 0; seconds < 15 * 60; seconds += 5) {
         here.move(5 * second)
         await settler.drain()
@@ -94,16 +94,16 @@ export function settlerExercise(name: string, bench: () => Promise<BareBench>): 
         event('canceled', { finishedAt: at(60) }, [job(id * 10, 'build', 'canceled', { finished: 60 })], { ref }, id)
       const newer = (id: number, ref: string, created: number, source = 'push') =>
         event('running', { createdAt: at(created) }, [], { ref, source }, id)
-      const told = [
+      const reported = [
         ...[canceled(6, 'topic'), newer(7, 'topic', 30)],
         ...[canceled(8, 'late'), newer(9, 'late', 90)],
         ...[canceled(10, 'parent'), newer(11, 'parent', 10, 'parent_pipeline')],
         ...[canceled(12, 'alone'), newer(13, 'other', 30)],
       ]
-      await store.runs.transact(mergeWork(told, 'webhook', rules))
+      await store.runs.transact(mergeWork(reported, 'webhook', rules))
       here.move(rules.settle)
       await settlerOn().drain()
-      const { items } = await store.outbox.lease(lane, 100, minute)
+      const { items } = await store.outbox.lease(exportQueue, 100, minute)
       const superseded = items.filter(({ chunk }) => !isEvent(chunk) && chunk.pipeline.superseded === true)
       expect(items).toHaveLength(due.length + 4)
       expect(superseded.map(pipelineIdOf)).toEqual([6])

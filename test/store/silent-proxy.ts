@@ -7,7 +7,7 @@ export type Direction = 'to the server' | 'to the client'
 interface Pair {
   readonly client: Socket
   readonly upstream: Socket
-  /** Begun before the silence, or during it: what is over is not told, and nothing comes through for ever. */
+  /** Begun before the silence, or during it: what is over is not reported, and nothing comes through for ever. */
   forgotten: boolean
 }
 
@@ -67,7 +67,7 @@ export class SilentProxy {
       from.on('error', () => undefined)
       from.on('end', () => to.end())
       from.on('close', () => {
-        // Its end is told by what comes through: a silent network tells nothing.
+        // Its end is seen only by what comes through: a silent network shows nothing.
         if (this.#silent.size > 0 || pair.forgotten) return
         to.destroy()
         this.#pairs.delete(pair)

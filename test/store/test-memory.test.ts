@@ -12,7 +12,7 @@ import type { RememberedReport } from '../../src/store/ports/test-memory.ts'
 import { instance, t0 } from '../flow/world.ts'
 import type { Store } from '../../src/store/ports/store.ts'
 
-interface Told {
+interface Reported {
   readonly passed?: readonly number[]
   readonly failed?: readonly number[]
   readonly flaky?: readonly number[]
@@ -52,7 +52,7 @@ describe.each([
   })
 
   function report(
-    { passed = [], failed = [], flaky = [] }: Told,
+    { passed = [], failed = [], flaky = [] }: Reported,
     more: Partial<RememberedReport> = {},
   ): RememberedReport {
     return {
@@ -62,9 +62,10 @@ describe.each([
       ...more,
     }
   }
-  const record = async (told: Told, more?: Partial<RememberedReport>) => store.tests.record(report(told, more))
-  const names = async (told: Told, more?: Partial<RememberedReport>) =>
-    (await record(told, more)).flaky.map(({ name }) => name)
+  const record = async (reported: Reported, more?: Partial<RememberedReport>) =>
+    store.tests.record(report(reported, more))
+  const names = async (reported: Reported, more?: Partial<RememberedReport>) =>
+    (await record(reported, more)).flaky.map(({ name }) => name)
 
   it('a test that failed and passed on the same code is flaky, whichever came first', async () => {
     expect(await names({ passed: [1, 2], failed: [3] })).toEqual([])

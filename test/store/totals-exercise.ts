@@ -187,9 +187,9 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
         decide: known => (known === undefined ? undefined : { run: known.run, jobs: [], timing: { changedAt: 0 } }),
       }
       await store.runs.transact([rest])
-      const told = (await store.totals.active()).map(({ name, status, count }) => [name, status, count])
-      expect(told).toHaveLength(3)
-      expect(told).toEqual(
+      const reported = (await store.totals.active()).map(({ name, status, count }) => [name, status, count])
+      expect(reported).toHaveLength(3)
+      expect(reported).toEqual(
         expect.arrayContaining([
           [undefined, 'running', 1],
           ['Deploy', 'running', 2],

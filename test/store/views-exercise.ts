@@ -52,11 +52,11 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
           const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: pipelineId }
           const fresh = [...known.run.jobs.values()].filter(one => one.snapshot === undefined)
           const frozen = snapshotAttempt(known.run, fresh, trace, false, now, { ...rules, rateOf })
-          const owed = frozen.chunks.map(chunk => ({
+          const entries = frozen.chunks.map(chunk => ({
             chunk,
             to: [{ destination: 'default', signal: 'traces' as const }],
           }))
-          return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, pending: owed }
+          return { run: frozen.run, jobs: frozen.jobs, timing: { changedAt: now }, pending: entries }
         },
       }
       await store.runs.transact([work])
@@ -424,7 +424,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
     })
 
     it('counts the stored runs of an exact branch, and of a runner, as the sums over time would', async () => {
-      await manyRuns({ store, runs: 300, until: t0, every: 60_000, lanes: [] })
+      await manyRuns({ store, runs: 300, until: t0, every: 60_000, exportQueues: [] })
       const { trends } = store.views
       here.move(100_000)
       while ((await trends.takeIn(100)) > 0);

@@ -14,7 +14,7 @@ const time = fc.oneof(fc.constantFrom(0, -1, 0.2, Number.NaN, 2 ** 60), fc.integ
 const person = fc.record({ id: maybe(id), username: maybe(text) })
 
 const runner = fc.record({
-  /** Often the same, of whom other things are told. */
+  /** Often the same, of whom other things are reported. */
   id: fc.oneof(id, fc.constantFrom(1, 2)),
   description: maybe(text),
   tags: maybe(fc.array(text, { maxLength: 3 })),

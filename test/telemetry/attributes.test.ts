@@ -1,4 +1,4 @@
-// The attribute tables: types and presence for whatever is told, and what the operator decides over them.
+// The attribute tables: types and presence for whatever is reported, and what the operator decides over them.
 import { createHash } from 'node:crypto'
 import type { Attributes } from '@opentelemetry/api'
 import fc from 'fast-check'

@@ -102,8 +102,8 @@ describe('a request', () => {
         const exact = `${BigInt(at) * 1_000_000n + BigInt(more) * 1_000n}`
         const json = JSON.parse(tracesAsJson([part], settings)) as Decoded
         for (const message of [decoded(encodeTraces([part], settings)), json]) {
-          const told = createdIn(spans(message))
-          expect(told).toEqual([exact, exact])
+          const reported = createdIn(spans(message))
+          expect(reported).toEqual([exact, exact])
         }
         const records = decodeLogs(encodeLogs([part], settings)).flatMap(({ attributes }) => Object.entries(attributes))
         const logged = records.filter(([key]) => key.endsWith('created_at')).map(([, value]) => String(value as bigint))
@@ -124,11 +124,11 @@ describe('a request', () => {
           decoded(encodeTraces([part], settings)),
           JSON.parse(tracesAsJson([part], settings)) as Decoded,
         ]) {
-          const told = coverageIn(message) as { doubleValue?: number }[]
-          expect(told).toHaveLength(2)
-          for (const { doubleValue } of told) expect(doubleValue).toBeCloseTo(near, 9)
+          const reported = coverageIn(message) as { doubleValue?: number }[]
+          expect(reported).toHaveLength(2)
+          for (const { doubleValue } of reported) expect(doubleValue).toBeCloseTo(near, 9)
           if (Number.isInteger(value))
-            expect(told.map(({ doubleValue }) => Math.abs(doubleValue! - value))).toEqual([0, 0])
+            expect(reported.map(({ doubleValue }) => Math.abs(doubleValue! - value))).toEqual([0, 0])
         }
       }),
     )

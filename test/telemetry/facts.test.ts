@@ -92,7 +92,7 @@ describe('a merge request pipeline', () => {
 
 describe('feedback time', () => {
   const body = payload('pipeline-merge-request')
-  const told = (commit: string, fields: object = {}): unknown =>
+  const reported = (commit: string, fields: object = {}): unknown =>
     pipelineOf({
       ...body,
       commit: { ...body.commit, timestamp: commit },
@@ -101,14 +101,14 @@ describe('feedback time', () => {
 
   it('is from the commit to the finish, ms', () => {
     // 10:13:01 UTC less 11:11:02+01:00.
-    expect(told('2025-03-11T11:11:02+01:00')).toBe(119_000)
-    expect(told('2025-03-11T10:13:01Z')).toBe(0)
+    expect(reported('2025-03-11T11:11:02+01:00')).toBe(119_000)
+    expect(reported('2025-03-11T10:13:01Z')).toBe(0)
   })
 
   it('is absent where the commit is from the future, and where no author waits', () => {
-    expect(told('2025-03-11T10:13:02Z')).toBeUndefined()
-    expect(told('2025-03-11T10:11:02Z', { source: 'schedule' })).toBeUndefined()
-    expect(told('2025-03-11T10:11:02Z', { status: 'running', finished_at: null })).toBeUndefined()
+    expect(reported('2025-03-11T10:13:02Z')).toBeUndefined()
+    expect(reported('2025-03-11T10:11:02Z', { source: 'schedule' })).toBeUndefined()
+    expect(reported('2025-03-11T10:11:02Z', { status: 'running', finished_at: null })).toBeUndefined()
   })
 
   it('has the time of the commit beside it, Unix ns', () => {
@@ -263,8 +263,8 @@ describe('the metrics of jobs', () => {
     const rateOf = createPriceTable([{ name: 'gpu', match: { tags: ['gpu'] }, perMinute: 0.5, factor: 2 }])
     const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: 1 }
     const { chunks } = snapshotAttempt(run, [...run.jobs.values()], trace, false, 0, { chunkSize, rateOf })
-    const told = chunks.map(chunk => ({ ...chunk, pipeline: { ...chunk.pipeline, superseded } }))
-    return decodeMetrics(encodeMetrics(told, telemetrySettings({ profiles, costUnit: 'EUR' })))
+    const reported = chunks.map(chunk => ({ ...chunk, pipeline: { ...chunk.pipeline, superseded } }))
+    return decodeMetrics(encodeMetrics(reported, telemetrySettings({ profiles, costUnit: 'EUR' })))
   }
   const pointsOf = (metrics: readonly ReceivedMetric[], name: string) =>
     metrics.filter(metric => metric.name === name).flatMap(metric => [...metric.points])
@@ -287,10 +287,10 @@ describe('the metrics of jobs', () => {
   ]
 
   it.each([100, 2])('are right in chunks of %i', chunkSize => {
-    const told = measured(heard({ ...body, builds }), chunkSize)
+    const reported = measured(heard({ ...body, builds }), chunkSize)
     const sums = new Map<string, number>()
     const names = ['worker.type', 'compute.rate', 'pipeline.task.run.result', 'compute.purpose']
-    for (const point of pointsOf(told, 'platform.cicd.compute.time')) {
+    for (const point of pointsOf(reported, 'platform.cicd.compute.time')) {
       const of = (name: string): unknown =>
         point.attributes[`platform.cicd.${name}`] ?? point.attributes[`cicd.${name}`]
       const key = names.map(name => String(of(name))).join(' ')
@@ -304,17 +304,17 @@ describe('the metrics of jobs', () => {
       'instance_type unpriced cancellation useful': 9,
     })
     // Two minutes at 0.5, twice.
-    const cost = pointsOf(told, 'platform.cicd.compute.cost')
+    const cost = pointsOf(reported, 'platform.cicd.compute.cost')
     expect(cost.reduce((sum, point) => sum + valueOf(point), 0)).toBe(2)
-    expect(told.find(({ name }) => name === 'platform.cicd.compute.cost')!.unit).toBe('EUR')
-    expect(pointsOf(told, 'cicd.system.errors')).toMatchObject([
+    expect(reported.find(({ name }) => name === 'platform.cicd.compute.cost')!.unit).toBe('EUR')
+    expect(pointsOf(reported, 'cicd.system.errors')).toMatchObject([
       { value: 1, attributes: { 'cicd.system.component': 'runner', 'error.type': 'runner_system_failure' } },
     ])
   })
 
   it('distinguish queues by the type and the tags of the runner', () => {
-    const told = pointsOf(measured(heard({ ...body, builds })), 'platform.cicd.pipeline.task.run.queued_duration')
-    expect(told).toMatchObject([
+    const reported = pointsOf(measured(heard({ ...body, builds })), 'platform.cicd.pipeline.task.run.queued_duration')
+    expect(reported).toMatchObject([
       {
         attributes: { 'platform.cicd.worker.type': 'instance_type', 'platform.cicd.worker.tag_set': 'docker,linux' },
         ...{ count: 4, sum: 16 },
@@ -334,11 +334,11 @@ describe('the metrics of jobs', () => {
   })
 
   it('call the time of a canceled job superseded where a newer pipeline of the ref existed', () => {
-    const told = pointsOf(
+    const reported = pointsOf(
       measured(heard({ ...body, builds: builds.slice(5) }), 100, true),
       'platform.cicd.compute.time',
     )
-    expect(told).toMatchObject([{ value: 9, attributes: { 'platform.cicd.compute.purpose': 'superseded' } }])
+    expect(reported).toMatchObject([{ value: 9, attributes: { 'platform.cicd.compute.purpose': 'superseded' } }])
   })
 
   it('have the feedback time, and the name of the project where the pipeline has none', () => {

@@ -1,4 +1,4 @@
-// How frozen pipelines look as log records: golden files of whole stories, and what must hold whatever is told.
+// How frozen pipelines look as log records: golden files of whole stories, and what must hold whatever is reported.
 import fc from 'fast-check'
 import { ProtobufLogsSerializer } from '@opentelemetry/otlp-transformer'
 import { describe, expect, it } from 'vitest'

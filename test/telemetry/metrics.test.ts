@@ -1,4 +1,4 @@
-// How frozen pipelines look as metrics: golden files of whole stories in delta, and what must hold whatever is told.
+// How frozen pipelines look as metrics: golden files of whole stories in delta, and what must hold whatever is reported.
 import fc from 'fast-check'
 import { ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer'
 import { describe, expect, it } from 'vitest'
@@ -37,8 +37,8 @@ function points(metrics: readonly ReceivedMetric[], name: string) {
 describe('the delta metrics of whole stories', () => {
   for (const [name, parts] of Object.entries(stories)) {
     it(`are as the golden file shows: ${name}`, async () => {
-      const told = parts.flatMap(part => toDelta(part, settings) ?? [])
-      await expect(readable(metricsAsJson(told))).toMatchFileSnapshot(`../golden/metrics/${name}.json`)
+      const reported = parts.flatMap(part => toDelta(part, settings) ?? [])
+      await expect(readable(metricsAsJson(reported))).toMatchFileSnapshot(`../golden/metrics/${name}.json`)
     })
   }
 })
@@ -69,9 +69,9 @@ describe('a pipeline in delta', () => {
     const late = stories.supplement!.filter(({ kind }) => kind === 'supplement')
     expect(late).toHaveLength(1)
     // The bridge beside it ran nowhere.
-    const told = received(late)
-    expect(told.map(({ name }) => name)).toEqual(['platform.cicd.compute.time'])
-    expect(points(told, 'platform.cicd.compute.time')).toMatchObject([
+    const reported = received(late)
+    expect(reported.map(({ name }) => name)).toEqual(['platform.cicd.compute.time'])
+    expect(points(reported, 'platform.cicd.compute.time')).toMatchObject([
       {
         value: 20,
         attributes: {
@@ -82,7 +82,7 @@ describe('a pipeline in delta', () => {
       },
     ])
     const [first] = received(stories.supplement!.filter(({ kind }) => kind === 'attempt'))
-    expect(told[0]!.points[0]!.time).toBeGreaterThan(first!.points[0]!.time)
+    expect(reported[0]!.points[0]!.time).toBeGreaterThan(first!.points[0]!.time)
   })
 
   it('measures the jobs of all its chunks, once', () => {
@@ -93,22 +93,22 @@ describe('a pipeline in delta', () => {
     const trace = { scheme: 'instance' as const, profile: 'generic', rootPipelineId: 7 }
     const { chunks: parts } = snapshotAttempt(run, [...run.jobs.values()], trace, false, at(100), { chunkSize: 2 })
     expect(parts).toHaveLength(3)
-    const told = received(parts)
-    expect(points(told, 'pipeline.status_total')).toHaveLength(1)
-    expect(points(told, 'job.duration_seconds')).toMatchObject([
+    const reported = received(parts)
+    expect(points(reported, 'pipeline.status_total')).toHaveLength(1)
+    expect(points(reported, 'job.duration_seconds')).toMatchObject([
       { attributes: { 'job.stage': 'build' }, count: 3, sum: 33, bounds: settings.histogramBounds },
       { attributes: { 'job.stage': 'test' }, count: 2, sum: 27 },
     ])
   })
 
   it('joins the points that dropping an attribute has made equal', () => {
-    const told = received(stories.success!, { drop: ['job.stage'] })
-    expect(points(told, 'job.duration_seconds')).toMatchObject([{ count: 5 }])
+    const reported = received(stories.success!, { drop: ['job.stage'] })
+    expect(points(reported, 'job.duration_seconds')).toMatchObject([{ count: 5 }])
   })
 
   it('has the configured buckets, each with its upper bound in it', () => {
-    const told = received(stories.success!, { histogramBounds: [12, 93] })
-    expect(points(told, 'job.duration_seconds')).toMatchObject([
+    const reported = received(stories.success!, { histogramBounds: [12, 93] })
+    expect(points(reported, 'job.duration_seconds')).toMatchObject([
       { attributes: { 'job.stage': 'build' }, bounds: [12, 93], counts: [1, 1, 0] },
       { attributes: { 'job.stage': 'test' }, bounds: [12, 93], counts: [0, 1, 1] },
       { attributes: { 'job.stage': 'deploy' }, bounds: [12, 93], counts: [0, 1, 0] },
@@ -117,11 +117,11 @@ describe('a pipeline in delta', () => {
 
   it('goes to the overflow series when its metric has as many series as it may have', () => {
     const cap = createSeriesCap(2)
-    const told = (story: string) => decodeMetrics(encodeMetrics(stories[story]!.slice(0, 1), settings, cap))
+    const reported = (story: string) => decodeMetrics(encodeMetrics(stories[story]!.slice(0, 1), settings, cap))
     const attributesOf = (metrics: ReceivedMetric[]) => points(metrics, 'pipeline.status_total')[0]!.attributes
-    expect(attributesOf(told('success'))).toEqual({ 'pipeline.status': 'success', 'pipeline.ref': 'main' })
-    expect(attributesOf(told('canceled'))).toEqual({ 'otel.metric.overflow': true })
-    expect(attributesOf(told('success'))).toEqual({ 'pipeline.status': 'success', 'pipeline.ref': 'main' })
+    expect(attributesOf(reported('success'))).toEqual({ 'pipeline.status': 'success', 'pipeline.ref': 'main' })
+    expect(attributesOf(reported('canceled'))).toEqual({ 'otel.metric.overflow': true })
+    expect(attributesOf(reported('success'))).toEqual({ 'pipeline.status': 'success', 'pipeline.ref': 'main' })
   })
 })
 

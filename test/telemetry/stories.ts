@@ -1,4 +1,4 @@
-// Believable pipelines, told as observations and frozen by the model itself: what the golden files are made from.
+// Believable pipelines, as observations whose snapshots the model itself takes: what the golden files are made from.
 import { traceContextOf, type Ancestor, type FamilyOptions } from '../../src/model/family.ts'
 import { observedRun, mergeRun, type Run } from '../../src/model/run.ts'
 import { plan } from '../../src/model/settle.ts'
@@ -19,7 +19,7 @@ export function at(minutes: number, seconds = 0): number {
   return Date.UTC(2026, 2, 2, 9, 0, 0) + (minutes * 60 + seconds) * 1000
 }
 
-interface Told {
+interface Reported {
   readonly id: number
   readonly origin?: Observation['origin']
   readonly facts: PipelineFacts
@@ -35,7 +35,7 @@ const project = {
   defaultBranch: 'main',
 }
 
-function told({ id, origin = 'webhook', facts, times = {}, jobs = [] }: Told): Observation {
+function reported({ id, origin = 'webhook', facts, times = {}, jobs = [] }: Reported): Observation {
   return { key: { instance, pipelineId: id }, origin: origin, project, pipeline: { facts, times }, jobs }
 }
 
@@ -152,10 +152,10 @@ function success(): Chunk[] {
   ]
   const url = 'https://git.example.com/shop/backend/checkout/-/pipelines/9001'
   const facts = { ...main, url, coverage: 79.75, committedAt: at(-2) }
-  return tell([[told({ id: 9001, facts, times: { createdAt: at(0), finishedAt: at(4, 10) }, jobs })]]).parts
+  return tell([[reported({ id: 9001, facts, times: { createdAt: at(0), finishedAt: at(4, 10) }, jobs })]]).parts
 }
 
-const firstFailure: Told = {
+const firstFailure: Reported = {
   id: 9002,
   origin: 'rest',
   facts: { ...main, iid: 312, name: undefined, status: 'failed', detailedStatus: 'failed' },
@@ -195,12 +195,12 @@ const firstFailure: Told = {
 
 /** Fails for a timeout: one job failed twice, one may fail, one waits for what never came. */
 function failure(): Chunk[] {
-  return tell([[told(firstFailure)]]).parts
+  return tell([[reported(firstFailure)]]).parts
 }
 
 /** The same pipeline retried an hour later: new ids for the failed jobs, the old id for the skipped one. */
 function retry(): Chunk[] {
-  const second = told({
+  const second = reported({
     id: 9002,
     facts: { ...main, iid: 312, name: undefined, status: 'success', duration: 320 },
     times: { createdAt: at(10), finishedAt: at(75) },
@@ -216,7 +216,7 @@ function retry(): Chunk[] {
       job(203, 'deploy', 'live', { duration: 70 }, { createdAt: at(10), startedAt: at(73, 50), finishedAt: at(75) }),
     ],
   })
-  return tell([[told(firstFailure)], [second]]).parts
+  return tell([[reported(firstFailure)], [second]]).parts
 }
 
 /** Canceled: one job in the middle of its work, one before it started; what waited for them never ran. */
@@ -240,7 +240,7 @@ function canceled(): Chunk[] {
     job(303, 'test', 'unit', { status: 'skipped' }, { createdAt: at(20) }),
     job(304, 'deploy', 'live', { status: 'manual', manual: true, when: 'manual' }, { createdAt: at(20) }),
   ]
-  return tell([[told({ id: 9003, facts, times: { createdAt: at(20), finishedAt: at(20, 36) }, jobs })]]).parts
+  return tell([[reported({ id: 9003, facts, times: { createdAt: at(20), finishedAt: at(20, 36) }, jobs })]]).parts
 }
 
 /** A parent, its bridge, and the child under it: the platform's own ids, the vendor's own names. */
@@ -254,7 +254,7 @@ function family(): Chunk[] {
     { createdAt: at(30), startedAt: at(30, 10), finishedAt: at(31, 50) },
   )
   const parent = tell(
-    [[told({ id: 9004, facts: main, times: { createdAt: at(30), finishedAt: at(32) }, jobs: [bridge] })]],
+    [[reported({ id: 9004, facts: main, times: { createdAt: at(30), finishedAt: at(32) }, jobs: [bridge] })]],
     [],
     platform,
   )
@@ -269,7 +269,7 @@ function family(): Chunk[] {
   const rollout = job(411, 'roll', 'rollout', { duration: 60 }, { startedAt: at(30, 40), finishedAt: at(31, 40) })
   const smoke = job(412, 'check', 'smoke', { duration: 5 }, { startedAt: at(31, 42), finishedAt: at(31, 47) })
   const child = tell(
-    [[told({ id: 9005, facts, times: { createdAt: at(30, 11), finishedAt: at(31, 48) }, jobs: [smoke, rollout] })]],
+    [[reported({ id: 9005, facts, times: { createdAt: at(30, 11), finishedAt: at(31, 48) }, jobs: [smoke, rollout] })]],
     [{ head: parent.run, trigger: parent.run.jobs.get(401) }],
     platform,
   )
@@ -300,7 +300,8 @@ function mergeRequest(): Chunk[] {
     },
   }
   const unit = job(501, 'test', 'unit', {}, { startedAt: at(40, 2), finishedAt: at(40, 32) })
-  return tell([[told({ id: 9006, facts, times: { createdAt: at(40), finishedAt: at(40, 33) }, jobs: [unit] })]]).parts
+  return tell([[reported({ id: 9006, facts, times: { createdAt: at(40), finishedAt: at(40, 33) }, jobs: [unit] })]])
+    .parts
 }
 
 /** Waits at a manual gate: exported as it stands. */
@@ -310,7 +311,7 @@ function blocked(): Chunk[] {
     job(601, 'build', 'compile', { duration: 60 }, { createdAt: at(50), startedAt: at(50, 5), finishedAt: at(51, 5) }),
     job(602, 'deploy', 'live', { status: 'manual', manual: true, when: 'manual' }, { createdAt: at(50) }),
   ]
-  return tell([[told({ id: 9007, facts, times: { createdAt: at(50) }, jobs })]]).parts
+  return tell([[reported({ id: 9007, facts, times: { createdAt: at(50) }, jobs })]]).parts
 }
 
 /** A webhook tells of the latest jobs; long after the export, REST brings the attempt before and the bridge. */
@@ -329,8 +330,8 @@ function supplement(): Chunk[] {
     job(703, 'deploy', 'trigger', { kind: 'bridge' }, { startedAt: at(62, 31), finishedAt: at(62, 59) }),
   ]
   return tell([
-    [told({ id: 9008, facts, times, jobs: [unit] })],
-    [told({ id: 9008, origin: 'rest', facts, times: { ...times, updatedAt: at(63) }, jobs: [unit, ...late] })],
+    [reported({ id: 9008, facts, times, jobs: [unit] })],
+    [reported({ id: 9008, origin: 'rest', facts, times: { ...times, updatedAt: at(63) }, jobs: [unit, ...late] })],
   ]).parts
 }
 
@@ -345,18 +346,18 @@ function linked(): Chunk[] {
     sourcePipeline: { pipelineId: 8000, projectId: 12 },
     traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
   }
-  return tell([[told({ id: 9009, facts, times: { createdAt: at(80), finishedAt: at(80, 9) } })]]).parts
+  return tell([[reported({ id: 9009, facts, times: { createdAt: at(80), finishedAt: at(80, 9) } })]]).parts
 }
 
 /** A platform of tomorrow: statuses that this version does not know, silent for days; a configuration that failed before any job. */
 function unknown(): Chunk[] {
-  const tomorrow = told({
+  const tomorrow = reported({
     id: 9010,
     facts: { status: 'awaiting_quota', ref: 'main', sha },
     times: { createdAt: at(90) },
     jobs: [job(801, 'test', 'unit', { status: 'paused_by_policy' }, { startedAt: at(90, 5) })],
   })
-  const broken = told({
+  const broken = reported({
     id: 9011,
     facts: { status: 'failed', ref: 'main', sha, source: 'schedule', yamlErrors: 'jobs config should contain a job' },
     times: { createdAt: at(92) + 1, finishedAt: at(92) },

@@ -1,4 +1,4 @@
-// How frozen pipelines look as traces: golden files of whole stories, and what must hold whatever is told.
+// How frozen pipelines look as traces: golden files of whole stories, and what must hold whatever is reported.
 import { SpanKind } from '@opentelemetry/api'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

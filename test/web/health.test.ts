@@ -1,4 +1,4 @@
-// Alive and ready: what is asked of the store, how often, and what is told.
+// Alive and ready: what is asked of the store, how often, and what is reported.
 import { pino } from 'pino'
 import { request } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'

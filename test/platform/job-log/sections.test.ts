@@ -113,8 +113,8 @@ describe('the sections of a log', () => {
   it('are found where the CR was lost, and not where a script only shows a marker', () => {
     const lost = `section_start:${jobStart / 1000}:a\u001b[0KTitle\nsection_end:${jobStart / 1000 + 1}:a\u001b[0K\n`
     expect(seen(readLog(lost).sections)).toEqual([['a', undefined, 0, 1]])
-    const told = `$ echo -e "section_start:${jobStart / 1000}:a\\r\\e[0KTitle"\nsection_start:${jobStart / 1000}:b\nx\n`
-    expect(readLog(told).sections).toEqual([])
+    const reported = `$ echo -e "section_start:${jobStart / 1000}:a\\r\\e[0KTitle"\nsection_start:${jobStart / 1000}:b\nx\n`
+    expect(readLog(reported).sections).toEqual([])
   })
 
   it('may have markers in ms, µs and ns, as some awk write them; a number out of the job keeps the order alone', () => {

@@ -198,9 +198,9 @@ describe('the budget', () => {
 
   it('is plain JSON', () => {
     const rules = { perMinute: 300 }
-    const told = observe(freshBudget(rules, 0), { pause: 10, remaining: 4, resetIn: 100 }, 0)
-    const kept = JSON.parse(JSON.stringify(told)) as BudgetState
-    expect(grant(rules, kept, 10, 'enrich')).toEqual(grant(rules, told, 10, 'enrich'))
+    const observed = observe(freshBudget(rules, 0), { pause: 10, remaining: 4, resetIn: 100 }, 0)
+    const kept = JSON.parse(JSON.stringify(observed)) as BudgetState
+    expect(grant(rules, kept, 10, 'enrich')).toEqual(grant(rules, observed, 10, 'enrich'))
   })
 })
 

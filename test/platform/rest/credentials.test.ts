@@ -1,4 +1,4 @@
-// Who the platform is told we are, and that nobody else is told.
+// Who the platform is reported we are, and that nobody else is reported.
 import { describe, expect, it } from 'vitest'
 import { answer, clientOf, fixture, inTurn, json, poll, rejection, startPlatform, token } from './platform-server.ts'
 import { allOf } from '../../../src/platform/rest/pages.ts'

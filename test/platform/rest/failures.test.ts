@@ -139,7 +139,7 @@ describe('an answer that is no answer', () => {
     ['a redirect to a login page', answer(302, '', { location: '/users/sign_in' }), /\(302 at/],
     ['a redirect without a target', answer(301, ''), /\(301 at/],
     ['a page that says 404', answer(404, '<html><title>Not here</title>', html), /A web page answered.*"Not here"/],
-  ])('is told from the API: %s', async (_what, reply, message) => {
+  ])('is distinguished from the API: %s', async (_what, reply, message) => {
     await using platform = await startPlatform(reply)
     await using test = clientOf(platform.url)
     const error = await rejection(test.client.project(4711, poll))

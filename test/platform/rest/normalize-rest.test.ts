@@ -105,8 +105,8 @@ describe('a pipeline that was retried eight days later', () => {
       path: 'harbour/tools/crane',
       webUrl: 'https://git.example.com/harbour/tools/crane',
     })
-    const told = normalizeRest({ instance, pipeline, project: { id: 4711, name: 'Crane', path: undefined } })
-    expect(told.project).toMatchObject({ name: 'Crane', path: 'harbour/tools/crane' })
+    const observed = normalizeRest({ instance, pipeline, project: { id: 4711, name: 'Crane', path: undefined } })
+    expect(observed.project).toMatchObject({ name: 'Crane', path: 'harbour/tools/crane' })
   })
 })
 

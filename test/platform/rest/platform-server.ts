@@ -1,4 +1,4 @@
-// A platform for tests: a real HTTP server that answers as it is told and remembers what it was asked.
+// A platform for tests: a real HTTP server that answers as instructed and remembers what it was asked.
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { readFileSync } from 'node:fs'
 import { pino } from 'pino'

@@ -46,8 +46,8 @@ describe.each(eventFiles)('$name', file => {
   it('is recognised by its body alone, and selectively read when it is large, just the same', () => {
     const whole = read(file)
     expect(read({ event: '', text: file.text })).toEqual(whole)
-    const { content: _, ...told } = read(file, { large: 1 })
-    expect(whole).toMatchObject(told)
+    const { content: _, ...reported } = read(file, { large: 1 })
+    expect(whole).toMatchObject(reported)
   })
 
   it('is known again however its JSON is laid out', () => {

@@ -115,8 +115,8 @@ function expectSound({ key, project, pipeline, jobs }: Observation) {
 describe('a payload with wrong fields', () => {
   it('is decoded or refused, never thrown at, and repeats no variable', () => {
     fc.assert(
-      fc.property(mutated, fc.boolean(), ({ event, body }, told) => {
-        const parsed = parse(told ? event : undefined, body)
+      fc.property(mutated, fc.boolean(), ({ event, body }, reported) => {
+        const parsed = parse(reported ? event : undefined, body)
         expect(JSON.stringify(parsed)).not.toMatch(/planted-secret|TRACEPARENT/)
         if (parsed.outcome === 'unparseable') expect(parsed.reason).not.toContain('planted')
         if (parsed.outcome !== 'observation') return

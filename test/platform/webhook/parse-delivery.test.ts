@@ -91,10 +91,10 @@ describe('the instance', () => {
 
   it('is not cut out of the path of the project', () => {
     const project = { id: 4, web_url: 'https://example.com/git/acme/shop/checkout' }
-    const told = { object_attributes: { id: 31, status: 'running' }, project, builds: [] }
+    const reported = { object_attributes: { id: 31, status: 'running' }, project, builds: [] }
     const header = { event: 'Pipeline Hook', instance: 'https://example.com/git/acme' }
-    expect(observe(told, header).key.instance).toBe('https://example.com/git/acme')
-    const full = { ...told, project: { ...project, path_with_namespace: 'acme/shop/checkout' } }
+    expect(observe(reported, header).key.instance).toBe('https://example.com/git/acme')
+    const full = { ...reported, project: { ...project, path_with_namespace: 'acme/shop/checkout' } }
     expect(observe(full, header).key.instance).toBe('https://example.com')
     expect(observe(full, { ...header, instance: 'https://example.com/git' }).key.instance).toBe(
       'https://example.com/git',
@@ -102,10 +102,10 @@ describe('the instance', () => {
   })
 
   it('is what the header says where the payload names no project address and nothing is configured', () => {
-    const told = { object_attributes: { id: 31, status: 'running' }, project: { id: 2 }, builds: [] }
+    const reported = { object_attributes: { id: 31, status: 'running' }, project: { id: 2 }, builds: [] }
     const header = { event: 'Pipeline Hook', instance: 'https://git.example.com/' }
-    expect(observe(told, header).key.instance).toBe('https://git.example.com')
-    expect(observe(told, header, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
+    expect(observe(reported, header).key.instance).toBe('https://git.example.com')
+    expect(observe(reported, header, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
   })
 
   it('that nothing names is a failure that names the header and the remedy', () => {
@@ -242,23 +242,23 @@ describe('a pipeline event', () => {
 
   it('knows that the trigger is listed where the platform names the bridge, lists bridges of a child pipeline, or is new and names none', () => {
     const source = { pipeline_id: 30, job_id: 5, project: { id: 9 } }
-    const told = (attributes: object, more: object) =>
+    const reported = (attributes: object, more: object) =>
       observe({ ...base, object_attributes: { ...base.object_attributes, ...attributes }, ...more }, event).pipeline
         ?.facts.sourcePipeline
     const from = { pipelineId: 30, projectId: 9, jobId: 5 }
-    expect(told({}, { source_pipeline: source })).toEqual(from)
-    expect(told({ source: 'parent_pipeline' }, { source_pipeline: source })).toEqual(from)
-    expect(told({}, { source_pipeline: { ...source, job_id: null } })).toEqual({ pipelineId: 30, projectId: 9 })
-    expect(told({}, { source_pipeline: { ...source, job_id: null, bridge_id: 6 } })).toEqual({
+    expect(reported({}, { source_pipeline: source })).toEqual(from)
+    expect(reported({ source: 'parent_pipeline' }, { source_pipeline: source })).toEqual(from)
+    expect(reported({}, { source_pipeline: { ...source, job_id: null } })).toEqual({ pipelineId: 30, projectId: 9 })
+    expect(reported({}, { source_pipeline: { ...source, job_id: null, bridge_id: 6 } })).toEqual({
       ...from,
       jobId: 6,
       bridgesAreListed: true,
     })
-    expect(told({ source: 'parent_pipeline' }, { source_pipeline: source, bridges: [] })).toEqual({
+    expect(reported({ source: 'parent_pipeline' }, { source_pipeline: source, bridges: [] })).toEqual({
       ...from,
       bridgesAreListed: true,
     })
-    expect(told({ source: 'pipeline', root_pipeline_id: 30 }, { source_pipeline: source })).toEqual({
+    expect(reported({ source: 'pipeline', root_pipeline_id: 30 }, { source_pipeline: source })).toEqual({
       ...from,
       startedByJob: true,
     })
