@@ -187,7 +187,7 @@ function cursors({ discovery: { polledProjects } }: ApiClientsView): Content {
   ])
   return card(
     'Poller cursors',
-    table('Poller cursors', ['Project', 'Seen up to', 'Child pipelines seen up to', 'Under way'], rows),
+    table('Poller cursors', ['Project', 'Seen up to', 'Child pipelines seen up to', 'Running'], rows),
     { aside: 'platform time' },
   )
 }

@@ -266,7 +266,7 @@ function sources({ flow, setup }: Overview, now: Millis): Content {
         ></span
       >
       <span class="right"
-        >${setup.hasPlatformToken ? badge('open', 'asked for details') : badge('created', 'without a token')}</span
+        >${setup.hasPlatformToken ? badge('open', 'connected') : badge('created', 'without a token')}</span
       >
     </li>
   </ul>`

@@ -77,7 +77,7 @@ globalThis.setInterval = ((work: () => void, ms: number) => {
     () => {
       if (existsSync(sign)) {
         telling = true
-        appendFileSync(told, `${setBy}\n`)
+        appendFileSync(reported, `${setBy}\n`)
         telling = false
       }
       work()

@@ -177,7 +177,7 @@ export function viewsExercise(name: string, bench: () => Promise<Bench>): void {
     })
 
     it.runIf(isThorough)('takes up a search where it was cut short', async () => {
-      await manyRuns({ store, runs: 5_600, until: t0, every: 1_000, lanes: [] })
+      await manyRuns({ store, runs: 5_600, until: t0, every: 1_000, exportQueues: [] })
       const oldest = { text: '1003', limit: 5 }
       const first = await store.views.search(oldest)
       expect(first).toMatchObject({ runs: [], searchedBackTo: t0 - 4_999_000 })
