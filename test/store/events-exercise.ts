@@ -27,7 +27,7 @@ export function event(content: string, more: Partial<PlatformEvent> = {}): Platf
 
 /** The events that are pending, in the order in which they were taken in; delivered afterwards. */
 export async function exportedEvents(store: Store): Promise<EventChunk[]> {
-  const { token, items } = await store.outbox.lease(lane, 1_000, minute)
+  const { token, items } = await store.outbox.lease(exportQueue, 1_000, minute)
   await store.outbox.settle(
     token,
     items.map(({ id }) => ({ id, as: 'delivered' as const })),
