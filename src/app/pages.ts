@@ -13,6 +13,7 @@ import { resourceAttributesOf } from '../telemetry/resource.ts'
 import { shownSpans } from '../telemetry/shown-span.ts'
 import { enforcementOf } from './enforcement.ts'
 import { flowOf } from '../pages/flow.ts'
+import { countBehindOf, type BehindClient } from './behind.ts'
 import { jobLogOf, type LogClient } from './job-log.ts'
 import type { Context } from './context.ts'
 import type { JobReaderParts } from './job-reader.ts'
@@ -41,7 +42,7 @@ export interface Shown {
   /** What reads about the inside of jobs. */
   readonly inside: Pick<JobReaderParts, 'jobReader'> | undefined
   /** Asks the platform; undefined where there is no token for it. */
-  readonly client: LogClient | undefined
+  readonly client: (LogClient & BehindClient) | undefined
   readonly destinations: readonly Destination[]
   readonly settings: TelemetrySettings
 }
@@ -88,6 +89,7 @@ export function pagesOf({ config, store, clock, log }: Context, shown: Shown, gu
       legacyName: legacyNameOf,
       isTraceOf: (traceId, { instance, pipelineId }) => isDerivedTraceId(traceId, instance, pipelineId),
       jobLog: jobLogOf(config, shown.client, clock),
+      countBehind: countBehindOf(config, shown.client, clock),
       failureDomain: reason => meaningOf(reason ?? '').domain,
       preview: async (projectId, { slower, slowerBy, failing }) => {
         const rule = { slower: slower / 100, slowerBy: slowerBy * 1_000, failing: failing / 100 }

@@ -50,3 +50,23 @@ export const environments = z.object({
   ),
   deployments: z.array(deployment).describe('Newest first.'),
 })
+
+export const behind = z.object({
+  project: z.string(),
+  environment: z.string(),
+  revision: z.string().optional(),
+  deployedAt: millis.optional(),
+  branch: z.string().optional().describe('The default branch.'),
+  answer: z.discriminatedUnion('as', [
+    z.strictObject({
+      as: z.literal('counted'),
+      commits: z.number().describe('That the branch has and the deployed revision has not.'),
+      isAll: z.boolean().describe('False where there are more.'),
+    }),
+    z.strictObject({
+      as: z.literal('refused').describe('The platform did not say.'),
+      what: z.string(),
+      remedy: z.string(),
+    }),
+  ]),
+})

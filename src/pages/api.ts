@@ -15,6 +15,7 @@ import { lineSorts } from './trend-lines.ts'
 import { spanNames } from './trend-spans.ts'
 import { comparedNames, comparedRuns } from './compared-with.ts'
 import { costsView } from './cost-figures.ts'
+import { behindOf } from './behind.ts'
 import { changesOf } from './change-figures.ts'
 import { timeline } from './api-timeline-shapes.ts'
 import { timelineKinds, timelineOf } from './timeline-figures.ts'
@@ -106,6 +107,10 @@ const testQuery = z.object({
   span: z.enum(testSpanNames).default('30d'),
   project: z.string().min(1).optional().describe('Full path.'),
   limit: z.coerce.number().int().min(1).max(200).default(50),
+})
+const behindQuery = z.object({
+  environment: z.string().min(1),
+  instance: z.string().optional().describe('Where several platforms have a project of this number.'),
 })
 const scopedQuery = z.object({
   span: z.enum(spanNames).default('30d'),
@@ -288,6 +293,16 @@ export function apiRoutes(
       query: scopedQuery,
       answer: deploymentShapes.environments,
       handle: async ({ query }) => environmentsOf(parts, scopedQuery.parse(query), parts.now()),
+    },
+    {
+      method: 'GET',
+      path: '/environments/behind/:projectId',
+      says: 'How far what is deployed is behind the default branch: asked of the platform, one request; only where the platform API is configured.',
+      params: z.object({ projectId: wholeNumber }),
+      query: behindQuery,
+      answer: deploymentShapes.behind,
+      handle: async ({ params, query }) =>
+        behindOf(parts, { ...(params as { projectId: number }), ...behindQuery.parse(query) }),
     },
     {
       method: 'GET',

@@ -17,7 +17,7 @@ const most = 100
 const mostDeployments = 30
 
 export async function environmentsPage(
-  parts: Pick<PagesSources, 'deployments' | 'views'>,
+  parts: Pick<PagesSources, 'deployments' | 'views' | 'countBehind'>,
   reader: Reader,
 ): Promise<Page> {
   const asked = { ...askedScope(reader.query), limit: most }
@@ -32,7 +32,7 @@ export async function environmentsPage(
         ? empty(
             'No deployment is known yet: no deployment event has arrived, and no job with an environment has succeeded.',
           )
-        : deployedTable(environments, found, reader),
+        : deployedTable(environments, found, reader, parts.countBehind !== undefined),
     )}
     ${card(
       `Deployment metrics: the last ${spans[asked.span].name}`,
@@ -56,7 +56,12 @@ const definitions = html`<p class="dim">
   of a rollback, from the deployment that it took back. What was deployed is counted some minutes later.
 </p>`
 
-function deployedTable(environments: readonly EnvironmentFigures[], found: Environments, reader: Reader): Html {
+function deployedTable(
+  environments: readonly EnvironmentFigures[],
+  found: Environments,
+  reader: Reader,
+  asks: boolean,
+): Html {
   const columns: Record<string, ShownColumn<EnvironmentFigures>> = {
     environment: environmentColumn(found, reader),
     revision: {
@@ -72,8 +77,20 @@ function deployedTable(environments: readonly EnvironmentFigures[], found: Envir
     },
     user: { head: 'By', of: ({ current }) => current?.user, cell: ({ current }) => current?.user ?? '–' },
     job: { head: 'Job', cell: ({ current }) => (current === undefined ? '–' : jobOf(current, reader)) },
+    ...(asks && {
+      behind: {
+        head: 'Behind',
+        cell: (one: EnvironmentFigures) => (one.current === undefined ? '–' : behindLink(one, reader)),
+      },
+    }),
   }
   return sortedTable('What is deployed', columns, environments, reader)
+}
+
+/** Asks the platform. */
+function behindLink({ instance, projectId, environment }: EnvironmentFigures, { base }: Reader): Html {
+  const query = new URLSearchParams({ environment, instance }).toString()
+  return html`<a href="${base}/environments/behind/${projectId}?${query}" title="Asks the platform">How far?</a>`
 }
 
 function keysTable(environments: readonly EnvironmentFigures[], found: Environments, reader: Reader): Html {

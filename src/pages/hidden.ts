@@ -84,9 +84,10 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
     return { ...read, sections: words.without(read.sections), lines }
   }
 
-  const { jobLog } = parts
+  const { jobLog, countBehind } = parts
   return {
     ...parts,
+    countBehind: countBehind && (async of => words.without(await countBehind(of))),
     jobLog: jobLog && (async job => shownLog(await jobLog(job))),
     preview: async (...asked) => {
       const found = await parts.preview(...asked)

@@ -43,6 +43,8 @@ export interface PagesSources {
   readonly failureDomain: (reason: string | undefined) => FailureDomain
   /** Reads a job's log from the platform, redacted; undefined where logs are not shown. */
   readonly jobLog?: ((job: LogOwner) => Promise<ReadLog>) | undefined
+  /** Asks the platform how many commits a branch has that a revision has not; undefined where it cannot be asked. */
+  readonly countBehind?: ((of: BehindSubject) => Promise<Behind>) | undefined
   readonly setup: () => Setup
   /** Sends now what waits for a destination, or for any: see the export room. */
   readonly tryNow: (destination?: string) => Promise<TriedNow>
@@ -71,6 +73,18 @@ export interface Preview {
   readonly backTo?: Millis | undefined
   readonly found: readonly Regression[]
 }
+
+export interface BehindSubject {
+  readonly instance: string
+  readonly projectId: number
+  readonly revision: string
+  readonly branch: string
+}
+
+export type Behind =
+  /** `isAll`: false where there are more than one answer has. */
+  | { readonly as: 'counted'; readonly commits: number; readonly isAll: boolean }
+  | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
 
 /** Whose log is read. */
 export interface LogOwner {

@@ -1,5 +1,6 @@
 // The pages by their addresses: who asks for one gets it, whether by a request or over an open connection.
 import { auditPage, auditView } from './audit.ts'
+import { behindPage } from './behind.ts'
 import { changesPage } from './changes.ts'
 import { comparedRuns, comparedWith } from './compared-with.ts'
 import { comparePage } from './compare.ts'
@@ -127,6 +128,17 @@ export function siteOf(parts: PagesParts, settings: PagesSettings): readonly Add
     { path: '/tests/costly', page: async reader => costlyTestsPage(parts, settings, reader) },
     { path: '/changes', page: async reader => changesPage(parts, reader) },
     { path: '/environments', page: async reader => environmentsPage(parts, reader) },
+    {
+      path: '/environments/behind/:project',
+      isOnDemand: true,
+      page: async (reader, given) => {
+        const [projectId] = given.map(wholeNumber)
+        const environment = reader.query.get('environment')
+        if (projectId === undefined || environment === null) return undefined
+        const instance = reader.query.get('instance') ?? undefined
+        return behindPage(parts, { projectId, environment, instance }, reader)
+      },
+    },
     {
       path: '/timeline',
       page: async reader => {

@@ -1,4 +1,5 @@
 // The REST API of the simulated platform: what a real one answers to the requests that Pipespan makes, over real HTTP.
+import { restCommits } from './rest-commits.ts'
 import { artifactsOf } from './job-artifacts.ts'
 import { jobLog } from './job-log.ts'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -121,6 +122,10 @@ export class RestApi {
     if (inventory !== undefined) return inventory
     if (what === 'hooks')
       return this.#ofHooks(hook => 'project' in hook.owner && hook.owner.project === project.id, which, url)
+    if (what === 'repository' && which === 'commits') {
+      const commits = restCommits(state, project, url.searchParams.get('ref_name') ?? '')
+      return commits === undefined ? restRefusals.notFound('Tree') : pageReply(offsetPage(commits, url))
+    }
     if (what === 'jobs') return this.#ofJob(project, Number(which), part, more, url)
     if (what !== 'pipelines') return restRefusals.notFound('Not Found')
     if (which === undefined) return pageReply(offsetPage(this.#pipelines(project, url), url))

@@ -1,0 +1,29 @@
+// How far environments are behind, for the pages: asked of the platform by its client.
+import { createCountBehind } from '../enrichment/count-behind.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Config } from '../config/options.ts'
+import type { PagesSources } from '../pages/ports.ts'
+import type { PlatformClient } from '../platform/rest/client.ts'
+
+export type BehindClient = Pick<PlatformClient, 'commits' | 'instance'>
+
+/** Of the API budget, by its share: what else asks the platform is not to wait for who looks at pages. */
+const share = 1 / 10
+
+/** Undefined where the platform cannot be asked. */
+export function countBehindOf(
+  { platform }: Config,
+  client: BehindClient | undefined,
+  clock: Clock,
+): PagesSources['countBehind'] {
+  if (client === undefined) return undefined
+  const count = createCountBehind({ client, clock, mostPerMinute: Math.max(1, Math.floor(platform.budget * share)) })
+  return async ({ instance, ...of }) =>
+    instance === client.instance
+      ? count(of)
+      : {
+          as: 'refused',
+          what: 'The project is on a platform for which the daemon has no token.',
+          remedy: 'Compare the two there.',
+        }
+}

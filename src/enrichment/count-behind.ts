@@ -1,0 +1,65 @@
+// Counts for one reader how many commits a branch has that a revision has not: one request to the platform, stored nowhere.
+import { PlatformError } from '../platform/rest/platform-error.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { PlatformClient } from '../platform/rest/client.ts'
+
+export interface CountBehindOptions {
+  readonly client: Pick<PlatformClient, 'commits'>
+  /** Requests of any minute: what else asks the platform keeps the rest of the API budget. */
+  readonly mostPerMinute: number
+  /** How long a reader waits, for the budget and for the platform, ms. */
+  readonly patience?: number | undefined
+  readonly clock: Pick<Clock, 'now'>
+}
+
+export interface BehindOf {
+  readonly projectId: number
+  readonly revision: string
+  readonly branch: string
+}
+
+export type CountedBehind =
+  /** `isAll`: false where there are more than one answer has. */
+  | { readonly as: 'counted'; readonly commits: number; readonly isAll: boolean }
+  | { readonly as: 'refused'; readonly what: string; readonly remedy: string }
+
+export type CountBehind = (of: BehindOf) => Promise<CountedBehind>
+
+const minute = 60_000
+
+export function createCountBehind({
+  client,
+  mostPerMinute,
+  patience = 10_000,
+  clock,
+}: CountBehindOptions): CountBehind {
+  let begun: readonly number[] = []
+  return async ({ projectId, revision, branch }) => {
+    const now = clock.now()
+    begun = begun.filter(at => Math.abs(now - at) < minute)
+    if (begun.length >= mostPerMinute) {
+      const what = `${mostPerMinute} comparisons were made within a minute; the rest of the API budget is reserved for pipelines.`
+      return refused(what, 'Reload this page in a minute.')
+    }
+    begun = [...begun, now]
+    const signal = AbortSignal.timeout(patience)
+    try {
+      for await (const { items, next } of client.commits(
+        projectId,
+        { from: revision, to: branch },
+        { priority: 'inside', signal },
+      ))
+        return { as: 'counted', commits: items.length, isAll: next === undefined }
+      return { as: 'counted', commits: 0, isAll: true }
+    } catch (error) {
+      if (error instanceof PlatformError) return refused(error.message, '')
+      if (!signal.aborted) throw error
+      const what = `The platform did not answer within ${patience / 1_000} s, or the API budget is used up.`
+      return refused(what, 'Try again later, or compare the two on the platform.')
+    }
+  }
+}
+
+function refused(what: string, remedy: string): CountedBehind {
+  return { as: 'refused', what, remedy }
+}

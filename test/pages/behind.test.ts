@@ -1,0 +1,99 @@
+// Promises about how far an environment is behind the default branch: asked of the platform, on demand, and of nothing hidden.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createCountBehind } from '../../src/enrichment/count-behind.ts'
+import { Lifecycle } from '../../src/demo/platform/lifecycle.ts'
+import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
+import { openHouse, type House } from './house.ts'
+import { PlatformState } from '../../src/demo/platform/state.ts'
+import { projects } from '../../src/demo/platform/world.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { RestApi } from '../../src/demo/platform/rest-api.ts'
+import { scenarios } from '../../src/demo/platform/scenarios.ts'
+import { Timeline } from '../../src/demo/platform/timeline.ts'
+import { restFaults } from '../support/rest-faults.ts'
+
+let house: House
+let api: RestApi
+let ahead: number
+beforeAll(async () => {
+  const state = new PlatformState()
+  const timeline = new Timeline(Date.now() - 86_400_000)
+  const random = new Random(1)
+  const lifecycle = new Lifecycle(state, timeline, random, () => undefined)
+  for (let count = 0; count < 12; count += 1) {
+    lifecycle.create({ ...scenarios.small(random), project: projects.storefront, ref: 'main' })
+    timeline.runAll()
+  }
+  const [first] = [...state.pipelines.values()].filter(({ project }) => project.id === projects.storefront.id)
+  const own = [...state.pipelines.values()].filter(one => one.project === first?.project && one.ref === 'main')
+  ahead = new Set(own.map(({ sha }) => sha)).size - 1
+  api = await RestApi.start({ state, now: () => Date.now() })
+  house = await openHouse({
+    ...{ PIPESPAN_PLATFORM_URL: api.url, PIPESPAN_PLATFORM_TOKEN: 'token' },
+    PIPESPAN_PAGES_HIDE: projects.infra.path,
+  })
+  const of = (id: number, project: (typeof projects)[keyof typeof projects], defaultBranch?: string): Deployment => ({
+    ...{ instance: api.url, deploymentId: id, project: { id: project.id, path: project.path, defaultBranch } },
+    event: observedEvent({ status: 'success', at: Date.now(), environment: 'production', revision: first!.sha }),
+  })
+  const made = [of(1, projects.storefront, 'main'), of(2, projects.infra, 'main'), of(3, projects.app)]
+  await house.daemon.store.runs.transact([], {
+    ...{ token: '', ids: [] },
+    deployments: made.map(deployment => ({ deployment, countIn: 0 })),
+  })
+})
+afterAll(async () => {
+  await house.close()
+  await api.close()
+})
+
+async function ask(project: { readonly id: number }, environment = 'production'): Promise<Response> {
+  return fetch(`${house.url}/api/environments/behind/${project.id}?environment=${environment}`)
+}
+const requests = (): number => api.asked.filter(({ path }) => path.endsWith('/repository/commits')).length
+
+describe('how far an environment is behind', () => {
+  it('is asked of the platform when somebody wants to know, by one request', async () => {
+    expect(ahead).toBeGreaterThan(0)
+    const list = await (await fetch(`${house.url}/environments`)).text()
+    expect(list).toContain(`/environments/behind/${projects.storefront.id}?environment=production`)
+    expect(requests()).toBe(0)
+    const answer = await (await ask(projects.storefront)).json()
+    expect(answer).toMatchObject({ branch: 'main', answer: { as: 'counted', commits: ahead, isAll: true } })
+    expect(requests()).toBe(1)
+    const page = await fetch(`${house.url}/environments/behind/${projects.storefront.id}?environment=production`)
+    expect(await page.text()).toMatch(new RegExp(`${ahead} commits?</strong> behind`))
+  })
+
+  it('is not asked of a hidden project, of what is not there, nor where the branch is not known', async () => {
+    const before = requests()
+    expect((await ask(projects.infra)).status).toBe(404)
+    expect((await ask(projects.storefront, 'nowhere')).status).toBe(404)
+    expect(await (await ask(projects.app)).json()).toMatchObject({ answer: { as: 'refused' } })
+    expect(requests()).toBe(before)
+  })
+
+  it('says so in clear text where the platform does not say', async () => {
+    api.misbehave = ({ path }) => (path.endsWith('/commits') ? restFaults.missingScope() : undefined)
+    const page = await fetch(`${house.url}/environments/behind/${projects.storefront.id}?environment=production`)
+    expect([page.status, await page.text()]).toEqual([200, expect.stringMatching(/platform/)])
+    expect(await (await ask(projects.storefront)).json()).toMatchObject({ answer: { as: 'refused' } })
+  })
+
+  it('is asked no more often in a minute than leaves the budget to others', async () => {
+    const refusing = createCountBehind({
+      ...{ mostPerMinute: 1, clock: { now: () => 0 } },
+      client: {
+        commits: async function* () {
+          yield { items: [] }
+        },
+      },
+    })
+    const of = { projectId: 1, revision: 'a', branch: 'main' }
+    expect(await refusing(of)).toEqual({ as: 'counted', commits: 0, isAll: true })
+    expect(await refusing(of)).toMatchObject({
+      as: 'refused',
+      what: expect.stringContaining('within a minute') as string,
+    })
+  })
+})
