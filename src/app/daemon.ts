@@ -4,6 +4,7 @@ import { drainDeadline } from './ingress-thread-handle.ts'
 import { startChangeCounter } from './changes.ts'
 import { startDeploymentCounter } from './deployments.ts'
 import { exportDestinations, startExporter, startMetricFlush, startTokenReport } from './export.ts'
+import { startIncidentCounter, startIncidentPoller } from './incidents.ts'
 import { lookAt } from '../self-telemetry/look.ts'
 import { mergeRulesOf, selectionOf, snapshotterOf, startIntake, startSettling } from './processing.ts'
 import { startAdmin } from './admin.ts'
@@ -72,6 +73,8 @@ export async function startDaemon({ config, log, clock = systemClock, early }: D
     const inside = platform && steps.add(startJobReader(context, platform, outlets))
     const deployments = steps.add(startDeploymentCounter(context, platform, outlets))
     const changes = steps.add(startChangeCounter(context, outlets))
+    const incidents = steps.add(startIncidentCounter(context, outlets))
+    const incidentPoller = platform && steps.add(startIncidentPoller(context, platform, selection, outlets.queues))
 
     steps.add(startInventory(context, platform, selection, outlets.queues))
     steps.add(startMaintenance(context, outlets.queues))
@@ -89,6 +92,8 @@ export async function startDaemon({ config, log, clock = systemClock, early }: D
       store,
       deployments,
       changes,
+      incidents,
+      incidentPoller,
       budget: platform?.budget,
     }
     own.observe(async () => lookAt({ ...counted, ...parts, ...inside, audit }))

@@ -2,6 +2,7 @@
 import type { Chunk } from './chunk.ts'
 import type { ChangeFigures } from './change-figures.ts'
 import type { DeploymentFigures } from './deployment-figures.ts'
+import type { IncidentFigures } from './incident.ts'
 import type { JobSpan, PipelineSpan } from './deployment.ts'
 import type { Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
@@ -64,6 +65,8 @@ export interface EventChunk {
   readonly deployment?: DeploymentFigures | undefined
   /** What was counted of a change: the same. */
   readonly change?: ChangeFigures | undefined
+  /** What was counted of an incident: the same. */
+  readonly incident?: IncidentFigures | undefined
   /** When it happened: as the platform says, else when it was received. */
   readonly at: Millis
   /** When it was received. */

@@ -3,6 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { mergeWork, type MergeRules } from './merge-observations.ts'
 import { changeOfEvent } from '../model/change-event.ts'
+import { incidentOfEvent } from '../model/incident.ts'
 import { deploymentOfEvent } from '../model/deployment-event.ts'
 import { eventChunk, type PlatformEvent } from '../model/event.ts'
 import { isKnownStatus } from '../model/status.ts'
@@ -15,6 +16,7 @@ import type { Observation } from '../model/observation.ts'
 import type { Runs } from '../store/ports/runs.ts'
 import type { ReportedChange } from '../store/ports/changes.ts'
 import type { ReportedDeployment } from '../store/ports/deployments.ts'
+import type { ReportedIncident } from '../store/ports/incidents.ts'
 import type { ReceivedEvent } from '../store/ports/events.ts'
 import type { Postponed } from './postponed.ts'
 
@@ -148,7 +150,8 @@ async function processTogether(batch: LeasedBatch, deliveries: readonly Decoded[
   const events = withEvents.flatMap(({ item, event }) => receivedOf(batch, item, event) ?? [])
   const deployments = withEvents.flatMap(({ item, event }) => reportedOf(batch, item, event) ?? [])
   const changes = withEvents.flatMap(({ item, event }) => reportedChangeOf(batch, item, event) ?? [])
-  if (!(await batch.runs.transact(all, { token: lease.token, ids, events, deployments, changes }))) {
+  const incidents = withEvents.flatMap(({ item, event }) => reportedIncidentOf(batch, item, event) ?? [])
+  if (!(await batch.runs.transact(all, { token: lease.token, ids, events, deployments, changes, incidents }))) {
     counters.lost += ids.length
     const facts = { lost: ids.length }
     batch.log.warn(
@@ -186,6 +189,15 @@ function reportedOf({ events }: LeasedBatch, item: InboxItem, event: PlatformEve
 function reportedChangeOf({ events }: LeasedBatch, item: InboxItem, event: PlatformEvent): ReportedChange | undefined {
   const change = changeOfEvent(event, item.receivedAt)
   return change && { change, countIn: events?.wait ?? 0 }
+}
+
+function reportedIncidentOf(
+  { events }: LeasedBatch,
+  item: InboxItem,
+  event: PlatformEvent,
+): ReportedIncident | undefined {
+  const incident = incidentOfEvent(event, item.receivedAt)
+  return incident && { incident, countIn: events?.wait ?? 0 }
 }
 
 /**

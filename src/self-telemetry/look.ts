@@ -28,6 +28,8 @@ export interface Parts {
   readonly jobTests?: Counting<NonNullable<Seen['jobTests']>> | undefined
   readonly jobSpans?: Counting<NonNullable<Seen['jobSpans']>> | undefined
   readonly jobReports?: Counting<NonNullable<Seen['jobReports']>> | undefined
+  readonly incidents: Counting<Seen['incidents']>
+  readonly incidentPoller: Counting<{ readonly requests: number }> | undefined
   readonly deployments: Counting<Seen['deployments']> & { readonly requests: () => number }
   readonly changes: Counting<Seen['changes']>
   readonly poller?: Counting<NonNullable<Seen['poller']>> | undefined
@@ -57,6 +59,8 @@ export async function lookAt(parts: Parts): Promise<Seen> {
     poller: parts.poller?.counters,
     deployments: parts.deployments.counters,
     changes: parts.changes.counters,
+    incidents: parts.incidents.counters,
+    incidentRequests: parts.incidentPoller?.counters.requests,
     commitRequests: parts.deployments.requests(),
     jobReader: parts.jobReader?.counters,
     jobLogs: parts.jobLogs?.counters,

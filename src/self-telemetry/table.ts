@@ -2,6 +2,7 @@
 import type { AuditCounters } from '../discovery/audit.ts'
 import type { BudgetSnapshot } from '../platform/rest/budget.ts'
 import type { ChangeCounters } from '../enrichment/change-counter.ts'
+import type { IncidentCounters } from '../enrichment/incident-counter.ts'
 import type { DeploymentCounters } from '../enrichment/deployment-counter.ts'
 import type { EnricherCounters } from '../enrichment/enricher.ts'
 import type { JobReaderCounters } from '../enrichment/job-reader.ts'
@@ -40,6 +41,9 @@ export interface Seen {
   readonly enricher?: Readonly<EnricherCounters> | undefined
   readonly deployments: Readonly<DeploymentCounters>
   readonly changes: Readonly<ChangeCounters>
+  readonly incidents: Readonly<IncidentCounters>
+  /** Undefined where nobody asks for them. */
+  readonly incidentRequests: number | undefined
   readonly commitRequests: number
   readonly poller?: Readonly<PollerCounters> | undefined
   readonly jobReader?: Readonly<JobReaderCounters> | undefined
@@ -184,6 +188,11 @@ export const observedMetrics = [
     says: 'Requests to the platform for the commits of deployments.', seen: ({ commitRequests }) => [{ value: commitRequests }] },
   { name: 'pipespan.changes', type: 'counter', unit: '{change}', attributes: ['measure'],
     says: 'Changes (merge requests) that were counted: with their first `pipeline`, their first `approval`, their `merge`.', seen: ({ changes }) => entries(changes, measure => ({ measure })) },
+  { name: 'pipespan.incidents', type: 'counter', unit: '{incident}', attributes: ['measure'],
+    says: 'Incidents that were counted: that they were `opened`, and how long they were open when they were `closed`.',
+    seen: ({ incidents: { opened, closed } }) => entries({ opened, closed }, measure => ({ measure })) },
+  { name: 'pipespan.incidents.requests', type: 'counter', unit: '{request}', attributes: [],
+    says: 'Requests to the platform for incidents that have changed.', seen: ({ incidentRequests }) => (incidentRequests === undefined ? [] : [{ value: incidentRequests }]) },
   { name: 'pipespan.test.reports', type: 'counter', unit: '{report}', attributes: ['fault'],
     says: 'Test reports read: complete (`none`), or the reason why reading stopped.',
     seen: ({ jobTests }) => (jobTests === undefined ? [] : [{ value: jobTests.reports, attributes: { fault: 'none' } },

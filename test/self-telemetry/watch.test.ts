@@ -133,6 +133,8 @@ describe('the table of own metrics', () => {
       deployments: { counted: 1, passedOver: 1, withoutCommits: 1 },
       commitRequests: 1,
       changes: { pipeline: 1, approval: 1, merge: 1 },
+      incidents: { opened: 1, closed: 1 },
+      incidentRequests: 1,
       intake: {
         events: 1,
         unclaimedEvents: 0,

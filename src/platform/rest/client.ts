@@ -17,6 +17,7 @@ import { traceparentIn } from './variables.ts'
 import { restBridge, restJob, restPipeline, type RestBridge, type RestJob, type RestPipeline } from './schemas.ts'
 import { restAuditEvent, type AuditSource, type RestAuditEvent } from './audit-event.ts'
 import { restDelivery, restGroup, restHook, restListItem, restProject, restUser } from './lists.ts'
+import { restIssue, type RestIssue } from './issues.ts'
 import { restCommit, type RestCommit } from './commits.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
@@ -112,6 +113,8 @@ export interface PlatformClient {
     query: { readonly createdAfter: Millis; readonly createdBefore?: Millis | undefined },
     options: ListOptions,
   ): Pages<RestAuditEvent>
+  /** Incidents of all projects that the token can see that changed at or after an instant, the longest unchanged first. */
+  incidents(query: { readonly updatedAfter: Millis }, options: ListOptions): Pages<RestIssue>
   /** Whether the token is an owner's: only owners are shown the group's token for runners. */
   ownsGroup(group: ResourceId, options: CallOptions): Promise<boolean>
   /** The commits that `to` has and `from` has not, the newest first. `firstParent`: of the line of first parents alone. */
@@ -250,6 +253,14 @@ export function createPlatformClient(options: PlatformClientOptions): PlatformCl
           sort: 'desc',
         },
       ),
+    incidents: ({ updatedAfter }, call) =>
+      pages('/issues', restIssue, call, {
+        scope: 'all',
+        issue_type: 'incident',
+        updated_after: iso(updatedAfter),
+        order_by: 'updated_at',
+        sort: 'asc',
+      }),
     ownsGroup: (group, call) => one(`/groups/${segmentOf(group)}`, restGroup, call, { with_projects: false }),
     commits: (project, { from, to, firstParent }, call) =>
       pages(`/projects/${segmentOf(project)}/repository/commits`, restCommit, call, {

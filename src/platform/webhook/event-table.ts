@@ -127,6 +127,7 @@ export const eventTable: readonly EventRow[] = [
     word: 'issue', name: 'platform.issue', wire: ['issue', 'confidential_issue', 'work_item'], flags: ['issues_events'], sentBy: 'project',
     says: 'An issue, incident, task or other work item was opened, changed, closed or reopened.',
     object: [`${own}.id`], time: `${own}.updated_at`, version: [`${own}.action`, ...byUser],
+    times: { createdAt: `${own}.created_at`, endedAt: `${own}.closed_at` },
     attributes: [
       id('platform.issue.id', `${own}.iid`, 'as in its address'),
       text('platform.issue.type', `${own}.type|${own}.issue_type`, '`Issue`, `Incident`, `Task`, …'),

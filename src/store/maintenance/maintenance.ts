@@ -12,7 +12,16 @@ import type { Store } from '../ports/store.ts'
 export interface MaintenanceOptions {
   readonly store: Pick<
     Store,
-    'pruning' | 'tests' | 'deployments' | 'changes' | 'outbox' | 'leases' | 'repositories' | 'counters' | 'now'
+    | 'pruning'
+    | 'tests'
+    | 'deployments'
+    | 'changes'
+    | 'incidents'
+    | 'outbox'
+    | 'leases'
+    | 'repositories'
+    | 'counters'
+    | 'now'
   >
   /** The queues that are configured. What is pending for any other is given up in the end. */
   readonly served: readonly ExportQueue[]
@@ -20,7 +29,7 @@ export interface MaintenanceOptions {
   readonly retention: number
   /** How long it is remembered what was exported of a pruned run, ms. */
   readonly remember: number
-  /** How long figures over time are stored, ms: so long deployments and changes are. */
+  /** How long figures over time are stored, ms: so long deployments, changes and incidents are. */
   readonly keepFigures: number
   readonly clock: Clock
   readonly log: Log
@@ -53,7 +62,8 @@ type Pruned = Record<
   | 'delivery_keys'
   | 'test_reports'
   | 'deployments'
-  | 'changes',
+  | 'changes'
+  | 'incidents',
   number
 >
 
@@ -176,6 +186,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
       delivery_keys: await inSteps(async () => pruning.keys(now - keyMemory, step.rows), isShort),
       deployments: await inSteps(async () => store.deployments.prune(now - keepFigures, step.rows), isShort),
       changes: await inSteps(async () => store.changes.prune(now - keepFigures, step.rows), isShort),
+      incidents: await inSteps(async () => store.incidents.prune(now - keepFigures, step.rows), isShort),
       test_reports: await inSteps(async () => store.tests.prune(now - testMemoryMs, step.rows), isShort),
     }
     for (const [name, count] of Object.entries(pruned)) if (count > 0) await store.counters.add(`pruned.${name}`, count)

@@ -4,6 +4,7 @@ import type { AuditBackfill, AuditCursor } from './audit-documents.ts'
 import type { ApiBudget, Backfill, OwnPipelines, PolledProject, Sweep, WatchedHook } from './discovery-documents.ts'
 import type { DaemonReport, RotationJournal, RotationRecord } from './token-documents.ts'
 import type { GaugeReading } from './gauge-documents.ts'
+import type { IncidentCursor } from './incident-documents.ts'
 import type { InventoryState } from './inventory-documents.ts'
 import type { Regression } from './regression-documents.ts'
 import type { RefusedEndpoint } from './capability-documents.ts'
@@ -54,6 +55,8 @@ export interface Repositories {
   /** Of who reads audit events. */
   readonly auditCursors: Repository<AuditCursor, 'instance' | 'source'>
   readonly auditBackfills: Repository<AuditBackfill, 'instance' | 'name'>
+  /** Of who asks for incidents. */
+  readonly incidentCursors: Repository<IncidentCursor, 'instance'>
   /** Of the platform's API, by its token. */
   readonly budgets: Repository<ApiBudget, 'account'>
   /** Of who reads the inside of jobs. */

@@ -2,6 +2,7 @@
 import type { EnrichmentChange } from './enrichment-queue.ts'
 import type { ReceivedEvent } from './events.ts'
 import type { ReportedChange } from './changes.ts'
+import type { ReportedIncident } from './incidents.ts'
 import type { ReportedDeployment } from './deployments.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { JobReadKey, JobReadWish, LateJobRead } from './job-reads.ts'
@@ -84,6 +85,8 @@ export interface Processed {
   readonly deployments?: readonly ReportedDeployment[] | undefined
   /** What they report of changes. */
   readonly changes?: readonly ReportedChange[] | undefined
+  /** What they report of incidents. */
+  readonly incidents?: readonly ReportedIncident[] | undefined
 }
 
 export interface RunSummary {

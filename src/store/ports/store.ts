@@ -3,6 +3,7 @@ import type { Changes } from './changes.ts'
 import type { Deployments } from './deployments.ts'
 import type { EnrichmentQueue } from './enrichment-queue.ts'
 import type { Outbox } from './outbox.ts'
+import type { Incidents } from './incidents.ts'
 import type { Inbox, SharedInbox } from './inbox.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -47,6 +48,7 @@ export interface Store {
   readonly tests: TestMemory
   readonly deployments: Deployments
   readonly changes: Changes
+  readonly incidents: Incidents
   readonly views: Views
   readonly underWay: UnderWay
   /** Rows that were passed over since start, because what is stored in them is damaged. */

@@ -13,6 +13,7 @@ import { postgresRuns } from './runs.ts'
 import { postgresTables } from './tables.ts'
 import { postgresChanges } from './changes.ts'
 import { postgresDeployments } from './deployments.ts'
+import { postgresIncidents } from './incidents.ts'
 import { postgresTestMemory } from './test-memory.ts'
 import { postgresUnderWay } from './under-way.ts'
 import { postgresViews } from './views.ts'
@@ -46,6 +47,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     totals: totals(sql),
     deployments: postgresDeployments(db),
     changes: postgresChanges(db),
+    incidents: postgresIncidents(db),
     tests: postgresTestMemory(db, options.testMemory),
     damaged: db.damaged,
     views: postgresViews(db, maintenance),

@@ -1,5 +1,6 @@
 // Runs, their jobs and their chunks, on PostgreSQL: each step of a transaction is one statement for all runs.
 import { addChanges } from './changes.ts'
+import { addIncidents } from './incidents.ts'
 import { addEvents } from './events.ts'
 import { changeEnrichment, writeTriggers } from './enrichment-queue.ts'
 import { withDeploymentIds } from './deployments.ts'
@@ -37,6 +38,7 @@ export function postgresRuns(db: Database): Runs {
           for (const wave of waves(work)) await transact(session, now, wave, reported)
           await addEvents(session, processed?.events ?? [], reported.deployments, now)
           await addChanges(session, reported.changes, now)
+          await addIncidents(session, processed?.incidents ?? [], now)
         })
         return true
       } catch (error) {

@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import * as audit from '../ports/audit-documents.ts'
 import * as discovery from '../ports/discovery-documents.ts'
 import { gaugeReading } from '../ports/gauge-documents.ts'
+import { incidentCursor } from '../ports/incident-documents.ts'
 import { inventoryState } from '../ports/inventory-documents.ts'
 import { refusedEndpoint } from '../ports/capability-documents.ts'
 import { regression } from '../ports/regression-documents.ts'
@@ -69,6 +70,7 @@ export function repositories(keyValue: KeyValue, damaged: DamagedRows): Reposito
     backfills: repository('backfill', discovery.backfill, ['instance', 'name']),
     auditCursors: repository('audit/cursor', audit.auditCursor, ['instance', 'source']),
     auditBackfills: repository('audit/backfill', audit.auditBackfill, ['instance', 'name']),
+    incidentCursors: repository('incidents/cursor', incidentCursor, ['instance']),
     budgets: repository('budget', discovery.apiBudget, ['account']),
     refusedEndpoints: repository('refused', refusedEndpoint, ['instance', 'what', 'project']),
     reportedNames: repository('reported-names', reportedNames, ['instance', 'project']),

@@ -2,6 +2,7 @@
 // text keeps it as it came.
 import { changeSchema } from './change-schema.ts'
 import { deploymentSchema } from './deployment-schema.ts'
+import { incidentSchema } from './incident-schema.ts'
 import { figureSchema } from './figure-schema.ts'
 import { testSchema } from './test-schema.ts'
 import type { Dialect } from './dialect.ts'
@@ -255,6 +256,7 @@ export function schemaOf(dialect: Dialect): string {
   ${testSchema(dialect)}
 
   ${deploymentSchema(dialect)}
+  ${incidentSchema(dialect)}
 
   ${changeSchema(dialect)}
 

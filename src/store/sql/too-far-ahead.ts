@@ -43,5 +43,6 @@ export const broughtBack: readonly string[] = [
   `UPDATE test_reports SET reported_at = ${now} WHERE reported_at > ${now}`,
   `UPDATE deployments SET due_at = ${now} WHERE due_at > ${now} + ${longestUnasked.silent}`,
   `UPDATE changes SET due_at = ${now} WHERE due_at > ${now} + ${longestUnasked.usual}`,
+  `UPDATE incidents SET due_at = ${now} WHERE due_at > ${now} + ${longestLease}`,
   `UPDATE flaky_tests SET found_at = ${now} WHERE found_at > ${now}`,
 ]

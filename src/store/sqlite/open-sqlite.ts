@@ -28,6 +28,7 @@ import { sqliteRuns } from './runs.ts'
 import { sqliteTables } from './tables.ts'
 import { sqliteChanges } from './changes.ts'
 import { sqliteDeployments } from './deployments.ts'
+import { sqliteIncidents } from './incidents.ts'
 import { sqliteTestMemory } from './test-memory.ts'
 import { sqliteTrendTaking } from './trend-taking.ts'
 import { sqliteUnderWay } from './under-way.ts'
@@ -183,6 +184,7 @@ function rooms(
     totals: totals(sql),
     deployments: sqliteDeployments(db, recent),
     changes: sqliteChanges(db, recent),
+    incidents: sqliteIncidents(db, recent),
     tests: sqliteTestMemory(db, options.testMemory),
     damaged: db.damaged,
     views: sqliteViews(db, trends, listings),

@@ -1,6 +1,7 @@
 // Runs, their jobs and their chunks, on SQLite.
 import { addChanges } from './changes.ts'
 import { addDeployments, withDeploymentIds } from './deployments.ts'
+import { addIncidents } from './incidents.ts'
 import { addEvents } from './events.ts'
 import { changeEnrichment, writeTriggers } from './enrichment-queue.ts'
 import { erase } from './inbox.ts'
@@ -115,6 +116,7 @@ function transact(beside: Beside, work: readonly RunWork[], processed: Processed
   }
   written.chunks.push(...addEvents(db, events, now), ...addDeployments(db, deployments, now))
   addChanges(db, changes, now)
+  addIncidents(db, processed?.incidents ?? [], now)
   moveTotals(db, totals, now)
   listings.listMany()
   return written

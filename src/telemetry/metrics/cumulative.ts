@@ -22,6 +22,7 @@ import { resourceMetrics, type MeasuredMetric, type Point, type PointAttributes 
 import { boundsOf, headOf, pointAttributes, sorted, type MeasuredRow } from './samples.ts'
 import { activeRunsMetric, attemptMetrics, ownName } from '../mapping/metrics.ts'
 import { changeMetrics } from '../mapping/change-metrics.ts'
+import { incidentMetrics } from '../mapping/incident-metrics.ts'
 import { deploymentMetrics } from '../mapping/deployment-metrics.ts'
 
 /** A project and the profile it is exported under. */
@@ -137,7 +138,7 @@ function pointOf({ amount, attributes, startedAt }: SeriesTotal, now: Millis): P
 /** Every metric's name under every profile: totals keep the name that they were measured under. */
 function wireNames({ profiles }: TelemetrySettings): [string, MeasuredRow][] {
   const namespaces = [vendorPrefix, ...Object.values(profiles).map(({ namespace }) => namespace)]
-  return [...attemptMetrics, ...deploymentMetrics, ...changeMetrics].flatMap(row =>
+  return [...attemptMetrics, ...deploymentMetrics, ...changeMetrics, ...incidentMetrics].flatMap(row =>
     [...new Set(namespaces.map(namespace => keyUnder(namespace, row.name)))].map((name): [string, MeasuredRow] => [
       name,
       row,

@@ -14,6 +14,7 @@ import type { PointAttributes } from './data.ts'
 import { attemptMetrics, costUnit, ownName, type MetricHead, type MetricRow } from '../mapping/metrics.ts'
 import { changeMetrics, changeValue } from '../mapping/change-metrics.ts'
 import { changeRefs } from './refs.ts'
+import { incidentMetrics } from '../mapping/incident-metrics.ts'
 import { deploymentMetrics } from '../mapping/deployment-metrics.ts'
 
 /** A metric that is measured: of pipelines, of deployments, or of changes. */
@@ -82,7 +83,7 @@ function labelsOf(labels: Readonly<Record<string, string>>, style: AttributeStyl
 const refKeys: ReadonlySet<string> = new Set(['pipeline.ref', ATTR_VCS_REF_HEAD_NAME])
 
 function samplesOfEvent(chunk: EventChunk, settings: TelemetrySettings): Samples | undefined {
-  const { deployment, change, at } = chunk
+  const { deployment, change, incident, at } = chunk
   const style = styleOf(chunk, settings)
   const sampleOf = (row: MeasuredRow, attributes: PointAttributes, values: readonly number[]): Sample => {
     const metric = keyUnder(style.namespace, row.name)
@@ -96,6 +97,13 @@ function samplesOfEvent(chunk: EventChunk, settings: TelemetrySettings): Samples
     const samples = rows.map(row =>
       sampleOf(row, pointAttributes(row.attributes, subject, style), [changeValue(change)]),
     )
+    return { span: undefined, at, samples }
+  }
+  if (incident !== undefined) {
+    const samples = incidentMetrics.flatMap((row): Sample[] => {
+      const values = row.values(incident)
+      return values.length === 0 ? [] : [sampleOf(row, pointAttributes(row.attributes, incident, style), values)]
+    })
     return { span: undefined, at, samples }
   }
   if (deployment === undefined) return undefined

@@ -1,6 +1,7 @@
 // The reference of all metrics, docs/METRICS.md, written from the tables that make them.
 import { activeRunsMetric, attemptMetrics, costUnit } from '../mapping/metrics.ts'
 import { changeCountMetric, changeDurationMetric, changeMetrics } from '../mapping/change-metrics.ts'
+import { incidentMetrics } from '../mapping/incident-metrics.ts'
 import { deploymentMetrics } from '../mapping/deployment-metrics.ts'
 import { defaultBounds, longBounds } from '../metrics/buckets.ts'
 import { mergeRequestRefs, otherRefs } from '../metrics/refs.ts'
@@ -40,6 +41,7 @@ export function metricsReference(own: readonly OwnMetricRow[], inventory: readon
         ...changeMetrics,
         changeCountMetric,
         changeDurationMetric,
+        ...incidentMetrics,
       ].map(({ name, type, unit, attributes, when, description }) => [
         code(name),
         typeName(type),
@@ -54,6 +56,8 @@ export function metricsReference(own: readonly OwnMetricRow[], inventory: readon
     deployments,
     '### Changes',
     changes,
+    '### Incidents',
+    incidents,
     '### Of what the platform has',
     gauges,
     table(
@@ -128,6 +132,15 @@ The upper bounds of the buckets of merge and approval are ${longBounds.join(', '
 \`PIPESPAN_VCS_METRICS=true\`: each has a series for each branch, folded as the refs of merge requests are (\`${mergeRequestRefs}\`, but for \`PIPESPAN_METRICS_REFS=all\`).
 They count the changes that an event has reported and that are stored (\`PIPESPAN_TRENDS_KEEP\`): of those that were opened before the hook, the ones of which something
 happened since.`
+
+const incidents = `An incident is an issue of that type. It is known from its events (\`issue\` in \`PIPESPAN_EVENTS\`), and where the platform's API is configured from its list of incidents, asked
+for those that have changed (1 request each \`PIPESPAN_POLL_INTERVAL\`): so one whose closing no webhook reported is closed all the same. That it was opened, and how long it
+was open, are counted once each, \`PIPESPAN_ENRICH_DEADLINE\` after they were first reported.
+
+- The duration is from its creation to its last end that was known by then. One that is reopened later counts no second time.
+- What lay more than a week before an incident was first reported is not counted: it was there before anybody looked.
+- Incidents are of a project, not of an environment. Incidents divided by deployments to production is one of the definitions of a change failure rate; the other,
+  failed deployments and rollbacks divided by all, is in the metrics of deployments.`
 
 const temporality = `\`cumulative\` (default): running totals of each project, kept in the store and moved in the transaction that takes the snapshot of an attempt, so that
 neither a restart nor a second replica resets or doubles them. One replica sends them every \`PIPESPAN_METRICS_INTERVAL\`; what is refused is

@@ -1,0 +1,54 @@
+// Starts what counts incidents, and what asks the platform for them where issues are among the events and its API is configured.
+import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
+import { createIncidentCounter, type IncidentCounter } from '../enrichment/incident-counter.ts'
+import { createIncidentPoller, type IncidentPoller } from '../discovery/incidents.ts'
+import { eventRulesOf } from './processing.ts'
+import type { Context } from './context.ts'
+import type { ExportParts } from './export.ts'
+import type { Platform } from './platform.ts'
+import type { Selection } from '../processing/selection.ts'
+import type { Started } from './steps.ts'
+
+export function startIncidentCounter(
+  { config, store, events, clock, log }: Context,
+  { queues, measure }: Pick<ExportParts, 'queues' | 'measure'>,
+): Started<IncidentCounter> {
+  const counter = createIncidentCounter({
+    ...{ incidents: store.incidents, measure, clock, log },
+    to: queues.flatMap(({ destination, signal }) => (signal === 'metrics' ? [{ destination, signal }] : [])),
+    profile: config.platform.profile,
+    onCounted: () => events.pending.emit(),
+  })
+  counter.start()
+  return {
+    part: counter,
+    why: 'incidents that were not counted yet are counted after the next start',
+    stop: async () => counter.stop(),
+  }
+}
+
+/** The part is undefined where nobody asks. */
+export function startIncidentPoller(
+  context: Context,
+  { client }: Platform,
+  selection: Selection,
+  queues: ExportParts['queues'],
+): Started<IncidentPoller | undefined> {
+  const { config, store, clock, log } = context
+  const why = 'incidents that changed meanwhile are read after the next start'
+  if (!config.events.includes('issue')) return { part: undefined, why, stop: async () => undefined }
+  const { wait: countIn } = eventRulesOf(context, queues)
+  const part = createIncidentPoller({
+    ...{ client, clock, log, cursors: store.repositories.incidentCursors, leases: store.leases },
+    take: async found => {
+      const incidents = found
+        .filter(({ project }) => selection.project(project.path))
+        .map(incident => ({ incident, countIn }))
+      if (incidents.length > 0) await store.runs.transact([], { token: '', ids: [], incidents })
+    },
+    interval: config.poll.interval,
+    errors: createErrorThrottle(log),
+  })
+  part.start()
+  return { part, why, stop: async () => part.stop() }
+}

@@ -1,0 +1,129 @@
+// An incident, as webhook events and the platform's list of issues report it. Merging is pure and commutative; it is known by its project and its
+// number there.
+import { earliest, later, second, type Millis } from './instant.ts'
+import { knownOf, mergeVersioned, versioned, versionOf, type Versioned } from './versioned.ts'
+import type { PlatformEvent } from './event.ts'
+import type { ProjectFacts } from './observation.ts'
+
+/** What the newest report has. */
+export interface IncidentFacts {
+  readonly state: 'opened' | 'closed'
+  readonly at: Millis
+  readonly severity?: string | undefined
+}
+
+/** A report, or what all reports come to. */
+export interface Incident {
+  readonly instance: string
+  readonly project: ProjectFacts
+  /** Its number within the project. */
+  readonly iid: number
+  readonly facts: Versioned<IncidentFacts>
+  readonly openedAt?: Millis | undefined
+  /** When it was last reported to be open. */
+  readonly lastOpenAt?: Millis | undefined
+  /** When it was last closed, where that was reported. */
+  readonly closedAt?: Millis | undefined
+}
+
+/** The incident as all other code reads it. */
+export interface IncidentView {
+  readonly state: IncidentFacts['state']
+  readonly severity?: string | undefined
+  readonly openedAt?: Millis | undefined
+  /** Of one that is closed. */
+  readonly closedAt?: Millis | undefined
+  readonly changedAt: Millis
+}
+
+/** What was counted of it: that it was opened, how long it was open, or both. */
+export interface IncidentFigures {
+  readonly severity?: string | undefined
+  readonly isOpening: boolean
+  readonly duration?: Millis | undefined
+  readonly at: Millis
+}
+
+export interface ReportedIssue extends Pick<Incident, 'instance' | 'project' | 'iid'> {
+  readonly state: string | undefined
+  readonly severity?: string | undefined
+  /** When it was in this state. */
+  readonly at: Millis
+  readonly openedAt?: Millis | undefined
+  readonly closedAt?: Millis | undefined
+}
+
+/** Undefined where its state is none of an incident's. */
+export function reportedIncident({ instance, project, iid, ...issue }: ReportedIssue): Incident | undefined {
+  const { state, at, openedAt, closedAt } = issue
+  if (state !== 'opened' && state !== 'closed') return undefined
+  const isClosed = state === 'closed'
+  // Times come at whole seconds or finer: of one second the later state is the newer.
+  const version = versionOf(second(at), isClosed ? 1 : 0, Math.round(at))
+  return knownOf({
+    ...{ instance, project, iid, openedAt },
+    facts: versioned<IncidentFacts>(version, { state, at, severity: issue.severity?.toLowerCase() }),
+    lastOpenAt: isClosed ? undefined : at,
+    closedAt: isClosed ? closedAt : undefined,
+  })
+}
+
+/** What an event of an incident reports; undefined for any other. */
+export function incidentOfEvent(event: PlatformEvent, receivedAt: Millis): Incident | undefined {
+  const { attributes, instance, project, times = {}, at = receivedAt } = event
+  if (event.kind !== 'issue' || project === undefined) return undefined
+  const text = (key: string): string | undefined => attributes[key]?.toString()
+  const iid = Number(text('platform.issue.id'))
+  if (text('platform.issue.type')?.toLowerCase() !== 'incident' || !Number.isSafeInteger(iid) || iid <= 0)
+    return undefined
+  const action = text('platform.issue.action')
+  return reportedIncident({
+    ...{ instance, project, iid, at, state: text('platform.issue.state'), severity: text('platform.issue.severity') },
+    openedAt: times.createdAt ?? (action === 'open' ? at : undefined),
+    closedAt: times.endedAt ?? (action === 'close' ? at : undefined),
+  })
+}
+
+/** Commutative, associative, idempotent, but for the project: it may be renamed, and the last report counts. */
+export function mergeIncident(known: Incident, reported: Incident): Incident {
+  const { instance, iid } = known
+  return knownOf({
+    ...{ instance, iid, project: { ...known.project, ...reported.project } },
+    facts: mergeVersioned(known.facts, reported.facts),
+    openedAt: earliest([known.openedAt, reported.openedAt]),
+    lastOpenAt: later(known.lastOpenAt, reported.lastOpenAt),
+    closedAt: later(known.closedAt, reported.closedAt),
+  })
+}
+
+export function viewIncident({ facts: { facts }, openedAt, lastOpenAt, closedAt }: Incident): IncidentView {
+  const { state, severity, at } = facts
+  // A close from before it was reopened is not that which closed it in the end.
+  const isOfNow = closedAt !== undefined && (lastOpenAt === undefined || second(closedAt) >= second(lastOpenAt))
+  const end = state === 'closed' ? (isOfNow ? closedAt : at) : undefined
+  return { state, changedAt: at, ...knownOf({ severity, openedAt, closedAt: end }) }
+}
+
+/** What happened so long before an incident was first reported was there before anybody counted, ms. */
+export const incidentLookback = 7 * 24 * 3_600_000
+
+export interface IncidentCounting {
+  /** When it was first reported. */
+  readonly knownAt: Millis
+  readonly isOpeningCounted: boolean
+  readonly isClosingCounted: boolean
+}
+
+/** What is to be counted of it now; undefined: nothing. */
+export function incidentFigures(view: IncidentView, counting: IncidentCounting): IncidentFigures | undefined {
+  const { severity, openedAt, closedAt } = view
+  if (openedAt === undefined) return undefined
+  const isNews = (at: Millis): boolean => at >= counting.knownAt - incidentLookback
+  const isOpening = !counting.isOpeningCounted && isNews(openedAt)
+  const isClosing = closedAt !== undefined && !counting.isClosingCounted && isNews(closedAt)
+  if (!isOpening && !isClosing) return undefined
+  return {
+    ...knownOf({ severity, duration: isClosing ? Math.max(0, closedAt - openedAt) : undefined }),
+    ...{ isOpening, at: isClosing ? closedAt : openedAt },
+  }
+}

@@ -1,0 +1,150 @@
+// How incidents are written and counted, as steps of a transaction, and found again by pages, for both databases.
+import {
+  incidentFigures,
+  mergeIncident,
+  viewIncident,
+  type Incident,
+  type IncidentFigures,
+} from '../../model/incident.ts'
+import { json, number, optional, type Row } from './columns.ts'
+import { places, type Statements } from './statements.ts'
+import { plainText } from './plain-text.ts'
+import { writeEvent } from './events.ts'
+import type { CountedIncident, IncidentFilter, Incidents, ReportedIncident, ShownIncident } from '../ports/incidents.ts'
+import type { DamagedRows } from './stored-json.ts'
+import type { Millis } from '../../model/instant.ts'
+import type { Steps, StepValue } from './steps.ts'
+import type { WrittenEvent } from './waiting-events.ts'
+
+export function* writeIncidents(reported: readonly ReportedIncident[], now: Millis, damaged: DamagedRows): Steps<void> {
+  for (const { incident, countIn } of reported) {
+    const { instance, project, iid } = incident
+    const [row] = yield [selectOwn, [instance, project.id, iid]]
+    if (row === undefined) {
+      yield [insert, [instance, project.id, iid, ...valuesOf(incident), now + countIn, now]]
+      continue
+    }
+    const known = damaged.orNothing({ incident: row.id }, 'it is known by what is reported of it from now on', () =>
+      content(row),
+    )
+    const merged = known === undefined ? incident : mergeIncident(known, incident)
+    if (known !== undefined && JSON.stringify(merged) === JSON.stringify(known)) continue
+    const isClosed = viewIncident(merged).state === 'closed'
+    const isDue = openingOf(row) === undefined || (isClosed && closingOf(row) === undefined)
+    yield [update, [...valuesOf(merged), isDue ? (dueOf(row) ?? now + countIn) : null, idOf(row)]]
+  }
+}
+
+/** Nobody else writes or counts it meanwhile. */
+export function lockOfIncident({ instance, project, iid }: Pick<Incident, 'instance' | 'project' | 'iid'>): string {
+  return `incident ${iid} ${project.id} ${instance}`
+}
+
+/** What it is locked by; undefined where nothing is to be counted of it. */
+export function* namedIncident(id: number): Steps<string | undefined> {
+  const [row] = yield ['SELECT instance, project_id, iid FROM incidents WHERE id = ?1 AND due_at IS NOT NULL', [id]]
+  if (row === undefined) return undefined
+  const project = { id: Number(row.project_id) }
+  return lockOfIncident({ instance: String(row.instance), project, iid: Number(row.iid) })
+}
+
+export interface DoneIncident {
+  readonly figures: IncidentFigures | undefined
+  readonly counted?: CountedIncident | undefined
+  readonly written: readonly WrittenEvent[]
+}
+
+export function* countIncident(
+  id: number,
+  now: Millis,
+  damaged: DamagedRows,
+  decide: Parameters<Incidents['count']>[1],
+): Steps<DoneIncident> {
+  const [row] = yield [`${selectAll} WHERE id = ?1 AND due_at IS NOT NULL`, [id]]
+  if (row === undefined) return { figures: undefined, written: [] }
+  const incident = damaged.orNothing({ incident: id }, 'it is not counted', () => content(row))
+  const view = incident && viewIncident(incident)
+  const [opening, closing] = [openingOf(row), closingOf(row)]
+  const ending = closing ?? (view?.state === 'closed' ? now : null)
+  yield [
+    'UPDATE incidents SET due_at = NULL, opening_counted_at = ?1, closing_counted_at = ?2 WHERE id = ?3',
+    [opening ?? now, ending, id],
+  ]
+  const counting = {
+    knownAt: number('known_at')(row),
+    isOpeningCounted: opening !== undefined,
+    isClosingCounted: closing !== undefined,
+  }
+  const figures = view && incidentFigures(view, counting)
+  if (incident === undefined || figures === undefined) return { figures: undefined, written: [] }
+  const counted = decide(incident, figures)
+  const written = counted.sent === undefined ? [] : yield* writeEvent(counted.sent, now, 'last', damaged)
+  return { figures, counted, written }
+}
+
+export function incidentStatements(sql: Statements): Omit<Incidents, 'count'> {
+  const shown = (rows: readonly Row[]): ShownIncident[] =>
+    rows.flatMap(row => {
+      const incident = sql.damaged.orNothing({ incident: row.id }, 'it is not shown', () => content(row))
+      return incident === undefined ? [] : { incident, view: viewIncident(incident) }
+    })
+  const list = async (which: string, { project, limit }: IncidentFilter, values: readonly number[]) => {
+    const own = project === undefined ? '' : `AND project = ?${values.length + 2}`
+    const order = `ORDER BY opened_at DESC, id DESC LIMIT ?${values.length + 1}`
+    const given = [...values, limit, ...(project === undefined ? [] : [project])]
+    return shown(await sql.all(`${selectAll} WHERE ${which} ${own} ${order}`, given))
+  }
+  return {
+    take: async (limit, leaseMs) => {
+      const now = await sql.now()
+      // Mostly nothing is due, and to look costs no transaction.
+      if ((await sql.all('SELECT 1 FROM incidents WHERE due_at <= ?1 LIMIT 1', [now])).length === 0) return []
+      const rows = await sql.changed(
+        `UPDATE incidents SET due_at = ?1
+         WHERE id IN (SELECT id FROM incidents WHERE due_at <= ?2 ORDER BY due_at, id LIMIT ?3 ${sql.skipLocked})
+         RETURNING id`,
+        [now + leaseMs, now, limit],
+      )
+      return rows.map(row => ({ id: idOf(row) }))
+    },
+    extend: async (ids, leaseMs) => {
+      if (ids.length === 0) return
+      await sql.change(`UPDATE incidents SET due_at = ?1 WHERE due_at IS NOT NULL AND id IN (${places(ids, 1)})`, [
+        (await sql.now()) + leaseMs,
+        ...ids,
+      ])
+    },
+    prune: async (before, limit) =>
+      sql.change(
+        'DELETE FROM incidents WHERE id IN (SELECT id FROM incidents WHERE changed_at < ?1 ORDER BY changed_at LIMIT ?2)',
+        [before, limit],
+      ),
+    opened: async ({ since, until, ...filter }) => list('opened_at >= ?1 AND opened_at < ?2', filter, [since, until]),
+    open: async filter => list(`state = 'opened' AND opened_at IS NOT NULL`, filter, []),
+  }
+}
+
+/** As the platform bounds the path of a project. */
+const longestPath = 512
+
+function valuesOf(incident: Incident): StepValue[] {
+  const { state, openedAt, changedAt } = viewIncident(incident)
+  const { path } = incident.project
+  return [
+    path === undefined ? null : plainText(path).slice(0, longestPath),
+    ...[state, openedAt === undefined ? null : Math.round(openedAt), Math.round(changedAt), JSON.stringify(incident)],
+  ]
+}
+
+const selectAll = 'SELECT * FROM incidents'
+const selectOwn = `${selectAll} WHERE instance = ?1 AND project_id = ?2 AND iid = ?3`
+const insert = `INSERT INTO incidents (instance, project_id, iid, project, state, opened_at, changed_at, content, due_at, known_at)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`
+const update = `UPDATE incidents SET project = ?1, state = ?2, opened_at = ?3, changed_at = ?4, content = ?5, due_at = ?6
+  WHERE id = ?7`
+
+const idOf = number('id')
+const content = json<Incident>('content')
+const dueOf = optional(number, 'due_at')
+const openingOf = optional(number, 'opening_counted_at')
+const closingOf = optional(number, 'closing_counted_at')
