@@ -104,6 +104,7 @@ function partsOf({
   tests,
   deployments,
   changes,
+  incidents,
   repositories,
   counters,
 }: Store): PagesSources {
@@ -117,6 +118,7 @@ function partsOf({
       tests,
       deployments,
       changes,
+      incidents,
       repositories,
       counters,
       log: silentLog(),

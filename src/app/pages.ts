@@ -56,7 +56,7 @@ export function hiddenPaths({ pages }: Pick<Config, 'pages'>): ((path: string) =
 /** `guarded`: routes that are let through by the same guard. */
 export function pagesOf({ config, store, clock, log }: Context, shown: Shown, guarded: readonly Routes[]): Routes {
   const { ingress, intake, snapshotter, exporter, flush, platform, settings } = shown
-  const { views, runs, outbox, inbox, tests, deployments, changes, repositories, counters } = store
+  const { views, runs, outbox, inbox, tests, deployments, incidents, changes, repositories, counters } = store
   const startedAt = clock.now()
   const enforcement = enforcementOf(config, clock)
   return createPages({
@@ -73,7 +73,7 @@ export function pagesOf({ config, store, clock, log }: Context, shown: Shown, gu
       isHidden: hiddenPaths(config),
     },
     parts: {
-      ...{ views, runs, outbox, inbox, tests, deployments, changes, repositories, counters, log },
+      ...{ views, runs, outbox, inbox, tests, deployments, incidents, changes, repositories, counters, log },
       queues: async () => [...(await exporter.status()), ...flush.status()].sort(byPlace),
       flow: () =>
         flowOf({

@@ -5,7 +5,13 @@ const meanings = { failed: 'that failed', slow: 'that was slow', all: 'that ran'
 
 /** Empty where nothing is switched on that costs any. */
 export function costsOf(config: Config): string[] {
-  return [...insideCosts(config), ...deploymentCosts(config), ...auditCosts(config), ...hookCosts(config)]
+  return [
+    ...insideCosts(config),
+    ...deploymentCosts(config),
+    ...incidentCosts(config),
+    ...auditCosts(config),
+    ...hookCosts(config),
+  ]
 }
 
 /** Of those who know that they deploy: whose deployments are reported by events. */
@@ -13,6 +19,14 @@ function deploymentCosts({ events, leadTime, platform }: Config): string[] {
   if (!events.includes('deployment') || platform.url === undefined || platform.token.current() === undefined) return []
   return [
     `Lead times (PIPESPAN_LEAD_TIME=${leadTime}): 1 request for each deployment to production that may have new commits, and 1 more for each 100 of these, 5 at most, below enrichment.`,
+  ]
+}
+
+function incidentCosts({ events, poll, platform }: Config): string[] {
+  if (!events.includes('issue') || platform.url === undefined || platform.token.current() === undefined) return []
+  const rounds = Math.max(1, Math.round(60_000 / Math.max(1_000, poll.interval)))
+  return [
+    `Incidents (issue in PIPESPAN_EVENTS): ${rounds} ${rounds === 1 ? 'request' : 'requests'} a minute, and 1 more for each 100 incidents that have changed.`,
   ]
 }
 

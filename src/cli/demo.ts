@@ -147,6 +147,7 @@ async function play(
     PIPESPAN_SETTLE: '500ms',
     // So that deployments are counted while somebody looks.
     PIPESPAN_ENRICH_DEADLINE: '15s',
+    PIPESPAN_EVENTS: 'deployment,change,release,feature_flag,access_token,issue',
     PIPESPAN_LOG_LEVEL: 'warn',
     // Nothing of a demo stays behind.
     NODE_DISABLE_COMPILE_CACHE: '1',

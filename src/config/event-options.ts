@@ -26,7 +26,7 @@ export function eventOptions(profiles: Profiles) {
     events: setting(wordsOf(words, 'event'), {
       variable: 'PIPESPAN_EVENTS',
       default: 'deployment,change,release,feature_flag,access_token',
-      says: `Events besides those of pipelines and jobs that become log records: ${words.map(word => `\`${word}\``).join(', ')}; docs/EVENTS.md says what each is. Other webhooks are answered and counted. It costs no request.`,
+      says: `Events besides those of pipelines and jobs that become log records: ${words.map(word => `\`${word}\``).join(', ')}; docs/EVENTS.md says what each is. Other webhooks are answered and counted. It costs no request, but for \`issue\`: where the API is configured, 1 every PIPESPAN_POLL_INTERVAL for incidents that have changed.`,
       example: 'deployment,change,push',
     }),
     leadTime: setting(oneOf(['commit', 'authored', 'merge']), {

@@ -48,6 +48,21 @@ export const environments = z.object({
       }),
     }),
   ),
+  incidents: z
+    .array(
+      z.object({
+        instance: z.string(),
+        projectId: z.number(),
+        project: z.string(),
+        opened: z.number().describe('Within the time.'),
+        open: z.number().describe('At this moment, whenever they were opened.'),
+        restored: ms
+          .optional()
+          .describe('From opening to end, of those opened within the time that have ended: the median, ms.'),
+        perDeployment: z.number().optional().describe('Opened, for each deployment to production that succeeded.'),
+      }),
+    )
+    .describe('By project.'),
   deployments: z.array(deployment).describe('Newest first.'),
 })
 

@@ -1,4 +1,5 @@
 // What is deployed where, and how deploying goes: as the pages and the JSON API show it.
+import { incidentsOf, type IncidentSummary } from './incident-figures.ts'
 import { median } from './median.ts'
 import { spans, type Span } from './trend-spans.ts'
 import type { DeploymentFigures } from '../model/deployment-figures.ts'
@@ -58,6 +59,8 @@ export interface Environments {
   readonly since: Millis
   readonly project?: string | undefined
   readonly environments: readonly EnvironmentFigures[]
+  /** By project, those with open ones first. */
+  readonly incidents: readonly IncidentSummary[]
   /** The latest first, of all of them. */
   readonly deployments: readonly ListedDeployment[]
 }
@@ -66,7 +69,7 @@ export interface Environments {
 const mostCounted = 5_000
 
 export async function environmentsOf(
-  { deployments }: Pick<PagesSources, 'deployments'>,
+  { deployments, incidents: known }: Pick<PagesSources, 'deployments' | 'incidents'>,
   { span, project, limit }: AskedEnvironments,
   now: Millis,
 ): Promise<Environments> {
@@ -75,6 +78,7 @@ export async function environmentsOf(
     deployments.current({ project, limit }),
     deployments.list({ project, since, until: now + 1, limit: mostCounted }),
   ])
+  const incidents = await incidentsOf({ incidents: known }, { project, since, limit }, made, now)
   const byPlace = Map.groupBy(made, placeOf)
   const latest = new Map(current.map(one => [placeOf(one), one]))
   const places = [...new Set([...latest.keys(), ...byPlace.keys()])].slice(0, limit)
@@ -88,7 +92,7 @@ export async function environmentsOf(
     const keys = fourKeys(own, days)
     return [{ environment, tier, instance, projectId, project: path, current: shown && listed(shown), keys }]
   })
-  return { span, since, project, environments, deployments: made.slice(0, limit).map(listed) }
+  return { span, since, project, environments, incidents, deployments: made.slice(0, limit).map(listed) }
 }
 
 /** `days`: over which they were made. */

@@ -4,6 +4,7 @@ import { card, empty, type Page, type Reader } from './frame.ts'
 import { counted, duration, number, percent, shortSha, since } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { badge } from './status.ts'
+import type { IncidentSummary } from './incident-figures.ts'
 import { jobAddress } from './run-rows.ts'
 import { askedScope, scopeHeading, scopeQuery } from './scope-heading.ts'
 import { sortedTable, type ShownColumn } from './sorting.ts'
@@ -17,12 +18,12 @@ const most = 100
 const mostDeployments = 30
 
 export async function environmentsPage(
-  parts: Pick<PagesSources, 'deployments' | 'views' | 'countBehind'>,
+  parts: Pick<PagesSources, 'deployments' | 'incidents' | 'views' | 'countBehind'>,
   reader: Reader,
 ): Promise<Page> {
   const asked = { ...askedScope(reader.query), limit: most }
   const found = await environmentsOf(parts, asked, reader.now)
-  const { environments, deployments } = found
+  const { environments, incidents, deployments } = found
   return {
     title: 'Environments',
     content: html`${await scopeHeading('Environments', '/environments', asked, parts, reader)}
@@ -39,6 +40,7 @@ export async function environmentsPage(
       environments.length === 0 ? empty('Nothing was deployed.') : keysTable(environments, found, reader),
     )}
     ${definitions}
+    ${incidents.length > 0 && card(`Incidents: the last ${spans[asked.span].name}`, html`${incidentsTable(incidents)} ${aboutIncidents}`)}
     ${card(
       'Latest deployments',
       deployments.length === 0
@@ -55,6 +57,23 @@ const definitions = html`<p class="dim">
   deployed before, or an older one. Recovery is the median from the first failed deployment to the next that succeeded;
   of a rollback, from the deployment that it took back. What was deployed is counted some minutes later.
 </p>`
+
+const aboutIncidents = html`<p class="dim">
+  An incident is an issue of that type (<code>issue</code> in <code>PIPESPAN_EVENTS</code>), of a project and not of an
+  environment. Time to restore is the median from opening to end, of those opened within the time that have ended.
+  Incidents for each deployment to production that succeeded is the other definition of a change failure rate.
+</p>`
+
+function incidentsTable(incidents: readonly IncidentSummary[]): Html {
+  const rows = incidents.map(({ project, opened, open, restored, perDeployment }) => [
+    html`<span class="name">${project}</span>`,
+    figure(number(opened)),
+    open > 0 ? html`<span class="figure bad-text">${number(open)}</span>` : figure('0'),
+    figure(duration(restored)),
+    figure(perDeployment === undefined ? '–' : perDeployment.toFixed(2)),
+  ])
+  return table('Incidents', ['Project', 'Opened', 'Open now', 'Time to restore', 'For each deployment'], rows)
+}
 
 function deployedTable(
   environments: readonly EnvironmentFigures[],

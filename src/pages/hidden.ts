@@ -19,7 +19,7 @@ const actedOn = 1_000
 
 /** The same parts without what belongs to hidden projects, and without their names. Totals over all projects stay whole: they name none. */
 export function withoutHidden(parts: PagesSources, isHidden: (path: string) => boolean): PagesSources {
-  const { views, runs, outbox: exports, inbox, tests, deployments, changes } = parts
+  const { views, runs, outbox: exports, inbox, tests, deployments, incidents, changes } = parts
   const { polledProjects, sweeps, hooks, refusedEndpoints, auditCursors, inventoryStates, regressions } =
     parts.repositories
   const words = createHiddenWords(isHidden)
@@ -118,6 +118,20 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
           async limit => tests.figures(question, { ...of, limit }),
           of.limit,
           found => words.without(found.filter(line)),
+        ),
+    },
+    incidents: {
+      opened: async filter =>
+        enough(
+          async limit => incidents.opened({ ...filter, limit }),
+          filter.limit,
+          found => words.without(found.filter(({ incident }) => !isHiddenProject(incident.project))),
+        ),
+      open: async filter =>
+        enough(
+          async limit => incidents.open({ ...filter, limit }),
+          filter.limit,
+          found => words.without(found.filter(({ incident }) => !isHiddenProject(incident.project))),
         ),
     },
     deployments: {

@@ -3,6 +3,7 @@ import type { Outbox, ExportQueue } from '../store/ports/outbox.ts'
 import type { Chunk } from '../model/chunk.ts'
 import type { Changes } from '../store/ports/changes.ts'
 import type { Deployments } from '../store/ports/deployments.ts'
+import type { Incidents } from '../store/ports/incidents.ts'
 import type { Inbox } from '../store/ports/inbox.ts'
 import type { Counters } from '../store/ports/store.ts'
 import type { Log } from '../lib/log.ts'
@@ -24,6 +25,7 @@ export interface PagesSources {
   readonly inbox: Pick<Inbox, 'state' | 'listQuarantined' | 'retryQuarantined'>
   readonly tests: Pick<TestMemory, 'figures'>
   readonly deployments: Pick<Deployments, 'list' | 'current'>
+  readonly incidents: Pick<Incidents, 'opened' | 'open'>
   readonly changes: Pick<Changes, 'list' | 'states'>
   readonly repositories: Pick<Repositories, 'sessions'> &
     DiscoveryRepositories &

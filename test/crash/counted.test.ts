@@ -1,5 +1,5 @@
-// Deployments, which are counted in transactions of their own, by a daemon that is killed before and after each of them: what was counted is
-// counted once, in totals that go on where they were.
+// Deployments and incidents, which are counted in transactions of their own, by a daemon that is killed before and after each of them: what was counted
+// is counted once, in totals that go on where they were.
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writeFileSync } from 'node:fs'
@@ -26,8 +26,19 @@ function deployment(n: number): EventBody {
   })
 }
 
+const now = Date.now()
+
+function incident(n: number): EventBody {
+  const at = new Date(now + n * 1_000).toISOString()
+  const own = { id: n, iid: n, created_at: at, updated_at: at }
+  return payload(
+    'issue',
+    Object.fromEntries(Object.entries(own).map(([key, value]) => [`object_attributes.${key}`, value])),
+  )
+}
+
 it.each(['sqlite', 'postgres'] as const)(
-  'deployments are counted once, however a daemon on %s dies beside it',
+  'deployments and incidents are counted once, however a daemon on %s dies beside it',
   { timeout: 600_000 },
   async engine => {
     const storeUrl = engine === 'sqlite' ? undefined : await newDatabase()
@@ -37,7 +48,9 @@ it.each(['sqlite', 'postgres'] as const)(
     writeFileSync(clock, '0')
     const killSwitch = engine === 'sqlite' ? 'kill-switch.ts' : 'kill-switch-postgres.ts'
     // A life on PostgreSQL takes seconds; what is written is the same.
-    const moments = momentsOn(engine, countedPoints).filter((_, at) => isFull || engine === 'sqlite' || at === 2)
+    const moments = momentsOn(engine, countedPoints).filter(
+      (_, at) => isFull || engine === 'sqlite' || at === 2 || at === 4,
+    )
     let count = 0
     const daemon = Daemon.launch(
       {
@@ -47,6 +60,7 @@ it.each(['sqlite', 'postgres'] as const)(
         SERVICE_OBSERVABILITY_EXPORT: 'metrics',
         PIPESPAN_METRICS_INTERVAL: '200ms',
         PIPESPAN_ENRICH_DEADLINE: '1ms',
+        PIPESPAN_EVENTS: 'deployment,issue',
         CRASH_AT: moments[0] && nameOf(moments[0]),
       },
       [killSwitch, '../e2e/set-clock.ts'].flatMap(file => ['--import', fileURLToPath(new URL(file, import.meta.url))]),
@@ -58,7 +72,8 @@ it.each(['sqlite', 'postgres'] as const)(
       for (let n = 0; n < reported; n += 1) {
         count += 1
         // Nobody knows whether the last word of a life was taken: it is sent again, to the next one too.
-        await post(daemon, deployment(count), count)
+        await post(daemon, deployment(count), `d${count}`)
+        await post(daemon, incident(count), `i${count}`)
       }
       const [ended] = await Promise.race([life.ended.then(one => [one]), sleep(120_000, [undefined])])
       expect(ended).toMatchObject({ signal: 'SIGKILL' })
@@ -68,19 +83,24 @@ it.each(['sqlite', 'postgres'] as const)(
       else await shiftClock(storeUrl, (at + 1) * leases)
     }
     await daemon.restart({ CRASH_AT: undefined })
-    for (let n = 1; n <= count; n += 1) await post(daemon, deployment(n), n)
-    await receiver.until(() => total(receiver) >= count)
+    for (let n = 1; n <= count; n += 1) {
+      await post(daemon, deployment(n), `d${n}`)
+      await post(daemon, incident(n), `i${n}`)
+    }
+    const totals = (): number[] =>
+      ['platform.deployment.count', 'platform.incident.count'].map(name => total(receiver, name))
+    await receiver.until(() => totals().every(one => one >= count))
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
-    expect(total(receiver)).toBe(count)
+    expect(totals()).toEqual([count, count])
   },
 )
 
 /** True where it was acknowledged. */
-async function post(daemon: Daemon, { event, body }: EventBody, n: number): Promise<boolean> {
+async function post(daemon: Daemon, { event, body }: EventBody, key: string): Promise<boolean> {
   const headers = {
     'x-service-event': event,
     'x-service-instance': 'https://git.example.com',
-    'idempotency-key': `d${n}`,
+    'idempotency-key': key,
   }
   return daemon.post(body, headers).then(
     ({ ok }) => ok,
@@ -89,10 +109,10 @@ async function post(daemon: Daemon, { event, body }: EventBody, n: number): Prom
 }
 
 /** The newest value of the one counter. */
-function total({ metrics }: OtlpReceiver): number {
+function total({ metrics }: OtlpReceiver, wanted: string): number {
   let newest = { nanos: 0n, value: 0 }
   for (const { name, points } of metrics) {
-    if (name !== 'platform.deployment.count') continue
+    if (name !== wanted) continue
     for (const point of points)
       if ('value' in point && point.nanos >= newest.nanos) newest = { nanos: point.nanos, value: Number(point.value) }
   }

@@ -136,6 +136,7 @@ export const insidePoints: readonly Point[] = [
 export const countedPoints: readonly Point[] = [
   commit('a deployment written, its delivery erased', ['insert deployments'], isErased),
   commit('a deployment counted, with what it adds to totals', ['update deployments', 'insert totals']),
+  commit('an incident counted, with what it adds to totals', ['update incidents', 'insert totals']),
 ]
 
 export interface Moment {

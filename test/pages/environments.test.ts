@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fourKeys } from '../../src/pages/environment-figures.ts'
 import { observedEvent, type Deployment } from '../../src/model/deployment.ts'
 import { openHouse, type House } from './house.ts'
+import { reportedIncident, type Incident } from '../../src/model/incident.ts'
 import type { DeploymentFigures } from '../../src/model/deployment-figures.ts'
 
 const hour = 3_600_000
@@ -42,6 +43,15 @@ beforeAll(async () => {
     of(5, 'production', 'success', 7, vault),
   ]
   await runs.transact([], { token: '', ids: [], deployments: made.map(deployment => ({ deployment, countIn: 0 })) })
+  const opened = (iid: number, hours: number, closed?: number, of = shop): Incident =>
+    reportedIncident({
+      ...{ instance: 'https://git.example.com', project: of, iid, at: started + (closed ?? hours) * hour },
+      state: closed === undefined ? 'opened' : 'closed',
+      openedAt: started + hours * hour,
+      closedAt: closed === undefined ? undefined : started + closed * hour,
+    })!
+  const incidents = [opened(1, 2, 5), opened(2, 4), opened(3, 1, 2, vault)].map(incident => ({ incident, countIn: 0 }))
+  await runs.transact([], { token: '', ids: [], incidents })
   const until = Date.now() + 60_000
   const isCounted = async (): Promise<boolean> =>
     (await deployments.list({ since: 0, until: Date.now(), limit: 9 })).every(({ figures }) => figures !== undefined)
@@ -76,6 +86,16 @@ describe('environments', () => {
     const other = await (await fetch(`${house.url}/api/environments?project=acme/vault/keys`)).json()
     expect(other).toMatchObject({ environments: [], deployments: [] })
     expect((await fetch(`${house.url}/api/environments?span=never`)).status).toBe(400)
+  })
+
+  it('have the incidents of each project beside what was deployed to production, and none of a hidden project', async () => {
+    const answer = await (await fetch(`${house.url}/api/environments?span=7d`)).json()
+    expect(answer).toMatchObject({
+      incidents: [{ project: 'acme/shop', opened: 2, open: 1, restored: 3 * hour, perDeployment: 1 }],
+    })
+    const page = await (await fetch(`${house.url}/environments`)).text()
+    expect(page).toContain('Time to restore')
+    expect(page).toContain('change failure rate')
   })
 
   it('say nothing of what is not known', () => {

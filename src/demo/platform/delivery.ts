@@ -5,7 +5,7 @@ import type { News } from './lifecycle.ts'
 import type { Random } from './random.ts'
 
 export interface Delivery {
-  readonly kind: 'pipeline' | 'job' | 'deployment' | 'change'
+  readonly kind: 'pipeline' | 'job' | 'deployment' | 'change' | 'issue'
   /** When it happened on the simulated platform, Unix ms. */
   readonly at: number
   readonly pipelineId: number
@@ -59,6 +59,7 @@ const events = {
   job: 'Job Hook',
   deployment: 'Deployment Hook',
   change: 'Merge Request Hook',
+  issue: 'Issue Hook',
 } as const
 
 /** The headers of one send at `now`, real Unix ms: signatures are checked against the real time. */

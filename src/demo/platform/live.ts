@@ -1,6 +1,7 @@
 // The simulated platform in real time, compressed: new pipelines keep coming, and every change of one is sent as a webhook.
 import { systemClock } from '../../lib/clock.ts'
 import { createChanges } from './changes.ts'
+import { createIncidents } from './incidents.ts'
 import { deliveryOf, deploymentOf, type Delivery } from './delivery.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { LiveClock } from './live-clock.ts'
@@ -57,8 +58,12 @@ function plan(play: Play, state: PlatformState, timeline: Timeline, send: (deliv
     send(deliveryOf(news, payload, random))
     const deployment = play.events === true ? deploymentOf(news, payload, random) : undefined
     if (deployment !== undefined) send(deployment)
-    if (play.events === true) changed(news)
+    if (play.events === true) {
+      changed(news)
+      broken(news)
+    }
   })
+  const broken = createIncidents(state.incidents, payload.instance, timeline, new Random((play.seed ?? 1) + 3), send)
   const changed = createChanges(payload.instance, timeline, new Random((play.seed ?? 1) + 2), send)
   const names: readonly ScenarioName[] = play.scenarios ?? allScenarios
   const { every = 40, pipelines = Infinity, remembered = 2_000 } = play

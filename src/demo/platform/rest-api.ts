@@ -98,6 +98,7 @@ export class RestApi {
     const [home, id = ''] = parts
     const rest = parts.slice(2)
     if (home === 'pipelines') return pageReply(this.#crossProject(url))
+    if (home === 'issues') return pageReply(this.#options.state.incidents.page(url, this.instance))
     if (home === 'audit_events') return this.#audit(undefined, url)
     const inventory = this.inventory.ofInstance({ parts, url, body })
     if (inventory !== undefined) return inventory

@@ -1,6 +1,7 @@
 // What the simulated platform knows: projects' pipelines with every job that ever was in them. The rules that move it are
 // `lifecycle.ts`; how it looks in a webhook is `payloads.ts`.
 import { AuditRecords } from './audit-records.ts'
+import { IncidentRecords } from './incidents.ts'
 import type { SimProject, SimRunner, SimUser } from './world.ts'
 import type { JobPlan, PipelinePlan } from './plan.ts'
 
@@ -79,6 +80,7 @@ export class PlatformState {
   readonly pipelines = new Map<number, SimPipeline>()
   /** What people did there. */
   readonly audit = new AuditRecords()
+  readonly incidents = new IncidentRecords()
   readonly #iids = new Map<number, number>()
   #nextPipeline: number
   #nextJob: number

@@ -1,0 +1,60 @@
+// Incidents by project, beside what was deployed to production: as the pages and the JSON API show it.
+import { isProduction } from '../model/deployment.ts'
+import { median } from './median.ts'
+import type { Millis } from '../model/instant.ts'
+import type { PagesSources } from './ports.ts'
+import type { ShownDeployment } from '../store/ports/deployments.ts'
+import type { ShownIncident } from '../store/ports/incidents.ts'
+
+export interface IncidentSummary {
+  readonly instance: string
+  readonly projectId: number
+  readonly project: string
+  /** Within the time. */
+  readonly opened: number
+  /** At this moment, whenever they were opened. */
+  readonly open: number
+  /** Of those that were opened within the time and have ended, the median, ms. */
+  readonly restored?: Millis | undefined
+  /** Those that were opened, for each deployment to production that succeeded; undefined where there was none. */
+  readonly perDeployment?: number | undefined
+}
+
+/** Incidents that are counted, the latest. */
+const mostCounted = 5_000
+
+/** `deployments`: of the same time. */
+export async function incidentsOf(
+  { incidents }: Pick<PagesSources, 'incidents'>,
+  { project, since, limit }: { readonly project?: string | undefined; readonly since: Millis; readonly limit: number },
+  deployments: readonly ShownDeployment[],
+  now: Millis,
+): Promise<readonly IncidentSummary[]> {
+  const [opened, open] = await Promise.all([
+    incidents.opened({ project, since, until: now + 1, limit: mostCounted }),
+    incidents.open({ project, limit: mostCounted }),
+  ])
+  const keyOf = ({ incident: { instance, project: of } }: ShownIncident): string => JSON.stringify([instance, of.id])
+  const [openedOf, openOf] = [Map.groupBy(opened, keyOf), Map.groupBy(open, keyOf)]
+  const made = Map.groupBy(
+    deployments.filter(({ view }) => view.outcome === 'succeeded' && isProduction(view)),
+    ({ deployment: { instance, project: of } }) => JSON.stringify([instance, of.id]),
+  )
+  return [...new Set([...openOf.keys(), ...openedOf.keys()])].slice(0, limit).flatMap((key): IncidentSummary[] => {
+    const [own = [], still = []] = [openedOf.get(key), openOf.get(key)]
+    const any = own[0] ?? still[0]
+    if (any === undefined) return []
+    const { instance, project: of } = any.incident
+    const restored = own.flatMap(({ view: { openedAt, closedAt } }) =>
+      openedAt === undefined || closedAt === undefined ? [] : [Math.max(0, closedAt - openedAt)],
+    )
+    const count = made.get(key)?.length ?? 0
+    return [
+      {
+        ...{ instance, projectId: of.id, project: of.path ?? String(of.id) },
+        ...{ opened: own.length, open: still.length, restored: median(restored) },
+        perDeployment: count === 0 ? undefined : own.length / count,
+      },
+    ]
+  })
+}

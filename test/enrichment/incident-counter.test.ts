@@ -1,0 +1,222 @@
+// Promises about what is counted of incidents: each once that it was opened and once how long it was open, in whatever order and however often it is
+// reported; and what no webhook reports is found at the platform.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createErrorThrottle } from '../../src/platform/rest/error-throttle.ts'
+import { createIncidentCounter, type IncidentCounter } from '../../src/enrichment/incident-counter.ts'
+import { createIncidentPoller } from '../../src/discovery/incidents.ts'
+import { day, hour, instance, minute, t0 } from '../flow/world.ts'
+import { isFull } from '../full.ts'
+import { measure } from '../../src/telemetry/metrics/measure.ts'
+import { newDatabase } from '../store/new-database.ts'
+import { PlatformError } from '../../src/platform/rest/platform-error.ts'
+import { postgresBenches, sqliteBench, type BareBench } from '../store/benches.ts'
+import { profiles } from '../../src/platform/profile.ts'
+import { Random } from '../../src/demo/platform/random.ts'
+import { reportedIncident, viewIncident, type Incident, type ReportedIssue } from '../../src/model/incident.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { telemetrySettings } from '../../src/telemetry/settings.ts'
+import type { RestIssue } from '../../src/platform/rest/issues.ts'
+import type { Store } from '../../src/store/ports/store.ts'
+
+const settings = telemetrySettings({ profiles })
+const project = { id: 3, name: 'shop', path: 'acme/shop' }
+const countIn = 2 * minute
+
+/** What the platform knows of one. `closedAt`: undefined while it is open. */
+interface Truth {
+  readonly iid: number
+  readonly severity: string
+  readonly openedAt: number
+  readonly closedAt?: number
+}
+
+const issue = (truth: Truth, state: 'opened' | 'closed', at: number, more: Partial<ReportedIssue> = {}): Incident =>
+  reportedIncident({
+    ...{ instance, project, iid: truth.iid, state, at, severity: truth.severity, openedAt: truth.openedAt },
+    ...more,
+  })!
+
+describe.each([
+  ['SQLite', async () => sqliteBench()],
+  ['PostgreSQL', postgresBenches(newDatabase)],
+])('incidents are counted, on %s', (_name, bench) => {
+  let here: BareBench
+  let store: Store
+  let counter: IncidentCounter
+  beforeEach(async () => {
+    here = await bench()
+    store = await here.open()
+    counter = create()
+  })
+  afterEach(async () => {
+    await store.close()
+    await here.dispose()
+  })
+
+  function create(): IncidentCounter {
+    return createIncidentCounter({
+      ...{ incidents: store.incidents, to: [], profile: 'generic', onCounted: () => undefined },
+      measure: chunk => measure(chunk, settings),
+      clock: { now: () => here.now(), sleep: async () => undefined },
+      log: silentLog(),
+    })
+  }
+
+  async function report(...incidents: readonly Incident[]): Promise<void> {
+    const reported = incidents.map(incident => ({ incident, countIn }))
+    await store.runs.transact([], { token: '', ids: [], incidents: reported })
+  }
+
+  /** By severity: how many were opened, how many have ended, and how long they were open, s. */
+  async function counted(): Promise<Record<string, [opened: number, ended: number, seconds: number]>> {
+    const found: Record<string, [number, number, number]> = {}
+    const { projects } = await store.totals.read(10)
+    for (const { metric, attributes, amount } of projects.flatMap(({ series }) => series)) {
+      const severity = String((JSON.parse(attributes) as Record<string, unknown>)['platform.issue.severity'] ?? '')
+      const figures = (found[severity] ??= [0, 0, 0])
+      if (metric === 'platform.incident.count' && amount.kind === 'sum') figures[0] += amount.by
+      if (metric === 'platform.incident.duration' && amount.kind === 'histogram') {
+        figures[1] += amount.counts.reduce((sum, count) => sum + count, 0)
+        figures[2] += Math.round(amount.sum)
+      }
+    }
+    return found
+  }
+
+  it('once each, though they are reported twice, shuffled and by two counters', async () => {
+    const random = new Random(3)
+    const truths = Array.from({ length: isFull ? 2_000 : 40 }, (_, at): Truth => {
+      const openedAt = t0 - random.whole(1, 5_000) * minute
+      const severity = random.chance(0.5) ? 'high' : 'low'
+      return {
+        iid: at + 1,
+        severity,
+        openedAt,
+        ...(random.chance(0.7) && { closedAt: openedAt + random.whole(1, 900) * 1_000 }),
+      }
+    })
+    const told = truths.flatMap(one => {
+      const opened = issue(one, 'opened', one.openedAt)
+      if (one.closedAt === undefined) return [opened, opened]
+      const closed = issue(one, 'closed', one.closedAt, { closedAt: one.closedAt })
+      // A word after its end says nothing of when that was.
+      return [opened, opened, closed, closed, issue(one, 'closed', one.closedAt + minute)]
+    })
+    const shuffled = random.shuffle(told)
+    const half = Math.floor(shuffled.length / 2)
+    await report(...shuffled.slice(0, half))
+    here.move(minute)
+    await Promise.all([report(...shuffled.slice(half)), report(...shuffled.slice(half - 10, half))])
+    here.move(countIn)
+    await Promise.all([counter.drain(), create().drain()])
+    const ended = (severity: string): Truth[] =>
+      truths.filter(one => one.severity === severity && one.closedAt !== undefined)
+    const truth = (severity: string): number[] => [
+      truths.filter(one => one.severity === severity).length,
+      ended(severity).length,
+      ended(severity).reduce((sum, { openedAt, closedAt = 0 }) => sum + (closedAt - openedAt) / 1_000, 0),
+    ]
+    expect(await counted()).toEqual({ high: truth('high'), low: truth('low') })
+    await report(...shuffled)
+    here.move(countIn)
+    await counter.drain()
+    expect(await counted()).toEqual({ high: truth('high'), low: truth('low') })
+    expect((await store.incidents.open({ limit: 3_000 })).length).toBe(
+      truths.filter(({ closedAt }) => closedAt === undefined).length,
+    )
+  })
+
+  it('its end once, when that had time to be taken back; one that is opened again later counts no second time', async () => {
+    const one: Truth = { iid: 7, severity: 'high', openedAt: t0 - hour }
+    await report(issue(one, 'opened', one.openedAt))
+    here.move(countIn)
+    await counter.drain()
+    await report(issue(one, 'closed', t0, { closedAt: t0 }), issue(one, 'opened', t0 + 30_000))
+    here.move(countIn)
+    await counter.drain()
+    expect(await counted()).toEqual({ high: [1, 0, 0] })
+    await report(issue(one, 'closed', t0 + minute, { closedAt: t0 + minute }))
+    here.move(countIn)
+    await counter.drain()
+    expect(await counted()).toEqual({ high: [1, 1, 3_660] })
+    await report(issue(one, 'opened', t0 + hour), issue(one, 'closed', t0 + 2 * hour, { closedAt: t0 + 2 * hour }))
+    here.move(countIn)
+    await counter.drain()
+    expect(await counted()).toEqual({ high: [1, 1, 3_660] })
+  })
+
+  it('not where it was there long before anybody looked, but its end is', async () => {
+    const old: Truth = { iid: 1, severity: 'low', openedAt: t0 - 30 * day }
+    const over: Truth = { iid: 2, severity: 'low', openedAt: t0 - 90 * day, closedAt: t0 - 89 * day }
+    await report(issue(old, 'opened', t0), issue(over, 'closed', t0, { closedAt: over.closedAt }))
+    here.move(countIn)
+    await counter.drain()
+    await report(issue(old, 'closed', t0 + hour, { closedAt: t0 + hour }))
+    here.move(countIn)
+    await counter.drain()
+    expect(await counted()).toEqual({ low: [0, 1, 30 * 86_400 + 3_600] })
+    expect(await store.incidents.prune(t0 + day, 10)).toBe(2)
+    expect(await store.incidents.open({ limit: 10 })).toEqual([])
+  })
+
+  it('where no webhook reported its end: the platform is asked, one request a round, and for no more than what has changed', async () => {
+    const changed = new Map<number, RestIssue>()
+    const change = (iid: number, at: number, closedAt?: number): void => {
+      const state = closedAt === undefined ? 'opened' : 'closed'
+      const one = { iid, projectId: 3, path: project.path, state, updatedAt: at, openedAt: t0 - hour, severity: 'HIGH' }
+      changed.set(iid, { ...one, ...(closedAt !== undefined && { closedAt }) })
+    }
+    const asked: number[] = []
+    let fail: PlatformError | undefined
+    const poller = createIncidentPoller({
+      client: {
+        instance,
+        incidents: async function* ({ updatedAfter }, { onSend }) {
+          const list = [...changed.values()]
+            .filter(({ updatedAt }) => updatedAt >= updatedAfter)
+            .sort((a, b) => a.updatedAt - b.updatedAt)
+          for (let at = 0; at === 0 || at < list.length; at += 100) {
+            onSend?.()
+            asked.push(updatedAfter)
+            if (fail !== undefined) throw fail
+            yield { items: list.slice(at, at + 100), ...(at + 100 < list.length && { next: 'next' }) }
+          }
+        },
+      },
+      ...{ cursors: store.repositories.incidentCursors, leases: store.leases, interval: minute },
+      take: async found => report(...found),
+      ...{ errors: createErrorThrottle(silentLog()), log: silentLog() },
+      clock: { now: () => here.now(), sleep: async () => undefined },
+    })
+    await report(issue({ iid: 1, severity: 'high', openedAt: t0 - hour }, 'opened', t0 - hour))
+    // More than a page of one instant, and more behind it.
+    for (let iid = 1; iid <= 250; iid += 1) change(iid, iid <= 150 ? t0 : t0 + iid * 1_000)
+    await poller.round()
+    expect(poller.counters.requests).toBe(asked.length)
+    expect(asked.length).toBeLessThanOrEqual(5)
+    here.move(countIn)
+    await counter.drain()
+    expect(await counted()).toEqual({ high: [250, 0, 0] })
+
+    change(1, t0 + 2 * hour, t0 + 2 * hour)
+    fail = new PlatformError({ kind: 'unavailable', what: 'It does not answer.', remedy: 'Wait.', status: 503 })
+    await poller.round()
+    fail = undefined
+    await poller.round()
+    asked.length = 0
+    await poller.round()
+    expect(asked).toEqual([t0 + 2 * hour - 5 * minute])
+    here.move(countIn)
+    await counter.drain()
+    expect(await counted()).toEqual({ high: [250, 1, 10_800] })
+    const [first] = await store.incidents.opened({ project: 'acme/shop', since: 0, until: t0 + day, limit: 300 })
+    expect(first?.view).toMatchObject({ severity: 'high', openedAt: t0 - hour })
+  })
+})
+
+it('an end that was taken back is none', () => {
+  const one: Truth = { iid: 7, severity: 'high', openedAt: t0 }
+  const closed = issue(one, 'closed', t0 + hour, { closedAt: t0 + hour })
+  expect(viewIncident(closed)).toMatchObject({ state: 'closed', closedAt: t0 + hour })
+  expect(viewIncident(issue(one, 'opened', t0 + hour)).closedAt).toBeUndefined()
+})
