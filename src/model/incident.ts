@@ -2,7 +2,6 @@
 // number there.
 import { earliest, later, second, type Millis } from './instant.ts'
 import { knownOf, mergeVersioned, versioned, versionOf, type Versioned } from './versioned.ts'
-import type { PlatformEvent } from './event.ts'
 import type { ProjectFacts } from './observation.ts'
 
 /** What the newest report has. */
@@ -65,22 +64,6 @@ export function reportedIncident({ instance, project, iid, ...issue }: ReportedI
     facts: versioned<IncidentFacts>(version, { state, at, severity: issue.severity?.toLowerCase() }),
     lastOpenAt: isClosed ? undefined : at,
     closedAt: isClosed ? closedAt : undefined,
-  })
-}
-
-/** What an event of an incident reports; undefined for any other. */
-export function incidentOfEvent(event: PlatformEvent, receivedAt: Millis): Incident | undefined {
-  const { attributes, instance, project, times = {}, at = receivedAt } = event
-  if (event.kind !== 'issue' || project === undefined) return undefined
-  const text = (key: string): string | undefined => attributes[key]?.toString()
-  const iid = Number(text('platform.issue.id'))
-  if (text('platform.issue.type')?.toLowerCase() !== 'incident' || !Number.isSafeInteger(iid) || iid <= 0)
-    return undefined
-  const action = text('platform.issue.action')
-  return reportedIncident({
-    ...{ instance, project, iid, at, state: text('platform.issue.state'), severity: text('platform.issue.severity') },
-    openedAt: times.createdAt ?? (action === 'open' ? at : undefined),
-    closedAt: times.endedAt ?? (action === 'close' ? at : undefined),
   })
 }
 

@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { mergeWork, type MergeRules } from './merge-observations.ts'
 import { changeOfEvent } from '../model/change-event.ts'
-import { incidentOfEvent } from '../model/incident.ts'
+import { incidentOfEvent } from '../model/incident-event.ts'
 import { deploymentOfEvent } from '../model/deployment-event.ts'
 import { eventChunk, type PlatformEvent } from '../model/event.ts'
 import { isKnownStatus } from '../model/status.ts'

@@ -72,7 +72,7 @@ describe.each([
     const found: Record<string, [number, number, number]> = {}
     const { projects } = await store.totals.read(10)
     for (const { metric, attributes, amount } of projects.flatMap(({ series }) => series)) {
-      const severity = String((JSON.parse(attributes) as Record<string, unknown>)['platform.issue.severity'] ?? '')
+      const { 'platform.issue.severity': severity = '' } = JSON.parse(attributes) as Record<string, string>
       const figures = (found[severity] ??= [0, 0, 0])
       if (metric === 'platform.incident.count' && amount.kind === 'sum') figures[0] += amount.by
       if (metric === 'platform.incident.duration' && amount.kind === 'histogram') {

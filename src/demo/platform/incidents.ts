@@ -1,67 +1,12 @@
-// The simulated platform's incidents: now and then a deployment to production breaks something, and somebody mends it; how the API lists them, and the
-// event that a webhook sends.
-import { offsetPage, type RestPage } from './rest-pages.ts'
-import { users, type SimProject, type SimUser } from './world.ts'
+// The simulated platform's incidents: now and then a deployment to production breaks something, and somebody mends it; the event that a
+// webhook sends of it.
+import { users, type SimUser } from './world.ts'
 import { wireProject, wireTime, wireUser } from './wire-words.ts'
 import type { Delivery } from './delivery.ts'
+import type { IncidentRecords, SimIncident } from './incident-records.ts'
 import type { News } from './lifecycle.ts'
 import type { Random } from './random.ts'
 import type { Timeline } from './timeline.ts'
-
-export interface SimIncident {
-  readonly id: number
-  readonly iid: number
-  readonly project: SimProject
-  readonly severity: string
-  readonly openedAt: number
-  updatedAt: number
-  closedAt?: number
-}
-
-/** Those that are remembered. */
-const most = 2_000
-
-export class IncidentRecords {
-  readonly incidents: SimIncident[] = []
-  #next = 9_001
-
-  open(project: SimProject, severity: string, at: number): SimIncident {
-    const id = this.#next++
-    const one = { id, iid: id - 9_000, project, severity, openedAt: at, updatedAt: at }
-    this.incidents.push(one)
-    this.incidents.splice(0, Math.max(0, this.incidents.length - most))
-    return one
-  }
-
-  /** As `GET /issues` has them: of all types but incidents there are none. */
-  page(url: URL, instance: string): RestPage {
-    const { searchParams: query } = url
-    const from = Date.parse(query.get('updated_after') ?? '1970-01-01T00:00:00Z')
-    const sign = query.get('sort') === 'asc' ? 1 : -1
-    const key = query.get('order_by') === 'updated_at' ? 'updatedAt' : 'openedAt'
-    const isAll = query.get('scope') === 'all' && query.get('issue_type') === 'incident'
-    const found = (isAll ? this.incidents : [])
-      .filter(({ updatedAt }) => updatedAt >= from)
-      .sort((a, b) => sign * (a[key] - b[key] || a.id - b.id))
-    return offsetPage(
-      found.map(one => listed(one, instance)),
-      url,
-    )
-  }
-}
-
-function listed({ id, iid, project, severity, openedAt, updatedAt, closedAt }: SimIncident, instance: string): object {
-  const iso = (at: number): string => new Date(at).toISOString()
-  return {
-    ...{ id, iid, project_id: project.id, title: 'Something is broken', issue_type: 'incident' },
-    state: closedAt === undefined ? 'opened' : 'closed',
-    severity: severity.toUpperCase(),
-    ...{ created_at: iso(openedAt), updated_at: iso(updatedAt) },
-    closed_at: closedAt === undefined ? null : iso(closedAt),
-    references: { short: `#${iid}`, relative: `#${iid}`, full: `${project.path}#${iid}` },
-    web_url: `${instance}/${project.path}/-/issues/${iid}`,
-  }
-}
 
 export function incidentPayload(
   { id, iid, project, severity, openedAt, updatedAt, closedAt }: SimIncident,

@@ -1,7 +1,7 @@
 // What the simulated platform knows: projects' pipelines with every job that ever was in them. The rules that move it are
 // `lifecycle.ts`; how it looks in a webhook is `payloads.ts`.
 import { AuditRecords } from './audit-records.ts'
-import { IncidentRecords } from './incidents.ts'
+import { IncidentRecords } from './incident-records.ts'
 import type { SimProject, SimRunner, SimUser } from './world.ts'
 import type { JobPlan, PipelinePlan } from './plan.ts'
 
