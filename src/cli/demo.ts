@@ -137,7 +137,7 @@ async function play(
     PIPESPAN_INVENTORY_MILESTONES: `${company}/shop`,
     PIPESPAN_INVENTORY_DEPENDENCIES: `${company}/shop/storefront`,
     PIPESPAN_INVENTORY_DEPENDENCY_FIREWALL: `${company}/shop/storefront`,
-    PIPESPAN_EVENTS: 'deployment,change,release,feature_flag,access_token,regression',
+    PIPESPAN_EVENTS: 'deployment,change,release,feature_flag,access_token,issue,regression',
     PIPESPAN_TESTS: 'true',
     PIPESPAN_TESTS_SPANS: 'suites',
     PIPESPAN_JOB_SECTIONS: 'failed',
@@ -147,7 +147,6 @@ async function play(
     PIPESPAN_SETTLE: '500ms',
     // So that deployments are counted while somebody looks.
     PIPESPAN_ENRICH_DEADLINE: '15s',
-    PIPESPAN_EVENTS: 'deployment,change,release,feature_flag,access_token,issue',
     PIPESPAN_LOG_LEVEL: 'warn',
     // Nothing of a demo stays behind.
     NODE_DISABLE_COMPILE_CACHE: '1',

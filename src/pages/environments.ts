@@ -1,6 +1,6 @@
 // What is deployed where, since when and by whom; how deploying goes; the latest deployments, with a link to the job of each.
 import { environmentsOf } from './environment-figures.ts'
-import { card, empty, type Page, type Reader } from './frame.ts'
+import { card, empty, table, type Page, type Reader } from './frame.ts'
 import { counted, duration, number, percent, shortSha, since } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { badge } from './status.ts'
