@@ -61,7 +61,7 @@ it(
       }
     })()
     const done = await backfill()
-    expect(done).toMatchObject({ code: 0, out: expect.stringContaining('taken up again') as string })
+    expect(done).toMatchObject({ code: 0, out: expect.stringContaining(', resumed:') as string })
     await live
 
     const expected = state.audit.events.length

@@ -66,7 +66,7 @@ describe('an early start', () => {
     const early = await startEarly({ config, log })
     const url = await early.opened
     const taken = { ...config, admin: { ...config.admin, listen: config.listen } }
-    await expect(startDaemon({ config: taken, log, early })).rejects.toThrow('The admin listener cannot have')
+    await expect(startDaemon({ config: taken, log, early })).rejects.toThrow('The admin listener cannot bind')
     await expect(fetch(`${url}/readyz`)).rejects.toThrow()
     const next = await startEarly({ config, log })
     expect(await next.opened).toBe(url)

@@ -92,7 +92,7 @@ it('what a backend and a platform repeat in whatever encoding stays with them', 
   refusing.misbehave(repeats(400))
   await post(2)
   await daemon.process.logged('a dead letter')
-  await daemon.process.logged('they wait in the store')
+  await daemon.process.logged('they stay pending in the store')
   const page = async (at: string): Promise<string> => (await fetch(daemon.adminUrl + at)).text()
   await expect.poll(() => page('/')).toContain('does not accept the token')
   const said: string[] = []

@@ -94,7 +94,7 @@ describe('a pipeline observed by webhook', () => {
     expect(await world.sent()).toHaveLength(1)
     await world.pass(hour)
     expect(asked(world)).toHaveLength(1)
-    expect(world.logged.filter(({ msg }) => msg.includes('gone'))).toHaveLength(1)
+    expect(world.logged.filter(({ msg }) => msg.includes('was deleted from the platform'))).toHaveLength(1)
   })
 
   it('is exported at once where the token may not read it, and reported once', async () => {

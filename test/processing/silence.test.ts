@@ -126,7 +126,7 @@ describe('a run whose end no webhook reported', () => {
     await world.pass(hour)
     expect(ended(await world.sent())).toEqual([[pipeline.id, 1, 'running', true]])
     expect(world.api.asked).toHaveLength(1)
-    expect(world.logged.filter(({ msg }) => msg.includes('gone'))).toHaveLength(1)
+    expect(world.logged.filter(({ msg }) => msg.includes('was deleted from the platform'))).toHaveLength(1)
   })
 
   it('is asked about again when the platform was away for a day', async () => {

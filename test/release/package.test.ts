@@ -27,7 +27,7 @@ describe('the package', () => {
 
   it('checks a configuration with the example that it brings', () => {
     const example = 'node_modules/pipespan/config/pipespan.example.yaml'
-    expect(run(folder.path, 'npx', '--no-install', 'pipespan', 'config', 'check', example)).toContain('is fine')
+    expect(run(folder.path, 'npx', '--no-install', 'pipespan', 'config', 'check', example)).toContain('is valid')
   })
 
   // As `test/demo/demo.test.ts` does with the same bundle.

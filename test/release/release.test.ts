@@ -23,7 +23,7 @@ it.skipIf(!isOnline)(
     const to = ['--image', 'registry.example.com/pipespan', '--charts', 'oci://registry.example.com/charts']
     const { status, stdout, stderr } = release('--dry-run', ...to)
     expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' })
-    expect(stderr).not.toContain('is not of version')
+    expect(stderr).not.toContain('does not have version')
     expect(stdout).toContain('npm publish --provenance --access public --ignore-scripts --dry-run')
     expect(stdout).toContain(`+ pipespan@${version}`)
     expect(stdout).toMatch(
