@@ -105,7 +105,7 @@ describe('the architecture', () => {
 
   it('sets timers in two places, where none of them can end the process by what it throws', () => {
     // What the demo and a command set ends with them.
-    const free = new Set([path.join('lib', 'timer.ts'), path.join('lib', 'clock.ts'), path.join('cli', 'demo.ts')])
+    const free = new Set([path.join('lib', 'timer.ts'), path.join('lib', 'clock.ts'), path.join('cli', 'demo-settings.ts')])
     const setting = files.filter(
       file =>
         roomOf(file) !== 'demo' &&
@@ -122,7 +122,7 @@ describe('the architecture', () => {
 
   it('knows vendor words in one file of the product only', () => {
     // The simulated platform of the demo speaks as the vendor does; that is its subject.
-    const speaking = new Set(['demo', path.join('cli', 'demo.ts')])
+    const speaking = new Set(['demo', path.join('cli', 'demo-settings.ts')])
     const knowing = files.filter(
       file =>
         !speaking.has(roomOf(file)) &&

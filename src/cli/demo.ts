@@ -1,4 +1,5 @@
 // `pipespan demo`: the shipped daemon between a simulated platform and an OTLP receiver that draws what arrives.
+import { demoConfiguration, demoSettings } from './demo-settings.ts'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,7 +8,6 @@ import { fileURLToPath } from 'node:url'
 import { DaemonProcess, freePorts } from '../demo/daemon-process.ts'
 import { InsideBook } from '../demo/inside-book.ts'
 import { lengthOf, LivePlatform } from '../demo/platform/live.ts'
-import { ownSpansPath } from '../demo/platform/own-spans.ts'
 import { playPast } from '../demo/platform/past.ts'
 import { PlatformState } from '../demo/platform/state.ts'
 import { RestApi } from '../demo/platform/rest-api.ts'
@@ -43,26 +43,6 @@ const onceWithin = 180_000
 const insideWithin = 5_000
 /** So much of the past is played first, ms. */
 const hour = 3_600_000
-/** What a minute costs there, by the runner: the page of costs shows it. */
-const prices = `costs:
-  unit: EUR
-  rules:
-    - { name: macos, match: { tags: [macos] }, per_minute: 0.08 }
-    - { name: large, match: { tags: [large] }, per_minute: 0.032 }
-    - { name: small, per_minute: 0.008 }
-`
-/** The group of all its projects. */
-const company = 'brightwater'
-/** Questions to the platform as gauges: a count, and figures of pipelines, one point for each branch. */
-const queries = `queries:
-  - { metric: brightwater.merge_requests.open, query: type = MergeRequest and state = opened, group: ${company}, every: 1m }
-  - metric: brightwater.pipeline.duration.p50
-    query: type = Pipeline and finished >= -30d
-    group: ${company}
-    value: p50
-    fields: [ref]
-    every: 1m
-`
 /** The share of webhooks that get lost on purpose. */
 const loss = 0.25
 
@@ -115,45 +95,9 @@ async function play(
   const [port = 0, adminPort = 0] = await freePorts(2)
   const token = randomBytes(24).toString('hex')
   const configuration = path.join(folder, 'pipespan.yaml')
-  await writeFile(configuration, `${prices}${queries}`)
-  const env = {
-    ...inherited(terminal.env),
-    PIPESPAN_CONFIG: configuration,
-    PIPESPAN_LISTEN: `127.0.0.1:${port}`,
-    PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
-    PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'pipespan.db')}`,
-    PIPESPAN_WEBHOOK_TOKEN: token,
-    PIPESPAN_PLATFORM_URL: api.url,
-    PIPESPAN_PLATFORM_TOKEN: apiToken,
-    PIPESPAN_PLATFORM_BUDGET: '3000',
-    PIPESPAN_POLL_GROUPS: company,
-    PIPESPAN_POLL_INTERVAL: '2s',
-    // Of a platform in real time most pipelines are silent for longer.
-    PIPESPAN_SILENT_AFTER: once ? '5s' : '2m',
-    PIPESPAN_AUDIT: company,
-    PIPESPAN_INVENTORY_AGENTS: `${company}/platform/infrastructure`,
-    PIPESPAN_INVENTORY_FEATURE_FLAGS: `${company}/shop/storefront`,
-    PIPESPAN_INVENTORY_GROUPS: company,
-    PIPESPAN_INVENTORY_MILESTONES: `${company}/shop`,
-    PIPESPAN_INVENTORY_DEPENDENCIES: `${company}/shop/storefront`,
-    PIPESPAN_INVENTORY_DEPENDENCY_FIREWALL: `${company}/shop/storefront`,
-    PIPESPAN_EVENTS: 'deployment,change,release,feature_flag,access_token,issue,regression',
-    PIPESPAN_TESTS: 'true',
-    PIPESPAN_TESTS_SPANS: 'suites',
-    PIPESPAN_JOB_SECTIONS: 'failed',
-    PIPESPAN_REPORTS: 'metrics,dotenv,coverage,findings',
-    PIPESPAN_JOB_SPANS: ownSpansPath,
-    PIPESPAN_DOTENV_KEYS: 'IMAGE_TAG,VERSION',
-    PIPESPAN_SETTLE: '500ms',
-    // So that deployments are counted while somebody looks.
-    PIPESPAN_ENRICH_DEADLINE: '15s',
-    PIPESPAN_LOG_LEVEL: 'warn',
-    // Nothing of a demo stays behind.
-    NODE_DISABLE_COMPILE_CACHE: '1',
-    PIPESPAN_LOG_FORMAT: 'pretty',
-    SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics,logs',
-    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-  }
+  await writeFile(configuration, demoConfiguration)
+  const addresses = { port, adminPort, api: api.url, receiver: receiver.url }
+  const env = demoSettings(terminal.env, { folder, configuration, token, apiToken, once, ...addresses })
   const daemon = new DaemonProcess({ main: options.main ?? ownMain(), args: ['serve'], env })
   closers.push(() => daemon.stop())
   const stopped = new Promise<'stopped'>(resolve => {
@@ -163,7 +107,10 @@ async function play(
   const readiness = await Promise.race([daemon.ready(`http://127.0.0.1:${adminPort}/readyz`, readyWithin), stopped])
   if (readiness === 'stopped') return exitCode.done
   if (readiness !== 'ready') {
-    const what = readiness === 'died' ? 'The daemon exited before it was ready.' : 'The daemon is not ready after 20 s.'
+    const what =
+      readiness === 'died'
+        ? 'The daemon exited before it was ready.'
+        : `The daemon is not ready after ${readyWithin / 1_000} s.`
     return mourn(what, daemon, terminal)
   }
 
@@ -313,10 +260,4 @@ function mourn(what: string, daemon: DaemonProcess, terminal: Terminal): number 
 /** main.ts beside src/cli, main.js beside dist/cli. */
 function ownMain(): string {
   return fileURLToPath(new URL(`../main${path.extname(import.meta.url)}`, import.meta.url))
-}
-
-/** The user's environment without what would configure the demo's daemon, or lead its exports through a proxy. */
-function inherited(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const foreign = /^(PIPESPAN_|OTEL_|(SERVICE|GITLAB)_OBSERVABILITY_)|^(HTTPS?|ALL|NO)_PROXY$/i
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !foreign.test(name)))
 }

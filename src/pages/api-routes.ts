@@ -5,7 +5,7 @@ import { admissionOf } from './guard.ts'
 import { isOurs } from './access.ts'
 import { openApi } from './openapi.ts'
 import { version } from '../lib/version.ts'
-import type { ApiRoute } from './api.ts'
+import type { ApiRoute } from './api-route.ts'
 
 /** A script that is no bearer sends the form token here; browsers let no other site set it. */
 const formHeader = 'x-pipespan-form'

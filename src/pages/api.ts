@@ -1,29 +1,45 @@
 // The JSON API behind the pages: one table of routes, from which both the routes and their OpenAPI description are made.
 import { z } from 'zod'
-import { auditPlacePattern, auditView } from './audit.ts'
+import type { ApiRoute } from './api-route.ts'
+import { auditView } from './audit.ts'
 import { environmentsOf } from './environment-figures.ts'
 import { exportsView, perform } from './exports.ts'
-import { branchClasses } from '../model/branch-class.ts'
-import { cursorPattern, filterNames, instantPattern, pipelineList } from './pipelines.ts'
+import { pipelineList } from './pipelines.ts'
 import { jobDetail } from './job-detail.ts'
-import { jobLogView, longestFind } from './job-log-detail.ts'
+import { jobLogView } from './job-log-detail.ts'
 import { overviewOf } from './overview.ts'
 import { pipelineDetail } from './pipeline-detail.ts'
-import { bounds, configuredAsUsual, previewOf, regressionsOf } from './regression-figures.ts'
+import { configuredAsUsual, previewOf, regressionsOf } from './regression-figures.ts'
 import { sourcesView } from './sources.ts'
-import { lineSorts } from './trend-lines.ts'
-import { spanNames } from './trend-spans.ts'
-import { comparedNames, comparedRuns } from './compared-with.ts'
+import { comparedRuns } from './compared-with.ts'
 import { costsView } from './cost-figures.ts'
 import { behindOf } from './behind.ts'
 import { changesOf } from './change-figures.ts'
 import { timeline } from './api-timeline-shapes.ts'
-import { timelineKinds, timelineOf } from './timeline-figures.ts'
+import { timelineOf } from './timeline-figures.ts'
 import { trendsOf } from './trend-figures.ts'
-import { costlyTests, flakyTests, testSpanNames } from './test-figures.ts'
+import { costlyTests, flakyTests } from './test-figures.ts'
 import { tokensView } from './tokens.ts'
+import {
+  auditQuery,
+  behindQuery,
+  chosen,
+  compareQuery,
+  costQuery,
+  filters,
+  logQuery,
+  previewQuery,
+  regressionQuery,
+  scopedQuery,
+  testQuery,
+  timelineQuery,
+  trendQuery,
+  tried,
+  wholeNumber,
+} from './api-queries.ts'
 import * as changeShapes from './api-change-shapes.ts'
 import * as compareShapes from './api-compare-shapes.ts'
+import * as costShapes from './api-cost-shapes.ts'
 import * as deploymentShapes from './api-deployment-shapes.ts'
 import * as logShapes from './api-log-shapes.ts'
 import * as runShapes from './api-run-shapes.ts'
@@ -31,112 +47,6 @@ import * as regressionShapes from './api-regression-shapes.ts'
 import * as testShapes from './api-test-shapes.ts'
 import * as shapes from './api-shapes.ts'
 import type { PagesParts, PagesSettings } from './ports.ts'
-
-export interface ApiRoute {
-  readonly method: 'GET' | 'POST'
-  /** Below `/api`; places as `:name`. */
-  readonly path: string
-  readonly says: string
-  readonly params?: z.ZodObject
-  readonly query?: z.ZodObject
-  readonly body?: z.ZodType
-  readonly answer: z.ZodType
-  /** Undefined: 404. Inputs have been checked against their shapes. */
-  readonly handle: (input: ApiInput) => Promise<unknown>
-}
-
-export interface ApiInput {
-  readonly params: Readonly<Record<string, unknown>>
-  readonly query: Readonly<Record<string, unknown>>
-  readonly body: unknown
-}
-
-const wholeNumber = z.coerce.number().int().positive()
-const instant = z
-  .string()
-  .regex(instantPattern, 'Write a day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC')
-  .describe('A day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC.')
-const filters = z.object({
-  ...Object.fromEntries(filterNames.map(name => [name, z.string().optional()])),
-  since: instant.optional(),
-  until: instant.optional(),
-  after: z
-    .string()
-    .regex(cursorPattern, 'Pass `next` of the previous page')
-    .optional()
-    .describe('`next` of the previous page.'),
-  limit: z.coerce.number().int().min(1).max(200).default(50),
-})
-const trendQuery = z.object({
-  span: z.enum(spanNames).optional().describe('Period; by default as far back as there is data.'),
-  project: wholeNumber.optional(),
-  job: z.string().optional(),
-  branch: z.enum(branchClasses).optional().describe('Branch class.'),
-  source: z.string().optional().describe('What started the pipeline, e.g. `push`.'),
-  name: z.string().optional().describe('Pipeline name.'),
-  ref: z.string().optional().describe('Exact branch or tag; counts stored pipelines only.'),
-  runner: z.string().optional().describe('Runner description; counts stored jobs only.'),
-  jobs: z.enum(lineSorts).optional().describe('Sort order of jobs.'),
-  projects: z.enum(lineSorts).optional().describe('Sort order of projects.'),
-})
-const compareQuery = z.object({
-  instance: z.string().optional(),
-  with: z
-    .union([z.enum(comparedNames), wholeNumber])
-    .default('before')
-    .describe(
-      'The one before of the same branch or tag, the last that passed before it, how it usually goes, or the number of a pipeline of the project.',
-    ),
-})
-const logQuery = z.object({
-  instance: z.string().optional(),
-  find: z.string().trim().max(longestFind).default('').describe('Lines without it are left out.'),
-})
-const regressionQuery = z.object({ project: wholeNumber.optional(), job: z.string().optional() })
-const within = ([least, most]: readonly [number, number]) => z.coerce.number().int().min(least).max(most).optional()
-const previewQuery = z.object({
-  slower: within(bounds.slower).describe('Percent longer than usual; by default as configured.'),
-  slower_by: within(bounds.slower_by).describe('And so many seconds.'),
-  failing: within(bounds.failing).describe('Percentage points more failures.'),
-})
-const costQuery = z.object({
-  span: z.enum(spanNames).exclude(['24h']).optional().describe('Period; by default as far back as there is data.'),
-  project: wholeNumber.optional(),
-})
-const testQuery = z.object({
-  span: z.enum(testSpanNames).default('30d'),
-  project: z.string().min(1).optional().describe('Full path.'),
-  limit: z.coerce.number().int().min(1).max(200).default(50),
-})
-const behindQuery = z.object({
-  environment: z.string().min(1),
-  instance: z.string().optional().describe('Where several platforms have a project of this number.'),
-})
-const scopedQuery = z.object({
-  span: z.enum(spanNames).default('30d'),
-  project: z.string().min(1).optional().describe('Full path.'),
-  limit: z.coerce.number().int().min(1).max(200).default(50),
-})
-const timelineQuery = z.object({
-  span: z.enum(spanNames).default('7d'),
-  project: z.string().min(1).optional().describe('Full path.'),
-  kind: z
-    .union([z.enum(timelineKinds), z.array(z.enum(timelineKinds))])
-    .optional()
-    .describe('May be given several times; by default all.'),
-  limit: z.coerce.number().int().min(1).max(200).default(100),
-  pipelines: z.coerce.number().int().min(0).max(100).default(100).describe('How many pipelines beside it.'),
-})
-const auditQuery = z.object({
-  after: z
-    .string()
-    .regex(auditPlacePattern, 'Pass `next` of the previous page')
-    .optional()
-    .describe('`next` of the previous page.'),
-  limit: z.coerce.number().int().min(1).max(200).default(50),
-})
-const tried = z.object({ destination: z.string().optional().describe('Absent: all of them.') })
-const chosen = z.object({ ids: z.union([z.array(z.number().int().positive()).min(1), z.literal('all')]) })
 
 export function apiRoutes(
   parts: PagesParts,
@@ -264,7 +174,7 @@ export function apiRoutes(
       path: '/cost',
       says: 'Job minutes and cost by project, job, branch class, runner type and day, and how much of it was retried, superseded, failed or flaky.',
       query: costQuery,
-      answer: shapes.costs,
+      answer: costShapes.costs,
       handle: async ({ query }) => {
         const { project, span } = costQuery.parse(query)
         return costsView(parts, settings, { span, projectId: project })

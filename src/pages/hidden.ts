@@ -1,6 +1,7 @@
 // Projects whose names are not to be seen: left out of whatever the pages show, as if there were no such project. The one place
 // where that is decided: whatever the pages and their API know comes through here.
 import { createHiddenWords } from './hidden-words.ts'
+import { enough } from './hidden-lists.ts'
 import { isEvent } from '../model/event.ts'
 import type { EventChunk } from '../model/event.ts'
 import type { DeadLetter, Outbox } from '../store/ports/outbox.ts'
@@ -12,8 +13,6 @@ import type { WatchedHook } from '../store/ports/discovery-documents.ts'
 
 /** Asked for one, where all of one belong to hidden projects. */
 const mostPages = 10
-/** Looked at to find as many as were asked for, where many belong to hidden projects. */
-const mostLookedAt = 2_000
 /** Dead letters that an action on all of them takes at once. */
 const actedOn = 1_000
 
@@ -291,18 +290,5 @@ export function withoutHidden(parts: PagesSources, isHidden: (path: string) => b
     return (await hooks.all()).filter(
       hook => isUnnamed(hook) && (hook.kind === 'group' || !hidden.has(`${hook.instance} ${hook.owner}`)),
     )
-  }
-}
-
-/** Asks for more, and still more, until as many are shown as were asked for, or there are no more. */
-async function enough<T>(
-  ask: (limit: number) => Promise<readonly T[]>,
-  limit: number,
-  shown: (some: readonly T[]) => readonly T[] | Promise<readonly T[]>,
-): Promise<readonly T[]> {
-  for (let asked = limit; ; asked *= 4) {
-    const found = await ask(asked)
-    const left = await shown(found)
-    if (left.length >= limit || found.length < asked || asked >= mostLookedAt) return left.slice(0, limit)
   }
 }

@@ -1,6 +1,6 @@
 // The OpenAPI description (3.1) of the JSON API, made from its table of routes.
 import { z } from 'zod'
-import type { ApiRoute } from './api.ts'
+import type { ApiRoute } from './api-route.ts'
 
 type Json = Record<string, unknown>
 

@@ -163,7 +163,7 @@ function drawing({ since: from, until, kinds, items, pipelines, span }: Timeline
   </div>`
 }
 
-/** What went wrong is as high as its lane: it is not told by its colour alone. */
+/** What went wrong is as high as its lane: its colour alone would not show it to everybody. */
 function stroke({ at, title, isBad }: Lane['marks'][number], from: Millis, until: Millis): Html {
   const x = ((Math.min(until, Math.max(from, at)) - from) / (until - from)) * wide
   const top = isBad ? 0 : high * 0.35

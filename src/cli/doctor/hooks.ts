@@ -22,7 +22,7 @@ export async function checkHooks(config: Config, client: PlatformClient | undefi
     ]
   }
   if (publicUrl === undefined) {
-    return [report('skipped', 'PIPESPAN_PUBLIC_URL is not set: our webhooks cannot be told from others.')]
+    return [report('skipped', 'PIPESPAN_PUBLIC_URL is not set: our webhooks cannot be distinguished from others.')]
   }
   const url = `${publicUrl.replace(/\/+$/, '')}/webhooks`
   const findings: Finding[] = []

@@ -28,7 +28,7 @@ export function refFolder(refs: MetricRefs): FoldRef {
   }
 }
 
-/** The branches of a change: the source as those of merge requests are told apart. */
+/** The branches of a change, folded: its source branch as the refs of merge requests are. */
 export function changeRefs(
   { head = '', base = '' }: { readonly head?: string | undefined; readonly base?: string | undefined },
   project: ProjectFacts,

@@ -1,0 +1,96 @@
+// How the demo's daemon is configured: everything that has something to show is switched on.
+import path from 'node:path'
+import { ownSpansPath } from '../demo/platform/own-spans.ts'
+
+/** What a minute costs there, by the runner: the page of costs shows it. */
+const prices = `costs:
+  unit: EUR
+  rules:
+    - { name: macos, match: { tags: [macos] }, per_minute: 0.08 }
+    - { name: large, match: { tags: [large] }, per_minute: 0.032 }
+    - { name: small, per_minute: 0.008 }
+`
+/** The group of all its projects. */
+export const company = 'brightwater'
+/** Questions to the platform as gauges: a count, and figures of pipelines, one point for each branch. */
+const queries = `queries:
+  - { metric: brightwater.merge_requests.open, query: type = MergeRequest and state = opened, group: ${company}, every: 1m }
+  - metric: brightwater.pipeline.duration.p50
+    query: type = Pipeline and finished >= -30d
+    group: ${company}
+    value: p50
+    fields: [ref]
+    every: 1m
+`
+
+/** The content of its configuration file: what only YAML can say. */
+export const demoConfiguration = `${prices}${queries}`
+
+interface DemoPlaces {
+  /** Has the store. */
+  readonly folder: string
+  /** Path of the configuration file. */
+  readonly configuration: string
+  /** Of its webhooks. */
+  readonly token: string
+  /** Of the platform's API. */
+  readonly apiToken: string
+  readonly once: boolean
+  readonly port: number
+  readonly adminPort: number
+  /** URL of the platform's API. */
+  readonly api: string
+  /** URL of the OTLP receiver. */
+  readonly receiver: string
+}
+
+/** The environment of the demo's daemon, made from the user's. */
+export function demoSettings(
+  env: NodeJS.ProcessEnv,
+  { folder, configuration, token, apiToken, once, port, adminPort, api, receiver }: DemoPlaces,
+): NodeJS.ProcessEnv {
+  return {
+    ...inherited(env),
+    PIPESPAN_CONFIG: configuration,
+    PIPESPAN_LISTEN: `127.0.0.1:${port}`,
+    PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
+    PIPESPAN_STORE_URL: `sqlite:${path.join(folder, 'pipespan.db')}`,
+    PIPESPAN_WEBHOOK_TOKEN: token,
+    PIPESPAN_PLATFORM_URL: api,
+    PIPESPAN_PLATFORM_TOKEN: apiToken,
+    PIPESPAN_PLATFORM_BUDGET: '3000',
+    PIPESPAN_POLL_GROUPS: company,
+    PIPESPAN_POLL_INTERVAL: '2s',
+    // Of a platform in real time most pipelines are silent for longer.
+    PIPESPAN_SILENT_AFTER: once ? '5s' : '2m',
+    PIPESPAN_AUDIT: company,
+    PIPESPAN_INVENTORY_AGENTS: `${company}/platform/infrastructure`,
+    PIPESPAN_INVENTORY_FEATURE_FLAGS: `${company}/shop/storefront`,
+    PIPESPAN_INVENTORY_GROUPS: company,
+    PIPESPAN_INVENTORY_MILESTONES: `${company}/shop`,
+    PIPESPAN_INVENTORY_DEPENDENCIES: `${company}/shop/storefront`,
+    PIPESPAN_INVENTORY_DEPENDENCY_FIREWALL: `${company}/shop/storefront`,
+    PIPESPAN_EVENTS: 'deployment,change,release,feature_flag,access_token,issue,regression',
+    PIPESPAN_TESTS: 'true',
+    PIPESPAN_TESTS_SPANS: 'suites',
+    PIPESPAN_JOB_SECTIONS: 'failed',
+    PIPESPAN_REPORTS: 'metrics,dotenv,coverage,findings',
+    PIPESPAN_JOB_SPANS: ownSpansPath,
+    PIPESPAN_DOTENV_KEYS: 'IMAGE_TAG,VERSION',
+    PIPESPAN_SETTLE: '500ms',
+    // So that deployments are counted while somebody looks.
+    PIPESPAN_ENRICH_DEADLINE: '15s',
+    PIPESPAN_LOG_LEVEL: 'warn',
+    // Nothing of a demo stays behind.
+    NODE_DISABLE_COMPILE_CACHE: '1',
+    PIPESPAN_LOG_FORMAT: 'pretty',
+    SERVICE_OBSERVABILITY_EXPORT: 'traces,metrics,logs',
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver,
+  }
+}
+
+/** The user's environment without what would configure the demo's daemon, or lead its exports through a proxy. */
+function inherited(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const foreign = /^(PIPESPAN_|OTEL_|(SERVICE|GITLAB)_OBSERVABILITY_)|^(HTTPS?|ALL|NO)_PROXY$/i
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !foreign.test(name)))
+}

@@ -1,0 +1,99 @@
+// What may be asked of the JSON API: the parameters of each route, and the bodies of its actions.
+import { z } from 'zod'
+import { auditPlacePattern } from './audit.ts'
+import { bounds } from './regression-figures.ts'
+import { branchClasses } from '../model/branch-class.ts'
+import { comparedNames } from './compared-with.ts'
+import { cursorPattern, filterNames, instantPattern } from './pipelines.ts'
+import { lineSorts } from './trend-lines.ts'
+import { longestFind } from './job-log-detail.ts'
+import { spanNames } from './trend-spans.ts'
+import { testSpanNames } from './test-figures.ts'
+import { timelineKinds } from './timeline-figures.ts'
+
+export const wholeNumber = z.coerce.number().int().positive()
+const instant = z
+  .string()
+  .regex(instantPattern, 'Write a day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC')
+  .describe('A day as 2026-06-01, or a minute as 2026-06-01T12:00, in UTC.')
+export const filters = z.object({
+  ...Object.fromEntries(filterNames.map(name => [name, z.string().optional()])),
+  since: instant.optional(),
+  until: instant.optional(),
+  after: z
+    .string()
+    .regex(cursorPattern, 'Pass `next` of the previous page')
+    .optional()
+    .describe('`next` of the previous page.'),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+})
+export const trendQuery = z.object({
+  span: z.enum(spanNames).optional().describe('Period; by default as far back as there is data.'),
+  project: wholeNumber.optional(),
+  job: z.string().optional(),
+  branch: z.enum(branchClasses).optional().describe('Branch class.'),
+  source: z.string().optional().describe('What started the pipeline, e.g. `push`.'),
+  name: z.string().optional().describe('Pipeline name.'),
+  ref: z.string().optional().describe('Exact branch or tag; counts stored pipelines only.'),
+  runner: z.string().optional().describe('Runner description; counts stored jobs only.'),
+  jobs: z.enum(lineSorts).optional().describe('Sort order of jobs.'),
+  projects: z.enum(lineSorts).optional().describe('Sort order of projects.'),
+})
+export const compareQuery = z.object({
+  instance: z.string().optional(),
+  with: z
+    .union([z.enum(comparedNames), wholeNumber])
+    .default('before')
+    .describe(
+      'The one before of the same branch or tag, the last that passed before it, how it usually goes, or the number of a pipeline of the project.',
+    ),
+})
+export const logQuery = z.object({
+  instance: z.string().optional(),
+  find: z.string().trim().max(longestFind).default('').describe('Lines without it are left out.'),
+})
+export const regressionQuery = z.object({ project: wholeNumber.optional(), job: z.string().optional() })
+const within = ([least, most]: readonly [number, number]) => z.coerce.number().int().min(least).max(most).optional()
+export const previewQuery = z.object({
+  slower: within(bounds.slower).describe('Percent longer than usual; by default as configured.'),
+  slower_by: within(bounds.slower_by).describe('And so many seconds.'),
+  failing: within(bounds.failing).describe('Percentage points more failures.'),
+})
+export const costQuery = z.object({
+  span: z.enum(spanNames).exclude(['24h']).optional().describe('Period; by default as far back as there is data.'),
+  project: wholeNumber.optional(),
+})
+export const testQuery = z.object({
+  span: z.enum(testSpanNames).default('30d'),
+  project: z.string().min(1).optional().describe('Full path.'),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+})
+export const behindQuery = z.object({
+  environment: z.string().min(1),
+  instance: z.string().optional().describe('Where several platforms have a project of this number.'),
+})
+export const scopedQuery = z.object({
+  span: z.enum(spanNames).default('30d'),
+  project: z.string().min(1).optional().describe('Full path.'),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+})
+export const timelineQuery = z.object({
+  span: z.enum(spanNames).default('7d'),
+  project: z.string().min(1).optional().describe('Full path.'),
+  kind: z
+    .union([z.enum(timelineKinds), z.array(z.enum(timelineKinds))])
+    .optional()
+    .describe('May be given several times; by default all.'),
+  limit: z.coerce.number().int().min(1).max(200).default(100),
+  pipelines: z.coerce.number().int().min(0).max(100).default(100).describe('How many pipelines beside it.'),
+})
+export const auditQuery = z.object({
+  after: z
+    .string()
+    .regex(auditPlacePattern, 'Pass `next` of the previous page')
+    .optional()
+    .describe('`next` of the previous page.'),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+})
+export const tried = z.object({ destination: z.string().optional().describe('Absent: all of them.') })
+export const chosen = z.object({ ids: z.union([z.array(z.number().int().positive()).min(1), z.literal('all')]) })
