@@ -79,8 +79,8 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
     const moments = momentsOf(engine)
     const kills = moments.length + anyTime
     const queue = Array.from({ length: size.pipelines }, (_, index) => index + 1)
-    /** In the long form each life has its share of them, so that each of its moments comes. */
-    const share = isFull ? Math.ceil(size.pipelines / (kills + 1)) : size.pipelines
+    /** Each life has its share of them, so that its moment comes. */
+    const share = Math.ceil(size.pipelines / (kills + 1))
     let released = share
     const work = async (): Promise<void> => {
       while (queue.length > 0) {
